@@ -1,0 +1,40 @@
+// The monotonic clock, behind an interface so that tests can turn its hands themselves.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/mutex.h"
+
+namespace millrace {
+
+using std::chrono::nanoseconds;
+
+/// Tells the time since an arbitrary start, which never goes backwards. Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual nanoseconds Now() const = 0;
+};
+
+/// The machine's monotonic clock. Lives as long as the program.
+[[nodiscard]] const Clock& MonotonicClock();
+
+/// The machine's wall clock, as time since 1970-01-01 UTC: for people, never for durations.
+[[nodiscard]] nanoseconds WallTime();
+
+/// A clock that stands still until told otherwise. Thread-safe.
+class FakeClock final : public Clock {
+ public:
+  explicit FakeClock(nanoseconds start = nanoseconds(0)) : now_(start) {}
+
+  [[nodiscard]] nanoseconds Now() const override ABSL_LOCKS_EXCLUDED(mu_);
+  /// REQUIRES: step >= 0.
+  void Advance(nanoseconds step) ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  mutable Mutex mu_;
+  nanoseconds now_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace millrace

@@ -1,0 +1,17 @@
+# millrace_add_test(<name> [GPU] SOURCES <file>... LIBS <target>...)
+#
+# One test program per source folder, or per target where a folder has two. GPU tests carry the
+# label `gpu`, run one at a time, and skip themselves where there is no device.
+include(GoogleTest)
+
+function(millrace_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU" "" "SOURCES;LIBS")
+  add_executable(${name}_test ${arg_SOURCES})
+  target_link_libraries(${name}_test PRIVATE ${arg_LIBS} GTest::gmock_main)
+  set(properties TIMEOUT 120)
+  if(arg_GPU)
+    list(APPEND properties LABELS gpu RESOURCE_LOCK gpu)
+  endif()
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+                       PROPERTIES ${properties})
+endfunction()

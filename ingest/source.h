@@ -1,0 +1,85 @@
+// A source of frames, opened by URI: a file, an RTSP camera, or GStreamer's test picture.
+//
+// One small interface for all of them. What differs (a camera reconnects for ever, a file ends or
+// loops) lives behind it; what is the same (decode, scale, clocks, epochs) is written once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ingest/frame.h"
+#include "ingest/frame_queue.h"
+
+namespace millrace::ingest {
+
+struct SourceOptions {
+  /// A path, `file:PATH`, `rtsp://HOST...` (or `rtsps:`), or `test:` (`test:ball`: any pattern of
+  /// videotestsrc).
+  std::string uri;
+  /// Size of the delivered pictures, in pixels.
+  int width = 320;
+  int height = 240;
+  /// A file: start again at its end, in a new epoch.
+  bool loop = false;
+  /// A file: behave as a camera, paced by its own timestamps, never waiting for the learner.
+  bool as_camera = false;
+  /// `test:` only: frames a second.
+  int test_frames_per_second = 30;
+  /// Frames that may wait for the learner.
+  int queue_capacity = 2;
+};
+
+/// What a source is doing.
+enum class SourceState { kConnecting, kStreaming, kBackingOff, kEnded, kFailed, kStopped };
+
+[[nodiscard]] std::string_view Name(SourceState state);
+
+/// A consistent picture of a source at one moment.
+struct SourceStatus {
+  SourceState state = SourceState::kConnecting;
+  /// Why it is backing off or failed; OK otherwise. Names the URI, without credentials.
+  absl::Status cause;
+  std::int64_t epoch = 0;
+  /// Sessions begun after the first (cameras only).
+  std::int64_t reconnects = 0;
+  /// The camera's own picture size and rate; 0 until known.
+  int camera_width = 0;
+  int camera_height = 0;
+  double camera_frames_per_second = 0;
+};
+
+/// A running source. It pushes frames to its queue from threads of its own, and closes the queue
+/// when it ends for good: a file at its end, a failure that no retry can mend, or Stop().
+/// Thread-safe.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  /// Where the frames come out. Lives as long as the source.
+  [[nodiscard]] virtual FrameQueue& queue() = 0;
+  [[nodiscard]] virtual SourceStatus status() const = 0;
+  /// Ends the source and closes its queue, within a second even when the camera hangs. Idempotent.
+  virtual void Stop() = 0;
+};
+
+/// Opens the source that `options.uri` names and starts it.
+///
+/// Returns once a file has shown its first frame or failed to: a missing file (NOT_FOUND), an
+/// unknown scheme or bad option (INVALID_ARGUMENT), an undecodable file (FAILED_PRECONDITION) are
+/// errors that name the URI (without credentials), the cause and what to do. A camera that is not
+/// there is not an error: it is tried for ever, and status() says so.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options);
+
+/// `uri` with its user and password replaced: `rtsp://***@camera/1`.
+[[nodiscard]] std::string WithoutCredentials(std::string_view uri);
+
+/// Whether frames of this source cannot wait: a camera, the test picture, or a file told to behave
+/// as one.
+[[nodiscard]] bool IsLive(const SourceOptions& options);
+
+}  // namespace millrace::ingest
