@@ -1,0 +1,133 @@
+// A network that learns from a stream, one sample at a time, while it predicts.
+//
+// This is all that the service sees of the pipeline: samples go in, predictions come out, each made
+// before the model learned from its own sample. Free of LibTorch, so that tests can stand in a
+// learner of known behaviour, and clients of this header compile quickly.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace millrace::pipeline {
+
+/// A pair of neighbouring pictures: red, green, blue bytes, rows first, height * width * 3 each.
+/// Borrowed until Admit() returns.
+struct PicturePair {
+  std::span<const std::uint8_t> previous;
+  std::span<const std::uint8_t> current;
+};
+
+/// What the model said of one sample, and how well: scored before it learned from that sample.
+struct FlowPrediction {
+  /// The number that Admit() returned for the sample.
+  std::int64_t sample = 0;
+  int width = 0;
+  int height = 0;
+  /// (dx, dy) for every pixel, rows first: height * width * 2. The motion in pixels from the
+  /// previous picture to the current one, indexed at the previous: previous(x) ~ current(x +
+  /// flow(x)).
+  std::shared_ptr<const std::vector<float>> flow;
+  /// The photometric loss of the flow, and that of no motion on the same pictures.
+  float loss = 0;
+  float loss_no_motion = 0;
+  /// Updates that the last stage's weights had seen when they made this prediction.
+  std::int64_t updates = 0;
+  /// Whether every value is finite. A prediction that is not has no gradient.
+  bool finite = true;
+};
+
+/// One stage of the pipeline, as it was cut and as it will behave.
+struct StageDescription {
+  /// The names of its layers, in order.
+  std::vector<std::string> layers;
+  /// Where it runs: "cpu:0".
+  std::string device;
+  double forward_ms = 0;
+  double backward_ms = 0;
+  double update_ms = 0;
+  /// Updates between its own forward and backward of a sample.
+  int staleness = 0;
+  /// Samples between the gradient and the activations that it multiplies.
+  int mismatch = 0;
+};
+
+struct LearnerDescription {
+  std::string schedule;
+  /// Size of the pictures and of the flow, in pixels.
+  int width = 0;
+  int height = 0;
+  std::vector<StageDescription> stages;
+  /// Samples a second that the plan can hold, and that one device alone could, by the measured
+  /// costs.
+  double samples_per_second = 0;
+  double sequential_samples_per_second = 0;
+  /// From admission to prediction, when samples come at the plan's own rate, by the measured costs.
+  double delay_ms = 0;
+};
+
+/// Called with each prediction, in the order of the samples, from a thread of the learner. Must be
+/// quick and must not call the learner.
+using OnPrediction = std::function<void(FlowPrediction)>;
+
+/// Learns from samples and predicts. Admit() and Drain() are for one thread; the rest is
+/// thread-safe.
+class Learner {
+ public:
+  virtual ~Learner() = default;
+
+  /// Takes one sample, waiting until the first stage has room for it, and returns its number: 0, 1,
+  /// 2 ... Fails with INVALID_ARGUMENT if the pictures' size is not that of the description, and
+  /// with the cause once the pipeline has failed; such a sample has no number and no prediction.
+  [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) = 0;
+
+  /// Waits until every admitted sample is predicted and every operation whose inputs exist has run.
+  /// Nothing can be admitted afterwards. Returns the pipeline's failure, if it failed: then
+  /// the samples in flight get no prediction. Idempotent.
+  virtual absl::Status Drain() = 0;
+
+  [[nodiscard]] virtual const LearnerDescription& description() const = 0;
+
+  /// Updates of each stage so far, first stage first.
+  [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
+};
+
+/// How to make the learner of optical flow.
+struct FlowLearnerOptions {
+  /// Size of the pictures, in pixels: multiples of 16, at least 64.
+  int width = 320;
+  int height = 240;
+  /// "sequential", "partime" or "one_f_one_b_star".
+  std::string schedule = "one_f_one_b_star";
+  /// Number of stages, each with a worker thread of its own.
+  int stages = 2;
+  /// The layer that starts each stage after the first, counted from 0. Empty: cut by measured cost.
+  std::vector<int> cuts;
+  /// `one_f_one_b_star` only: the T that its groups must fit into, in milliseconds. 0: the least
+  /// possible.
+  double period_ms = 0;
+  /// A file made by `millrace pretrain`. Empty: start from random weights.
+  std::string weights;
+  double learning_rate = 1e-4;
+  /// Weight of the smoothness term against the photometric term, both relative to the loss of no
+  /// motion.
+  double smoothness = 0.1;
+  /// Seeds the random weights.
+  std::uint64_t seed = 0;
+  /// Threads inside an operation.
+  int threads_per_stage = 1;
+};
+
+/// Builds the network, measures its layers, cuts it, checks the plan and starts the workers. Takes
+/// a few seconds. Fails with INVALID_ARGUMENT on a bad option and NOT_FOUND or DATA_LOSS on a bad
+/// weight file, each saying what to do.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Learner>> MakeFlowLearner(
+    const FlowLearnerOptions& options, OnPrediction on_prediction);
+
+}  // namespace millrace::pipeline

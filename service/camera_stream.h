@@ -1,0 +1,85 @@
+// A camera stream: one source of frames, the learner that lives on it, and the ring of its
+// predictions.
+//
+//   source ─▶ FrameQueue ─▶ learner's thread ─▶ Learner ─▶ PredictionRing ─▶ readers
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "ingest/source.h"
+#include "pipeline/learner.h"
+#include "service/accounting.h"
+#include "service/config.h"
+#include "service/prediction.h"
+#include "service/prediction_ring.h"
+
+namespace millrace::service {
+
+/// A consistent picture of a camera stream at one moment: what the page, the metrics, the progress
+/// line and the API show.
+struct StreamSnapshot {
+  std::string name;
+  /// The source, without credentials.
+  std::string uri;
+  ingest::SourceStatus source;
+  /// OK while it learns; the cause once the learner has failed.
+  absl::Status learner;
+  FrameCounts frames;
+  /// Over the last ten seconds or less.
+  double frames_per_second_in = 0;
+  double predictions_per_second = 0;
+  /// Delay of the predictions of the last ten seconds, in seconds.
+  double delay_p50_s = 0;
+  double delay_p99_s = 0;
+  /// Means over the last 200 predictions or fewer; 0 before the first.
+  double loss = 0;
+  double loss_no_motion = 0;
+  std::vector<std::int64_t> updates;
+};
+
+/// Runs from construction to Stop(). Thread-safe.
+class CameraStream {
+ public:
+  using LearnerFactory = std::function<absl::StatusOr<std::unique_ptr<pipeline::Learner>>(
+      const pipeline::FlowLearnerOptions&, pipeline::OnPrediction)>;
+  using SourceFactory =
+      std::function<absl::StatusOr<std::unique_ptr<ingest::Source>>(const ingest::SourceOptions&)>;
+
+  struct Options {
+    StreamConfig config;
+    LearnerFactory make_learner = pipeline::MakeFlowLearner;
+    SourceFactory open_source = ingest::OpenSource;
+    const Clock* clock = &MonotonicClock();
+    /// Predictions that the ring keeps for slow readers.
+    std::size_t ring_capacity = 16;
+    /// Called with each prediction's delay before it is published, for a histogram. May be empty.
+    std::function<void(const Prediction&)> observe;
+  };
+
+  /// Makes the learner, opens the source and starts learning. Fails as MakeFlowLearner and
+  /// OpenSource do, naming the stream.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<CameraStream>> Start(Options options);
+
+  virtual ~CameraStream() = default;
+
+  [[nodiscard]] virtual const StreamConfig& config() const = 0;
+  [[nodiscard]] virtual const pipeline::LearnerDescription& learner() const = 0;
+  [[nodiscard]] virtual PredictionRing& ring() = 0;
+  [[nodiscard]] virtual StreamSnapshot Snapshot() const = 0;
+
+  /// Whether it has ended by itself: the source ended for good and every frame is accounted for.
+  [[nodiscard]] virtual bool ended() const = 0;
+
+  /// Stops the source, lets the frames inside the pipeline finish, closes the ring. Takes as long
+  /// as the frames in flight; frames still queued are dropped with reason `shutdown`. Idempotent.
+  virtual void Stop() = 0;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,49 @@
+// The one configuration file: what `millrace serve` reads, checked in full before anything starts.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ingest/source.h"
+#include "pipeline/learner.h"
+
+namespace millrace::service {
+
+/// One camera and the learner that lives on it.
+struct StreamConfig {
+  /// Letters, digits, '-' and '_'; unique. Names the stream in the API and in the `stream` label.
+  std::string name;
+  /// `source.width` and `source.height` are the model's input size.
+  ingest::SourceOptions source;
+  pipeline::FlowLearnerOptions learner;
+};
+
+struct Listen {
+  /// Everything listens on 127.0.0.1 unless configured. Port 0 takes a free one.
+  std::string address = "127.0.0.1";
+  int grpc_port = 50051;
+  /// The live page.
+  int http_port = 8080;
+  /// /metrics, /healthz, /readyz: a server of their own, so that viewers cannot starve them.
+  int metrics_port = 9464;
+  /// Browsers that may watch the live page at once; one more gets 503.
+  int max_viewers = 16;
+};
+
+struct Config {
+  std::vector<StreamConfig> streams;
+  Listen listen;
+};
+
+/// Parses YAML, `version: 1`. `name` stands for the file in messages. Any error (syntax, unknown
+/// key, missing key, value out of range) is INVALID_ARGUMENT "NAME:LINE:COLUMN: what is wrong; what
+/// is allowed", and names all errors found, one a line.
+[[nodiscard]] absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name);
+
+/// Reads and parses the file at `path`. Paths inside it (videos, weights) are taken relative to the
+/// working folder. NOT_FOUND if the file cannot be read.
+[[nodiscard]] absl::StatusOr<Config> LoadConfig(const std::string& path);
+
+}  // namespace millrace::service
