@@ -54,17 +54,22 @@ class CameraStream {
 
   struct Options {
     StreamConfig config;
-    LearnerFactory make_learner = pipeline::MakeFlowLearner;
-    SourceFactory open_source = ingest::OpenSource;
+    /// pipeline::MakeFlowLearner and ingest::OpenSource, or a test's own. No default, so that what
+    /// links this needs neither LibTorch nor GStreamer; RealStream() (real_stream.h) fills them in.
+    LearnerFactory make_learner;
+    SourceFactory open_source;
     const Clock* clock = &MonotonicClock();
     /// Predictions that the ring keeps for slow readers.
     std::size_t ring_capacity = 16;
-    /// Called with each prediction's delay before it is published, for a histogram. May be empty.
+    /// Called with each prediction before it is published, for a histogram of delays. Called from a
+    /// thread of the learner, so it must be quick. May be empty.
     std::function<void(const Prediction&)> observe;
   };
 
-  /// Makes the learner, opens the source and starts learning. Fails as MakeFlowLearner and
-  /// OpenSource do, naming the stream.
+  /// Makes the learner, opens the source and starts learning. Fails as `make_learner` and
+  /// `open_source` do, naming the stream.
+  ///
+  /// REQUIRES: both factories are set.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<CameraStream>> Start(Options options);
 
   virtual ~CameraStream() = default;

@@ -1,0 +1,24 @@
+// A camera stream's real parts: GStreamer's source and LibTorch's learner.
+//
+// Kept apart from camera_stream.h so that the stream itself, its threads and its accounting can be
+// tested, and judged by ThreadSanitizer, without either library.
+#pragma once
+
+#include <utility>
+
+#include "ingest/source.h"
+#include "pipeline/learner.h"
+#include "service/camera_stream.h"
+
+namespace millrace::service {
+
+/// Options for a stream that opens a real source and learns with the real pipeline.
+[[nodiscard]] inline CameraStream::Options RealStream(StreamConfig config) {
+  CameraStream::Options options;
+  options.config = std::move(config);
+  options.make_learner = pipeline::MakeFlowLearner;
+  options.open_source = ingest::OpenSource;
+  return options;
+}
+
+}  // namespace millrace::service
