@@ -1,0 +1,28 @@
+# Files from Debian's packages that are used without installing the package. Sourced by tools/setup.
+
+video_sha256=45cddc9490be69345cbdab64ca583be65987e864ca408038e648db99e10516cf
+
+# The sample video: ten frames a second of a street, filmed by a fixed camera.
+setup_video() {
+  local video=$deps/video/vtest.avi
+  if is_done video "$video_sha256" "$video"; then return; fi
+  say "The sample video, from Debian's opencv-doc: 96 MB to download, 8 MB kept, into .deps/video"
+  unpack_package opencv-doc "$partial/opencv-doc" || fail "could not fetch the sample video"
+  mkdir -p "$deps/video"
+  mv "$partial/opencv-doc/usr/share/doc/opencv-doc/examples/data/vtest.avi" "$partial/vtest.avi"
+  sha256sum --status --check <<<"$video_sha256  $partial/vtest.avi" ||
+    fail "vtest.avi of opencv-doc is not the video that the samples and tests were measured on"
+  mv "$partial/vtest.avi" "$video"
+  mark_done video "$video_sha256"
+}
+
+# Prometheus for the tests. Installed, it would start a daemon: it is only unpacked.
+setup_prometheus() {
+  local program=$deps/prometheus/usr/bin/prometheus key
+  key=$(key_of <(echo prometheus-1))
+  if is_done prometheus "$key" "$program"; then return; fi
+  say "Prometheus, for the tests: unpacked into .deps/prometheus, not installed"
+  unpack_package prometheus "$partial/prometheus" || fail "could not fetch Prometheus"
+  replace_folder "$deps/prometheus" "$partial/prometheus"
+  mark_done prometheus "$key"
+}

@@ -1,0 +1,76 @@
+# LibTorch: one's own, or the C++ part of pinned wheels, unpacked into .deps/libtorch. Sourced by
+# tools/setup.
+
+# Which parts of the wheels to keep is decided below: raise this when it changes.
+libtorch_layout=1
+
+# What only CUDA and Python need is half of the wheel.
+not_for_cpu=('torch/lib/libtorch_cuda*' torch/lib/libc10_cuda.so torch/lib/libtorch_python.so
+  torch/lib/libtorch_nvshmem.so torch/lib/libcaffe2_nvrtc.so torch/lib/libtorch.so
+  torch/lib/libtorch_global_deps.so)
+
+libtorch_key() { # cpu|cuda
+  local tables=("$root/tools/wheels-cpu.txt")
+  [[ $1 == cpu ]] || tables+=("$root/tools/wheels-cuda.txt")
+  printf '%s %s %s\n' "$1" "$libtorch_layout" "$(cat "${tables[@]}" | sha256sum | cut -d' ' -f1)"
+}
+
+have_libtorch() { # cpu|cuda
+  is_done libtorch "$(libtorch_key "$1")" "$deps/libtorch/torch/lib/libtorch_cpu.so"
+}
+
+check_own_libtorch() {
+  local file
+  for file in lib/libtorch_cpu.so lib/libc10.so include/ATen/ATen.h; do
+    [[ -e $MILLRACE_LIBTORCH/$file ]] ||
+      fail "MILLRACE_LIBTORCH=$MILLRACE_LIBTORCH has no $file: name the folder that holds LibTorch's lib/ and include/"
+  done
+}
+
+# Downloads the wheels into FOLDER. pip refuses any whose checksum is not the pinned one. The
+# platform is named because only files are wanted from these wheels, whatever Python is here.
+download_wheels() { # cpu|cuda FOLDER
+  local tables=(-r "$root/tools/wheels-cpu.txt")
+  [[ $1 == cpu ]] || tables+=(-r "$root/tools/wheels-cuda.txt")
+  pip download -q --no-deps --require-hashes --no-cache-dir --only-binary :all: \
+    --implementation cp --python-version 3.11 --abi cp311 --abi none \
+    --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
+    --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 \
+    --dest "$2" "${tables[@]}"
+}
+
+# Unpacks with today's times (-DD): a build must see that headers of another version are new.
+unpack_wheels() { # cpu|cuda WHEELS FOLDER
+  local leave_out=(torch/lib/libshm torch/lib/libshm/ 'torch/lib/libshm*/*') wheel
+  [[ $1 == cuda ]] || leave_out+=("${not_for_cpu[@]}")
+  unzip -q -DD "$2"/torch-*.whl 'torch/lib/*' 'torch/include/*' 'torch/share/*' \
+    -x "${leave_out[@]}" -d "$3" || return
+  for wheel in "$2"/nvidia_*.whl; do
+    unzip -q -DD "$wheel" 'nvidia/*' -d "$3" || return
+  done
+}
+
+setup_libtorch() {
+  if [[ -n ${MILLRACE_LIBTORCH:-} ]]; then
+    check_own_libtorch
+    return
+  fi
+  local variant=cpu size="544 MB to download, 0.6 GB on disk"
+  if [[ ${MILLRACE_WITH_CUDA:-} == 1 ]]; then
+    variant=cuda size="775 MB to download, 1.5 GB on disk"
+  fi
+  # What serves CUDA serves the CPU too.
+  if have_libtorch cuda || have_libtorch "$variant"; then return; fi
+  [[ $(uname -m) == x86_64 ]] ||
+    fail "the pinned LibTorch is for x86_64: set MILLRACE_LIBTORCH to your own (docs/building.md)"
+
+  say "LibTorch, the neural network library ($variant): $size, into .deps/libtorch"
+  setup_venv
+  progress_folder=$partial run_logged "download LibTorch" "$deps/log/libtorch-download.log" \
+    download_wheels "$variant" "$partial/wheels" || fail "could not download LibTorch"
+  run_logged "unpack LibTorch" "$deps/log/libtorch-unpack.log" \
+    unpack_wheels "$variant" "$partial/wheels" "$partial/libtorch" || fail "could not unpack LibTorch"
+  replace_folder "$deps/libtorch" "$partial/libtorch"
+  rm -rf "$partial/wheels"
+  mark_done libtorch "$(libtorch_key "$variant")"
+}
