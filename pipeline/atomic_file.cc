@@ -1,0 +1,94 @@
+#include "pipeline/atomic_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace millrace::pipeline {
+namespace {
+
+absl::Status SystemError(std::string_view action, const std::string& path) {
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", action, " ", path));
+}
+
+// Owns a file descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] int value() const { return value_; }
+
+ private:
+  const int value_;
+};
+
+absl::Status WriteAll(int descriptor, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError("write", path);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteAndSync(const std::string& path, std::string_view content) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (file.value() < 0) return SystemError("create", path);
+  MILLRACE_RETURN_IF_ERROR(WriteAll(file.value(), content, path));
+  if (::fsync(file.value()) != 0) return SystemError("sync", path);
+  return absl::OkStatus();
+}
+
+// Makes a rename last: the name is kept by the folder.
+absl::Status SyncFolderOf(const std::string& path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.value() < 0 || ::fsync(descriptor.value()) != 0) {
+    return SystemError("sync", folder);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status WriteFileAtomically(const std::string& path, std::string_view content) {
+  const std::string temporary = absl::StrCat(path, ".", ::getpid(), ".tmp");
+  absl::Status status = WriteAndSync(temporary, content);
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
+    status = SystemError("write", path);
+  }
+  if (!status.ok()) {
+    ::unlink(temporary.c_str());
+    return status;
+  }
+  return SyncFolderOf(path);
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  if (std::filesystem::is_directory(path)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return SystemError("open", path);
+  std::string content{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) return SystemError("read", path);
+  return content;
+}
+
+}  // namespace millrace::pipeline

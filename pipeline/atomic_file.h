@@ -1,0 +1,20 @@
+// Replaces a file as a whole, or not at all, whatever happens in between.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace millrace::pipeline {
+
+/// Writes `content` to a temporary file beside `path`, syncs it and renames it to `path`. On
+/// failure `path` is untouched and the temporary file removed; the error names the file and the
+/// cause.
+[[nodiscard]] absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
+
+/// The whole file. NOT_FOUND if there is none.
+[[nodiscard]] absl::StatusOr<std::string> ReadFile(const std::string& path);
+
+}  // namespace millrace::pipeline

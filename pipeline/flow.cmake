@@ -1,0 +1,12 @@
+# millrace_flow: what learns optical flow. The network, its loss and optimizer, the generated stream and
+# the warm start. Knows nothing of stages, plans or threads.
+find_package(LibTorch REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+add_library(millrace_flow
+  atomic_file.cc convolutions.cc correlation.cc flow_loss.cc flow_network.cc rmsprop.cc warp.cc
+  weights_file.cc)
+add_library(millrace::flow ALIAS millrace_flow)
+target_link_libraries(millrace_flow
+  PUBLIC LibTorch::cpu millrace::base millrace::options absl::status absl::statusor
+  PRIVATE absl::strings nlohmann_json::nlohmann_json)

@@ -1,0 +1,199 @@
+#include "pipeline/flow_network.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/cat.h>
+
+#include "base/check.h"
+#include "pipeline/convolutions.h"
+#include "pipeline/correlation.h"
+#include "pipeline/warp.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kRadius = 3;
+constexpr int kMatchChannels = (2 * kRadius + 1) * (2 * kRadius + 1);
+constexpr int kFlowChannels = 2;
+
+at::Tensor OfPrevious(const at::Tensor& features) { return features.narrow(0, 0, 1); }
+at::Tensor OfCurrent(const at::Tensor& features) { return features.narrow(0, 1, 1); }
+
+class NamedLayer : public Layer {
+ public:
+  explicit NamedLayer(std::string name) : name_(std::move(name)) {}
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+ private:
+  const std::string name_;
+};
+
+class ConvolutionalLayer : public NamedLayer {
+ public:
+  ConvolutionalLayer(std::string name, Convolutions convolutions)
+      : NamedLayer(std::move(name)), convolutions_(std::move(convolutions)) {}
+
+  [[nodiscard]] std::vector<at::Tensor> parameters() const override {
+    return convolutions_.parameters();
+  }
+
+ protected:
+  const Convolutions convolutions_;
+};
+
+// One octave of the feature pyramid, of both pictures at once. May send its features on to the
+// match layer of its level.
+class FeatureLayer final : public ConvolutionalLayer {
+ public:
+  FeatureLayer(std::string name, Convolutions convolutions, bool has_skip)
+      : ConvolutionalLayer(std::move(name), std::move(convolutions)), has_skip_(has_skip) {}
+
+  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
+    at::Tensor features = convolutions_.Forward(inputs.main);
+    std::vector<at::Tensor> skips;
+    if (has_skip_) skips.push_back(features);
+    return {std::move(features), std::move(skips)};
+  }
+
+ private:
+  const bool has_skip_;
+};
+
+// The coarsest comparison: no flow is known yet.
+class FirstMatchLayer final : public NamedLayer {
+ public:
+  using NamedLayer::NamedLayer;
+
+  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
+    const at::Tensor features = NormalizeChannels(inputs.main);
+    const at::Tensor match = Correlate(OfPrevious(features), OfCurrent(features), kRadius);
+    return {at::cat({match, OfPrevious(inputs.main)}, 1), {}};
+  }
+};
+
+// Compares through the flow of the coarser level. Makes the comparison, the previous picture's
+// features and, last, the flow that they are relative to; sends that flow on if asked to.
+class MatchLayer final : public NamedLayer {
+ public:
+  MatchLayer(std::string name, bool has_skip) : NamedLayer(std::move(name)), has_skip_(has_skip) {}
+
+  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
+    const at::Tensor& features = inputs.skips.at(0);
+    const at::Tensor flow = UpsampleFlow(inputs.main, 2);
+    const at::Tensor normalized = NormalizeChannels(features);
+    const at::Tensor seen = LookUp(OfCurrent(normalized), LookUpGrid(flow));
+    const at::Tensor match = Correlate(OfPrevious(normalized), seen, kRadius);
+    std::vector<at::Tensor> skips;
+    if (has_skip_) skips.push_back(flow);
+    return {at::cat({match, OfPrevious(features), flow}, 1), std::move(skips)};
+  }
+
+ private:
+  const bool has_skip_;
+};
+
+// The coarsest decoder: its result is the flow itself.
+class FirstDecodeLayer final : public ConvolutionalLayer {
+ public:
+  using ConvolutionalLayer::ConvolutionalLayer;
+
+  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
+    return {convolutions_.Forward(inputs.main), {}};
+  }
+};
+
+// A decoder whose result corrects the flow that came in the last channels of its input.
+class DecodeLayer final : public ConvolutionalLayer {
+ public:
+  using ConvolutionalLayer::ConvolutionalLayer;
+
+  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
+    const at::Tensor flow =
+        inputs.main.narrow(1, inputs.main.size(1) - kFlowChannels, kFlowChannels);
+    return {flow + convolutions_.Forward(inputs.main), {}};
+  }
+};
+
+// The end of the finest decoder: corrects the flow that came by a skip, and enlarges it to the
+// picture's size.
+class LastDecodeLayer final : public ConvolutionalLayer {
+ public:
+  using ConvolutionalLayer::ConvolutionalLayer;
+
+  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
+    const at::Tensor& flow = inputs.skips.at(0);
+    return {UpsampleFlow(flow + convolutions_.Forward(inputs.main), 4), {}};
+  }
+};
+
+// Adds the layers one by one, drawing their weights from one generator in that order.
+class Builder {
+ public:
+  explicit Builder(const FlowNetworkOptions& options)
+      : options_(options), random_(at::make_generator<at::CPUGeneratorImpl>(options.seed)) {}
+
+  LayerChain Build() &&;
+
+ private:
+  template <typename Kind, typename... Arguments>
+  int Add(Arguments&&... arguments) {
+    chain_.layers.push_back(std::make_unique<Kind>(std::forward<Arguments>(arguments)...));
+    return static_cast<int>(chain_.layers.size()) - 1;
+  }
+
+  int AddFeatures(const char* name, int level, bool has_skip) {
+    const int input = level == 0 ? 1 : options_.feature_channels[level - 1];
+    const int output = options_.feature_channels[level];
+    return Add<FeatureLayer>(name, Convolutions(input, {{output, 2}, {output, 1}}, random_),
+                             has_skip);
+  }
+
+  // The decoder's hidden convolutions from number `begin` up to `end`.
+  Convolutions Hidden(int input_channels, int begin, int end) {
+    std::vector<Convolutions::Size> sizes;
+    for (int i = begin; i < end; ++i) sizes.push_back({options_.decoder_channels[i]});
+    return Convolutions(input_channels, sizes, random_);
+  }
+
+  Convolutions HiddenAndFlow(int input_channels, int begin) {
+    Convolutions all = Hidden(input_channels, begin, 3);
+    all.AppendZero(kFlowChannels);
+    return all;
+  }
+
+  const FlowNetworkOptions options_;
+  at::Generator random_;
+  LayerChain chain_;
+};
+
+LayerChain Builder::Build() && {
+  const auto& channels = options_.feature_channels;
+  AddFeatures("features 1/2", 0, false);
+  const int features_4 = AddFeatures("features 1/4", 1, true);
+  const int features_8 = AddFeatures("features 1/8", 2, true);
+  AddFeatures("features 1/16", 3, false);
+
+  Add<FirstMatchLayer>("match 1/16");
+  Add<FirstDecodeLayer>("decode 1/16", HiddenAndFlow(kMatchChannels + channels[3], 0));
+
+  const int match_8 = Add<MatchLayer>("match 1/8", false);
+  Add<DecodeLayer>("decode 1/8", HiddenAndFlow(kMatchChannels + channels[2] + kFlowChannels, 0));
+
+  const int match_4 = Add<MatchLayer>("match 1/4", true);
+  Add<FirstDecodeLayer>("decode 1/4 a", Hidden(kMatchChannels + channels[1] + kFlowChannels, 0, 1));
+  const int last =
+      Add<LastDecodeLayer>("decode 1/4 b", HiddenAndFlow(options_.decoder_channels[0], 1));
+
+  chain_.skips = {{features_4, match_4}, {features_8, match_8}, {match_4, last}};
+  return std::move(chain_);
+}
+
+}  // namespace
+
+LayerChain MakeFlowNetwork(const FlowNetworkOptions& options) { return Builder(options).Build(); }
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,304 @@
+#include "pipeline/engine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/schedules.h"
+#include "pipeline/serial_run.h"
+#include "pipeline/simulator.h"
+#include "tests/pipeline/fake_stages.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Ne;
+
+constexpr double kLearningRate = 0.05;
+
+// A random short pause, so that the threads meet in every order there is.
+void Jitter() {
+  thread_local std::mt19937 random(std::random_device{}());
+  std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+}
+
+PipelineShape ShapeOf(int stages) {
+  PipelineShape shape{.stages = stages, .skips = {}};
+  for (int from = 1; from + 2 <= stages; ++from) shape.skips.push_back({from, from + 2});
+  if (stages > 2) shape.skips.push_back({1, stages});
+  return shape;
+}
+
+Plan PlanOf(const std::string& schedule, int stages, double period = 0) {
+  const std::vector<StageCost> costs(stages, {.forward = 1, .backward = 2, .update = 0});
+  return *MakePlan(schedule, ShapeOf(stages), costs, period);
+}
+
+void Serially(const Plan& plan, int samples, FakeStages& stages) {
+  for (int sample = 0; sample < samples; ++sample) stages.Admit(sample);
+  RunSerially(plan, samples, [&](const Step& step) { stages.Run(step); });
+}
+
+absl::Status InTheEngine(const Plan& plan, int samples, FakeStages& stages) {
+  auto engine = Engine::Start({.plan = plan,
+                               .run =
+                                   [&](const Step& step) {
+                                     Jitter();
+                                     stages.Run(step);
+                                     Jitter();
+                                   },
+                               .on_worker_start = {}});
+  if (!engine.ok()) return engine.status();
+  for (int sample = 0; sample < samples; ++sample) {
+    const auto number = (*engine)->Admit([&](std::int64_t n) { stages.Admit(n); });
+    if (!number.ok()) return number.status();
+    EXPECT_EQ(*number, sample);
+  }
+  return (*engine)->Drain();
+}
+
+struct Case {
+  std::string schedule;
+  int stages;
+  double period = 0;
+};
+
+class EngineEqualsOracle : public ::testing::TestWithParam<Case> {};
+
+TEST_P(EngineEqualsOracle, BitForBitInAnyTiming) {
+  const auto& [schedule, depth, period] = GetParam();
+  constexpr int kSamples = 200;
+  const Plan plan = PlanOf(schedule, depth, period);
+  const Plan roomy = WithoutBounds(plan, kSamples);
+  FakeStages oracle(roomy, kLearningRate);
+  Serially(roomy, kSamples, oracle);
+
+  FakeStages stages(plan, kLearningRate);
+  ASSERT_TRUE(InTheEngine(plan, kSamples, stages).ok());
+
+  EXPECT_EQ(stages.outputs(), oracle.outputs());
+  EXPECT_EQ(stages.weights(), oracle.weights());
+  const std::vector<double> untouched = FakeStages(plan, 0).weights();
+  for (int stage = 0; stage < depth; ++stage) {
+    EXPECT_NE(stages.weights()[stage], untouched[stage])
+        << "stage " << stage + 1 << " never learned";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    AllSchedules, EngineEqualsOracle,
+    ::testing::Values(Case{"sequential", 1}, Case{"sequential", 2}, Case{"sequential", 3},
+                      Case{"sequential", 4}, Case{"partime", 1}, Case{"partime", 2},
+                      Case{"partime", 3}, Case{"partime", 4}, Case{"one_f_one_b_star", 1},
+                      Case{"one_f_one_b_star", 2}, Case{"one_f_one_b_star", 3},
+                      Case{"one_f_one_b_star", 4}, Case{"one_f_one_b_star", 4, 6},
+                      Case{"one_f_one_b_star", 4, 12}),
+    [](const auto& test) {
+      const Case& c = test.param;
+      const std::string period = c.period > 0 ? "_T" + std::to_string(std::lround(c.period)) : "";
+      return c.schedule + "_" + std::to_string(c.stages) + "_stages" + period;
+    });
+
+// PARTIME by its own definition: a loop over periods and stages with double buffers, in which every
+// stage reads only what its neighbours made in the period before. Shares nothing with plans.
+struct DoubleBufferedLoop {
+  explicit DoubleBufferedLoop(int depth)
+      : weight(depth), input(depth), output(depth), gradient(depth + 1) {
+    for (int h = 0; h < depth; ++h) weight[h] = 0.5 + 0.1 * (h + 1);
+  }
+
+  // One period. Sample numbers below 0 are not valid yet.
+  void Step(std::int64_t period, std::int64_t samples, std::vector<double>& predictions) {
+    const int depth = static_cast<int>(weight.size());
+    const std::vector<double> before = output;
+    const std::vector<double> gradient_before = gradient;
+    for (int h = 0; h < depth; ++h) {
+      const std::int64_t newest = period - h;
+      if (newest < 0 || newest >= samples) continue;
+      input[h] = h == 0 ? FakeStages::Sample(newest) : before[h - 1];
+      output[h] = weight[h] * input[h];
+      if (h == depth - 1) predictions[newest] = output[h];
+      const std::int64_t learned = newest - 2 * (depth - 1 - h);
+      if (learned < 0) continue;
+      const double arriving =
+          h == depth - 1 ? output[h] - FakeStages::Target(newest) : gradient_before[h + 1];
+      gradient[h] = arriving * weight[h];
+      weight[h] -= kLearningRate * arriving * input[h];
+    }
+  }
+
+  std::vector<double> weight, input, output, gradient;
+};
+
+TEST(EngineTest, PartimeIsTheDoubleBufferedLoopOfItsDefinition) {
+  for (int depth = 1; depth <= 4; ++depth) {
+    constexpr int kSamples = 60;
+    const Plan plan = Partime({.stages = depth, .skips = {}});
+    FakeStages stages(plan, kLearningRate);
+    ASSERT_TRUE(InTheEngine(plan, kSamples, stages).ok());
+
+    DoubleBufferedLoop loop(depth);
+    std::vector<double> predictions(4096, 0.0);
+    for (int period = 0; period < kSamples + depth; ++period) {
+      loop.Step(period, kSamples, predictions);
+    }
+    EXPECT_EQ(stages.outputs(), predictions) << depth << " stages";
+  }
+}
+
+TEST(EngineTest, OneStageIsPlainOnlineLearning) {
+  for (const char* schedule : {"sequential", "partime", "one_f_one_b_star"}) {
+    const Plan plan = PlanOf(schedule, 1);
+    FakeStages stages(plan, kLearningRate);
+    ASSERT_TRUE(InTheEngine(plan, 50, stages).ok());
+
+    double weight = 0.6;
+    for (int sample = 0; sample < 50; ++sample) {
+      const double x = FakeStages::Sample(sample);
+      EXPECT_EQ(stages.outputs()[sample], weight * x);
+      weight -= kLearningRate * ((weight * x - FakeStages::Target(sample)) * x);
+    }
+    EXPECT_EQ(stages.weights()[0], weight) << schedule;
+  }
+}
+
+TEST(EngineTest, WithoutALearningRateTheNetworkStaysAsItWas) {
+  const Plan plan = PlanOf("partime", 3);
+  FakeStages stages(plan, 0);
+  ASSERT_TRUE(InTheEngine(plan, 30, stages).ok());
+  EXPECT_EQ(stages.weights(), FakeStages(plan, 0).weights());
+}
+
+// The time of every operation on a clock that only the operations turn: it starts when its device
+// and all that it needs are done, and takes what its stage costs.
+class VirtualTime {
+ public:
+  VirtualTime(const Plan& plan, std::vector<StageCost> costs, std::vector<double> arrivals)
+      : plan_(plan),
+        costs_(std::move(costs)),
+        arrivals_(std::move(arrivals)),
+        timeline_(plan.stage_count()),
+        free_at_(plan.stage_count() + 1) {}
+
+  void Run(const Step& step) {
+    MutexLock lock(mu_);
+    double start = free_at_[step.stage];
+    if (step.stage == 0) start = std::max(start, arrivals_[step.first]);
+    for (const Need& need : NeedsOf(plan_, step)) {
+      start = std::max(start, timeline_.of(need.kind, need.stage).at(need.samples - 1).end);
+    }
+    free_at_[step.stage] = start + CostOf(step);
+    timeline_.Append(step.kind, step.stage, {start, free_at_[step.stage]});
+  }
+
+  [[nodiscard]] std::vector<double> Delays() const {
+    MutexLock lock(mu_);
+    std::vector<double> delays;
+    for (std::size_t i = 0; i < arrivals_.size(); ++i) {
+      delays.push_back(timeline_.predictions()[i].end - arrivals_[i]);
+    }
+    return delays;
+  }
+
+ private:
+  [[nodiscard]] double CostOf(const Step& step) const {
+    if (step.stage == 0) return 0;
+    const StageCost& cost = costs_[step.stage - 1];
+    return step.kind == OperationKind::kForward    ? cost.forward
+           : step.kind == OperationKind::kBackward ? cost.backward
+                                                   : cost.update;
+  }
+
+  const Plan plan_;
+  const std::vector<StageCost> costs_;
+  const std::vector<double> arrivals_;
+  mutable Mutex mu_;
+  Timeline timeline_ ABSL_GUARDED_BY(mu_);
+  std::vector<double> free_at_ ABSL_GUARDED_BY(mu_);
+};
+
+TEST(EngineTest, DelayIsTheSumOfTheForwardsWhenFramesArriveInTime) {
+  const std::vector<StageCost> costs = {{1, 2, 0.25}, {1.5, 1, 0.25}, {0.5, 2, 0.25}};
+  for (const char* schedule : {"partime", "one_f_one_b_star"}) {
+    const Plan plan = *MakePlan(schedule, {.stages = 3, .skips = {}}, costs, 0);
+    std::vector<double> arrivals(40);
+    for (std::size_t i = 0; i < arrivals.size(); ++i) arrivals[i] = 3.5 * static_cast<double>(i);
+    VirtualTime time(plan, costs, arrivals);
+    auto engine = Engine::Start(
+        {.plan = plan, .run = [&](const Step& step) { time.Run(step); }, .on_worker_start = {}});
+    ASSERT_TRUE(engine.ok());
+    for (std::size_t i = 0; i < arrivals.size(); ++i) {
+      ASSERT_TRUE((*engine)
+                      ->Admit([&](std::int64_t n) {
+                        time.Run({OperationKind::kForward, 0, n, n});
+                      })
+                      .ok());
+    }
+    ASSERT_TRUE((*engine)->Drain().ok());
+    EXPECT_THAT(time.Delays(), Each(1 + 1.5 + 0.5)) << schedule;
+  }
+}
+
+TEST(EngineTest, AnOperationThatThrowsStopsEverythingAndIsNamed) {
+  auto engine = Engine::Start({.plan = PlanOf("partime", 3),
+                               .run =
+                                   [](const Step& step) {
+                                     if (step == Step{OperationKind::kForward, 2, 5, 5}) {
+                                       throw std::runtime_error("out of memory");
+                                     }
+                                   },
+                               .on_worker_start = {}});
+  ASSERT_TRUE(engine.ok());
+  absl::Status refused;
+  while (refused.ok()) refused = (*engine)->Admit([](std::int64_t) {}).status();
+  EXPECT_THAT(refused.message(), HasSubstr("F2(5)"));
+  EXPECT_THAT(refused.message(), HasSubstr("out of memory"));
+  EXPECT_EQ((*engine)->Drain(), refused);
+}
+
+TEST(EngineTest, APlanThatCannotRunIsRefused) {
+  Plan plan = PlanOf("one_f_one_b_star", 3);
+  plan.stages[0].slots = 1;
+  const auto engine =
+      Engine::Start({.plan = plan, .run = [](const Step&) {}, .on_worker_start = {}});
+  EXPECT_EQ(engine.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(EngineTest, DestroyedWithSamplesInFlightItEnds) {
+  std::atomic<int> ran = 0;
+  auto engine = Engine::Start(
+      {.plan = PlanOf("partime", 3), .run = [&](const Step&) { ++ran; }, .on_worker_start = {}});
+  ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
+  engine->reset();  // Hangs, and is killed by the test's timeout, if a worker waits for ever.
+  EXPECT_LE(ran, 3);
+}
+
+TEST(EngineTest, AnEmptyStreamDrains) {
+  auto engine = Engine::Start(
+      {.plan = PlanOf("partime", 4), .run = [](const Step&) {}, .on_worker_start = {}});
+  EXPECT_TRUE((*engine)->Drain().ok());
+  EXPECT_TRUE((*engine)->Drain().ok());
+}
+
+TEST(EngineTest, DrainingRunsWhatHasItsInputsAndNothingElse) {
+  const Plan plan = PlanOf("partime", 3);
+  auto engine = Engine::Start({.plan = plan, .run = [](const Step&) {}, .on_worker_start = {}});
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
+  ASSERT_TRUE((*engine)->Drain().ok());
+  for (int stage = 1; stage <= 3; ++stage) {
+    EXPECT_EQ((*engine)->done(OperationKind::kForward, stage), 10);
+    EXPECT_EQ((*engine)->done(OperationKind::kUpdate, stage), 10 - 2 * (3 - stage));
+  }
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

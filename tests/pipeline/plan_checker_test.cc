@@ -1,0 +1,87 @@
+#include "pipeline/plan_checker.h"
+
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/schedules.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Mistake {
+  const char* name;
+  std::function<void(Plan&)> make;
+  const char* message;
+};
+
+TEST(PlanCheckerTest, EveryMistakeIsNamed) {
+  const std::vector<Mistake> mistakes = {
+      {"no stages", [](Plan& p) { p.stages.clear(); }, "no stages"},
+      {"empty pattern", [](Plan& p) { p.samples_per_pattern = 0; }, "at least one sample"},
+      {"channel backwards", [](Plan& p) { p.channels.push_back({.from = 2, .to = 1}); },
+       "from stage 2 to 1"},
+      {"channel to nowhere", [](Plan& p) { p.channels.push_back({.from = 2, .to = 9}); },
+       "from stage 2 to 9"},
+      {"no slot", [](Plan& p) { p.channels[0].slots = 0; }, "at least one slot"},
+      {"stages not joined", [](Plan& p) { p.channels.erase(p.channels.begin() + 1); },
+       "no channel joins stage 1 and stage 2"},
+      {"stage out of range", [](Plan& p) { p.devices[0][0].stage = 7; }, "names stage 7 of 3"},
+      {"sample outside the pattern", [](Plan& p) { p.devices[0][0].first = 1; },
+       "outside its pattern"},
+      {"two devices", [](Plan& p) { std::swap(p.devices[0][1], p.devices[1][1]); },
+       "a stage has one device"},
+      {"operation missing", [](Plan& p) { p.devices[1].pop_back(); },
+       "stage 2 lacks a forward, backward or update"},
+      {"operation twice", [](Plan& p) { p.devices[1].push_back(p.devices[1].front()); },
+       "comes where sample"},
+      {"negative lead", [](Plan& p) { p.stages[0].lead = -1; }, "negative lead"},
+      {"too few slots", [](Plan& p) { p.stages[0].slots = 2; },
+       "has 2 slots for activations and needs 3"},
+      {"standstill", [](Plan& p) { p.devices[0][1].shift = p.devices[0][2].shift = 0; },
+       "standstill"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    Plan plan =
+        OneFOneBStar({.stages = 3, .skips = {}},
+                     std::vector<StageCost>(3, {.forward = 1, .backward = 2, .update = 0}), 3);
+    ASSERT_TRUE(CheckPlan(plan).ok());
+    mistake.make(plan);
+    const auto figures = CheckPlan(plan);
+    EXPECT_EQ(figures.status().code(), absl::StatusCode::kInvalidArgument) << mistake.name;
+    EXPECT_THAT(figures.status().message(), HasSubstr(mistake.message)) << mistake.name;
+  }
+}
+
+TEST(PlanCheckerTest, GradientsOfAPatternAreSummedUntilItsUpdate) {
+  // One stage, patterns of three samples: F B F B F B U.
+  Plan plan{.schedule = "summed",
+            .samples_per_pattern = 3,
+            .stages = {{}},
+            .channels = {{}},
+            .devices = {{}}};
+  for (int sample = 0; sample < 3; ++sample) {
+    plan.devices[0].push_back({OperationKind::kForward, 1, sample, 1, 0});
+    plan.devices[0].push_back({OperationKind::kBackward, 1, sample, 1, 0});
+  }
+  plan.devices[0].push_back({OperationKind::kUpdate, 1, 0, 3, 0});
+  const auto figures = CheckPlan(plan);
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  EXPECT_EQ(figures->front().staleness, 0);
+  EXPECT_EQ(figures->front().slots, 1);
+}
+
+TEST(PlanCheckerTest, PartimeMeetsTheWeightsThatMadeItsActivations) {
+  const auto figures = CheckPlan(Partime({.stages = 3, .skips = {}}));
+  ASSERT_TRUE(figures.ok());
+  for (const StageFigures& stage : *figures) {
+    EXPECT_EQ(stage.weight_gap, 0);
+    EXPECT_EQ(stage.gradient_age, 0);
+  }
+}
+
+}  // namespace
+}  // namespace millrace::pipeline
