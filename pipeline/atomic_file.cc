@@ -16,7 +16,7 @@
 namespace millrace::pipeline {
 namespace {
 
-absl::Status SystemError(std::string_view action, const std::string& path) {
+absl::Status SystemError(const char* action, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", action, " ", path));
 }
 
@@ -56,8 +56,8 @@ absl::Status WriteAndSync(const std::string& path, std::string_view content) {
 
 // Makes a rename last: the name is kept by the folder.
 absl::Status SyncFolderOf(const std::string& path) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? std::filesystem::path(".") : parent;
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (descriptor.value() < 0 || ::fsync(descriptor.value()) != 0) {
     return SystemError("sync", folder);

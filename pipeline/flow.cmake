@@ -10,3 +10,5 @@ add_library(millrace::flow ALIAS millrace_flow)
 target_link_libraries(millrace_flow
   PUBLIC LibTorch::cpu millrace::base millrace::options absl::status absl::statusor
   PRIVATE absl::strings nlohmann_json::nlohmann_json)
+# Otherwise the operators of tensors would bring every operation's header with them.
+target_compile_definitions(millrace_flow PRIVATE AT_PER_OPERATOR_HEADERS)

@@ -1,5 +1,6 @@
 #include "pipeline/flow_loss.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/where.h>
 
 #include "base/check.h"

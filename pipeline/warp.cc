@@ -1,5 +1,6 @@
 #include "pipeline/warp.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/grid_sampler_2d.h>
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/stack.h>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -13,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "pipeline/atomic_file.h"
@@ -79,13 +81,13 @@ struct Parts {
   std::string_view data;
 };
 
-absl::Status Damaged(const std::string& path, std::string_view what) {
+absl::Status Damaged(const std::string& path, absl::string_view what) {
   return absl::DataLossError(absl::StrCat("the weight file ", path, " is damaged: ", what,
                                           "; copy it again, or make a new one with `millrace "
                                           "pretrain`"));
 }
 
-absl::Status Foreign(const std::string& path, std::string_view what) {
+absl::Status Foreign(const std::string& path, absl::string_view what) {
   return absl::FailedPreconditionError(
       absl::StrCat("the weight file ", path, " does not fit this network: ", what,
                    "; make a fitting one with `millrace pretrain`"));
