@@ -1,0 +1,39 @@
+# The short commands. Each gets what it needs (tools/setup), builds, and runs; each can be repeated and
+# then takes seconds. What they build on is plain CMake: docs/building.md.
+.DEFAULT_GOAL := help
+.PHONY: help run test check build bench clean
+
+help:
+	@echo "make run     build and serve the sample video as a camera; ARGS=\"--frames 500\" stops by itself"
+	@echo "make test    build and run all tests"
+	@echo "make check   format, spelling, lint, sanitizers, clang-tidy"
+	@echo "make build   build everything that make run needs, and no more"
+	@echo "make bench   build and run the benchmarks"
+	@echo "make clean   remove build/; what was downloaded stays in .deps/"
+	@echo
+	@echo "make alone only shows this, because the others install packages and compile for minutes."
+	@echo "Variables, presets and folders: docs/building.md"
+
+build:
+	@tools/setup run
+	@tools/build release millrace
+
+run: build
+	@exec tools/foreground build/release/service/millrace serve --config samples/millrace.yaml $(ARGS)
+
+test:
+	@tools/setup test
+	@tools/build release --tests
+	@tools/run-tests release
+
+check:
+	@tools/setup check
+	@tools/check
+
+bench:
+	@tools/setup test
+	@tools/build release --tests
+	@tools/run-benchmarks
+
+clean:
+	rm -rf build

@@ -1,0 +1,146 @@
+"""A checkout in a temporary folder that holds only tools/, on a machine made of fakes.
+
+apt-get, dpkg and sudo are small scripts that come first in PATH: they note how they were called and
+pretend. pip is real, but finds only the wheels that a test makes.
+"""
+
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import zipfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+FAKES = {
+    "dpkg-query": """
+shift 3
+for package in "$@"; do
+  if grep -qx -- "$package" "$FAKES/installed"; then echo "$package installed"; fi
+done
+""",
+    "apt-get": """
+echo "apt-get $*" >>"$FAKES/calls"
+case " $* " in
+*" --print-uris "*) ;;
+*" install "*) for word in "$@"; do echo "$word" >>"$FAKES/installed"; done ;;
+*" download "*) touch "${!#}_1_all.deb" ;;
+esac
+""",
+    "apt-cache": "exit 0",
+    "dpkg": """
+mkdir -p "$3/usr/share/doc/opencv-doc/examples/data" "$3/usr/bin"
+cp "$FAKES/video" "$3/usr/share/doc/opencv-doc/examples/data/vtest.avi"
+touch "$3/usr/bin/prometheus"
+""",
+    # One that wants a password, and gets none.
+    "sudo": 'echo "sudo $*" >>"$FAKES/calls"; exit 1',
+}
+
+WHEELS = {
+    "torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64": [
+        "torch/lib/libtorch_cpu.so", "torch/lib/libc10.so", "torch/lib/libtorch_cuda.so",
+        "torch/include/ATen/ATen.h", "torch/share/cmake/Torch.cmake", "torch/nn/module.py"],
+    "nvidia_cuda_cupti-13.0.85-py3-none-manylinux_2_25_x86_64": ["nvidia/cu13/lib/libcupti.so.13"],
+    "nvidia_cuda_runtime-13.0.96-py3-none-manylinux2014_x86_64": ["nvidia/cu13/lib/libcudart.so.13"],
+}
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class ScratchCheckout:
+    """One checkout and its fakes. `venv` is a Python environment that it borrows. close() removes it."""
+
+    def __init__(self, venv: pathlib.Path):
+        self._folder = tempfile.TemporaryDirectory(prefix="millrace-setup.")
+        self.base = pathlib.Path(self._folder.name)
+        self.base.chmod(0o777)
+        self.root = self.base / "checkout"
+        self.deps = self.root / ".deps"
+        self.fakes = self.base / "fakes"
+        shutil.copytree(SOURCE / "tools", self.root / "tools")
+        self._borrow(venv)
+        self._make_fakes()
+        self._make_wheels()
+        self.set_video(b"moving pictures", pin=True)
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+    def _borrow(self, venv: pathlib.Path) -> None:
+        version = subprocess.run([venv / "bin/python3", "--version"],
+                                 check=True, capture_output=True, text=True).stdout
+        (self.deps / "stamps").mkdir(parents=True)
+        (self.deps / "venv").symlink_to(venv)
+        (self.deps / "stamps/venv").write_text(version)
+
+    def _make_fakes(self) -> None:
+        (self.fakes / "bin").mkdir(parents=True)
+        for name, body in FAKES.items():
+            program = self.fakes / "bin" / name
+            program.write_text(f"#!/bin/bash\n{body}\n")
+            program.chmod(0o755)
+        for name in ("calls", "installed"):
+            (self.fakes / name).touch()
+            (self.fakes / name).chmod(0o666)
+
+    def _make_wheels(self) -> None:
+        (self.base / "wheels").mkdir()
+        pins = []
+        for name, files in WHEELS.items():
+            project, version = name.split("-")[:2]
+            path = self.base / "wheels" / f"{name}.whl"
+            with zipfile.ZipFile(path, "w") as wheel:
+                for file in files:
+                    wheel.writestr(file, file)
+                info = f"{project}-{version}.dist-info"
+                wheel.writestr(f"{info}/METADATA",
+                               f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n")
+                wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: " + "-".join(name.split("-")[2:]))
+                wheel.writestr(f"{info}/RECORD", "")
+            pins.append(f"{project}=={version} --hash=sha256:{sha256(path.read_bytes())}\n")
+        self.wheel_table.write_text("".join(pins))
+
+    @property
+    def wheel_table(self) -> pathlib.Path:
+        return self.root / "tools/wheels-cpu.txt"
+
+    def set_video(self, content: bytes, pin: bool) -> None:
+        """What the package of the sample video holds; `pin` makes it the right one."""
+        (self.fakes / "video").write_bytes(content)
+        if pin:
+            script = self.root / "tools/lib/files.sh"
+            lines = [f"video_sha256={sha256(content)}" if line.startswith("video_sha256=") else line
+                     for line in script.read_text().splitlines()]
+            script.write_text("\n".join(lines) + "\n")
+
+    def packages(self, *needed_for: str) -> list[str]:
+        """The packages of the table."""
+        rows = [line.split() for line in (self.root / "tools/packages.txt").read_text().splitlines()]
+        return sorted(row[0] for row in rows if row and row[0] != "#" and row[1:2] and
+                      row[1] in needed_for)
+
+    def have(self, packages: list[str]) -> None:
+        (self.fakes / "installed").write_text("".join(f"{name}\n" for name in packages))
+
+    def calls(self) -> list[str]:
+        return (self.fakes / "calls").read_text().splitlines()
+
+    def installs(self) -> list[str]:
+        """What apt-get was told to install, one string a call."""
+        return [call for call in self.calls()
+                if " install " in call and call.startswith("apt-get") and "--print-uris" not in call]
+
+    def setup(self, what: str = "run", user: int | None = None,
+              **variables: str) -> subprocess.CompletedProcess:
+        """Runs tools/setup; `user` is for tests that run as root and must not."""
+        environment = {
+            "PATH": f"{self.fakes / 'bin'}:/usr/bin:/bin", "HOME": str(self.base),
+            "FAKES": str(self.fakes), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull,
+            "PIP_FIND_LINKS": str(self.base / "wheels"), **variables}
+        return subprocess.run([self.root / "tools/setup", what], env=environment, user=user,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)

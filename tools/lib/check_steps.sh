@@ -1,0 +1,76 @@
+# The steps of `make check`, cheapest first. Each is a function step_NAME that runs in the checkout's
+# root, needs set-up to be complete, and returns non-zero when something is wrong. A step that the
+# time did not suffice for may return $exit_incomplete. Sourced by tools/check.
+
+# shellcheck disable=SC2034  # tools/check walks through it.
+steps=(format spelling protos scripts dockerfile prometheus tsan clang asan tidy)
+exit_incomplete=75
+
+venv_bin=$root/.deps/venv/bin
+
+# Tracked files that exist, one a line; fails when there are none, because then the step checks nothing.
+tracked() { # PATTERN...
+  local files
+  files=$(git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
+    if [[ -f $file ]]; then printf '%s\n' "$file"; fi
+  done)
+  [[ -n $files ]] || fail "there is no file to check: $*"
+  printf '%s\n' "$files"
+}
+
+need_file() { [[ -e $1 ]] || fail "$1 does not exist"; }
+
+scripts() {
+  tracked | while read -r file; do
+    if head -c 64 "$file" | head -n 1 | grep -qaE '^#!.*\b(ba|da)?sh\b'; then printf '%s\n' "$file"; fi
+  done
+}
+
+step_format() {
+  tracked '*.h' '*.cc' | xargs -r clang-format-14 --dry-run --Werror
+}
+
+step_spelling() {
+  # Not the file of weights, nor what is only numbers and checksums.
+  tracked ':!*.pt' ':!*.png' ':!*.svg' ':!tools/requirements-*.txt' |
+    xargs -r "$venv_bin/codespell" --ignore-words tools/codespell-words.txt
+}
+
+step_protos() {
+  need_file proto/buf.yaml
+  "$venv_bin/buf" lint proto
+}
+
+step_scripts() {
+  scripts | xargs -r "$venv_bin/shellcheck" --external-sources --check-sourced
+}
+
+step_dockerfile() {
+  need_file deploy/Dockerfile
+  "$venv_bin/hadolint" deploy/Dockerfile
+}
+
+step_prometheus() {
+  local promtool=.deps/prometheus/usr/bin/promtool
+  # Checks the rules that the configuration names, too.
+  need_file deploy/prometheus/prometheus.yml
+  "$promtool" check config deploy/prometheus/prometheus.yml
+}
+
+# Within a budget the first failure ends a step: what is found must not be lost when time runs out.
+test_with() { # PRESET
+  tools/build "$1" --tests
+  tools/run-tests "$1" ${CHECK_BUDGET_S:+--stop-on-failure}
+}
+
+step_tsan() { test_with tsan; }
+
+step_clang() { tools/build clang --tests; }
+
+step_asan() { test_with asan; }
+
+# Reads the compile commands of the clang preset.
+step_tidy() {
+  tools/build clang --tests
+  tools/tidy build/clang
+}
