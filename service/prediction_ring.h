@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 
 #include "base/mutex.h"
@@ -38,11 +37,13 @@ class PredictionRing {
 
   /// REQUIRES: capacity > 0.
   explicit PredictionRing(std::size_t capacity);
+  ~PredictionRing();
 
   PredictionRing(const PredictionRing&) = delete;
   PredictionRing& operator=(const PredictionRing&) = delete;
 
-  /// Appends `prediction`, dropping the oldest if full, then calls every listener.
+  /// Appends `prediction`, dropping the oldest if full, then calls every listener. REQUIRES: not
+  /// closed.
   void Publish(std::shared_ptr<const Prediction> prediction) ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] Cursor Begin() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -72,6 +73,23 @@ class PredictionRing {
   std::deque<std::shared_ptr<const Prediction>> predictions_ ABSL_GUARDED_BY(mu_);
   std::uint64_t published_ ABSL_GUARDED_BY(mu_) = 0;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+/// A listener's place in a ring's list. Destroying it takes the listener off the list. Not to be
+/// destroyed by the listener itself, nor under a lock that the listener takes.
+class PredictionRing::Listening {
+ public:
+  ~Listening();
+
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  friend class PredictionRing;
+  Listening(std::shared_ptr<Listeners> listeners, std::uint64_t id);
+
+  const std::shared_ptr<Listeners> listeners_;  // Shared with the ring.
+  const std::uint64_t id_;
 };
 
 }  // namespace millrace::service

@@ -1,0 +1,21 @@
+#include "service/accounting.h"
+
+namespace millrace::service {
+
+std::string_view Name(DropReason reason) {
+  switch (reason) {
+    case DropReason::kQueueFull:
+      return "queue_full";
+    case DropReason::kNoPredecessor:
+      return "no_predecessor";
+    case DropReason::kGap:
+      return "gap";
+    case DropReason::kRejected:
+      return "rejected";
+    case DropReason::kShutdown:
+      return "shutdown";
+  }
+  return "unknown";
+}
+
+}  // namespace millrace::service

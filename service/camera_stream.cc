@@ -1,0 +1,264 @@
+#include "service/camera_stream.h"
+
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "service/frame_ledger.h"
+#include "service/frames_in_flight.h"
+#include "service/recent_figures.h"
+
+namespace millrace::service {
+namespace {
+
+using std::chrono::nanoseconds;
+
+absl::Status Named(const std::string& stream, const absl::Status& status) {
+  return {status.code(), absl::StrCat("stream '", stream, "': ", status.message())};
+}
+
+/// Runs `call`, which may throw what foreign libraries throw, and returns its status.
+template <typename Call>
+absl::Status Guarded(Call call) {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("the learner threw: ", error.what()));
+  } catch (...) {
+    return absl::InternalError("the learner threw something that is no std::exception");
+  }
+}
+
+// The life of a frame: every arrow is counted once, and where it ends nothing else follows.
+//
+//   source ─▶ queue ─▶ learner's thread ─▶ learner ─▶ predicted
+//               │            │                │
+//               ▼            ▼                ▼
+//          queue_full   no_predecessor     rejected (the learner failed)
+//          shutdown     gap, rejected,
+//                       shutdown
+class RunningStream final : public CameraStream {
+ public:
+  explicit RunningStream(Options options)
+      : options_(std::move(options)), ring_(options_.ring_capacity) {}
+  ~RunningStream() override {
+    if (thread_.joinable()) RunningStream::Stop();
+  }
+
+  /// To be called once, before anything else.
+  absl::Status Open();
+
+  const StreamConfig& config() const override { return options_.config; }
+  const pipeline::LearnerDescription& learner() const override { return learner_->description(); }
+  PredictionRing& ring() override { return ring_; }
+  StreamSnapshot Snapshot() const override;
+  bool ended() const override ABSL_LOCKS_EXCLUDED(mu_);
+  void Stop() override ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  enum class Phase { kRunning, kEnded, kStopped };
+
+  // On the learner's thread.
+  void Run();
+  void Handle(const ingest::Frame& frame);
+  [[nodiscard]] std::optional<DropReason> WhyDropped(const ingest::Frame& frame) const;
+  [[nodiscard]] bool FitsLearner(const ingest::Frame& frame) const;
+  [[nodiscard]] absl::Status Admit(const ingest::Frame& frame);
+  void FailLearner(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
+  void Finish() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // On a thread of the learner.
+  void OnPrediction(pipeline::FlowPrediction flow);
+  [[nodiscard]] Prediction Describe(FrameInFlight in_flight, pipeline::FlowPrediction flow,
+                                    nanoseconds now) const;
+
+  [[nodiscard]] absl::Status learner_status() const ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Constant after construction.
+  const Options options_;
+
+  // Self-synchronized.
+  PredictionRing ring_;
+  FrameLedger ledger_;
+  FramesInFlight in_flight_;
+  RecentFigures figures_;
+  std::atomic<bool> stopping_ = false;
+
+  mutable Mutex mu_;
+  CondVar finished_;
+  absl::Status learner_status_ ABSL_GUARDED_BY(mu_);
+  Phase phase_ ABSL_GUARDED_BY(mu_) = Phase::kRunning;
+
+  // Constant once open; self-synchronized. Their threads call into the members above.
+  std::unique_ptr<pipeline::Learner> learner_;
+  std::unique_ptr<ingest::Source> source_;
+  std::jthread thread_;
+};
+
+absl::Status RunningStream::Open() {
+  MILLRACE_CHECK(options_.make_learner && options_.open_source && options_.clock != nullptr);
+  MILLRACE_ASSIGN_OR_RETURN(
+      learner_, options_.make_learner(options_.config.learner, [this](pipeline::FlowPrediction f) {
+        OnPrediction(std::move(f));
+      }));
+  MILLRACE_ASSIGN_OR_RETURN(source_, options_.open_source(options_.config.source));
+  thread_ = std::jthread([this] { Run(); });
+  return absl::OkStatus();
+}
+
+StreamSnapshot RunningStream::Snapshot() const {
+  StreamSnapshot snapshot;
+  snapshot.name = options_.config.name;
+  snapshot.uri = ingest::WithoutCredentials(options_.config.source.uri);
+  snapshot.source = source_->status();
+  snapshot.learner = learner_status();
+  snapshot.frames = ledger_.Count(source_->queue());
+  const RecentFigures::Values figures =
+      figures_.At(options_.clock->Now(), snapshot.frames.received);
+  snapshot.frames_per_second_in = figures.frames_per_second_in;
+  snapshot.predictions_per_second = figures.predictions_per_second;
+  snapshot.delay_p50_s = figures.delay_p50_s;
+  snapshot.delay_p99_s = figures.delay_p99_s;
+  snapshot.loss = figures.loss;
+  snapshot.loss_no_motion = figures.loss_no_motion;
+  snapshot.updates = learner_->updates();
+  return snapshot;
+}
+
+bool RunningStream::ended() const {
+  MutexLock lock(mu_);
+  return phase_ == Phase::kEnded;
+}
+
+void RunningStream::Stop() {
+  stopping_ = true;
+  source_->Stop();
+  MutexLock lock(mu_);
+  while (phase_ == Phase::kRunning) finished_.wait(mu_);
+}
+
+void RunningStream::Run() {
+  while (const std::optional<ingest::Frame> frame = source_->queue().Pop()) Handle(*frame);
+  Finish();
+}
+
+void RunningStream::Handle(const ingest::Frame& frame) {
+  figures_.RecordArrival(frame);
+  if (const std::optional<DropReason> reason = WhyDropped(frame)) {
+    ledger_.Dropped(*reason);
+    return;
+  }
+  if (absl::Status admitted = Admit(frame); !admitted.ok()) FailLearner(admitted);
+}
+
+std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) const {
+  if (stopping_) return DropReason::kShutdown;
+  if (frame.predecessor == ingest::NoPredecessor::kGap) return DropReason::kGap;
+  if (frame.previous == nullptr) return DropReason::kNoPredecessor;
+  if (!learner_status().ok() || !FitsLearner(frame)) return DropReason::kRejected;
+  return std::nullopt;
+}
+
+bool RunningStream::FitsLearner(const ingest::Frame& frame) const {
+  const auto fits = [&size = learner_->description()](const ingest::Picture& picture) {
+    return picture.width == size.width && picture.height == size.height;
+  };
+  return fits(*frame.previous) && fits(*frame.picture);
+}
+
+absl::Status RunningStream::Admit(const ingest::Frame& frame) {
+  const ingest::SourceStatus source = source_->status();
+  const std::int64_t number = in_flight_.Add({frame, source.camera_width, source.camera_height});
+  const absl::Status admitted = Guarded([&]() -> absl::Status {
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample,
+                              learner_->Admit({frame.previous->rgb, frame.picture->rgb}));
+    MILLRACE_CHECK(sample == number);
+    return absl::OkStatus();
+  });
+  if (admitted.ok()) return admitted;
+  in_flight_.TakeBack();
+  ledger_.Dropped(DropReason::kRejected);
+  return admitted;
+}
+
+void RunningStream::FailLearner(const absl::Status& cause) {
+  {
+    MutexLock lock(mu_);
+    if (learner_status_.ok()) learner_status_ = Named(options_.config.name, cause);
+  }
+  // Once drained, no more predictions come: what is still inside gets none.
+  Guarded([this] { return learner_->Drain(); }).IgnoreError();
+  ledger_.Dropped(DropReason::kRejected, in_flight_.Clear());
+}
+
+void RunningStream::Finish() {
+  absl::Status drained = Guarded([this] { return learner_->Drain(); });
+  const std::size_t without_prediction = in_flight_.Clear();
+  ledger_.Dropped(DropReason::kRejected, without_prediction);
+  if (drained.ok() && without_prediction > 0) {
+    drained = absl::InternalError(
+        absl::StrCat("the learner drained without predicting ", without_prediction, " samples"));
+  }
+  ring_.Close();
+  MutexLock lock(mu_);
+  if (learner_status_.ok() && !drained.ok()) {
+    learner_status_ = Named(options_.config.name, drained);
+  }
+  phase_ = stopping_ ? Phase::kStopped : Phase::kEnded;
+  finished_.notify_all();
+}
+
+void RunningStream::OnPrediction(pipeline::FlowPrediction flow) {
+  std::optional<FrameInFlight> in_flight = in_flight_.Take(flow.sample);
+  if (!in_flight) return;  // Given up when the learner failed, and counted then.
+  const nanoseconds now = options_.clock->Now();
+  auto prediction =
+      std::make_shared<const Prediction>(Describe(*std::move(in_flight), std::move(flow), now));
+  ledger_.Predicted();
+  figures_.RecordPrediction(*prediction, now);
+  if (options_.observe) options_.observe(*prediction);
+  ring_.Publish(std::move(prediction));
+}
+
+Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::FlowPrediction flow,
+                                   nanoseconds now) const {
+  ingest::Frame& frame = in_flight.frame;
+  const auto received = static_cast<std::int64_t>(source_->queue().received());
+  const nanoseconds delay = now - frame.arrival;
+  const nanoseconds wall = WallTime();
+  return {.stream = options_.config.name,
+          .epoch = frame.epoch,
+          .frame_number = frame.number,
+          .camera_time = frame.camera_time,
+          .arrival_time = wall - delay,
+          .emission_time = wall,
+          .delay = delay,
+          .delay_frames = received - 1 - frame.number,
+          .flow = std::move(flow),
+          .previous = std::move(frame.previous),
+          .picture = std::move(frame.picture),
+          .camera_width = in_flight.camera_width,
+          .camera_height = in_flight.camera_height};
+}
+
+absl::Status RunningStream::learner_status() const {
+  MutexLock lock(mu_);
+  return learner_status_;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CameraStream>> CameraStream::Start(Options options) {
+  auto stream = std::make_unique<RunningStream>(std::move(options));
+  if (absl::Status opened = stream->Open(); !opened.ok()) {
+    return Named(stream->config().name, opened);
+  }
+  return stream;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,33 @@
+#include "service/recent_figures.h"
+
+#include <cmath>
+
+namespace millrace::service {
+
+void RecentFigures::RecordArrival(const ingest::Frame& frame) {
+  MutexLock lock(mu_);
+  in_.Record(frame.arrival, static_cast<std::uint64_t>(frame.number) + 1);
+}
+
+void RecentFigures::RecordPrediction(const Prediction& prediction, std::chrono::nanoseconds now) {
+  MutexLock lock(mu_);
+  out_.Record(now, ++predictions_);
+  delays_.Record(now, prediction.delay);
+  const pipeline::FlowPrediction& flow = prediction.flow;
+  if (!std::isfinite(flow.loss) || !std::isfinite(flow.loss_no_motion)) return;
+  loss_.Record(flow.loss);
+  loss_no_motion_.Record(flow.loss_no_motion);
+}
+
+RecentFigures::Values RecentFigures::At(std::chrono::nanoseconds now,
+                                        std::uint64_t received) const {
+  MutexLock lock(mu_);
+  return {.frames_per_second_in = in_.PerSecond(now, received),
+          .predictions_per_second = out_.PerSecond(now, predictions_),
+          .delay_p50_s = delays_.Quantile(0.5, now),
+          .delay_p99_s = delays_.Quantile(0.99, now),
+          .loss = loss_.mean(),
+          .loss_no_motion = loss_no_motion_.mean()};
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,48 @@
+// A camera stream's figures over the recent past, as its snapshots show them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/mutex.h"
+#include "ingest/frame.h"
+#include "service/prediction.h"
+#include "service/windows.h"
+
+namespace millrace::service {
+
+/// Gathers a stream's windows under one lock. Thread-safe.
+class RecentFigures {
+ public:
+  struct Values {
+    double frames_per_second_in = 0;
+    double predictions_per_second = 0;
+    double delay_p50_s = 0;
+    double delay_p99_s = 0;
+    double loss = 0;
+    double loss_no_motion = 0;
+  };
+
+  /// Takes a frame's arrival into account. Frames that fell out of the queue need not be told: the
+  /// numbers of the others show them. REQUIRES: in the order of the frames.
+  void RecordArrival(const ingest::Frame& frame) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Takes a prediction emitted at `now` into account. A loss that is not finite is left out of the
+  /// means. REQUIRES: in the order of the predictions.
+  void RecordPrediction(const Prediction& prediction, std::chrono::nanoseconds now)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// The figures at `now`, when `received` frames have arrived.
+  [[nodiscard]] Values At(std::chrono::nanoseconds now, std::uint64_t received) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  mutable Mutex mu_;
+  RateWindow in_ ABSL_GUARDED_BY(mu_);
+  RateWindow out_ ABSL_GUARDED_BY(mu_);
+  DelayWindow delays_ ABSL_GUARDED_BY(mu_);
+  MeanWindow loss_ ABSL_GUARDED_BY(mu_);
+  MeanWindow loss_no_motion_ ABSL_GUARDED_BY(mu_);
+  std::uint64_t predictions_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace millrace::service

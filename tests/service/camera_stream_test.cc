@@ -1,0 +1,238 @@
+#include "service/camera_stream.h"
+
+#include <cmath>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/service/fake_stream.h"
+
+namespace millrace::service {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+
+std::uint64_t Dropped(const FrameCounts& counts, DropReason reason) {
+  return counts.dropped[static_cast<std::size_t>(reason)];
+}
+
+/// Reads the next prediction, waiting for it.
+std::shared_ptr<const Prediction> Next(PredictionRing& ring, PredictionRing::Cursor& cursor) {
+  for (;;) {
+    if (auto read = ring.Read(cursor, ReadPolicy::kEvery); read.prediction) return read.prediction;
+    std::this_thread::yield();
+  }
+}
+
+TEST(CameraStreamTest, PredictionTellsItsFrameAndItsTimes) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8});
+  PredictionRing::Cursor cursor = fake.stream->ring().Begin();
+  fake.source->Push();  // The first of its epoch: no predecessor.
+  fake.source->Push();
+  fake.learner->WaitForAdmitted(1);
+  fake.clock->Advance(milliseconds(40));
+  fake.source->Push();
+  fake.source->Push();
+  fake.clock->Advance(milliseconds(60));
+  fake.learner->Predict();
+
+  const auto prediction = Next(fake.stream->ring(), cursor);
+  EXPECT_EQ(prediction->stream, "street");
+  EXPECT_EQ(prediction->epoch, 0);
+  EXPECT_EQ(prediction->frame_number, 1);
+  EXPECT_EQ(prediction->delay, milliseconds(100));
+  EXPECT_EQ(prediction->delay_frames, 2);
+  EXPECT_EQ(prediction->emission_time - prediction->arrival_time, milliseconds(100));
+  EXPECT_FALSE(prediction->camera_time.has_value());
+  EXPECT_EQ(prediction->camera_width, 768);
+  EXPECT_EQ(prediction->camera_height, 576);
+  EXPECT_EQ(prediction->flow.sample, 0);
+  EXPECT_EQ(prediction->picture->width, 4);
+  EXPECT_NE(prediction->previous, nullptr);
+  EXPECT_NE(prediction->previous, prediction->picture);
+}
+
+TEST(CameraStreamTest, DropsFramesWithoutPredecessorByReason) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
+  fake.source->Push();
+  fake.source->Push();
+  fake.source->Push(ingest::NoPredecessor::kGap);
+  fake.source->Push();
+  fake.source->Reconnect();
+  fake.source->Push();
+  fake.source->Push();
+  fake.learner->Predict(3);
+  PredictionRing& ring = fake.stream->ring();
+  fake.source->End();
+  fake.stream->Stop();
+
+  EXPECT_EQ(ring.Newest()->frame_number, 5);
+  EXPECT_EQ(ring.Newest()->epoch, 1);
+  const FrameCounts counts = fake.stream->Snapshot().frames;
+  EXPECT_EQ(counts.received, 6u);
+  EXPECT_EQ(counts.predicted, 3u);
+  EXPECT_EQ(Dropped(counts, DropReason::kNoPredecessor), 2u);
+  EXPECT_EQ(Dropped(counts, DropReason::kGap), 1u);
+  EXPECT_EQ(counts.in_flight, 0u);
+}
+
+TEST(CameraStreamTest, EndsByItselfWhenTheSourceEnds) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
+  for (int i = 0; i < 4; ++i) fake.source->Push();
+  EXPECT_FALSE(fake.stream->ended());
+  std::atomic<bool> closed = false;
+  auto listening = fake.stream->ring().Listen([&] {
+    if (!fake.stream->ring().closed()) return;
+    closed = true;
+    closed.notify_all();
+  });
+  fake.source->End();  // The frames in the queue are learned from, not dropped.
+  closed.wait(false);
+  fake.stream->Stop();
+
+  const StreamSnapshot snapshot = fake.stream->Snapshot();
+  EXPECT_TRUE(fake.stream->ended());
+  EXPECT_EQ(snapshot.frames.predicted, 3u);
+  EXPECT_EQ(snapshot.frames.in_flight, 0u);
+  EXPECT_EQ(snapshot.source.state, ingest::SourceState::kEnded);
+}
+
+TEST(CameraStreamTest, StopFinishesWhatTheLearnerHasAndDropsWhatWaits) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .learner = {.capacity = 1}});
+  for (int i = 0; i < 5; ++i) fake.source->Push();
+  fake.learner->WaitForAdmitted(1);
+  // Frame 1 is inside; the learner's thread holds frame 2 until there is room for it.
+  std::jthread stopping([&] { fake.stream->Stop(); });
+  while (!fake.stream->ring().closed() &&
+         fake.source->status().state != ingest::SourceState::kStopped) {
+    std::this_thread::yield();
+  }
+  fake.learner->Predict();
+  stopping.join();
+  fake.stream->Stop();
+
+  const StreamSnapshot snapshot = fake.stream->Snapshot();
+  EXPECT_FALSE(fake.stream->ended());
+  EXPECT_TRUE(fake.stream->ring().closed());
+  EXPECT_EQ(snapshot.frames.received, 5u);
+  EXPECT_EQ(Dropped(snapshot.frames, DropReason::kNoPredecessor), 1u);
+  EXPECT_EQ(snapshot.frames.predicted, 2u);
+  EXPECT_EQ(Dropped(snapshot.frames, DropReason::kShutdown), 2u);
+  EXPECT_EQ(snapshot.frames.in_flight, 0u);
+  EXPECT_TRUE(snapshot.learner.ok());
+}
+
+TEST(CameraStreamTest, FailedLearnerRejectsFramesAndSaysWhy) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
+  fake.source->Push();
+  fake.source->Push();
+  fake.source->Push();
+  fake.learner->WaitForAdmitted(2);
+  fake.learner->Fail(absl::InternalError("out of memory on cpu:1"));
+  fake.source->Push();
+  fake.source->Push();
+  fake.source->End();
+  fake.stream->Stop();
+
+  const StreamSnapshot snapshot = fake.stream->Snapshot();
+  EXPECT_THAT(snapshot.learner, Eq(absl::InternalError("stream 'street': out of memory on cpu:1")));
+  EXPECT_EQ(snapshot.frames.received, 5u);
+  EXPECT_EQ(snapshot.frames.predicted, 0u);
+  EXPECT_EQ(Dropped(snapshot.frames, DropReason::kNoPredecessor), 1u);
+  EXPECT_EQ(Dropped(snapshot.frames, DropReason::kRejected) +
+                Dropped(snapshot.frames, DropReason::kShutdown),
+            4u);
+  EXPECT_GE(Dropped(snapshot.frames, DropReason::kRejected), 2u);
+  EXPECT_EQ(snapshot.frames.in_flight, 0u);
+}
+
+TEST(CameraStreamTest, FramesOfTheWrongSizeAreRejectedAndHarmNothing) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
+  PredictionRing::Cursor cursor = fake.stream->ring().Begin();
+  fake.source->Push();
+  fake.source->Resize(8, 8);
+  fake.source->Push();
+  fake.source->Resize(4, 2);
+  fake.source->Push();
+  fake.learner->Predict();
+
+  EXPECT_EQ(Next(fake.stream->ring(), cursor)->frame_number, 2);
+  const StreamSnapshot snapshot = fake.stream->Snapshot();
+  EXPECT_EQ(Dropped(snapshot.frames, DropReason::kRejected), 1u);
+  EXPECT_TRUE(snapshot.learner.ok());
+}
+
+TEST(CameraStreamTest, SnapshotShowsRatesDelaysAndLosses) {
+  std::vector<double> observed;
+  FakeStream fake = StartFakeStream(
+      {.queue_capacity = 8, .live = false, .observe = [&](const Prediction& prediction) {
+         observed.push_back(std::chrono::duration<double>(prediction.delay).count());
+       }});
+  for (int i = 0; i < 21; ++i) {
+    fake.source->Push();
+    fake.learner->WaitForAdmitted(i);
+    fake.clock->Advance(milliseconds(i == 20 ? 90 : 30));
+    if (i > 0) fake.learner->Predict();
+    fake.clock->Advance(milliseconds(70));
+  }
+
+  const StreamSnapshot snapshot = fake.stream->Snapshot();
+  EXPECT_EQ(snapshot.uri, "rtsp://***@camera/1");
+  EXPECT_NEAR(snapshot.frames_per_second_in, 10, 0.5);
+  EXPECT_NEAR(snapshot.predictions_per_second, 10, 0.5);
+  EXPECT_DOUBLE_EQ(snapshot.delay_p50_s, 0.030);
+  EXPECT_DOUBLE_EQ(snapshot.delay_p99_s, 0.090);
+  EXPECT_GT(snapshot.loss, 0);
+  EXPECT_DOUBLE_EQ(snapshot.loss_no_motion, 2 * snapshot.loss);
+  EXPECT_THAT(snapshot.updates, testing::ElementsAre(20, 20));
+  EXPECT_EQ(observed.size(), 20u);
+  fake.stream->Stop();
+}
+
+TEST(CameraStreamTest, PredictionThatIsNotFiniteIsPublishedAndLeftOutOfTheMeans) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
+  for (int i = 0; i < 3; ++i) fake.source->Push();
+  fake.learner->Predict();
+  fake.learner->PredictNonFinite();
+  fake.learner->Predict();
+
+  EXPECT_FALSE(fake.stream->ring().Newest()->flow.finite);
+  EXPECT_DOUBLE_EQ(fake.stream->Snapshot().loss, 1);
+  EXPECT_EQ(fake.stream->Snapshot().frames.predicted, 2u);
+}
+
+TEST(CameraStreamTest, SlowReaderNeverHoldsTheLearner) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8,
+                                     .live = false,
+                                     .learner = {.predicts = FakeLearner::Predicts::kAtOnce}});
+  PredictionRing::Cursor never_read = fake.stream->ring().Begin();
+  for (int i = 0; i < 101; ++i) fake.source->Push();
+  fake.source->End();
+  while (!fake.stream->ring().closed()) std::this_thread::yield();
+
+  EXPECT_EQ(fake.stream->Snapshot().frames.predicted, 100u);
+  EXPECT_EQ(fake.stream->ring().Read(never_read, ReadPolicy::kEvery).missed, 84u);
+}
+
+TEST(CameraStreamTest, StartNamesTheStreamThatFailed) {
+  CameraStream::Options options;
+  options.config.name = "yard";
+  options.make_learner =
+      [](const pipeline::FlowLearnerOptions&,
+         pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
+    return std::make_unique<FakeLearner>(FakeLearner::Options{}, std::move(call));
+  };
+  options.open_source =
+      [](const ingest::SourceOptions&) -> absl::StatusOr<std::unique_ptr<ingest::Source>> {
+    return absl::NotFoundError("street.avi: no such file");
+  };
+  EXPECT_THAT(CameraStream::Start(std::move(options)).status(),
+              Eq(absl::NotFoundError("stream 'yard': street.avi: no such file")));
+}
+
+}  // namespace
+}  // namespace millrace::service

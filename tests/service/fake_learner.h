@@ -1,0 +1,174 @@
+// A learner of known behaviour: it predicts when the test says so, or at once on a thread of its
+// own.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "pipeline/learner.h"
+
+namespace millrace::service {
+
+/// Holds up to `capacity` samples. Its flow for sample n is n everywhere, its loss 1 / (n + 1), its
+/// loss of no motion 2 / (n + 1). Thread-safe.
+class FakeLearner final : public pipeline::Learner {
+ public:
+  enum class Predicts { kWhenTold, kAtOnce };
+
+  struct Options {
+    int width = 4;
+    int height = 2;
+    int capacity = 64;
+    Predicts predicts = Predicts::kWhenTold;
+  };
+
+  FakeLearner(const Options& options, pipeline::OnPrediction on_prediction)
+      : options_(options), on_prediction_(std::move(on_prediction)) {
+    description_.schedule = "one_f_one_b_star";
+    description_.width = options.width;
+    description_.height = options.height;
+    description_.stages = {{.layers = {"features", "level 1"},
+                            .device = "cpu:0",
+                            .forward_ms = 20,
+                            .backward_ms = 40,
+                            .update_ms = 1,
+                            .staleness = 1,
+                            .mismatch = 0},
+                           {.layers = {"level 2"}, .device = "cpu:1", .forward_ms = 25}};
+    description_.samples_per_second = 16;
+    description_.sequential_samples_per_second = 9;
+    description_.delay_ms = 45;
+    if (options.predicts == Predicts::kAtOnce) worker_ = std::jthread([this] { Work(); });
+  }
+
+  ~FakeLearner() override {
+    std::scoped_lock lock(mu_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+
+  absl::StatusOr<std::int64_t> Admit(const pipeline::PicturePair& /*pair*/) override {
+    std::unique_lock lock(mu_);
+    changed_.wait(lock, [this] { return Held() < options_.capacity || !failure_.ok(); });
+    if (!failure_.ok()) return failure_;
+    changed_.notify_all();
+    return admitted_++;
+  }
+
+  absl::Status Drain() override {
+    if (options_.predicts == Predicts::kWhenTold) {
+      while (PredictOne()) {
+      }
+    }
+    std::unique_lock lock(mu_);
+    closed_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !emitting_ && (Waiting() == 0 || !failure_.ok()); });
+    return failure_;
+  }
+
+  const pipeline::LearnerDescription& description() const override { return description_; }
+
+  std::vector<std::int64_t> updates() const override {
+    std::scoped_lock lock(mu_);
+    return {predicted_, predicted_};
+  }
+
+  /// Waits for `samples` to be admitted, and predicts them. REQUIRES: kWhenTold.
+  void Predict(int samples = 1) {
+    for (int i = 0; i < samples; ++i) {
+      {
+        std::unique_lock lock(mu_);
+        changed_.wait(lock, [this] { return Waiting() > 0; });
+      }
+      PredictOne();
+    }
+  }
+
+  /// Waits until `samples` in all have been admitted.
+  void WaitForAdmitted(std::int64_t samples) {
+    std::unique_lock lock(mu_);
+    changed_.wait(lock, [&] { return admitted_ >= samples; });
+  }
+
+  /// From now on it takes no sample and predicts nothing.
+  void Fail(absl::Status cause) {
+    std::scoped_lock lock(mu_);
+    failure_ = std::move(cause);
+    changed_.notify_all();
+  }
+
+  /// The next predictions are not finite.
+  void PredictNonFinite() {
+    std::scoped_lock lock(mu_);
+    finite_ = false;
+  }
+
+ private:
+  std::int64_t Held() const { return admitted_ - predicted_; }
+  std::int64_t Waiting() const { return Held() - (emitting_ ? 1 : 0); }
+
+  // Emits outside the lock; `emitting_` keeps the order.
+  bool PredictOne() {
+    pipeline::FlowPrediction prediction;
+    {
+      std::unique_lock lock(mu_);
+      changed_.wait(lock, [this] { return !emitting_; });
+      if (Waiting() == 0 || !failure_.ok()) return false;
+      prediction = PredictionOf(predicted_);
+      emitting_ = true;
+    }
+    on_prediction_(std::move(prediction));
+    std::scoped_lock lock(mu_);
+    emitting_ = false;
+    ++predicted_;
+    changed_.notify_all();
+    return true;
+  }
+
+  pipeline::FlowPrediction PredictionOf(std::int64_t sample) const {
+    const auto values = static_cast<std::size_t>(options_.width * options_.height * 2);
+    const auto nth = static_cast<float>(sample + 1);
+    return {.sample = sample,
+            .width = options_.width,
+            .height = options_.height,
+            .flow = std::make_shared<const std::vector<float>>(values, static_cast<float>(sample)),
+            .loss = finite_ ? 1 / nth : std::numeric_limits<float>::quiet_NaN(),
+            .loss_no_motion = 2 / nth,
+            .updates = sample,
+            .finite = finite_};
+  }
+
+  void Work() {
+    for (;;) {
+      {
+        std::unique_lock lock(mu_);
+        changed_.wait(lock, [this] { return Waiting() > 0 || closed_ || !failure_.ok(); });
+      }
+      if (!PredictOne()) return;
+    }
+  }
+
+  const Options options_;
+  const pipeline::OnPrediction on_prediction_;
+  pipeline::LearnerDescription description_;
+
+  mutable std::mutex mu_;
+  std::condition_variable changed_;
+  std::int64_t admitted_ = 0;
+  std::int64_t predicted_ = 0;
+  bool emitting_ = false;
+  bool finite_ = true;
+  bool closed_ = false;
+  absl::Status failure_;
+
+  std::jthread worker_;
+};
+
+}  // namespace millrace::service

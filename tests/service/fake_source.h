@@ -1,0 +1,98 @@
+// A source whose frames the test pushes itself.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/clock.h"
+#include "ingest/source.h"
+
+namespace millrace::service {
+
+/// Pushes frames of `width` x `height`, stamped by `clock`. Thread-safe; one thread pushes.
+class FakeSource final : public ingest::Source {
+ public:
+  FakeSource(const ingest::SourceOptions& options, const Clock& clock)
+      : clock_(clock),
+        width_(options.width),
+        height_(options.height),
+        queue_(static_cast<std::size_t>(options.queue_capacity),
+               options.as_camera ? ingest::WhenFull::kDropOldest : ingest::WhenFull::kWait) {
+    status_.state = ingest::SourceState::kStreaming;
+    status_.camera_width = 768;
+    status_.camera_height = 576;
+    status_.camera_frames_per_second = 10;
+  }
+
+  ingest::FrameQueue& queue() override { return queue_; }
+  ingest::SourceStatus status() const override {
+    std::scoped_lock lock(mu_);
+    return status_;
+  }
+  void Stop() override { Close(ingest::SourceState::kStopped); }
+
+  /// Pushes the next frame: with its predecessor, or `without` one.
+  void Push(ingest::NoPredecessor without = ingest::NoPredecessor::kHasOne) {
+    ingest::Frame frame;
+    frame.number = next_number_++;
+    frame.epoch = epoch_;
+    frame.arrival = clock_.Now();
+    frame.picture = BlankPicture();
+    frame.predecessor = without;
+    if (without == ingest::NoPredecessor::kHasOne) frame.previous = last_picture_;
+    if (frame.previous == nullptr && without == ingest::NoPredecessor::kHasOne) {
+      frame.predecessor = ingest::NoPredecessor::kFirst;
+    }
+    last_picture_ = frame.picture;
+    queue_.Push(std::move(frame));
+  }
+
+  /// The next frame is the first of a new epoch.
+  void Reconnect() {
+    last_picture_ = nullptr;
+    std::scoped_lock lock(mu_);
+    status_.epoch = ++epoch_;
+    ++status_.reconnects;
+  }
+
+  /// The source ends for good by itself.
+  void End() { Close(ingest::SourceState::kEnded); }
+
+  /// The next pictures have another size.
+  void Resize(int width, int height) {
+    width_ = width;
+    height_ = height;
+    last_picture_ = BlankPicture();
+  }
+
+ private:
+  std::shared_ptr<const ingest::Picture> BlankPicture() const {
+    const auto bytes = static_cast<std::size_t>(width_ * height_ * 3);
+    return std::make_shared<ingest::Picture>(
+        ingest::Picture{width_, height_, std::vector<std::uint8_t>(bytes)});
+  }
+
+  void Close(ingest::SourceState state) {
+    {
+      std::scoped_lock lock(mu_);
+      if (status_.state == ingest::SourceState::kStreaming) status_.state = state;
+    }
+    queue_.Close();
+  }
+
+  const Clock& clock_;
+
+  // The pushing thread's own.
+  int width_;
+  int height_;
+  std::int64_t next_number_ = 0;
+  std::int64_t epoch_ = 0;
+  std::shared_ptr<const ingest::Picture> last_picture_;
+
+  ingest::FrameQueue queue_;
+  mutable std::mutex mu_;
+  ingest::SourceStatus status_;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,67 @@
+// A real CameraStream over a fake source and a fake learner: the test is the camera and the
+// network.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "service/camera_stream.h"
+#include "tests/service/fake_learner.h"
+#include "tests/service/fake_source.h"
+
+namespace millrace::service {
+
+struct FakeStreamOptions {
+  std::string name = "street";
+  std::string uri = "rtsp://user:secret@camera/1";
+  int queue_capacity = 2;
+  /// Drop the oldest frame when the queue is full, or else wait.
+  bool live = true;
+  FakeLearner::Options learner = {};
+  std::size_t ring_capacity = 16;
+  std::function<void(const Prediction&)> observe = nullptr;
+};
+
+/// The parts are owned by `stream` and live as long.
+struct FakeStream {
+  std::unique_ptr<FakeClock> clock = std::make_unique<FakeClock>(std::chrono::hours(1));
+  FakeSource* source = nullptr;
+  FakeLearner* learner = nullptr;
+  std::unique_ptr<CameraStream> stream;
+};
+
+inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
+  FakeStream fake;
+  CameraStream::Options stream;
+  stream.config.name = options.name;
+  stream.config.source = {.uri = options.uri,
+                          .width = options.learner.width,
+                          .height = options.learner.height,
+                          .as_camera = options.live,
+                          .queue_capacity = options.queue_capacity};
+  stream.clock = fake.clock.get();
+  stream.ring_capacity = options.ring_capacity;
+  stream.observe = options.observe;
+  stream.make_learner =
+      [&](const pipeline::FlowLearnerOptions&,
+          pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
+    auto learner = std::make_unique<FakeLearner>(options.learner, std::move(call));
+    fake.learner = learner.get();
+    return learner;
+  };
+  stream.open_source =
+      [&](const ingest::SourceOptions& source) -> absl::StatusOr<std::unique_ptr<ingest::Source>> {
+    auto opened = std::make_unique<FakeSource>(source, *fake.clock);
+    fake.source = opened.get();
+    return opened;
+  };
+  auto started = CameraStream::Start(std::move(stream));
+  MILLRACE_CHECK(started.ok());
+  fake.stream = *std::move(started);
+  return fake;
+}
+
+}  // namespace millrace::service
