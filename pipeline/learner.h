@@ -108,12 +108,12 @@ struct FlowLearnerOptions {
   /// Number of stages, each with a worker thread of its own.
   int stages = 2;
   /// The layer that starts each stage after the first, counted from 0. Empty: cut by measured cost.
-  std::vector<int> cuts;
+  std::vector<int> cuts = {};
   /// `one_f_one_b_star` only: the T that its groups must fit into, in milliseconds. 0: the least
   /// possible.
   double period_ms = 0;
   /// A file made by `millrace pretrain`. Empty: start from random weights.
-  std::string weights;
+  std::string weights = {};
   double learning_rate = 1e-4;
   /// Weight of the smoothness term against the photometric term, both relative to the loss of no
   /// motion.

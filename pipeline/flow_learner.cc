@@ -1,0 +1,208 @@
+// The learner of optical flow: the flow network, cut by measured cost, run by the engine.
+
+#include <array>
+#include <utility>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/rand.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "pipeline/cost_profile.h"
+#include "pipeline/engine.h"
+#include "pipeline/flow_loss.h"
+#include "pipeline/flow_network.h"
+#include "pipeline/learner.h"
+#include "pipeline/partition.h"
+#include "pipeline/plan_checker.h"
+#include "pipeline/simulator.h"
+#include "pipeline/staged_network.h"
+#include "pipeline/weights_file.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kLeastSide = 64;
+
+absl::Status CheckOptions(const FlowLearnerOptions& options) {
+  for (int side : {options.width, options.height}) {
+    if (side < kLeastSide || side % kFlowSizeMultiple != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the model's input size is ", options.width, "x", options.height,
+          "; both sides must be multiples of ", kFlowSizeMultiple, " and at least ", kLeastSide));
+    }
+  }
+  if (options.threads_per_stage < 1) {
+    return absl::InvalidArgumentError("a stage needs at least one thread");
+  }
+  if (options.learning_rate < 0) {
+    return absl::InvalidArgumentError("the learning rate must not be negative");
+  }
+  if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.stages, " stages have ", options.stages - 1, " cuts, not ", options.cuts.size()));
+  }
+  return absl::OkStatus();
+}
+
+// Two pictures as the network reads them: grey [2, 1, height, width] in 0..1, previous then
+// current.
+at::Tensor GreyPair(const PicturePair& pair, int width, int height) {
+  at::Tensor grey = at::empty({2, 1, height, width}, at::kFloat);
+  float* out = grey.data_ptr<float>();
+  for (std::span<const std::uint8_t> rgb : {pair.previous, pair.current}) {
+    for (std::size_t i = 0; i < rgb.size(); i += 3) {
+      // Luma of ITU-R BT.601.
+      *out++ = (0.299F * rgb[i] + 0.587F * rgb[i + 1] + 0.114F * rgb[i + 2]) / 255.0F;
+    }
+  }
+  return grey;
+}
+
+// [1, 2, height, width] as (dx, dy) for every pixel.
+std::shared_ptr<const std::vector<float>> Interleaved(const at::Tensor& flow) {
+  const at::Tensor pixels = flow.detach().squeeze(0).permute({1, 2, 0}).contiguous();
+  const float* data = pixels.data_ptr<float>();
+  return std::make_shared<const std::vector<float>>(data, data + pixels.numel());
+}
+
+struct CutNetwork {
+  LayerChain chain;
+  Cuts cuts;
+  std::vector<StageCost> costs;
+};
+
+absl::StatusOr<CutNetwork> BuildAndCut(const FlowLearnerOptions& options) {
+  CutNetwork network{MakeFlowNetwork({.seed = options.seed}), options.cuts, {}};
+  if (!options.weights.empty()) {
+    MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, network.chain));
+  }
+  const int layers = static_cast<int>(network.chain.layers.size());
+  MILLRACE_RETURN_IF_ERROR(CheckCuts(network.cuts, layers));
+
+  at::set_num_threads(options.threads_per_stage);
+  const at::Tensor input = at::rand({2, 1, options.height, options.width});
+  const std::vector<StageCost> by_layer =
+      ProfileLayers(network.chain, input, [&](const at::Tensor& flow) {
+        return ComputeFlowLoss(input, flow, options.smoothness).objective;
+      });
+  if (network.cuts.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(network.cuts, BestCuts(by_layer, options.stages));
+  }
+  network.costs = StageCosts(by_layer, network.cuts);
+  return network;
+}
+
+absl::StatusOr<LearnerDescription> Describe(const FlowLearnerOptions& options,
+                                            const CutNetwork& network, const Plan& plan) {
+  LearnerDescription description{
+      .schedule = plan.schedule, .width = options.width, .height = options.height, .stages = {}};
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageFigures> figures, CheckPlan(plan));
+  const std::vector<Stage> stages = CutIntoStages(network.chain, network.cuts);
+  double in_all_ms = 0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const StageCost& cost = network.costs[i];
+    description.stages.push_back({.layers = stages[i].layer_names(),
+                                  .device = absl::StrCat("cpu:", i),
+                                  .forward_ms = cost.forward,
+                                  .backward_ms = cost.backward,
+                                  .update_ms = cost.update,
+                                  .staleness = figures[i].staleness,
+                                  .mismatch = figures[i].mismatch});
+    in_all_ms += cost.total();
+  }
+  MILLRACE_ASSIGN_OR_RETURN(const double period_ms, SteadyPeriod(plan, network.costs));
+  MILLRACE_ASSIGN_OR_RETURN(description.delay_ms, SteadyDelay(plan, network.costs, period_ms));
+  description.samples_per_second = 1000 / period_ms;
+  description.sequential_samples_per_second = 1000 / in_all_ms;
+  return description;
+}
+
+class FlowLearner final : public Learner {
+ public:
+  static absl::StatusOr<std::unique_ptr<Learner>> Make(const FlowLearnerOptions& options,
+                                                       OnPrediction on_prediction) {
+    MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
+    MILLRACE_ASSIGN_OR_RETURN(CutNetwork network, BuildAndCut(options));
+    MILLRACE_ASSIGN_OR_RETURN(
+        Plan plan, MakePlan(options.schedule, ShapeOf(network.chain, network.cuts), network.costs,
+                            options.period_ms));
+    MILLRACE_ASSIGN_OR_RETURN(LearnerDescription description, Describe(options, network, plan));
+
+    std::unique_ptr<FlowLearner> learner(new FlowLearner(options, std::move(on_prediction)));
+    learner->description_ = std::move(description);
+    MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(network), std::move(plan)));
+    return learner;
+  }
+
+  absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
+    const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
+    if (pair.previous.size() != bytes || pair.current.size() != bytes) {
+      return absl::InvalidArgumentError(absl::StrCat("pictures of ", pair.previous.size(), " and ",
+                                                     pair.current.size(), " bytes are not ",
+                                                     options_.width, "x", options_.height, " RGB"));
+    }
+    const at::Tensor input = GreyPair(pair, options_.width, options_.height);
+    return engine_->Admit([&](std::int64_t sample) { network_->Admit(sample, input); });
+  }
+
+  absl::Status Drain() override { return engine_->Drain(); }
+  [[nodiscard]] const LearnerDescription& description() const override { return description_; }
+  [[nodiscard]] std::vector<std::int64_t> updates() const override { return network_->updates(); }
+
+ private:
+  FlowLearner(const FlowLearnerOptions& options, OnPrediction on_prediction)
+      : options_(options), on_prediction_(std::move(on_prediction)) {}
+
+  absl::Status Start(CutNetwork network, Plan plan) {
+    network_ = std::make_unique<StagedNetwork>(StagedNetwork::Options{
+        .chain = std::move(network.chain),
+        .cuts = std::move(network.cuts),
+        .plan = plan,
+        .judge = [this](std::int64_t sample, const at::Tensor& pictures,
+                        const at::Tensor& flow) { return Judge(sample, pictures, flow); },
+        .learning_rate = options_.learning_rate});
+    MILLRACE_ASSIGN_OR_RETURN(
+        engine_,
+        Engine::Start({.plan = std::move(plan),
+                       .run = [this](const Step& step) { network_->Run(step); },
+                       .on_worker_start = [threads = options_.threads_per_stage](
+                                              int /*device*/) { at::set_num_threads(threads); }}));
+    return absl::OkStatus();
+  }
+
+  // Scores the flow before anything learns from its sample, and hands it over.
+  at::Tensor Judge(std::int64_t sample, const at::Tensor& pictures, const at::Tensor& flow) {
+    const FlowLoss loss = ComputeFlowLoss(pictures, flow, options_.smoothness);
+    on_prediction_({.sample = sample,
+                    .width = options_.width,
+                    .height = options_.height,
+                    .flow = Interleaved(flow),
+                    .loss = loss.photometric.item<float>(),
+                    .loss_no_motion = loss.no_motion.item<float>(),
+                    .updates = network_->updates().back(),
+                    .finite = at::isfinite(flow).all().item<bool>()});
+    return loss.objective;
+  }
+
+  // Constant after Make().
+  const FlowLearnerOptions options_;
+  const OnPrediction on_prediction_;
+  LearnerDescription description_;
+
+  std::unique_ptr<StagedNetwork> network_;
+  std::unique_ptr<Engine> engine_;  // Last: its workers use the network.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Learner>> MakeFlowLearner(const FlowLearnerOptions& options,
+                                                         OnPrediction on_prediction) {
+  return FlowLearner::Make(options, std::move(on_prediction));
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,52 @@
+// A run of consecutive layers, and which tensors come into it and leave it.
+//
+// The neighbour's output and every skip edge that crosses a cut are wires. A stage does not know
+// where its wires lead; who joins the stages does.
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "pipeline/layer.h"
+
+namespace millrace::pipeline {
+
+/// A tensor on its way from one stage to another: the output for the neighbour, or that of a skip
+/// edge.
+struct Wire {
+  static constexpr int kNeighbour = -1;
+
+  /// Index in LayerChain::skips, or kNeighbour.
+  int edge = kNeighbour;
+  /// The layers that make it and read it. -1: the camera. One past the last layer: the prediction.
+  int from = -1;
+  int to = 0;
+};
+
+/// Layers `first` to `last` of a chain. Not thread-safe. The chain must outlive it.
+class Stage {
+ public:
+  /// REQUIRES: 0 <= first <= last < layers.
+  Stage(const LayerChain& chain, int first, int last);
+
+  /// What it reads and makes, in the order in which Forward() takes and returns tensors: the
+  /// neighbour's first, then by skip edge.
+  [[nodiscard]] const std::vector<Wire>& incoming() const { return incoming_; }
+  [[nodiscard]] const std::vector<Wire>& outgoing() const { return outgoing_; }
+
+  /// Runs the layers; autograd records them.
+  [[nodiscard]] std::vector<at::Tensor> Forward(const std::vector<at::Tensor>& inputs) const;
+
+  [[nodiscard]] std::vector<at::Tensor> parameters() const;
+  [[nodiscard]] std::vector<std::string> layer_names() const;
+
+ private:
+  const LayerChain& chain_;
+  const int first_;
+  const int last_;
+  std::vector<Wire> incoming_;
+  std::vector<Wire> outgoing_;
+};
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <mutex>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/learner.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kSide = 64;
+
+// A picture of stripes that have moved `shift` pixels to the right.
+std::vector<std::uint8_t> Stripes(int shift) {
+  std::vector<std::uint8_t> rgb;
+  for (int y = 0; y < kSide; ++y) {
+    for (int x = 0; x < kSide; ++x) {
+      const auto grey = static_cast<std::uint8_t>(128 + 100 * ((x - shift + 4 * y) / 7 % 2));
+      rgb.insert(rgb.end(), 3, grey);
+    }
+  }
+  return rgb;
+}
+
+struct Collected {
+  OnPrediction callback() {
+    return [this](FlowPrediction prediction) {
+      const std::lock_guard lock(mu);
+      predictions.push_back(std::move(prediction));
+    };
+  }
+  std::mutex mu;
+  std::vector<FlowPrediction> predictions;
+};
+
+TEST(FlowLearnerTest, PredictsEverySampleInOrderAndLearns) {
+  Collected collected;
+  auto learner =
+      MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2}, collected.callback());
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  for (int i = 0; i < 20; ++i) {
+    const auto number = (*learner)->Admit({.previous = Stripes(i), .current = Stripes(i + 1)});
+    ASSERT_TRUE(number.ok());
+    EXPECT_EQ(*number, i);
+  }
+  ASSERT_TRUE((*learner)->Drain().ok());
+
+  ASSERT_EQ(collected.predictions.size(), 20U);
+  for (int i = 0; i < 20; ++i) {
+    const FlowPrediction& prediction = collected.predictions[i];
+    EXPECT_EQ(prediction.sample, i);
+    EXPECT_EQ(prediction.flow->size(), std::size_t{2} * kSide * kSide);
+    EXPECT_TRUE(prediction.finite);
+    EXPECT_GT(prediction.loss_no_motion, 0);
+    // Scored before it was learned from: the last stage has learned from all before, and no more.
+    EXPECT_EQ(prediction.updates, i);
+  }
+  EXPECT_THAT((*learner)->updates(), ::testing::ElementsAre(20, 20));
+}
+
+TEST(FlowLearnerTest, ColdItStartsAtNoMotion) {
+  Collected collected;
+  auto learner =
+      MakeFlowLearner({.width = kSide, .height = kSide, .stages = 1}, collected.callback());
+  ASSERT_TRUE((*learner)->Admit({.previous = Stripes(0), .current = Stripes(1)}).ok());
+  ASSERT_TRUE((*learner)->Drain().ok());
+  const FlowPrediction& first = collected.predictions.at(0);
+  EXPECT_TRUE(std::all_of(first.flow->begin(), first.flow->end(), [](float v) { return v == 0; }));
+  EXPECT_NEAR(first.loss, first.loss_no_motion, 1e-6);
+}
+
+TEST(FlowLearnerTest, DescribesTheStagesAsTheyWereCut) {
+  auto learner = MakeFlowLearner(
+      {.width = kSide, .height = kSide, .schedule = "partime", .stages = 3, .cuts = {4, 8}},
+      [](FlowPrediction) {});
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  const LearnerDescription& description = (*learner)->description();
+  EXPECT_EQ(description.schedule, "partime");
+  ASSERT_EQ(description.stages.size(), 3U);
+  EXPECT_EQ(description.stages[0].layers.size(), 4U);
+  EXPECT_EQ(description.stages[0].staleness, 4);
+  EXPECT_EQ(description.stages[0].mismatch, 4);
+  EXPECT_EQ(description.stages[2].staleness, 0);
+  EXPECT_GT(description.samples_per_second, description.sequential_samples_per_second);
+  EXPECT_GT(description.delay_ms, 0);
+}
+
+TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
+  struct Bad {
+    FlowLearnerOptions options;
+    const char* message;
+  };
+  const std::vector<Bad> all = {
+      {{.width = 100, .height = 64}, "multiples of 16"},
+      {{.width = 64, .height = 48}, "at least 64"},
+      {{.width = 64, .height = 64, .schedule = "fast"}, "sequential, partime, one_f_one_b_star"},
+      {{.width = 64, .height = 64, .stages = 40}, "ask for 1 to"},
+      {{.width = 64, .height = 64, .stages = 3, .cuts = {2}}, "3 stages have 2 cuts, not 1"},
+      {{.width = 64, .height = 64, .stages = 2, .cuts = {99}}, "cut 99 is not allowed"},
+      {{.width = 64, .height = 64, .learning_rate = -1}, "must not be negative"},
+      {{.width = 64, .height = 64, .threads_per_stage = 0}, "at least one thread"},
+  };
+  for (const Bad& bad : all) {
+    const auto learner = MakeFlowLearner(bad.options, [](FlowPrediction) {});
+    EXPECT_EQ(learner.status().code(), absl::StatusCode::kInvalidArgument) << bad.message;
+    EXPECT_THAT(learner.status().message(), HasSubstr(bad.message));
+  }
+  const auto missing = MakeFlowLearner({.width = 64, .height = 64, .weights = "nowhere/flow.pt"},
+                                       [](FlowPrediction) {});
+  EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(missing.status().message(), HasSubstr("nowhere/flow.pt"));
+}
+
+TEST(FlowLearnerTest, PicturesOfAnotherSizeAreRefusedAndLoseNothing) {
+  Collected collected;
+  auto learner =
+      MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2}, collected.callback());
+  const std::vector<std::uint8_t> small(3 * 32 * 32);
+  EXPECT_EQ((*learner)->Admit({.previous = small, .current = small}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(*(*learner)->Admit({.previous = Stripes(0), .current = Stripes(1)}), 0);
+  ASSERT_TRUE((*learner)->Drain().ok());
+  EXPECT_EQ(collected.predictions.size(), 1U);
+}
+
+}  // namespace
+}  // namespace millrace::pipeline
