@@ -1,0 +1,48 @@
+// Optical flow as colours: the Middlebury wheel, which people who work with flow read at a glance.
+//
+// The hue is the direction, the saturation the speed; white is no motion. What is faster than the
+// scale is shown darker.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace millrace::service {
+
+struct Rgb {
+  std::uint8_t red = 0;
+  std::uint8_t green = 0;
+  std::uint8_t blue = 0;
+
+  friend bool operator==(const Rgb&, const Rgb&) = default;
+};
+
+/// The colour of the motion (dx, dy), in units of the scale: a length of 1 is full saturation. What
+/// is not finite is black.
+[[nodiscard]] Rgb FlowColor(float dx, float dy);
+
+/// Colours of `flow` = (dx, dy) pairs in pixels, as red, green, blue bytes. REQUIRES: scale > 0.
+[[nodiscard]] std::vector<std::uint8_t> FlowColors(std::span<const float> flow, float scale);
+
+/// A picture of the wheel itself, `size` by `size`: the colour at each place is that of the motion
+/// from the middle to it, full at the rim. REQUIRES: size > 1.
+[[nodiscard]] std::vector<std::uint8_t> FlowWheel(int size);
+
+/// Picks the scale: follows the fast parts of the flow up at once and down slowly, in round steps,
+/// so that colours mean the same from one picture to the next.
+///
+/// For one thread at a time.
+class FlowScale {
+ public:
+  /// The scale for the next picture, in pixels: 1, 2 or 5 times a power of ten, at least 0.5.
+  float Next(std::span<const float> flow);
+
+ private:
+  float peak_ = 0;
+};
+
+/// The least of 0.5, 1, 2, 5, 10, 20 ... that is not below `pixels`.
+[[nodiscard]] float RoundScale(float pixels);
+
+}  // namespace millrace::service

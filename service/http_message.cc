@@ -1,0 +1,49 @@
+#include "service/http_message.h"
+
+#include <exception>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "civetweb.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+
+std::optional<std::string> HttpRequest::Parameter(std::string_view name) const {
+  char value[256];
+  const int length =
+      mg_get_var(query.data(), query.size(), std::string(name).c_str(), value, sizeof(value));
+  if (length < 0) return std::nullopt;
+  return std::string(value, static_cast<std::size_t>(length));
+}
+
+bool MatchesRoute(std::string_view pattern, std::string_view path,
+                  std::vector<std::string>& captures) {
+  const std::vector<std::string> wanted = absl::StrSplit(std::string(pattern), '/');
+  const std::vector<std::string> given = absl::StrSplit(std::string(path), '/');
+  captures.clear();
+  if (wanted.size() != given.size()) return false;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == "*" && !given[i].empty()) {
+      captures.push_back(given[i]);
+    } else if (wanted[i] != given[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+HttpResponse Dispatch(const std::vector<HttpRoute>& routes, HttpRequest request) {
+  for (const HttpRoute& route : routes) {
+    if (!MatchesRoute(route.pattern, request.path, request.captures)) continue;
+    try {
+      return route.handler(request);
+    } catch (const std::exception& error) {
+      spdlog::error("http: {} failed: {}", request.path, error.what());
+      return {.status = 500, .body = "The server failed to answer. Its log says why.\n"};
+    }
+  }
+  return {.status = 404, .body = absl::StrCat("There is nothing at ", request.path, ".\n")};
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,54 @@
+// A request and its answer, free of any web server's types: what handlers speak, and what makes
+// them testable without a socket.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace millrace::service {
+
+/// A GET (or HEAD) request. Constant while it is handled.
+struct HttpRequest {
+  /// Decoded, begins with '/', without the query.
+  std::string path;
+  /// As sent: "a=1&b=2".
+  std::string query;
+  std::string remote_address;
+  /// What the route's `*` segments stand for, first one first.
+  std::vector<std::string> captures = {};
+
+  /// The decoded value of `name` in the query, or nullopt. Values beyond 255 bytes count as absent.
+  [[nodiscard]] std::optional<std::string> Parameter(std::string_view name) const;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers = {};
+};
+
+/// Answers a request. Called from several threads at once.
+using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
+
+/// What answers a path: "/metrics", or with segments that stand for anything:
+/// "/streams/*/picture.jpg".
+struct HttpRoute {
+  std::string pattern;
+  HttpHandler handler;
+};
+
+/// Whether `path` fits `pattern`, segment by segment; then fills `captures` with what its `*`
+/// segments stand for.
+[[nodiscard]] bool MatchesRoute(std::string_view pattern, std::string_view path,
+                                std::vector<std::string>& captures);
+
+/// The answer of the first route that fits: 404 as plain text where none does, 500 where a handler
+/// throws.
+[[nodiscard]] HttpResponse Dispatch(const std::vector<HttpRoute>& routes, HttpRequest request);
+
+}  // namespace millrace::service

@@ -1,0 +1,119 @@
+#include "service/http_server.h"
+
+#include <array>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "civetweb.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+namespace {
+
+void Send(mg_connection* connection, const HttpResponse& response, bool with_body) {
+  mg_response_header_start(connection, response.status);
+  const auto add = [&](const std::string& name, const std::string& value) {
+    mg_response_header_add(connection, name.c_str(), value.c_str(), static_cast<int>(value.size()));
+  };
+  add("Content-Type", response.content_type);
+  add("Content-Length", absl::StrCat(response.body.size()));
+  add("Cache-Control", "no-store");
+  add("X-Content-Type-Options", "nosniff");
+  add("Connection", "close");
+  for (const auto& [name, value] : response.headers) add(name, value);
+  mg_response_header_send(connection);
+  if (with_body) mg_write(connection, response.body.data(), response.body.size());
+}
+
+// civetweb's callbacks: the context's user data are its routes.
+int OnRequest(mg_connection* connection) {
+  const mg_request_info& info = *mg_get_request_info(connection);
+  const std::string_view method = info.request_method;
+  if (method != "GET" && method != "HEAD") {
+    const HttpResponse refusal = {.status = 405,
+                                  .body = "Only GET and HEAD are answered here.\n",
+                                  .headers = {{"Allow", "GET, HEAD"}}};
+    Send(connection, refusal, /*with_body=*/true);
+    return refusal.status;
+  }
+  HttpRequest request;
+  request.path = info.local_uri == nullptr ? "/" : info.local_uri;
+  request.query = info.query_string == nullptr ? "" : info.query_string;
+  request.remote_address = info.remote_addr;
+  const auto& routes = *static_cast<const std::vector<HttpRoute>*>(info.user_data);
+  const HttpResponse response = Dispatch(routes, std::move(request));
+  Send(connection, response, /*with_body=*/method == "GET");
+  return response.status;
+}
+
+int OnLogMessage(const mg_connection* /*connection*/, const char* message) {
+  spdlog::debug("http: {}", message);
+  return 1;  // Handled: civetweb would write it to a file.
+}
+
+}  // namespace
+
+std::string UrlHost(std::string_view address) {
+  return absl::StrContains(std::string(address), ':') ? absl::StrCat("[", std::string(address), "]")
+                                                      : std::string(address);
+}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(Options options) {
+  std::unique_ptr<HttpServer> server(new HttpServer(std::move(options)));
+  if (absl::Status status = server->Listen(); !status.ok()) return status;
+  return server;
+}
+
+HttpServer::HttpServer(Options options) : options_(std::move(options)) {}
+
+absl::Status HttpServer::Listen() {
+  const std::string where = absl::StrCat(UrlHost(options_.address), ":", options_.port);
+  const std::string threads = absl::StrCat(options_.threads);
+  // A browser opens connections that it may never use: they must not hold a thread for long.
+  std::array<const char*, 11> settings = {"listening_ports",
+                                          where.c_str(),
+                                          "num_threads",
+                                          threads.c_str(),
+                                          "enable_keep_alive",
+                                          "no",
+                                          "request_timeout_ms",
+                                          "2000",
+                                          "tcp_nodelay",
+                                          "1",
+                                          nullptr};
+  mg_callbacks callbacks = {};
+  callbacks.begin_request = OnRequest;
+  callbacks.log_message = OnLogMessage;
+  mg_init_data init = {.callbacks = &callbacks,
+                       .user_data = const_cast<std::vector<HttpRoute>*>(&options_.routes),
+                       .configuration_options = settings.data()};
+  std::array<char, 256> text = {};
+  unsigned code = 0;
+  mg_error_data error = {.code = &code, .text = text.data(), .text_buffer_size = text.size()};
+  context_ = mg_start2(&init, &error);
+  mg_server_port bound = {};
+  if (context_ == nullptr || mg_get_server_ports(context_, 1, &bound) < 1) {
+    return absl::UnavailableError(absl::StrCat(
+        "cannot listen on ", where, ": the port is in use, or the address is not this machine's. ",
+        "Stop what listens there, or change ", options_.port_key,
+        " in the configuration (0 takes a free port)"));
+  }
+  port_ = bound.port;
+  return absl::OkStatus();
+}
+
+HttpServer::~HttpServer() { BeginStop(); }
+
+void HttpServer::BeginStop() {
+  if (stopping_ || context_ == nullptr) return;
+  stopping_ = true;
+  // civetweb notices after up to two seconds; the caller has better things to do meanwhile.
+  stopper_ = std::jthread([context = context_] { mg_stop(context); });
+}
+
+std::string HttpServer::url() const {
+  return absl::StrCat("http://", UrlHost(options_.address), ":", port_);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,166 @@
+#include "service/live_page.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "service/flow_colors.h"
+#include "service/jpeg.h"
+#include "service/live_page_assets.h"
+#include "service/live_page_json.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr std::string_view kFullPage =
+    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+    "<meta http-equiv=\"refresh\" content=\"5\"><title>Millrace: all seats are taken</title>"
+    "<link rel=\"icon\" href=\"/favicon.svg\"><link rel=\"stylesheet\" href=\"/page.css\">"
+    "<body><main class=\"notice\"><h1>All seats are taken</h1><p>As many people watch this page as "
+    "the server allows, so that watching does not slow down the learning. This page tries again "
+    "every five seconds.</p><p>Whoever runs the server can allow more: "
+    "<code>listen.max_viewers</code> in its configuration.</p></main></body></html>";
+
+HttpResponse Full(std::string_view body, std::string_view content_type) {
+  return {.status = 503,
+          .content_type = std::string(content_type),
+          .body = std::string(body),
+          .headers = {{"Retry-After", "5"}}};
+}
+
+HttpResponse FullText() {
+  return Full("As many people watch as listen.max_viewers allows. Ask again in five seconds.\n",
+              "text/plain; charset=utf-8");
+}
+
+HttpResponse Json(const nlohmann::json& json) {
+  // Names and messages may hold anything: what is no UTF-8 is replaced, not thrown at.
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  return {.content_type = "application/json", .body = json.dump(-1, ' ', false, kReplace)};
+}
+
+HttpResponse Asset(const LivePageAsset& asset) {
+  return {
+      .content_type = std::string(asset.content_type),
+      .body = std::string(asset.content),
+      .headers = {{"Content-Security-Policy",
+                   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+                   "connect-src 'self'; base-uri 'none'; frame-ancestors 'self'"}}};
+}
+
+HttpResponse Wheel() {
+  constexpr int kSize = 128;
+  static const absl::StatusOr<std::string> wheel =
+      EncodeJpeg(FlowWheel(kSize), kSize, kSize, /*quality=*/95);
+  if (!wheel.ok()) return {.status = 500, .body = std::string(wheel.status().message())};
+  return {.content_type = "image/jpeg", .body = *wheel};
+}
+
+std::optional<std::int64_t> Number(const HttpRequest& request, std::string_view name) {
+  std::int64_t number = 0;
+  const std::optional<std::string> text = request.Parameter(name);
+  if (!text.has_value() || !absl::SimpleAtoi(*text, &number)) return std::nullopt;
+  return number;
+}
+
+std::int64_t SecondsAfter(const HttpRequest& request) {
+  return Number(request, "after").value_or(-1);
+}
+
+}  // namespace
+
+LivePage::LivePage(Options options)
+    : options_(std::move(options)),
+      instance_(absl::StrCat(WallTime().count())),
+      viewers_(options_.max_viewers, *options_.clock) {
+  for (const RecordedStream& recorded : options_.streams) {
+    shown_.push_back({.recorded = recorded,
+                      .pictures = std::make_unique<LivePagePictures>(recorded.stream->ring())});
+  }
+}
+
+std::vector<HttpRoute> LivePage::Routes() {
+  std::vector<HttpRoute> routes = {
+      {"/", [this](const HttpRequest&) { return Index(); }},
+      {"/api/streams", [this](const HttpRequest& request) { return AllStreams(request); }},
+      {"/api/streams/*", [this](const HttpRequest& request) { return OneStream(request); }},
+      {"/flow_wheel.jpg", [](const HttpRequest&) { return Wheel(); }},
+      {"/streams/*/picture.jpg",
+       [this](const HttpRequest& request) { return Picture(request, Kind::kCamera); }},
+      {"/streams/*/flow.jpg",
+       [this](const HttpRequest& request) { return Picture(request, Kind::kFlow); }},
+  };
+  for (const LivePageAsset& asset : LivePageAssets()) {
+    routes.push_back({absl::StrCat("/", std::string(asset.name)),
+                      [&asset](const HttpRequest&) { return Asset(asset); }});
+  }
+  return routes;
+}
+
+HttpResponse LivePage::Index() const {
+  if (viewers_.full()) return Full(kFullPage, "text/html; charset=utf-8");
+  for (const LivePageAsset& asset : LivePageAssets()) {
+    if (asset.name == "index.html") return Asset(asset);
+  }
+  return {.status = 500, .body = "The page is missing from this build.\n"};
+}
+
+HttpResponse LivePage::AllStreams(const HttpRequest& request) {
+  if (!Admit(request)) return FullText();
+  nlohmann::json streams = nlohmann::json::array();
+  for (const Shown& shown : shown_) {
+    streams.push_back(
+        LivePageStreamJson(*shown.recorded.stream, shown.pictures->Newest().get(),
+                           shown.recorded.record->HistoryAfter(SecondsAfter(request))));
+  }
+  const bool stopping = options_.stopping != nullptr && *options_.stopping;
+  return Json({{"server",
+                {{"version", MILLRACE_VERSION},
+                 {"instance", instance_},
+                 {"stopping", stopping},
+                 {"viewers", viewers_.count()},
+                 {"max_viewers", viewers_.limit()}}},
+               {"streams", std::move(streams)}});
+}
+
+HttpResponse LivePage::OneStream(const HttpRequest& request) {
+  if (!Admit(request)) return FullText();
+  for (const Shown& shown : shown_) {
+    if (shown.recorded.stream->config().name != request.captures[0]) continue;
+    return Json(LivePageStreamJson(*shown.recorded.stream, shown.pictures->Newest().get(),
+                                   shown.recorded.record->HistoryAfter(SecondsAfter(request))));
+  }
+  return {.status = 404, .body = "There is no such stream. /api/streams lists them.\n"};
+}
+
+HttpResponse LivePage::Picture(const HttpRequest& request, Kind kind) {
+  if (!Admit(request)) return FullText();
+  for (const Shown& shown : shown_) {
+    if (shown.recorded.stream->config().name != request.captures[0]) continue;
+    const std::optional<std::int64_t> number = Number(request, "frame");
+    absl::StatusOr<EncodedPicture> picture =
+        kind == Kind::kCamera ? shown.pictures->Camera(number) : shown.pictures->Flow(number);
+    if (absl::IsNotFound(picture.status())) {
+      return {.status = 404, .body = "There is no prediction yet. Ask again.\n"};
+    }
+    if (!picture.ok()) return {.status = 500, .body = std::string(picture.status().message())};
+    HttpResponse response = {.content_type = "image/jpeg", .body = std::move(picture->jpeg)};
+    response.headers = {{"X-Frame-Number", absl::StrCat(picture->frame_number)}};
+    if (kind == Kind::kFlow) {
+      response.headers.emplace_back("X-Flow-Scale", absl::StrCat(picture->scale));
+    }
+    return response;
+  }
+  return {.status = 404, .body = "There is no such stream. /api/streams lists them.\n"};
+}
+
+bool LivePage::Admit(const HttpRequest& request) {
+  // Who does not say an id, such as curl, is one viewer for each address.
+  const std::string id =
+      request.Parameter("viewer").value_or(absl::StrCat("at ", request.remote_address));
+  return viewers_.Admit(id);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,69 @@
+// The live page: what every stream sees, what its model says, and how well, refreshed as it
+// happens.
+//
+// One page without a framework. It asks for /api/streams a few times a second, under an id that it
+// makes for itself, and for the pictures of the newest prediction. Nothing is worked out unless
+// somebody asks.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "service/http_message.h"
+#include "service/live_page_pictures.h"
+#include "service/live_page_viewers.h"
+#include "service/summary_recorder.h"
+
+namespace millrace::service {
+
+/// Answers the page's requests. Thread-safe; what the options name must outlive it.
+class LivePage {
+ public:
+  struct Options {
+    std::vector<RecordedStream> streams;
+    std::size_t max_viewers = 16;
+    const Clock* clock = &MonotonicClock();
+    /// Whether the server is about to end.
+    const std::atomic<bool>* stopping = nullptr;
+  };
+
+  explicit LivePage(Options options);
+
+  LivePage(const LivePage&) = delete;
+  LivePage& operator=(const LivePage&) = delete;
+
+  /// "/" and its assets, "/flow_wheel.jpg", "/api/streams", "/api/streams/NAME",
+  /// "/streams/NAME/picture.jpg" and "/streams/NAME/flow.jpg". They refer to this page.
+  [[nodiscard]] std::vector<HttpRoute> Routes();
+
+  [[nodiscard]] const LivePageViewers& viewers() const { return viewers_; }
+
+ private:
+  struct Shown {
+    RecordedStream recorded;
+    std::unique_ptr<LivePagePictures> pictures;
+  };
+  enum class Kind { kCamera, kFlow };
+
+  [[nodiscard]] HttpResponse Index() const;
+  [[nodiscard]] HttpResponse AllStreams(const HttpRequest& request);
+  [[nodiscard]] HttpResponse OneStream(const HttpRequest& request);
+  [[nodiscard]] HttpResponse Picture(const HttpRequest& request, Kind kind);
+  [[nodiscard]] bool Admit(const HttpRequest& request);
+
+  // Constant after construction.
+  const Options options_;
+  const std::string instance_;
+  std::vector<Shown> shown_;
+
+  // Self-synchronized.
+  LivePageViewers viewers_;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,101 @@
+#include "service/live_page_json.h"
+
+namespace millrace::service {
+namespace {
+
+using nlohmann::json;
+
+std::string Text(std::string_view text) { return std::string(text); }
+
+json SourceJson(const StreamSnapshot& snapshot) {
+  const ingest::SourceStatus& source = snapshot.source;
+  return {{"uri", snapshot.uri},
+          {"state", Text(ingest::Name(source.state))},
+          {"cause", std::string(source.cause.message())},
+          {"epoch", source.epoch},
+          {"reconnects", source.reconnects},
+          {"width", source.camera_width},
+          {"height", source.camera_height},
+          {"frames_per_second", source.camera_frames_per_second}};
+}
+
+json StagesJson(const pipeline::LearnerDescription& learner,
+                const std::vector<std::int64_t>& updates) {
+  json stages = json::array();
+  for (std::size_t i = 0; i < learner.stages.size(); ++i) {
+    const pipeline::StageDescription& stage = learner.stages[i];
+    stages.push_back({{"layers", stage.layers},
+                      {"device", stage.device},
+                      {"forward_ms", stage.forward_ms},
+                      {"backward_ms", stage.backward_ms},
+                      {"update_ms", stage.update_ms},
+                      {"staleness", stage.staleness},
+                      {"mismatch", stage.mismatch},
+                      {"updates", i < updates.size() ? updates[i] : 0}});
+  }
+  return stages;
+}
+
+json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
+  const pipeline::LearnerDescription& learner = stream.learner();
+  return {{"ok", snapshot.learner.ok()},
+          {"cause", std::string(snapshot.learner.message())},
+          {"schedule", learner.schedule},
+          {"weights", stream.config().learner.weights},
+          {"learning_rate", stream.config().learner.learning_rate},
+          {"width", learner.width},
+          {"height", learner.height},
+          {"samples_per_second", learner.samples_per_second},
+          {"sequential_samples_per_second", learner.sequential_samples_per_second},
+          {"delay_ms", learner.delay_ms},
+          {"stages", StagesJson(learner, snapshot.updates)}};
+}
+
+json FramesJson(const FrameCounts& frames) {
+  json dropped = json::object();
+  for (std::size_t reason = 0; reason < kDropReasons; ++reason) {
+    dropped[Text(Name(static_cast<DropReason>(reason)))] = frames.dropped[reason];
+  }
+  return {{"received", frames.received},
+          {"predicted", frames.predicted},
+          {"in_flight", frames.in_flight},
+          {"dropped", dropped}};
+}
+
+json NewestJson(const Prediction* newest) {
+  if (newest == nullptr) return nullptr;
+  return {{"frame", newest->frame_number},
+          {"epoch", newest->epoch},
+          {"delay_ms", static_cast<double>(newest->delay.count()) / 1e6},
+          {"delay_frames", newest->delay_frames},
+          {"finite", newest->flow.finite}};
+}
+
+json HistoryJson(const std::vector<LossPoint>& history) {
+  json points = json::array();
+  for (const LossPoint& point : history) {
+    points.push_back({point.second, point.loss, point.loss_no_motion});
+  }
+  return points;
+}
+
+}  // namespace
+
+json LivePageStreamJson(const CameraStream& stream, const Prediction* newest,
+                        const std::vector<LossPoint>& history) {
+  const StreamSnapshot snapshot = stream.Snapshot();
+  return {{"name", snapshot.name},
+          {"source", SourceJson(snapshot)},
+          {"learner", LearnerJson(stream, snapshot)},
+          {"frames", FramesJson(snapshot.frames)},
+          {"rate_in", snapshot.frames_per_second_in},
+          {"rate_out", snapshot.predictions_per_second},
+          {"delay_p50_ms", snapshot.delay_p50_s * 1e3},
+          {"delay_p99_ms", snapshot.delay_p99_s * 1e3},
+          {"loss", snapshot.loss},
+          {"loss_no_motion", snapshot.loss_no_motion},
+          {"newest", NewestJson(newest)},
+          {"history", HistoryJson(history)}};
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,21 @@
+// What the live page shows, as JSON.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "pipeline/learner.h"
+#include "service/camera_stream.h"
+#include "service/prediction.h"
+#include "service/summary_recorder.h"
+
+namespace millrace::service {
+
+/// One stream: its source, learner, frames, rates, delays and losses; `newest` may be null; history
+/// as [second, loss, loss of no motion]. Figures that are not finite are null.
+[[nodiscard]] nlohmann::json LivePageStreamJson(const CameraStream& stream,
+                                                const Prediction* newest,
+                                                const std::vector<LossPoint>& history);
+
+}  // namespace millrace::service

@@ -1,0 +1,243 @@
+#include "service/metrics.h"
+
+#include <array>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "prometheus/text_serializer.h"
+#include "service/metrics_family.h"
+#include "service/metrics_process.h"
+
+namespace millrace::service {
+namespace {
+
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+constexpr std::array kSourceStates = {
+    ingest::SourceState::kConnecting, ingest::SourceState::kStreaming,
+    ingest::SourceState::kBackingOff, ingest::SourceState::kEnded,
+    ingest::SourceState::kFailed,     ingest::SourceState::kStopped};
+
+/// One stream as a scrape sees it: read once, used by every family.
+struct Reading {
+  StreamSnapshot snapshot;
+  RunFigures figures;
+  prometheus::ClientMetric delays;
+  const pipeline::LearnerDescription* learner = nullptr;
+};
+using Readings = std::vector<Reading>;
+
+std::vector<Reading> Read(const std::vector<RecordedStream>& streams) {
+  std::vector<Reading> readings;
+  for (const RecordedStream& recorded : streams) {
+    readings.push_back({.snapshot = recorded.stream->Snapshot(),
+                        .figures = recorded.record->Figures(),
+                        .delays = recorded.record->DelayMetric(),
+                        .learner = &recorded.stream->learner()});
+  }
+  return readings;
+}
+
+/// A family with one sample for each stream.
+MetricFamily PerStream(std::string name, std::string help, MetricType type,
+                       const Readings& readings,
+                       const std::function<double(const Reading&)>& value) {
+  MetricBuilder family(std::move(name), std::move(help), type);
+  for (const Reading& reading : readings) {
+    family.Add({{"stream", reading.snapshot.name}}, value(reading));
+  }
+  return family.Take();
+}
+
+/// A family with one sample for each stage of each stream; stages count from 1.
+MetricFamily PerStage(std::string name, std::string help, MetricType type, const Readings& readings,
+                      const std::function<double(const Reading&, std::size_t)>& value) {
+  MetricBuilder family(std::move(name), std::move(help), type);
+  for (const Reading& reading : readings) {
+    for (std::size_t stage = 0; stage < reading.learner->stages.size(); ++stage) {
+      family.Add({{"stream", reading.snapshot.name}, {"stage", absl::StrCat(stage + 1)}},
+                 value(reading, stage));
+    }
+  }
+  return family.Take();
+}
+
+/// "backing_off": a name as a label's value.
+std::string StateLabel(ingest::SourceState state) {
+  return absl::StrReplaceAll(std::string(ingest::Name(state)), {{" ", "_"}});
+}
+
+double FramesUnaccounted(const Reading& reading) {
+  const FrameCounts& frames = reading.snapshot.frames;
+  return static_cast<double>(frames.received) -
+         static_cast<double>(frames.predicted + frames.dropped_in_all() + frames.in_flight);
+}
+
+MetricFamily SourceStateFamily(const Readings& readings) {
+  MetricBuilder family("millrace_ingest_source_state",
+                       "1 for the state that the source is in, 0 for the others.",
+                       MetricType::Gauge);
+  for (const Reading& reading : readings) {
+    for (ingest::SourceState state : kSourceStates) {
+      family.Add({{"stream", reading.snapshot.name}, {"state", StateLabel(state)}},
+                 reading.snapshot.source.state == state ? 1 : 0);
+    }
+  }
+  return family.Take();
+}
+
+void AppendIngest(const Readings& readings, std::vector<MetricFamily>& families) {
+  families.push_back(
+      PerStream("millrace_ingest_frames_received_total", "Frames that the source delivered.",
+                MetricType::Counter, readings,
+                [](const Reading& r) { return static_cast<double>(r.snapshot.frames.received); }));
+  families.push_back(PerStream("millrace_ingest_frame_rate_hertz",
+                               "Frames received a second, over the last ten seconds.",
+                               MetricType::Gauge, readings,
+                               [](const Reading& r) { return r.snapshot.frames_per_second_in; }));
+  families.push_back(SourceStateFamily(readings));
+  families.push_back(PerStream(
+      "millrace_ingest_reconnects_total", "Camera sessions begun after the first.",
+      MetricType::Counter, readings,
+      [](const Reading& r) { return static_cast<double>(r.snapshot.source.reconnects); }));
+  families.push_back(PerStream(
+      "millrace_ingest_epoch", "Rises with every reconnect and every new round of a looped file.",
+      MetricType::Gauge, readings,
+      [](const Reading& r) { return static_cast<double>(r.snapshot.source.epoch); }));
+}
+
+void AppendFrames(const Readings& readings, std::vector<MetricFamily>& families) {
+  families.push_back(
+      PerStream("millrace_service_frames_predicted_total", "Frames that got a prediction.",
+                MetricType::Counter, readings,
+                [](const Reading& r) { return static_cast<double>(r.snapshot.frames.predicted); }));
+  MetricBuilder dropped("millrace_service_frames_dropped_total",
+                        "Frames that got no prediction, by reason.", MetricType::Counter);
+  for (const Reading& reading : readings) {
+    for (std::size_t reason = 0; reason < kDropReasons; ++reason) {
+      dropped.Add({{"stream", reading.snapshot.name},
+                   {"reason", std::string(Name(static_cast<DropReason>(reason)))}},
+                  static_cast<double>(reading.snapshot.frames.dropped[reason]));
+    }
+  }
+  families.push_back(dropped.Take());
+  families.push_back(
+      PerStream("millrace_service_frames_in_flight", "Frames waiting or inside the pipeline.",
+                MetricType::Gauge, readings,
+                [](const Reading& r) { return static_cast<double>(r.snapshot.frames.in_flight); }));
+  families.push_back(
+      PerStream("millrace_service_frames_unaccounted",
+                "Received less predicted, dropped and in flight: anything but 0 is a bug.",
+                MetricType::Gauge, readings, FramesUnaccounted));
+  families.push_back(PerStream("millrace_service_prediction_rate_hertz",
+                               "Predictions a second, over the last ten seconds.",
+                               MetricType::Gauge, readings,
+                               [](const Reading& r) { return r.snapshot.predictions_per_second; }));
+  MetricBuilder delay("millrace_service_prediction_delay_seconds",
+                      "From a frame's arrival to its prediction.", MetricType::Histogram);
+  for (const Reading& reading : readings) {
+    delay.Add({{"stream", reading.snapshot.name}}, reading.delays);
+  }
+  families.push_back(delay.Take());
+}
+
+void AppendLosses(const Readings& readings, std::vector<MetricFamily>& families) {
+  families.push_back(PerStream("millrace_pipeline_loss_total",
+                               "Sum of the losses of all predictions: its rate over the rate of "
+                               "millrace_pipeline_loss_no_motion_total is the ratio of a window.",
+                               MetricType::Counter, readings,
+                               [](const Reading& r) { return r.figures.loss_sum; }));
+  families.push_back(PerStream("millrace_pipeline_loss_no_motion_total",
+                               "Sum of the losses of no motion on the same frames.",
+                               MetricType::Counter, readings,
+                               [](const Reading& r) { return r.figures.loss_no_motion_sum; }));
+  families.push_back(PerStream("millrace_pipeline_loss_mean",
+                               "Mean loss of the last 200 predictions.", MetricType::Gauge,
+                               readings, [](const Reading& r) { return r.snapshot.loss; }));
+  families.push_back(PerStream("millrace_pipeline_loss_no_motion_mean",
+                               "Mean loss of no motion on the frames of the last 200 predictions.",
+                               MetricType::Gauge, readings,
+                               [](const Reading& r) { return r.snapshot.loss_no_motion; }));
+  families.push_back(
+      PerStream("millrace_pipeline_predictions_not_finite_total",
+                "Predictions with a value that is not finite. The model does not learn from them.",
+                MetricType::Counter, readings,
+                [](const Reading& r) { return static_cast<double>(r.figures.not_finite); }));
+}
+
+void AppendLearner(const Readings& readings, std::vector<MetricFamily>& families) {
+  families.push_back(PerStream("millrace_pipeline_learner_up",
+                               "1 while the learner works, 0 once it has failed.",
+                               MetricType::Gauge, readings,
+                               [](const Reading& r) { return r.snapshot.learner.ok() ? 1 : 0; }));
+  families.push_back(
+      PerStage("millrace_pipeline_updates_total", "Updates of a stage's weights.",
+               MetricType::Counter, readings, [](const Reading& r, std::size_t stage) {
+                 const std::vector<std::int64_t>& updates = r.snapshot.updates;
+                 return stage < updates.size() ? static_cast<double>(updates[stage]) : 0;
+               }));
+  families.push_back(PerStage(
+      "millrace_pipeline_staleness_updates",
+      "Updates that a stage makes between its own forward and backward of a frame, by the plan.",
+      MetricType::Gauge, readings, [](const Reading& r, std::size_t stage) {
+        return static_cast<double>(r.learner->stages[stage].staleness);
+      }));
+  families.push_back(PerStage(
+      "millrace_pipeline_mismatch_samples",
+      "Samples between a stage's gradient and the activations that it multiplies, by the plan.",
+      MetricType::Gauge, readings, [](const Reading& r, std::size_t stage) {
+        return static_cast<double>(r.learner->stages[stage].mismatch);
+      }));
+}
+
+void AppendClients(const Metrics::Options& options, std::vector<MetricFamily>& families) {
+  MetricBuilder active("millrace_service_subscribers", "gRPC subscribers now.", MetricType::Gauge);
+  MetricBuilder sent("millrace_service_subscriber_predictions_sent_total",
+                     "Predictions sent to gRPC subscribers.", MetricType::Counter);
+  MetricBuilder dropped("millrace_service_subscriber_predictions_dropped_total",
+                        "Predictions that gRPC subscribers were too slow for.",
+                        MetricType::Counter);
+  if (options.subscribers) {
+    for (const SubscriberCounts& counts : options.subscribers()) {
+      const MetricLabels labels = {{"stream", counts.stream}};
+      active.Add(labels, static_cast<double>(counts.active));
+      sent.Add(labels, static_cast<double>(counts.predictions_sent));
+      dropped.Add(labels, static_cast<double>(counts.predictions_dropped));
+    }
+    families.push_back(active.Take());
+    families.push_back(sent.Take());
+    families.push_back(dropped.Take());
+  }
+  if (options.viewers) {
+    MetricBuilder viewers("millrace_service_viewers", "Viewers of the live page now.",
+                          MetricType::Gauge);
+    families.push_back(viewers.Add({}, static_cast<double>(options.viewers())).Take());
+  }
+}
+
+}  // namespace
+
+std::vector<MetricFamily> Metrics::Collect() const {
+  const Readings readings = Read(options_.streams);
+  std::vector<MetricFamily> families;
+  MetricBuilder build("millrace_build_info", "The version that runs; always 1.", MetricType::Gauge);
+  families.push_back(build.Add({{"version", MILLRACE_VERSION}}, 1).Take());
+  AppendIngest(readings, families);
+  AppendFrames(readings, families);
+  AppendLosses(readings, families);
+  AppendLearner(readings, families);
+  AppendClients(options_, families);
+  return families;
+}
+
+std::string Metrics::Text() const {
+  std::vector<MetricFamily> families = Collect();
+  std::vector<MetricFamily> process = CollectProcessMetrics();
+  families.insert(families.end(), std::make_move_iterator(process.begin()),
+                  std::make_move_iterator(process.end()));
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace millrace::service

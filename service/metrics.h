@@ -1,0 +1,49 @@
+// What Prometheus sees of the server: every family of metrics, declared in one place.
+//
+// Values are read when Prometheus asks, each stream's from one snapshot, so that received =
+// predicted + dropped + in flight holds within every scrape. docs/metrics.md explains each family.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "prometheus/collectable.h"
+#include "prometheus/metric_family.h"
+#include "service/summary_recorder.h"
+
+namespace millrace::service {
+
+/// The clients of one stream's gRPC subscription.
+struct SubscriberCounts {
+  std::string stream;
+  std::uint64_t active = 0;
+  std::uint64_t predictions_sent = 0;
+  std::uint64_t predictions_dropped = 0;
+};
+
+/// Collects the metrics of the streams. Thread-safe; what the options name must outlive it.
+class Metrics final : public prometheus::Collectable {
+ public:
+  struct Options {
+    std::vector<RecordedStream> streams;
+    /// May be empty; called at each scrape, from any thread.
+    std::function<std::vector<SubscriberCounts>()> subscribers = {};
+    /// Viewers of the live page now. May be empty; likewise.
+    std::function<std::size_t()> viewers = {};
+  };
+
+  explicit Metrics(Options options) : options_(std::move(options)) {}
+
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+
+  /// Everything, the process's own metrics included, in Prometheus' text format.
+  [[nodiscard]] std::string Text() const;
+
+ private:
+  // Constant after construction.
+  const Options options_;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,29 @@
+#include "service/metrics_family.h"
+
+namespace millrace::service {
+
+MetricBuilder::MetricBuilder(std::string name, std::string help, prometheus::MetricType type) {
+  family_.name = std::move(name);
+  family_.help = std::move(help);
+  family_.type = type;
+}
+
+MetricBuilder& MetricBuilder::Add(MetricLabels labels, double value) {
+  prometheus::ClientMetric sample;
+  if (family_.type == prometheus::MetricType::Counter) {
+    sample.counter.value = value;
+  } else {
+    sample.gauge.value = value;
+  }
+  return Add(std::move(labels), std::move(sample));
+}
+
+MetricBuilder& MetricBuilder::Add(MetricLabels labels, prometheus::ClientMetric sample) {
+  for (auto& [name, value] : labels) {
+    sample.label.push_back({.name = std::move(name), .value = std::move(value)});
+  }
+  family_.metric.push_back(std::move(sample));
+  return *this;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,188 @@
+// One camera stream on the page.
+import {drawChart} from "/chart.js";
+
+const kHistorySeconds = 600;
+const kStateTones = {
+  "streaming": "good", "connecting": "wait", "backing off": "wait", "failed": "bad",
+};
+const kReasonTexts = {
+  queue_full: "pushed out by a fresher frame",
+  no_predecessor: "first of its epoch",
+  gap: "after a gap in the stream",
+  rejected: "rejected by the learner",
+  shutdown: "when the stream ended",
+};
+
+const number = value => Math.round(value).toLocaleString("en");
+const rate = value => value.toFixed(1);
+const shortRate = value => String(Number(value.toFixed(2)));
+
+function duration(ms) {
+  if (ms <= 0) return "–";
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+function element(tag, text, className) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+function describeSource(source) {
+  const parts = [source.uri];
+  if (source.width > 0) parts.push(`${source.width}×${source.height}`);
+  if (source.frames_per_second > 0) parts.push(`${shortRate(source.frames_per_second)} a second`);
+  if (source.epoch > 0) parts.push(`epoch ${source.epoch}`);
+  if (source.reconnects > 0) parts.push(`${source.reconnects} reconnects`);
+  return parts.join(" · ");
+}
+
+function stageRow(stage, index, most) {
+  const row = element("tr");
+  row.append(element("td", String(index + 1)));
+  const layers = element("td", stage.layers.join(", "));
+  layers.append(element("span", stage.device, "device"));
+  row.append(layers);
+  const costs = [["forward", stage.forward_ms], ["backward", stage.backward_ms],
+                 ["update", stage.update_ms]];
+  const cost = element("td", costs.map(([, ms]) => ms.toFixed(ms < 10 ? 1 : 0)).join(" + "), "cost");
+  const bar = element("div", undefined, "bar");
+  for (const [name, ms] of costs) {
+    const part = element("span", undefined, name);
+    part.style.width = `${most > 0 ? ms / most * 100 : 0}%`;
+    bar.append(part);
+  }
+  cost.append(bar);
+  row.append(cost);
+  row.append(element("td", String(stage.staleness), "number"));
+  row.append(element("td", number(stage.updates), "number"));
+  return row;
+}
+
+export class StreamCard {
+  #root;
+  #parts = {};
+  #points = [];
+  #shownFrame = null;
+  #loading = false;
+
+  constructor(name) {
+    this.name = name;
+    this.#root = document.getElementById("card").content.firstElementChild.cloneNode(true);
+    for (const part of this.#root.querySelectorAll("[data-is]")) this.#parts[part.dataset.is] = part;
+    this.#set("name", name);
+    new ResizeObserver(() => this.redraw()).observe(this.#parts.chart);
+  }
+
+  get root() { return this.#root; }
+
+  /** Shows the stream as the server describes it. */
+  update(stream) {
+    this.#showSource(stream);
+    this.#showFigures(stream);
+    this.#showPipeline(stream.learner);
+    this.#showFrames(stream.frames);
+    if (this.#take(stream.history)) this.redraw();
+  }
+
+  /** Fetches the pictures of the newest prediction, unless they are shown already. */
+  async showPictures(newest, viewer) {
+    if (newest === null || newest.frame === this.#shownFrame || this.#loading) return;
+    this.#loading = true;
+    try {
+      const query = `?frame=${newest.frame}&viewer=${viewer}`;
+      const base = `/streams/${encodeURIComponent(this.name)}`;
+      const [camera, flow] = await Promise.all(
+        [fetch(`${base}/picture.jpg${query}`), fetch(`${base}/flow.jpg${query}`)]);
+      if (!camera.ok || !flow.ok) return;
+      const [cameraBytes, flowBytes] = await Promise.all([camera.blob(), flow.blob()]);
+      this.#swap("picture", cameraBytes);
+      this.#swap("flow", flowBytes);
+      this.#set("picture-note", `frame ${number(newest.frame)}, shown ${
+        newest.delay_frames === 1 ? "1 frame" : `${newest.delay_frames} frames`} later`);
+      this.#set("scale", `rim: ${shortRate(Number(flow.headers.get("X-Flow-Scale")))} px`);
+      this.#parts.legend.hidden = false;
+      this.#shownFrame = newest.frame;
+    } finally {
+      this.#loading = false;
+    }
+  }
+
+  redraw() { drawChart(this.#parts.chart, this.#points); }
+
+  #set(part, text) {
+    const place = this.#parts[part];
+    if (place.textContent !== text) place.textContent = text;
+  }
+
+  #swap(part, bytes) {
+    const image = this.#parts[part];
+    const old = image.src;
+    image.src = URL.createObjectURL(bytes);
+    if (old) URL.revokeObjectURL(old);
+  }
+
+  #showSource({source, learner}) {
+    this.#set("state", learner.ok ? source.state : "learner failed");
+    this.#parts.state.className = `pill ${learner.ok ? kStateTones[source.state] ?? "" : "bad"}`;
+    this.#set("source", describeSource(source));
+    const cause = [learner.cause, source.cause].filter(Boolean).join(" · ");
+    this.#set("cause", cause);
+    this.#parts.cause.hidden = cause === "";
+  }
+
+  #showFigures(stream) {
+    const {learner, frames} = stream;
+    const known = stream.loss_no_motion > 0;
+    const ratio = stream.loss / stream.loss_no_motion;
+    this.#set("ratio", known ? ratio.toFixed(2) : "–");
+    this.#parts.ratio.className = known ? (ratio < 1 ? "good" : "bad") : "";
+    this.#set("ratio-note", known
+      ? `${stream.loss.toPrecision(3)} of ${stream.loss_no_motion.toPrecision(3)}, last 200`
+      : "no prediction yet");
+    this.#set("rate-in", rate(stream.rate_in));
+    this.#set("rate-out", rate(stream.rate_out));
+    this.#set("rate-note", `can do ${rate(learner.samples_per_second)}, without the pipeline ${
+      rate(learner.sequential_samples_per_second)}`);
+    this.#set("delay", duration(stream.delay_p50_ms));
+    this.#set("delay-note", `p99 ${duration(stream.delay_p99_ms)}, expected ${
+      duration(learner.delay_ms)}`);
+    const dropped = Object.values(frames.dropped).reduce((sum, count) => sum + count, 0);
+    this.#set("dropped", number(dropped));
+    this.#set("dropped-note", frames.received > 0
+      ? `${(dropped / frames.received * 100).toFixed(1)} % of ${number(frames.received)} frames`
+      : "no frame yet");
+  }
+
+  #showPipeline(learner) {
+    const stages = learner.stages;
+    this.#set("plan", `${learner.schedule}, ${stages.length} stage${
+      stages.length === 1 ? "" : "s"}, learning at ${learner.width}×${learner.height}`);
+    this.#set("start", `learning rate ${learner.learning_rate}, ${
+      learner.weights ? `started from ${learner.weights}` : "started from random weights"}`);
+    const sum = stage => stage.forward_ms + stage.backward_ms + stage.update_ms;
+    const most = Math.max(...stages.map(sum));
+    this.#parts.stages.replaceChildren(
+      ...stages.map((stage, index) => stageRow(stage, index, most)));
+  }
+
+  #showFrames(frames) {
+    const dropped = Object.values(frames.dropped).reduce((sum, count) => sum + count, 0);
+    const bold = count => element("b", number(count));
+    this.#parts.identity.replaceChildren(
+      bold(frames.received), " received = ", bold(frames.predicted), " predicted + ",
+      bold(dropped), " dropped + ", bold(frames.in_flight), " in flight");
+    this.#parts.reasons.replaceChildren(...Object.entries(frames.dropped).map(([reason, count]) =>
+      element("li", `${number(count)} ${kReasonTexts[reason] ?? reason}`, count > 0 ? "some" : "")));
+  }
+
+  #take(history) {
+    for (const [second, loss, noMotion] of history) {
+      if (noMotion > 0) this.#points.push([second, loss / noMotion]);
+    }
+    const last = this.#points.length ? this.#points[this.#points.length - 1][0] : 0;
+    this.#points = this.#points.filter(([second]) => second > last - kHistorySeconds);
+    return history.length > 0;
+  }
+}

@@ -1,0 +1,50 @@
+# The web side (millrace_web: HTTP, metrics, the live page) and the program `millrace`.
+find_package(civetweb CONFIG REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+
+# Debian's OpenCVConfig.cmake comes with 400 MB of Qt and VTK; the three libraries do not.
+find_path(MILLRACE_OPENCV_INCLUDE opencv2/core.hpp PATH_SUFFIXES opencv4 REQUIRED)
+foreach(module core imgproc imgcodecs)
+  find_library(MILLRACE_OPENCV_${module} opencv_${module} REQUIRED)
+endforeach()
+
+set(millrace_page_files card.js chart.js favicon.svg index.html page.css page.js)
+list(TRANSFORM millrace_page_files PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/page/)
+list(JOIN millrace_page_files "," millrace_page_list)
+add_custom_command(
+  OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/live_page_assets.cc
+  COMMAND ${CMAKE_COMMAND} -D OUTPUT=${CMAKE_CURRENT_BINARY_DIR}/live_page_assets.cc
+          -D FILES=${millrace_page_list} -P ${CMAKE_CURRENT_SOURCE_DIR}/page/embed.cmake
+  DEPENDS ${millrace_page_files} ${CMAKE_CURRENT_SOURCE_DIR}/page/embed.cmake
+  COMMENT "Embedding the live page"
+  VERBATIM)
+
+add_library(millrace_web
+  flow_colors.cc
+  http_message.cc
+  http_probes.cc
+  http_server.cc
+  jpeg.cc
+  live_page.cc
+  live_page_json.cc
+  live_page_pictures.cc
+  live_page_viewers.cc
+  metrics.cc
+  metrics_family.cc
+  metrics_process.cc
+  progress.cc
+  serve_web.cc
+  summary.cc
+  summary_delays.cc
+  summary_recorder.cc
+  ${CMAKE_CURRENT_BINARY_DIR}/live_page_assets.cc)
+add_library(millrace::web ALIAS millrace_web)
+set_source_files_properties(live_page.cc metrics.cc summary.cc PROPERTIES
+  COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
+target_include_directories(millrace_web SYSTEM PRIVATE ${MILLRACE_OPENCV_INCLUDE})
+target_link_libraries(millrace_web
+  PUBLIC millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
+  PRIVATE civetweb::civetweb spdlog::spdlog absl::strings absl::str_format
+          ${MILLRACE_OPENCV_core} ${MILLRACE_OPENCV_imgproc} ${MILLRACE_OPENCV_imgcodecs})

@@ -1,0 +1,59 @@
+// Both web servers of `millrace serve`: the live page, and what watches the server.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "service/config.h"
+#include "service/http_server.h"
+#include "service/live_page.h"
+#include "service/metrics.h"
+
+namespace millrace::service {
+
+/// Serves until destroyed. For one thread. The streams and their records must outlive it.
+class ServeWeb {
+ public:
+  struct Options {
+    Listen listen = {};
+    std::vector<RecordedStream> streams;
+    /// For the metrics; may be empty.
+    std::function<std::vector<SubscriberCounts>()> subscribers = {};
+    const Clock* clock = &MonotonicClock();
+  };
+
+  /// Fails with UNAVAILABLE where a port cannot be had.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<ServeWeb>> Start(Options options);
+
+  ServeWeb(const ServeWeb&) = delete;
+  ServeWeb& operator=(const ServeWeb&) = delete;
+
+  /// From now on /readyz says 503 and the page says that the server stops. Idempotent.
+  void AnnounceStop() { stopping_ = true; }
+  /// Begins to stop both servers and returns at once; the destructor waits for the end. Idempotent.
+  void BeginStop();
+
+  [[nodiscard]] std::string page_url() const { return page_server_->url(); }
+  [[nodiscard]] std::string metrics_url() const { return probe_server_->url() + "/metrics"; }
+
+ private:
+  explicit ServeWeb(Options options);
+
+  // Constant after construction.
+  const Options options_;
+
+  // Self-synchronized.
+  std::atomic<bool> stopping_ = false;
+  LivePage page_;
+  Metrics metrics_;
+
+  // Last: their threads use all of the above.
+  std::unique_ptr<HttpServer> page_server_;
+  std::unique_ptr<HttpServer> probe_server_;
+};
+
+}  // namespace millrace::service

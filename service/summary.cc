@@ -1,0 +1,206 @@
+#include "service/summary.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace millrace::service {
+namespace {
+
+using nlohmann::json;
+
+/// What is the same for one stream and for all together.
+struct Totals {
+  FrameCounts frames;
+  double rate_in = 0;
+  double rate_out = 0;
+  DelayHistogram delays;
+  double loss = 0;
+  double loss_no_motion = 0;
+};
+
+Totals TotalsOf(const StreamSummary& stream) {
+  return {.frames = stream.snapshot.frames,
+          .rate_in = stream.figures.rate_in,
+          .rate_out = stream.figures.rate_out,
+          .delays = stream.figures.delays,
+          .loss = stream.snapshot.loss,
+          .loss_no_motion = stream.snapshot.loss_no_motion};
+}
+
+Totals TotalsOf(std::span<const StreamSummary> streams) {
+  Totals totals;
+  const double share = streams.empty() ? 0 : 1 / static_cast<double>(streams.size());
+  for (const StreamSummary& stream : streams) {
+    const FrameCounts& frames = stream.snapshot.frames;
+    totals.frames.received += frames.received;
+    totals.frames.predicted += frames.predicted;
+    totals.frames.in_flight += frames.in_flight;
+    for (std::size_t i = 0; i < kDropReasons; ++i) totals.frames.dropped[i] += frames.dropped[i];
+    totals.rate_in += stream.figures.rate_in;
+    totals.rate_out += stream.figures.rate_out;
+    totals.delays.Add(stream.figures.delays);
+    totals.loss += share * stream.snapshot.loss;
+    totals.loss_no_motion += share * stream.snapshot.loss_no_motion;
+  }
+  return totals;
+}
+
+json DroppedJson(const FrameCounts& frames) {
+  json dropped = json::object();
+  for (std::size_t i = 0; i < kDropReasons; ++i) {
+    dropped[std::string(Name(static_cast<DropReason>(i)))] = frames.dropped[i];
+  }
+  return dropped;
+}
+
+json TotalsJson(const Totals& totals) {
+  const bool known = totals.delays.count() > 0;
+  const auto delay_ms = [&](double quantile) {
+    return known ? json(totals.delays.QuantileSeconds(quantile) * 1e3) : json(nullptr);
+  };
+  return {{"frames_received", totals.frames.received},
+          {"predicted", totals.frames.predicted},
+          {"dropped", DroppedJson(totals.frames)},
+          {"in_flight", totals.frames.in_flight},
+          {"rate_in", totals.rate_in},
+          {"rate_out", totals.rate_out},
+          {"delay_ms", {{"p50", delay_ms(0.5)}, {"p99", delay_ms(0.99)}}},
+          {"loss", known ? json(totals.loss) : json(nullptr)},
+          {"loss_no_motion", known ? json(totals.loss_no_motion) : json(nullptr)},
+          {"ratio_last_200",
+           totals.loss_no_motion > 0 ? json(totals.loss / totals.loss_no_motion) : json(nullptr)}};
+}
+
+/// The layers, counted from 0, that start a stage after the first.
+std::vector<std::size_t> CutsOf(const pipeline::LearnerDescription& learner) {
+  std::vector<std::size_t> cuts;
+  std::size_t layers = 0;
+  for (const pipeline::StageDescription& stage : learner.stages) {
+    if (layers > 0) cuts.push_back(layers);
+    layers += stage.layers.size();
+  }
+  return cuts;
+}
+
+json StagesJson(const StreamSummary& stream) {
+  json stages = json::array();
+  for (const pipeline::StageDescription& stage : stream.learner.stages) {
+    stages.push_back({{"layers", stage.layers},
+                      {"device", stage.device},
+                      {"forward_ms", stage.forward_ms},
+                      {"backward_ms", stage.backward_ms},
+                      {"update_ms", stage.update_ms},
+                      {"staleness", stage.staleness},
+                      {"mismatch", stage.mismatch}});
+  }
+  return stages;
+}
+
+json StreamJson(const StreamSummary& stream) {
+  json result = TotalsJson(TotalsOf(stream));
+  result["name"] = stream.snapshot.name;
+  result["source"] = stream.snapshot.uri;
+  result["source_state"] = std::string(ingest::Name(stream.snapshot.source.state));
+  result["epoch"] = stream.snapshot.source.epoch;
+  result["reconnects"] = stream.snapshot.source.reconnects;
+  result["error"] = std::string(stream.snapshot.learner.message());
+  result["schedule"] = stream.learner.schedule;
+  result["width"] = stream.learner.width;
+  result["height"] = stream.learner.height;
+  result["stages"] = StagesJson(stream);
+  result["cuts"] = CutsOf(stream.learner);
+  result["updates"] = stream.snapshot.updates;
+  result["seconds"] = stream.figures.seconds;
+  return result;
+}
+
+std::string DroppedText(const FrameCounts& frames) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < kDropReasons; ++i) {
+    if (frames.dropped[i] == 0) continue;
+    parts.push_back(
+        absl::StrCat(std::string(Name(static_cast<DropReason>(i))), " ", frames.dropped[i]));
+  }
+  return parts.empty() ? "" : absl::StrCat(" (", absl::StrJoin(parts, ", "), ")");
+}
+
+std::string StreamText(const StreamSummary& stream) {
+  const FrameCounts& frames = stream.snapshot.frames;
+  std::string text = absl::StrFormat("%s: %d predictions in %.1f s\n", stream.snapshot.name,
+                                     frames.predicted, stream.figures.seconds);
+  absl::StrAppend(&text, "  frames    ", frames.received, " received = ", frames.predicted,
+                  " predicted + ", frames.dropped_in_all(), " dropped", DroppedText(frames), " + ",
+                  frames.in_flight, " in flight\n");
+  if (frames.predicted == 0) return text;
+  const RunFigures& run = stream.figures;
+  absl::StrAppendFormat(&text, "  rate      %.2f/s in, %.2f/s out\n", run.rate_in, run.rate_out);
+  absl::StrAppendFormat(&text, "  delay     %.0f ms, p99 %.0f ms\n",
+                        run.delays.QuantileSeconds(0.5) * 1e3,
+                        run.delays.QuantileSeconds(0.99) * 1e3);
+  if (stream.snapshot.loss_no_motion > 0) {
+    absl::StrAppendFormat(
+        &text, "  loss      %.4f, %.2f of no motion's %.4f (last 200)\n", stream.snapshot.loss,
+        stream.snapshot.loss / stream.snapshot.loss_no_motion, stream.snapshot.loss_no_motion);
+  }
+  absl::StrAppend(&text, "  updates   ", absl::StrJoin(stream.snapshot.updates, " "),
+                  " by stage\n");
+  return text;
+}
+
+absl::Status FileError(std::string_view doing, const std::string& path) {
+  return absl::UnavailableError(absl::StrCat("cannot ", std::string(doing), " ", path, ": ",
+                                             std::generic_category().message(errno)));
+}
+
+absl::Status WriteAndSync(const std::string& path, std::string_view content) {
+  const auto close = [](std::FILE* file) { std::fclose(file); };
+  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "wb"), close);
+  if (file == nullptr) return FileError("create", path);
+  const bool written =
+      std::fwrite(content.data(), 1, content.size(), file.get()) == content.size() &&
+      std::fflush(file.get()) == 0 && fsync(fileno(file.get())) == 0;
+  return written ? absl::OkStatus() : FileError("write", path);
+}
+
+}  // namespace
+
+StreamSummary Summarise(const RecordedStream& recorded) {
+  return {.snapshot = recorded.stream->Snapshot(),
+          .figures = recorded.record->Figures(),
+          .learner = recorded.stream->learner()};
+}
+
+std::string SummaryText(std::span<const StreamSummary> streams) {
+  std::string text;
+  for (const StreamSummary& stream : streams) text += StreamText(stream);
+  return text;
+}
+
+json SummaryJson(std::span<const StreamSummary> streams) {
+  json result = TotalsJson(TotalsOf(streams));
+  result["version"] = MILLRACE_VERSION;
+  result["streams"] = json::array();
+  for (const StreamSummary& stream : streams) result["streams"].push_back(StreamJson(stream));
+  return result;
+}
+
+absl::Status WriteFileAtomically(const std::string& path, std::string_view content) {
+  const std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
+  absl::Status status = WriteAndSync(temporary, content);
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
+    status = FileError("write", path);
+  }
+  if (!status.ok()) std::remove(temporary.c_str());
+  return status;
+}
+
+}  // namespace millrace::service

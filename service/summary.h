@@ -1,0 +1,35 @@
+// What a run of `millrace serve` came to: for people at its end, and as JSON for programs.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "nlohmann/json.hpp"
+#include "pipeline/learner.h"
+#include "service/summary_recorder.h"
+
+namespace millrace::service {
+
+/// One stream's run, read after the stream was stopped.
+struct StreamSummary {
+  StreamSnapshot snapshot;
+  RunFigures figures;
+  pipeline::LearnerDescription learner;
+};
+
+[[nodiscard]] StreamSummary Summarise(const RecordedStream& recorded);
+
+/// A paragraph for each stream.
+[[nodiscard]] std::string SummaryText(std::span<const StreamSummary> streams);
+
+/// All streams together, and each under "streams". Frame counts and rates add up, delays are those
+/// of all predictions, losses means over the streams. What is unknown is null.
+[[nodiscard]] nlohmann::json SummaryJson(std::span<const StreamSummary> streams);
+
+/// Writes `content` to `path` by a temporary file beside it that is renamed: whoever reads `path`
+/// finds the old content or the new, never half. Fails naming the file.
+[[nodiscard]] absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
+
+}  // namespace millrace::service

@@ -1,0 +1,107 @@
+#include "service/summary_recorder.h"
+
+#include <cmath>
+
+namespace millrace::service {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+constexpr std::size_t kHistorySeconds = 600;
+
+// In seconds: steps of a tenth where predictions of a live camera fall, so that a quantile read off
+// the histogram is right to a few percent; wider steps outside.
+const prometheus::Histogram::BucketBoundaries& DelayBuckets() {
+  static const prometheus::Histogram::BucketBoundaries buckets = {
+      0.005, 0.010, 0.015, 0.020, 0.022, 0.024, 0.027, 0.030, 0.033, 0.036, 0.039, 0.043, 0.047,
+      0.051, 0.056, 0.062, 0.068, 0.075, 0.082, 0.091, 0.100, 0.110, 0.120, 0.130, 0.150, 0.160,
+      0.180, 0.200, 0.220, 0.240, 0.270, 0.300, 0.330, 0.360, 0.390, 0.430, 0.470, 0.510, 0.560,
+      0.620, 0.680, 0.750, 0.820, 0.910, 1.0,   1.5,   2.0,   3.0,   5.0,   10.0};
+  return buckets;
+}
+
+double Rate(double count, std::chrono::nanoseconds time) {
+  return time.count() > 0 ? count / Seconds(time).count() : 0;
+}
+
+}  // namespace
+
+RunRecorder::RunRecorder(const Clock& clock, std::chrono::nanoseconds start)
+    : clock_(clock), start_(start), delays_(DelayBuckets()) {}
+
+void RunRecorder::Record(const Prediction& prediction) {
+  const std::chrono::nanoseconds now = clock_.Now();
+  MutexLock lock(mu_);
+  last_ = {
+      .frame_number = prediction.frame_number, .arrival = now - prediction.delay, .emission = now};
+  if (!first_.has_value()) first_ = last_;
+  ++sums_.predictions;
+  sums_.delays.Add(prediction.delay);
+  delays_.Observe(Seconds(prediction.delay).count());
+  RecordLoss(prediction.flow);
+}
+
+void RunRecorder::RecordLoss(const pipeline::FlowPrediction& flow) {
+  const bool finite = flow.finite && std::isfinite(flow.loss) && std::isfinite(flow.loss_no_motion);
+  if (!finite) {
+    ++sums_.not_finite;
+    return;
+  }
+  sums_.loss_sum += flow.loss;
+  sums_.loss_no_motion_sum += flow.loss_no_motion;
+  if (const std::int64_t second = SecondNow(); second != open_.sum.second) {
+    CloseSecond();
+    open_.sum.second = second;
+  }
+  open_.sum.loss += flow.loss;
+  open_.sum.loss_no_motion += flow.loss_no_motion;
+  ++open_.count;
+}
+
+void RunRecorder::CloseSecond() {
+  if (open_.count > 0) {
+    history_.push_back({.second = open_.sum.second,
+                        .loss = open_.sum.loss / open_.count,
+                        .loss_no_motion = open_.sum.loss_no_motion / open_.count});
+    if (history_.size() > kHistorySeconds) history_.pop_front();
+  }
+  open_ = {};
+}
+
+RunFigures RunRecorder::Figures() const {
+  MutexLock lock(mu_);
+  RunFigures figures = sums_;
+  if (first_.has_value()) {
+    figures.rate_in = Rate(static_cast<double>(last_.frame_number - first_->frame_number),
+                           last_.arrival - first_->arrival);
+    figures.rate_out =
+        Rate(static_cast<double>(sums_.predictions - 1), last_.emission - first_->emission);
+    figures.seconds = Seconds(last_.emission - first_->arrival).count();
+  }
+  return figures;
+}
+
+std::uint64_t RunRecorder::predictions() const {
+  MutexLock lock(mu_);
+  return sums_.predictions;
+}
+
+prometheus::ClientMetric RunRecorder::DelayMetric() const {
+  MutexLock lock(mu_);
+  return delays_.Collect();
+}
+
+std::vector<LossPoint> RunRecorder::HistoryAfter(std::int64_t second) const {
+  MutexLock lock(mu_);
+  std::vector<LossPoint> points;
+  for (const LossPoint& point : history_) {
+    if (point.second > second) points.push_back(point);
+  }
+  return points;
+}
+
+std::int64_t RunRecorder::SecondNow() const {
+  return std::chrono::duration_cast<std::chrono::seconds>(clock_.Now() - start_).count();
+}
+
+}  // namespace millrace::service

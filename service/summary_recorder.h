@@ -1,0 +1,99 @@
+// Remembers what a whole run of one camera stream was like, prediction by prediction.
+//
+// A stream's snapshot speaks of the last seconds. The summary, the metrics' running sums and the
+// page's chart need the whole run, in a fixed amount of memory.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "prometheus/client_metric.h"
+#include "prometheus/histogram.h"
+#include "service/camera_stream.h"
+#include "service/prediction.h"
+#include "service/summary_delays.h"
+
+namespace millrace::service {
+
+/// The loss over one second, counted from the server's start.
+struct LossPoint {
+  std::int64_t second = 0;
+  double loss = 0;
+  double loss_no_motion = 0;
+};
+
+/// One stream's run so far.
+struct RunFigures {
+  std::uint64_t predictions = 0;
+  /// Those with a value that is not finite; their losses are in no sum.
+  std::uint64_t not_finite = 0;
+  /// Frames that arrived a second, from the first predicted frame to the last, dropped ones
+  /// included; and predictions a second over the same frames. 0 until there are two.
+  double rate_in = 0;
+  double rate_out = 0;
+  double seconds = 0;
+  DelayHistogram delays;
+  double loss_sum = 0;
+  double loss_no_motion_sum = 0;
+};
+
+/// Thread-safe. Must outlive the stream whose predictions it records.
+class RunRecorder {
+ public:
+  /// `clock` must outlive the recorder; seconds of the history are counted from `start` on it.
+  RunRecorder(const Clock& clock, std::chrono::nanoseconds start);
+
+  RunRecorder(const RunRecorder&) = delete;
+  RunRecorder& operator=(const RunRecorder&) = delete;
+
+  /// Give it to CameraStream::Options::observe.
+  void Record(const Prediction& prediction) ABSL_LOCKS_EXCLUDED(mu_);
+
+  [[nodiscard]] RunFigures Figures() const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::uint64_t predictions() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// The delays as Prometheus wants them.
+  [[nodiscard]] prometheus::ClientMetric DelayMetric() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// Points of the last ten minutes whose second is over and later than `second`, oldest first.
+  [[nodiscard]] std::vector<LossPoint> HistoryAfter(std::int64_t second) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  struct Moment {
+    std::int64_t frame_number = 0;
+    std::chrono::nanoseconds arrival{0};
+    std::chrono::nanoseconds emission{0};
+  };
+  struct OpenSecond {
+    LossPoint sum;
+    int count = 0;
+  };
+
+  [[nodiscard]] std::int64_t SecondNow() const;
+  void RecordLoss(const pipeline::FlowPrediction& flow) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CloseSecond() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Constant after construction.
+  const Clock& clock_;
+  const std::chrono::nanoseconds start_;
+
+  mutable Mutex mu_;
+  RunFigures sums_ ABSL_GUARDED_BY(mu_);
+  std::optional<Moment> first_ ABSL_GUARDED_BY(mu_);
+  Moment last_ ABSL_GUARDED_BY(mu_);
+  prometheus::Histogram delays_ ABSL_GUARDED_BY(mu_);
+  OpenSecond open_ ABSL_GUARDED_BY(mu_);
+  std::deque<LossPoint> history_ ABSL_GUARDED_BY(mu_);
+};
+
+/// A stream and the record of its run. Both are borrowed.
+struct RecordedStream {
+  CameraStream* stream = nullptr;
+  RunRecorder* record = nullptr;
+};
+
+}  // namespace millrace::service

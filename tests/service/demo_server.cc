@@ -1,0 +1,67 @@
+// A server with a made-up stream, for tests of the live page in a browser: real HTTP and a real
+// page, no camera and no learner.
+//
+// Prints the page's and the metrics' addresses, then serves until its standard input ends. An
+// argument is the page's port; by default it takes a free one.
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstdlib>
+#include <iostream>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "service/serve_web.h"
+#include "tests/service/web_fakes.h"
+
+namespace millrace::service {
+namespace {
+
+/// Publishes ten predictions a second until asked to stop.
+void Predict(std::stop_token stop, FakeCameraStream& stream, RunRecorder& record) {
+  std::mutex mu;
+  std::condition_variable_any pause;
+  for (std::int64_t number = 1; !stop.stop_requested(); ++number) {
+    auto prediction = std::make_shared<Prediction>(*MovingDisc(stream.config().name, number));
+    const double ratio = 0.72 + 0.33 * std::exp(-static_cast<double>(number) / 120) +
+                         0.04 * std::sin(static_cast<double>(number) * 0.7);
+    prediction->flow.loss = static_cast<float>(0.05 * ratio);
+    record.Record(*prediction);
+    stream.ring().Publish(prediction);
+    stream.Set([&](StreamSnapshot& snapshot) {
+      ++snapshot.frames.received;
+      ++snapshot.frames.predicted;
+      snapshot.loss = prediction->flow.loss;
+      for (std::int64_t& updates : snapshot.updates) ++updates;
+    });
+    std::unique_lock lock(mu);
+    pause.wait_for(lock, stop, std::chrono::milliseconds(100), [] { return false; });
+  }
+}
+
+int Run(int port) {
+  const Clock& clock = MonotonicClock();
+  FakeCameraStream stream("street");
+  RunRecorder record(clock, clock.Now());
+  auto web = ServeWeb::Start({.listen = {.http_port = port, .metrics_port = 0},
+                              .streams = {{.stream = &stream, .record = &record}}});
+  if (!web.ok()) {
+    std::cerr << web.status() << "\n";
+    return 1;
+  }
+  std::cout << (*web)->page_url() << " " << (*web)->metrics_url() << std::endl;
+  const std::jthread predicting(
+      [&](std::stop_token stop) { Predict(std::move(stop), stream, record); });
+  while (std::cin.get() != EOF) {
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace millrace::service
+
+int main(int argc, char** argv) {
+  return millrace::service::Run(argc > 1 ? std::atoi(argv[1]) : 0);
+}
