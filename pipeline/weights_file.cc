@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/ops/from_blob.h>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -51,9 +52,11 @@ std::string ShapeOf(const at::Tensor& tensor) {
   return absl::StrCat("[", absl::StrJoin(tensor.sizes(), ","), "]");
 }
 
-std::string_view BytesOf(const at::Tensor& tensor) {
-  MILLRACE_CHECK(tensor.is_contiguous() && tensor.scalar_type() == at::kFloat);
-  return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
+void AppendBytes(const at::Tensor& tensor, std::string& bytes) {
+  MILLRACE_CHECK(tensor.scalar_type() == at::kFloat);
+  const at::Tensor plain =
+      tensor.contiguous();  // The layout of the file, whatever the layer's own.
+  bytes.append(static_cast<const char*>(plain.const_data_ptr()), plain.nbytes());
 }
 
 // FNV-1a with 64 bits, in hexadecimal.
@@ -155,7 +158,7 @@ absl::Status SaveWeights(const LayerChain& network, const std::string& path) {
                                               "\" is not finite; learn again with a lower learning "
                                               "rate"));
     }
-    data += BytesOf(tensor.values);
+    AppendBytes(tensor.values, data);
   }
   Json header = DescribeTensors(tensors);
   header[kMetadata] = {{"format", kFormat}, {"version", kVersion}, {"checksum", Checksum(data)}};
@@ -188,9 +191,9 @@ absl::Status LoadWeights(const std::string& path, LayerChain& network) {
   if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
     return Damaged(path, "a weight is not finite");
   }
-  const float* next = values.data();
+  float* next = values.data();
   for (const NamedTensor& tensor : tensors) {
-    std::memcpy(tensor.values.mutable_data_ptr(), next, tensor.values.nbytes());
+    tensor.values.copy_(at::from_blob(next, tensor.values.sizes(), at::kFloat));
     next += tensor.values.numel();
   }
   return absl::OkStatus();
