@@ -35,7 +35,8 @@ class FrameQueue {
   /// Wakes every waiting thread. Frames already queued can still be popped. Idempotent.
   void Close();
 
-  /// Frames ever offered to Push(). received() = popped + dropped() + shut_out() + waiting().
+  /// Frames ever offered to Push(). received() = popped + dropped() + shut_out() + waiting(),
+  /// exactly so whenever no Push() or Pop() is under way.
   [[nodiscard]] std::uint64_t received() const { return received_; }
   /// Frames dropped for want of room.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }

@@ -42,7 +42,8 @@ enum class SourceState { kConnecting, kStreaming, kBackingOff, kEnded, kFailed, 
 /// A consistent picture of a source at one moment.
 struct SourceStatus {
   SourceState state = SourceState::kConnecting;
-  /// Why it is backing off or failed; OK otherwise. Names the URI, without credentials.
+  /// Why it is backing off or failed, and, while a camera is tried again, why it was lost; OK
+  /// otherwise. Names the URI, without credentials.
   absl::Status cause;
   std::int64_t epoch = 0;
   /// Sessions begun after the first (cameras only).

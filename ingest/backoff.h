@@ -1,0 +1,40 @@
+// How long to wait before trying a lost camera again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <random>
+
+namespace millrace::ingest {
+
+struct BackoffOptions {
+  std::chrono::nanoseconds first = std::chrono::milliseconds(200);
+  /// Longer waits only made the gaps longer: a camera that has booted is worth a look.
+  std::chrono::nanoseconds longest = std::chrono::seconds(2);
+  /// Each wait is drawn from within this share of it, so that a hundred cameras behind one switch
+  /// do not come back in step.
+  double jitter = 0.2;
+};
+
+/// Waits that double up to a limit, each with jitter. Equal seeds give equal waits.
+/// Not thread-safe.
+class Backoff {
+ public:
+  /// REQUIRES: 0 < first <= longest and 0 <= jitter < 1.
+  Backoff(const BackoffOptions& options, std::uint64_t seed);
+
+  /// The wait before the next try.
+  [[nodiscard]] std::chrono::nanoseconds Next();
+
+  /// Starts again from the shortest wait.
+  void Reset() { wait_ = options_.first; }
+
+ private:
+  // Constant after construction.
+  const BackoffOptions options_;
+
+  std::mt19937_64 random_;
+  std::chrono::nanoseconds wait_;
+};
+
+}  // namespace millrace::ingest

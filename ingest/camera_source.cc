@@ -1,0 +1,158 @@
+#include "ingest/camera_source.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace millrace::ingest {
+
+using std::chrono::nanoseconds;
+
+CameraSource::CameraSource(const SourceRequest& request, PipelineOptions pipeline)
+    : shown_(request.shown),
+      pipeline_options_(std::move(pipeline)),
+      clock_(*request.settings.clock),
+      feed_(clock_, static_cast<std::size_t>(request.options.queue_capacity),
+            WhenFull::kDropOldest),
+      machine_(request.settings.limits, Backoff(request.settings.backoff, request.settings.seed)),
+      supervisor_([this] { Supervise(); }) {}
+
+CameraSource::~CameraSource() { Stop(); }
+
+SourceStatus CameraSource::status() const {
+  SourceStatus status;
+  status.epoch = feed_.epoch();
+  const std::optional<nanoseconds> interval = feed_.FrameInterval();
+  MutexLock lock(mu_);
+  status.state = stopping_ ? SourceState::kStopped : machine_.state();
+  if (machine_.sessions() == 0 && !stopping_) status.state = SourceState::kConnecting;
+  status.cause = machine_.cause();
+  status.reconnects = std::max<std::int64_t>(0, machine_.sessions() - 1);
+  status.camera_width = format_.width;
+  status.camera_height = format_.height;
+  status.camera_frames_per_second = format_.frames_per_second;
+  if (format_.frames_per_second == 0 && interval) {
+    status.camera_frames_per_second = 1 / std::chrono::duration<double>(*interval).count();
+  }
+  return status;
+}
+
+void CameraSource::Stop() {
+  {
+    MutexLock lock(mu_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  queue().Close();
+  MutexLock lock(join_mu_);
+  if (supervisor_.joinable()) supervisor_.join();
+}
+
+void CameraSource::OnFormat(const CameraFormat& format) {
+  MutexLock lock(mu_);
+  format_ = format;
+  if (format.frames_per_second > 0) {
+    const std::chrono::duration<double> interval(1 / format.frames_per_second);
+    machine_.ExpectFrameEvery(std::chrono::duration_cast<nanoseconds>(interval));
+  }
+}
+
+void CameraSource::OnPicture(DecodedPicture picture) {
+  feed_.Take(std::move(picture));
+  bool begins = false;
+  {
+    MutexLock lock(mu_);
+    begins = machine_.state() == SourceState::kConnecting;
+    machine_.OnFrame(clock_.Now());
+    logged_cause_.clear();
+  }
+  if (begins) spdlog::info("{}: streaming, epoch {}", shown_, feed_.epoch());
+}
+
+void CameraSource::OnWarning(const absl::Status& warning) {
+  MutexLock lock(mu_);
+  warning_ = warning;
+}
+
+void CameraSource::OnOutcome(absl::Status outcome) {
+  if (!outcome.ok()) {
+    Fail(outcome);
+    return;
+  }
+  std::string text = "the camera ended the stream";
+  {
+    MutexLock lock(mu_);
+    if (!warning_.ok()) absl::StrAppend(&text, ": ", std::string(warning_.message()));
+  }
+  Fail(absl::UnavailableError(text));
+}
+
+void CameraSource::Fail(const absl::Status& cause) {
+  {
+    MutexLock lock(mu_);
+    machine_.OnFailure({cause.code(), absl::StrCat(shown_, ": ", std::string(cause.message()))});
+  }
+  wake_.notify_all();
+}
+
+void CameraSource::Supervise() {
+  try {
+    std::unique_ptr<GstPicturePipeline> pipeline;
+    while (const std::optional<SessionMachine::Step> step = NextStep()) {
+      if (*step == SessionMachine::Step::kBegin) {
+        pipeline = BeginSession();
+      } else {
+        pipeline.reset();
+        LogLoss();
+      }
+    }
+  } catch (const std::exception& error) {
+    spdlog::error("{}: stopped for good: {}", shown_, error.what());
+    queue().Close();
+  }
+}
+
+std::optional<SessionMachine::Step> CameraSource::NextStep() {
+  MutexLock lock(mu_);
+  while (!stopping_) {
+    const nanoseconds now = clock_.Now();
+    const SessionMachine::Decision decision = machine_.Decide(now);
+    if (decision.step != SessionMachine::Step::kWait) return decision.step;
+    wake_.wait_for(mu_, decision.until - now);
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<GstPicturePipeline> CameraSource::BeginSession() {
+  {
+    MutexLock lock(mu_);
+    warning_ = absl::OkStatus();
+  }
+  feed_.BeginEpoch();
+  absl::StatusOr<std::unique_ptr<GstPicturePipeline>> pipeline =
+      GstPicturePipeline::Create(pipeline_options_, *this);
+  if (!pipeline.ok()) {
+    Fail(pipeline.status());
+    return nullptr;
+  }
+  (*pipeline)->Play();
+  return *std::move(pipeline);
+}
+
+// An outage is logged once for each cause that it shows, however many tries it takes.
+void CameraSource::LogLoss() {
+  std::string cause;
+  {
+    MutexLock lock(mu_);
+    cause = std::string(machine_.cause().message());
+    if (cause == logged_cause_) return;
+    logged_cause_ = cause;
+  }
+  spdlog::warn("{}; trying again until it is there", cause);
+}
+
+}  // namespace millrace::ingest

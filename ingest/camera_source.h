@@ -1,0 +1,64 @@
+// A source that is never given up: whatever ends a session, another one follows.
+//
+// One for all cameras: what kind it is, an RTSP camera or the test picture, is said by the head of
+// its pipelines. A supervisor thread does what the SessionMachine decides, with a fresh pipeline
+// per session, because nothing comes back in one that has failed.
+#pragma once
+
+#include <string>
+#include <thread>
+
+#include "base/mutex.h"
+#include "ingest/gst_pipeline.h"
+#include "ingest/open_source.h"
+#include "ingest/session_machine.h"
+#include "ingest/source.h"
+
+namespace millrace::ingest {
+
+/// A camera. Thread-safe. The destructor stops it.
+class CameraSource final : public Source, private PipelineListener {
+ public:
+  /// Starts at once. `pipeline` describes each session's.
+  CameraSource(const SourceRequest& request, PipelineOptions pipeline);
+  ~CameraSource() override;
+
+  [[nodiscard]] FrameQueue& queue() override { return feed_.queue(); }
+  [[nodiscard]] SourceStatus status() const override ABSL_LOCKS_EXCLUDED(mu_);
+  void Stop() override ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  void OnFormat(const CameraFormat& format) override ABSL_LOCKS_EXCLUDED(mu_);
+  void OnPicture(DecodedPicture picture) override ABSL_LOCKS_EXCLUDED(mu_);
+  void OnWarning(const absl::Status& warning) override ABSL_LOCKS_EXCLUDED(mu_);
+  void OnOutcome(absl::Status outcome) override ABSL_LOCKS_EXCLUDED(mu_);
+
+  void Supervise() ABSL_LOCKS_EXCLUDED(mu_);
+  /// Waits until the machine wants something done. Returns nullopt once stopping.
+  [[nodiscard]] std::optional<SessionMachine::Step> NextStep() ABSL_LOCKS_EXCLUDED(mu_);
+  /// A playing pipeline; null if it could not even be built, which counts as a failed session.
+  [[nodiscard]] std::unique_ptr<GstPicturePipeline> BeginSession() ABSL_LOCKS_EXCLUDED(mu_);
+  void Fail(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
+  void LogLoss() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Constant after construction.
+  const std::string shown_;
+  const PipelineOptions pipeline_options_;
+  const Clock& clock_;
+
+  // Self-synchronized.
+  FrameFeed feed_;
+
+  mutable Mutex mu_;
+  CondVar wake_;
+  SessionMachine machine_ ABSL_GUARDED_BY(mu_);
+  CameraFormat format_ ABSL_GUARDED_BY(mu_);
+  absl::Status warning_ ABSL_GUARDED_BY(mu_);      ///< The session's last.
+  std::string logged_cause_ ABSL_GUARDED_BY(mu_);  ///< Of this outage; empty while streaming.
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+
+  Mutex join_mu_;  ///< Held by the one thread that joins.
+  std::jthread supervisor_;
+};
+
+}  // namespace millrace::ingest

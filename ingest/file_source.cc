@@ -1,0 +1,189 @@
+#include "ingest/file_source.h"
+
+#include <spdlog/spdlog.h>
+
+#include <exception>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace millrace::ingest {
+
+using std::chrono::nanoseconds;
+
+FileSource::Round::Round(FileSource& source) : source_(source) {
+  const PipelineOptions options{.head = "filesrc name=source ! decodebin",
+                                .configure =
+                                    [&source](GstElement& filesrc) {
+                                      g_object_set(&filesrc, "location", source.path_.c_str(),
+                                                   nullptr);
+                                    },
+                                .width = source.options_.width,
+                                .height = source.options_.height};
+  absl::StatusOr<std::unique_ptr<GstPicturePipeline>> pipeline =
+      GstPicturePipeline::Create(options, *this);
+  if (!pipeline.ok()) {
+    outcome_.Set(pipeline.status());
+    return;
+  }
+  pipeline_ = *std::move(pipeline);
+  pipeline_->Prepare();
+}
+
+FileSource::FileSource(const SourceRequest& request, std::string path)
+    : shown_(request.shown),
+      path_(std::move(path)),
+      options_(request.options),
+      clock_(*request.settings.clock),
+      feed_(clock_, static_cast<std::size_t>(options_.queue_capacity),
+            options_.as_camera ? WhenFull::kDropOldest : WhenFull::kWait),
+      player_([this] { Play(); }) {}
+
+FileSource::~FileSource() { Stop(); }
+
+absl::Status FileSource::AwaitFirstPicture(nanoseconds limit) {
+  const nanoseconds until = clock_.Now() + limit;
+  MutexLock lock(mu_);
+  while (state_ == SourceState::kConnecting) {
+    const nanoseconds now = clock_.Now();
+    if (now >= until) {
+      const double seconds = std::chrono::duration<double>(limit).count();
+      return absl::FailedPreconditionError(
+          absl::StrCat(shown_, ": showed no picture within ", seconds, " s"));
+    }
+    changed_.wait_for(mu_, until - now);
+  }
+  return cause_;
+}
+
+SourceStatus FileSource::status() const {
+  SourceStatus status;
+  status.epoch = feed_.epoch();
+  MutexLock lock(mu_);
+  status.state = state_;
+  status.cause = cause_;
+  status.camera_width = format_.width;
+  status.camera_height = format_.height;
+  status.camera_frames_per_second = format_.frames_per_second;
+  return status;
+}
+
+void FileSource::Stop() {
+  {
+    MutexLock lock(mu_);
+    stopping_ = true;
+    if (playing_ != nullptr) playing_->Set(absl::CancelledError("stopped"));
+  }
+  changed_.notify_all();
+  queue().Close();
+  MutexLock lock(join_mu_);
+  if (player_.joinable()) player_.join();
+}
+
+void FileSource::Play() {
+  try {
+    Finish(PlayRounds());
+  } catch (const std::exception& error) {
+    Finish(absl::InternalError(error.what()));
+  }
+}
+
+absl::Status FileSource::PlayRounds() {
+  auto round = std::make_unique<Round>(*this);
+  std::unique_ptr<Round> finished;
+  while (true) {
+    const std::int64_t frames_before = feed_.frames();
+    round->Play();
+    finished = nullptr;  // Takes some milliseconds: not while the next frame is waited for.
+    auto next = options_.loop ? std::make_unique<Round>(*this) : nullptr;
+    MILLRACE_RETURN_IF_ERROR(PlayToEnd(*round));
+    if (feed_.frames() == frames_before) {
+      return absl::FailedPreconditionError("it ended without a picture");
+    }
+    if (!next) return absl::OkStatus();
+    BeginRound();
+    finished = std::exchange(round, std::move(next));
+  }
+}
+
+void FileSource::BeginRound() {
+  feed_.BeginEpoch();
+  MutexLock lock(mu_);
+  pacer_.BeginRound();
+}
+
+absl::Status FileSource::PlayToEnd(Round& round) {
+  {
+    MutexLock lock(mu_);
+    if (stopping_) return absl::CancelledError("stopped");
+    playing_ = &round.outcome();
+  }
+  absl::Status outcome = round.outcome().Wait();
+  MutexLock lock(mu_);
+  playing_ = nullptr;
+  return outcome;
+}
+
+void FileSource::Finish(const absl::Status& outcome) {
+  {
+    MutexLock lock(mu_);
+    if (stopping_) {
+      state_ = SourceState::kStopped;
+    } else if (outcome.ok()) {
+      state_ = SourceState::kEnded;
+    } else {
+      state_ = SourceState::kFailed;
+      cause_ = {outcome.code(), absl::StrCat(shown_, ": ", std::string(outcome.message()))};
+    }
+    if (state_ == SourceState::kFailed) spdlog::error("{}", std::string(cause_.message()));
+  }
+  changed_.notify_all();
+  queue().Close();
+}
+
+void FileSource::SetFormat(const CameraFormat& format) {
+  MutexLock lock(mu_);
+  format_ = format;
+}
+
+void FileSource::Take(DecodedPicture picture) {
+  if (options_.as_camera) WaitUntilDue(picture);
+  {
+    MutexLock lock(mu_);
+    if (state_ == SourceState::kConnecting) state_ = SourceState::kStreaming;
+  }
+  changed_.notify_all();
+  feed_.Take(std::move(picture));
+}
+
+void FileSource::WaitUntilDue(const DecodedPicture& picture) {
+  MutexLock lock(mu_);
+  if (!picture.stream_time) return;
+  const nanoseconds due = pacer_.Due(*picture.stream_time, picture.duration, clock_.Now());
+  while (!stopping_) {
+    const nanoseconds now = clock_.Now();
+    if (now >= due) return;
+    changed_.wait_for(mu_, due - now);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Source>> OpenFile(const SourceRequest& request) {
+  MILLRACE_ASSIGN_OR_RETURN(std::string path, FilePath(request.uri));
+  std::error_code unreadable;
+  const std::filesystem::file_status found = std::filesystem::status(path, unreadable);
+  if (!std::filesystem::exists(found)) {
+    return absl::NotFoundError(absl::StrCat(request.shown, ": there is no such file"));
+  }
+  if (std::filesystem::is_directory(found)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.shown, ": is a folder; name a video file in it"));
+  }
+  auto source = std::make_unique<FileSource>(request, std::move(path));
+  MILLRACE_RETURN_IF_ERROR(source->AwaitFirstPicture(request.settings.first_picture));
+  return source;
+}
+
+}  // namespace millrace::ingest

@@ -1,0 +1,59 @@
+#include "ingest/frame_feed.h"
+
+#include <utility>
+
+namespace millrace::ingest {
+
+using std::chrono::nanoseconds;
+
+FrameFeed::FrameFeed(const Clock& clock, std::size_t capacity, WhenFull when_full)
+    : clock_(clock), queue_(capacity, when_full) {}
+
+void FrameFeed::Take(DecodedPicture decoded) { queue_.Push(Stamp(std::move(decoded))); }
+
+void FrameFeed::BeginEpoch() {
+  MutexLock lock(mu_);
+  previous_ = nullptr;
+}
+
+std::int64_t FrameFeed::epoch() const {
+  MutexLock lock(mu_);
+  return epoch_;
+}
+
+std::int64_t FrameFeed::frames() const {
+  MutexLock lock(mu_);
+  return next_number_;
+}
+
+std::optional<nanoseconds> FrameFeed::FrameInterval() const {
+  MutexLock lock(mu_);
+  return gaps_.TypicalStep();
+}
+
+Frame FrameFeed::Stamp(DecodedPicture decoded) {
+  const nanoseconds arrival = clock_.Now();
+  MutexLock lock(mu_);
+  const bool first = previous_ == nullptr;
+  if (first) {
+    if (next_number_ > 0) ++epoch_;
+    epoch_start_ = arrival;
+    gaps_.Restart();
+  }
+  Frame frame;
+  frame.number = next_number_++;
+  frame.epoch = epoch_;
+  frame.arrival = arrival;
+  frame.stream_time = decoded.stream_time.value_or(arrival - epoch_start_);
+  frame.camera_time = decoded.camera_time;
+  frame.picture = decoded.picture;
+  const bool gap = gaps_.IsGap(frame.stream_time);
+  frame.predecessor = first ? NoPredecessor::kFirst
+                      : gap ? NoPredecessor::kGap
+                            : NoPredecessor::kHasOne;
+  if (frame.predecessor == NoPredecessor::kHasOne) frame.previous = previous_;
+  previous_ = std::move(decoded.picture);
+  return frame;
+}
+
+}  // namespace millrace::ingest

@@ -1,0 +1,68 @@
+// Turns decoded pictures into numbered frames and queues them: the one way in, for every source.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "ingest/frame.h"
+#include "ingest/frame_queue.h"
+#include "ingest/gap_detector.h"
+
+namespace millrace::ingest {
+
+/// What a decoder hands over: a picture and the times that travelled with it.
+struct DecodedPicture {
+  std::shared_ptr<const Picture> picture;  ///< Shared because a frame keeps the one before it.
+  /// As in Frame. Absent where the stream has none.
+  std::optional<std::chrono::nanoseconds> stream_time;
+  std::optional<std::chrono::nanoseconds> duration;
+  std::optional<std::chrono::nanoseconds> camera_time;
+};
+
+/// Gives each picture its number, epoch, arrival and predecessor, and pushes it to the queue.
+///
+/// Thread-safe, but Take() must not run twice at a time: frames would change places. Must outlive
+/// the threads that feed it.
+class FrameFeed {
+ public:
+  /// `clock` stamps arrivals and must outlive the feed.
+  FrameFeed(const Clock& clock, std::size_t capacity, WhenFull when_full);
+
+  /// Takes the next picture of the stream. Waits for room if the queue does.
+  void Take(DecodedPicture decoded) ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// The next picture begins a new epoch. Without a picture in between, calling twice is like
+  /// calling once: an epoch has frames.
+  void BeginEpoch() ABSL_LOCKS_EXCLUDED(mu_);
+
+  [[nodiscard]] FrameQueue& queue() { return queue_; }
+  /// The epoch of the newest frame; 0 before the first.
+  [[nodiscard]] std::int64_t epoch() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// Frames so far.
+  [[nodiscard]] std::int64_t frames() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// How far apart frames are of late, by the stream's own clock; nullopt until known.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> FrameInterval() const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  [[nodiscard]] Frame Stamp(DecodedPicture decoded) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Constant after construction.
+  const Clock& clock_;
+
+  // Self-synchronized.
+  FrameQueue queue_;
+
+  mutable Mutex mu_;
+  GapDetector gaps_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<const Picture> previous_ ABSL_GUARDED_BY(mu_);  ///< Null at an epoch's start.
+  std::chrono::nanoseconds epoch_start_ ABSL_GUARDED_BY(mu_){0};
+  std::int64_t next_number_ ABSL_GUARDED_BY(mu_) = 0;
+  std::int64_t epoch_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace millrace::ingest

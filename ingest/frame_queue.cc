@@ -1,0 +1,27 @@
+#include "ingest/frame_queue.h"
+
+#include <utility>
+
+namespace millrace::ingest {
+
+FrameQueue::FrameQueue(std::size_t capacity, WhenFull when_full)
+    : when_full_(when_full), frames_(capacity) {}
+
+void FrameQueue::Push(Frame frame) {
+  ++received_;
+  if (when_full_ == WhenFull::kWait) {
+    if (!frames_.PushOrWait(std::move(frame))) ++shut_out_;
+    return;
+  }
+  const std::int64_t number = frame.number;
+  const std::optional<Frame> lost = frames_.PushOrDropOldest(std::move(frame));
+  if (!lost) return;
+  // A closed queue hands the frame itself back, a full one an older frame.
+  ++(lost->number == number ? shut_out_ : dropped_);
+}
+
+std::optional<Frame> FrameQueue::Pop() { return frames_.Pop(); }
+
+void FrameQueue::Close() { frames_.Close(); }
+
+}  // namespace millrace::ingest

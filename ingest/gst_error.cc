@@ -1,0 +1,74 @@
+#include "ingest/gst_error.h"
+
+#include <mutex>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "ingest/gst_handles.h"
+#include "ingest/source.h"
+
+namespace millrace::ingest {
+namespace {
+
+absl::StatusCode CodeOf(const GError& error) {
+  if (error.domain == GST_RESOURCE_ERROR) {
+    switch (error.code) {
+      case GST_RESOURCE_ERROR_NOT_FOUND:
+        return absl::StatusCode::kNotFound;
+      case GST_RESOURCE_ERROR_NOT_AUTHORIZED:
+        return absl::StatusCode::kPermissionDenied;
+      default:
+        return absl::StatusCode::kUnavailable;
+    }
+  }
+  return absl::StatusCode::kFailedPrecondition;
+}
+
+/// The last line of GStreamer's debug text, which says why; the lines before say where in its code.
+std::string_view Why(std::string_view detail) {
+  detail = detail.substr(0, detail.find_last_not_of('\n') + 1);
+  const std::size_t line = detail.rfind('\n');
+  if (line == std::string_view::npos) return {};
+  return detail.substr(line + 1);
+}
+
+}  // namespace
+
+void InitializeGStreamer() {
+  static std::once_flag once;
+  std::call_once(once, [] { gst_init(nullptr, nullptr); });
+}
+
+absl::Status StatusFromMessage(GstMessage* message) {
+  GError* error = nullptr;
+  gchar* detail = nullptr;
+  switch (GST_MESSAGE_TYPE(message)) {
+    case GST_MESSAGE_ERROR:
+      gst_message_parse_error(message, &error, &detail);
+      break;
+    case GST_MESSAGE_WARNING:
+      gst_message_parse_warning(message, &error, &detail);
+      break;
+    default:
+      MILLRACE_CHECK(false);
+  }
+  const GstOwned<GError> owned_error(error);
+  const GstOwned<gchar> owned_detail(detail);
+  return StatusFromError(*error, detail);
+}
+
+absl::Status StatusFromError(const GError& error, const gchar* detail) {
+  const std::string_view why = detail == nullptr ? std::string_view() : Why(detail);
+  if (why.find("not-linked") != std::string_view::npos) {
+    return absl::FailedPreconditionError("it has no video, or none that GStreamer can decode");
+  }
+  std::string text = error.message;
+  while (!text.empty() && text.back() == '.') text.pop_back();
+  if (!why.empty() && text.find(why) == std::string::npos) {
+    absl::StrAppend(&text, ": ", std::string(why));
+  }
+  return {CodeOf(error), WithoutCredentials(text)};
+}
+
+}  // namespace millrace::ingest

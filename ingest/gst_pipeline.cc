@@ -1,0 +1,172 @@
+#include "ingest/gst_pipeline.h"
+
+#include <gst/app/gstappsink.h>
+#include <gst/pbutils/missing-plugins.h>
+#include <gst/video/video.h>
+
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ingest/gst_error.h"
+#include "ingest/gst_sample.h"
+#include "ingest/source.h"
+
+namespace millrace::ingest {
+namespace {
+
+/// The part that all pipelines share. A fixed size would make videoscale invent a pixel aspect
+/// ratio or add borders; both off, the picture is squashed, which is what a network wants.
+std::string Tail(int width, int height) {
+  return absl::StrCat(
+      " ! video/x-raw ! queue name=entry max-size-buffers=4 max-size-bytes=0 max-size-time=0"
+      " ! videoscale add-borders=false ! videoconvert"
+      " ! video/x-raw,format=RGB,pixel-aspect-ratio=1/1,width=",
+      width, ",height=", height,
+      " ! appsink name=pictures sync=false max-buffers=1 drop=false enable-last-sample=false");
+}
+
+GstOwned<GstElement> Find(GstElement* pipeline, const char* name) {
+  return GstOwned<GstElement>(gst_bin_get_by_name(GST_BIN(pipeline), name));
+}
+
+/// Sets a property if this element has it: decoders and depayloaders differ.
+void SetIfPresent(GstElement* element, const char* property, gboolean value) {
+  if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), property) != nullptr) {
+    g_object_set(element, property, value, nullptr);
+  }
+}
+
+GstFlowReturn OnNewSample(GstAppSink* sink, gpointer listener) {
+  auto& to = *static_cast<PipelineListener*>(listener);
+  const GstOwned<GstSample> sample(gst_app_sink_pull_sample(sink));
+  if (!sample) return GST_FLOW_EOS;
+  try {  // The top of GStreamer's thread: nothing may be thrown into its C code.
+    std::optional<DecodedPicture> picture = PictureFromSample(*sample);
+    if (!picture) return GST_FLOW_ERROR;
+    to.OnPicture(*std::move(picture));
+  } catch (const std::exception& error) {
+    to.OnOutcome(absl::InternalError(error.what()));
+    return GST_FLOW_ERROR;
+  }
+  return GST_FLOW_OK;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GstPicturePipeline>> GstPicturePipeline::Create(
+    const PipelineOptions& options, PipelineListener& listener) {
+  InitializeGStreamer();
+  const std::string text = absl::StrCat(options.head, Tail(options.width, options.height));
+  GError* error = nullptr;
+  GstOwned<GstElement> pipeline(
+      gst_parse_launch_full(text.c_str(), nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error));
+  const GstOwned<GError> owned_error(error);
+  if (!pipeline) return StatusFromError(*error, nullptr);
+  const GstOwned<GstElement> source = Find(pipeline.get(), "source");
+  if (options.configure) options.configure(*source);
+  return std::unique_ptr<GstPicturePipeline>(new GstPicturePipeline(std::move(pipeline), listener));
+}
+
+GstPicturePipeline::GstPicturePipeline(GstOwned<GstElement> pipeline, PipelineListener& listener)
+    : listener_(listener), pipeline_(std::move(pipeline)) {
+  WatchBus();
+  WatchPictures();
+  WatchFormat();
+  g_signal_connect(pipeline_.get(), "deep-element-added", G_CALLBACK(OnElementAdded), this);
+}
+
+GstPicturePipeline::~GstPicturePipeline() {
+  gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
+  const GstOwned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
+  gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);
+}
+
+void GstPicturePipeline::SetState(GstState state) {
+  if (gst_element_set_state(pipeline_.get(), state) == GST_STATE_CHANGE_FAILURE) {
+    listener_.OnOutcome(absl::UnavailableError("GStreamer could not start the pipeline"));
+  }
+}
+
+void GstPicturePipeline::WatchBus() {
+  const GstOwned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
+  gst_bus_set_sync_handler(bus.get(), OnMessage, this, nullptr);
+}
+
+void GstPicturePipeline::WatchPictures() {
+  const GstOwned<GstElement> sink = Find(pipeline_.get(), "pictures");
+  GstAppSinkCallbacks callbacks = {};
+  callbacks.new_sample = OnNewSample;
+  gst_app_sink_set_callbacks(GST_APP_SINK(sink.get()), &callbacks, &listener_, nullptr);
+}
+
+void GstPicturePipeline::WatchFormat() {
+  const GstOwned<GstElement> entry = Find(pipeline_.get(), "entry");
+  const GstOwned<GstPad> pad(gst_element_get_static_pad(entry.get(), "sink"));
+  gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, OnEvent, this, nullptr);
+}
+
+// Handled where it is posted and dropped there: a bus that nobody empties would grow for ever.
+GstBusSyncReply GstPicturePipeline::OnMessage(GstBus* /*bus*/, GstMessage* message, gpointer self) {
+  const GstOwned<GstMessage> owned(message);
+  static_cast<GstPicturePipeline*>(self)->HandleMessage(message);
+  return GST_BUS_DROP;
+}
+
+void GstPicturePipeline::HandleMessage(GstMessage* message) {
+  switch (GST_MESSAGE_TYPE(message)) {
+    case GST_MESSAGE_EOS:
+      listener_.OnOutcome(absl::OkStatus());
+      break;
+    case GST_MESSAGE_ERROR:
+      listener_.OnOutcome(ErrorFrom(message));
+      break;
+    case GST_MESSAGE_WARNING:
+      listener_.OnWarning(StatusFromMessage(message));
+      break;
+    case GST_MESSAGE_ELEMENT:
+      if (gst_is_missing_plugin_message(message)) {
+        const GstOwned<gchar> what(gst_missing_plugin_message_get_description(message));
+        MutexLock lock(mu_);
+        missing_plugin_ = what.get();
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+absl::Status GstPicturePipeline::ErrorFrom(GstMessage* message) {
+  absl::Status error = StatusFromMessage(message);
+  MutexLock lock(mu_);
+  if (missing_plugin_.empty() || error.code() != absl::StatusCode::kFailedPrecondition) {
+    return error;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("this machine's GStreamer has no ", missing_plugin_,
+                   "; install the plugin that has it (most are in gstreamer1.0-libav)"));
+}
+
+// Keeps out the grey pictures that decoders make up when a stream is joined between key frames, or
+// when packets are lost.
+void GstPicturePipeline::OnElementAdded(GstBin* /*bin*/, GstBin* /*parent*/, GstElement* element,
+                                        gpointer /*self*/) {
+  SetIfPresent(element, "output-corrupt", FALSE);
+  SetIfPresent(element, "wait-for-keyframe", TRUE);
+}
+
+GstPadProbeReturn GstPicturePipeline::OnEvent(GstPad* /*pad*/, GstPadProbeInfo* info,
+                                              gpointer self) {
+  GstEvent* const event = GST_PAD_PROBE_INFO_EVENT(info);
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) return GST_PAD_PROBE_OK;
+  GstCaps* caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  GstVideoInfo video;
+  if (!gst_video_info_from_caps(&video, caps)) return GST_PAD_PROBE_OK;
+  const double rate = video.fps_d == 0 ? 0 : static_cast<double>(video.fps_n) / video.fps_d;
+  static_cast<GstPicturePipeline*>(self)->listener_.OnFormat(
+      {.width = video.width, .height = video.height, .frames_per_second = rate});
+  return GST_PAD_PROBE_OK;
+}
+
+}  // namespace millrace::ingest

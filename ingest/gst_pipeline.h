@@ -1,0 +1,97 @@
+// One GStreamer pipeline, from wherever video comes to pictures of one size.
+//
+//   head, by source            tail, the same for all
+//   filesrc ! decodebin   ┐
+//   rtspsrc ! decodebin   ├─▶  queue ! videoscale ! videoconvert ! RGB ! appsink ──▶ listener
+//   videotestsrc          ┘
+//
+// Scaling comes before converting because it is cheaper so. Nothing in it drops frames: the appsink
+// is emptied by its own callback, and what to do with a frame that nobody wants yet is the
+// FrameQueue's to decide, which counts what it drops.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "ingest/frame_feed.h"
+#include "ingest/gst_handles.h"
+
+namespace millrace::ingest {
+
+/// The camera's own picture, before scaling.
+struct CameraFormat {
+  int width = 0;
+  int height = 0;
+  double frames_per_second = 0;  ///< 0 where the stream does not say.
+};
+
+/// Hears from a pipeline, on GStreamer's threads. OnPicture() may wait, which holds the pipeline
+/// up; the others must not.
+class PipelineListener {
+ public:
+  virtual ~PipelineListener() = default;
+  virtual void OnFormat(const CameraFormat& format) = 0;
+  virtual void OnPicture(DecodedPicture picture) = 0;
+  /// Something is wrong, but the pipeline goes on. Often the reason for an end that follows.
+  virtual void OnWarning(const absl::Status& warning) = 0;
+  /// The pipeline is over: OK at the stream's end, else why. Only the first one counts.
+  virtual void OnOutcome(absl::Status outcome) = 0;
+};
+
+struct PipelineOptions {
+  /// Its head in gst-launch's words, with one element named `source`.
+  std::string head;
+  /// Sets on the source what text cannot carry.
+  std::function<void(GstElement& source)> configure;
+  int width = 0;
+  int height = 0;
+};
+
+/// A pipeline. Calls must come from one thread at a time, and not from the listener's. The
+/// destructor stops the pipeline: afterwards the listener hears nothing more.
+class GstPicturePipeline {
+ public:
+  /// Builds the pipeline, at rest. `listener` must outlive it. Fails with FAILED_PRECONDITION if
+  /// this GStreamer lacks an element.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<GstPicturePipeline>> Create(
+      const PipelineOptions& options, PipelineListener& listener);
+
+  ~GstPicturePipeline();
+  GstPicturePipeline(const GstPicturePipeline&) = delete;
+  GstPicturePipeline& operator=(const GstPicturePipeline&) = delete;
+
+  /// Makes ready to show the first picture, and shows none. What goes wrong is an outcome.
+  void Prepare() { SetState(GST_STATE_PAUSED); }
+  /// Lets pictures come. What goes wrong is an outcome.
+  void Play() { SetState(GST_STATE_PLAYING); }
+
+ private:
+  GstPicturePipeline(GstOwned<GstElement> pipeline, PipelineListener& listener);
+  void SetState(GstState state);
+  void WatchBus();
+  void WatchPictures();
+  void WatchFormat();
+
+  // Called by GStreamer, with this pipeline as `self`.
+  static GstBusSyncReply OnMessage(GstBus* bus, GstMessage* message, gpointer self);
+  static void OnElementAdded(GstBin* bin, GstBin* parent, GstElement* element, gpointer self);
+  static GstPadProbeReturn OnEvent(GstPad* pad, GstPadProbeInfo* info, gpointer self);
+
+  void HandleMessage(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] absl::Status ErrorFrom(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Constant after construction.
+  PipelineListener& listener_;
+  const GstOwned<GstElement> pipeline_;
+
+  Mutex mu_;
+  std::string missing_plugin_ ABSL_GUARDED_BY(mu_);  ///< Empty, or what would decode the stream.
+};
+
+}  // namespace millrace::ingest

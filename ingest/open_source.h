@@ -1,0 +1,48 @@
+// What stands between OpenSource() and the kinds of source: their factories and shared settings.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "ingest/backoff.h"
+#include "ingest/session_machine.h"
+#include "ingest/source.h"
+#include "ingest/uri.h"
+
+namespace millrace::ingest {
+
+/// What OpenSource() decides for itself, and a test may decide otherwise.
+struct IngestSettings {
+  /// Stamps arrivals and drives limits and pacing. Must outlive the source.
+  const Clock* clock = &MonotonicClock();
+  SessionLimits limits;
+  BackoffOptions backoff;
+  std::uint64_t seed = 0;
+  /// A file must show its first picture within this time.
+  std::chrono::nanoseconds first_picture = std::chrono::seconds(10);
+};
+
+/// As OpenSource(options), with settings.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options,
+                                                                 const IngestSettings& settings);
+
+/// What a factory gets. `shown` is the URI without credentials, for messages.
+struct SourceRequest {
+  SourceOptions options;
+  IngestSettings settings;
+  Uri uri;
+  std::string shown;
+};
+
+/// One factory per kind of source; each starts what it makes.
+using SourceFactory = absl::StatusOr<std::unique_ptr<Source>> (*)(const SourceRequest& request);
+
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenFile(const SourceRequest& request);
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& request);
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenTestPicture(const SourceRequest& request);
+
+}  // namespace millrace::ingest

@@ -1,0 +1,88 @@
+// Decides when to connect to a camera, when to give a session up, and when to try again.
+//
+// Cameras fail in every way there is: refuse, accept and stay silent, freeze, end the stream. What
+// they have in common is that frames stop coming, so that is what is judged: not the socket.
+//
+//                  begin                  first frame
+//     (start) ──────────────▶ kConnecting ───────────▶ kStreaming
+//                                 ▲   │                    │
+//                 the wait is over│   │ failure, or no     │ failure, or no frame
+//                                 │   │ frame within 8 s   │ for 2 s
+//                                 │   ▼                    │
+//                               kBackingOff ◀──────────────┘
+//
+// Everything here is pure: time and events come in, decisions go out. Threads and GStreamer are
+// the caller's.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "ingest/backoff.h"
+#include "ingest/source.h"
+
+namespace millrace::ingest {
+
+struct SessionLimits {
+  /// A session must show its first frame within this time.
+  std::chrono::nanoseconds first_frame = std::chrono::seconds(8);
+  /// After that, frames must not stay away for longer. Cameras slower than one frame in this time
+  /// get two and a half of their own intervals: see SessionMachine::ExpectFrameEvery().
+  std::chrono::nanoseconds between_frames = std::chrono::seconds(2);
+  /// A session that streamed for this long was healthy: the next backoff starts from its shortest.
+  std::chrono::nanoseconds healthy_after = std::chrono::seconds(5);
+};
+
+/// The life of a camera's sessions, one after another, for ever. Not thread-safe.
+class SessionMachine {
+ public:
+  enum class Step {
+    kBegin,  ///< Open a session now.
+    kEnd,    ///< Tear the session down now.
+    kWait,   ///< Nothing until `until`, or until an event comes.
+  };
+  struct Decision {
+    Step step;
+    std::chrono::nanoseconds until;
+  };
+
+  SessionMachine(const SessionLimits& limits, const Backoff& backoff);
+
+  /// What to do at `now`. A kBegin or kEnd counts as done: the caller does it before it asks again.
+  [[nodiscard]] Decision Decide(std::chrono::nanoseconds now);
+
+  /// A frame of the current session came. Ignored between sessions.
+  void OnFrame(std::chrono::nanoseconds now);
+  /// The current session failed. Its first cause counts. Ignored between sessions.
+  void OnFailure(absl::Status cause);
+  /// The camera says how often it sends frames.
+  void ExpectFrameEvery(std::chrono::nanoseconds interval);
+
+  [[nodiscard]] SourceState state() const { return state_; }
+  /// Why the last session ended, from then until a frame comes. OK before, and while streaming.
+  [[nodiscard]] const absl::Status& cause() const { return cause_; }
+  /// Sessions begun so far.
+  [[nodiscard]] std::int64_t sessions() const { return sessions_; }
+
+ private:
+  [[nodiscard]] bool InSession() const { return state_ != SourceState::kBackingOff; }
+  Decision Begin(std::chrono::nanoseconds now);
+  Decision End(std::chrono::nanoseconds now);
+
+  // Constant after construction.
+  const SessionLimits limits_;
+
+  Backoff backoff_;
+  SourceState state_ = SourceState::kBackingOff;
+  absl::Status cause_;
+  absl::Status failure_;  ///< Of the current session, not yet acted upon.
+  std::int64_t sessions_ = 0;
+  std::chrono::nanoseconds between_frames_;
+  std::chrono::nanoseconds retry_at_ = std::chrono::nanoseconds::min();
+  std::chrono::nanoseconds first_frame_at_{0};
+  std::chrono::nanoseconds last_frame_at_{0};
+  std::chrono::nanoseconds frame_due_by_{0};
+};
+
+}  // namespace millrace::ingest

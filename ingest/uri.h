@@ -1,0 +1,30 @@
+// The URIs that name sources: `street.avi`, `file:street.avi`, `rtsp://camera/1`, `test:ball`.
+//
+// A plain path needs no scheme and is taken as it is. `file:` may carry percent-encoded characters,
+// as other programs write them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace millrace::ingest {
+
+/// A URI, cut at its scheme.
+struct Uri {
+  std::string scheme;  ///< In lower case. Empty for a plain path.
+  std::string rest;    ///< What follows the colon, or the whole path.
+};
+
+/// Cuts `text` at its scheme. Refuses (INVALID_ARGUMENT) an empty text and control characters,
+/// which have no place in a log line. Knows nothing of which schemes exist.
+[[nodiscard]] absl::StatusOr<Uri> ParseUri(std::string_view text);
+
+/// The path that a plain path or a `file:` URI names: `file:PATH`, `file:///PATH`,
+/// `file://localhost/PATH`. Refuses (INVALID_ARGUMENT) another host and bad percent-encoding.
+/// REQUIRES: `uri.scheme` is empty or "file".
+[[nodiscard]] absl::StatusOr<std::string> FilePath(const Uri& uri);
+
+}  // namespace millrace::ingest
