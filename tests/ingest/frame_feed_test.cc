@@ -1,0 +1,135 @@
+#include "ingest/frame_feed.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace millrace::ingest {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+std::shared_ptr<const Picture> AnyPicture() { return std::make_shared<Picture>(); }
+
+DecodedPicture PictureAt(nanoseconds stream_time) {
+  DecodedPicture decoded;
+  decoded.picture = AnyPicture();
+  decoded.stream_time = stream_time;
+  return decoded;
+}
+
+class FrameFeedTest : public ::testing::Test {
+ protected:
+  Frame TakeAndPop(DecodedPicture decoded) {
+    feed_.Take(std::move(decoded));
+    return feed_.queue().Pop().value();
+  }
+
+  FakeClock clock_{seconds(100)};
+  FrameFeed feed_{clock_, /*capacity=*/4, WhenFull::kDropOldest};
+};
+
+TEST_F(FrameFeedTest, KeepsThreeClocksApart) {
+  DecodedPicture decoded = PictureAt(milliseconds(40));
+  decoded.camera_time = seconds(1'700'000'000);
+  const Frame frame = TakeAndPop(decoded);
+
+  EXPECT_EQ(frame.arrival, seconds(100));
+  EXPECT_EQ(frame.stream_time, milliseconds(40));
+  EXPECT_EQ(frame.camera_time, seconds(1'700'000'000));
+  EXPECT_EQ(TakeAndPop(PictureAt(milliseconds(80))).camera_time, std::nullopt);
+}
+
+TEST_F(FrameFeedTest, TimesFramesByTheirArrivalWhereTheStreamHasNoTime) {
+  DecodedPicture decoded;
+  decoded.picture = AnyPicture();
+  EXPECT_EQ(TakeAndPop(decoded).stream_time, nanoseconds(0));
+  clock_.Advance(milliseconds(30));
+  EXPECT_EQ(TakeAndPop(decoded).stream_time, milliseconds(30));
+}
+
+TEST_F(FrameFeedTest, GivesEachFrameTheOneBefore) {
+  const Frame first = TakeAndPop(PictureAt(milliseconds(0)));
+  const Frame second = TakeAndPop(PictureAt(milliseconds(40)));
+
+  EXPECT_EQ(first.predecessor, NoPredecessor::kFirst);
+  EXPECT_EQ(first.previous, nullptr);
+  EXPECT_EQ(second.predecessor, NoPredecessor::kHasOne);
+  EXPECT_EQ(second.previous, first.picture);
+}
+
+// Overload must not tear pairs apart: the learner would skip every frame that it could have used.
+TEST_F(FrameFeedTest, KeepsThePredecessorOfAFrameEvenIfItWasDropped) {
+  std::vector<DecodedPicture> taken;
+  for (int i = 0; i < 6; ++i) {
+    taken.push_back(PictureAt(milliseconds(40 * i)));
+    feed_.Take(taken.back());
+  }
+  ASSERT_EQ(feed_.queue().dropped(), 2u);
+  const Frame frame = feed_.queue().Pop().value();
+  EXPECT_EQ(frame.number, 2);
+  EXPECT_EQ(frame.previous, taken[1].picture);
+}
+
+TEST_F(FrameFeedTest, BeginsAnEpochWithoutAPredecessorAndNumbersOn) {
+  static_cast<void>(TakeAndPop(PictureAt(milliseconds(0))));
+  static_cast<void>(TakeAndPop(PictureAt(milliseconds(40))));
+  feed_.BeginEpoch();
+  EXPECT_EQ(feed_.epoch(), 0);
+  const Frame frame = TakeAndPop(PictureAt(milliseconds(0)));
+
+  EXPECT_EQ(frame.number, 2);
+  EXPECT_EQ(frame.epoch, 1);
+  EXPECT_EQ(frame.predecessor, NoPredecessor::kFirst);
+  EXPECT_EQ(frame.previous, nullptr);
+  EXPECT_EQ(feed_.epoch(), 1);
+  EXPECT_EQ(feed_.frames(), 3);
+}
+
+TEST_F(FrameFeedTest, SessionsWithoutAFrameMakeNoEpoch) {
+  feed_.BeginEpoch();
+  feed_.BeginEpoch();
+  EXPECT_EQ(TakeAndPop(PictureAt(milliseconds(0))).epoch, 0);
+  feed_.BeginEpoch();
+  feed_.BeginEpoch();
+  EXPECT_EQ(TakeAndPop(PictureAt(milliseconds(0))).epoch, 1);
+}
+
+TEST_F(FrameFeedTest, LeavesOutThePredecessorAfterAGap) {
+  for (int i = 0; i < 5; ++i) static_cast<void>(TakeAndPop(PictureAt(milliseconds(40 * i))));
+  const Frame late = TakeAndPop(PictureAt(milliseconds(400)));
+  const Frame next = TakeAndPop(PictureAt(milliseconds(440)));
+
+  EXPECT_EQ(late.predecessor, NoPredecessor::kGap);
+  EXPECT_EQ(late.previous, nullptr);
+  EXPECT_EQ(next.predecessor, NoPredecessor::kHasOne);
+  EXPECT_EQ(next.previous, late.picture);
+  EXPECT_EQ(feed_.FrameInterval(), milliseconds(40));
+}
+
+TEST_F(FrameFeedTest, AnswersQuestionsWhileItIsFed) {
+  std::jthread camera([this] {
+    for (int i = 0; i < 2000; ++i) {
+      if (i % 100 == 0) feed_.BeginEpoch();
+      feed_.Take(PictureAt(milliseconds(i)));
+    }
+    feed_.queue().Close();
+  });
+  std::int64_t last = -1;
+  std::int64_t epoch = 0;
+  while (const std::optional<Frame> frame = feed_.queue().Pop()) {
+    EXPECT_GT(frame->number, last);
+    EXPECT_GE(frame->epoch, epoch);
+    EXPECT_GE(feed_.epoch(), frame->epoch);
+    EXPECT_GT(feed_.frames(), frame->number);
+    last = frame->number;
+    epoch = frame->epoch;
+  }
+  EXPECT_EQ(last, 1999);
+  EXPECT_EQ(epoch, 19);
+}
+
+}  // namespace
+}  // namespace millrace::ingest

@@ -1,0 +1,181 @@
+// millrace_rtsp_camera: a real RTSP camera for tests.
+//
+// Serves GStreamer's test picture, or a video file in its own time, over RTSP on 127.0.0.1. When it
+// is ready it prints its URL and a line break on standard output, and nothing else ever. It ends at
+// SIGTERM, SIGINT, or when its standard input ends, so that it never outlives the test that
+// started it with a pipe. Its picture plays on between clients, so that they join in the middle.
+//
+//   --port N        0, the default, takes a free one; the printed URL says which
+//   --path PATH     /live by default
+//   --fps N         25 by default
+//   --width N --height N      320 x 240 by default
+//   --pattern NAME  of videotestsrc; smpte by default. `ball` moves
+//   --file PATH     serve this file instead, scaled to the size; it ends when the file ends
+//   --gop N         frames from one key frame to the next; 25 by default
+//   --codec NAME    h264 (default), h265 or mjpeg
+//   --user NAME --password TEXT   ask for these (basic)
+//
+// A camera that was killed comes back under its old URL by --port.
+#include <glib-unix.h>
+#include <gst/gst.h>
+#include <gst/rtsp-server/rtsp-server.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <sstream>
+#include <string>
+
+namespace {
+
+struct Free {
+  void operator()(gpointer object) const { g_object_unref(object); }
+  void operator()(GMainLoop* loop) const { g_main_loop_unref(loop); }
+  void operator()(GOptionContext* context) const { g_option_context_free(context); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, Free>;
+
+// Filled by GLib's parser, whose strings live until the program ends.
+struct Options {
+  gint port = 0;
+  gint fps = 25;
+  gint width = 320;
+  gint height = 240;
+  gint gop = 25;
+  const gchar* path = "/live";
+  const gchar* pattern = "smpte";
+  const gchar* file = nullptr;
+  const gchar* codec = "h264";
+  const gchar* user = nullptr;
+  const gchar* password = "";
+};
+
+bool Parse(int* argc, char*** argv, Options* options) {
+  const GOptionEntry entries[] = {
+      {"port", 0, 0, G_OPTION_ARG_INT, &options->port, "Port; 0 takes a free one", "N"},
+      {"fps", 0, 0, G_OPTION_ARG_INT, &options->fps, "Frames a second", "N"},
+      {"width", 0, 0, G_OPTION_ARG_INT, &options->width, "Pixels", "N"},
+      {"height", 0, 0, G_OPTION_ARG_INT, &options->height, "Pixels", "N"},
+      {"gop", 0, 0, G_OPTION_ARG_INT, &options->gop, "Frames between key frames", "N"},
+      {"path", 0, 0, G_OPTION_ARG_STRING, &options->path, "Path of the URL", "PATH"},
+      {"pattern", 0, 0, G_OPTION_ARG_STRING, &options->pattern, "Of videotestsrc", "NAME"},
+      {"file", 0, 0, G_OPTION_ARG_STRING, &options->file, "Serve this video", "PATH"},
+      {"codec", 0, 0, G_OPTION_ARG_STRING, &options->codec, "h264, h265 or mjpeg", "NAME"},
+      {"user", 0, 0, G_OPTION_ARG_STRING, &options->user, "Ask for this user", "NAME"},
+      {"password", 0, 0, G_OPTION_ARG_STRING, &options->password, "and password", "TEXT"},
+      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
+  const Owned<GOptionContext> context(g_option_context_new("- an RTSP camera for tests"));
+  g_option_context_add_main_entries(context.get(), entries, nullptr);
+  GError* error = nullptr;
+  if (g_option_context_parse(context.get(), argc, argv, &error) != 0) return true;
+  std::fprintf(stderr, "%s\n", error->message);
+  g_error_free(error);
+  return false;
+}
+
+/// What the camera sees, as raw pictures in their own time.
+std::string Picture(const Options& options) {
+  std::ostringstream text;
+  if (options.file != nullptr) {
+    text << "filesrc location=\"" << options.file << "\" ! decodebin ! identity sync=true"
+         << " ! videorate ! videoscale add-borders=false ! videoconvert";
+  } else {
+    text << "videotestsrc is-live=true pattern=" << options.pattern;
+  }
+  text << " ! video/x-raw,format=I420,pixel-aspect-ratio=1/1,width=" << options.width
+       << ",height=" << options.height << ",framerate=" << options.fps << "/1";
+  return text.str();
+}
+
+/// The encoder and its RTP payloader, or nothing for a codec it does not know.
+std::string Encoder(const Options& options) {
+  const std::string codec = options.codec;
+  const std::string gop = std::to_string(options.gop);
+  if (codec == "h264") {
+    return " ! x264enc tune=zerolatency speed-preset=veryfast bitrate=2000 option-string=scenecut=0"
+           " key-int-max=" +
+           gop + " ! rtph264pay name=pay0 pt=96 config-interval=-1";
+  }
+  if (codec == "h265") {
+    return " ! x265enc tune=zerolatency speed-preset=ultrafast key-int-max=" + gop +
+           " ! rtph265pay name=pay0 pt=96 config-interval=-1";
+  }
+  if (codec == "mjpeg") return " ! jpegenc ! rtpjpegpay name=pay0 pt=26";
+  return {};
+}
+
+void AskForPassword(GstRTSPServer* server, GstRTSPMediaFactory* factory, const Options& options) {
+  const Owned<GstRTSPAuth> auth(gst_rtsp_auth_new());
+  GstRTSPToken* token =
+      gst_rtsp_token_new(GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE, G_TYPE_STRING, "viewer", nullptr);
+  gchar* basic = gst_rtsp_auth_make_basic(options.user, options.password);
+  gst_rtsp_auth_add_basic(auth.get(), basic, token);
+  g_free(basic);
+  gst_rtsp_token_unref(token);
+  gst_rtsp_media_factory_add_role(factory, "viewer", GST_RTSP_PERM_MEDIA_FACTORY_ACCESS,
+                                  G_TYPE_BOOLEAN, TRUE, GST_RTSP_PERM_MEDIA_FACTORY_CONSTRUCT,
+                                  G_TYPE_BOOLEAN, TRUE, nullptr);
+  gst_rtsp_server_set_auth(server, auth.get());
+}
+
+void Mount(GstRTSPServer* server, const Options& options) {
+  GstRTSPMediaFactory* factory = gst_rtsp_media_factory_new();
+  const std::string launch = "( " + Picture(options) + Encoder(options) + " )";
+  gst_rtsp_media_factory_set_launch(factory, launch.c_str());
+  gst_rtsp_media_factory_set_shared(factory, TRUE);
+  if (options.user != nullptr) AskForPassword(server, factory, options);
+  const Owned<GstRTSPMountPoints> mounts(gst_rtsp_server_get_mount_points(server));
+  gst_rtsp_mount_points_add_factory(mounts.get(), options.path, factory);  // Takes the factory.
+}
+
+gboolean Quit(gpointer loop) {
+  g_main_loop_quit(static_cast<GMainLoop*>(loop));
+  return G_SOURCE_REMOVE;
+}
+
+gboolean QuitAtEnd(GIOChannel* input, GIOCondition /*condition*/, gpointer loop) {
+  gchar discarded[256];
+  gsize size = 0;
+  const GIOStatus status =
+      g_io_channel_read_chars(input, discarded, sizeof(discarded), &size, nullptr);
+  if (status == G_IO_STATUS_NORMAL || status == G_IO_STATUS_AGAIN) return G_SOURCE_CONTINUE;
+  return Quit(loop);
+}
+
+void QuitWhenTold(GMainLoop* loop) {
+  g_unix_signal_add(SIGTERM, Quit, loop);
+  g_unix_signal_add(SIGINT, Quit, loop);
+  GIOChannel* input = g_io_channel_unix_new(0);
+  g_io_channel_set_encoding(input, nullptr, nullptr);
+  const auto events = static_cast<GIOCondition>(G_IO_IN | G_IO_HUP | G_IO_ERR | G_IO_NVAL);
+  g_io_add_watch(input, events, QuitAtEnd, loop);
+  g_io_channel_unref(input);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (!Parse(&argc, &argv, &options)) return 2;
+  if (Encoder(options).empty()) {
+    std::fprintf(stderr, "unknown codec %s: h264, h265 or mjpeg\n", options.codec);
+    return 2;
+  }
+  gst_init(nullptr, nullptr);
+  const Owned<GMainLoop> loop(g_main_loop_new(nullptr, FALSE));
+  const Owned<GstRTSPServer> server(gst_rtsp_server_new());
+  gst_rtsp_server_set_address(server.get(), "127.0.0.1");
+  gst_rtsp_server_set_service(server.get(), std::to_string(options.port).c_str());
+  Mount(server.get(), options);
+  if (gst_rtsp_server_attach(server.get(), nullptr) == 0) {
+    std::fprintf(stderr, "cannot listen on 127.0.0.1:%d\n", options.port);
+    return 1;
+  }
+  QuitWhenTold(loop.get());
+  std::printf("rtsp://127.0.0.1:%d%s\n", gst_rtsp_server_get_bound_port(server.get()),
+              options.path);
+  std::fflush(stdout);
+  g_main_loop_run(loop.get());
+  return 0;
+}
