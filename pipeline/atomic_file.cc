@@ -65,10 +65,25 @@ absl::Status SyncFolderOf(const std::string& path) {
   return absl::OkStatus();
 }
 
+std::string TemporaryBeside(const std::string& path) {
+  return absl::StrCat(path, ".", ::getpid(), ".tmp");
+}
+
 }  // namespace
 
+absl::Status CheckWritable(const std::string& path) {
+  if (path.empty()) return absl::InvalidArgumentError("no name was given for the file to write");
+  if (std::filesystem::is_directory(path)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
+  }
+  const std::string temporary = TemporaryBeside(path);
+  absl::Status status = WriteAndSync(temporary, "");
+  ::unlink(temporary.c_str());
+  return status;
+}
+
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content) {
-  const std::string temporary = absl::StrCat(path, ".", ::getpid(), ".tmp");
+  const std::string temporary = TemporaryBeside(path);
   absl::Status status = WriteAndSync(temporary, content);
   if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
     status = SystemError("write", path);

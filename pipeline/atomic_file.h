@@ -14,6 +14,10 @@ namespace millrace::pipeline {
 /// cause.
 [[nodiscard]] absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
 
+/// Whether WriteFileAtomically() could write to `path` now: for a caller about to work for minutes.
+/// The error names the file and the cause.
+[[nodiscard]] absl::Status CheckWritable(const std::string& path);
+
 /// The whole file. NOT_FOUND if there is none.
 [[nodiscard]] absl::StatusOr<std::string> ReadFile(const std::string& path);
 

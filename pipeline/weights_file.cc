@@ -37,7 +37,7 @@ struct NamedTensor {
 };
 
 // The parameters by name, "features 1/2.0" and so on, in the order of the layers.
-std::vector<NamedTensor> ParametersOf(const LayerChain& network) {
+std::vector<NamedTensor> NamedParametersOf(const LayerChain& network) {
   std::vector<NamedTensor> all;
   for (const auto& layer : network.layers) {
     int number = 0;
@@ -150,7 +150,7 @@ bool AllFinite(const at::Tensor& tensor) { return tensor.isfinite().all().item<b
 }  // namespace
 
 absl::Status SaveWeights(const LayerChain& network, const std::string& path) {
-  const std::vector<NamedTensor> tensors = ParametersOf(network);
+  const std::vector<NamedTensor> tensors = NamedParametersOf(network);
   std::string data;
   for (const NamedTensor& tensor : tensors) {
     if (!AllFinite(tensor.values)) {
@@ -179,7 +179,7 @@ absl::Status LoadWeights(const std::string& path, LayerChain& network) {
   if (!content.ok()) return content.status();
   MILLRACE_ASSIGN_OR_RETURN(Parts parts, Split(path, *content));
   MILLRACE_RETURN_IF_ERROR(CheckMetadata(path, parts));
-  const std::vector<NamedTensor> tensors = ParametersOf(network);
+  const std::vector<NamedTensor> tensors = NamedParametersOf(network);
   MILLRACE_RETURN_IF_ERROR(CheckTensors(path, parts, tensors));
 
   std::vector<float> values(parts.data.size() / sizeof(float));

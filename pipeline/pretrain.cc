@@ -1,0 +1,113 @@
+#include "pipeline/pretrain.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "pipeline/atomic_file.h"
+#include "pipeline/flow_loss.h"
+#include "pipeline/flow_network.h"
+#include "pipeline/generated_stream.h"
+#include "pipeline/rmsprop.h"
+#include "pipeline/run_chain.h"
+#include "pipeline/weights_file.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kLeastSide = 64;
+
+absl::Status CheckSide(const char* name, int side) {
+  if (side >= kLeastSide && side % kFlowSizeMultiple == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", side, "; it must be a multiple of ",
+                                                 kFlowSizeMultiple, ", at least ", kLeastSide));
+}
+
+absl::Status CheckOptions(const PretrainOptions& options) {
+  MILLRACE_RETURN_IF_ERROR(CheckSide("width", options.width));
+  MILLRACE_RETURN_IF_ERROR(CheckSide("height", options.height));
+  if (options.frames < 1 || options.frames_per_report < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frames is ", options.frames, ", frames per report ",
+                     options.frames_per_report, "; both must be at least 1"));
+  }
+  if (!(options.learning_rate > 0) || !(options.smoothness >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("learning rate is ", options.learning_rate, ", smoothness ",
+                     options.smoothness, "; the first must be above 0, the second not below"));
+  }
+  return absl::OkStatus();
+}
+
+double EndPointError(const at::Tensor& flow, const at::Tensor& truth) {
+  return (flow - truth).square().sum(1).sqrt().mean().item<double>();
+}
+
+// Sums of what a report gives the means of.
+class Report {
+ public:
+  void Add(const FlowLoss& loss, const at::Tensor& flow, const at::Tensor& truth) {
+    ++frames_;
+    photometric_ += loss.photometric.item<double>();
+    no_motion_ += loss.no_motion.item<double>();
+    error_ += EndPointError(flow, truth);
+    error_no_motion_ += EndPointError(at::zeros_like(truth), truth);
+  }
+
+  [[nodiscard]] PretrainProgress Close(std::int64_t frames_so_far) {
+    const double frames = static_cast<double>(frames_);
+    const PretrainProgress progress{frames_so_far, photometric_ / no_motion_, error_ / frames,
+                                    error_no_motion_ / frames};
+    *this = Report();
+    return progress;
+  }
+
+ private:
+  std::int64_t frames_ = 0;
+  double photometric_ = 0;
+  double no_motion_ = 0;
+  double error_ = 0;
+  double error_no_motion_ = 0;
+};
+
+// Scores the network on one pair, then learns from it.
+void Learn(const LayerChain& network, const GeneratedPair& pair, double smoothness,
+           RmsProp& optimizer, Report& report) {
+  const at::Tensor flow = RunChain(network, pair.pictures);
+  const FlowLoss loss = ComputeFlowLoss(pair.pictures, flow, smoothness);
+  report.Add(loss, flow.detach(), pair.flow);
+  loss.objective.backward();
+  optimizer.Step();
+}
+
+}  // namespace
+
+absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
+                                         const OnPretrainProgress& on_progress,
+                                         std::stop_token stop) {
+  MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
+  MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));
+  const LayerChain network = MakeFlowNetwork({.seed = options.seed});
+  RmsProp optimizer(ParametersOf(network), options.learning_rate);
+  GeneratedStream stream({.width = options.width, .height = options.height, .seed = options.seed});
+  PretrainSummary summary;
+  Report report;
+  for (std::int64_t frame = 1; frame <= options.frames; ++frame) {
+    if (stop.stop_requested()) {
+      return absl::CancelledError(
+          absl::StrCat("stopped after ", frame - 1, " frames; ", options.output, " not written"));
+    }
+    Learn(network, stream.Next(), options.smoothness, optimizer, report);
+    if (frame % options.frames_per_report != 0 && frame != options.frames) continue;
+    summary.last = report.Close(frame);
+    if (summary.first.frames == 0) summary.first = summary.last;
+    if (on_progress) on_progress(summary.last);
+  }
+  summary.skipped_updates = optimizer.skipped();
+  MILLRACE_RETURN_IF_ERROR(SaveWeights(network, options.output));
+  return summary;
+}
+
+}  // namespace millrace::pipeline

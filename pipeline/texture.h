@@ -1,0 +1,45 @@
+// Grey pictures made by chance that look, to a network, like the world: flat areas, sharp edges and
+// things of every size in front of each other.
+//
+// They are "dead leaves" (Lee, Mumford and Huang, 2001): shapes fall on each other, small ones more
+// often than large ones, which gives the statistics of photographs without any photograph.
+#pragma once
+
+#include <complex>
+#include <vector>
+
+#include "pipeline/random.h"
+
+namespace millrace::pipeline {
+
+/// A picture that can be looked up between its pixels, mirrored for ever beyond its borders.
+///
+/// Constant after construction.
+class Texture {
+ public:
+  struct Options {
+    int width = 0;
+    int height = 0;
+    /// Half the size of the smallest and of the largest leaf, in pixels.
+    double least_radius = 1.5;
+    double most_radius = 60;
+    /// How far grey values may lie from `brightness`.
+    double contrast = 0.4;
+    double brightness = 0.5;
+  };
+
+  Texture(const Options& options, Random& random);
+
+  /// The grey value at a point, interpolated by cubics. Values lie around 0..1, not strictly
+  /// inside.
+  [[nodiscard]] float At(std::complex<double> point) const;
+
+ private:
+  [[nodiscard]] float Pixel(int x, int y) const;
+
+  int width_;
+  int height_;
+  std::vector<float> pixels_;
+};
+
+}  // namespace millrace::pipeline
