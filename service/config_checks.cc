@@ -1,0 +1,68 @@
+#include "service/config_checks.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ingest/uri.h"
+
+namespace millrace::service {
+namespace {
+
+/// Notes `what` at `key` of `section` of `stream` if the stream itself has it, else at the stream.
+void WrongAt(const ConfigValue& stream, std::string_view section, std::string_view key,
+             std::string_view what) {
+  const std::optional<ConfigValue> in = stream.Find(section);
+  const std::optional<ConfigValue> at = in ? in->Find(key) : std::nullopt;
+  if (at) return at->Wrong(what);
+  stream.Wrong(absl::StrCat("has a ", std::string(section), " whose '", std::string(key), "' ",
+                            std::string(what)));
+}
+
+}  // namespace
+
+void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
+  const pipeline::FlowLearnerOptions& learner = config.learner;
+  const auto cuts = static_cast<int>(learner.cuts.size());
+  if (cuts > 0 && cuts != learner.stages - 1) {
+    WrongAt(stream, "schedule", "cuts",
+            absl::StrCat("has ", cuts, " entries; ", learner.stages, " stages need ",
+                         learner.stages - 1));
+  }
+  if (std::adjacent_find(learner.cuts.begin(), learner.cuts.end(), std::greater_equal<>()) !=
+      learner.cuts.end()) {
+    WrongAt(stream, "schedule", "cuts", "must rise from entry to entry");
+  }
+  if (learner.period_ms > 0 && learner.schedule != "one_f_one_b_star") {
+    WrongAt(stream, "schedule", "period_ms", "is for the kind one_f_one_b_star only");
+  }
+}
+
+void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
+  const ingest::SourceOptions& source = config.source;
+  const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(source.uri);
+  const std::optional<ConfigValue> keys = stream.Find("source");
+  if (!uri.ok() || !keys) return;
+  const bool file = uri->scheme.empty() || uri->scheme == "file";
+  if (source.loop && !file) WrongAt(stream, "source", "loop", "is for files only");
+  if (source.as_camera && !file) WrongAt(stream, "source", "as_camera", "is for files only");
+  if (uri->scheme != "test" && keys->Find("test_frames_per_second")) {
+    WrongAt(stream, "source", "test_frames_per_second", "is for test: only");
+  }
+}
+
+void CheckPorts(const ConfigValue& root, const Listen& listen) {
+  const std::optional<ConfigValue> keys = root.Find("listen");
+  if (!keys) return;
+  std::set<int> ports;
+  for (const auto& [key, port] :
+       {std::pair("grpc_port", listen.grpc_port), std::pair("http_port", listen.http_port),
+        std::pair("metrics_port", listen.metrics_port)}) {
+    if (port == 0 || ports.insert(port).second) continue;
+    WrongAt(root, "listen", key, absl::StrCat("is ", port, ", which another port is already"));
+  }
+}
+
+}  // namespace millrace::service

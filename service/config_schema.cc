@@ -1,0 +1,227 @@
+#include "service/config_schema.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "ingest/uri.h"
+#include "service/config_checks.h"
+
+namespace millrace::service {
+namespace {
+
+using Value = ConfigValue;
+template <typename T>
+using Key = ConfigKey<T>;
+
+constexpr bool kRequired = true;
+constexpr bool kOptional = false;
+
+constexpr WholeRange kPort{0, 65535};
+constexpr WholeRange kPictureSize{64, 2048, 16};
+constexpr std::size_t kMostStreams = 64;
+constexpr int kMostStages = 8;
+constexpr std::size_t kLongestName = 64;
+
+/// What a whole file says. `defaults` are the keys that hold for every stream that does not say
+/// otherwise.
+struct File {
+  Config config;
+  StreamConfig defaults;
+};
+
+// ---------------------------------------------------------------------------------- The values --
+
+void ReadVersion(const Value& value, File& /*file*/) {
+  static constexpr std::array<std::string_view, 1> kKnown = {"1"};
+  std::string version;
+  value.OneOf(kKnown, version);
+}
+
+void ReadAddress(const Value& value, Listen& listen) {
+  std::string address;
+  value.Text(address);
+  in6_addr parsed;
+  if (inet_pton(AF_INET, address.c_str(), &parsed) == 1 ||
+      inet_pton(AF_INET6, address.c_str(), &parsed) == 1) {
+    listen.address = std::move(address);
+  } else if (!address.empty()) {
+    value.Wrong(absl::StrCat("is '", address,
+                             "'; it must be an IP address: 127.0.0.1 for this machine only, "
+                             "0.0.0.0 for every network"));
+  }
+}
+
+void ReadName(const Value& value, StreamConfig& stream) {
+  std::string name;
+  value.Text(name);
+  const bool allowed =
+      name.size() <= kLongestName && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return absl::ascii_isalnum(c) || c == '-' || c == '_';
+      });
+  if (allowed) {
+    stream.name = std::move(name);
+  } else {
+    value.Wrong(absl::StrCat("is '", name, "'; it must be at most ", kLongestName,
+                             " letters, digits, '-' and '_'"));
+  }
+}
+
+void ReadInput(const Value& value, StreamConfig& stream) {
+  std::vector<int> size;
+  value.WholeList({2, 2}, kPictureSize, size);
+  if (size.size() != 2) return;
+  stream.source.width = stream.learner.width = size[0];
+  stream.source.height = stream.learner.height = size[1];
+}
+
+void ReadNetwork(const Value& value, StreamConfig& /*stream*/) {
+  static constexpr std::array<std::string_view, 1> kKnown = {"flow"};
+  std::string network;
+  value.OneOf(kKnown, network);
+}
+
+void ReadKind(const Value& value, StreamConfig& stream) {
+  static constexpr std::array<std::string_view, 3> kKnown = {"sequential", "partime",
+                                                             "one_f_one_b_star"};
+  value.OneOf(kKnown, stream.learner.schedule);
+}
+
+void ReadUri(const Value& value, StreamConfig& stream) {
+  static constexpr std::array<std::string_view, 5> kKnown = {"", "file", "rtsp", "rtsps", "test"};
+  std::string text;
+  value.Text(text);
+  if (text.empty()) return;
+  const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
+  if (!uri.ok()) return value.Wrong(absl::StrCat("cannot be read: ", uri.status().message()));
+  if (std::find(kKnown.begin(), kKnown.end(), uri->scheme) == kKnown.end()) {
+    return value.Wrong(absl::StrCat("begins with '", uri->scheme,
+                                    ":'; it must be a path, file:, rtsp:, rtsps: or test:"));
+  }
+  stream.source.uri = std::move(text);
+}
+
+// ---------------------------------------------------------------------------------- The tables --
+
+constexpr Key<Listen> kListenKeys[] = {
+    {"address", kOptional, ReadAddress},
+    {"grpc_port", kOptional, [](const Value& v, Listen& l) { v.Whole(kPort, l.grpc_port); }},
+    {"http_port", kOptional, [](const Value& v, Listen& l) { v.Whole(kPort, l.http_port); }},
+    {"metrics_port", kOptional, [](const Value& v, Listen& l) { v.Whole(kPort, l.metrics_port); }},
+    {"max_viewers", kOptional,
+     [](const Value& v, Listen& l) {
+       v.Whole({1, 1000}, l.max_viewers);
+     }},
+};
+
+constexpr Key<StreamConfig> kSourceKeys[] = {
+    {"uri", kRequired, ReadUri},
+    {"loop", kOptional, [](const Value& v, StreamConfig& s) { v.Flag(s.source.loop); }},
+    {"as_camera", kOptional, [](const Value& v, StreamConfig& s) { v.Flag(s.source.as_camera); }},
+    {"queue", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 64}, s.source.queue_capacity);
+     }},
+    {"test_frames_per_second", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 1000}, s.source.test_frames_per_second);
+     }},
+};
+
+constexpr Key<StreamConfig> kModelKeys[] = {
+    {"network", kOptional, ReadNetwork},
+    {"input", kOptional, ReadInput},
+    {"weights", kOptional, [](const Value& v, StreamConfig& s) { v.Text(s.learner.weights); }},
+    {"learning_rate", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 1}, s.learner.learning_rate);
+     }},
+    {"smoothness", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 100}, s.learner.smoothness);
+     }},
+    {"seed", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({0, INT64_MAX}, s.learner.seed);
+     }},
+};
+
+constexpr Key<StreamConfig> kScheduleKeys[] = {
+    {"kind", kOptional, ReadKind},
+    {"stages", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, kMostStages}, s.learner.stages);
+     }},
+    {"cuts", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.WholeList({0, kMostStages - 1}, {1, 1000}, s.learner.cuts);
+     }},
+    {"period_ms", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 60'000}, s.learner.period_ms);
+     }},
+    {"threads_per_stage", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 256}, s.learner.threads_per_stage);
+     }},
+};
+
+void ReadModel(const Value& value, StreamConfig& stream) {
+  value.Map<StreamConfig>(kModelKeys, stream);
+}
+
+void ReadSchedule(const Value& value, StreamConfig& stream) {
+  value.Map<StreamConfig>(kScheduleKeys, stream);
+}
+
+constexpr Key<StreamConfig> kStreamKeys[] = {
+    {"name", kRequired, ReadName},
+    {"source", kRequired,
+     [](const Value& v, StreamConfig& s) { v.Map<StreamConfig>(kSourceKeys, s); }},
+    {"model", kOptional, ReadModel},
+    {"schedule", kOptional, ReadSchedule},
+};
+
+void ReadStreams(const Value& value, File& file);
+
+// Read in this order, so `model` and `schedule` are known as defaults before `streams` is read.
+constexpr Key<File> kFileKeys[] = {
+    {"version", kRequired, ReadVersion},
+    {"listen", kOptional,
+     [](const Value& v, File& f) { v.Map<Listen>(kListenKeys, f.config.listen); }},
+    {"model", kOptional, [](const Value& v, File& f) { ReadModel(v, f.defaults); }},
+    {"schedule", kOptional, [](const Value& v, File& f) { ReadSchedule(v, f.defaults); }},
+    {"streams", kRequired, ReadStreams},
+};
+
+void ReadStreams(const Value& value, File& file) {
+  std::set<std::string> names;
+  value.List({1, kMostStreams}, [&](const Value& entry) {
+    StreamConfig stream = file.defaults;
+    entry.Map<StreamConfig>(kStreamKeys, stream);
+    CheckSchedule(entry, stream);
+    CheckSource(entry, stream);
+    if (!stream.name.empty() && !names.insert(stream.name).second) {
+      entry.Find("name")->Wrong(
+          absl::StrCat("is '", stream.name, "', as that of a stream before; names must differ"));
+    }
+    file.config.streams.push_back(std::move(stream));
+  });
+}
+
+}  // namespace
+
+void ReadConfig(const ConfigValue& root, Config& config) {
+  File file;
+  root.Map<File>(kFileKeys, file);
+  CheckPorts(root, file.config.listen);
+  config = std::move(file.config);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,221 @@
+#include "service/config_value.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace millrace::service {
+namespace {
+
+std::string Allowed(const WholeRange& range) {
+  std::string allowed = absl::StrCat("a whole number from ", range.least, " to ", range.most);
+  if (range.step > 1) absl::StrAppend(&allowed, ", a multiple of ", range.step);
+  return allowed;
+}
+
+std::string Allowed(CountRange count) {
+  if (count.least == count.most) return absl::StrCat(count.least);
+  return absl::StrCat(count.least, " to ", count.most);
+}
+
+/// The names that `name_of` finds in `range`: "a, b, c".
+template <typename Range, typename NameOf>
+std::string CommaList(const Range& range, NameOf name_of) {
+  return absl::StrJoin(range, ", ", [&](std::string* out, const auto& entry) {
+    out->append(std::invoke(name_of, entry));
+  });
+}
+
+/// Letters to insert, delete or change to make one word of the other.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({change, row[j] + 1, row[j + 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+void ConfigErrors::Add(const YAML::Mark& mark, std::string what) {
+  errors_.push_back({std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1, std::move(what)});
+}
+
+absl::Status ConfigErrors::status() const {
+  if (errors_.empty()) return absl::OkStatus();
+  std::vector<Error> sorted = errors_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Error& a, const Error& b) {
+    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+  });
+  return absl::InvalidArgumentError(
+      absl::StrJoin(sorted, "\n", [this](std::string* out, const Error& error) {
+        absl::StrAppend(out, file_, ":", error.line, ":", error.column, ": ", error.what);
+      }));
+}
+
+void ConfigValue::Text(std::string& out) const {
+  if (std::optional<std::string> text = Scalar("a text")) out = *std::move(text);
+}
+
+void ConfigValue::Whole(const WholeRange& range, int& out) const {
+  if (const auto value = ParseWhole(range)) out = static_cast<int>(*value);
+}
+
+void ConfigValue::Whole(const WholeRange& range, std::uint64_t& out) const {
+  if (const auto value = ParseWhole(range)) out = static_cast<std::uint64_t>(*value);
+}
+
+void ConfigValue::Real(const RealRange& range, double& out) const {
+  const std::string allowed = absl::StrCat("a number from ", range.least, " to ", range.most);
+  const std::optional<std::string> text = Scalar(allowed);
+  if (!text) return;
+  double value = 0;
+  // Written so that a NaN is refused.
+  if (absl::SimpleAtod(*text, &value) && value >= range.least && value <= range.most) {
+    out = value;
+  } else {
+    Wrong(absl::StrCat("is '", *text, "'; it must be ", allowed));
+  }
+}
+
+void ConfigValue::Flag(bool& out) const {
+  const std::optional<std::string> text = Scalar("true or false");
+  if (!text) return;
+  if (*text == "true" || *text == "false") {
+    out = *text == "true";
+  } else {
+    Wrong(absl::StrCat("is '", *text, "'; it must be true or false"));
+  }
+}
+
+void ConfigValue::OneOf(std::span<const std::string_view> allowed, std::string& out) const {
+  const std::string names =
+      absl::StrCat(allowed.size() > 1 ? "one of " : "", CommaList(allowed, std::identity()));
+  std::optional<std::string> text = Scalar(names);
+  if (!text) return;
+  if (std::find(allowed.begin(), allowed.end(), *text) != allowed.end()) {
+    out = *std::move(text);
+  } else {
+    Wrong(absl::StrCat("is '", *text, "'; it must be ", names));
+  }
+}
+
+void ConfigValue::WholeList(CountRange count, const WholeRange& range,
+                            std::vector<int>& out) const {
+  std::vector<int> values;
+  List(count, [&](const ConfigValue& entry) {
+    if (const auto value = entry.ParseWhole(range)) values.push_back(static_cast<int>(*value));
+  });
+  if (node_.IsSequence() && values.size() == node_.size() && values.size() >= count.least) {
+    out = std::move(values);
+  }
+}
+
+void ConfigValue::List(CountRange count,
+                       const std::function<void(const ConfigValue&)>& read) const {
+  if (!IsList(count)) return;
+  for (std::size_t i = 0; i < node_.size(); ++i) {
+    read(ConfigValue(absl::StrCat("entry ", i + 1, " of ", what_), node_[i], errors_));
+  }
+}
+
+void ConfigValue::Wrong(std::string_view why) const {
+  errors_.Add(mark_, absl::StrCat(what_, " ", std::string(why)));
+}
+
+std::optional<ConfigValue> ConfigValue::Find(std::string_view key) const {
+  if (!node_.IsMap()) return std::nullopt;
+  for (const auto& entry : node_) {
+    if (entry.first.IsScalar() && entry.first.Scalar() == key) {
+      ConfigValue value(absl::StrCat("'", std::string(key), "'"), entry.second, errors_);
+      // yaml-cpp puts an empty value where the next one begins, which may be lines further.
+      if (entry.second.IsNull()) value.mark_ = entry.first.Mark();
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> ConfigValue::Scalar(std::string_view allowed) const {
+  if (node_.IsScalar() && !node_.Scalar().empty()) return node_.Scalar();
+  const std::string_view found = node_.IsMap()        ? "a mapping"
+                                 : node_.IsSequence() ? "a list"
+                                                      : "empty";
+  Wrong(absl::StrCat("is ", std::string(found), "; it must be ", std::string(allowed)));
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> ConfigValue::ParseWhole(const WholeRange& range) const {
+  const std::optional<std::string> text = Scalar(Allowed(range));
+  if (!text) return std::nullopt;
+  std::int64_t value = 0;
+  if (absl::SimpleAtoi(*text, &value) && value >= range.least && value <= range.most &&
+      value % range.step == 0) {
+    return value;
+  }
+  Wrong(absl::StrCat("is '", *text, "'; it must be ", Allowed(range)));
+  return std::nullopt;
+}
+
+bool ConfigValue::IsList(CountRange count) const {
+  if (!node_.IsSequence()) {
+    Wrong(absl::StrCat("must be a list of ", Allowed(count), " entries"));
+    return false;
+  }
+  if (node_.size() < count.least || node_.size() > count.most) {
+    Wrong(absl::StrCat("has ", node_.size(), " entries; it must have ", Allowed(count)));
+    return false;
+  }
+  return true;
+}
+
+bool ConfigValue::CheckKeys(std::span<const KnownKey> known) const {
+  if (!node_.IsMap()) {
+    Wrong("must be a mapping, 'key: value' lines indented below it");
+    return false;
+  }
+  std::vector<std::string> seen;
+  for (const auto& entry : node_) CheckKey(entry.first, known, seen);
+  for (const KnownKey& key : known) {
+    if (key.required && std::find(seen.begin(), seen.end(), key.name) == seen.end()) {
+      Wrong(absl::StrCat("has no key '", std::string(key.name), "', which it needs"));
+    }
+  }
+  return true;
+}
+
+void ConfigValue::CheckKey(const YAML::Node& key, std::span<const KnownKey> known,
+                           std::vector<std::string>& seen) const {
+  if (!key.IsScalar()) return errors_.Add(key.Mark(), "a key must be a single word");
+  const std::string& name = key.Scalar();
+  if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+    return errors_.Add(key.Mark(), absl::StrCat("key '", name, "' is there twice"));
+  }
+  seen.push_back(name);
+  const auto is_name = [&name](const KnownKey& k) { return k.name == name; };
+  if (std::any_of(known.begin(), known.end(), is_name)) return;
+
+  const auto nearest =
+      std::min_element(known.begin(), known.end(), [&name](const KnownKey& a, const KnownKey& b) {
+        return EditDistance(a.name, name) < EditDistance(b.name, name);
+      });
+  if (EditDistance(nearest->name, name) <= std::max<std::size_t>(2, name.size() / 3)) {
+    return errors_.Add(key.Mark(), absl::StrCat("unknown key '", name, "'; did you mean '",
+                                                std::string(nearest->name), "'?"));
+  }
+  errors_.Add(key.Mark(), absl::StrCat("unknown key '", name,
+                                       "'; known here: ", CommaList(known, &KnownKey::name)));
+}
+
+}  // namespace millrace::service

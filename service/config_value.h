@@ -1,0 +1,140 @@
+// Reads YAML by tables of keys, and remembers everything that is wrong with it.
+//
+// A file's author wants all errors at once, each with its place and with what would be right. So
+// nothing here stops at the first one: what cannot be read is noted, and reading goes on.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace millrace::service {
+
+/// The errors found in one file. Not thread-safe.
+class ConfigErrors {
+ public:
+  /// `file` stands for the file in messages.
+  explicit ConfigErrors(std::string_view file) : file_(file) {}
+
+  /// Notes `what` at `mark`, which yaml-cpp counts from 0.
+  void Add(const YAML::Mark& mark, std::string what);
+
+  /// OK, or INVALID_ARGUMENT with one line "FILE:LINE:COLUMN: WHAT" for each error, in the order of
+  /// the file.
+  [[nodiscard]] absl::Status status() const;
+
+ private:
+  struct Error {
+    int line;
+    int column;
+    std::string what;
+  };
+
+  const std::string file_;
+  std::vector<Error> errors_;
+};
+
+/// Whole numbers that are allowed: `least`, `least` + `step` ... up to `most`.
+struct WholeRange {
+  std::int64_t least;
+  std::int64_t most;
+  std::int64_t step = 1;
+};
+
+/// Numbers that are allowed.
+struct RealRange {
+  double least;
+  double most;
+};
+
+/// How many entries a list must have.
+struct CountRange {
+  std::size_t least;
+  std::size_t most;
+};
+
+template <typename T>
+struct ConfigKey;
+
+/// A node of the file, and what to call it. Each reading function sets its
+/// output when the node is as it should be, and otherwise notes an error and leaves it alone.
+/// Borrows the errors.
+class ConfigValue {
+ public:
+  /// `what` names the node in messages: "'listen'", "the file".
+  ConfigValue(std::string what, YAML::Node node, ConfigErrors& errors)
+      : what_(std::move(what)), node_(std::move(node)), mark_(node_.Mark()), errors_(errors) {}
+
+  /// Any text but the empty one.
+  void Text(std::string& out) const;
+  void Whole(const WholeRange& range, int& out) const;
+  void Whole(const WholeRange& range, std::uint64_t& out) const;
+  void Real(const RealRange& range, double& out) const;
+  void Flag(bool& out) const;
+  void OneOf(std::span<const std::string_view> allowed, std::string& out) const;
+  void WholeList(CountRange count, const WholeRange& range, std::vector<int>& out) const;
+
+  /// A mapping: reads each of `keys` that is there into `out`, in the order of the table; unknown,
+  /// repeated and missing keys are errors.
+  template <typename T>
+  void Map(std::span<const ConfigKey<T>> keys, T& out) const;
+
+  /// A list: calls `read` for each entry.
+  void List(CountRange count, const std::function<void(const ConfigValue&)>& read) const;
+
+  /// Notes an error at this node: its name, then `why`, such as "is empty".
+  void Wrong(std::string_view why) const;
+
+  /// The value of `key`, if this is a mapping that has it.
+  [[nodiscard]] std::optional<ConfigValue> Find(std::string_view key) const;
+
+ private:
+  struct KnownKey {
+    std::string_view name;
+    bool required;
+  };
+
+  /// The text of a scalar that is not empty; else notes that it must be `allowed`.
+  [[nodiscard]] std::optional<std::string> Scalar(std::string_view allowed) const;
+  [[nodiscard]] std::optional<std::int64_t> ParseWhole(const WholeRange& range) const;
+  [[nodiscard]] bool IsList(CountRange count) const;
+  /// Notes what is wrong with the keys as such. Returns whether this is a mapping.
+  [[nodiscard]] bool CheckKeys(std::span<const KnownKey> known) const;
+  void CheckKey(const YAML::Node& key, std::span<const KnownKey> known,
+                std::vector<std::string>& seen) const;
+
+  std::string what_;
+  YAML::Node node_;
+  YAML::Mark mark_;  // Where to place its errors.
+  ConfigErrors& errors_;
+};
+
+/// One line of a table: a key that a mapping may have, and how to read it into a `T`.
+template <typename T>
+struct ConfigKey {
+  std::string_view name;
+  bool required;
+  void (*read)(const ConfigValue& value, T& out);
+};
+
+template <typename T>
+void ConfigValue::Map(std::span<const ConfigKey<T>> keys, T& out) const {
+  std::vector<KnownKey> known;
+  known.reserve(keys.size());
+  for (const ConfigKey<T>& key : keys) known.push_back({key.name, key.required});
+  if (!CheckKeys(known)) return;
+  for (const ConfigKey<T>& key : keys) {
+    if (const std::optional<ConfigValue> value = Find(key.name)) key.read(*value, out);
+  }
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,320 @@
+#include "service/config.h"
+
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::service {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kSample[] = MILLRACE_SOURCE_DIR "/samples/millrace.yaml";
+
+std::string TextOf(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(ConfigTest, SampleLoads) {
+  const absl::StatusOr<Config> config = LoadConfig(kSample);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->listen.address, "127.0.0.1");
+  EXPECT_EQ(config->listen.grpc_port, 50051);
+  EXPECT_EQ(config->listen.http_port, 8080);
+  EXPECT_EQ(config->listen.metrics_port, 9464);
+  ASSERT_EQ(config->streams.size(), 1u);
+  const StreamConfig& street = config->streams.front();
+  EXPECT_EQ(street.name, "street");
+  EXPECT_EQ(street.source.uri, ".deps/video/vtest.avi");
+  EXPECT_TRUE(street.source.loop);
+  EXPECT_TRUE(street.source.as_camera);
+  EXPECT_EQ(street.source.width, street.learner.width);
+  EXPECT_EQ(street.source.height, street.learner.height);
+  EXPECT_EQ(street.learner.weights, "samples/weights/flow-start.pt");
+  EXPECT_EQ(street.learner.schedule, "one_f_one_b_star");
+  EXPECT_EQ(street.learner.stages, 2);
+}
+
+// The commented lines of the sample show defaults and examples: they must be right too.
+TEST(ConfigTest, SampleLoadsWithEveryOptionalKeySet) {
+  std::istringstream sample(TextOf(kSample));
+  std::string all;
+  for (std::string line; std::getline(sample, line);) {
+    const std::size_t hash = line.find("# ");
+    const std::size_t colon = line.find(": ");
+    const std::string key = hash == std::string::npos || colon == std::string::npos || colon < hash
+                                ? std::string()
+                                : line.substr(hash + 2, colon - hash - 2);
+    const bool is_key =
+        !key.empty() && key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
+    // Sentences that begin with a word and a colon explain the key's values.
+    const bool explains = key == "sequential" || key == "test" || key == "one_f_one_b_star";
+    all += (is_key && !explains ? line.erase(hash, 2) : line) + "\n";
+  }
+  const absl::StatusOr<Config> config = ParseConfig(all, "sample");
+  // The one key that does not go with a file.
+  EXPECT_THAT(
+      std::string(config.status().message()),
+      testing::MatchesRegex("sample:[0-9]+:[0-9]+: 'test_frames_per_second' is for test: only"));
+}
+
+TEST(ConfigTest, DefaultsAreThoseOfTheParts) {
+  const absl::StatusOr<Config> config =
+      ParseConfig("{version: 1, streams: [{name: a, source: {uri: 'test:ball'}}]}", "c");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const StreamConfig& stream = config->streams.front();
+  const StreamConfig defaults;
+  EXPECT_EQ(stream.source.width, defaults.source.width);
+  EXPECT_EQ(stream.source.queue_capacity, defaults.source.queue_capacity);
+  EXPECT_EQ(stream.learner.schedule, defaults.learner.schedule);
+  EXPECT_EQ(stream.learner.learning_rate, defaults.learner.learning_rate);
+  EXPECT_EQ(config->listen.max_viewers, Listen().max_viewers);
+}
+
+TEST(ConfigTest, StreamsOwnKeysComeBeforeTheFilesModelAndSchedule) {
+  const absl::StatusOr<Config> config = ParseConfig(R"(
+version: 1
+streams:
+  - name: street
+    source: {uri: street.avi}
+  - name: yard
+    source: {uri: "rtsp://camera/1"}
+    model: {input: [640, 480]}
+    schedule: {kind: partime, stages: 4, cuts: [1, 2, 3]}
+model: {input: [192, 144], learning_rate: 0, seed: 9223372036854775807}
+schedule: {stages: 3}
+)",
+                                                    "c");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const StreamConfig& street = config->streams[0];
+  EXPECT_EQ(street.learner.width, 192);
+  EXPECT_EQ(street.source.height, 144);
+  EXPECT_EQ(street.learner.stages, 3);
+  EXPECT_EQ(street.learner.seed, 9223372036854775807U);
+  const StreamConfig& yard = config->streams[1];
+  EXPECT_EQ(yard.learner.width, 640);
+  EXPECT_EQ(yard.learner.learning_rate, 0);
+  EXPECT_EQ(yard.learner.schedule, "partime");
+  EXPECT_THAT(yard.learner.cuts, ElementsAre(1, 2, 3));
+}
+
+TEST(ConfigTest, NamesEveryErrorInTheOrderOfTheFile) {
+  const absl::Status status = ParseConfig(R"(version: 1
+listen: {adress: 127.0.0.1, grpc_port: 70000}
+streams:
+  - name: a b
+    source:
+      uri: http://x
+      loop: yes
+    model:
+      input: [320, 241]
+      learning_rate: ~
+    schedule: {kind: partme, stages: 3, cuts: [2, 1, 1]}
+  - source: {}
+    foo: 1
+    foo: 2
+)",
+                                          "c.yaml")
+                                  .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "c.yaml:2:10: unknown key 'adress'; did you mean 'address'?\n"
+            "c.yaml:2:40: 'grpc_port' is '70000'; it must be a whole number from 0 to 65535\n"
+            "c.yaml:4:11: 'name' is 'a b'; it must be at most 64 letters, digits, '-' and '_'\n"
+            "c.yaml:6:12: 'uri' begins with 'http:'; it must be a path, file:, rtsp:, rtsps: or "
+            "test:\n"
+            "c.yaml:7:13: 'loop' is 'yes'; it must be true or false\n"
+            "c.yaml:9:20: entry 2 of 'input' is '241'; it must be a whole number from 64 to 2048, "
+            "a multiple of 16\n"
+            "c.yaml:10:7: 'learning_rate' is empty; it must be a number from 0 to 1\n"
+            "c.yaml:11:22: 'kind' is 'partme'; it must be one of sequential, partime, "
+            "one_f_one_b_star\n"
+            "c.yaml:11:47: 'cuts' has 3 entries; 3 stages need 2\n"
+            "c.yaml:11:47: 'cuts' must rise from entry to entry\n"
+            "c.yaml:12:5: entry 2 of 'streams' has no key 'name', which it needs\n"
+            "c.yaml:12:13: 'source' has no key 'uri', which it needs\n"
+            "c.yaml:13:5: unknown key 'foo'; known here: name, source, model, schedule\n"
+            "c.yaml:14:5: key 'foo' is there twice");
+}
+
+struct BadFile {
+  std::string title;
+  std::string yaml;
+  std::string message;
+};
+
+void PrintTo(const BadFile& file, std::ostream* out) { *out << file.title; }
+
+class BadConfigTest : public testing::TestWithParam<BadFile> {};
+
+TEST_P(BadConfigTest, IsRefusedWithItsPlace) {
+  const absl::Status status = ParseConfig(GetParam().yaml, "c").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::string(status.message()), GetParam().message);
+}
+
+/// A stream with `keys` beside its name.
+std::string Stream(const std::string& keys) {
+  return "version: 1\nstreams:\n- {name: a, " + keys + "}\n";
+}
+
+/// A good stream and `lines` of the file.
+std::string File(const std::string& lines) {
+  return "version: 1\nstreams: [{name: a, source: {uri: 'test:'}}]\n" + lines + "\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Syntax, BadConfigTest,
+    testing::ValuesIn(std::vector<BadFile>{
+        {"Empty", "", "c:1:1: the file is empty; begin with 'version: 1'"},
+        {"OnlyAComment", "# nothing\n", "c:1:1: the file is empty; begin with 'version: 1'"},
+        {"Null", "~\n", "c:1:1: the file is empty; begin with 'version: 1'"},
+        {"OpenList", "version: 1\nstreams: [\n",
+         "c:3:1: this is not YAML: end of sequence flow not found"},
+        {"TwoColons", "a: b: c\n", "c:1:5: this is not YAML: illegal map value"},
+        {"Tab", "version: 1\nstreams:\n\t- name: a\n",
+         "c:3:2: this is not YAML: illegal block entry"},
+        {"List", "- 1\n",
+         "c:1:1: the file must be a mapping, 'key: value' lines indented below it"},
+        {"Scalar", "hello\n",
+         "c:1:1: the file must be a mapping, 'key: value' lines indented below it"},
+        {"TwoDocuments", "version: 1\n---\nversion: 1\n",
+         "c:1:1: there is more than one document; keep just one"},
+        {"ListAsKey", File("? [a]\n: 1"), "c:3:3: a key must be a single word"},
+        {"MergeKey", File("<<: {version: 1}"),
+         "c:3:1: unknown key '<<'; known here: version, listen, model, schedule, streams"}}),
+    [](const auto& tested) { return tested.param.title; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, BadConfigTest,
+    testing::ValuesIn(std::vector<BadFile>{
+        {"NoVersion", "streams: [{name: a, source: {uri: 'test:'}}]\n",
+         "c:1:1: the file has no key 'version', which it needs"},
+        {"LaterVersion", "version: 2\nstreams: [{name: a, source: {uri: 'test:'}}]\n",
+         "c:1:10: 'version' is '2'; it must be 1"},
+        {"NoStreams", "version: 1\n", "c:1:1: the file has no key 'streams', which it needs"},
+        {"EmptyStreams", "version: 1\nstreams:\n\n\nlisten: {}\n",
+         "c:2:1: 'streams' must be a list of 1 to 64 entries"},
+        {"ZeroStreams", "version: 1\nstreams: []\n",
+         "c:2:10: 'streams' has 0 entries; it must have 1 to 64"},
+        {"StreamIsText", "version: 1\nstreams: [street]\n",
+         "c:2:11: entry 1 of 'streams' must be a mapping, 'key: value' lines indented below it"},
+        {"SameName",
+         "version: 1\nstreams:\n- {name: a, source: {uri: x}}\n- {name: a, source: {uri: y}}\n",
+         "c:4:10: 'name' is 'a', as that of a stream before; names must differ"},
+        {"AddressIsAName", File("listen: {address: localhost}"),
+         "c:3:19: 'address' is 'localhost'; it must be an IP address: 127.0.0.1 for this machine "
+         "only, 0.0.0.0 for every network"},
+        {"PortIsText", File("listen: {http_port: http}"),
+         "c:3:21: 'http_port' is 'http'; it must be a whole number from 0 to 65535"},
+        {"PortIsHexadecimal", File("listen: {http_port: 0x50}"),
+         "c:3:21: 'http_port' is '0x50'; it must be a whole number from 0 to 65535"},
+        {"PortIsEmpty", File("listen:\n  http_port:\n\n  grpc_port: 1"),
+         "c:4:3: 'http_port' is empty; it must be a whole number from 0 to 65535"},
+        {"SamePort", File("listen: {grpc_port: 9000, http_port: 9000}"),
+         "c:3:38: 'http_port' is 9000, which another port is already"},
+        {"PortOfADefault", File("listen: {grpc_port: 8080, http_port: 8080, metrics_port: 8080}"),
+         "c:3:38: 'http_port' is 8080, which another port is already\n"
+         "c:3:58: 'metrics_port' is 8080, which another port is already"},
+        {"NoViewers", File("listen: {max_viewers: 0}"),
+         "c:3:23: 'max_viewers' is '0'; it must be a whole number from 1 to 1000"},
+        {"FileCutsDoNotFit", File("schedule: {stages: 3, cuts: [1]}"),
+         "c:2:11: entry 1 of 'streams' has a schedule whose 'cuts' has 1 entries; 3 stages need "
+         "2"}}),
+    [](const auto& tested) { return tested.param.title; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Streams, BadConfigTest,
+    testing::ValuesIn(std::vector<BadFile>{
+        {"NoSource", "version: 1\nstreams:\n- name: a\n",
+         "c:3:3: entry 1 of 'streams' has no key 'source', which it needs"},
+        {"SourceIsText", Stream("source: street.avi"),
+         "c:3:21: 'source' must be a mapping, 'key: value' lines indented below it"},
+        {"UriIsEmpty", Stream("source: {uri: ''}"), "c:3:27: 'uri' is empty; it must be a text"},
+        {"UriIsAList", Stream("source: {uri: [a]}"), "c:3:27: 'uri' is a list; it must be a text"},
+        {"CameraLoops", Stream("source: {uri: 'rtsp://camera/1', loop: true}"),
+         "c:3:52: 'loop' is for files only"},
+        {"TestAsCamera", Stream("source: {uri: 'test:', as_camera: true}"),
+         "c:3:47: 'as_camera' is for files only"},
+        {"FileWithTestRate", Stream("source: {uri: a.avi, test_frames_per_second: 5}"),
+         "c:3:58: 'test_frames_per_second' is for test: only"},
+        {"LongQueue", Stream("source: {uri: a.avi, queue: 65}"),
+         "c:3:41: 'queue' is '65'; it must be a whole number from 1 to 64"},
+        {"OtherNetwork", Stream("source: {uri: a.avi}, model: {network: depth}"),
+         "c:3:52: 'network' is 'depth'; it must be flow"},
+        {"OneNumberAsInput", Stream("source: {uri: a.avi}, model: {input: [320]}"),
+         "c:3:50: 'input' has 1 entries; it must have 2"},
+        {"RateIsNotANumber", Stream("source: {uri: a.avi}, model: {learning_rate: nan}"),
+         "c:3:58: 'learning_rate' is 'nan'; it must be a number from 0 to 1"},
+        {"NegativeSeed", Stream("source: {uri: a.avi}, model: {seed: -1}"),
+         "c:3:49: 'seed' is '-1'; it must be a whole number from 0 to 9223372036854775807"},
+        {"NineStages", Stream("source: {uri: a.avi}, schedule: {stages: 9}"),
+         "c:3:54: 'stages' is '9'; it must be a whole number from 1 to 8"},
+        {"PeriodOfPartime", Stream("source: {uri: a.avi}, schedule: {kind: partime, period_ms: 5}"),
+         "c:3:72: 'period_ms' is for the kind one_f_one_b_star only"}}),
+    [](const auto& tested) { return tested.param.title; });
+
+TEST(ConfigTest, UnreadableFileIsNotFound) {
+  EXPECT_EQ(LoadConfig("no/such.yaml").status(),
+            absl::NotFoundError("no/such.yaml: cannot be read: No such file or directory"));
+  EXPECT_EQ(LoadConfig(MILLRACE_SOURCE_DIR).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(ConfigTest, DeepNestingIsAnError) {
+  EXPECT_FALSE(ParseConfig(std::string(100'000, '['), "c").ok());
+  EXPECT_FALSE(ParseConfig(std::string(100'000, '{'), "c").ok());
+}
+
+TEST(ConfigTest, AliasesThatGrowExponentiallyAreOnlyUnknownKeys) {
+  std::string yaml = File("");
+  yaml += "a0: &a0 [x, x]\n";
+  for (int i = 1; i < 64; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    yaml += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before + ", " + before +
+            "]\n";
+  }
+  EXPECT_THAT(ParseConfig(yaml, "c").status().message(), HasSubstr("unknown key 'a63'"));
+}
+
+// What a slip of the hand, a lost disk block or an attacker makes of a good file is a good
+// configuration or an error with a place, never a crash.
+TEST(ConfigTest, MangledFilesAreReadOrRefused) {
+  const std::string good = TextOf(kSample);
+  const std::string_view spice = "{}[]:,-#&*!|>'\"%@`~?\n\t \\\0\xff";
+  std::mt19937 random(7);
+  for (int i = 0; i < 1500; ++i) {
+    std::string yaml = good;
+    for (unsigned edits = 1 + random() % 4; edits > 0; --edits) {
+      const std::size_t at = random() % yaml.size();
+      switch (random() % 4) {
+        case 0:
+          yaml.resize(at + 1);
+          break;
+        case 1:
+          yaml.erase(at, random() % 40);
+          break;
+        case 2:
+          yaml.insert(at, yaml.substr(random() % yaml.size(), random() % 40));
+          break;
+        default:
+          yaml[at] = spice[random() % spice.size()];
+      }
+      if (yaml.empty()) yaml = " ";
+    }
+    const absl::StatusOr<Config> config = ParseConfig(yaml, "c");
+    if (!config.ok()) {
+      ASSERT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
+      ASSERT_THAT(std::string(config.status().message()),
+                  testing::MatchesRegex("(c:[0-9]+:[0-9]+: .*\n?)+"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace::service
