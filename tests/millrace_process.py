@@ -1,0 +1,135 @@
+"""Runs the real `millrace` for a test.
+
+    with millrace_process.serve(config(streams=[...])) as server:
+        ...  # server.grpc, server.page, server.metrics
+    server.summary["predicted"]
+
+`serve` waits until the server stands, and at the end stops it by SIGTERM and checks that it ended
+well. The program is the one that the environment variable MILLRACE_PROGRAM names.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import queue
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+# Far beyond what a loaded machine or a sanitizer needs: reached only when something hangs.
+PATIENCE_S = 120
+
+_BANNER = re.compile(r"open +(?P<page>http://\S+) +gRPC +(?P<grpc>\S+) +metrics +(?P<metrics>http://\S+)")
+
+
+def program() -> str:
+    return os.environ["MILLRACE_PROGRAM"]
+
+
+def test_stream(name: str = "test", frames_per_second: int = 30, **keys) -> dict:
+    """A stream of GStreamer's moving test picture, for config()."""
+    source = {"uri": "test:ball", "test_frames_per_second": frames_per_second}
+    return {"name": name, "source": source, **keys}
+
+
+def config(streams: list[dict] | None = None, **sections) -> dict:
+    """A configuration on free ports, with a network so small that a step takes milliseconds."""
+    return {
+        "version": 1,
+        "listen": {"grpc_port": 0, "http_port": 0, "metrics_port": 0},
+        "model": {"input": [64, 64]},
+        "schedule": {"stages": 2},
+        "streams": streams or [test_stream()],
+        **sections,
+    }
+
+
+def wait_for(what: str, condition: Callable[[], object], patience_s: float = PATIENCE_S):
+    """Returns the condition's first true value. Asks again until then, and fails naming `what`."""
+    deadline = time.monotonic() + patience_s
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {patience_s} s in vain for {what}")
+        time.sleep(0.05)
+    return value
+
+
+@dataclasses.dataclass
+class Server:
+    """A server that stands. `summary` is known once it has stopped."""
+
+    process: subprocess.Popen
+    page: str  # http://127.0.0.1:8080
+    grpc: str  # 127.0.0.1:50051
+    metrics: str  # http://127.0.0.1:9464/metrics
+    output: list[str]  # What it has printed so far, by lines.
+    summary: dict | None = None
+
+
+def run(*arguments: str, **options) -> subprocess.CompletedProcess:
+    """Runs `millrace ARGUMENTS` in the checkout's root to its end."""
+    return subprocess.run([program(), *arguments], cwd=ROOT, text=True, capture_output=True,
+                          timeout=PATIENCE_S, check=False, **options)
+
+
+@contextlib.contextmanager
+def serve(configuration: dict, *arguments: str) -> Iterator[Server]:
+    """Runs `millrace serve` while the block runs, in the checkout's root."""
+    with tempfile.TemporaryDirectory(prefix="millrace.") as name:
+        folder = pathlib.Path(name)
+        # JSON is YAML.
+        (folder / "millrace.yaml").write_text(json.dumps(configuration, indent=1))
+        summary = folder / "summary.json"
+        command = [program(), "serve", "--config", str(folder / "millrace.yaml"),
+                   "--summary-json", str(summary), *arguments]
+        with subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            try:
+                server = _stands(process)
+                yield server
+                _stop(server)
+                server.summary = json.loads(summary.read_text())
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+
+def _stands(process: subprocess.Popen) -> Server:
+    """Waits for the banner, which names the ports, and goes on reading what comes after it."""
+    output: list[str] = []
+    lines: queue.Queue = queue.Queue()
+
+    def read():
+        for line in process.stdout:
+            output.append(line)
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            line = lines.get(timeout=max(0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise AssertionError("millrace serve printed no addresses:\n" + "".join(output)) from None
+        if line is None:
+            raise AssertionError(f"millrace serve ended with {process.wait()}:\n" + "".join(output))
+        if banner := _BANNER.search(line):
+            return Server(process=process, output=output, **banner.groupdict())
+
+
+def _stop(server: Server) -> None:
+    server.process.send_signal(signal.SIGTERM)
+    try:
+        code = server.process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        code = "nothing: it still runs"
+    if code != 0:
+        raise AssertionError(f"millrace serve answered SIGTERM with {code}:\n" + "".join(server.output))
