@@ -46,7 +46,9 @@ Figures SumOf(std::span<const StreamSnapshot> streams) {
   return sum;
 }
 
-std::string Rate(double rate) { return absl::StrFormat(rate < 99.95 ? "%.1f/s" : "%.0f/s", rate); }
+std::string Rate(double rate) {
+  return rate < 99.95 ? absl::StrFormat("%.1f/s", rate) : absl::StrFormat("%.0f/s", rate);
+}
 
 // Both with the same unit, which stands once: "134 ms, p99 171".
 std::string Delay(double p50_s, double p99_s) {
