@@ -1,0 +1,43 @@
+// The gRPC server: predictions, streams, health and reflection on one port.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "service/streams.h"
+#include "service/subscription.h"
+
+namespace millrace::service {
+
+/// Serves from Start() until Shutdown(). Thread-safe.
+class GrpcServer {
+ public:
+  struct Options {
+    /// An IP address of this machine.
+    std::string address = "127.0.0.1";
+    /// 0 takes a free one.
+    int port = 0;
+  };
+
+  /// Starts to serve `streams`, which must outlive the server. Fails with UNAVAILABLE if it cannot
+  /// listen there, saying where.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const Options& options,
+                                                                         const Streams& streams);
+
+  virtual ~GrpcServer() = default;
+
+  /// The port that it listens on.
+  [[nodiscard]] virtual int port() const = 0;
+  /// The subscribers of `stream`, one of the streams served.
+  [[nodiscard]] virtual SubscriberCounts subscribers(const CameraStream& stream) const = 0;
+
+  /// Tells health checks NOT_SERVING, and serves on: for a load balancer to look away. Idempotent.
+  virtual void Drain() = 0;
+  /// Refuses new calls, waits up to `grace` for those under way, then cancels them. Stop the
+  /// streams first, and subscribers get what the rings still hold and an OK. Idempotent.
+  virtual void Shutdown(std::chrono::nanoseconds grace) = 0;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,117 @@
+#include <string>
+
+#include "service/wire.h"
+#include "service/wire_time.h"
+
+namespace millrace::service {
+namespace {
+
+v1::SourceState StateOf(ingest::SourceState state) {
+  switch (state) {
+    case ingest::SourceState::kConnecting:
+      return v1::SOURCE_STATE_CONNECTING;
+    case ingest::SourceState::kStreaming:
+      return v1::SOURCE_STATE_STREAMING;
+    case ingest::SourceState::kBackingOff:
+      return v1::SOURCE_STATE_BACKING_OFF;
+    case ingest::SourceState::kEnded:
+      return v1::SOURCE_STATE_ENDED;
+    case ingest::SourceState::kFailed:
+      return v1::SOURCE_STATE_FAILED;
+    case ingest::SourceState::kStopped:
+      return v1::SOURCE_STATE_STOPPED;
+  }
+  return v1::SOURCE_STATE_UNSPECIFIED;
+}
+
+v1::DropReason ReasonOf(DropReason reason) {
+  switch (reason) {
+    case DropReason::kQueueFull:
+      return v1::DROP_REASON_QUEUE_FULL;
+    case DropReason::kNoPredecessor:
+      return v1::DROP_REASON_NO_PREDECESSOR;
+    case DropReason::kGap:
+      return v1::DROP_REASON_GAP;
+    case DropReason::kRejected:
+      return v1::DROP_REASON_REJECTED;
+    case DropReason::kShutdown:
+      return v1::DROP_REASON_SHUTDOWN;
+  }
+  return v1::DROP_REASON_UNSPECIFIED;
+}
+
+void WriteFrames(const FrameCounts& frames, v1::FrameCounts& message) {
+  message.set_received(frames.received);
+  message.set_predicted(frames.predicted);
+  for (std::size_t i = 0; i < kDropReasons; ++i) {
+    v1::DroppedFrames& dropped = *message.add_dropped();
+    dropped.set_reason(ReasonOf(static_cast<DropReason>(i)));
+    dropped.set_frames(frames.dropped[i]);
+  }
+  message.set_in_flight(frames.in_flight);
+}
+
+void WriteStage(const pipeline::StageDescription& stage, v1::Stage& message) {
+  for (const std::string& layer : stage.layers) message.add_layers(layer);
+  message.set_device(stage.device);
+  SetDuration(FromMilliseconds(stage.forward_ms), *message.mutable_forward_cost());
+  SetDuration(FromMilliseconds(stage.backward_ms), *message.mutable_backward_cost());
+  SetDuration(FromMilliseconds(stage.update_ms), *message.mutable_update_cost());
+  message.set_staleness(stage.staleness);
+  message.set_mismatch(stage.mismatch);
+}
+
+void WriteSchedule(const pipeline::LearnerDescription& learner,
+                   const std::vector<std::int64_t>& updates, v1::Schedule& message) {
+  message.set_kind(learner.schedule);
+  for (std::size_t i = 0; i < learner.stages.size(); ++i) {
+    v1::Stage& stage = *message.add_stages();
+    WriteStage(learner.stages[i], stage);
+    if (i < updates.size()) stage.set_updates(updates[i]);
+  }
+  message.mutable_input()->set_width(learner.width);
+  message.mutable_input()->set_height(learner.height);
+  message.set_frames_per_second(learner.samples_per_second);
+  message.set_sequential_frames_per_second(learner.sequential_samples_per_second);
+  SetDuration(FromMilliseconds(learner.delay_ms), *message.mutable_expected_delay());
+}
+
+void WriteSource(const ingest::SourceStatus& source, v1::Stream& message) {
+  message.set_source_state(StateOf(source.state));
+  message.set_source_cause(std::string(source.cause.message()));
+  message.set_epoch(source.epoch);
+  message.set_reconnects(source.reconnects);
+  if (source.camera_width > 0) {
+    message.mutable_camera()->set_width(source.camera_width);
+    message.mutable_camera()->set_height(source.camera_height);
+  }
+  message.set_camera_frames_per_second(source.camera_frames_per_second);
+}
+
+v1::LearnerState LearnerStateOf(const CameraStream& stream, const StreamSnapshot& snapshot) {
+  if (!snapshot.learner.ok()) return v1::LEARNER_STATE_FAILED;
+  return stream.ended() ? v1::LEARNER_STATE_ENDED : v1::LEARNER_STATE_LEARNING;
+}
+
+}  // namespace
+
+void ToMessage(const CameraStream& stream, v1::Stream& message) {
+  const StreamSnapshot snapshot = stream.Snapshot();
+  message.set_name(snapshot.name);
+  message.set_uri(snapshot.uri);
+  WriteSource(snapshot.source, message);
+  message.set_learner_state(LearnerStateOf(stream, snapshot));
+  message.set_learner_cause(std::string(snapshot.learner.message()));
+  WriteFrames(snapshot.frames, *message.mutable_frames());
+  message.set_frames_per_second_in(snapshot.frames_per_second_in);
+  message.set_predictions_per_second(snapshot.predictions_per_second);
+  if (snapshot.delay_p99_s > 0) {
+    SetDuration(FromSeconds(snapshot.delay_p50_s), *message.mutable_delay_p50());
+    SetDuration(FromSeconds(snapshot.delay_p99_s), *message.mutable_delay_p99());
+  }
+  message.set_loss(snapshot.loss);
+  message.set_loss_no_motion(snapshot.loss_no_motion);
+  WriteSchedule(stream.learner(), snapshot.updates, *message.mutable_schedule());
+}
+
+}  // namespace millrace::service

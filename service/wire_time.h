@@ -1,0 +1,35 @@
+// Our times as protobuf's.
+#pragma once
+
+#include <google/protobuf/duration.pb.h>
+#include <google/protobuf/timestamp.pb.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+
+namespace millrace::service {
+
+/// Writes the time since 1970-01-01 UTC. Nanoseconds are never negative, as the format wants it.
+inline void SetTime(std::chrono::nanoseconds since_epoch, google::protobuf::Timestamp& message) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(since_epoch);
+  message.set_seconds(seconds.count());
+  message.set_nanos(static_cast<std::int32_t>((since_epoch - seconds).count()));
+}
+
+/// Writes a duration. Seconds and nanoseconds have the same sign, as the format wants it.
+inline void SetDuration(std::chrono::nanoseconds duration, google::protobuf::Duration& message) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
+  message.set_seconds(seconds.count());
+  message.set_nanos(static_cast<std::int32_t>((duration - seconds).count()));
+}
+
+/// The nearest whole number of nanoseconds.
+inline std::chrono::nanoseconds FromSeconds(double seconds) {
+  return std::chrono::nanoseconds(std::llround(seconds * 1e9));
+}
+inline std::chrono::nanoseconds FromMilliseconds(double milliseconds) {
+  return FromSeconds(milliseconds / 1e3);
+}
+
+}  // namespace millrace::service
