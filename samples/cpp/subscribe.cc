@@ -1,0 +1,67 @@
+// Prints what a running Millrace predicts.   subscribe [ADDRESS [STREAM]]
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grpcpp/grpcpp.h"
+#include "millrace/v1/prediction_service.grpc.pb.h"
+
+namespace {
+
+namespace v1 = millrace::v1;
+
+/// The mean motion in pixels of the grid, over all cells: dx and dy.
+std::pair<double, double> MeanFlow(const v1::Tensor& flow) {
+  // Little-endian floats: dx, dy, dx, dy ...
+  std::vector<float> numbers(flow.data().size() / sizeof(float));
+  std::memcpy(numbers.data(), flow.data().data(), numbers.size() * sizeof(float));
+  std::pair<double, double> sum;
+  for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+    sum.first += numbers[i];
+    sum.second += numbers[i + 1];
+  }
+  const double cells = numbers.empty() ? 1 : static_cast<double>(numbers.size()) / 2;
+  return {sum.first / cells, sum.second / cells};
+}
+
+void Show(const v1::SubscribeResponse& message) {
+  const v1::Prediction& prediction = message.prediction();
+  const double delay_ms = static_cast<double>(prediction.delay().seconds()) * 1e3 +
+                          static_cast<double>(prediction.delay().nanos()) / 1e6;
+  const auto [dx, dy] = MeanFlow(prediction.flow());
+  // A ratio below 1 is better than no model.
+  std::printf("frame %lld  delay %.0f ms  loss %.3f of no motion  mean flow %+.3f %+.3f px",
+              static_cast<long long>(prediction.frame_number()), delay_ms,
+              static_cast<double>(prediction.loss() / prediction.loss_no_motion()), dx, dy);
+  if (message.dropped() > 0) {
+    std::printf("  lost %llu", static_cast<unsigned long long>(message.dropped()));
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string address = argc > 1 ? argv[1] : "127.0.0.1:50051";
+  v1::SubscribeRequest request;
+  if (argc > 2) request.set_stream(argv[2]);  // May stay empty if the server has just one.
+
+  const auto predictions = v1::PredictionService::NewStub(
+      grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext call;
+  const auto reader = predictions->Subscribe(&call, request);
+  v1::SubscribeResponse message;
+  while (reader->Read(&message)) Show(message);
+
+  const grpc::Status status = reader->Finish();
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s: %s%s\n", address.c_str(), status.error_message().c_str(),
+               status.error_code() == grpc::StatusCode::UNAVAILABLE
+                   ? ". Is `millrace serve` running there?"
+                   : "");
+  return 1;
+}

@@ -1,0 +1,189 @@
+"""What deploy/ and samples/ ship is accepted by the programs that read it, and agrees with itself."""
+
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+import yaml
+
+import millrace_process
+from prometheus_process import promtool
+
+ROOT = millrace_process.ROOT
+DEPLOY = ROOT / "deploy"
+
+
+def read_yaml(path: pathlib.Path):
+    return yaml.safe_load(path.read_text())
+
+
+class ConfigurationTest(unittest.TestCase):
+    def test_every_configuration_passes_check_config(self):
+        for path in [DEPLOY / "millrace.yaml", *sorted((ROOT / "samples").glob("*.yaml"))]:
+            with self.subTest(path.name):
+                run = millrace_process.run("check-config", str(path.relative_to(ROOT)))
+                self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+
+class PrometheusFilesTest(unittest.TestCase):
+    alerts = DEPLOY / "prometheus/alerts.yml"
+    tests = pathlib.Path(__file__).parent / "alerts_test.yml"
+
+    def test_promtool_accepts_configuration_and_rules(self):
+        run = promtool("check", "config", str(DEPLOY / "prometheus/prometheus.yml"))
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertIn("rules found", run.stdout)
+
+    def test_alerts_fire_when_they_should(self):
+        run = promtool("test", "rules", str(self.tests))
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+    def test_every_alert_is_tested_firing_and_silent(self):
+        rules = [rule for group in read_yaml(self.alerts)["groups"] for rule in group["rules"]]
+        cases = [
+            case for test in read_yaml(self.tests)["tests"] for case in test["alert_rule_test"]
+        ]
+        fire = {case["alertname"] for case in cases if "exp_alerts" in case}
+        silent = {case["alertname"] for case in cases if "exp_alerts" not in case}
+        names = {rule["alert"] for rule in rules}
+        self.assertEqual(fire, names)
+        self.assertEqual(silent, names)
+        for rule in rules:
+            self.assertIn(rule["labels"]["severity"], ("critical", "warning"))
+            self.assertEqual(set(rule["annotations"]), {"summary", "description"})
+
+
+class ComposeTest(unittest.TestCase):
+    def setUp(self):
+        self.services = read_yaml(DEPLOY / "compose.yaml")["services"]
+
+    def mounts(self):
+        """(service, where from, where to) of every mounted file or folder of the checkout."""
+        for name, service in self.services.items():
+            for volume in service.get("volumes", []):
+                source, target, *_ = volume.split(":")
+                if source.startswith("."):
+                    yield name, DEPLOY / source, target
+
+    def in_container(self, service: str, path: str) -> pathlib.Path:
+        """The file of the checkout that the service finds at `path`."""
+        for name, source, target in self.mounts():
+            if name == service and pathlib.PurePath(path).is_relative_to(target):
+                return source / pathlib.PurePath(path).relative_to(target)
+        raise AssertionError(f"{service} has nothing at {path}")
+
+    def test_mounts_what_exists_and_read_only(self):
+        for name, source, target in self.mounts():
+            self.assertTrue(source.exists(), f"{name}: {source}")
+        for name, service in self.services.items():
+            for volume in service["volumes"]:
+                self.assertTrue(volume.endswith(":ro") or not volume.startswith("."), volume)
+
+    def test_publishes_on_the_loopback_only(self):
+        for name, service in self.services.items():
+            for port in service["ports"]:
+                self.assertRegex(port, r"^127\.0\.0\.1:\d+:\d+$", name)
+
+    def test_publishes_the_ports_that_millrace_listens_on(self):
+        listen = read_yaml(DEPLOY / "millrace.yaml")["listen"]
+        configured = {str(port) for key, port in listen.items() if key.endswith("_port")}
+        published = {port.rsplit(":", 1)[1] for port in self.services["millrace"]["ports"]}
+        self.assertEqual(published, configured)
+        self.assertEqual(listen["address"], "0.0.0.0")
+
+    def test_every_service_restarts_and_has_time_to_end(self):
+        for name, service in self.services.items():
+            self.assertEqual(service["restart"], "unless-stopped", name)
+            self.assertIn("stop_grace_period", service, name)
+
+    def test_images_are_pinned(self):
+        for name, service in self.services.items():
+            if "build" not in service:
+                self.assertRegex(service["image"], r":v?\d+\.\d+\.\d+$", name)
+
+    def test_volumes_are_declared(self):
+        declared = set(read_yaml(DEPLOY / "compose.yaml")["volumes"])
+        used = {
+            volume.split(":")[0]
+            for service in self.services.values()
+            for volume in service["volumes"]
+            if not volume.startswith(".")
+        }
+        self.assertEqual(used, declared)
+
+    def test_prometheus_scrapes_the_port_of_the_metrics(self):
+        [job] = read_yaml(self.in_container("prometheus", "/etc/prometheus/prometheus.yml"))[
+            "scrape_configs"
+        ]
+        port = read_yaml(DEPLOY / "millrace.yaml")["listen"]["metrics_port"]
+        self.assertEqual(job["static_configs"], [{"targets": [f"millrace:{port}"]}])
+        # The dashboards choose the process's metrics by this name.
+        self.assertEqual(job["job_name"], "millrace")
+
+    def test_grafana_finds_its_data_source_and_its_dashboard(self):
+        provisioning = self.in_container("grafana", "/etc/grafana/provisioning")
+        [source] = read_yaml(provisioning / "datasources/prometheus.yaml")["datasources"]
+        self.assertEqual((source["type"], source["url"]), ("prometheus", "http://prometheus:9090"))
+        interval = read_yaml(DEPLOY / "prometheus/prometheus.yml")["global"]["scrape_interval"]
+        self.assertEqual(source["jsonData"]["timeInterval"], interval)
+        [provider] = read_yaml(provisioning / "dashboards/millrace.yaml")["providers"]
+        folder = self.in_container("grafana", provider["options"]["path"])
+        self.assertTrue((folder / "overview.json").exists())
+        home = self.services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+        self.assertEqual(self.in_container("grafana", home), folder / "overview.json")
+
+    def test_visitors_of_grafana_can_only_look(self):
+        environment = self.services["grafana"]["environment"]
+        self.assertEqual(environment["GF_AUTH_ANONYMOUS_ORG_ROLE"], "Viewer")
+        self.assertEqual(environment["GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION"], "true")
+
+
+class DockerfileTest(unittest.TestCase):
+    text = (DEPLOY / "Dockerfile").read_text()
+
+    def test_hadolint_has_nothing_to_say(self):
+        hadolint = os.environ.get("HADOLINT", "")
+        if not hadolint:
+            self.skipTest("hadolint is not here: tools/setup check fetches it")
+        run = subprocess.run(
+            [hadolint, "deploy/Dockerfile"], cwd=ROOT, text=True, capture_output=True, check=False
+        )
+        self.assertEqual((run.returncode, run.stdout), (0, ""))
+
+    def copied(self) -> list[str]:
+        """What it copies from the checkout."""
+        lines = re.findall(r"^COPY (?!--from)(.+)$", self.text, re.MULTILINE)
+        return [source for line in lines for source in line.split()[:-1]]
+
+    def test_copies_what_exists_and_what_the_context_holds(self):
+        ignore = (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines()
+        held = {line.removeprefix("!") for line in ignore if line.startswith("!")}
+        for source in self.copied():
+            self.assertTrue((ROOT / source).exists(), source)
+        self.assertEqual(set(self.copied()), held)
+
+    def test_copies_every_folder_that_is_built(self):
+        added = re.findall(r"add_subdirectory\((\w+)\)", (ROOT / "CMakeLists.txt").read_text())
+        self.assertLessEqual(set(added) - {"tests"}, set(self.copied()))
+
+    def test_does_not_run_as_root_and_asks_for_its_health(self):
+        self.assertRegex(self.text, r"(?m)^USER 1000:1000$")
+        port = read_yaml(DEPLOY / "millrace.yaml")["listen"]["metrics_port"]
+        self.assertIn(f"http://127.0.0.1:{port}/healthz", self.text)
+
+    def test_serves_the_mounted_configuration(self):
+        [mount] = [v for v in read_yaml(DEPLOY / "compose.yaml")["services"]["millrace"]["volumes"]]
+        path = mount.split(":")[1]
+        self.assertIn(f'CMD ["serve", "--config", "{path}"]', self.text)
+
+    def test_has_the_files_that_its_configuration_names(self):
+        config = read_yaml(DEPLOY / "millrace.yaml")
+        for path in (config["model"]["weights"], config["streams"][0]["source"]["uri"]):
+            folder = str(pathlib.PurePath(path).parent)
+            self.assertRegex(self.text, rf"(?m)^COPY .*\b{re.escape(folder)}$")
+
+
+if __name__ == "__main__":
+    unittest.main()
