@@ -17,10 +17,13 @@
 #define MILLRACE_ASSIGN_OR_RETURN(declaration, expression) \
   MILLRACE_ASSIGN_OR_RETURN_(MILLRACE_CONCAT_(status_or_, __LINE__), declaration, expression)
 
+// The declaration cannot be put in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define MILLRACE_ASSIGN_OR_RETURN_(name, declaration, expression) \
   auto name = (expression);                                       \
   if (!name.ok()) return std::move(name).status();                \
   declaration = *std::move(name)
+// NOLINTEND(bugprone-macro-parentheses)
 
 #define MILLRACE_CONCAT_(a, b) MILLRACE_CONCAT_INNER_(a, b)
 #define MILLRACE_CONCAT_INNER_(a, b) a##b

@@ -71,6 +71,7 @@ class Runner {
       if (last) ends = {objective_(outputs[0])};
     });
     std::vector<at::Tensor> gradients;
+    gradients.reserve(ends.size());
     for (const at::Tensor& end : ends) gradients.push_back(at::ones_like(end));
     const double backward = MillisecondsOf([&] { torch::autograd::backward(ends, gradients); });
     const double update = MillisecondsOf([&] { optimizers_[layer].Step(); });

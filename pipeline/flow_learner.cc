@@ -1,5 +1,7 @@
 // The learner of optical flow: the flow network, cut by measured cost, run by the engine.
 
+#include <pthread.h>
+
 #include <array>
 #include <utility>
 
@@ -56,8 +58,10 @@ at::Tensor GreyPair(const PicturePair& pair, int width, int height) {
   float* out = grey.data_ptr<float>();
   for (std::span<const std::uint8_t> rgb : {pair.previous, pair.current}) {
     for (std::size_t i = 0; i < rgb.size(); i += 3) {
-      // Luma of ITU-R BT.601.
-      *out++ = (0.299F * rgb[i] + 0.587F * rgb[i + 1] + 0.114F * rgb[i + 2]) / 255.0F;
+      const auto red = static_cast<float>(rgb[i]);
+      const auto green = static_cast<float>(rgb[i + 1]);
+      const auto blue = static_cast<float>(rgb[i + 2]);
+      *out++ = (0.299F * red + 0.587F * green + 0.114F * blue) / 255.0F;  // Luma of ITU-R BT.601.
     }
   }
   return grey;
@@ -122,6 +126,13 @@ absl::StatusOr<LearnerDescription> Describe(const FlowLearnerOptions& options,
   return description;
 }
 
+// Names the worker's thread, for ps, top and gdb; threads that LibTorch starts from it inherit
+// that.
+void PrepareWorker(int device, int threads) {
+  pthread_setname_np(pthread_self(), absl::StrCat("stage ", device + 1).c_str());
+  at::set_num_threads(threads);
+}
+
 class FlowLearner final : public Learner {
  public:
   static absl::StatusOr<std::unique_ptr<Learner>> Make(const FlowLearnerOptions& options,
@@ -171,7 +182,7 @@ class FlowLearner final : public Learner {
         Engine::Start({.plan = std::move(plan),
                        .run = [this](const Step& step) { network_->Run(step); },
                        .on_worker_start = [threads = options_.threads_per_stage](
-                                              int /*device*/) { at::set_num_threads(threads); }}));
+                                              int device) { PrepareWorker(device, threads); }}));
     return absl::OkStatus();
   }
 

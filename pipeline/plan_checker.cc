@@ -113,8 +113,9 @@ class StageWalk {
  public:
   StageWalk(int lead, const std::vector<Step>& steps) : lead_(lead) {
     for (const Step& step : steps) {
-      for (std::int64_t sample = step.first; sample <= step.last; ++sample)
+      for (std::int64_t sample = step.first; sample <= step.last; ++sample) {
         Visit(step.kind, sample);
+      }
       if (step.kind == kUpdate) ++updates_;
     }
     figures_.mismatch = lead;

@@ -78,6 +78,7 @@ Plan WithoutBounds(Plan plan, int samples) {
 void RunSerially(const Plan& plan, std::int64_t samples, absl::FunctionRef<void(const Step&)> run) {
   SerialRun state(plan, samples);
   std::vector<std::vector<Step>> orders;
+  orders.reserve(plan.devices.size());
   for (const auto& operations : plan.devices) orders.push_back(state.OrderOf(operations));
   std::vector<std::size_t> next(orders.size(), 0);
   for (bool moved = true; moved;) {

@@ -26,6 +26,13 @@ struct Connection {
   int place = 0;
 };
 
+int ChannelOf(const Plan& plan, int from, int to) {
+  const auto found = std::find_if(plan.channels.begin(), plan.channels.end(),
+                                  [&](const Channel& c) { return c.from == from && c.to == to; });
+  MILLRACE_CHECK(found != plan.channels.end());
+  return static_cast<int>(found - plan.channels.begin());
+}
+
 bool AllFinite(const variable_list& tensors) {
   return std::all_of(tensors.begin(), tensors.end(),
                      [](const at::Tensor& t) { return at::isfinite(t).all().item<bool>(); });
@@ -102,40 +109,36 @@ PipelineShape ShapeOf(const LayerChain& chain, const Cuts& cuts) {
 
 StagedNetwork::StagedNetwork(Options options)
     : chain_(std::move(options.chain)),
+      cuts_(std::move(options.cuts)),
       plan_(std::move(options.plan)),
       judge_(std::move(options.judge)) {
   for (const Channel& channel : plan_.channels) {
     channels_.push_back(std::make_unique<ChannelState>(channel));
   }
-  // A wire's place is the number of wires that its channel carries already. Both of its ends go
-  // through the stages' wires in the same order, that of the edges, so they agree.
-  const auto connect = [&](const Wire& wire, std::vector<int>& used) {
-    const int from = StageOfLayer(options.cuts, wire.from);
-    const int to = StageOfLayer(options.cuts, wire.to);
-    for (std::size_t c = 0; c < channels_.size(); ++c) {
-      const Channel& channel = channels_[c]->channel;
-      if (channel.from == from && channel.to == to)
-        return Connection{static_cast<int>(c), used[c]++};
-    }
-    MILLRACE_CHECK(false && "the plan lacks a channel for a wire");
-    return Connection{};
-  };
-  const int layers = static_cast<int>(chain_.layers.size());
-  int number = 0;
-  for (Stage& cut : CutIntoStages(chain_, options.cuts)) {
-    ++number;
-    auto stage = std::make_unique<StageState>(std::move(cut), number, plan_.rules(number),
-                                              options.learning_rate);
-    std::vector<int> used(channels_.size(), 0);
-    for (const Wire& wire : stage->stage.incoming()) {
-      stage->incoming.push_back(connect(wire, used));
-    }
-    for (const Wire& wire : stage->stage.outgoing()) {
-      if (wire.to < layers) stage->outgoing.push_back(connect(wire, used));
-    }
-    for (const Connection& c : stage->outgoing) ++channels_[c.channel]->wires;
-    stages_.push_back(std::move(stage));
+  for (Stage& stage : CutIntoStages(chain_, cuts_)) {
+    AddStage(std::move(stage), options.learning_rate);
   }
+}
+
+// A wire's place in its channel is the number of the stage's wires that the channel carries
+// already. The stages at both ends go through their wires in the same order, so they agree.
+void StagedNetwork::AddStage(Stage cut, double learning_rate) {
+  const int number = static_cast<int>(stages_.size()) + 1;
+  const int layers = static_cast<int>(chain_.layers.size());
+  auto stage =
+      std::make_unique<StageState>(std::move(cut), number, plan_.rules(number), learning_rate);
+  std::vector<int> used(channels_.size(), 0);
+  const auto connect = [&](const Wire& wire) {
+    const int channel =
+        ChannelOf(plan_, StageOfLayer(cuts_, wire.from), StageOfLayer(cuts_, wire.to));
+    return Connection{channel, used[channel]++};
+  };
+  for (const Wire& wire : stage->stage.incoming()) stage->incoming.push_back(connect(wire));
+  for (const Wire& wire : stage->stage.outgoing()) {
+    if (wire.to < layers) stage->outgoing.push_back(connect(wire));
+  }
+  for (const Connection& c : stage->outgoing) ++channels_[c.channel]->wires;
+  stages_.push_back(std::move(stage));
 }
 
 StagedNetwork::~StagedNetwork() = default;
@@ -166,50 +169,57 @@ void StagedNetwork::Forward(StageState& stage, std::int64_t sample) {
   kept.outputs = stage.stage.Forward(kept.inputs);
 
   if (stage.number == plan_.stage_count()) {
-    for (const auto& state : channels_) {
-      if (state->channel.from != 0 || state->channel.to != stage.number) continue;
-      kept.outputs = {judge_(sample, state->forward.Read(sample)[0], kept.outputs[0])};
-      break;
-    }
+    ChannelState& camera = *channels_[ChannelOf(plan_, 0, stage.number)];
+    kept.outputs = {judge_(sample, camera.forward.Read(sample)[0], kept.outputs[0])};
   }
+  SendForward(stage, sample, kept);
+  stage.activations.Write(sample, std::move(kept));
+}
+
+void StagedNetwork::SendForward(const StageState& stage, std::int64_t sample,
+                                const Activations& made) {
   for (const auto& state : channels_) {
     if (state->channel.from != stage.number) continue;
     state->forward.Write(sample, variable_list(state->wires));
   }
   for (std::size_t i = 0; i < stage.outgoing.size(); ++i) {
     const Connection& c = stage.outgoing[i];
-    channels_[c.channel]->forward.Read(sample)[c.place] = kept.outputs[i].detach();
+    channels_[c.channel]->forward.Read(sample)[c.place] = made.outputs[i].detach();
   }
-  stage.activations.Write(sample, std::move(kept));
 }
 
 void StagedNetwork::Backward(StageState& stage, std::int64_t sample) {
   Activations& kept = stage.activations.Read(sample + stage.lead);
   variable_list gradients;
-  bool real = true;
+  bool real =
+      !stage.outgoing.empty() || AllFinite(kept.outputs);  // The last stage's: the objective.
   for (const Connection& c : stage.outgoing) {
     const ChannelState::Gradients& arrived = channels_[c.channel]->backward.Read(sample);
     real = real && arrived.real;
-    if (arrived.real) gradients.push_back(arrived.tensors[c.place]);
+    if (real) gradients.push_back(arrived.tensors[c.place]);
   }
-  if (stage.outgoing.empty()) real = AllFinite(kept.outputs);  // The objective.
   if (real) {
     torch::autograd::backward(kept.outputs, gradients);
     stage.has_gradient = true;
   }
+  SendBackward(stage, sample, kept, real);
+  kept = {};  // The graph is spent.
+}
 
+void StagedNetwork::SendBackward(const StageState& stage, std::int64_t sample,
+                                 const Activations& kept, bool real) {
   for (const auto& state : channels_) {
     if (state->channel.to != stage.number || state->channel.from == 0) continue;
-    state->backward.Write(sample, {variable_list(real ? state->wires : 0), real});
+    state->backward.Write(sample, {variable_list(state->wires), real});
   }
-  for (std::size_t i = 0; real && i < stage.incoming.size(); ++i) {
+  if (!real) return;
+  for (std::size_t i = 0; i < stage.incoming.size(); ++i) {
     const Connection& c = stage.incoming[i];
     if (channels_[c.channel]->channel.from == 0) continue;
     const at::Tensor& gradient = kept.inputs[i].grad();
     channels_[c.channel]->backward.Read(sample).tensors[c.place] =
         gradient.defined() ? gradient : at::zeros_like(kept.inputs[i]);
   }
-  kept = {};  // The graph is spent.
 }
 
 void StagedNetwork::Update(StageState& stage) {
@@ -220,6 +230,7 @@ void StagedNetwork::Update(StageState& stage) {
 
 std::vector<std::int64_t> StagedNetwork::updates() const {
   std::vector<std::int64_t> updates;
+  updates.reserve(stages_.size());
   for (const auto& stage : stages_) updates.push_back(stage->updates);
   return updates;
 }

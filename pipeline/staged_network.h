@@ -70,12 +70,17 @@ class StagedNetwork {
   struct StageState;
   struct ChannelState;
 
+  void AddStage(Stage stage, double learning_rate);
   void Forward(StageState& stage, std::int64_t sample);
+  void SendForward(const StageState& stage, std::int64_t sample, const Activations& made);
   void Backward(StageState& stage, std::int64_t sample);
+  void SendBackward(const StageState& stage, std::int64_t sample, const Activations& kept,
+                    bool real);
   void Update(StageState& stage);
 
   // Constant after construction; what it points to is ordered by the plan.
   const LayerChain chain_;
+  const Cuts cuts_;
   const Plan plan_;
   const Judge judge_;
   std::vector<std::unique_ptr<ChannelState>> channels_;
