@@ -30,7 +30,7 @@ SourceStatus CameraSource::status() const {
   MutexLock lock(mu_);
   status.state = stopping_ ? SourceState::kStopped : machine_.state();
   if (machine_.sessions() == 0 && !stopping_) status.state = SourceState::kConnecting;
-  status.cause = machine_.cause();
+  status.cause = Cause();
   status.reconnects = std::max<std::int64_t>(0, machine_.sessions() - 1);
   status.camera_width = format_.width;
   status.camera_height = format_.height;
@@ -62,7 +62,6 @@ void CameraSource::OnFormat(const CameraFormat& format) {
 }
 
 void CameraSource::OnPicture(DecodedPicture picture) {
-  feed_.Take(std::move(picture));
   bool begins = false;
   {
     MutexLock lock(mu_);
@@ -70,7 +69,10 @@ void CameraSource::OnPicture(DecodedPicture picture) {
     machine_.OnFrame(clock_.Now());
     logged_cause_.clear();
   }
-  if (begins) spdlog::info("{}: streaming, epoch {}", shown_, feed_.epoch());
+  feed_.Take(std::move(picture));
+  if (!begins) return;
+  wake_.notify_all();  // The next frame is due sooner than the first was.
+  spdlog::info("{}: streaming, epoch {}", shown_, feed_.epoch());
 }
 
 void CameraSource::OnWarning(const absl::Status& warning) {
@@ -78,25 +80,24 @@ void CameraSource::OnWarning(const absl::Status& warning) {
   warning_ = warning;
 }
 
+// A camera has no end: one that ends its stream is gone. What it warned of last is why.
 void CameraSource::OnOutcome(absl::Status outcome) {
-  if (!outcome.ok()) {
-    Fail(outcome);
-    return;
-  }
-  std::string text = "the camera ended the stream";
   {
     MutexLock lock(mu_);
-    if (!warning_.ok()) absl::StrAppend(&text, ": ", std::string(warning_.message()));
-  }
-  Fail(absl::UnavailableError(text));
-}
-
-void CameraSource::Fail(const absl::Status& cause) {
-  {
-    MutexLock lock(mu_);
-    machine_.OnFailure({cause.code(), absl::StrCat(shown_, ": ", std::string(cause.message()))});
+    if (outcome.ok()) {
+      outcome = absl::UnavailableError(absl::StrCat("the camera ended the stream",
+                                                    warning_.ok() ? "" : ": ",
+                                                    std::string(warning_.message())));
+    }
+    machine_.OnFailure(std::move(outcome));
   }
   wake_.notify_all();
+}
+
+absl::Status CameraSource::Cause() const {
+  const absl::Status& cause = machine_.cause();
+  if (cause.ok()) return cause;
+  return {cause.code(), absl::StrCat(shown_, ": ", std::string(cause.message()))};
 }
 
 void CameraSource::Supervise() {
@@ -136,7 +137,7 @@ std::unique_ptr<GstPicturePipeline> CameraSource::BeginSession() {
   absl::StatusOr<std::unique_ptr<GstPicturePipeline>> pipeline =
       GstPicturePipeline::Create(pipeline_options_, *this);
   if (!pipeline.ok()) {
-    Fail(pipeline.status());
+    OnOutcome(pipeline.status());
     return nullptr;
   }
   (*pipeline)->Play();
@@ -148,11 +149,20 @@ void CameraSource::LogLoss() {
   std::string cause;
   {
     MutexLock lock(mu_);
-    cause = std::string(machine_.cause().message());
+    cause = std::string(Cause().message());
     if (cause == logged_cause_) return;
     logged_cause_ = cause;
   }
   spdlog::warn("{}; trying again until it is there", cause);
+}
+
+absl::StatusOr<std::unique_ptr<Source>> OpenCamera(const SourceRequest& request,
+                                                   PipelineOptions pipeline) {
+  if (absl::Status checked = GstPicturePipeline::Check(pipeline); !checked.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(request.shown, ": ", std::string(checked.message())));
+  }
+  return std::make_unique<CameraSource>(request, std::move(pipeline));
 }
 
 }  // namespace millrace::ingest

@@ -38,7 +38,8 @@ class CameraSource final : public Source, private PipelineListener {
   [[nodiscard]] std::optional<SessionMachine::Step> NextStep() ABSL_LOCKS_EXCLUDED(mu_);
   /// A playing pipeline; null if it could not even be built, which counts as a failed session.
   [[nodiscard]] std::unique_ptr<GstPicturePipeline> BeginSession() ABSL_LOCKS_EXCLUDED(mu_);
-  void Fail(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
+  /// The machine's cause, with the URI's name.
+  [[nodiscard]] absl::Status Cause() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LogLoss() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
@@ -60,5 +61,9 @@ class CameraSource final : public Source, private PipelineListener {
   Mutex join_mu_;  ///< Held by the one thread that joins.
   std::jthread supervisor_;
 };
+
+/// Starts a camera. Fails with FAILED_PRECONDITION if this GStreamer cannot build its pipelines.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenCamera(const SourceRequest& request,
+                                                                 PipelineOptions pipeline);
 
 }  // namespace millrace::ingest

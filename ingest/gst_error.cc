@@ -25,12 +25,15 @@ absl::StatusCode CodeOf(const GError& error) {
   return absl::StatusCode::kFailedPrecondition;
 }
 
+std::string_view WithoutEnd(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(".\n") + 1);
+}
+
 /// The last line of GStreamer's debug text, which says why; the lines before say where in its code.
-std::string_view Why(std::string_view detail) {
-  detail = detail.substr(0, detail.find_last_not_of('\n') + 1);
-  const std::size_t line = detail.rfind('\n');
-  if (line == std::string_view::npos) return {};
-  return detail.substr(line + 1);
+std::string_view Why(const gchar* detail) {
+  const std::string_view text = WithoutEnd(detail == nullptr ? "" : detail);
+  const std::size_t line = text.rfind('\n');
+  return line == std::string_view::npos ? std::string_view() : text.substr(line + 1);
 }
 
 }  // namespace
@@ -59,12 +62,11 @@ absl::Status StatusFromMessage(GstMessage* message) {
 }
 
 absl::Status StatusFromError(const GError& error, const gchar* detail) {
-  const std::string_view why = detail == nullptr ? std::string_view() : Why(detail);
+  const std::string_view why = Why(detail);
   if (why.find("not-linked") != std::string_view::npos) {
     return absl::FailedPreconditionError("it has no video, or none that GStreamer can decode");
   }
-  std::string text = error.message;
-  while (!text.empty() && text.back() == '.') text.pop_back();
+  std::string text(WithoutEnd(error.message));
   if (!why.empty() && text.find(why) == std::string::npos) {
     absl::StrAppend(&text, ": ", std::string(why));
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "ingest/gst_error.h"
 #include "ingest/gst_sample.h"
 #include "ingest/source.h"
@@ -37,6 +38,32 @@ void SetIfPresent(GstElement* element, const char* property, gboolean value) {
   }
 }
 
+/// Drops what comes before the first key frame, then goes.
+GstPadProbeReturn DropUntilKeyFrame(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer /*unused*/) {
+  GstBuffer* const buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+  return GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT) ? GST_PAD_PROBE_DROP
+                                                                    : GST_PAD_PROBE_REMOVE;
+}
+
+bool DecodesH265(GstElement* element) {
+  static GstCaps* const h265 = gst_caps_new_empty_simple("video/x-h265");
+  GstElementFactory* const factory = gst_element_get_factory(element);
+  return factory != nullptr &&
+         gst_element_factory_list_is_type(factory, GST_ELEMENT_FACTORY_TYPE_DECODER) &&
+         gst_element_factory_can_sink_any_caps(factory, h265);
+}
+
+/// Keeps out the grey pictures that decoders make up when a stream is joined between key frames, or
+/// when packets are lost. H264's elements can be told to; H265's cannot, and get a gate.
+void KeepGarbageOut(GstElement* element) {
+  SetIfPresent(element, "output-corrupt", FALSE);
+  SetIfPresent(element, "wait-for-keyframe", TRUE);
+  const GstOwned<GstPad> entry(gst_element_get_static_pad(element, "sink"));
+  if (entry && DecodesH265(element)) {
+    gst_pad_add_probe(entry.get(), GST_PAD_PROBE_TYPE_BUFFER, DropUntilKeyFrame, nullptr, nullptr);
+  }
+}
+
 GstFlowReturn OnNewSample(GstAppSink* sink, gpointer listener) {
   auto& to = *static_cast<PipelineListener*>(listener);
   const GstOwned<GstSample> sample(gst_app_sink_pull_sample(sink));
@@ -52,10 +79,7 @@ GstFlowReturn OnNewSample(GstAppSink* sink, gpointer listener) {
   return GST_FLOW_OK;
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<GstPicturePipeline>> GstPicturePipeline::Create(
-    const PipelineOptions& options, PipelineListener& listener) {
+absl::StatusOr<GstOwned<GstElement>> Build(const PipelineOptions& options) {
   InitializeGStreamer();
   const std::string text = absl::StrCat(options.head, Tail(options.width, options.height));
   GError* error = nullptr;
@@ -65,7 +89,19 @@ absl::StatusOr<std::unique_ptr<GstPicturePipeline>> GstPicturePipeline::Create(
   if (!pipeline) return StatusFromError(*error, nullptr);
   const GstOwned<GstElement> source = Find(pipeline.get(), "source");
   if (options.configure) options.configure(*source);
+  return pipeline;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GstPicturePipeline>> GstPicturePipeline::Create(
+    const PipelineOptions& options, PipelineListener& listener) {
+  MILLRACE_ASSIGN_OR_RETURN(GstOwned<GstElement> pipeline, Build(options));
   return std::unique_ptr<GstPicturePipeline>(new GstPicturePipeline(std::move(pipeline), listener));
+}
+
+absl::Status GstPicturePipeline::Check(const PipelineOptions& options) {
+  return Build(options).status();
 }
 
 GstPicturePipeline::GstPicturePipeline(GstOwned<GstElement> pipeline, PipelineListener& listener)
@@ -147,12 +183,9 @@ absl::Status GstPicturePipeline::ErrorFrom(GstMessage* message) {
                    "; install the plugin that has it (most are in gstreamer1.0-libav)"));
 }
 
-// Keeps out the grey pictures that decoders make up when a stream is joined between key frames, or
-// when packets are lost.
 void GstPicturePipeline::OnElementAdded(GstBin* /*bin*/, GstBin* /*parent*/, GstElement* element,
                                         gpointer /*self*/) {
-  SetIfPresent(element, "output-corrupt", FALSE);
-  SetIfPresent(element, "wait-for-keyframe", TRUE);
+  KeepGarbageOut(element);
 }
 
 GstPadProbeReturn GstPicturePipeline::OnEvent(GstPad* /*pad*/, GstPadProbeInfo* info,

@@ -62,6 +62,9 @@ class GstPicturePipeline {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GstPicturePipeline>> Create(
       const PipelineOptions& options, PipelineListener& listener);
 
+  /// Whether it could be built: what Create() would fail with.
+  [[nodiscard]] static absl::Status Check(const PipelineOptions& options);
+
   ~GstPicturePipeline();
   GstPicturePipeline(const GstPicturePipeline&) = delete;
   GstPicturePipeline& operator=(const GstPicturePipeline&) = delete;

@@ -19,8 +19,8 @@ namespace millrace::ingest {
 struct IngestSettings {
   /// Stamps arrivals and drives limits and pacing. Must outlive the source.
   const Clock* clock = &MonotonicClock();
-  SessionLimits limits;
-  BackoffOptions backoff;
+  SessionLimits limits = {};
+  BackoffOptions backoff = {};
   std::uint64_t seed = 0;
   /// A file must show its first picture within this time.
   std::chrono::nanoseconds first_picture = std::chrono::seconds(10);

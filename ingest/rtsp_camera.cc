@@ -19,13 +19,14 @@ constexpr char kHead[] =
     " teardown-timeout=100000000 add-reference-timestamp-meta=true"
     " ! decodebin";
 
-/// Fails unless GStreamer can read `uri` as an RTSP URL with a host.
+/// Fails unless GStreamer can read `uri` as an RTSP URL with a host and a port.
 absl::Status CheckUrl(const std::string& uri, const std::string& shown) {
   GstRTSPUrl* url = nullptr;
   const bool parsed = gst_rtsp_url_parse(uri.c_str(), &url) == GST_RTSP_OK;
-  const bool has_host = parsed && url->host != nullptr && std::strlen(url->host) > 0;
+  const bool complete =
+      parsed && url->host != nullptr && std::strlen(url->host) > 0 && url->port != 0;
   if (parsed) gst_rtsp_url_free(url);
-  if (has_host) return absl::OkStatus();
+  if (complete) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(shown, ": is no RTSP URI: write rtsp://USER:PASSWORD@HOST:PORT/PATH, user and ",
                    "port only where the camera needs them, special characters percent-encoded"));
@@ -52,7 +53,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& requ
                                },
                            .width = request.options.width,
                            .height = request.options.height};
-  return std::make_unique<CameraSource>(request, std::move(pipeline));
+  return OpenCamera(request, std::move(pipeline));
 }
 
 }  // namespace millrace::ingest

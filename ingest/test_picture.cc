@@ -39,12 +39,12 @@ absl::StatusOr<std::unique_ptr<Source>> OpenTestPicture(const SourceRequest& req
   const SourceOptions& options = request.options;
   PipelineOptions pipeline{
       .head = absl::StrCat("videotestsrc name=source is-live=true pattern=", pattern,
-                           " ! video/x-raw,width=", options.width, ",height=", options.height,
-                           ",framerate=", options.test_frames_per_second, "/1"),
+                           " ! capsfilter caps=video/x-raw,width=", options.width, ",height=",
+                           options.height, ",framerate=", options.test_frames_per_second, "/1"),
       .configure = nullptr,
       .width = options.width,
       .height = options.height};
-  return std::make_unique<CameraSource>(request, std::move(pipeline));
+  return OpenCamera(request, std::move(pipeline));
 }
 
 }  // namespace millrace::ingest

@@ -1,0 +1,83 @@
+#include "tests/ingest/media.h"
+
+#include <gst/app/gstappsink.h>
+#include <gst/gst.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "ingest/gst_error.h"
+#include "ingest/gst_handles.h"
+#include "ingest/gst_sample.h"
+
+namespace millrace::ingest {
+namespace {
+
+GstOwned<GstElement> Launch(const std::string& launch) {
+  InitializeGStreamer();
+  GError* error = nullptr;
+  GstOwned<GstElement> pipeline(gst_parse_launch(launch.c_str(), &error));
+  const GstOwned<GError> owned(error);
+  EXPECT_EQ(error, nullptr) << error->message;
+  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+  return pipeline;
+}
+
+}  // namespace
+
+std::string SampleVideo() { return MILLRACE_SAMPLE_VIDEO; }
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = std::filesystem::temp_directory_path() / "millrace-ingest-XXXXXX";
+  path_ = mkdtemp(pattern.data());
+}
+
+TemporaryFolder::~TemporaryFolder() { std::filesystem::remove_all(path_); }
+
+void RunPipeline(const std::string& launch) {
+  const GstOwned<GstElement> pipeline = Launch(launch);
+  const GstOwned<GstBus> bus(gst_element_get_bus(pipeline.get()));
+  const auto ends = static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  const GstOwned<GstMessage> end(gst_bus_timed_pop_filtered(bus.get(), GST_CLOCK_TIME_NONE, ends));
+  EXPECT_EQ(GST_MESSAGE_TYPE(end.get()), GST_MESSAGE_EOS) << launch;
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+}
+
+void WriteMovie(const std::string& path, int frames, int frames_per_second) {
+  RunPipeline("videotestsrc pattern=ball num-buffers=" + std::to_string(frames) +
+              " ! video/x-raw,width=160,height=120,framerate=" + std::to_string(frames_per_second) +
+              "/1 ! x264enc speed-preset=ultrafast ! mp4mux ! filesink location=" + path);
+}
+
+Picture SlowlyDecoded(const std::string& path, int number, int width, int height) {
+  const GstOwned<GstElement> pipeline =
+      Launch("filesrc location=" + path +
+             " ! decodebin ! videoconvert ! video/x-raw,format=RGB ! videoscale add-borders=false"
+             " ! video/x-raw,pixel-aspect-ratio=1/1,width=" +
+             std::to_string(width) + ",height=" + std::to_string(height) +
+             " ! appsink name=pictures sync=false max-buffers=1");
+  const GstOwned<GstElement> sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "pictures"));
+  GstOwned<GstSample> sample;
+  for (int i = 0; i <= number; ++i) {
+    sample.reset(gst_app_sink_pull_sample(GST_APP_SINK(sink.get())));
+  }
+  Picture picture = *PictureFromSample(*sample)->picture;
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+  return picture;
+}
+
+double Difference(const Picture& a, const Picture& b) {
+  EXPECT_EQ(a.width, b.width);
+  EXPECT_EQ(a.height, b.height);
+  if (a.rgb.size() != b.rgb.size()) return 255;
+  double sum = 0;
+  for (std::size_t i = 0; i < a.rgb.size(); ++i) sum += std::abs(a.rgb[i] - b.rgb[i]);
+  return sum / static_cast<double>(a.rgb.size());
+}
+
+std::ptrdiff_t OpenFiles() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                       std::filesystem::directory_iterator());
+}
+
+}  // namespace millrace::ingest

@@ -1,0 +1,52 @@
+// What the tests of ingest need around it: movies, pictures to compare with, a way to wait.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "ingest/frame.h"
+
+namespace millrace::ingest {
+
+/// The sample video: 768 x 576, 10 frames a second, 795 frames.
+[[nodiscard]] std::string SampleVideo();
+
+/// A folder that is gone, with all that is in it, at the end of the scope.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Runs a pipeline, in gst-launch's words, to its end. Fails the test if it cannot.
+void RunPipeline(const std::string& launch);
+
+/// Writes an H264 movie of `frames` frames, 160 x 120.
+void WriteMovie(const std::string& path, int frames, int frames_per_second);
+
+/// Frame `number` of a file by the slow and obvious path: convert first, scale then.
+[[nodiscard]] Picture SlowlyDecoded(const std::string& path, int number, int width, int height);
+
+/// The mean absolute difference of two pictures of one size, in levels of 255.
+[[nodiscard]] double Difference(const Picture& a, const Picture& b);
+
+/// File descriptors that this process has open.
+[[nodiscard]] std::ptrdiff_t OpenFiles();
+
+/// Looks every two milliseconds until `done`; for ever, until the test's own timeout.
+inline void WaitUntil(const std::function<bool()>& done) {
+  while (!done()) poll(nullptr, 0, 2);
+}
+
+}  // namespace millrace::ingest

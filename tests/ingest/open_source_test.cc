@@ -1,0 +1,120 @@
+// What cannot be opened is refused with the reason, and no secret in it.
+#include "ingest/open_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+
+#include "tests/ingest/media.h"
+
+namespace millrace::ingest {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// What opening a source fails with.
+absl::Status Refusal(const SourceOptions& options) { return OpenSource(options).status(); }
+absl::Status RefusalOf(const std::string& uri) { return Refusal({.uri = uri}); }
+
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+TEST(OpenSourceTest, RefusesAnUnknownSchemeAndNamesTheKnown) {
+  const absl::Status refusal = RefusalOf("http://user:secret@camera/1.mjpg");
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(refusal),
+              AllOf(HasSubstr("http://***@camera/1.mjpg"), HasSubstr("file:, rtsp:, rtsps:, test:"),
+                    Not(HasSubstr("secret"))));
+}
+
+TEST(OpenSourceTest, RefusesBadOptions) {
+  EXPECT_THAT(Message(Refusal({.uri = "test:", .width = 0})), HasSubstr("width is 0"));
+  EXPECT_THAT(Message(Refusal({.uri = "test:", .height = -1})), HasSubstr("height is -1"));
+  EXPECT_THAT(Message(Refusal({.uri = "test:", .test_frames_per_second = 0})),
+              HasSubstr("at least 1"));
+  EXPECT_EQ(Refusal({.uri = "test:", .queue_capacity = 0}).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(RefusalOf("").code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(OpenSourceTest, RefusesRtspWithoutAHost) {
+  for (const char* uri : {"rtsp:", "rtsp:camera", "rtsp://", "rtsp:///live", "rtsp://camera:x/1"}) {
+    EXPECT_EQ(RefusalOf(uri).code(), absl::StatusCode::kInvalidArgument) << uri;
+  }
+  EXPECT_THAT(Message(RefusalOf("rtsp:user:secret@camera")), Not(HasSubstr("secret")));
+}
+
+TEST(OpenSourceTest, RefusesAnUnknownPatternAndNamesTheKnown) {
+  const absl::Status refusal = RefusalOf("test:bal");
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(refusal), AllOf(HasSubstr("test:bal"), HasSubstr(" ball,")));
+}
+
+TEST(OpenSourceTest, SaysThatAFileIsMissing) {
+  for (const char* uri : {"/nowhere/street.avi", "file:///nowhere/street.avi"}) {
+    const absl::Status refusal = RefusalOf(uri);
+    EXPECT_EQ(refusal.code(), absl::StatusCode::kNotFound);
+    EXPECT_THAT(Message(refusal), HasSubstr(uri));
+  }
+}
+
+TEST(OpenSourceTest, RefusesAFolder) {
+  EXPECT_EQ(RefusalOf("/tmp").code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(OpenSourceTest, SaysThatAFileCannotBeDecoded) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "noise.mp4";
+  std::mt19937 random(5);
+  std::ofstream noise(path, std::ios::binary);
+  for (int i = 0; i < 100'000; ++i) noise.put(static_cast<char>(random()));
+  noise.close();
+
+  const absl::Status refusal = RefusalOf(path);
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(refusal),
+              AllOf(HasSubstr("noise.mp4"), HasSubstr("Could not determine type of stream")));
+}
+
+TEST(OpenSourceTest, SaysThatAFileIsEmpty) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "empty.avi";
+  std::ofstream(path).close();
+  EXPECT_EQ(RefusalOf(path).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(OpenSourceTest, SaysThatASoundIsNoVideo) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "sound.wav";
+  RunPipeline("audiotestsrc num-buffers=10 ! wavenc ! filesink location=" + path);
+  const absl::Status refusal = RefusalOf(path);
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(refusal), HasSubstr("no video"));
+}
+
+TEST(OpenSourceTest, PlaysTheVideoOfAFileThatAlsoHasSound) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "both.mkv";
+  RunPipeline("audiotestsrc num-buffers=40 ! matroskamux name=mux ! filesink location=" + path +
+              " videotestsrc num-buffers=20 ! x264enc ! mux.");
+  absl::StatusOr<std::unique_ptr<Source>> source = OpenSource({.uri = path});
+  ASSERT_TRUE(source.ok()) << source.status();
+  int frames = 0;
+  while ((*source)->queue().Pop()) ++frames;
+  EXPECT_EQ(frames, 20);
+}
+
+TEST(OpenSourceTest, KnowsWhatIsLive) {
+  EXPECT_TRUE(IsLive({.uri = "rtsp://camera/1"}));
+  EXPECT_TRUE(IsLive({.uri = "RTSPS://camera/1"}));
+  EXPECT_TRUE(IsLive({.uri = "test:"}));
+  EXPECT_TRUE(IsLive({.uri = "street.avi", .as_camera = true}));
+  EXPECT_FALSE(IsLive({.uri = "street.avi"}));
+  EXPECT_FALSE(IsLive({.uri = "file:street.avi"}));
+}
+
+}  // namespace
+}  // namespace millrace::ingest

@@ -1,0 +1,219 @@
+// A real RTSP server is the camera: joined in the middle, killed, frozen, silent, absent.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "ingest/open_source.h"
+#include "tests/ingest/media.h"
+#include "tests/ingest/rtsp_process.h"
+
+namespace millrace::ingest {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Limits short enough to be met in a test, and long enough for a machine under load.
+IngestSettings Impatient() {
+  return {.limits = {.first_frame = milliseconds(3000), .between_frames = milliseconds(1000)},
+          .backoff = {.first = milliseconds(10), .longest = milliseconds(50)}};
+}
+
+std::unique_ptr<Source> Open(const std::string& uri, const IngestSettings& settings) {
+  absl::StatusOr<std::unique_ptr<Source>> source = OpenSource({.uri = uri}, settings);
+  EXPECT_TRUE(source.ok()) << source.status();
+  return source.ok() ? *std::move(source) : nullptr;
+}
+
+std::string Cause(const Source& source) { return std::string(source.status().cause.message()); }
+
+/// A TCP port of this machine that is bound, and perhaps listens, but never says a word.
+class SilentPort {
+ public:
+  explicit SilentPort(bool listens) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    EXPECT_TRUE(!listens || listen(socket_, 16) == 0);
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentPort() { close(socket_); }
+  SilentPort(const SilentPort&) = delete;
+  SilentPort& operator=(const SilentPort&) = delete;
+
+  [[nodiscard]] std::string Url() const {
+    return "rtsp://user:secret@127.0.0.1:" + std::to_string(port_) + "/live";
+  }
+
+ private:
+  const int socket_;
+  int port_ = 0;
+};
+
+TEST(RtspCameraTest, StreamsWhatTheCameraSees) {
+  const RtspProcess camera({"--width", "640", "--height", "480", "--fps", "25"});
+  const auto source = Open(camera.url(), Impatient());
+  std::optional<Frame> last;
+  for (int i = 0; i < 20; ++i) {
+    Frame frame = source->queue().Pop().value();
+    EXPECT_EQ(frame.picture->width, 320);
+    EXPECT_EQ(frame.picture->height, 240);
+    if (last) {
+      EXPECT_GT(frame.number, last->number);
+      EXPECT_GT(frame.stream_time, last->stream_time);
+      EXPECT_GE(frame.arrival, last->arrival);
+    }
+    last = std::move(frame);
+  }
+  const SourceStatus status = source->status();
+  EXPECT_EQ(status.state, SourceState::kStreaming);
+  EXPECT_TRUE(status.cause.ok());
+  EXPECT_EQ(status.camera_width, 640);
+  EXPECT_EQ(status.camera_height, 480);
+  EXPECT_EQ(status.camera_frames_per_second, 25);
+  EXPECT_EQ(status.reconnects, 0);
+}
+
+TEST(RtspCameraTest, SpeaksEveryUsualCodec) {
+  for (const char* codec : {"h265", "mjpeg"}) {
+    const RtspProcess camera({"--codec", codec, "--pattern", "red"});
+    const auto source = Open(camera.url(), Impatient());
+    const Frame frame = source->queue().Pop().value();
+    EXPECT_GT(frame.picture->rgb[0], 230) << codec;
+    EXPECT_LT(frame.picture->rgb[1], 25) << codec;
+  }
+}
+
+// A decoder that starts between key frames makes up grey pictures. The first client keeps the
+// camera going, so that the second one surely joins in the middle.
+TEST(RtspCameraTest, JoinsInTheMiddleWithoutGarbage) {
+  for (const char* codec : {"h264", "h265"}) {
+    const RtspProcess camera(
+        {"--codec", codec, "--gop", "60", "--fps", "30", "--pattern", "smpte100"});
+    const auto first = Open(camera.url(), Impatient());
+    Picture truth = *first->queue().Pop().value().picture;
+    for (int i = 0; i < 10; ++i) truth = *first->queue().Pop().value().picture;
+
+    const auto second = Open(camera.url(), Impatient());
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_LT(Difference(*second->queue().Pop().value().picture, truth), 3.0) << codec << i;
+    }
+  }
+}
+
+TEST(RtspCameraTest, ComesBackWhenTheCameraDoes) {
+  auto camera = std::make_unique<RtspProcess>(std::vector<std::string>{});
+  const std::vector<std::string> same_port = {"--port", camera->port()};
+  const auto source = Open(camera->url(), Impatient());
+  FrameQueue& queue = source->queue();
+  std::uint64_t popped = 0;
+  std::int64_t number = -1;
+  for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+    Frame frame;
+    do {
+      frame = queue.Pop().value();
+      ++popped;
+      EXPECT_GT(frame.number, number) << "a number came twice";
+      number = frame.number;
+    } while (frame.epoch < epoch);
+    EXPECT_EQ(frame.epoch, epoch);
+    EXPECT_EQ(source->status().state, SourceState::kStreaming);
+    camera->Kill();
+    WaitUntil([&] { return source->status().state == SourceState::kBackingOff; });
+    EXPECT_FALSE(source->status().cause.ok());
+    camera = std::make_unique<RtspProcess>(same_port);
+  }
+  EXPECT_GE(source->status().reconnects, 2);
+  source->Stop();
+  while (queue.Pop()) ++popped;
+  EXPECT_EQ(queue.received(), popped + queue.dropped() + queue.shut_out() + queue.waiting());
+}
+
+TEST(RtspCameraTest, GivesUpAFrozenCameraAndComesBack) {
+  const RtspProcess camera({});
+  const auto source = Open(camera.url(), Impatient());
+  EXPECT_EQ(source->queue().Pop().value().epoch, 0);
+  camera.Freeze();
+  WaitUntil([&] { return !source->status().cause.ok(); });
+  EXPECT_THAT(Cause(*source), AllOf(HasSubstr(camera.url()), HasSubstr("no frame within 1 s")));
+  camera.Thaw();
+  while (source->queue().Pop().value().epoch == 0) continue;
+  EXPECT_TRUE(source->status().cause.ok());
+}
+
+TEST(RtspCameraTest, StopsWhileTheCameraIsFrozen) {
+  const RtspProcess camera({});
+  const auto source = Open(camera.url(), Impatient());
+  EXPECT_TRUE(source->queue().Pop().has_value());
+  camera.Freeze();
+  source->Stop();
+  EXPECT_EQ(source->status().state, SourceState::kStopped);
+}
+
+TEST(RtspCameraTest, GivesUpACameraThatAcceptsAndSaysNothing) {
+  const SilentPort port(/*listens=*/true);
+  IngestSettings settings = Impatient();
+  settings.limits.first_frame = milliseconds(200);
+  const auto source = Open(port.Url(), settings);
+  WaitUntil([&] { return source->status().reconnects >= 2; });
+  EXPECT_THAT(Cause(*source),
+              AllOf(HasSubstr("rtsp://***@127.0.0.1"), HasSubstr("no first frame within 0.2 s")));
+  source->Stop();
+  EXPECT_EQ(source->queue().Pop(), std::nullopt);
+}
+
+TEST(RtspCameraTest, TriesForEverWhereNobodyListensAndSaysSoOnce) {
+  std::ostringstream text;
+  const auto usual = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)));
+  const SilentPort port(/*listens=*/false);
+  const auto source = Open(port.Url(), Impatient());
+  WaitUntil([&] { return source->status().reconnects >= 10; });
+  const std::ptrdiff_t open_files = OpenFiles();
+  WaitUntil([&] { return source->status().reconnects >= 60; });
+  EXPECT_LE(OpenFiles(), open_files + 10) << "50 failed tries more";
+  EXPECT_THAT(Cause(*source), AllOf(HasSubstr("rtsp://***@127.0.0.1"), HasSubstr("connect"),
+                                    Not(HasSubstr("secret"))));
+  source->Stop();
+  spdlog::set_default_logger(usual);
+
+  const std::string log = text.str();
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+  EXPECT_THAT(log, AllOf(HasSubstr("Failed to connect"), Not(HasSubstr("secret"))));
+}
+
+TEST(RtspCameraTest, LogsInWithItsCredentialsAndHidesThem) {
+  const RtspProcess camera({"--user", "viewer", "--password", "hidden-word"});
+  const std::string place = camera.url().substr(std::string("rtsp://").size());
+  const auto stranger = Open("rtsp://viewer:wrong-word@" + place, Impatient());
+  WaitUntil([&] { return !stranger->status().cause.ok(); });
+  EXPECT_THAT(Cause(*stranger), AllOf(HasSubstr("rtsp://***@"), HasSubstr("Unauthorized"),
+                                      Not(HasSubstr("wrong-word"))));
+  const auto viewer = Open("rtsp://viewer:hidden-word@" + place, Impatient());
+  EXPECT_TRUE(viewer->queue().Pop().has_value());
+}
+
+TEST(RtspCameraTest, CarriesTheCamerasOwnTimeOnceItTells) {
+  const RtspProcess camera({});
+  const auto source = Open(camera.url(), Impatient());
+  std::optional<nanoseconds> camera_time;
+  while (!camera_time) camera_time = source->queue().Pop().value().camera_time;
+  EXPECT_LT(*camera_time, WallTime());
+  EXPECT_GT(*camera_time, WallTime() - std::chrono::hours(1));
+}
+
+}  // namespace
+}  // namespace millrace::ingest
