@@ -5,7 +5,8 @@
     server.summary["predicted"]
 
 `serve` waits until the server stands, and at the end stops it by SIGTERM and checks that it ended
-well. The program is the one that the environment variable MILLRACE_PROGRAM names.
+well. `serve_to_end` is for servers that end by themselves. The program is the one that the
+environment variable MILLRACE_PROGRAM names.
 """
 
 import contextlib
@@ -26,7 +27,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Far beyond what a loaded machine or a sanitizer needs: reached only when something hangs.
 PATIENCE_S = 120
 
-_BANNER = re.compile(r"open +(?P<page>http://\S+) +gRPC +(?P<grpc>\S+) +metrics +(?P<metrics>http://\S+)")
+_BANNER = re.compile(
+    r"open +(?P<page>http://\S+) +gRPC +(?P<grpc>\S+) +metrics +(?P<metrics>http://\S+)"
+)
 
 
 def program() -> str:
@@ -51,13 +54,14 @@ def config(streams: list[dict] | None = None, **sections) -> dict:
     }
 
 
-def wait_for(what: str, condition: Callable[[], object], patience_s: float = PATIENCE_S):
+def wait_for(what: str, condition: Callable[[], object], patience_s: float = PATIENCE_S,
+             pause_s: float = 0.05):
     """Returns the condition's first true value. Asks again until then, and fails naming `what`."""
     deadline = time.monotonic() + patience_s
     while not (value := condition()):
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {patience_s} s in vain for {what}")
-        time.sleep(0.05)
+        time.sleep(pause_s)
     return value
 
 
@@ -71,34 +75,87 @@ class Server:
     metrics: str  # http://127.0.0.1:9464/metrics
     output: list[str]  # What it has printed so far, by lines.
     summary: dict | None = None
+    stop_s: float | None = None  # How long it took to end.
+
+
+@dataclasses.dataclass(frozen=True)
+class Ended:
+    """A server that ended by itself. `summary` is None if it wrote none."""
+
+    code: int
+    output: str
+    summary: dict | None
 
 
 def run(*arguments: str, **options) -> subprocess.CompletedProcess:
     """Runs `millrace ARGUMENTS` in the checkout's root to its end."""
-    return subprocess.run([program(), *arguments], cwd=ROOT, text=True, capture_output=True,
-                          timeout=PATIENCE_S, check=False, **options)
+    return subprocess.run(
+        [program(), *arguments],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+        **options,
+    )
 
 
 @contextlib.contextmanager
 def serve(configuration: dict, *arguments: str) -> Iterator[Server]:
     """Runs `millrace serve` while the block runs, in the checkout's root."""
+    with _command(configuration, *arguments) as (command, summary):
+        with subprocess.Popen(
+            command,
+            cwd=ROOT,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            try:
+                server = _stands(process)
+                yield server
+                stop(server)
+                server.summary = json.loads(summary.read_text())
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+
+def serve_to_end(configuration: dict, *arguments: str) -> Ended:
+    """Runs `millrace serve` in the checkout's root until it ends by itself."""
+    with _command(configuration, *arguments) as (command, summary):
+        process = subprocess.run(
+            command,
+            cwd=ROOT,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        written = json.loads(summary.read_text()) if summary.exists() else None
+        return Ended(code=process.returncode, output=process.stdout, summary=written)
+
+
+@contextlib.contextmanager
+def _command(configuration: dict, *arguments: str) -> Iterator[tuple[list[str], pathlib.Path]]:
+    """The command that serves the configuration, and where its summary will be."""
     with tempfile.TemporaryDirectory(prefix="millrace.") as name:
         folder = pathlib.Path(name)
         # JSON is YAML.
         (folder / "millrace.yaml").write_text(json.dumps(configuration, indent=1))
         summary = folder / "summary.json"
-        command = [program(), "serve", "--config", str(folder / "millrace.yaml"),
-                   "--summary-json", str(summary), *arguments]
-        with subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-            try:
-                server = _stands(process)
-                yield server
-                _stop(server)
-                server.summary = json.loads(summary.read_text())
-            finally:
-                if process.poll() is None:
-                    process.kill()
+        yield [
+            program(),
+            "serve",
+            "--config",
+            str(folder / "millrace.yaml"),
+            "--summary-json",
+            str(summary),
+            *arguments,
+        ], summary
 
 
 def _stands(process: subprocess.Popen) -> Server:
@@ -118,18 +175,27 @@ def _stands(process: subprocess.Popen) -> Server:
         try:
             line = lines.get(timeout=max(0, deadline - time.monotonic()))
         except queue.Empty:
-            raise AssertionError("millrace serve printed no addresses:\n" + "".join(output)) from None
+            raise AssertionError(
+                "millrace serve printed no addresses:\n" + "".join(output)
+            ) from None
         if line is None:
             raise AssertionError(f"millrace serve ended with {process.wait()}:\n" + "".join(output))
         if banner := _BANNER.search(line):
             return Server(process=process, output=output, **banner.groupdict())
 
 
-def _stop(server: Server) -> None:
-    server.process.send_signal(signal.SIGTERM)
+def stop(server: Server, number: signal.Signals = signal.SIGTERM) -> None:
+    """Signals the server and checks that it ends well. What has ended well is left alone."""
+    if server.process.returncode == 0:
+        return
+    start = time.monotonic()
+    server.process.send_signal(number)
     try:
         code = server.process.wait(PATIENCE_S)
     except subprocess.TimeoutExpired:
         code = "nothing: it still runs"
+    server.stop_s = time.monotonic() - start
     if code != 0:
-        raise AssertionError(f"millrace serve answered SIGTERM with {code}:\n" + "".join(server.output))
+        raise AssertionError(
+            f"millrace serve answered {number.name} with {code}:\n" + "".join(server.output)
+        )

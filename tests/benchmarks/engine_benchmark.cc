@@ -1,0 +1,100 @@
+// What the engine itself costs: operations that do nothing, run by the engine and, in turn with it,
+// by the serial interpreter, which does the same bookkeeping without threads.
+//
+//   engine_benchmark [JSON_FILE]
+#include <chrono>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "pipeline/engine.h"
+#include "pipeline/schedules.h"
+#include "pipeline/serial_run.h"
+#include "tests/benchmarks/report.h"
+
+namespace millrace::benchmarks {
+namespace {
+
+using pipeline::Plan;
+using pipeline::Step;
+
+constexpr int kTurns = 9;
+constexpr std::int64_t kSamples = 4000;
+/// F, B and U, of each sample in each stage.
+constexpr int kOperations = 3;
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double microseconds() const {
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start_)
+        .count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+double PerOperation(double microseconds, std::int64_t samples, const Plan& plan) {
+  return microseconds / static_cast<double>(samples * kOperations * plan.stage_count());
+}
+
+double EngineMicroseconds(const Plan& plan) {
+  auto engine =
+      pipeline::Engine::Start({.plan = plan, .run = [](const Step&) {}, .on_worker_start = {}});
+  MILLRACE_CHECK(engine.ok());
+  const Stopwatch watch;
+  for (std::int64_t i = 0; i < kSamples; ++i) {
+    MILLRACE_CHECK((*engine)->Admit([](std::int64_t) {}).ok());
+  }
+  MILLRACE_CHECK((*engine)->Drain().ok());
+  return PerOperation(watch.microseconds(), kSamples, plan);
+}
+
+double SerialMicroseconds(const Plan& plan) {
+  const Plan unbounded = pipeline::WithoutBounds(plan, static_cast<int>(kSamples));
+  const Stopwatch watch;
+  pipeline::RunSerially(unbounded, kSamples, [](const Step&) {});
+  return PerOperation(watch.microseconds(), kSamples, plan);
+}
+
+Plan PlanOf(int stages) {
+  const pipeline::StageCost cost = {.forward = 1, .backward = 2, .update = 0};
+  auto plan = pipeline::MakePlan("one_f_one_b_star", {.stages = stages, .skips = {}},
+                                 std::vector<pipeline::StageCost>(stages, cost), /*period=*/0);
+  MILLRACE_CHECK(plan.ok());
+  return *std::move(plan);
+}
+
+int Run(const std::string& json_file) {
+  std::vector<std::vector<std::string>> table = {
+      {"stages", "engine, us per operation", "serial, us per operation", "ratio"}};
+  nlohmann::json result = nlohmann::json::array();
+  for (int stages : {1, 2, 4, 8}) {
+    const Plan plan = PlanOf(stages);
+    std::vector<double> engine;
+    std::vector<double> serial;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      engine.push_back(EngineMicroseconds(plan));
+      serial.push_back(SerialMicroseconds(plan));
+    }
+    const Spread ratio = RatioOf(engine, serial);
+    table.push_back({absl::StrCat(stages), Text(SpreadOf(engine), 2), Text(SpreadOf(serial), 2),
+                     Text(ratio, 1)});
+    result.push_back({{"stages", stages},
+                      {"engine_us_per_operation", Json(SpreadOf(engine))},
+                      {"serial_us_per_operation", Json(SpreadOf(serial))},
+                      {"ratio", Json(ratio)}});
+  }
+  std::cout << "The engine alone: one_f_one_b_star, operations that do nothing, median (least to "
+               "greatest) of "
+            << kTurns << " turns\n\n"
+            << MarkdownTable(table) << std::endl;
+  return WriteResult(json_file, result);
+}
+
+}  // namespace
+}  // namespace millrace::benchmarks
+
+int main(int argc, char** argv) { return millrace::benchmarks::Run(argc > 1 ? argv[1] : ""); }

@@ -1,0 +1,99 @@
+"""CPU time per frame of everything that is not the network, against that of the network.
+
+    overhead_benchmark.py JSON_FILE
+
+The server of `make run`, with the sample video as a camera, in turns without and with a gRPC
+subscriber that takes every flow. The network is what the threads `stage 1`, `stage 2` ... do: all
+operations, the loss, and handing the prediction over. The rest is decoding, scaling, grey pictures,
+books, gRPC, metrics, logging and whatever else the process does.
+"""
+
+import sys
+import threading
+
+import grpc
+from millrace.v1 import prediction_service_pb2, prediction_service_pb2_grpc
+
+import millrace_process
+import sample_server
+
+WARM_UP = 50
+TURNS = 5
+FRAMES = 60
+
+
+class Turn:
+    """What FRAMES predictions cost, in milliseconds of CPU time each."""
+
+    def __init__(self, server: millrace_process.Server):
+        count, (before, threads_before) = sample_server.predicted(server), sample_server.cpu_seconds(server)
+        sample_server.wait_until_predicted(server, count + FRAMES)
+        frames = sample_server.predicted(server) - count
+        after, threads_after = sample_server.cpu_seconds(server)
+        self.threads = {name: 1e3 * (seconds - threads_before.get(name, 0)) / frames
+                        for name, seconds in threads_after.items()}
+        self.network = sum(ms for name, ms in self.threads.items() if name.startswith("stage "))
+        self.rest = 1e3 * (after - before) / frames - self.network
+
+
+class Reader:
+    """A client that reads every prediction with its flow. A context manager."""
+
+    def __init__(self, server: millrace_process.Server):
+        self._channel = grpc.insecure_channel(server.grpc)
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
+        self._call = stub.Subscribe(prediction_service_pb2.SubscribeRequest())
+        self._call.initial_metadata()
+        self._thread = threading.Thread(target=self._read)
+
+    def __enter__(self) -> "Reader":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._call.cancel()
+        self._thread.join()
+        self._channel.close()
+
+    def _read(self) -> None:
+        try:
+            for _ in self._call:
+                pass
+        except grpc.RpcError:
+            pass  # Cancelled, at the end.
+
+
+def measure() -> dict[str, list[Turn]]:
+    turns: dict[str, list[Turn]] = {"nobody": [], "one subscriber": []}
+    with millrace_process.serve(sample_server.configuration(), "--no-progress") as server:
+        sample_server.wait_until_predicted(server, WARM_UP)
+        for _ in range(TURNS):
+            turns["nobody"].append(Turn(server))
+            with Reader(server):
+                turns["one subscriber"].append(Turn(server))
+    return turns
+
+
+def main() -> None:
+    turns = measure()
+    head = ["who reads", "not the network, ms a frame", "network, ms a frame", "ratio"]
+    rows = [[who, sample_server.text([turn.rest for turn in taken], 2),
+             sample_server.text([turn.network for turn in taken], 1),
+             sample_server.text([turn.rest / turn.network for turn in taken], 3)]
+            for who, taken in turns.items()]
+    sample_server.show("CPU time of the server of `make run`, median (least to greatest) of "
+                       f"{TURNS} turns of {FRAMES} frames", [head, *rows])
+    last = turns["one subscriber"][-1].threads
+    busiest = sorted(last.items(), key=lambda item: -item[1])[:10]
+    sample_server.show("Its busiest threads in the last turn with a subscriber",
+                       [["thread", "ms a frame"], *([name, f"{ms:.2f}"] for name, ms in busiest)])
+    sample_server.write_result(sys.argv[1], {
+        who: {"rest_ms_per_frame": sample_server.spread([turn.rest for turn in taken]),
+              "network_ms_per_frame": sample_server.spread([turn.network for turn in taken]),
+              "ratio": sample_server.spread([turn.rest / turn.network for turn in taken]),
+              "threads_ms_per_frame_of_last_turn": taken[-1].threads}
+        for who, taken in turns.items()})
+
+
+if __name__ == "__main__":
+    main()

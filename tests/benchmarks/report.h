@@ -1,0 +1,39 @@
+// How every benchmark reports: a Markdown table for people, JSON for programs.
+//
+// A benchmark compares things with a baseline in the same run, in turns, so that what else the
+// machine does meanwhile hits all of them alike. What it reports is the median of the turns'
+// ratios, with the least and the greatest.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+namespace millrace::benchmarks {
+
+/// The median of some measurements, and how far they lay apart.
+struct Spread {
+  double median = 0;
+  double min = 0;
+  double max = 0;
+};
+
+/// REQUIRES: not empty.
+[[nodiscard]] Spread SpreadOf(std::vector<double> values);
+
+/// Of each turn, the value over the baseline's. REQUIRES: as many of both, not none.
+[[nodiscard]] Spread RatioOf(const std::vector<double>& values,
+                             const std::vector<double>& baseline);
+
+/// "1.62 (1.48 to 1.71)", with so many digits after the point.
+[[nodiscard]] std::string Text(const Spread& spread, int digits);
+[[nodiscard]] nlohmann::json Json(const Spread& spread);
+
+/// A table whose first row is its head.
+[[nodiscard]] std::string MarkdownTable(const std::vector<std::vector<std::string>>& rows);
+
+/// Writes the result of a benchmark to `path`, if that is not empty. Returns the exit code.
+int WriteResult(const std::string& path, const nlohmann::json& result);
+
+}  // namespace millrace::benchmarks

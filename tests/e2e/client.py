@@ -1,0 +1,188 @@
+"""What a user's program sees of a server: its gRPC API by generated code, its metrics and probes.
+
+A Subscriber reads predictions, an Auditor reads the books, each on a thread of its own for as long
+as the test lasts, so that "throughout" means every moment that they looked at.
+"""
+
+import dataclasses
+import re
+import threading
+import urllib.error
+import urllib.request
+
+import grpc
+from millrace.v1 import (prediction_service_pb2, prediction_service_pb2_grpc, stream_pb2,
+                         stream_service_pb2, stream_service_pb2_grpc)
+
+import millrace_process
+
+_SAMPLE = re.compile(r"(?P<name>[a-z_]+)(\{(?P<labels>[^}]*)\})? (?P<value>\S+)")
+
+
+class Subscriber:
+    """Keeps every prediction that a Subscribe call delivers. A context manager."""
+
+    def __init__(self, address: str):
+        self.messages: list = []
+        self._channel = grpc.insecure_channel(address)
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
+        self._call = stub.Subscribe(prediction_service_pb2.SubscribeRequest())
+        self._call.initial_metadata()  # The subscription stands.
+        self._thread = threading.Thread(target=self._read)
+
+    def __enter__(self) -> "Subscriber":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._call.cancel()
+        self._thread.join()
+        self._channel.close()
+
+    def _read(self) -> None:
+        try:
+            for message in self._call:
+                self.messages.append(message)
+        except grpc.RpcError:
+            pass  # end() tells its code.
+
+    @property
+    def predictions(self) -> list:
+        return [message.prediction for message in self.messages]
+
+    def epoch(self) -> int:
+        """That of the newest prediction; -1 before the first."""
+        return self.messages[-1].prediction.epoch if self.messages else -1
+
+    def is_open(self) -> bool:
+        return self._call.is_active()
+
+    def wait_for_predictions(self, more: int, epoch_above: int = -1) -> None:
+        """Waits for so many more predictions, the last of them of an epoch above that one."""
+        enough = len(self.messages) + more
+        millrace_process.wait_for(
+            f"{more} more predictions of an epoch above {epoch_above}",
+            lambda: not self.is_open() or (len(self.messages) >= enough and self.epoch() > epoch_above))
+        assert self.is_open(), f"the stream of predictions ended: {self._call.code()}"
+
+    def end(self) -> grpc.StatusCode:
+        """Waits until the server ends the call, and returns how."""
+        self._thread.join(millrace_process.PATIENCE_S)
+        return self._call.code()
+
+
+@dataclasses.dataclass(frozen=True)
+class Books:
+    """What became of every frame, as one answer of the server says it."""
+
+    source: str
+    received: int
+    predicted: int
+    dropped: int
+    in_flight: int
+
+    def balance(self) -> bool:
+        return self.received == self.predicted + self.dropped + self.in_flight
+
+
+def get(url: str) -> tuple[int, str]:
+    """The status and the body of a page, whatever the status."""
+    try:
+        with urllib.request.urlopen(url, timeout=millrace_process.PATIENCE_S) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def sums(scrape: str) -> dict[str, float]:
+    """The sum of each family of samples over its labels."""
+    total: dict[str, float] = {}
+    for line in scrape.splitlines():
+        if sample := _SAMPLE.fullmatch(line):
+            total[sample["name"]] = total.get(sample["name"], 0) + float(sample["value"])
+    return total
+
+
+def books_of_scrape(scrape: str) -> Books:
+    total = sums(scrape)
+    return Books(source="/metrics",
+                 received=int(total["millrace_ingest_frames_received_total"]),
+                 predicted=int(total["millrace_service_frames_predicted_total"]),
+                 dropped=int(total["millrace_service_frames_dropped_total"]),
+                 in_flight=int(total["millrace_service_frames_in_flight"]))
+
+
+def books_of_stream(source: str, frames: stream_pb2.FrameCounts) -> Books:
+    return Books(source=source, received=frames.received, predicted=frames.predicted,
+                 dropped=sum(reason.frames for reason in frames.dropped),
+                 in_flight=frames.in_flight)
+
+
+def books_of_summary(summary: dict) -> Books:
+    return Books(source="--summary-json", received=summary["frames_received"],
+                 predicted=summary["predicted"], dropped=sum(summary["dropped"].values()),
+                 in_flight=summary["in_flight"])
+
+
+class Auditor:
+    """Reads the books again and again, wherever the server shows them. A context manager."""
+
+    def __init__(self, server: millrace_process.Server):
+        self.audits = 0
+        self.wrong: list = []
+        self._server = server
+        self._channel = grpc.insecure_channel(server.grpc)
+        self._streams = stream_service_pb2_grpc.StreamServiceStub(self._channel)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._audit_on)
+
+    def __enter__(self) -> "Auditor":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.finish()
+        self._channel.close()
+
+    def finish(self) -> None:
+        """Stops looking. Idempotent."""
+        self._stopping.set()
+        self._thread.join()
+
+    def stream(self) -> stream_pb2.Stream:
+        return self._streams.GetStream(stream_service_pb2.GetStreamRequest()).stream
+
+    def state(self) -> str:
+        """`STREAMING`, `BACKING_OFF` ..."""
+        return stream_pb2.SourceState.Name(self.stream().source_state).removeprefix("SOURCE_STATE_")
+
+    def wait_for_state(self, *states: str) -> None:
+        millrace_process.wait_for(f"the source to be {' or '.join(states)}",
+                                  lambda: self.state() in states)
+
+    def ready(self) -> tuple[int, str]:
+        return get(self._server.metrics.replace("/metrics", "/readyz"))
+
+    def _audit_on(self) -> None:
+        last: dict[str, Books] = {}
+        while not self._stopping.wait(0.02):
+            try:
+                for books in self._all_books():
+                    self._audit(books, last.get(books.source, books))
+                    last[books.source] = books
+            except Exception as error:  # Whatever it is, the test must hear of it.
+                self.wrong.append(error)
+                return
+
+    def _audit(self, books: Books, before: Books) -> None:
+        self.audits += 1
+        if not books.balance() or min(dataclasses.astuple(books)[1:]) < 0:
+            self.wrong.append(books)
+        if books.received < before.received or books.predicted < before.predicted:
+            self.wrong.append(("went back", before, books))
+
+    def _all_books(self) -> list[Books]:
+        listed = self._streams.ListStreams(stream_service_pb2.ListStreamsRequest()).streams
+        return [books_of_scrape(get(self._server.metrics)[1]),
+                books_of_stream("GetStream", self.stream().frames),
+                *(books_of_stream(f"ListStreams, {stream.name}", stream.frames) for stream in listed)]

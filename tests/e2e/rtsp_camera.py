@@ -1,0 +1,63 @@
+"""A real RTSP camera that a test can kill, freeze and bring back.
+
+The program is the one that the environment variable MILLRACE_RTSP_CAMERA names.
+"""
+
+import os
+import re
+import signal
+import subprocess
+
+import millrace_process
+
+_URL = re.compile(r"rtsp://127\.0\.0\.1:(?P<port>\d+)/\S+")
+
+
+class RtspCamera:
+    """A camera at `url`, which stays the same for its life. A context manager."""
+
+    def __init__(self, *arguments: str):
+        self._arguments = arguments
+        self._process: subprocess.Popen | None = None
+        self._port = "0"
+        self.url = ""
+        self.come_back()
+
+    def __enter__(self) -> "RtspCamera":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.kill()
+
+    def kill(self) -> None:
+        """SIGKILL: no goodbye on the wire but what the kernel says. Nothing if it is not there."""
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process = None
+
+    def freeze(self) -> None:
+        """Connections stay open, and new ones are even accepted by the kernel; nothing comes."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+    def come_back(self) -> None:
+        """Starts the camera, under the URL that it had if it was there before."""
+        assert self._process is None, "the camera is there"
+        millrace_process.wait_for("the camera's port to be free", self._started)
+
+    def _started(self) -> bool:
+        self._process = subprocess.Popen(
+            [os.environ["MILLRACE_RTSP_CAMERA"], "--port", self._port, *self._arguments],
+            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        line = _URL.match(self._process.stdout.readline())
+        if line is None:
+            self.kill()
+            return False
+        self.url, self._port = line.group(), line["port"]
+        return True
