@@ -16,8 +16,8 @@ struct HttpRequest {
   /// Decoded, begins with '/', without the query.
   std::string path;
   /// As sent: "a=1&b=2".
-  std::string query;
-  std::string remote_address;
+  std::string query = {};
+  std::string remote_address = {};
   /// What the route's `*` segments stand for, first one first.
   std::vector<std::string> captures = {};
 

@@ -200,7 +200,7 @@ void AppendClients(const Metrics::Options& options, std::vector<MetricFamily>& f
                         "Predictions that gRPC subscribers were too slow for.",
                         MetricType::Counter);
   if (options.subscribers) {
-    for (const SubscriberCounts& counts : options.subscribers()) {
+    for (const StreamSubscribers& counts : options.subscribers()) {
       const MetricLabels labels = {{"stream", counts.stream}};
       active.Add(labels, static_cast<double>(counts.active));
       sent.Add(labels, static_cast<double>(counts.predictions_sent));

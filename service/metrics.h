@@ -15,8 +15,8 @@
 
 namespace millrace::service {
 
-/// The clients of one stream's gRPC subscription.
-struct SubscriberCounts {
+/// The gRPC subscribers of one stream.
+struct StreamSubscribers {
   std::string stream;
   std::uint64_t active = 0;
   std::uint64_t predictions_sent = 0;
@@ -29,7 +29,7 @@ class Metrics final : public prometheus::Collectable {
   struct Options {
     std::vector<RecordedStream> streams;
     /// May be empty; called at each scrape, from any thread.
-    std::function<std::vector<SubscriberCounts>()> subscribers = {};
+    std::function<std::vector<StreamSubscribers>()> subscribers = {};
     /// Viewers of the live page now. May be empty; likewise.
     std::function<std::size_t()> viewers = {};
   };

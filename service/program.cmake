@@ -48,3 +48,30 @@ target_link_libraries(millrace_web
   PUBLIC millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
   PRIVATE civetweb::civetweb spdlog::spdlog absl::strings absl::str_format
           ${MILLRACE_OPENCV_core} ${MILLRACE_OPENCV_imgproc} ${MILLRACE_OPENCV_imgcodecs})
+
+if(MILLRACE_STRICT_TARGETS_ONLY)
+  return()
+endif()
+
+find_package(CLI11 CONFIG REQUIRED)
+
+# The server and its commands, as a library so that tests can link it.
+add_library(millrace_program
+  cli.cc
+  cli_log.cc
+  cmd_check_config.cc
+  cmd_pretrain.cc
+  cmd_serve.cc
+  cmd_watch.cc
+  serve.cc
+  serve_banner.cc
+  serve_signals.cc)
+add_library(millrace::program ALIAS millrace_program)
+set_source_files_properties(cli.cc serve_banner.cc PROPERTIES
+  COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
+target_link_libraries(millrace_program
+  PUBLIC millrace::web millrace::service millrace::pipeline millrace::ingest
+  PRIVATE CLI11::CLI11 spdlog::spdlog)
+
+add_executable(millrace main.cc)
+target_link_libraries(millrace PRIVATE millrace::program)

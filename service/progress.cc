@@ -10,7 +10,6 @@ namespace {
 
 /// What a line says, of one stream or of several.
 struct Figures {
-  std::uint64_t predicted = 0;
   std::uint64_t dropped = 0;
   double rate_in = 0;
   double rate_out = 0;
@@ -21,8 +20,7 @@ struct Figures {
 };
 
 Figures FiguresOf(const StreamSnapshot& stream) {
-  return {.predicted = stream.frames.predicted,
-          .dropped = stream.frames.dropped_in_all(),
+  return {.dropped = stream.frames.dropped_in_all(),
           .rate_in = stream.frames_per_second_in,
           .rate_out = stream.predictions_per_second,
           .delay_p50_s = stream.delay_p50_s,
@@ -34,7 +32,6 @@ Figures FiguresOf(const StreamSnapshot& stream) {
 Figures SumOf(std::span<const StreamSnapshot> streams) {
   Figures sum;
   for (const StreamSnapshot& stream : streams) {
-    sum.predicted += stream.frames.predicted;
     sum.dropped += stream.frames.dropped_in_all();
     sum.rate_in += stream.frames_per_second_in;
     sum.rate_out += stream.predictions_per_second;
@@ -54,7 +51,8 @@ std::string Rate(double rate) {
 std::string Delay(double p50_s, double p99_s) {
   if (p50_s <= 0) return "-";
   if (p99_s < 0.9995) return absl::StrFormat("%.0f ms, p99 %.0f", p50_s * 1e3, p99_s * 1e3);
-  return absl::StrFormat("%.3g s, p99 %.3g", p50_s, p99_s);
+  if (p99_s < 999.5) return absl::StrFormat("%.3g s, p99 %.3g", p50_s, p99_s);
+  return "over 999 s";
 }
 
 std::string Ratio(const Figures& figures) {
@@ -63,9 +61,9 @@ std::string Ratio(const Figures& figures) {
   return ratio < 9.995 ? absl::StrFormat("%.2f", ratio) : "over 9";
 }
 
+/// Everything but what stands at the beginning of the line.
 std::string LineOf(const Figures& figures, std::string_view loss_unit) {
-  return absl::StrCat(ShortCount(figures.predicted), " frames  ", Rate(figures.rate_in), " in  ",
-                      Rate(figures.rate_out), " out  delay ",
+  return absl::StrCat("  ", Rate(figures.rate_in), " in  ", Rate(figures.rate_out), " out  delay ",
                       Delay(figures.delay_p50_s, figures.delay_p99_s), "  loss ", Ratio(figures),
                       std::string(loss_unit), "  dropped ", ShortCount(figures.dropped));
 }
@@ -100,15 +98,15 @@ std::string Trouble(const StreamSnapshot& stream) {
 std::string ShortCount(std::uint64_t count) {
   if (count < 100'000) return absl::StrCat(count);
   if (count < 100'000'000) return absl::StrCat(count / 1000, "k");
-  return absl::StrCat(count / 1'000'000, "M");
+  if (count < 100'000'000'000) return absl::StrCat(count / 1'000'000, "M");
+  return absl::StrCat(count / 1'000'000'000, "G");
 }
 
 std::string ProgressLine(const StreamSnapshot& stream) {
   const std::string trouble = Trouble(stream);
-  if (trouble.empty()) {
-    return Cut("  " + LineOf(FiguresOf(stream), " of no motion"), kProgressColumns);
-  }
-  return Cut(absl::StrCat("  ", ShortCount(stream.frames.predicted), " frames  ", trouble),
+  const std::string frames = absl::StrCat("  ", ShortCount(stream.frames.predicted), " frames");
+  return Cut(frames + (trouble.empty() ? LineOf(FiguresOf(stream), " of no motion")
+                                       : absl::StrCat("  ", trouble)),
              kProgressColumns);
 }
 
@@ -117,8 +115,8 @@ std::string ProgressLine(std::span<const StreamSnapshot> streams) {
   const auto troubled = std::count_if(streams.begin(), streams.end(),
                                       [](const auto& stream) { return !Trouble(stream).empty(); });
   std::string line = absl::StrCat("  ", streams.size(), " streams");
-  if (troubled > 0) absl::StrAppend(&line, " (", troubled, " waiting)");
-  return Cut(absl::StrCat(line, "  ", LineOf(SumOf(streams), "")), kProgressColumns);
+  if (troubled > 0) absl::StrAppend(&line, ", ", troubled, " waiting");
+  return Cut(line + LineOf(SumOf(streams), ""), kProgressColumns);
 }
 
 void ProgressPrinter::Show(std::span<const StreamSnapshot> streams, std::size_t columns) {

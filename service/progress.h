@@ -15,14 +15,15 @@ namespace millrace::service {
 /// Columns that a progress line never exceeds.
 inline constexpr std::size_t kProgressColumns = 100;
 
-/// "412": up to five digits, then thousands and millions: "123k".
+/// "412": up to five digits, then in thousands (k), millions (M), billions (G): "123k".
 [[nodiscard]] std::string ShortCount(std::uint64_t count);
 
 /// One stream in at most kProgressColumns: frames, rates, delay, loss, drops; where its source is
 /// away or its learner has failed, that and why.
 [[nodiscard]] std::string ProgressLine(const StreamSnapshot& stream);
 
-/// All streams in one line: sums, the longest delays, the loss of all together.
+/// All streams in one line: how many, rates and drops added up, the longest delays, the loss of all
+/// together.
 [[nodiscard]] std::string ProgressLine(std::span<const StreamSnapshot> streams);
 
 /// Writes progress lines. For one thread; `out` must outlive it.

@@ -22,7 +22,7 @@ class ServeWeb {
     Listen listen = {};
     std::vector<RecordedStream> streams;
     /// For the metrics; may be empty.
-    std::function<std::vector<SubscriberCounts>()> subscribers = {};
+    std::function<std::vector<StreamSubscribers>()> subscribers = {};
     const Clock* clock = &MonotonicClock();
   };
 

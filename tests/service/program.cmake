@@ -1,3 +1,48 @@
 # Tests of the program, HTTP, metrics and the live page.
+millrace_add_test(service_web
+  SOURCES
+    flow_colors_test.cc
+    http_probes_test.cc
+    http_server_test.cc
+    jpeg_test.cc
+    live_page_pictures_test.cc
+    live_page_test.cc
+    metrics_test.cc
+    progress_test.cc
+    summary_recorder_test.cc
+    summary_test.cc
+  LIBS millrace::web ${MILLRACE_OPENCV_core} ${MILLRACE_OPENCV_imgcodecs})
+find_path(MILLRACE_OPENCV_INCLUDE opencv2/core.hpp PATH_SUFFIXES opencv4 REQUIRED)
+target_include_directories(service_web_test SYSTEM PRIVATE ${MILLRACE_OPENCV_INCLUDE})
+target_compile_definitions(service_web_test PRIVATE
+  MILLRACE_PROMTOOL="${PROJECT_SOURCE_DIR}/.deps/prometheus/usr/bin/promtool"
+  MILLRACE_METRICS_DOC="${PROJECT_SOURCE_DIR}/docs/metrics.md")
+
+# A real web server with a made-up stream, and a real browser that looks at it.
 add_executable(millrace_demo_server demo_server.cc)
 target_link_libraries(millrace_demo_server PRIVATE millrace::web)
+
+if(MILLRACE_STRICT_TARGETS_ONLY)
+  return()
+endif()
+
+set(millrace_python ${PROJECT_SOURCE_DIR}/.deps/venv/bin/python)
+add_test(NAME service_page.browser
+         COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/live_page_browser_test.py
+                 $<TARGET_FILE:millrace_demo_server>)
+set_tests_properties(service_page.browser PROPERTIES TIMEOUT 120)
+
+millrace_add_test(service_program
+  SOURCES serve_banner_test.cc
+  LIBS millrace::program)
+
+set(environment
+  MILLRACE_PROGRAM=$<TARGET_FILE:millrace>
+  PYTHONPATH=${PROJECT_SOURCE_DIR}/tests
+  PYTHONDONTWRITEBYTECODE=1)
+foreach(name cli serve)
+  add_test(NAME service_program.${name}
+           COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
+  set_tests_properties(service_program.${name} PROPERTIES
+    TIMEOUT 300 ENVIRONMENT "${environment}")
+endforeach()

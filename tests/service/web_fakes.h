@@ -26,8 +26,7 @@ inline StreamSnapshot LearningSnapshot(std::string name) {
                      .camera_width = 768,
                      .camera_height = 576,
                      .camera_frames_per_second = 10};
-  snapshot.frames = {
-      .received = 412, .predicted = 405, .dropped = {3, 1, 0, 0, 0}, .in_flight = 3};
+  snapshot.frames = {.received = 412, .predicted = 405, .dropped = {3, 1, 0, 0, 0}, .in_flight = 3};
   snapshot.frames_per_second_in = 10;
   snapshot.predictions_per_second = 9.9;
   snapshot.delay_p50_s = 0.134;

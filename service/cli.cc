@@ -1,0 +1,146 @@
+#include "service/cli.h"
+
+#include <functional>
+#include <string>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "pipeline/pretrain.h"
+#include "service/cli_exit_codes.h"
+#include "service/cmd_check_config.h"
+#include "service/cmd_pretrain.h"
+#include "service/cmd_serve.h"
+#include "service/cmd_watch.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr char kFooter[] = R"(
+Examples
+  millrace serve --config samples/millrace.yaml
+  millrace watch
+  millrace COMMAND --help
+
+Exit codes
+  0  it did what was asked, or was asked to end
+  1  something failed while it ran
+  2  the command line or the configuration is wrong)";
+
+constexpr char kServeFooter[] = R"(
+SIGTERM and SIGINT (Ctrl-C) end it within three seconds: frames inside the pipeline get their
+predictions, subscribers are told, a summary is printed. A second signal ends it at once.
+Logs go to stderr, banner, progress and summary to stdout.
+
+Examples
+  millrace serve --config samples/millrace.yaml
+  millrace serve --config samples/millrace.yaml --frames 500 --summary-json summary.json)";
+
+constexpr char kWatchFooter[] = R"(
+On a terminal the line is rewritten; elsewhere each prediction is a line of its own. A prediction
+that came while the one before it was shown is skipped and counted as missed.
+
+Examples
+  millrace watch
+  millrace watch 192.168.1.20:50051 --stream gate --count 100)";
+
+constexpr char kCheckConfigFooter[] = R"(
+Exit code 0 if the configuration is right, 2 if not: then each error is a line with file, line,
+column, what is wrong and what is allowed.
+
+Example
+  millrace check-config samples/millrace.yaml)";
+
+constexpr char kPretrainFooter[] = R"(
+A network with random weights sits at zero flow for the first thousand frames of a real camera; one
+that starts from these weights adapts at once. The stream is made by the program: textures that
+move in a way that is known exactly. The same options give the same weights on the same machine.
+
+Example
+  millrace pretrain --output flow-start.pt --frames 3000)";
+
+void AddServe(CLI::App& app, ServeArguments& arguments) {
+  CLI::App* serve =
+      app.add_subcommand("serve", "Learn from the configured cameras and serve the predictions");
+  serve->add_option("-c,--config", arguments.config, "The configuration (YAML)")->required();
+  serve
+      ->add_option("--frames", arguments.frames,
+                   "End once every stream has this many predictions; 0: go on. Frames inside the "
+                   "pipeline then still get theirs, so the summary may count a few more")
+      ->capture_default_str();
+  serve->add_option("--summary-json", arguments.summary_json,
+                    "Write the summary of the run to this file at the end");
+  serve->add_flag("--no-progress", arguments.no_progress, "Print no line of progress");
+  serve->footer(kServeFooter);
+}
+
+void AddWatch(CLI::App& app, WatchArguments& arguments) {
+  CLI::App* watch = app.add_subcommand("watch", "Show what a running server predicts");
+  watch->add_option("address", arguments.address, "HOST:PORT of the server's gRPC")
+      ->capture_default_str();
+  watch->add_option("-s,--stream", arguments.stream, "The stream; may be left out if there is one");
+  watch->add_option("-n,--count", arguments.count, "End after this many predictions. 0: go on")
+      ->capture_default_str();
+  watch->footer(kWatchFooter);
+}
+
+void AddCheckConfig(CLI::App& app, CheckConfigArguments& arguments) {
+  CLI::App* check = app.add_subcommand(
+      "check-config", "Say what is wrong with a configuration, or what it would run");
+  check->add_option("config", arguments.config, "The configuration (YAML)")->required();
+  check->footer(kCheckConfigFooter);
+}
+
+void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
+  CLI::App* pretrain = app.add_subcommand("pretrain", "Make the weights that a stream starts from");
+  pretrain->add_option("-o,--output", options.output, "The weight file to write")->required();
+  pretrain->add_option("--frames", options.frames, "Pairs of pictures to learn from")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  pretrain->add_option("--width", options.width, "Their width: a multiple of 16, at least 64")
+      ->capture_default_str();
+  pretrain->add_option("--height", options.height, "Their height, likewise")->capture_default_str();
+  pretrain->add_option("--learning-rate", options.learning_rate, "RMSprop's learning rate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  pretrain->add_option("--smoothness", options.smoothness, "Weight of the smoothness term")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  pretrain->add_option("--seed", options.seed, "Seeds the weights and the pictures")
+      ->capture_default_str();
+  pretrain
+      ->add_option("--report-every", options.frames_per_report,
+                   "Print a line after this many frames")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  pretrain->footer(kPretrainFooter);
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  CLI::App app("Millrace turns live video into a model that never stops learning.", "millrace");
+  app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
+  app.require_subcommand(1);
+  app.footer(kFooter);
+
+  ServeArguments serve;
+  WatchArguments watch;
+  CheckConfigArguments check_config;
+  pipeline::PretrainOptions pretrain;
+  AddServe(app, serve);
+  AddWatch(app, watch);
+  AddCheckConfig(app, check_config);
+  AddPretrain(app, pretrain);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  if (app.got_subcommand("serve")) return RunServe(serve);
+  if (app.got_subcommand("watch")) return RunWatch(watch);
+  if (app.got_subcommand("check-config")) return RunCheckConfig(check_config);
+  return RunPretrain(pretrain);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,10 @@
+// Where the program's log goes: standard error, so that standard output stays clean.
+#pragma once
+
+namespace millrace::service {
+
+/// Sets up spdlog's default logger. MILLRACE_LOG names the least level shown: "debug", "info" (the
+/// default), "warning", "error" or "off".
+void LogToStderr();
+
+}  // namespace millrace::service

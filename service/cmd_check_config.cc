@@ -1,0 +1,82 @@
+#include "service/cmd_check_config.h"
+
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <string_view>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "service/cli_exit_codes.h"
+#include "service/http_server.h"
+
+namespace millrace::service {
+namespace {
+
+/// The file that the source reads, or nullopt where it is a camera or a test picture.
+std::optional<std::string> SourceFile(const std::string& uri) {
+  if (absl::StrContains(uri, "://") && !absl::StartsWith(uri, "file:")) return std::nullopt;
+  if (absl::StartsWith(uri, "test:")) return std::nullopt;
+  absl::string_view path = absl::StripPrefix(uri, "file:");
+  if (absl::StartsWith(path, "//")) path.remove_prefix(2);  // "file:///a/b" is /a/b.
+  return std::string(path);
+}
+
+/// Names the files that the configuration needs and that are not there, one a line.
+std::string MissingFiles(const Config& config) {
+  std::string missing;
+  const auto check = [&](const StreamConfig& stream, std::string_view what,
+                         const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) return;
+    absl::StrAppend(&missing, "stream ", stream.name, ": there is no ", std::string(what), " ",
+                    path, " (paths are relative to the working folder)\n");
+  };
+  for (const StreamConfig& stream : config.streams) {
+    if (const auto file = SourceFile(stream.source.uri)) check(stream, "video", *file);
+    if (!stream.learner.weights.empty()) check(stream, "weight file", stream.learner.weights);
+  }
+  return missing;
+}
+
+std::string DescribeStream(const StreamConfig& stream) {
+  const ingest::SourceOptions& source = stream.source;
+  const pipeline::FlowLearnerOptions& learner = stream.learner;
+  return absl::StrCat(stream.name, "\n  source    ", ingest::WithoutCredentials(source.uri),
+                      source.loop ? ", looped" : "", source.as_camera ? ", as a camera" : "",
+                      "\n  learns    ", "optical flow at ", learner.width, "x", learner.height,
+                      ", from ", learner.weights.empty() ? "random weights" : learner.weights,
+                      ", learning rate ", learner.learning_rate, "\n  plan      ", learner.schedule,
+                      ", ", learner.stages, learner.stages == 1 ? " stage" : " stages",
+                      learner.cuts.empty() ? ", cut by measured cost" : ", cut as configured",
+                      "\n");
+}
+
+}  // namespace
+
+std::string DescribeConfig(const Config& config) {
+  std::string text;
+  for (const StreamConfig& stream : config.streams) text += DescribeStream(stream);
+  const Listen& listen = config.listen;
+  absl::StrAppend(&text, "listens on ", UrlHost(listen.address), ": page ", listen.http_port,
+                  ", gRPC ", listen.grpc_port, ", metrics ", listen.metrics_port, "; at most ",
+                  listen.max_viewers, " viewers\n");
+  return text;
+}
+
+int RunCheckConfig(const CheckConfigArguments& arguments) {
+  const absl::StatusOr<Config> config = LoadConfig(arguments.config);
+  if (!config.ok()) {
+    std::cerr << config.status().message() << "\n";
+    return kExitUsage;
+  }
+  if (const std::string missing = MissingFiles(*config); !missing.empty()) {
+    std::cerr << missing;
+    return kExitUsage;
+  }
+  std::cout << arguments.config << ": OK\n" << DescribeConfig(*config);
+  return kExitOk;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,44 @@
+#include "service/cmd_pretrain.h"
+
+#include <iostream>
+#include <stop_token>
+
+#include "absl/strings/str_format.h"
+#include "service/cli_exit_codes.h"
+#include "service/serve_signals.h"
+
+namespace millrace::service {
+
+int RunPretrain(const pipeline::PretrainOptions& options) {
+  StopSignals signals;
+  std::stop_source stop;
+  signals.Watch([&] { stop.request_stop(); });
+
+  std::cout << absl::StrFormat(
+                   "learning flow from %d generated pairs of %dx%d; %s is written at the end\n",
+                   options.frames, options.width, options.height, options.output)
+            << std::flush;
+  const auto show = [&](const pipeline::PretrainProgress& progress) {
+    std::cout << absl::StrFormat(
+                     "  %d of %d   loss %.2f of no motion   end-point error %.2f px (%.2f for no "
+                     "motion)\n",
+                     progress.frames, options.frames, progress.loss_ratio, progress.end_point_error,
+                     progress.end_point_error_no_motion)
+              << std::flush;
+  };
+  const absl::StatusOr<pipeline::PretrainSummary> summary =
+      pipeline::Pretrain(options, show, stop.get_token());
+  if (!summary.ok()) {
+    std::cerr << "millrace pretrain: " << summary.status().message() << "\n";
+    return absl::IsInvalidArgument(summary.status()) ? kExitUsage : kExitFailure;
+  }
+  std::cout << absl::StrFormat("wrote %s: end-point error from %.2f to %.2f px", options.output,
+                               summary->first.end_point_error, summary->last.end_point_error);
+  if (summary->skipped_updates > 0) {
+    std::cout << absl::StrFormat(", %d updates skipped (not finite)", summary->skipped_updates);
+  }
+  std::cout << "\n";
+  return kExitOk;
+}
+
+}  // namespace millrace::service

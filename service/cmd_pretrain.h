@@ -1,0 +1,11 @@
+// `millrace pretrain`: makes the weights that a stream starts from.
+#pragma once
+
+#include "pipeline/pretrain.h"
+
+namespace millrace::service {
+
+/// Runs the command, printing its progress, and returns the program's exit code.
+[[nodiscard]] int RunPretrain(const pipeline::PretrainOptions& options);
+
+}  // namespace millrace::service

@@ -1,0 +1,77 @@
+#include "service/cmd_serve.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "service/cli_exit_codes.h"
+#include "service/progress.h"
+#include "service/real_stream.h"
+#include "service/serve.h"
+#include "service/serve_signals.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+namespace {
+
+std::size_t TerminalColumns() {
+  winsize size = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return kProgressColumns;
+  return size.ws_col - 1U;  // A full last column would begin a new line.
+}
+
+/// A run of hours must not end in a summary that cannot be written.
+absl::Status CheckSummaryFolder(const std::string& summary_json) {
+  if (summary_json.empty()) return absl::OkStatus();
+  const std::filesystem::path folder = std::filesystem::absolute(summary_json).parent_path();
+  if (access(folder.c_str(), W_OK) == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--summary-json: cannot write into ", folder.string()));
+}
+
+absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(
+    const StreamConfig& config, std::function<void(const Prediction&)> observe) {
+  CameraStream::Options options = RealStream(config);
+  options.observe = std::move(observe);
+  spdlog::info("{}: measuring the layers and cutting the network", config.name);
+  return CameraStream::Start(std::move(options));
+}
+
+int ExitCode(const absl::Status& status) {
+  if (status.ok()) return kExitOk;
+  std::cerr << "millrace serve: " << status.message() << "\n";
+  const bool usage = absl::IsInvalidArgument(status) || absl::IsNotFound(status);
+  return usage ? kExitUsage : kExitFailure;
+}
+
+absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) {
+  MILLRACE_RETURN_IF_ERROR(CheckSummaryFolder(arguments.summary_json));
+  MILLRACE_ASSIGN_OR_RETURN(Config config, LoadConfig(arguments.config));
+  Serve serve({.config = std::move(config),
+               .frames = arguments.frames,
+               .summary_json = arguments.summary_json,
+               .progress = !arguments.no_progress,
+               .out = &std::cout,
+               .terminal = isatty(STDOUT_FILENO) != 0,
+               .columns = TerminalColumns,
+               .start_stream = StartRealStream});
+  signals.Watch([&serve] { serve.RequestStop(); });
+  const absl::Status status = serve.Run();
+  signals.Forget();
+  return status;
+}
+
+}  // namespace
+
+int RunServe(const ServeArguments& arguments) {
+  StopSignals signals;
+  return ExitCode(ServeConfig(arguments, signals));
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,20 @@
+// `millrace watch`: shows what a running server predicts, as any client sees it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace millrace::service {
+
+struct WatchArguments {
+  std::string address = "127.0.0.1:50051";
+  /// Empty for the only stream.
+  std::string stream;
+  /// Ends after this many predictions; 0 goes on.
+  std::uint64_t count = 0;
+};
+
+/// Runs the command and returns the program's exit code.
+[[nodiscard]] int RunWatch(const WatchArguments& arguments);
+
+}  // namespace millrace::service

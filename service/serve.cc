@@ -1,0 +1,195 @@
+#include "service/serve.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "service/http_server.h"
+#include "service/progress.h"
+#include "service/serve_banner.h"
+#include "service/summary.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr std::chrono::milliseconds kTerminalPause(500);
+constexpr std::chrono::milliseconds kLogPause(5000);
+// For subscribers to take what the rings still hold, once the streams have stopped.
+constexpr std::chrono::milliseconds kGrpcGrace(700);
+
+}  // namespace
+
+Serve::Serve(Options options) : options_(std::move(options)) {
+  MILLRACE_CHECK(options_.out != nullptr && options_.start_stream);
+}
+
+Serve::~Serve() = default;
+
+absl::Status Serve::Run() {
+  MILLRACE_RETURN_IF_ERROR(StartStreams());
+  if (StopRequested()) {
+    Stop();
+    return absl::OkStatus();
+  }
+  if (absl::Status started = StartServers(); !started.ok()) {
+    Stop();
+    return started;
+  }
+  ShowBanner();
+  WaitForEnd();
+  Stop();
+  return Report();
+}
+
+void Serve::RequestStop() {
+  {
+    MutexLock lock(mu_);
+    stop_requested_ = true;
+  }
+  woken_.notify_all();
+}
+
+absl::Status Serve::StartStreams() {
+  const Clock& clock = MonotonicClock();
+  const std::chrono::nanoseconds start = clock.Now();
+  std::vector<std::unique_ptr<CameraStream>> streams;
+  for (const StreamConfig& config : options_.config.streams) {
+    if (StopRequested()) break;
+    records_.push_back(std::make_unique<RunRecorder>(clock, start));
+    const auto observe = [this, record = records_.back().get()](const Prediction& prediction) {
+      record->Record(prediction);
+      if (record->predictions() == options_.frames) Wake();
+    };
+    MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<CameraStream> stream,
+                              options_.start_stream(config, observe));
+    recorded_.push_back({.stream = stream.get(), .record = records_.back().get()});
+    streams.push_back(std::move(stream));
+  }
+  streams_ = std::make_unique<Streams>(std::move(streams));
+  return absl::OkStatus();
+}
+
+absl::Status Serve::StartServers() {
+  const Listen& listen = options_.config.listen;
+  MILLRACE_ASSIGN_OR_RETURN(
+      grpc_, GrpcServer::Start({.address = listen.address, .port = listen.grpc_port}, *streams_));
+  MILLRACE_ASSIGN_OR_RETURN(
+      web_, ServeWeb::Start({.listen = listen, .streams = recorded_, .subscribers = [this] {
+                               return ReadSubscribers();
+                             }}));
+  return absl::OkStatus();
+}
+
+std::vector<StreamSubscribers> Serve::ReadSubscribers() const {
+  std::vector<StreamSubscribers> result;
+  for (const RecordedStream& recorded : recorded_) {
+    const SubscriberCounts counts = grpc_->subscribers(*recorded.stream);
+    result.push_back({.stream = recorded.stream->config().name,
+                      .active = counts.active,
+                      .predictions_sent = counts.sent,
+                      .predictions_dropped = counts.dropped});
+  }
+  return result;
+}
+
+void Serve::ShowBanner() {
+  std::vector<BannerStream> streams;
+  for (const RecordedStream& recorded : recorded_) {
+    streams.push_back({.config = recorded.stream->config(),
+                       .snapshot = recorded.stream->Snapshot(),
+                       .learner = recorded.stream->learner()});
+  }
+  *options_.out << Banner(streams, {.page = web_->page_url(),
+                                    .grpc = absl::StrCat(UrlHost(options_.config.listen.address),
+                                                         ":", grpc_->port()),
+                                    .metrics = web_->metrics_url()})
+                << std::endl;
+}
+
+void Serve::WaitForEnd() {
+  ProgressPrinter printer(*options_.out, options_.terminal);
+  const auto show = [&] {
+    if (!options_.progress) return;
+    printer.Show(Snapshots(), options_.columns ? options_.columns() : kProgressColumns);
+  };
+  while (!Pause(options_.terminal ? kTerminalPause : kLogPause)) show();
+  printer.Finish();
+}
+
+bool Serve::Pause(std::chrono::milliseconds pause) {
+  // A file that ends wakes nobody: look at least once a second.
+  const auto end = std::chrono::steady_clock::now() + pause;
+  while (!TimeToEnd()) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= end) return false;
+    MutexLock lock(mu_);
+    if (!stop_requested_ && !look_) {
+      woken_.wait_until(mu_, std::min(end, now + std::chrono::seconds(1)));
+    }
+    look_ = false;
+  }
+  return true;
+}
+
+bool Serve::TimeToEnd() {
+  return StopRequested() ||
+         std::all_of(recorded_.begin(), recorded_.end(),
+                     [this](const RecordedStream& recorded) { return StreamDone(recorded); });
+}
+
+bool Serve::StopRequested() {
+  MutexLock lock(mu_);
+  return stop_requested_;
+}
+
+void Serve::Wake() {
+  {
+    MutexLock lock(mu_);
+    look_ = true;
+  }
+  woken_.notify_all();
+}
+
+bool Serve::StreamDone(const RecordedStream& recorded) const {
+  const bool enough = options_.frames > 0 && recorded.record->predictions() >= options_.frames;
+  return enough || recorded.stream->ended();
+}
+
+void Serve::Stop() {
+  if (web_ != nullptr) web_->BeginStop();
+  if (grpc_ != nullptr) grpc_->Drain();
+  streams_->Stop();
+  if (grpc_ != nullptr) grpc_->Shutdown(kGrpcGrace);
+}
+
+absl::Status Serve::Report() {
+  std::vector<StreamSummary> summaries;
+  absl::Status failure;
+  for (const RecordedStream& recorded : recorded_) {
+    summaries.push_back(Summarise(recorded));
+    const StreamSnapshot& snapshot = summaries.back().snapshot;
+    if (!snapshot.learner.ok()) failure.Update(snapshot.learner);
+    if (snapshot.source.state == ingest::SourceState::kFailed) {
+      failure.Update(snapshot.source.cause);
+    }
+  }
+  *options_.out << "\n" << SummaryText(summaries) << std::flush;
+  if (!options_.summary_json.empty()) {
+    MILLRACE_RETURN_IF_ERROR(
+        WriteFileAtomically(options_.summary_json, SummaryJson(summaries).dump(2) + "\n"));
+  }
+  return failure;
+}
+
+std::vector<StreamSnapshot> Serve::Snapshots() const {
+  std::vector<StreamSnapshot> snapshots;
+  for (const RecordedStream& recorded : recorded_) {
+    snapshots.push_back(recorded.stream->Snapshot());
+  }
+  return snapshots;
+}
+
+}  // namespace millrace::service

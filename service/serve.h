@@ -1,0 +1,94 @@
+// The server: streams that learn, and everything that shows them, from start to end.
+//
+//   start   streams, one after the other (their layers are measured), gRPC, web servers, banner
+//   run     a progress line now and then
+//   stop    not ready; then at the same time: web servers end, streams drain; gRPC ends; summary
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "service/config.h"
+#include "service/grpc_server.h"
+#include "service/serve_web.h"
+#include "service/streams.h"
+#include "service/summary_recorder.h"
+
+namespace millrace::service {
+
+/// One run of the server. Run() is for one thread; RequestStop() for any.
+class Serve {
+ public:
+  struct Options {
+    Config config;
+    /// Ends once every stream has this many predictions or has ended; 0 goes on. Frames inside the
+    /// pipeline then still get theirs, so that none is lost: the summary may count a few more.
+    std::uint64_t frames = 0;
+    /// Where the summary goes as JSON; empty for nowhere.
+    std::string summary_json = {};
+    bool progress = true;
+    /// Where banner, progress and summary go. It must outlive the run.
+    std::ostream* out = nullptr;
+    /// Whether `out` is a terminal, and how many columns it has now.
+    bool terminal = false;
+    std::function<std::size_t()> columns = {};
+    /// Makes a stream: the real one, or a test's own.
+    std::function<absl::StatusOr<std::unique_ptr<CameraStream>>(
+        const StreamConfig&, std::function<void(const Prediction&)> observe)>
+        start_stream = {};
+  };
+
+  explicit Serve(Options options);
+  Serve(const Serve&) = delete;
+  Serve& operator=(const Serve&) = delete;
+  ~Serve();
+
+  /// Starts, serves until the end and stops. OK at an end that was asked for or when every source
+  /// has ended; else what failed. REQUIRES: called once.
+  [[nodiscard]] absl::Status Run();
+
+  /// Ends Run() in good order. Idempotent.
+  void RequestStop() ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  absl::Status StartStreams();
+  absl::Status StartServers();
+  [[nodiscard]] std::vector<StreamSubscribers> ReadSubscribers() const;
+  void ShowBanner();
+  void WaitForEnd();
+  void Stop();
+  absl::Status Report();
+
+  /// Looks again whether it is time to end.
+  void Wake() ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] bool StopRequested() ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] bool TimeToEnd() ABSL_LOCKS_EXCLUDED(mu_);
+  /// Waits until woken or for `pause`. Returns whether it is time to end.
+  bool Pause(std::chrono::milliseconds pause) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] bool StreamDone(const RecordedStream& recorded) const;
+  [[nodiscard]] std::vector<StreamSnapshot> Snapshots() const;
+
+  // Constant after construction.
+  const Options options_;
+
+  // Of Run()'s thread. Records outlive the streams that write them, streams what shows them.
+  std::vector<std::unique_ptr<RunRecorder>> records_;
+  std::unique_ptr<Streams> streams_;
+  std::vector<RecordedStream> recorded_;
+  std::unique_ptr<GrpcServer> grpc_;
+  std::unique_ptr<ServeWeb> web_;
+
+  Mutex mu_;
+  CondVar woken_;
+  bool stop_requested_ ABSL_GUARDED_BY(mu_) = false;
+  bool look_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,131 @@
+#include "service/serve_banner.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "service/progress.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr std::string_view kIndent = "            ";
+
+/// The last part of a path; anything with a scheme stays as it is.
+std::string ShortUri(const std::string& uri) {
+  if (absl::StrContains(uri, "://") || absl::StartsWith(uri, "test:")) return uri;
+  return std::filesystem::path(uri).filename().string();
+}
+
+double StageMs(const pipeline::StageDescription& stage) {
+  return stage.forward_ms + stage.backward_ms + stage.update_ms;
+}
+
+std::string Plural(std::size_t count, std::string_view noun) {
+  return absl::StrCat(count, " ", std::string(noun), count == 1 ? "" : "s");
+}
+
+std::string StreamBanner(const BannerStream& stream) {
+  const pipeline::LearnerDescription& learner = stream.learner;
+  const std::string& weights = stream.config.learner.weights;
+  return absl::StrCat("  learns    optical flow at ", learner.width, "x", learner.height, ", from ",
+                      weights.empty() ? "random weights" : weights, "\n  plan      ",
+                      DescribePlan(learner), "\n  expect    ",
+                      DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second),
+                      "\n");
+}
+
+}  // namespace
+
+std::string DescribeSource(const BannerStream& stream) {
+  const ingest::SourceStatus& source = stream.snapshot.source;
+  std::string text = ShortUri(stream.snapshot.uri);
+  if (source.camera_width > 0) {
+    absl::StrAppend(&text, ", ", source.camera_width, "x", source.camera_height);
+  }
+  if (source.camera_frames_per_second > 0) {
+    absl::StrAppendFormat(&text, " at %.4g frames a second", source.camera_frames_per_second);
+  }
+  const ingest::SourceOptions& options = stream.config.source;
+  if (options.loop) absl::StrAppend(&text, ", looped");
+  if (options.as_camera) absl::StrAppend(&text, options.loop ? " as a camera" : ", as a camera");
+  if (source.state == ingest::SourceState::kConnecting) absl::StrAppend(&text, ", connecting");
+  return text;
+}
+
+std::string DescribePlan(const pipeline::LearnerDescription& learner) {
+  std::vector<std::string> costs;
+  std::vector<std::string> devices;
+  std::vector<std::string> cuts;
+  std::size_t layers = 0;
+  for (const pipeline::StageDescription& stage : learner.stages) {
+    if (layers > 0) cuts.push_back(absl::StrCat(layers));
+    layers += stage.layers.size();
+    costs.push_back(absl::StrFormat("%.0f", StageMs(stage)));
+    if (std::find(devices.begin(), devices.end(), stage.device) == devices.end()) {
+      devices.push_back(stage.device);
+    }
+  }
+  std::string text =
+      absl::StrCat(learner.schedule, ", ", Plural(learner.stages.size(), "stage"), " on ",
+                   Plural(devices.size(), "thread"), " (", absl::StrJoin(devices, " "), ")");
+  if (!cuts.empty()) absl::StrAppend(&text, ", cut at layer ", absl::StrJoin(cuts, ", "));
+  return absl::StrCat(text, ": ", absl::StrJoin(costs, " + "), " ms");
+}
+
+std::string DescribeStages(const pipeline::LearnerDescription& learner) {
+  std::vector<std::string> stages;
+  for (const pipeline::StageDescription& stage : learner.stages) {
+    const std::vector<std::string>& layers = stage.layers;
+    stages.push_back(layers.size() < 3 ? absl::StrJoin(layers, ", ")
+                                       : absl::StrCat(layers.front(), " to ", layers.back()));
+  }
+  const std::string line = absl::StrJoin(stages, " | ");
+  return line.size() <= kProgressColumns - kIndent.size()
+             ? line
+             : absl::StrJoin(stages, absl::StrCat("\n", std::string(kIndent)));
+}
+
+std::string DescribeExpectation(const pipeline::LearnerDescription& learner,
+                                double camera_frames_per_second) {
+  const double camera = camera_frames_per_second;
+  const double plan = learner.samples_per_second;
+  const double alone = learner.sequential_samples_per_second;
+  const auto kept = [&](double rate) { return camera > 0 ? std::min(camera, rate) : rate; };
+  std::vector<std::string> staleness;
+  for (const pipeline::StageDescription& stage : learner.stages) {
+    staleness.push_back(absl::StrCat(stage.staleness));
+  }
+  std::string text = absl::StrFormat("%.1f frames a second", kept(plan));
+  if (learner.stages.size() > 1) {
+    absl::StrAppendFormat(&text, " (%.1f without the pipeline)", kept(alone));
+  }
+  if (camera > plan) absl::StrAppendFormat(&text, " of the camera's %.4g", camera);
+  absl::StrAppendFormat(&text, ", delay %.0f ms, staleness %s", learner.delay_ms,
+                        absl::StrJoin(staleness, " "));
+  return text;
+}
+
+std::string Banner(std::span<const BannerStream> streams, const BannerAddresses& addresses) {
+  std::string text = absl::StrCat("millrace ", MILLRACE_VERSION);
+  if (streams.size() == 1) {
+    absl::StrAppend(&text, "   ", DescribeSource(streams.front()), "\n",
+                    StreamBanner(streams.front()));
+  } else {
+    absl::StrAppend(&text, "   ", Plural(streams.size(), "stream"), "\n");
+    for (const BannerStream& stream : streams) {
+      absl::StrAppend(&text, stream.config.name, "   ", DescribeSource(stream), "\n",
+                      StreamBanner(stream));
+    }
+  }
+  absl::StrAppend(&text, "  open      ", addresses.page, "     gRPC ", addresses.grpc,
+                  "     metrics ", addresses.metrics, "\n");
+  return text;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,98 @@
+"""The program's command line: help, errors, exit codes."""
+
+import pathlib
+import socket
+import tempfile
+import unittest
+
+from millrace_process import run
+
+CONFIG = """\
+version: 1
+listen: {{grpc_port: 0, http_port: {port}, metrics_port: 0}}
+model: {{network: flow, input: [64, 64]}}
+schedule: {{kind: one_f_one_b_star, stages: 2}}
+streams:
+  - name: ball
+    source: {{uri: "{uri}"}}
+"""
+
+
+class CommandLineTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="millrace-cli.")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def config(self, uri="test:ball", port=0, more=""):
+        path = self.folder / "config.yaml"
+        path.write_text(CONFIG.format(uri=uri, port=port) + more)
+        return str(path)
+
+    def assert_usage(self, result, *parts):
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(result.stdout, "")
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+    def test_help_says_what_each_command_does_with_an_example(self):
+        overview = run("--help")
+        self.assertEqual(overview.returncode, 0)
+        for command in ("serve", "watch", "check-config", "pretrain"):
+            self.assertIn(command, overview.stdout)
+            help_text = run(command, "--help")
+            self.assertEqual(help_text.returncode, 0)
+            self.assertIn("Example", help_text.stdout)
+            self.assertIn(f"millrace {command}", help_text.stdout)
+
+    def test_version(self):
+        result = run("--version")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout, r"^millrace \d+\.\d+\.\d+\n$")
+
+    def test_bad_usage(self):
+        self.assert_usage(run())
+        self.assert_usage(run("dance"))
+        self.assert_usage(run("serve"), "--config")
+        self.assert_usage(run("serve", "--config", "x", "--frames", "many"), "--frames")
+        self.assert_usage(run("pretrain", "--frames", "5"), "--output")
+
+    def test_pretrain_refuses_bad_options_before_any_work(self):
+        result = run("pretrain", "--output", str(self.folder / "w.pt"), "--width", "50")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("width", result.stderr)
+
+    def test_check_config_says_what_would_run(self):
+        result = run("check-config", self.config())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for part in ("OK", "ball", "test:ball", "64x64", "one_f_one_b_star, 2 stages"):
+            self.assertIn(part, result.stdout)
+
+    def test_check_config_names_unknown_keys_with_line_and_column(self):
+        path = self.config(more="colour: blue\n")
+        result = run("check-config", path)
+        self.assert_usage(result, f"{path}:8:1", "colour")
+        self.assert_usage(run("serve", "--config", path), f"{path}:8:1")
+
+    def test_check_config_names_files_that_are_not_there(self):
+        self.assert_usage(run("check-config", self.config(uri="no/such.avi")), "no/such.avi")
+
+    def test_serve_refuses_a_missing_configuration(self):
+        self.assert_usage(run("serve", "--config", "no/such.yaml"), "no/such.yaml")
+
+    def test_serve_refuses_a_summary_that_it_could_not_write(self):
+        self.assert_usage(
+            run("serve", "--config", self.config(), "--summary-json", "/no/such/folder/s.json"),
+            "/no/such/folder")
+
+    def test_watch_says_that_no_server_is_there(self):
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))  # Bound but not listening: nobody else can answer there.
+            address = f"127.0.0.1:{unused.getsockname()[1]}"
+            result = run("watch", address)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(address, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,79 @@
+#include "service/http_probes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/service/web_fakes.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HttpProbesTest : public ::testing::Test {
+ protected:
+  HttpResponse Ask(const std::string& path) { return Dispatch(routes_, {.path = path}); }
+
+  FakeClock clock_;
+  FakeCameraStream gate_{"gate"};
+  FakeCameraStream yard_{"yard"};
+  RunRecorder gate_record_{clock_, clock_.Now()};
+  RunRecorder yard_record_{clock_, clock_.Now()};
+  std::vector<RecordedStream> streams_ = {{.stream = &gate_, .record = &gate_record_},
+                                          {.stream = &yard_, .record = &yard_record_}};
+  Metrics metrics_{{.streams = streams_}};
+  std::atomic<bool> stopping_ = false;
+  std::vector<HttpRoute> routes_ = ProbeRoutes(metrics_, streams_, stopping_);
+};
+
+TEST_F(HttpProbesTest, IsReadyWhileEveryStreamLearns) {
+  EXPECT_EQ(Ask("/readyz").status, 200);
+  EXPECT_EQ(Ask("/readyz").body, "ready\n");
+}
+
+TEST_F(HttpProbesTest, StaysReadyAndSaysSoWhileACameraIsAway) {
+  yard_.Set([](StreamSnapshot& snapshot) {
+    snapshot.source.state = ingest::SourceState::kBackingOff;
+    snapshot.source.cause = absl::UnavailableError("rtsp://yard/1: connection refused");
+  });
+  EXPECT_EQ(Ask("/readyz").status, 200);
+  EXPECT_THAT(Ask("/readyz").body, HasSubstr("rtsp://yard/1: connection refused"));
+}
+
+TEST_F(HttpProbesTest, IsNotReadyOnceALearnerFailed) {
+  gate_.Set(
+      [](StreamSnapshot& snapshot) { snapshot.learner = absl::InternalError("out of memory"); });
+  const HttpResponse response = Ask("/readyz");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_EQ(response.body, "gate: the learner failed: out of memory\n");
+}
+
+TEST_F(HttpProbesTest, NamesEveryReason) {
+  gate_.Set([](StreamSnapshot& snapshot) { snapshot.source.state = ingest::SourceState::kEnded; });
+  yard_.Set([](StreamSnapshot& snapshot) {
+    snapshot.source.state = ingest::SourceState::kFailed;
+    snapshot.source.cause = absl::DataLossError("yard.avi: not a video");
+  });
+  const HttpResponse response = Ask("/readyz");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_EQ(response.body,
+            "gate: the source has ended\nyard: the source failed: yard.avi: not a video\n");
+}
+
+TEST_F(HttpProbesTest, IsNotReadyWhileStoppingButAlive) {
+  stopping_ = true;
+  EXPECT_EQ(Ask("/readyz").status, 503);
+  EXPECT_THAT(Ask("/readyz").body, HasSubstr("stopping"));
+  EXPECT_EQ(Ask("/healthz").status, 200);
+}
+
+TEST_F(HttpProbesTest, RecoversWithTheStream) {
+  gate_.Set([](StreamSnapshot& snapshot) { snapshot.source.state = ingest::SourceState::kEnded; });
+  EXPECT_EQ(Ask("/readyz").status, 503);
+  gate_.Set(
+      [](StreamSnapshot& snapshot) { snapshot.source.state = ingest::SourceState::kStreaming; });
+  EXPECT_EQ(Ask("/readyz").status, 200);
+}
+
+}  // namespace
+}  // namespace millrace::service

@@ -1,0 +1,115 @@
+#include "service/http_server.h"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/service/http_client.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<HttpRoute> SomeRoutes() {
+  return {{"/hello", [](const HttpRequest&) { return HttpResponse{.body = "hello\n"}; }},
+          {"/echo/*/of/*",
+           [](const HttpRequest& request) {
+             return HttpResponse{.body = request.captures[0] + " " + request.captures[1] + " " +
+                                         request.Parameter("q").value_or("-"),
+                                 .headers = {{"X-Made-By", "echo"}}};
+           }},
+          {"/throws", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("no"); }}};
+}
+
+/// One server for all tests: civetweb takes almost two seconds to stop.
+class HttpServerTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto server = HttpServer::Start({.port_key = "listen.http_port", .routes = SomeRoutes()});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = server->release();
+  }
+  static void TearDownTestSuite() { delete server_; }
+
+  static inline HttpServer* server_ = nullptr;
+};
+
+TEST_F(HttpServerTest, AnswersAtTheFreePortThatItTook) {
+  EXPECT_GT(server_->port(), 0);
+  const HttpAnswer answer = Get(server_->port(), "/hello");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, "hello\n");
+  EXPECT_THAT(answer.headers, HasSubstr("Content-Type: text/plain; charset=utf-8"));
+}
+
+TEST_F(HttpServerTest, GivesHandlersWhatTheStarsStandForAndTheQueryDecoded) {
+  const HttpAnswer answer = Get(server_->port(), "/echo/a%20b/of/c?q=1%2B1");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, "a b c 1+1");
+  EXPECT_THAT(answer.headers, HasSubstr("X-Made-By: echo"));
+}
+
+TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
+  const HttpAnswer answer = HttpConnection(server_->port()).Ask("HEAD", "/hello");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.headers, HasSubstr("Content-Length: 6"));
+  EXPECT_THAT(answer.body, IsEmpty());
+}
+
+TEST_F(HttpServerTest, RefusesOtherMethods) {
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
+    const HttpAnswer answer = HttpConnection(server_->port()).Ask(method, "/hello");
+    EXPECT_EQ(answer.status, 405) << method;
+    EXPECT_THAT(answer.headers, HasSubstr("Allow: GET, HEAD")) << method;
+  }
+}
+
+TEST_F(HttpServerTest, SaysPlainlyThatAPathIsUnknown) {
+  for (const char* path : {"/", "/hello/", "/hello/more", "/echo//of/c", "/%3Cscript%3E"}) {
+    const HttpAnswer answer = Get(server_->port(), path);
+    EXPECT_EQ(answer.status, 404) << path;
+    EXPECT_THAT(answer.headers, HasSubstr("text/plain")) << path;
+  }
+}
+
+TEST_F(HttpServerTest, SurvivesAHandlerThatThrows) {
+  EXPECT_EQ(Get(server_->port(), "/throws").status, 500);
+  EXPECT_EQ(Get(server_->port(), "/hello").status, 200);
+}
+
+TEST_F(HttpServerTest, AnIdleConnectionDoesNotKeepOthersWaiting) {
+  std::vector<std::unique_ptr<HttpConnection>> idle;  // As many as there are threads, less one.
+  for (int i = 0; i < 3; ++i) idle.push_back(std::make_unique<HttpConnection>(server_->port()));
+  EXPECT_EQ(Get(server_->port(), "/hello").status, 200);
+}
+
+TEST_F(HttpServerTest, NamesAddressPortAndKeyWhenThePortIsInUse) {
+  const auto second = HttpServer::Start({.port = server_->port(), .port_key = "listen.http_port"});
+  ASSERT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(second.status().message()),
+              HasSubstr("127.0.0.1:" + std::to_string(server_->port())));
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr("listen.http_port"));
+}
+
+TEST(HttpRouteTest, StarsStandForOneSegment) {
+  std::vector<std::string> captures;
+  EXPECT_TRUE(MatchesRoute("/streams/*/flow.jpg", "/streams/gate/flow.jpg", captures));
+  EXPECT_THAT(captures, ElementsAre("gate"));
+  EXPECT_FALSE(MatchesRoute("/streams/*/flow.jpg", "/streams/a/b/flow.jpg", captures));
+  EXPECT_FALSE(MatchesRoute("/streams/*", "/streams/", captures));
+  EXPECT_TRUE(MatchesRoute("/", "/", captures));
+}
+
+TEST(HttpUrlTest, PutsIpV6IntoBrackets) {
+  EXPECT_EQ(UrlHost("127.0.0.1"), "127.0.0.1");
+  EXPECT_EQ(UrlHost("::1"), "[::1]");
+}
+
+}  // namespace
+}  // namespace millrace::service

@@ -1,0 +1,63 @@
+#include "service/live_page_pictures.h"
+
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/service/web_fakes.h"
+
+namespace millrace::service {
+namespace {
+
+class LivePagePicturesTest : public ::testing::Test {
+ protected:
+  void Publish(std::int64_t number) { ring_.Publish(MovingDisc("street", number, 32, 16)); }
+
+  PredictionRing ring_{16};
+  LivePagePictures pictures_{ring_};
+};
+
+TEST_F(LivePagePicturesTest, EncodesNothingWhenNobodyAsks) {
+  for (std::int64_t number = 0; number < 10; ++number) Publish(number);
+  EXPECT_EQ(pictures_.encoded(), 0u);
+}
+
+TEST_F(LivePagePicturesTest, EncodesEachPictureOnceHoweverManyAsk) {
+  Publish(1);
+  std::vector<std::jthread> viewers;
+  for (int i = 0; i < 8; ++i) {
+    viewers.emplace_back([&] {
+      EXPECT_TRUE(pictures_.Camera(1).ok());
+      EXPECT_TRUE(pictures_.Flow(1).ok());
+    });
+  }
+  viewers.clear();
+  EXPECT_EQ(pictures_.encoded(), 2u);
+}
+
+TEST_F(LivePagePicturesTest, KeepsPictureAndFlowOfTheSameMoment) {
+  Publish(1);
+  ASSERT_EQ(pictures_.Newest()->frame_number, 1);
+  EXPECT_EQ(pictures_.Camera(1)->frame_number, 1);
+  Publish(2);  // Comes between the two requests of a page.
+  EXPECT_EQ(pictures_.Flow(1)->frame_number, 1);
+}
+
+TEST_F(LivePagePicturesTest, GivesTheNewestForOneThatIsGone) {
+  for (std::int64_t number = 1; number <= 6; ++number) {
+    Publish(number);
+    EXPECT_EQ(pictures_.Newest()->frame_number, number);
+  }
+  EXPECT_EQ(pictures_.Camera(1)->frame_number, 6);
+  EXPECT_EQ(pictures_.Camera(std::nullopt)->frame_number, 6);
+}
+
+TEST_F(LivePagePicturesTest, HasNothingBeforeTheFirstPrediction) {
+  EXPECT_EQ(pictures_.Newest(), nullptr);
+  EXPECT_TRUE(absl::IsNotFound(pictures_.Camera(std::nullopt).status()));
+  EXPECT_TRUE(absl::IsNotFound(pictures_.Flow(3).status()));
+}
+
+}  // namespace
+}  // namespace millrace::service

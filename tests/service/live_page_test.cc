@@ -1,0 +1,164 @@
+#include "service/live_page.h"
+
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nlohmann/json.hpp"
+#include "service/live_page_assets.h"
+#include "tests/service/web_fakes.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+class LivePageTest : public ::testing::Test {
+ protected:
+  HttpResponse Ask(const std::string& path, const std::string& query = "viewer=me") {
+    return Dispatch(routes_, {.path = path, .query = query, .remote_address = "127.0.0.1"});
+  }
+  nlohmann::json AskJson(const std::string& path, const std::string& query = "viewer=me") {
+    return nlohmann::json::parse(Ask(path, query).body);
+  }
+
+  FakeClock clock_;
+  FakeCameraStream stream_{"street"};
+  RunRecorder record_{clock_, clock_.Now()};
+  std::atomic<bool> stopping_ = false;
+  LivePage page_{{.streams = {{.stream = &stream_, .record = &record_}},
+                  .max_viewers = 2,
+                  .clock = &clock_,
+                  .stopping = &stopping_}};
+  std::vector<HttpRoute> routes_ = page_.Routes();
+};
+
+TEST_F(LivePageTest, ServesThePageAndEveryFileThatItNames) {
+  const HttpResponse index = Ask("/");
+  EXPECT_EQ(index.status, 200);
+  EXPECT_EQ(index.content_type, "text/html; charset=utf-8");
+  for (const char* path :
+       {"/page.css", "/page.js", "/card.js", "/chart.js", "/favicon.svg", "/flow_wheel.jpg"}) {
+    EXPECT_EQ(Ask(path).status, 200) << path;
+    EXPECT_FALSE(Ask(path).body.empty()) << path;
+  }
+  EXPECT_EQ(Ask("/page.js").content_type, "text/javascript; charset=utf-8");
+}
+
+TEST_F(LivePageTest, NamesNoResourceOfAnotherServer) {
+  for (const LivePageAsset& asset : LivePageAssets()) {
+    for (const char* sign :
+         {"src=\"http", "href=\"http", "url(http", "import(\"http", "from \"http"}) {
+      EXPECT_EQ(asset.content.find(sign), std::string_view::npos) << asset.name;
+    }
+  }
+}
+
+TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
+  stream_.ring().Publish(MovingDisc("street", 412, 32, 16));
+  const nlohmann::json answer = AskJson("/api/streams");
+  EXPECT_EQ(answer["server"]["viewers"], 1);
+  EXPECT_EQ(answer["server"]["stopping"], false);
+  ASSERT_THAT(answer["streams"], SizeIs(1));
+  const nlohmann::json& stream = answer["streams"][0];
+  EXPECT_EQ(stream["name"], "street");
+  EXPECT_EQ(stream["source"]["state"], "streaming");
+  EXPECT_EQ(stream["source"]["width"], 768);
+  EXPECT_EQ(stream["learner"]["schedule"], "one_f_one_b_star");
+  EXPECT_EQ(stream["learner"]["stages"][0]["staleness"], 1);
+  EXPECT_EQ(stream["learner"]["stages"][1]["updates"], 405);
+  EXPECT_EQ(stream["frames"]["received"], 412);
+  EXPECT_EQ(stream["frames"]["dropped"]["queue_full"], 3);
+  EXPECT_DOUBLE_EQ(stream["delay_p50_ms"], 134);
+  EXPECT_DOUBLE_EQ(stream["loss"], 0.037);
+  EXPECT_EQ(stream["newest"]["frame"], 412);
+  EXPECT_EQ(AskJson("/api/streams/street")["name"], "street");
+}
+
+TEST_F(LivePageTest, HasNoPictureBeforeTheFirstPrediction) {
+  EXPECT_TRUE(AskJson("/api/streams")["streams"][0]["newest"].is_null());
+  EXPECT_EQ(Ask("/streams/street/picture.jpg").status, 404);
+  EXPECT_EQ(Ask("/streams/street/flow.jpg").status, 404);
+}
+
+TEST_F(LivePageTest, ShowsPictureAndFlowAsJpeg) {
+  stream_.ring().Publish(MovingDisc("street", 7, 32, 16));
+  for (const char* path : {"/streams/street/picture.jpg", "/streams/street/flow.jpg"}) {
+    const HttpResponse response = Ask(path);
+    EXPECT_EQ(response.status, 200) << path;
+    EXPECT_EQ(response.content_type, "image/jpeg") << path;
+    EXPECT_THAT(response.body, StartsWith("\xff\xd8")) << path;
+    EXPECT_THAT(response.headers, Contains(Pair("X-Frame-Number", "7"))) << path;
+  }
+  EXPECT_THAT(Ask("/streams/street/flow.jpg").headers, Contains(Pair("X-Flow-Scale", "5")));
+}
+
+TEST_F(LivePageTest, KnowsNoOtherStream) {
+  for (const char* path : {"/api/streams/yard", "/streams/yard/picture.jpg"}) {
+    EXPECT_EQ(Ask(path).status, 404) << path;
+  }
+}
+
+TEST_F(LivePageTest, TellsOnlyTheHistoryThatThePageLacks) {
+  for (int second = 0; second < 4; ++second) {
+    record_.Record(*MovingDisc("street", second, 16, 16));
+    clock_.Advance(std::chrono::seconds(1));
+  }
+  EXPECT_THAT(AskJson("/api/streams")["streams"][0]["history"], SizeIs(3)) << "the fourth is open";
+  const nlohmann::json later =
+      AskJson("/api/streams", "viewer=me&after=1")["streams"][0]["history"];
+  ASSERT_THAT(later, SizeIs(1));
+  EXPECT_EQ(later[0][0], 2);
+  EXPECT_NEAR(later[0][1], 0.037, 1e-6);
+  EXPECT_NEAR(later[0][2], 0.05, 1e-6);
+}
+
+TEST_F(LivePageTest, RefusesViewersBeyondTheLimitInAFriendlyWay) {
+  EXPECT_EQ(Ask("/api/streams", "viewer=a").status, 200);
+  EXPECT_EQ(Ask("/api/streams", "viewer=b").status, 200);
+  const HttpResponse refusal = Ask("/api/streams", "viewer=c");
+  EXPECT_EQ(refusal.status, 503);
+  EXPECT_THAT(refusal.headers, Contains(Pair("Retry-After", "5")));
+  const HttpResponse page = Ask("/", "");
+  EXPECT_EQ(page.status, 503);
+  EXPECT_THAT(page.headers, Contains(Pair("Retry-After", "5")));
+  EXPECT_THAT(page.body, HasSubstr("All seats are taken"));
+  EXPECT_EQ(Ask("/streams/street/flow.jpg", "viewer=c").status, 503);
+  EXPECT_EQ(Ask("/api/streams", "viewer=a").status, 200) << "who watches goes on watching";
+  EXPECT_EQ(Ask("/favicon.svg", "").status, 200) << "the refusal needs its icon";
+}
+
+TEST_F(LivePageTest, GivesTheSeatOfAViewerWhoLeftToTheNext) {
+  EXPECT_EQ(Ask("/api/streams", "viewer=a").status, 200);
+  EXPECT_EQ(Ask("/api/streams", "viewer=b").status, 200);
+  clock_.Advance(std::chrono::seconds(3));
+  EXPECT_EQ(Ask("/api/streams", "viewer=b").status, 200);
+  EXPECT_EQ(Ask("/api/streams", "viewer=c").status, 503);
+  clock_.Advance(std::chrono::seconds(2));
+  EXPECT_EQ(Ask("/", "").status, 200);
+  EXPECT_EQ(Ask("/api/streams", "viewer=c").status, 200);
+}
+
+TEST_F(LivePageTest, CountsWhoSaysNoIdByAddress) {
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Ask("/api/streams", "").status, 200);
+  EXPECT_EQ(page_.viewers().count(), 1u);
+}
+
+TEST_F(LivePageTest, SaysThatTheServerStops) {
+  stopping_ = true;
+  EXPECT_EQ(AskJson("/api/streams")["server"]["stopping"], true);
+}
+
+TEST_F(LivePageTest, SurvivesTextThatIsNoUtf8) {
+  stream_.Set([](StreamSnapshot& snapshot) { snapshot.uri = "caf\xe9.avi"; });
+  EXPECT_EQ(Ask("/api/streams").status, 200);
+}
+
+}  // namespace
+}  // namespace millrace::service

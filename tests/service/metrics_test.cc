@@ -1,0 +1,176 @@
+#include "service/metrics.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "service/metrics_process.h"
+#include "tests/service/fake_stream.h"
+#include "tests/service/web_fakes.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class MetricsTest : public ::testing::Test {
+ protected:
+  MetricsTest() {
+    for (std::int64_t number = 1; number <= 3; ++number)
+      record_.Record(*MovingDisc("street", number, 16, 16));
+  }
+
+  FakeClock clock_;
+  FakeCameraStream stream_{"street"};
+  RunRecorder record_{clock_, clock_.Now()};
+  Metrics metrics_{{.streams = {{.stream = &stream_, .record = &record_}},
+                    .subscribers =
+                        [] {
+                          return std::vector<StreamSubscribers>{{.stream = "street",
+                                                                 .active = 2,
+                                                                 .predictions_sent = 7,
+                                                                 .predictions_dropped = 1}};
+                        },
+                    .viewers = [] { return std::size_t{1}; }}};
+};
+
+TEST_F(MetricsTest, PromtoolFindsNothingToSay) {
+  const std::string path = ::testing::TempDir() + "/millrace_metrics_" + std::to_string(getpid());
+  std::ofstream(path) << metrics_.Text();
+  const std::string command =
+      std::string(MILLRACE_PROMTOOL) + " check metrics < " + path + " > " + path + ".said 2>&1";
+  const int result = std::system(command.c_str());
+  std::ifstream said(path + ".said");
+  EXPECT_EQ(result, 0);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(said), {}), "");
+}
+
+TEST_F(MetricsTest, ShowsEachFigureUnderItsNameAndLabels) {
+  const std::string text = metrics_.Text();
+  for (const char* line : {
+           "millrace_ingest_frames_received_total{stream=\"street\"} 412\n",
+           "millrace_service_frames_predicted_total{stream=\"street\"} 405\n",
+           "millrace_service_frames_dropped_total{stream=\"street\",reason=\"queue_full\"} 3\n",
+           "millrace_service_frames_dropped_total{stream=\"street\",reason=\"shutdown\"} 0\n",
+           "millrace_service_frames_in_flight{stream=\"street\"} 3\n",
+           "millrace_service_frames_unaccounted{stream=\"street\"} 0\n",
+           "millrace_service_prediction_delay_seconds_count{stream=\"street\"} 3\n",
+           "millrace_service_prediction_delay_seconds_bucket{stream=\"street\",le=\"0.13\"} 0\n",
+           "millrace_service_prediction_delay_seconds_bucket{stream=\"street\",le=\"0.15\"} 3\n",
+           "millrace_pipeline_updates_total{stream=\"street\",stage=\"2\"} 405\n",
+           "millrace_pipeline_staleness_updates{stream=\"street\",stage=\"1\"} 1\n",
+           "millrace_pipeline_learner_up{stream=\"street\"} 1\n",
+           "millrace_ingest_source_state{stream=\"street\",state=\"streaming\"} 1\n",
+           "millrace_ingest_source_state{stream=\"street\",state=\"backing_off\"} 0\n",
+           "millrace_service_subscribers{stream=\"street\"} 2\n",
+           "millrace_service_viewers 1\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST_F(MetricsTest, NamesFollowTheConvention) {
+  const std::set<std::string> known_by_every_client = {"process_cpu_seconds_total",
+                                                       "process_resident_memory_bytes",
+                                                       "process_virtual_memory_bytes",
+                                                       "process_threads",
+                                                       "process_start_time_seconds",
+                                                       "process_open_fds",
+                                                       "process_max_fds"};
+  for (const prometheus::MetricFamily& family : metrics_.Collect()) {
+    EXPECT_TRUE(absl::StartsWith(family.name, "millrace_")) << family.name;
+    EXPECT_EQ(family.type == prometheus::MetricType::Counter, absl::EndsWith(family.name, "_total"))
+        << family.name;
+    EXPECT_FALSE(family.help.empty()) << family.name;
+  }
+  std::set<std::string> process;
+  for (const prometheus::MetricFamily& family : CollectProcessMetrics())
+    process.insert(family.name);
+  EXPECT_EQ(process, known_by_every_client);
+}
+
+TEST_F(MetricsTest, ProcessFiguresArePlausible) {
+  std::map<std::string, double> figures;
+  for (const prometheus::MetricFamily& family : CollectProcessMetrics()) {
+    const prometheus::ClientMetric& sample = family.metric.front();
+    figures[family.name] = sample.counter.value + sample.gauge.value;
+  }
+  EXPECT_GT(figures["process_resident_memory_bytes"], 1e6);
+  EXPECT_GE(figures["process_virtual_memory_bytes"], figures["process_resident_memory_bytes"]);
+  EXPECT_GE(figures["process_threads"], 1);
+  EXPECT_GE(figures["process_open_fds"], 3);
+  EXPECT_GT(figures["process_max_fds"], figures["process_open_fds"]);
+  const double now = std::chrono::duration<double>(WallTime()).count();
+  EXPECT_NEAR(figures["process_start_time_seconds"], now, 3600);
+}
+
+TEST_F(MetricsTest, EveryFamilyIsExplainedInTheDocumentation) {
+  std::ifstream file(MILLRACE_METRICS_DOC);
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  for (const prometheus::MetricFamily& family : metrics_.Collect()) {
+    EXPECT_THAT(page, HasSubstr("`" + family.name + "`"));
+  }
+}
+
+TEST_F(MetricsTest, ANotFiniteLossSpoilsNoSum) {
+  Prediction bad = *MovingDisc("street", 4, 16, 16);
+  bad.flow.finite = false;
+  bad.flow.loss = std::numeric_limits<float>::quiet_NaN();
+  record_.Record(bad);
+  const std::string text = metrics_.Text();
+  EXPECT_THAT(text,
+              HasSubstr("millrace_pipeline_predictions_not_finite_total{stream=\"street\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("} Nan")));
+}
+
+/// The value of a sample in Prometheus' text format; adds up those of several labels.
+double Sum(const std::string& text, const std::string& name) {
+  double sum = 0;
+  std::size_t at = 0;
+  while ((at = text.find("\n" + name + "{", at)) != std::string::npos) {
+    sum += std::stod(text.substr(text.find("} ", at) + 2));
+    ++at;
+  }
+  return sum;
+}
+
+// A real stream under a load that overflows its queue, scraped all the while.
+TEST(MetricsIdentityTest, HoldsInEveryScrape) {
+  FakeStream fake = StartFakeStream(
+      {.learner = {.width = 16, .height = 16, .predicts = FakeLearner::Predicts::kAtOnce}});
+  RunRecorder record(*fake.clock, fake.clock->Now());
+  const Metrics metrics({.streams = {{.stream = fake.stream.get(), .record = &record}}});
+  std::atomic<bool> done = false;
+  std::jthread camera([&] {
+    for (int i = 0; i < 2000; ++i) fake.source->Push();
+    done = true;
+  });
+  int scrapes = 0;
+  while (!done || scrapes == 0) {
+    const std::string text = metrics.Text();
+    EXPECT_EQ(Sum(text, "millrace_ingest_frames_received_total"),
+              Sum(text, "millrace_service_frames_predicted_total") +
+                  Sum(text, "millrace_service_frames_dropped_total") +
+                  Sum(text, "millrace_service_frames_in_flight"));
+    EXPECT_EQ(Sum(text, "millrace_service_frames_unaccounted"), 0);
+    ++scrapes;
+  }
+  camera.join();
+  fake.stream->Stop();
+}
+
+}  // namespace
+}  // namespace millrace::service

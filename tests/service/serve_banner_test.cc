@@ -1,0 +1,82 @@
+#include "service/serve_banner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/service/web_fakes.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+BannerStream Street() {
+  BannerStream stream = {
+      .config = {}, .snapshot = LearningSnapshot("street"), .learner = TwoStages()};
+  stream.config.name = "street";
+  stream.config.source.loop = true;
+  stream.config.source.as_camera = true;
+  stream.config.learner.weights = "samples/weights/flow-start.pt";
+  stream.snapshot.uri = "/videos/street.avi";
+  return stream;
+}
+
+TEST(BannerTest, SaysWhatItLearnsFromWhatAndHow) {
+  const std::vector<BannerStream> streams = {Street()};
+  const std::string text = Banner(streams, {.page = "http://127.0.0.1:8080",
+                                            .grpc = "127.0.0.1:50051",
+                                            .metrics = "http://127.0.0.1:9464/metrics"});
+  for (const char* part :
+       {"street.avi, 768x576 at 10 frames a second, looped as a camera",
+        "optical flow at 352x264, from samples/weights/flow-start.pt",
+        "one_f_one_b_star, 2 stages on 2 threads (cpu:0 cpu:1), cut at layer 2: 66 + 64 ms",
+        "features, level 1 | level 2, level 3",
+        "10.0 frames a second (7.7 without the pipeline), delay 130 ms, staleness 1 0",
+        "http://127.0.0.1:8080", "gRPC 127.0.0.1:50051", "http://127.0.0.1:9464/metrics"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("/videos/")));
+}
+
+TEST(BannerTest, NamesEachOfSeveralStreams) {
+  std::vector<BannerStream> streams = {Street(), Street()};
+  streams[1].config.name = "yard";
+  const std::string text = Banner(streams, {});
+  EXPECT_THAT(text, HasSubstr("2 streams"));
+  EXPECT_THAT(text, HasSubstr("\nyard   street.avi"));
+}
+
+TEST(DescribeSourceTest, LeavesOutWhatACameraHasNotSaid) {
+  BannerStream stream = Street();
+  stream.config.source = {};
+  stream.snapshot.uri = "rtsp://***@gate/1";
+  stream.snapshot.source = {};
+  EXPECT_EQ(DescribeSource(stream), "rtsp://***@gate/1, connecting");
+}
+
+TEST(DescribeStagesTest, NamesFirstAndLastOfManyLayers) {
+  pipeline::LearnerDescription learner = TwoStages();
+  learner.stages[0].layers = {"features 1/2", "features 1/4", "match 1/4"};
+  EXPECT_EQ(DescribeStages(learner), "features 1/2 to match 1/4 | level 2, level 3");
+}
+
+TEST(DescribeStagesTest, TakesALineForEachWhereOneIsTooNarrow) {
+  pipeline::LearnerDescription learner = TwoStages();
+  learner.stages[0].layers = {std::string(80, 'x')};
+  EXPECT_THAT(DescribeStages(learner), HasSubstr("\n            level 2, level 3"));
+}
+
+TEST(DescribeExpectationTest, SaysWhenThePlanIsTooSlowForTheCamera) {
+  EXPECT_THAT(DescribeExpectation(TwoStages(), /*camera_frames_per_second=*/25),
+              HasSubstr("15.1 frames a second (7.7 without the pipeline) of the camera's 25"));
+}
+
+TEST(DescribeExpectationTest, OneStageHasNothingToBeComparedWith) {
+  pipeline::LearnerDescription learner = TwoStages();
+  learner.stages.resize(1);
+  EXPECT_THAT(DescribeExpectation(learner, 0), Not(HasSubstr("without the pipeline")));
+}
+
+}  // namespace
+}  // namespace millrace::service

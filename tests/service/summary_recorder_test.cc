@@ -1,0 +1,116 @@
+#include "service/summary_recorder.h"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/service/web_fakes.h"
+
+namespace millrace::service {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class RunRecorderTest : public ::testing::Test {
+ protected:
+  void Record(std::int64_t number, float loss = 0.5F) {
+    Prediction prediction;
+    prediction.frame_number = number;
+    prediction.delay = milliseconds(100);
+    prediction.flow.loss = loss;
+    prediction.flow.loss_no_motion = 1;
+    record_.Record(prediction);
+  }
+
+  FakeClock clock_;
+  RunRecorder record_{clock_, clock_.Now()};
+};
+
+TEST_F(RunRecorderTest, HasNoRatesBeforeTheSecondPrediction) {
+  EXPECT_EQ(record_.Figures().rate_in, 0);
+  Record(0);
+  EXPECT_EQ(record_.Figures().rate_in, 0);
+  EXPECT_EQ(record_.Figures().rate_out, 0);
+}
+
+TEST_F(RunRecorderTest, CountsDroppedFramesInTheRateIn) {
+  for (int i = 0; i < 5; ++i) {
+    Record(i * 3);
+    clock_.Advance(milliseconds(300));
+  }
+  EXPECT_NEAR(record_.Figures().rate_in, 10, 1e-9);
+  EXPECT_NEAR(record_.Figures().rate_out, 10.0 / 3, 1e-9);
+  EXPECT_NEAR(record_.Figures().seconds, 1.3, 1e-9) << "from the first arrival";
+}
+
+TEST_F(RunRecorderTest, AddsUpFiniteLossesOnly) {
+  Record(0);
+  Record(1, std::numeric_limits<float>::infinity());
+  Record(2);
+  const RunFigures figures = record_.Figures();
+  EXPECT_EQ(figures.predictions, 3u);
+  EXPECT_EQ(figures.not_finite, 1u);
+  EXPECT_DOUBLE_EQ(figures.loss_sum, 1);
+  EXPECT_DOUBLE_EQ(figures.loss_no_motion_sum, 2);
+}
+
+TEST_F(RunRecorderTest, HistoryHasAMeanForEachSecondThatIsOver) {
+  Record(0, 0.2F);
+  Record(1, 0.4F);
+  EXPECT_THAT(record_.HistoryAfter(-1), IsEmpty());
+  clock_.Advance(seconds(2));
+  Record(2);
+  const std::vector<LossPoint> history = record_.HistoryAfter(-1);
+  ASSERT_THAT(history, SizeIs(1));
+  EXPECT_EQ(history[0].second, 0);
+  EXPECT_NEAR(history[0].loss, 0.3, 1e-6);
+  EXPECT_THAT(record_.HistoryAfter(0), IsEmpty());
+}
+
+TEST_F(RunRecorderTest, HistoryKeepsTenMinutes) {
+  for (int i = 0; i < 1000; ++i) {
+    Record(i);
+    clock_.Advance(seconds(1));
+  }
+  const std::vector<LossPoint> history = record_.HistoryAfter(-1);
+  ASSERT_THAT(history, SizeIs(600));
+  EXPECT_EQ(history.back().second, 998);
+}
+
+TEST(DelayHistogramTest, QuantilesAreRightToHalfAPercent) {
+  DelayHistogram delays;
+  for (int ms = 1; ms <= 1000; ++ms) delays.Add(milliseconds(ms));
+  EXPECT_NEAR(delays.QuantileSeconds(0.5), 0.5, 0.0026);
+  EXPECT_NEAR(delays.QuantileSeconds(0.99), 0.99, 0.0051);
+  EXPECT_NEAR(delays.QuantileSeconds(1), 1, 0.0051);
+  EXPECT_NEAR(delays.QuantileSeconds(0), 0.001, 0.000006);
+}
+
+TEST(DelayHistogramTest, IsZeroWhenEmpty) { EXPECT_EQ(DelayHistogram().QuantileSeconds(0.5), 0); }
+
+TEST(DelayHistogramTest, AddsUp) {
+  DelayHistogram fast;
+  DelayHistogram slow;
+  for (int i = 0; i < 99; ++i) fast.Add(milliseconds(10));
+  slow.Add(seconds(10));
+  fast.Add(slow);
+  EXPECT_EQ(fast.count(), 100u);
+  EXPECT_NEAR(fast.QuantileSeconds(0.99), 0.01, 0.0001);
+  EXPECT_NEAR(fast.QuantileSeconds(1), 10, 0.06);
+}
+
+TEST(DelayHistogramTest, TakesDelaysOffTheScale) {
+  DelayHistogram delays;
+  delays.Add(nanoseconds(0));
+  delays.Add(nanoseconds(-5));
+  delays.Add(std::chrono::hours(100));
+  EXPECT_EQ(delays.count(), 3u);
+  EXPECT_GT(delays.QuantileSeconds(1), 900);
+}
+
+}  // namespace
+}  // namespace millrace::service

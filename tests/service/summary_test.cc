@@ -1,0 +1,135 @@
+#include "service/summary.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/service/web_fakes.h"
+
+namespace millrace::service {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+StreamSummary LearnedStream(const std::string& name) {
+  FakeClock clock;
+  FakeCameraStream stream(name);
+  RunRecorder record(clock, clock.Now());
+  for (std::int64_t number = 0; number < 11; ++number) {
+    record.Record(*MovingDisc(name, number * 2, 16, 16));  // Every other frame was dropped.
+    clock.Advance(milliseconds(200));
+  }
+  return Summarise({.stream = &stream, .record = &record});
+}
+
+TEST(SummaryJsonTest, SaysWhatTheRunCameTo) {
+  const std::vector<StreamSummary> streams = {LearnedStream("street")};
+  const json summary = SummaryJson(streams);
+  for (const json& part : {summary, summary["streams"][0]}) {
+    EXPECT_EQ(part["frames_received"], 412);
+    EXPECT_EQ(part["predicted"], 405);
+    EXPECT_EQ(part["dropped"], json({{"queue_full", 3},
+                                     {"no_predecessor", 1},
+                                     {"gap", 0},
+                                     {"rejected", 0},
+                                     {"shutdown", 0}}));
+    EXPECT_EQ(part["in_flight"], 3);
+    EXPECT_NEAR(part["rate_in"], 10, 1e-9);
+    EXPECT_NEAR(part["rate_out"], 5, 1e-9);
+    EXPECT_NEAR(part["delay_ms"]["p50"], 134, 1);
+    EXPECT_NEAR(part["delay_ms"]["p99"], 134, 1);
+    EXPECT_NEAR(part["loss"], 0.037, 1e-9);
+    EXPECT_NEAR(part["loss_no_motion"], 0.05, 1e-9);
+    EXPECT_NEAR(part["ratio_last_200"], 0.74, 1e-9);
+  }
+}
+
+TEST(SummaryJsonTest, IdentifiesTheRun) {
+  const json summary = SummaryJson(std::vector<StreamSummary>{LearnedStream("street")});
+  ASSERT_THAT(summary["streams"], SizeIs(1));
+  const json& stream = summary["streams"][0];
+  EXPECT_EQ(stream["name"], "street");
+  EXPECT_EQ(stream["source"], "street.avi");
+  EXPECT_EQ(stream["schedule"], "one_f_one_b_star");
+  EXPECT_THAT(stream["stages"], SizeIs(2));
+  EXPECT_EQ(stream["stages"][0]["layers"], json({"features", "level 1"}));
+  EXPECT_THAT(stream["cuts"], ElementsAre(2));
+  EXPECT_THAT(stream["updates"], ElementsAre(404, 405));
+}
+
+TEST(SummaryJsonTest, AddsStreamsUp) {
+  const json summary =
+      SummaryJson(std::vector<StreamSummary>{LearnedStream("gate"), LearnedStream("yard")});
+  EXPECT_EQ(summary["frames_received"], 824);
+  EXPECT_EQ(summary["dropped"]["queue_full"], 6);
+  EXPECT_NEAR(summary["rate_in"], 20, 1e-9);
+  EXPECT_NEAR(summary["delay_ms"]["p50"], 134, 1);
+  EXPECT_NEAR(summary["ratio_last_200"], 0.74, 1e-9);
+}
+
+TEST(SummaryJsonTest, IsNullWhereNothingWasPredicted) {
+  FakeClock clock;
+  FakeCameraStream stream("street");
+  stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.frames = {};
+    snapshot.loss = snapshot.loss_no_motion = 0;
+  });
+  RunRecorder record(clock, clock.Now());
+  const json summary =
+      SummaryJson(std::vector<StreamSummary>{Summarise({.stream = &stream, .record = &record})});
+  EXPECT_TRUE(summary["delay_ms"]["p50"].is_null());
+  EXPECT_TRUE(summary["loss"].is_null());
+  EXPECT_TRUE(summary["ratio_last_200"].is_null());
+  EXPECT_EQ(summary["rate_in"], 0);
+}
+
+TEST(SummaryTextTest, ShowsTheIdentityAndTheReasons) {
+  const std::string text = SummaryText(std::vector<StreamSummary>{LearnedStream("street")});
+  EXPECT_THAT(text, HasSubstr("412 received = 405 predicted + 4 dropped (queue_full 3, "
+                              "no_predecessor 1) + 3 in flight"));
+  EXPECT_THAT(text, HasSubstr("0.74 of no motion"));
+}
+
+class WriteFileTest : public ::testing::Test {
+ protected:
+  WriteFileTest() { std::filesystem::create_directory(folder_); }
+  ~WriteFileTest() override { std::filesystem::remove_all(folder_); }
+
+  const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) /
+                                        ("millrace_summary_" + std::to_string(getpid()));
+};
+
+TEST_F(WriteFileTest, ReplacesTheFileAndLeavesNothingElse) {
+  const std::string path = folder_ / "summary.json";
+  ASSERT_TRUE(WriteFileAtomically(path, "old").ok());
+  ASSERT_TRUE(WriteFileAtomically(path, "new").ok());
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "new");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(WriteFileTest, NamesTheFileThatItCannotWrite) {
+  const std::string path = folder_ / "missing" / "summary.json";
+  const absl::Status status = WriteFileAtomically(path, "{}");
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(path));
+}
+
+TEST_F(WriteFileTest, LeavesNothingBehindWhenItFails) {
+  const std::filesystem::path path = folder_ / "folder";
+  std::filesystem::create_directories(path / "not empty");
+  EXPECT_FALSE(WriteFileAtomically(path, "{}").ok());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+}  // namespace
+}  // namespace millrace::service
