@@ -1,0 +1,313 @@
+#include "service/prediction_service.h"
+
+#include <cstring>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/service/grpc_fixture.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<float> Floats(const v1::Tensor& tensor) {
+  std::vector<float> floats(tensor.data().size() / sizeof(float));
+  std::memcpy(floats.data(), tensor.data().data(), tensor.data().size());
+  return floats;
+}
+
+/// A subscriber whose subscription stands once it is constructed.
+class Subscriber {
+ public:
+  Subscriber(grpc::Channel& channel, const v1::SubscribeRequest& request)
+      : reader_(v1::PredictionService::NewStub(Shared(channel))->Subscribe(&context_, request)) {
+    reader_->WaitForInitialMetadata();
+  }
+
+  /// The next message, or nullopt at the stream's end.
+  std::optional<v1::SubscribeResponse> Next() {
+    v1::SubscribeResponse response;
+    if (!reader_->Read(&response)) return std::nullopt;
+    return response;
+  }
+  grpc::Status Finish() { return reader_->Finish(); }
+  void Cancel() { context_.TryCancel(); }
+
+ private:
+  static std::shared_ptr<grpc::Channel> Shared(grpc::Channel& channel) {
+    return {std::shared_ptr<grpc::Channel>(), &channel};  // The fixture owns it.
+  }
+
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::SubscribeResponse>> reader_;
+};
+
+v1::SubscribeRequest To(const std::string& stream, v1::ReadPolicy policy = v1::READ_POLICY_EVERY) {
+  v1::SubscribeRequest request;
+  request.set_stream(stream);
+  request.set_policy(policy);
+  return request;
+}
+
+class PredictionServiceTest : public GrpcFixture {
+ protected:
+  void WaitForNoSubscribers() {
+    while (server_->subscribers(street()).active > 0) std::this_thread::yield();
+  }
+
+  std::unique_ptr<v1::PredictionService::Stub> stub_ = v1::PredictionService::NewStub(channel_);
+};
+
+TEST_F(PredictionServiceTest, SubscriberGetsEveryPredictionWithItsFlow) {
+  Subscriber subscriber(*channel_, To("street"));
+  Film(street_, 2);
+
+  const auto response = subscriber.Next();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->dropped(), 0u);
+  const v1::Prediction& prediction = response->prediction();
+  EXPECT_EQ(prediction.stream(), "street");
+  EXPECT_EQ(prediction.frame_number(), 1);
+  EXPECT_EQ(prediction.epoch(), 0);
+  EXPECT_FALSE(prediction.has_camera_time());
+  EXPECT_GT(prediction.arrival_time().seconds(), 1'600'000'000);
+  EXPECT_EQ(prediction.loss(), 1);
+  EXPECT_EQ(prediction.loss_no_motion(), 2);
+  EXPECT_EQ(prediction.update_count(), 0);
+  EXPECT_EQ(prediction.flags_size(), 0);
+  EXPECT_EQ(prediction.grid().width(), 4);
+  EXPECT_EQ(prediction.grid().height(), 2);
+  EXPECT_EQ(prediction.camera().width(), 768);
+  EXPECT_THAT(prediction.flow().shape(), ElementsAre(2, 4, 2));
+  EXPECT_EQ(prediction.flow().data_type(), v1::DATA_TYPE_FLOAT32);
+  EXPECT_THAT(Floats(prediction.flow()), testing::Each(0));
+  EXPECT_EQ(Floats(prediction.flow()).size(), 16u);
+}
+
+TEST_F(PredictionServiceTest, FlagsWhatIsNotFiniteAndTellsDelays) {
+  Subscriber subscriber(*channel_, To("street"));
+  street_.source->Push();
+  street_.source->Push();
+  street_.source->Push();
+  street_.learner->PredictNonFinite();
+  street_.clock->Advance(std::chrono::milliseconds(1250));
+  street_.learner->Predict();
+
+  const v1::Prediction prediction = subscriber.Next()->prediction();
+  EXPECT_THAT(prediction.flags(), ElementsAre(v1::PREDICTION_FLAG_NON_FINITE));
+  EXPECT_EQ(prediction.delay().seconds(), 1);
+  EXPECT_EQ(prediction.delay().nanos(), 250'000'000);
+  EXPECT_EQ(prediction.delay_frames(), 1);
+}
+
+TEST_F(PredictionServiceTest, OmitsTheFlowWhenAsked) {
+  v1::SubscribeRequest request = To("street");
+  request.set_omit_flow(true);
+  Subscriber subscriber(*channel_, request);
+  Film(street_, 2);
+  const v1::Prediction prediction = subscriber.Next()->prediction();
+  EXPECT_FALSE(prediction.has_flow());
+  EXPECT_EQ(prediction.grid().width(), 4);
+}
+
+TEST_F(PredictionServiceTest, SubscribersOfOneStreamGetNothingOfAnother) {
+  Subscriber yard(*channel_, To("yard"));
+  Film(street_, 3);
+  Film(yard_, 2);
+  EXPECT_EQ(yard.Next()->prediction().stream(), "yard");
+}
+
+TEST_F(PredictionServiceTest, UnknownStreamIsNotFoundAndNamesThoseThatAre) {
+  Subscriber subscriber(*channel_, To("gate"));
+  EXPECT_FALSE(subscriber.Next());
+  const grpc::Status status = subscriber.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(status.error_message(), "there is no stream 'gate'; there are 'street', 'yard'");
+}
+
+TEST_F(PredictionServiceTest, StreamsEndEndsTheSubscriptionAfterItsLastPrediction) {
+  Subscriber subscriber(*channel_, To("street"));
+  Film(street_, 4);
+  street_.source->End();
+  for (int number = 1; number < 4; ++number) {
+    const auto response = subscriber.Next();
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->prediction().frame_number(), number);
+  }
+  EXPECT_FALSE(subscriber.Next());
+  EXPECT_TRUE(subscriber.Finish().ok());
+}
+
+TEST_F(PredictionServiceTest, SubscribingAfterTheEndEndsAtOnce) {
+  street_.source->End();
+  while (!street().ring().closed()) std::this_thread::yield();
+  Subscriber subscriber(*channel_, To("street"));
+  EXPECT_FALSE(subscriber.Next());
+  EXPECT_TRUE(subscriber.Finish().ok());
+}
+
+TEST_F(PredictionServiceTest, CancelledSubscriptionIsFreed) {
+  Film(street_, 2);
+  for (int i = 0; i < 20; ++i) {
+    Subscriber idle(*channel_, To("street"));
+    Subscriber busy(*channel_, To("street"));
+    EXPECT_EQ(server_->subscribers(street()).active, 2u);
+    Film(street_, 1);
+    EXPECT_TRUE(busy.Next());
+    idle.Cancel();
+    busy.Cancel();
+    EXPECT_EQ(idle.Finish().error_code(), grpc::StatusCode::CANCELLED);
+    EXPECT_EQ(busy.Finish().error_code(), grpc::StatusCode::CANCELLED);
+    WaitForNoSubscribers();
+  }
+}
+
+TEST_F(PredictionServiceTest, LatestIsUnavailableBeforeTheFirst) {
+  grpc::ClientContext context;
+  v1::GetLatestRequest request;
+  request.set_stream("street");
+  v1::GetLatestResponse response;
+  const grpc::Status status = stub_->GetLatest(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(status.error_message(), "stream 'street' has no prediction yet; try again");
+}
+
+TEST_F(PredictionServiceTest, LatestIsTheNewest) {
+  Film(street_, 5);
+  grpc::ClientContext context;
+  v1::GetLatestRequest request;
+  request.set_stream("street");
+  v1::GetLatestResponse response;
+  ASSERT_TRUE(stub_->GetLatest(&context, request, &response).ok());
+  EXPECT_EQ(response.prediction().frame_number(), 4);
+  EXPECT_THAT(Floats(response.prediction().flow()), testing::Each(3));
+}
+
+TEST_F(PredictionServiceTest, LatestOfAnUnknownStreamIsNotFound) {
+  grpc::ClientContext context;
+  v1::GetLatestRequest request;
+  request.set_stream("gate");
+  v1::GetLatestResponse response;
+  EXPECT_EQ(stub_->GetLatest(&context, request, &response).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(PredictionServiceTest, ShutdownCancelsASubscriberThatWouldWaitForEver) {
+  Subscriber subscriber(*channel_, To("street"));
+  server_->Shutdown(std::chrono::seconds(0));
+  EXPECT_FALSE(subscriber.Next());
+  EXPECT_FALSE(subscriber.Finish().ok());
+  EXPECT_EQ(server_->subscribers(street()).active, 0u);
+}
+
+// Flows of 0.6 MB each: what a connection holds for a client that does not read is soon full.
+class SlowSubscriberTest : public GrpcFixture {
+ protected:
+  SlowSubscriberTest()
+      : GrpcFixture({.learner = {.width = 320, .height = 240}, .ring_capacity = 4}) {}
+
+  /// Reads all that is left. Every number was delivered or counted as dropped, in order.
+  static void ExpectAllAccountedFor(Subscriber& subscriber, std::uint64_t published,
+                                    std::uint64_t& dropped) {
+    std::uint64_t accounted = 0;
+    dropped = 0;
+    while (const auto response = subscriber.Next()) {
+      dropped += response->dropped();
+      accounted += response->dropped() + 1;
+      ASSERT_EQ(response->dropped_total(), dropped);
+      // Frame 0 has no prediction; frame n is the nth.
+      ASSERT_EQ(response->prediction().frame_number(), static_cast<std::int64_t>(accounted));
+    }
+    EXPECT_EQ(accounted, published);
+  }
+};
+
+TEST_F(SlowSubscriberTest, IsToldItsDropsAndSlowsNobody) {
+  constexpr int kFrames = 120;
+  grpc::ChannelArguments own_connection;
+  own_connection.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const auto slow_channel =
+      grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
+                                grpc::InsecureChannelCredentials(), own_connection);
+  Subscriber every(*slow_channel, To("street", v1::READ_POLICY_EVERY));
+  Subscriber newest(*slow_channel, To("street", v1::READ_POLICY_NEWEST));
+  Subscriber quick(*channel_, To("street"));
+
+  // The quick one has each prediction before the next is made. The slow ones read nothing, and all
+  // predictions are made nevertheless.
+  Film(street_, 1);
+  for (int number = 1; number < kFrames; ++number) {
+    Film(street_, 1);
+    const auto response = quick.Next();
+    ASSERT_TRUE(response);
+    ASSERT_EQ(response->prediction().frame_number(), number);
+    ASSERT_EQ(response->dropped_total(), 0u);
+  }
+  EXPECT_EQ(street().Snapshot().frames.predicted, static_cast<std::uint64_t>(kFrames - 1));
+  street_.source->End();
+  EXPECT_FALSE(quick.Next());
+
+  std::uint64_t dropped_of_every = 0;
+  std::uint64_t dropped_of_newest = 0;
+  ExpectAllAccountedFor(every, kFrames - 1, dropped_of_every);
+  ExpectAllAccountedFor(newest, kFrames - 1, dropped_of_newest);
+  EXPECT_GT(dropped_of_every, 50u);
+  EXPECT_GT(dropped_of_newest, 50u);
+  EXPECT_TRUE(every.Finish().ok());
+  EXPECT_TRUE(newest.Finish().ok());
+
+  const SubscriberCounts counts = server_->subscribers(street());
+  EXPECT_EQ(counts.dropped, dropped_of_every + dropped_of_newest);
+  EXPECT_EQ(counts.sent + counts.dropped, 3u * (kFrames - 1));
+}
+
+TEST_F(SlowSubscriberTest, CancelledInTheMiddleOfAWriteIsFreed) {
+  Subscriber slow(*channel_, To("street"));
+  Film(street_, 40);
+  slow.Cancel();
+  while (slow.Next()) {
+  }
+  EXPECT_EQ(slow.Finish().error_code(), grpc::StatusCode::CANCELLED);
+  while (server_->subscribers(street()).active > 0) std::this_thread::yield();
+}
+
+TEST_F(SlowSubscriberTest, DoesNotHoldUpTheShutdown) {
+  Subscriber slow(*channel_, To("street"));
+  Film(street_, 40);
+  streams_->Stop();
+  server_->Shutdown(std::chrono::milliseconds(10));
+  EXPECT_EQ(server_->subscribers(street()).active, 0u);
+}
+
+// Subscribers come, read, and go at any moment, while predictions are published.
+TEST_F(PredictionServiceTest, SubscribersComeAndGoWhilePredictionsArePublished) {
+  Film(street_, 1);
+  std::vector<std::jthread> clients;
+  for (int client = 0; client < 4; ++client) {
+    clients.emplace_back([this, client] {
+      for (int i = 0; i < 15; ++i) {
+        Subscriber subscriber(*channel_, To("street"));
+        for (int reads = (client + i) % 3; reads > 0 && subscriber.Next(); --reads) {
+        }
+        subscriber.Cancel();
+        while (subscriber.Next()) {
+        }
+        EXPECT_FALSE(subscriber.Finish().ok());
+      }
+    });
+  }
+  std::atomic<bool> done = false;
+  std::jthread camera([&] {
+    while (!done) Film(street_, 1);
+  });
+  clients.clear();
+  done = true;
+  camera.join();
+  WaitForNoSubscribers();
+}
+
+}  // namespace
+}  // namespace millrace::service
