@@ -8,7 +8,7 @@ help:
 	@echo "make test    build and run all tests"
 	@echo "make check   format, spelling, lint, sanitizers, clang-tidy"
 	@echo "make build   build everything that make run needs, and no more"
-	@echo "make bench   build and run the benchmarks"
+	@echo "make bench   build and run the benchmarks: their figures land in build/release/benchmarks"
 	@echo "make clean   remove build/; what was downloaded stays in .deps/"
 	@echo
 	@echo "make alone only shows this, because the others install packages and compile for minutes."
@@ -32,8 +32,7 @@ check:
 
 bench:
 	@tools/setup test
-	@tools/build release --tests
-	@tools/run-benchmarks
+	@tools/build release --tests bench
 
 clean:
 	rm -rf build
