@@ -1,33 +1,18 @@
 """The dashboard on a real Prometheus that scrapes the real server: every query answers, moves with
 the traffic, and agrees with the summary that the server writes at its end."""
 
-import contextlib
-import pathlib
 import re
-import sys
-import tempfile
-import threading
 import unittest
-import urllib.request
 
-import grpc
 import yaml
 
 import dashboard
+import live_run
 import millrace_process
-import millrace_stubs
-import prometheus_process
-from millrace_process import wait_for
 from prometheus_process import one
 
-# One stream that the model keeps up with, and one that it cannot: it has frames to drop.
-STREAMS = [
-    millrace_process.test_stream("steady", frames_per_second=25),
-    millrace_process.test_stream("crowded", frames_per_second=1000),
-]
-NAMES = [stream["name"] for stream in STREAMS]
-PREDICTIONS = 250
 ALERTS = millrace_process.ROOT / "deploy/prometheus/alerts.yml"
+STREAMS = live_run.STREAMS
 
 _RATE = re.compile(r"rate\((\w+\{[^}]*\})\[\$__rate_interval\]\)")
 
@@ -37,68 +22,23 @@ def since_start(expr: str) -> str:
     return _RATE.sub(r"\1", expr)
 
 
-@contextlib.contextmanager
-def subscribed(address: str, stream: str):
-    """A client that reads every prediction while the block runs."""
-    with tempfile.TemporaryDirectory() as folder:
-        millrace_stubs.generate(pathlib.Path(folder))
-        sys.path.insert(0, folder)
-        from millrace.v1 import prediction_service_pb2, prediction_service_pb2_grpc
-
-        sys.path.remove(folder)
-    with grpc.insecure_channel(address) as channel:
-        request = prediction_service_pb2.SubscribeRequest(stream=stream)
-        call = prediction_service_pb2_grpc.PredictionServiceStub(channel).Subscribe(request)
-
-        def read():
-            with contextlib.suppress(grpc.RpcError):
-                for _ in call:
-                    pass
-
-        reader = threading.Thread(target=read)
-        reader.start()
-        try:
-            yield
-        finally:
-            call.cancel()
-            reader.join()
-
-
 class DashboardLiveTest(unittest.TestCase):
     """One run of both for all tests: they only read what it left behind."""
 
     @classmethod
     def setUpClass(cls):
         cls.queries = dashboard.queries(dashboard.load())
-        with millrace_process.serve(millrace_process.config(STREAMS)) as server:
-            cls.prometheus = cls.enterClassContext(prometheus_process.scrapes(server.metrics))
-            with urllib.request.urlopen(server.metrics) as response:
-                cls.metrics = response.read().decode()
-            cls.drive(server)
-        cls.summary = {stream["name"]: stream for stream in server.summary["streams"]}
-        scrapes = cls.prometheus.samples('millrace_service_frames_predicted_total{stream="steady"}')
-        cls.begin, cls.end = scrapes[0][0], scrapes[-1][0]
-
-    @classmethod
-    def drive(cls, server):
-        """Lets traffic pass until there is enough of it to judge."""
-        subscribers = 'millrace_service_subscribers{stream="steady"}'
-        predicted = "min(millrace_service_frames_predicted_total)"
-        wait_for("a scrape", lambda: cls.prometheus.values(subscribers))
-        with subscribed(server.grpc, "steady"):
-            wait_for("the subscriber", lambda: one(cls.prometheus.values(subscribers)) == 1)
-            wait_for("predictions", lambda: one(cls.prometheus.values(predicted)) >= PREDICTIONS)
+        cls.live = cls.enterClassContext(live_run.live_run())
 
     def expr(self, panel: str, ref: str = "A") -> str:
         [expr] = [q.expr for q in self.queries if (q.panel, q.ref) == (panel, ref)]
         return expr
 
-    def evaluate(self, expr: str, time: float | None = None) -> dict:
-        """What the query gives at the run's end (or at `time`), its window being the whole run."""
-        window = f"{round((self.end - self.begin) * 1000)}ms"
-        return self.prometheus.values(
-            dashboard.filled_in(expr, window, "|".join(NAMES)), self.end if time is None else time
-        )
+    def evaluate(self, expr: str, time: float | None = None, stream: str = "steady") -> dict:
+        """What the query gives at `time` (the run's end), its window being the stream's whole run."""
+        window = f"{round((self.live.end - self.live.begin[stream]) * 1000)}ms"
+        filled_in = dashboard.filled_in(expr, window, "|".join(STREAMS))
+        return self.live.prometheus.values(filled_in, time or self.live.end)
 
     def assert_near(self, value: float, expected: float, what: str, slack: float = 0):
         """Within 5 %, or `slack` where that is more."""
@@ -111,10 +51,10 @@ class DashboardLiveTest(unittest.TestCase):
                 self.assertGreaterEqual(len(series), 1)
                 if "$stream" in query.expr:
                     streams = {dict(labels).get("stream") for labels in series}
-                    self.assertEqual(streams, set(NAMES))
+                    self.assertEqual(streams, set(STREAMS))
 
     def test_every_metric_of_dashboards_and_alerts_exists(self):
-        exist = set(re.findall(r"^# TYPE (\w+)", self.metrics, re.MULTILINE))
+        exist = set(re.findall(r"^# TYPE (\w+)", self.live.metrics, re.MULTILINE))
         rules = yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]
         for expr in dashboard.all_expressions(dashboard.load()) + [rule["expr"] for rule in rules]:
             named = dashboard.metrics_named(expr)
@@ -123,12 +63,12 @@ class DashboardLiveTest(unittest.TestCase):
 
     def test_alert_rules_evaluate_and_none_that_is_critical_fires(self):
         rules = [
-            rule for group in self.prometheus.get("rules")["groups"] for rule in group["rules"]
+            rule for group in self.live.prometheus.get("rules")["groups"] for rule in group["rules"]
         ]
         self.assertEqual({rule["health"] for rule in rules}, {"ok"}, rules)
         critical = [
             alert
-            for alert in self.prometheus.get("alerts")["alerts"]
+            for alert in self.live.prometheus.get("alerts")["alerts"]
             if alert["labels"]["severity"] == "critical" and alert["state"] == "firing"
         ]
         self.assertEqual(critical, [])
@@ -143,84 +83,86 @@ class DashboardLiveTest(unittest.TestCase):
         ]:
             with self.subTest(panel):
                 expr = since_start(self.expr(panel, ref))
-                before, after = self.evaluate(expr, self.begin), self.evaluate(expr)
+                before, after = self.evaluate(expr, self.live.begin["steady"]), self.evaluate(expr)
                 self.assertGreater(sum(after.values()), sum(before.values()))
 
     def test_a_subscriber_shows(self):
         expr = self.expr("Subscribers")
-        self.assertEqual(one(self.evaluate(expr, self.begin), stream="steady"), 0)
-        most = f"max_over_time(millrace_service_subscribers[{round(self.end - self.begin) + 1}s])"
+        self.assertEqual(one(self.evaluate(expr, self.live.begin["steady"]), stream="steady"), 0)
+        most = f"max_over_time(millrace_service_subscribers[{round(self.live.end - self.live.begin['steady']) + 1}s])"
         values = self.evaluate(most)
         self.assertEqual((one(values, stream="steady"), one(values, stream="crowded")), (1, 0))
 
     def test_rates_agree_with_the_summary(self):
         for ref, key in (("A", "rate_in"), ("B", "rate_out")):
-            values = self.evaluate(self.expr("Frame rate in and out", ref))
-            for name in NAMES:
+            for name in STREAMS:
                 with self.subTest(key, stream=name):
-                    self.assert_near(one(values, stream=name), self.summary[name][key], key)
+                    values = self.evaluate(self.expr("Frame rate in and out", ref), stream=name)
+                    self.assert_near(one(values, stream=name), self.live.summary[name][key], key)
 
     def test_counts_agree_with_the_summary(self):
         for ref, key in (("A", "frames_received"), ("B", "predicted")):
             values = self.evaluate(since_start(self.expr("Frame rate in and out", ref)))
-            for name in NAMES:
+            for name in STREAMS:
                 with self.subTest(key, stream=name):
-                    self.assert_near(one(values, stream=name), self.summary[name][key], key)
+                    self.assert_near(one(values, stream=name), self.live.summary[name][key], key)
 
     def test_drops_agree_with_the_summary(self):
         values = self.evaluate(since_start(self.expr("Drops by reason")))
-        for name in NAMES:
-            for reason, frames in self.summary[name]["dropped"].items():
+        for name in STREAMS:
+            for reason, frames in self.live.summary[name]["dropped"].items():
                 with self.subTest(reason, stream=name):
                     # The last frames are dropped by stopping, which nobody scrapes.
                     slack = 10 if reason == "shutdown" else 0
                     self.assert_near(one(values, stream=name, reason=reason), frames, reason, slack)
-        self.assertGreater(self.summary["crowded"]["dropped"]["queue_full"], 0)
+        self.assertGreater(self.live.summary["crowded"]["dropped"]["queue_full"], 0)
 
     def test_share_of_drops_agrees_with_the_summary(self):
-        crowded = self.summary["crowded"]
+        crowded = self.live.summary["crowded"]
         share = sum(crowded["dropped"].values()) / crowded["frames_received"]
         self.assert_near(
             one(self.evaluate(self.expr("Frames dropped")), stream="crowded"), share, "share"
         )
 
     def test_delays_agree_with_the_summary_within_a_bucket(self):
-        bounds = sorted({float(bound) for bound in re.findall(r'le="([\d.e+-]+)"', self.metrics)})
+        bounds = sorted(
+            {float(bound) for bound in re.findall(r'le="([\d.e+-]+)"', self.live.metrics)}
+        )
         for ref, key in (("A", "p50"), ("B", "p99")):
             values = self.evaluate(since_start(self.expr("Delay, p50 and p99", ref)))
-            for name in NAMES:
+            for name in STREAMS:
                 with self.subTest(key, stream=name):
                     delay_s = one(values, stream=name)
                     low = max((bound for bound in bounds if bound < delay_s), default=0)
                     high = min((bound for bound in bounds if bound >= delay_s), default=delay_s)
-                    expected_s = self.summary[name]["delay_ms"][key] / 1000
+                    expected_s = self.live.summary[name]["delay_ms"][key] / 1000
                     self.assertGreaterEqual(expected_s, 0.95 * low)
                     self.assertLessEqual(expected_s, 1.05 * high)
 
     def test_loss_ratio_agrees_with_the_summary(self):
         for panel, ref in (("Loss ratio, last 200", "A"), ("Loss against no motion", "B")):
             values = self.evaluate(self.expr(panel, ref))
-            for name in NAMES:
+            for name in STREAMS:
                 with self.subTest(panel, stream=name):
                     self.assert_near(
-                        one(values, stream=name), self.summary[name]["ratio_last_200"], panel
+                        one(values, stream=name), self.live.summary[name]["ratio_last_200"], panel
                     )
 
     def test_stages_agree_with_the_summary(self):
         updates = self.evaluate(since_start(self.expr("Updates by stage")))
         staleness = self.evaluate(self.expr("Staleness by stage"))
-        for name in NAMES:
-            for i, stage in enumerate(self.summary[name]["stages"]):
+        for name in STREAMS:
+            for i, stage in enumerate(self.live.summary[name]["stages"]):
                 labels = {"stream": name, "stage": str(i + 1)}
                 self.assert_near(
-                    one(updates, **labels), self.summary[name]["updates"][i], "updates"
+                    one(updates, **labels), self.live.summary[name]["updates"][i], "updates"
                 )
                 self.assertEqual(one(staleness, **labels), stage["staleness"])
 
     def test_every_frame_is_accounted_for_in_every_scrape(self):
-        for name in NAMES:
+        for name in STREAMS:
             metric = f'millrace_service_frames_unaccounted{{stream="{name}"}}'
-            self.assertEqual({value for _, value in self.prometheus.samples(metric)}, {0})
+            self.assertEqual({value for _, value in self.live.prometheus.samples(metric)}, {0})
             self.assertEqual(one(self.evaluate(self.expr("Frames unaccounted")), stream=name), 0)
 
 

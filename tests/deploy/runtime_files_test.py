@@ -18,7 +18,7 @@ class RuntimeFilesTest(unittest.TestCase):
         link = cls.folder / "bin/cp"
         link.write_text('#!/bin/sh\nexec /usr/bin/cp --symbolic-link "$@"\n')
         link.chmod(0o755)
-        cls.run = subprocess.run(
+        cls.result = subprocess.run(
             [ROOT / "deploy/runtime-files", program(), cls.folder / "runtime"],
             text=True,
             capture_output=True,
@@ -27,7 +27,9 @@ class RuntimeFilesTest(unittest.TestCase):
         )
 
     def test_succeeds_silently(self):
-        self.assertEqual((self.run.returncode, self.run.stdout, self.run.stderr), (0, "", ""))
+        self.assertEqual(
+            (self.result.returncode, self.result.stdout, self.result.stderr), (0, "", "")
+        )
 
     def test_takes_the_program_and_libtorch_but_no_cuda_kernels(self):
         root = self.folder / "runtime/root"

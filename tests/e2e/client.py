@@ -22,11 +22,11 @@ _SAMPLE = re.compile(r"(?P<name>[a-z_]+)(\{(?P<labels>[^}]*)\})? (?P<value>\S+)"
 class Subscriber:
     """Keeps every prediction that a Subscribe call delivers. A context manager."""
 
-    def __init__(self, address: str):
+    def __init__(self, address: str, stream: str = ""):
         self.messages: list = []
         self._channel = grpc.insecure_channel(address)
         stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
-        self._call = stub.Subscribe(prediction_service_pb2.SubscribeRequest())
+        self._call = stub.Subscribe(prediction_service_pb2.SubscribeRequest(stream=stream))
         self._call.initial_metadata()  # The subscription stands.
         self._thread = threading.Thread(target=self._read)
 

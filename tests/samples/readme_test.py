@@ -9,7 +9,6 @@ import tempfile
 import unittest
 
 import millrace_process
-import millrace_stubs
 
 ADDRESS = "127.0.0.1:50051"
 
@@ -28,8 +27,8 @@ class ReadmeTest(unittest.TestCase):
             millrace_process.config()
         ) as server:
             folder = pathlib.Path(name)
-            (folder / "stubs").mkdir()
-            millrace_stubs.generate(folder / "stubs")
+            (folder / "samples").mkdir()
+            (folder / "samples/python").symlink_to(os.environ["MILLRACE_STUBS"])
             (folder / "example.py").write_text(code.replace(ADDRESS, server.grpc))
             with subprocess.Popen(
                 [sys.executable, "-u", "example.py"],

@@ -1,16 +1,14 @@
 """The sample clients print predictions of the real server, and say what is wrong when there is none."""
 
 import os
-import pathlib
 import re
 import socket
 import subprocess
 import sys
-import tempfile
+import threading
 import unittest
 
 import millrace_process
-import millrace_stubs
 
 SUBSCRIBE_PY = millrace_process.ROOT / "samples/python/subscribe.py"
 LINE = re.compile(
@@ -34,22 +32,24 @@ class SubscribeTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.stubs = cls.enterClassContext(tempfile.TemporaryDirectory())
-        millrace_stubs.generate(pathlib.Path(cls.stubs))
         cls.clients = {
             "python": [sys.executable, str(SUBSCRIBE_PY)],
             "c++": [os.environ["SAMPLE_SUBSCRIBE"]],
         }
 
     def start(self, client: str, *arguments: str, stubs: bool = True) -> subprocess.Popen:
-        environment = {**os.environ, "PYTHONPATH": self.stubs if stubs else ""}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*self.clients[client], *arguments],
-            env=environment,
+            env={**os.environ, "PYTHONPATH": os.environ["MILLRACE_STUBS"] if stubs else ""},
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        # Whoever waits for its output in vain must not wait for ever.
+        watchdog = threading.Timer(millrace_process.PATIENCE_S, process.kill)
+        watchdog.start()
+        self.addCleanup(watchdog.cancel)
+        return process
 
     def failure_of(self, client: str, *arguments: str, **options) -> str:
         with self.start(client, *arguments, **options) as process:
