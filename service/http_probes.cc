@@ -34,9 +34,12 @@ Readiness JudgeReadiness(const std::vector<StreamSnapshot>& streams, bool stoppi
       readiness.ready = false;
       absl::StrAppend(&readiness.text, stream.name, ": ", why, "\n");
     } else if (stream.source.state != ingest::SourceState::kStreaming) {
-      absl::StrAppend(&readiness.text, stream.name, ": ready, but the camera is away (",
-                      std::string(ingest::Name(stream.source.state)), ") ",
-                      std::string(stream.source.cause.message()), "\n");
+      absl::StrAppend(&readiness.text, stream.name, ": the camera is away, ",
+                      std::string(ingest::Name(stream.source.state)));
+      if (!stream.source.cause.ok()) {
+        absl::StrAppend(&readiness.text, ": ", std::string(stream.source.cause.message()));
+      }
+      readiness.text += '\n';
     }
   }
   if (readiness.ready) readiness.text = absl::StrCat("ready\n", readiness.text);

@@ -33,11 +33,11 @@ std::string Plural(std::size_t count, std::string_view noun) {
 std::string StreamBanner(const BannerStream& stream) {
   const pipeline::LearnerDescription& learner = stream.learner;
   const std::string& weights = stream.config.learner.weights;
-  return absl::StrCat("  learns    optical flow at ", learner.width, "x", learner.height, ", from ",
-                      weights.empty() ? "random weights" : weights, "\n  plan      ",
-                      DescribePlan(learner), "\n  expect    ",
-                      DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second),
-                      "\n");
+  return absl::StrCat(
+      "  learns    optical flow at ", learner.width, "x", learner.height, ", from ",
+      weights.empty() ? "random weights" : weights, "\n  plan      ", DescribePlan(learner),
+      "\n  stages    ", DescribeStages(learner), "\n  expect    ",
+      DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second), "\n");
 }
 
 }  // namespace

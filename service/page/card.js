@@ -99,8 +99,8 @@ export class StreamCard {
       const [cameraBytes, flowBytes] = await Promise.all([camera.blob(), flow.blob()]);
       this.#swap("picture", cameraBytes);
       this.#swap("flow", flowBytes);
-      this.#set("picture-note", `frame ${number(newest.frame)}, shown ${
-        newest.delay_frames === 1 ? "1 frame" : `${newest.delay_frames} frames`} later`);
+      this.#set("picture-note", `frame ${number(newest.frame)}, predicted ${
+        duration(newest.delay_ms)} after it came`);
       this.#set("scale", `rim: ${shortRate(Number(flow.headers.get("X-Flow-Scale")))} px`);
       this.#parts.legend.hidden = false;
       this.#shownFrame = newest.frame;

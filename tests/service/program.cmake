@@ -33,7 +33,7 @@ add_test(NAME service_page.browser
 set_tests_properties(service_page.browser PROPERTIES TIMEOUT 120)
 
 millrace_add_test(service_program
-  SOURCES serve_banner_test.cc
+  SOURCES serve_banner_test.cc serve_signals_test.cc
   LIBS millrace::program)
 
 set(environment
