@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -39,6 +40,13 @@ class RuntimeFilesTest(unittest.TestCase):
         self.assertNotIn("libtorch_cuda.so", names)
         for path in root.rglob("*"):
             self.assertTrue(path.exists())
+
+    def test_takes_every_library_of_the_checkout_under_the_name_that_is_loaded(self):
+        loaded = subprocess.run(["ldd", program()], text=True, capture_output=True, check=True)
+        libraries = re.findall(rf"=> ({ROOT}/\S+)", loaded.stdout)
+        self.assertGreater(len(libraries), 1)
+        for library in map(os.path.normpath, libraries):
+            self.assertTrue((self.folder / f"runtime/root{library}").exists(), library)
 
     def test_names_packages_that_run_it_and_none_that_build_it(self):
         packages = set((self.folder / "runtime/packages").read_text().split())
