@@ -1,6 +1,7 @@
 #include "service/http_server.h"
 
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -10,6 +11,8 @@
 
 namespace millrace::service {
 namespace {
+
+constexpr std::chrono::milliseconds kKnockPause(20);
 
 void Send(mg_connection* connection, const HttpResponse& response, bool with_body) {
   mg_response_header_start(connection, response.status);
@@ -108,8 +111,21 @@ HttpServer::~HttpServer() { BeginStop(); }
 void HttpServer::BeginStop() {
   if (stopping_ || context_ == nullptr) return;
   stopping_ = true;
-  // civetweb notices after up to two seconds; the caller has better things to do meanwhile.
-  stopper_ = std::jthread([context = context_] { mg_stop(context); });
+  stopper_ = std::jthread([this] { Stop(); });
+}
+
+void HttpServer::Stop() {
+  // civetweb looks whether it is to stop when a connection comes, or after two seconds: knock.
+  const std::jthread knocker([this](const std::stop_token& stopped) {
+    std::array<char, 256> error = {};
+    while (!stopped.stop_requested()) {
+      mg_connection* connection = mg_connect_client(options_.address.c_str(), port_, /*use_ssl=*/0,
+                                                    error.data(), error.size());
+      if (connection != nullptr) mg_close_connection(connection);
+      std::this_thread::sleep_for(kKnockPause);
+    }
+  });
+  mg_stop(context_);
 }
 
 std::string HttpServer::url() const {

@@ -44,7 +44,7 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();
 
-  /// Begins to stop and returns at once; the destructor waits for the end, up to two seconds later.
+  /// Begins to stop and returns at once; the destructor waits for the end.
   /// For one thread. Idempotent.
   void BeginStop();
 
@@ -56,6 +56,7 @@ class HttpServer {
  private:
   explicit HttpServer(Options options);
   absl::Status Listen();
+  void Stop();
 
   // Constant after Start().
   const Options options_;
