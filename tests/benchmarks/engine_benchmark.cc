@@ -1,7 +1,7 @@
 // What the engine itself costs: operations that do nothing, run by the engine and, in turn with it,
 // by the serial interpreter, which does the same bookkeeping without threads.
 //
-//   engine_benchmark [JSON_FILE]
+//   engine_benchmark JSON_FILE
 #include <chrono>
 #include <iostream>
 #include <string>
@@ -97,4 +97,8 @@ int Run(const std::string& json_file) {
 }  // namespace
 }  // namespace millrace::benchmarks
 
-int main(int argc, char** argv) { return millrace::benchmarks::Run(argc > 1 ? argv[1] : ""); }
+int main(int argc, char** argv) {
+  if (argc == 2) return millrace::benchmarks::Run(argv[1]);
+  std::cerr << "usage: engine_benchmark JSON_FILE\n";
+  return 2;
+}

@@ -1,6 +1,6 @@
-"""Memory of the server over 2,000 frames of the sample video at the sample's size, unpaced.
+"""Memory of a configured server over 2,000 frames of a video, as fast as it can learn from them.
 
-    memory_benchmark.py JSON_FILE
+    memory_benchmark.py CONFIGURATION JSON_FILE
 
 Ends with exit code 1 if the memory grows: growth.py says what that means.
 """
@@ -16,7 +16,7 @@ FRAMES = 2000
 LIMIT_BYTES = 8e6
 
 
-def measure() -> list[tuple[float, float]]:
+def measure(configuration: dict) -> list[tuple[float, float]]:
     """(predictions so far, resident bytes), from one scrape each."""
     samples: list[tuple[float, float]] = []
 
@@ -25,14 +25,13 @@ def measure() -> list[tuple[float, float]]:
         samples.append((now["millrace_service_frames_predicted_total"],
                         now["process_resident_memory_bytes"]))
 
-    settings = sample_server.configuration(loop=True, as_camera=False)
-    with millrace_process.serve(settings, "--no-progress") as server:
+    with millrace_process.serve(configuration, "--no-progress") as server:
         sample_server.wait_until_predicted(server, FRAMES, meanwhile=look)
     return samples
 
 
 def main() -> int:
-    samples = measure()
+    samples = measure(sample_server.configuration(sys.argv[1], loop=True, as_camera=False))
     found = growth.judge(samples)
     grows = found.exceeds(LIMIT_BYTES)
     middle = next(value for step, value in samples if step >= FRAMES / 2)
@@ -44,7 +43,7 @@ def main() -> int:
          [f"{middle / 1e6:.0f} MB", f"{end / 1e6:.0f} MB", f"{end / middle:.3f}",
           f"{found.per_step / 1e3:.2f} kB a frame", f"{found.rise / 1e6:.2f} MB",
           f"{found.spread / 1e6:.2f} MB", "grows" if grows else "does not grow"]])
-    sample_server.write_result(sys.argv[1], {
+    sample_server.write_result(sys.argv[2], {
         "frames": FRAMES, "bytes_at_half": middle, "bytes_at_end": end, "ratio": end / middle,
         "slope_bytes_per_frame": found.per_step, "rise_bytes": found.rise,
         "max_less_mean_bytes": found.spread, "limit_bytes": LIMIT_BYTES, "grows": grows,

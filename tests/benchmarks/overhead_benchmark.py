@@ -1,9 +1,9 @@
 """CPU time per frame of everything that is not the network, against that of the network.
 
-    overhead_benchmark.py JSON_FILE
+    overhead_benchmark.py CONFIGURATION JSON_FILE
 
-The server of `make run`, with the sample video as a camera, in turns without and with a gRPC
-subscriber that takes every flow. The network is what the threads `stage 1`, `stage 2` ... do: all
+The configured server, whose camera sets the pace, in turns without and with a gRPC subscriber that
+takes every flow. The network is what the threads `stage 1`, `stage 2` ... do: all
 operations, the loss, and handing the prediction over. The rest is decoding, scaling, grey pictures,
 books, gRPC, metrics, logging and whatever else the process does.
 """
@@ -63,9 +63,9 @@ class Reader:
             pass  # Cancelled, at the end.
 
 
-def measure() -> dict[str, list[Turn]]:
+def measure(configuration: dict) -> dict[str, list[Turn]]:
     turns: dict[str, list[Turn]] = {"nobody": [], "one subscriber": []}
-    with millrace_process.serve(sample_server.configuration(), "--no-progress") as server:
+    with millrace_process.serve(configuration, "--no-progress") as server:
         sample_server.wait_until_predicted(server, WARM_UP)
         for _ in range(TURNS):
             turns["nobody"].append(Turn(server))
@@ -75,19 +75,19 @@ def measure() -> dict[str, list[Turn]]:
 
 
 def main() -> None:
-    turns = measure()
+    turns = measure(sample_server.configuration(sys.argv[1]))
     head = ["who reads", "not the network, ms a frame", "network, ms a frame", "ratio"]
     rows = [[who, sample_server.text([turn.rest for turn in taken], 2),
              sample_server.text([turn.network for turn in taken], 1),
              sample_server.text([turn.rest / turn.network for turn in taken], 3)]
             for who, taken in turns.items()]
-    sample_server.show("CPU time of the server of `make run`, median (least to greatest) of "
+    sample_server.show("CPU time of the server, median (least to greatest) of "
                        f"{TURNS} turns of {FRAMES} frames", [head, *rows])
     last = turns["one subscriber"][-1].threads
     busiest = sorted(last.items(), key=lambda item: -item[1])[:10]
     sample_server.show("Its busiest threads in the last turn with a subscriber",
                        [["thread", "ms a frame"], *([name, f"{ms:.2f}"] for name, ms in busiest)])
-    sample_server.write_result(sys.argv[1], {
+    sample_server.write_result(sys.argv[2], {
         who: {"rest_ms_per_frame": sample_server.spread([turn.rest for turn in taken]),
               "network_ms_per_frame": sample_server.spread([turn.network for turn in taken]),
               "ratio": sample_server.spread([turn.rest / turn.network for turn in taken]),

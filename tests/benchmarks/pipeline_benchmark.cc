@@ -179,9 +179,8 @@ void Show(const std::vector<std::unique_ptr<Runner>>& runners, const std::vector
             << MarkdownTable(table) << std::endl;
 }
 
-absl::Status Measure(nlohmann::json& json) {
-  MILLRACE_ASSIGN_OR_RETURN(const service::Config config,
-                            service::LoadConfig("samples/millrace.yaml"));
+absl::Status Measure(const std::string& configuration, nlohmann::json& json) {
+  MILLRACE_ASSIGN_OR_RETURN(const service::Config config, service::LoadConfig(configuration));
   const service::StreamConfig& stream = config.streams.front();
   MILLRACE_ASSIGN_OR_RETURN(const auto pictures, ReadPictures(stream.source));
   std::vector<std::unique_ptr<Runner>> runners;
@@ -200,9 +199,9 @@ absl::Status Measure(nlohmann::json& json) {
   return absl::OkStatus();
 }
 
-int Run(const std::string& json_file) {
+int Run(const std::string& configuration, const std::string& json_file) {
   nlohmann::json json = nlohmann::json::array();
-  if (const absl::Status status = Measure(json); !status.ok()) {
+  if (const absl::Status status = Measure(configuration, json); !status.ok()) {
     std::cerr << status.message() << "\n";
     return 1;
   }
@@ -212,4 +211,8 @@ int Run(const std::string& json_file) {
 }  // namespace
 }  // namespace millrace::benchmarks
 
-int main(int argc, char** argv) { return millrace::benchmarks::Run(argc > 1 ? argv[1] : ""); }
+int main(int argc, char** argv) {
+  if (argc == 3) return millrace::benchmarks::Run(argv[1], argv[2]);
+  std::cerr << "usage: pipeline_benchmark CONFIGURATION JSON_FILE\n";
+  return 2;
+}

@@ -52,7 +52,6 @@ std::string MarkdownTable(const std::vector<std::vector<std::string>>& rows) {
 }
 
 int WriteResult(const std::string& path, const nlohmann::json& result) {
-  if (path.empty()) return 0;
   std::ofstream file(path);
   file << result.dump(2) << "\n";
   file.close();

@@ -33,7 +33,7 @@ struct Spread {
 /// A table whose first row is its head.
 [[nodiscard]] std::string MarkdownTable(const std::vector<std::vector<std::string>>& rows);
 
-/// Writes the result of a benchmark to `path`, if that is not empty. Returns the exit code.
+/// Writes the result of a benchmark to `path`. Returns the exit code.
 int WriteResult(const std::string& path, const nlohmann::json& result);
 
 }  // namespace millrace::benchmarks

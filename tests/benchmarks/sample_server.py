@@ -1,4 +1,4 @@
-"""The server that `make run` starts, on free ports, for benchmarks to look at from outside."""
+"""A server on free ports, for benchmarks to look at from outside."""
 
 import json
 import os
@@ -15,9 +15,9 @@ import millrace_process
 _METRIC = re.compile(r"(?P<name>[a-z_]+)(?:\{[^}]*\})? (?P<value>\S+)")
 
 
-def configuration(**source) -> dict:
-    """samples/millrace.yaml, with `source` changed in its stream."""
-    settings = yaml.safe_load((millrace_process.ROOT / "samples/millrace.yaml").read_text())
+def configuration(path: str, **source) -> dict:
+    """What the file at `path` says, on free ports, with `source` changed in its streams."""
+    settings = yaml.safe_load(pathlib.Path(path).read_text())
     for port in ("grpc_port", "http_port", "metrics_port"):
         settings["listen"][port] = 0
     for stream in settings["streams"]:

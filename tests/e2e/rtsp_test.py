@@ -62,11 +62,14 @@ class RtspTest(unittest.TestCase):
 
     def judge_predictions(self, subscriber: client.Subscriber, books: client.Books) -> None:
         """No number twice, none without a frame, epochs in order; the last page of the books."""
-        numbers = [prediction.frame_number for prediction in subscriber.predictions]
+        predictions = subscriber.predictions
+        numbers = [prediction.frame_number for prediction in predictions]
         self.assertEqual(numbers, sorted(set(numbers)))
         self.assertLess(numbers[-1], books.received)
-        epochs = [prediction.epoch for prediction in subscriber.predictions]
-        self.assertEqual(epochs, sorted(epochs))
+        for before, after in zip(predictions, predictions[1:]):
+            self.assertGreaterEqual(after.epoch, before.epoch)
+            if after.epoch > before.epoch:  # The first frame of a session has nothing to move from.
+                self.assertGreater(after.frame_number, before.frame_number + 1)
         self.assertTrue(books.balance(), books)
         self.assertEqual(books.in_flight, 0)
 
@@ -92,8 +95,6 @@ class RtspTest(unittest.TestCase):
                 scene.subscriber.wait_for_predictions(20, epoch_above=epoch)
                 self.assert_nothing_is_amiss(scene)
             self.assertGreaterEqual(scene.auditor.stream().reconnects, 2)
-        # Flow needs two pictures of one session: the first of each has no prediction.
-        self.assertGreaterEqual(scene.server.summary["dropped"]["no_predecessor"], 3)
 
     def test_a_camera_that_is_not_there_at_the_start_may_come_later(self):
         with self.scene(camera_is_there=False) as scene:
