@@ -143,7 +143,8 @@ void RunningStream::Stop() {
 }
 
 void RunningStream::Run() {
-  while (const std::optional<ingest::Frame> frame = source_->queue().Pop()) Handle(*frame);
+  ingest::FrameQueue& queue = source_->queue();
+  for (auto frame = queue.Pop(); frame.has_value(); frame = queue.Pop()) Handle(*frame);
   Finish();
 }
 
@@ -174,7 +175,7 @@ bool RunningStream::FitsLearner(const ingest::Frame& frame) const {
 absl::Status RunningStream::Admit(const ingest::Frame& frame) {
   const ingest::SourceStatus source = source_->status();
   const std::int64_t number = in_flight_.Add({frame, source.camera_width, source.camera_height});
-  const absl::Status admitted = Guarded([&]() -> absl::Status {
+  absl::Status admitted = Guarded([&]() -> absl::Status {
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample,
                               learner_->Admit({frame.previous->rgb, frame.picture->rgb}));
     MILLRACE_CHECK(sample == number);
