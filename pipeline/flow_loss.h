@@ -26,7 +26,7 @@ struct FlowLoss {
 ///
 ///   objective   = photometric / no_motion + smoothness * roughness
 ///   photometric = mean of rho(previous(x) - current(x + flow(x))),  rho(d) = sqrt(d^2 + 0.001^2)
-///   roughness   = mean of exp(-10 |difference of neighbouring pixels|) |difference of their flows|
+///   roughness   = mean of exp(-10 |step of the picture|) rho(step of the flow),  over neighbours
 ///
 /// A pixel that points out of the picture has no photometric gradient. Finite for every finite
 /// flow; where the pictures are equal, no_motion is 0.001. A flow that is not finite makes an

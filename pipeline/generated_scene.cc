@@ -78,7 +78,6 @@ void GeneratedScene::Advance() {
   camera_.zoom.Advance(random_);
   camera_.place.Advance(random_);
   for (Thing& thing : things_) {
-    thing.center.Advance(random_);
     // One that is wholly out of the picture comes back on the other side, unseen in both places.
     const double x_range = options_.width + 2 * thing.half_width + 2;
     const double y_range = options_.height + 2 * thing.half_height + 2;
@@ -87,6 +86,7 @@ void GeneratedScene::Advance() {
     if (std::abs(out.imag()) > y_range / 2) {
       thing.center.now -= Point(0, std::copysign(y_range, out.imag()));
     }
+    thing.center.Advance(random_);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "pipeline/pretrain.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
@@ -45,6 +46,19 @@ double EndPointError(const at::Tensor& flow, const at::Tensor& truth) {
   return (flow - truth).square().sum(1).sqrt().mean().item<double>();
 }
 
+// Holds the calling thread to one thread inside an operation: the weights must not depend on how
+// many the machine has.
+class OneThread {
+ public:
+  OneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }
+  ~OneThread() { at::set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  const int before_;
+};
+
 // Sums of what a report gives the means of.
 class Report {
  public:
@@ -89,6 +103,7 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
                                          std::stop_token stop) {
   MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
   MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));
+  const OneThread one_thread;
   const LayerChain network = MakeFlowNetwork({.seed = options.seed});
   RmsProp optimizer(ParametersOf(network), options.learning_rate);
   GeneratedStream stream({.width = options.width, .height = options.height, .seed = options.seed});

@@ -1,0 +1,72 @@
+#include "pipeline/flow_network.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/rand.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/flow_loss.h"
+#include "pipeline/rmsprop.h"
+#include "pipeline/run_chain.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(FlowNetworkTest, NamesItsLayersForAReader) {
+  std::vector<std::string> names;
+  for (const auto& layer : MakeFlowNetwork().layers) names.push_back(layer->name());
+  EXPECT_THAT(names, ElementsAre("features 1/2", "features 1/4", "features 1/8", "features 1/16",
+                                 "match 1/16", "decode 1/16", "match 1/8", "decode 1/8",
+                                 "match 1/4", "decode 1/4 a", "decode 1/4 b"));
+}
+
+TEST(FlowNetworkTest, HasAThirdOfAMillionParameters) {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : ParametersOf(MakeFlowNetwork())) count += parameter.numel();
+  EXPECT_GT(count, 300'000);
+  EXPECT_LT(count, 375'000);
+}
+
+TEST(FlowNetworkTest, StartsAtExactlyZeroFlowOfThePicturesSize) {
+  const at::Tensor flow = RunChain(MakeFlowNetwork(), at::rand({2, 1, 64, 96}));
+  EXPECT_EQ(flow.sizes(), (std::vector<std::int64_t>{1, 2, 64, 96}));
+  EXPECT_EQ(flow.abs().max().item<float>(), 0);
+}
+
+TEST(FlowNetworkTest, SeedDecidesTheWeights) {
+  const auto first_weight = [](std::uint64_t seed) {
+    return ParametersOf(MakeFlowNetwork({.seed = seed})).front();
+  };
+  EXPECT_TRUE(at::equal(first_weight(3), first_weight(3)));
+  EXPECT_FALSE(at::equal(first_weight(3), first_weight(4)));
+}
+
+TEST(FlowNetworkTest, EveryParameterGetsAGradientAfterAFewSteps) {
+  const LayerChain network = MakeFlowNetwork();
+  const std::vector<at::Tensor> parameters = ParametersOf(network);
+  RmsProp optimizer(parameters, 1e-3);
+  const at::Tensor pictures = at::rand({2, 1, 64, 64});
+  // The last convolutions are zero at first and hold back the gradient of all before them: each
+  // step opens one more level.
+  for (int step = 0; step < 4; ++step) {
+    if (step > 0) {
+      ASSERT_TRUE(optimizer.Step());
+    }
+    ComputeFlowLoss(pictures, RunChain(network, pictures), 0.1).objective.backward();
+  }
+  for (const at::Tensor& parameter : parameters) {
+    EXPECT_GT(parameter.grad().abs().max().item<float>(), 0) << parameter.sizes();
+  }
+}
+
+TEST(FlowNetworkTest, SmallerNetworkFitsTogether) {
+  const LayerChain network =
+      MakeFlowNetwork({.feature_channels = {4, 6, 8, 10}, .decoder_channels = {12, 10, 8}});
+  EXPECT_EQ(RunChain(network, at::rand({2, 1, 32, 32})).size(3), 32);
+}
+
+}  // namespace
+}  // namespace millrace::pipeline
