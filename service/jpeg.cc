@@ -1,34 +1,42 @@
 #include "service/jpeg.h"
 
-#include <vector>
+#include <turbojpeg.h>
+
+#include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "opencv2/core.hpp"
-#include "opencv2/imgcodecs.hpp"
-#include "opencv2/imgproc.hpp"
 
 namespace millrace::service {
+namespace {
+
+struct Destroy {
+  void operator()(void* compressor) const { tjDestroy(compressor); }
+};
+struct Free {
+  void operator()(unsigned char* bytes) const { tjFree(bytes); }
+};
+
+}  // namespace
 
 absl::StatusOr<std::string> EncodeJpeg(std::span<const std::uint8_t> rgb, int width, int height,
-                                       int quality) {
+                                       const JpegOptions& options) {
   if (width <= 0 || height <= 0 ||
       rgb.size() != static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3) {
     return absl::InvalidArgumentError(
         absl::StrCat("a picture of ", width, "x", height, " has ", rgb.size(), " bytes"));
   }
-  try {
-    // OpenCV's interface knows no constant pixels; it only reads these.
-    const cv::Mat source(height, width, CV_8UC3, const_cast<std::uint8_t*>(rgb.data()));
-    cv::Mat bgr;
-    cv::cvtColor(source, bgr, cv::COLOR_RGB2BGR);
-    std::vector<std::uint8_t> encoded;
-    if (!cv::imencode(".jpg", bgr, encoded, {cv::IMWRITE_JPEG_QUALITY, quality})) {
-      return absl::InternalError("OpenCV could not encode a JPEG");
-    }
-    return std::string(encoded.begin(), encoded.end());
-  } catch (const cv::Exception& error) {
-    return absl::InternalError(absl::StrCat("OpenCV could not encode a JPEG: ", error.what()));
+  const std::unique_ptr<void, Destroy> compressor(tjInitCompress());
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  const int result =
+      tjCompress2(compressor.get(), rgb.data(), width, /*pitch=*/0, height, TJPF_RGB, &bytes, &size,
+                  options.fine_colors ? TJSAMP_444 : TJSAMP_420, options.quality, /*flags=*/0);
+  const std::unique_ptr<unsigned char, Free> owned(bytes);
+  if (result != 0) {
+    return absl::InternalError(
+        absl::StrCat("libjpeg could not encode a picture: ", tjGetErrorStr2(compressor.get())));
   }
+  return std::string(bytes, bytes + size);
 }
 
 }  // namespace millrace::service

@@ -9,9 +9,16 @@
 
 namespace millrace::service {
 
-/// Encodes red, green, blue bytes, rows first without padding. `quality` is 1 to 100. Fails with
-/// INVALID_ARGUMENT where `rgb` is not width * height * 3 bytes.
+struct JpegOptions {
+  /// 1 to 100.
+  int quality = 80;
+  /// Keep colours as fine as brightness: for drawings, whose edges are of colour.
+  bool fine_colors = false;
+};
+
+/// Encodes red, green, blue bytes, rows first without padding. Fails with INVALID_ARGUMENT where
+/// `rgb` is not width * height * 3 bytes.
 [[nodiscard]] absl::StatusOr<std::string> EncodeJpeg(std::span<const std::uint8_t> rgb, int width,
-                                                     int height, int quality);
+                                                     int height, const JpegOptions& options);
 
 }  // namespace millrace::service

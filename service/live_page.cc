@@ -53,7 +53,7 @@ HttpResponse Asset(const LivePageAsset& asset) {
 HttpResponse Wheel() {
   constexpr int kSize = 128;
   static const absl::StatusOr<std::string> wheel =
-      EncodeJpeg(FlowWheel(kSize), kSize, kSize, /*quality=*/95);
+      EncodeJpeg(FlowWheel(kSize), kSize, kSize, {.quality = 95, .fine_colors = true});
   if (!wheel.ok()) return {.status = 500, .body = std::string(wheel.status().message())};
   return {.content_type = "image/jpeg", .body = *wheel};
 }

@@ -10,13 +10,14 @@ namespace {
 
 // Enough for the requests that are on their way: pages ask again several times a second.
 constexpr std::size_t kRemembered = 4;
-constexpr int kCameraQuality = 80;
-constexpr int kFlowQuality = 92;  // Flat colours with sharp edges show artefacts sooner.
+constexpr JpegOptions kCameraJpeg = {.quality = 80, .fine_colors = false};
+// Flat colours with sharp edges show artefacts sooner.
+constexpr JpegOptions kFlowJpeg = {.quality = 90, .fine_colors = true};
 
 absl::StatusOr<EncodedPicture> EncodeCamera(const Prediction& prediction) {
   const ingest::Picture& picture = *prediction.picture;
   MILLRACE_ASSIGN_OR_RETURN(std::string jpeg,
-                            EncodeJpeg(picture.rgb, picture.width, picture.height, kCameraQuality));
+                            EncodeJpeg(picture.rgb, picture.width, picture.height, kCameraJpeg));
   return EncodedPicture{.frame_number = prediction.frame_number, .jpeg = std::move(jpeg)};
 }
 
@@ -77,7 +78,7 @@ absl::StatusOr<EncodedPicture> LivePagePictures::EncodeFlow(const Prediction& pr
   const pipeline::FlowPrediction& flow = prediction.flow;
   const float scale = scale_.Next(*flow.flow);
   MILLRACE_ASSIGN_OR_RETURN(std::string jpeg, EncodeJpeg(FlowColors(*flow.flow, scale), flow.width,
-                                                         flow.height, kFlowQuality));
+                                                         flow.height, kFlowJpeg));
   return EncodedPicture{
       .frame_number = prediction.frame_number, .jpeg = std::move(jpeg), .scale = scale};
 }

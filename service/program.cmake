@@ -4,11 +4,8 @@ find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 
-# Debian's OpenCVConfig.cmake comes with 400 MB of Qt and VTK; the three libraries do not.
-find_path(MILLRACE_OPENCV_INCLUDE opencv2/core.hpp PATH_SUFFIXES opencv4 REQUIRED)
-foreach(module core imgproc imgcodecs)
-  find_library(MILLRACE_OPENCV_${module} opencv_${module} REQUIRED)
-endforeach()
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET GLOBAL libturbojpeg)
 
 set(millrace_page_files card.js chart.js favicon.svg index.html page.css page.js)
 list(TRANSFORM millrace_page_files PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/page/)
@@ -43,11 +40,9 @@ add_library(millrace_web
 add_library(millrace::web ALIAS millrace_web)
 set_source_files_properties(live_page.cc metrics.cc summary.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
-target_include_directories(millrace_web SYSTEM PRIVATE ${MILLRACE_OPENCV_INCLUDE})
 target_link_libraries(millrace_web
   PUBLIC millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
-  PRIVATE civetweb::civetweb spdlog::spdlog absl::strings absl::str_format
-          ${MILLRACE_OPENCV_core} ${MILLRACE_OPENCV_imgproc} ${MILLRACE_OPENCV_imgcodecs})
+  PRIVATE civetweb::civetweb spdlog::spdlog absl::strings absl::str_format PkgConfig::TURBOJPEG)
 
 if(MILLRACE_STRICT_TARGETS_ONLY)
   return()

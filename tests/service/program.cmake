@@ -11,9 +11,7 @@ millrace_add_test(service_web
     progress_test.cc
     summary_recorder_test.cc
     summary_test.cc
-  LIBS millrace::web ${MILLRACE_OPENCV_core} ${MILLRACE_OPENCV_imgcodecs})
-find_path(MILLRACE_OPENCV_INCLUDE opencv2/core.hpp PATH_SUFFIXES opencv4 REQUIRED)
-target_include_directories(service_web_test SYSTEM PRIVATE ${MILLRACE_OPENCV_INCLUDE})
+  LIBS millrace::web PkgConfig::TURBOJPEG)
 target_compile_definitions(service_web_test PRIVATE
   MILLRACE_PROMTOOL="${PROJECT_SOURCE_DIR}/.deps/prometheus/usr/bin/promtool"
   MILLRACE_METRICS_DOC="${PROJECT_SOURCE_DIR}/docs/metrics.md")
