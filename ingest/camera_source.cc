@@ -9,6 +9,12 @@
 #include "absl/strings/str_cat.h"
 
 namespace millrace::ingest {
+namespace {
+
+/// Of one outage. More would be a cause that carries a number, and no end of it.
+constexpr std::size_t kMostLoggedCauses = 8;
+
+}  // namespace
 
 using std::chrono::nanoseconds;
 
@@ -67,7 +73,7 @@ void CameraSource::OnPicture(DecodedPicture picture) {
     MutexLock lock(mu_);
     begins = machine_.state() == SourceState::kConnecting;
     machine_.OnFrame(clock_.Now());
-    logged_cause_.clear();
+    logged_causes_.clear();
   }
   feed_.Take(std::move(picture));
   if (!begins) return;
@@ -150,8 +156,8 @@ void CameraSource::LogLoss() {
   {
     MutexLock lock(mu_);
     cause = std::string(Cause().message());
-    if (cause == logged_cause_) return;
-    logged_cause_ = cause;
+    if (logged_causes_.size() == kMostLoggedCauses) return;
+    if (!logged_causes_.insert(cause).second) return;
   }
   spdlog::warn("{}; trying again until it is there", cause);
 }

@@ -5,6 +5,9 @@
 // per session, because nothing comes back in one that has failed.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -54,8 +57,8 @@ class CameraSource final : public Source, private PipelineListener {
   CondVar wake_;
   SessionMachine machine_ ABSL_GUARDED_BY(mu_);
   CameraFormat format_ ABSL_GUARDED_BY(mu_);
-  absl::Status warning_ ABSL_GUARDED_BY(mu_);      ///< The session's last.
-  std::string logged_cause_ ABSL_GUARDED_BY(mu_);  ///< Of this outage; empty while streaming.
+  absl::Status warning_ ABSL_GUARDED_BY(mu_);                 ///< The session's last.
+  std::set<std::string> logged_causes_ ABSL_GUARDED_BY(mu_);  ///< Of this outage.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 
   Mutex join_mu_;  ///< Held by the one thread that joins.

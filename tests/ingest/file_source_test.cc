@@ -103,8 +103,8 @@ TEST(FileSourceTest, LoopingLeavesNothingOpen) {
   };
   play_rounds(5);
   const std::ptrdiff_t before = OpenFiles();
-  play_rounds(60);
-  EXPECT_LE(OpenFiles(), before + 10) << "55 rounds more";
+  play_rounds(25);
+  EXPECT_LE(OpenFiles(), before + 10) << "20 rounds more";
 }
 
 // A fake clock makes this exact: no frame comes before the clock says so, each comes when it does,
