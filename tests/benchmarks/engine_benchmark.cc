@@ -68,6 +68,7 @@ Plan PlanOf(int stages) {
 }
 
 int Run(const std::string& json_file) {
+  std::cout << "At the start: " << Conditions() << "\n\n";
   std::vector<std::vector<std::string>> table = {
       {"stages", "engine, us per operation", "serial, us per operation", "ratio"}};
   nlohmann::json result = nlohmann::json::array();

@@ -31,6 +31,7 @@ def measure(configuration: dict) -> list[tuple[float, float]]:
 
 
 def main() -> int:
+    sample_server.show_conditions()
     samples = measure(sample_server.configuration(sys.argv[1], loop=True, as_camera=False))
     found = growth.judge(samples)
     grows = found.exceeds(LIMIT_BYTES)

@@ -26,14 +26,20 @@ class Turn:
     """What FRAMES predictions cost, in milliseconds of CPU time each."""
 
     def __init__(self, server: millrace_process.Server):
-        count, (before, threads_before) = sample_server.predicted(server), sample_server.cpu_seconds(server)
+        dropped, count = _dropped(server), sample_server.predicted(server)
+        before, threads_before = sample_server.cpu_seconds(server)
         sample_server.wait_until_predicted(server, count + FRAMES)
-        frames = sample_server.predicted(server) - count
         after, threads_after = sample_server.cpu_seconds(server)
+        frames = sample_server.predicted(server) - count
         self.threads = {name: 1e3 * (seconds - threads_before.get(name, 0)) / frames
                         for name, seconds in threads_after.items()}
         self.network = sum(ms for name, ms in self.threads.items() if name.startswith("stage "))
         self.rest = 1e3 * (after - before) / frames - self.network
+        self.dropped = _dropped(server) - dropped
+
+
+def _dropped(server: millrace_process.Server) -> float:
+    return sample_server.metrics(server)["millrace_service_frames_dropped_total"]
 
 
 class Reader:
@@ -75,11 +81,14 @@ def measure(configuration: dict) -> dict[str, list[Turn]]:
 
 
 def main() -> None:
+    sample_server.show_conditions()
     turns = measure(sample_server.configuration(sys.argv[1]))
-    head = ["who reads", "not the network, ms a frame", "network, ms a frame", "ratio"]
+    head = ["who reads", "not the network, ms a frame", "network, ms a frame", "ratio",
+            "dropped"]
     rows = [[who, sample_server.text([turn.rest for turn in taken], 2),
              sample_server.text([turn.network for turn in taken], 1),
-             sample_server.text([turn.rest / turn.network for turn in taken], 3)]
+             sample_server.text([turn.rest / turn.network for turn in taken], 3),
+             f"{sum(turn.dropped for turn in taken):.0f}"]
             for who, taken in turns.items()]
     sample_server.show("CPU time of the server, median (least to greatest) of "
                        f"{TURNS} turns of {FRAMES} frames", [head, *rows])
@@ -91,6 +100,7 @@ def main() -> None:
         who: {"rest_ms_per_frame": sample_server.spread([turn.rest for turn in taken]),
               "network_ms_per_frame": sample_server.spread([turn.network for turn in taken]),
               "ratio": sample_server.spread([turn.rest / turn.network for turn in taken]),
+              "dropped": sum(turn.dropped for turn in taken),
               "threads_ms_per_frame_of_last_turn": taken[-1].threads}
         for who, taken in turns.items()})
 

@@ -200,6 +200,7 @@ absl::Status Measure(const std::string& configuration, nlohmann::json& json) {
 }
 
 int Run(const std::string& configuration, const std::string& json_file) {
+  std::cout << "At the start: " << Conditions() << "\n\n";
   nlohmann::json json = nlohmann::json::array();
   if (const absl::Status status = Measure(configuration, json); !status.ok()) {
     std::cerr << status.message() << "\n";

@@ -1,8 +1,10 @@
 #include "tests/benchmarks/report.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -49,6 +51,12 @@ std::string MarkdownTable(const std::vector<std::vector<std::string>>& rows) {
     }
   }
   return text;
+}
+
+std::string Conditions() {
+  double load = 0;
+  MILLRACE_CHECK(getloadavg(&load, 1) == 1);
+  return absl::StrFormat("%d cores, load average %.2f", std::thread::hardware_concurrency(), load);
 }
 
 int WriteResult(const std::string& path, const nlohmann::json& result) {

@@ -33,6 +33,10 @@ struct Spread {
 /// A table whose first row is its head.
 [[nodiscard]] std::string MarkdownTable(const std::vector<std::vector<std::string>>& rows);
 
+/// "2 cores, load average 0.12": what to doubt a result by. Other work makes two stages look better
+/// against one than they are, for two threads get more of a busy machine than one.
+[[nodiscard]] std::string Conditions();
+
 /// Writes the result of a benchmark to `path`. Returns the exit code.
 int WriteResult(const std::string& path, const nlohmann::json& result);
 

@@ -67,6 +67,11 @@ def cpu_seconds(server: millrace_process.Server) -> tuple[float, dict[str, float
     return whole, threads
 
 
+def show_conditions() -> None:
+    """What to doubt a result by."""
+    print(f"At the start: {os.cpu_count()} cores, load average {os.getloadavg()[0]:.2f}\n", flush=True)
+
+
 def show(title: str, rows: list[list[object]]) -> None:
     """A Markdown table; the first row is its head."""
     print(f"{title}\n")
