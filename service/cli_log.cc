@@ -15,6 +15,7 @@ void LogToStderr() {
   // On a terminal a message takes the place of the progress line, which is written again below it.
   const bool terminal = isatty(STDERR_FILENO) != 0;
   logger->set_pattern(terminal ? "\r\x1b[K%H:%M:%S %^%l%$ %v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): main() calls this before any thread starts.
   if (const char* level = std::getenv("MILLRACE_LOG")) {
     logger->set_level(spdlog::level::from_str(level));
   }

@@ -62,7 +62,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
                .columns = TerminalColumns,
                .start_stream = StartRealStream});
   signals.Watch([&serve] { serve.RequestStop(); });
-  const absl::Status status = serve.Run();
+  absl::Status status = serve.Run();
   signals.Forget();
   return status;
 }

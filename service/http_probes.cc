@@ -59,6 +59,7 @@ std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics,
       {"/readyz",
        [&streams, &stopping](const HttpRequest&) {
          std::vector<StreamSnapshot> snapshots;
+         snapshots.reserve(streams.size());
          for (const RecordedStream& recorded : streams) {
            snapshots.push_back(recorded.stream->Snapshot());
          }

@@ -31,6 +31,7 @@ using Readings = std::vector<Reading>;
 
 std::vector<Reading> Read(const std::vector<RecordedStream>& streams) {
   std::vector<Reading> readings;
+  readings.reserve(streams.size());
   for (const RecordedStream& recorded : streams) {
     readings.push_back({.snapshot = recorded.stream->Snapshot(),
                         .figures = recorded.record->Figures(),

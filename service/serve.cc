@@ -56,6 +56,7 @@ absl::Status Serve::StartStreams() {
   const Clock& clock = MonotonicClock();
   const std::chrono::nanoseconds start = clock.Now();
   std::vector<std::unique_ptr<CameraStream>> streams;
+  streams.reserve(options_.config.streams.size());
   for (const StreamConfig& config : options_.config.streams) {
     if (StopRequested()) break;
     records_.push_back(std::make_unique<RunRecorder>(clock, start));
@@ -85,6 +86,7 @@ absl::Status Serve::StartServers() {
 
 std::vector<StreamSubscribers> Serve::ReadSubscribers() const {
   std::vector<StreamSubscribers> result;
+  result.reserve(recorded_.size());
   for (const RecordedStream& recorded : recorded_) {
     const SubscriberCounts counts = grpc_->subscribers(*recorded.stream);
     result.push_back({.stream = recorded.stream->config().name,
@@ -97,6 +99,7 @@ std::vector<StreamSubscribers> Serve::ReadSubscribers() const {
 
 void Serve::ShowBanner() {
   std::vector<BannerStream> streams;
+  streams.reserve(recorded_.size());
   for (const RecordedStream& recorded : recorded_) {
     streams.push_back({.config = recorded.stream->config(),
                        .snapshot = recorded.stream->Snapshot(),
@@ -167,6 +170,7 @@ void Serve::Stop() {
 
 absl::Status Serve::Report() {
   std::vector<StreamSummary> summaries;
+  summaries.reserve(recorded_.size());
   absl::Status failure;
   for (const RecordedStream& recorded : recorded_) {
     summaries.push_back(Summarise(recorded));
@@ -186,6 +190,7 @@ absl::Status Serve::Report() {
 
 std::vector<StreamSnapshot> Serve::Snapshots() const {
   std::vector<StreamSnapshot> snapshots;
+  snapshots.reserve(recorded_.size());
   for (const RecordedStream& recorded : recorded_) {
     snapshots.push_back(recorded.stream->Snapshot());
   }

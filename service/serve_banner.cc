@@ -60,6 +60,7 @@ std::string DescribeSource(const BannerStream& stream) {
 
 std::string DescribePlan(const pipeline::LearnerDescription& learner) {
   std::vector<std::string> costs;
+  costs.reserve(learner.stages.size());
   std::vector<std::string> devices;
   std::vector<std::string> cuts;
   std::size_t layers = 0;
@@ -80,6 +81,7 @@ std::string DescribePlan(const pipeline::LearnerDescription& learner) {
 
 std::string DescribeStages(const pipeline::LearnerDescription& learner) {
   std::vector<std::string> stages;
+  stages.reserve(learner.stages.size());
   for (const pipeline::StageDescription& stage : learner.stages) {
     const std::vector<std::string>& layers = stage.layers;
     stages.push_back(layers.size() < 3 ? absl::StrJoin(layers, ", ")
@@ -98,6 +100,7 @@ std::string DescribeExpectation(const pipeline::LearnerDescription& learner,
   const double alone = learner.sequential_samples_per_second;
   const auto kept = [&](double rate) { return camera > 0 ? std::min(camera, rate) : rate; };
   std::vector<std::string> staleness;
+  staleness.reserve(learner.stages.size());
   for (const pipeline::StageDescription& stage : learner.stages) {
     staleness.push_back(absl::StrCat(stage.staleness));
   }
