@@ -5,7 +5,7 @@
 The configured server, whose camera sets the pace, in turns without and with a gRPC subscriber that
 takes every flow. The network is what the threads `stage 1`, `stage 2` ... do: all
 operations, the loss, and handing the prediction over. The rest is decoding, scaling, grey pictures,
-books, gRPC, metrics, logging and whatever else the process does.
+books, gRPC, metrics (two scrapes a second), logging and whatever else the process does.
 """
 
 import sys
@@ -27,14 +27,14 @@ class Turn:
 
     def __init__(self, server: millrace_process.Server):
         dropped, count = _dropped(server), sample_server.predicted(server)
-        before, threads_before = sample_server.cpu_seconds(server)
+        before = sample_server.cpu_seconds(server)
         sample_server.wait_until_predicted(server, count + FRAMES)
-        after, threads_after = sample_server.cpu_seconds(server)
+        after = sample_server.cpu_seconds(server)
         frames = sample_server.predicted(server) - count
-        self.threads = {name: 1e3 * (seconds - threads_before.get(name, 0)) / frames
-                        for name, seconds in threads_after.items()}
+        self.threads = {name: 1e3 * seconds / frames
+                        for name, seconds in after.of_threads_since(before).items()}
         self.network = sum(ms for name, ms in self.threads.items() if name.startswith("stage "))
-        self.rest = 1e3 * (after - before) / frames - self.network
+        self.rest = 1e3 * (after.process - before.process) / frames - self.network
         self.dropped = _dropped(server) - dropped
 
 

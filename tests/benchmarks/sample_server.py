@@ -1,5 +1,6 @@
 """A server on free ports, for benchmarks to look at from outside."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -51,20 +52,36 @@ def wait_until_predicted(server: millrace_process.Server, count: int,
     millrace_process.wait_for(f"prediction {count}", reached, patience_s=1200, pause_s=0.5)
 
 
-def cpu_seconds(server: millrace_process.Server) -> tuple[float, dict[str, float]]:
-    """CPU time of the whole process, and of its living threads by name."""
+@dataclasses.dataclass(frozen=True)
+class CpuSeconds:
+    """CPU time so far: of the process, and of each living thread by its number."""
+
+    process: float
+    threads: dict[int, float]
+    names: dict[int, str]
+
+    def of_threads_since(self, before: "CpuSeconds") -> dict[str, float]:
+        """What the threads took since then, by name. Pools reuse threads under new names."""
+        spent: dict[str, float] = {}
+        for thread, seconds in self.threads.items():
+            name = self.names[thread]
+            spent[name] = spent.get(name, 0) + seconds - before.threads.get(thread, 0)
+        return spent
+
+
+def cpu_seconds(server: millrace_process.Server) -> CpuSeconds:
     process = pathlib.Path(f"/proc/{server.process.pid}")
     ticks = (process / "stat").read_text().rpartition(")")[2].split()
-    whole = (int(ticks[11]) + int(ticks[12])) / os.sysconf("SC_CLK_TCK")
-    threads: dict[str, float] = {}
+    cpu = CpuSeconds(process=(int(ticks[11]) + int(ticks[12])) / os.sysconf("SC_CLK_TCK"),
+                     threads={}, names={})
     for task in (process / "task").iterdir():
         try:
-            name = (task / "comm").read_text().strip()
             nanoseconds = int((task / "schedstat").read_text().split()[0])
+            cpu.names[int(task.name)] = (task / "comm").read_text().strip()
         except FileNotFoundError:  # It has just ended.
             continue
-        threads[name] = threads.get(name, 0) + nanoseconds / 1e9
-    return whole, threads
+        cpu.threads[int(task.name)] = nanoseconds / 1e9
+    return cpu
 
 
 def show_conditions() -> None:
