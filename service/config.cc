@@ -3,10 +3,10 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -45,7 +45,8 @@ absl::StatusOr<Config> LoadConfig(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   file.peek();  // A folder opens, but cannot be read.
   if (!file.is_open() || file.bad()) {
-    return absl::NotFoundError(absl::StrCat(path, ": cannot be read: ", std::strerror(errno)));
+    return absl::NotFoundError(
+        absl::StrCat(path, ": cannot be read: ", std::generic_category().message(errno)));
   }
   std::ostringstream text;
   text << file.rdbuf();

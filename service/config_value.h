@@ -71,8 +71,8 @@ struct ConfigKey;
 class ConfigValue {
  public:
   /// `what` names the node in messages: "'listen'", "the file".
-  ConfigValue(std::string what, YAML::Node node, ConfigErrors& errors)
-      : what_(std::move(what)), node_(std::move(node)), mark_(node_.Mark()), errors_(errors) {}
+  ConfigValue(std::string what, const YAML::Node& node, ConfigErrors& errors)
+      : what_(std::move(what)), node_(node), mark_(node_.Mark()), errors_(errors) {}
 
   /// Any text but the empty one.
   void Text(std::string& out) const;
