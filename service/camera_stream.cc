@@ -143,8 +143,11 @@ void RunningStream::Stop() {
 }
 
 void RunningStream::Run() {
-  ingest::FrameQueue& queue = source_->queue();
-  for (auto frame = queue.Pop(); frame.has_value(); frame = queue.Pop()) Handle(*frame);
+  for (;;) {
+    const std::optional<ingest::Frame> frame = source_->queue().Pop();
+    if (!frame.has_value()) break;
+    Handle(*frame);
+  }
   Finish();
 }
 

@@ -20,9 +20,11 @@ struct Case {
 constexpr int kFrames = 400;
 
 /// One thread is the camera: frames, gaps, reconnects, then the end unless the stream is stopped.
-void PlayCamera(FakeSource& source, const Case& example) {
+/// The learner fails after a quarter of the frames, however few of them it has had by then.
+void PlayCamera(FakeSource& source, FakeLearner& learner, const Case& example) {
   std::mt19937 random(example.seed);
   for (int i = 0; i < kFrames; ++i) {
+    if (example.learner_fails && i == kFrames / 4) learner.Fail(absl::InternalError("injected"));
     switch (random() % 16) {
       case 0:
         source.Push(ingest::NoPredecessor::kGap);
@@ -57,15 +59,11 @@ TEST_P(CameraStreamPropertyTest, EverySnapshotAddsUp) {
        .live = example.live,
        .learner = {.capacity = kLearner, .predicts = FakeLearner::Predicts::kAtOnce}});
   std::atomic<bool> done = false;
-  std::jthread camera([&] { PlayCamera(*fake.source, example); });
+  std::jthread camera([&] { PlayCamera(*fake.source, *fake.learner, example); });
   std::jthread reader([&] {
     while (!done) CheckBooks(fake.stream->Snapshot().frames, kMostInFlight);
   });
 
-  if (example.learner_fails) {
-    fake.learner->WaitForAdmitted(20);
-    fake.learner->Fail(absl::InternalError("injected"));
-  }
   if (example.stopped_early) {
     while (fake.source->queue().received() < kFrames / 2) std::this_thread::yield();
     fake.stream->Stop();
