@@ -65,23 +65,33 @@ std::int64_t Engine::done(OperationKind kind, int stage) const {
 }
 
 void Engine::Work(int device) {
-  if (on_worker_start_) on_worker_start_(device);
-  for (std::int64_t period = 0; RunPeriod(device, period); ++period) {
+  Step step;
+  try {
+    if (on_worker_start_) on_worker_start_(device);
+    for (std::int64_t period = 0; RunPeriod(device, period, step); ++period) {
+    }
+  } catch (const std::exception& e) {
+    Fail(absl::InternalError(
+        absl::StrCat("the pipeline failed in ", ToString(step), ": ", e.what())));
+  } catch (...) {
+    Fail(absl::InternalError(absl::StrCat("the pipeline failed in ", ToString(step),
+                                          " with something that is no std::exception")));
   }
 }
 
-// Returns whether the device may have anything to do in a later period.
-bool Engine::RunPeriod(int device, std::int64_t period) {
+// Returns whether the device may have anything to do in a later period. `step` is the one at work.
+bool Engine::RunPeriod(int device, std::int64_t period, Step& step) {
   bool more = false;
   for (const Operation& operation : plan_.devices[device]) {
-    const Step step = StepOf(plan_, operation, period);
+    step = StepOf(plan_, operation, period);
     if (step.first < 0) {  // Still filling.
       more = true;
       continue;
     }
     switch (Await(step)) {
       case Verdict::kRun:
-        RunOrFail(step);
+        run_(step);
+        Complete(step);
         more = true;
         break;
       case Verdict::kNever:
@@ -101,16 +111,6 @@ Engine::Verdict Engine::Await(const Step& step) {
     if (end_ >= 0 && !Exists(plan_, step, end_)) return Verdict::kNever;
     if (progress_.Meets(needs)) return Verdict::kRun;
     changed_.wait(mu_);
-  }
-}
-
-void Engine::RunOrFail(const Step& step) {
-  try {
-    run_(step);
-    Complete(step);
-  } catch (const std::exception& e) {
-    Fail(absl::InternalError(
-        absl::StrCat("the pipeline failed in ", ToString(step), ": ", e.what())));
   }
 }
 

@@ -63,12 +63,11 @@ class Engine {
   explicit Engine(Options options);
 
   void Work(int device);
-  bool RunPeriod(int device, std::int64_t period);
+  bool RunPeriod(int device, std::int64_t period, Step& step);
   // Waits until `step` may run, can be known never to, or the engine stops.
   Verdict Await(const Step& step) ABSL_LOCKS_EXCLUDED(mu_);
   void Complete(const Step& step) ABSL_LOCKS_EXCLUDED(mu_);
   void Fail(absl::Status cause) ABSL_LOCKS_EXCLUDED(mu_);
-  void RunOrFail(const Step& step);
 
   // Constant after construction.
   const Plan plan_;

@@ -2,17 +2,14 @@
 
 #include <pthread.h>
 
-#include <array>
 #include <utility>
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/rand.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
 #include "base/status.h"
 #include "pipeline/cost_profile.h"
 #include "pipeline/engine.h"
@@ -41,8 +38,11 @@ absl::Status CheckOptions(const FlowLearnerOptions& options) {
   if (options.threads_per_stage < 1) {
     return absl::InvalidArgumentError("a stage needs at least one thread");
   }
-  if (options.learning_rate < 0) {
+  if (!(options.learning_rate >= 0)) {
     return absl::InvalidArgumentError("the learning rate must not be negative");
+  }
+  if (!(options.smoothness >= 0)) {
+    return absl::InvalidArgumentError("the smoothness must not be negative");
   }
   if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -4,6 +4,7 @@
 // where its wires lead; who joins the stages does.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>

@@ -208,17 +208,21 @@ void StagedNetwork::Backward(StageState& stage, std::int64_t sample) {
 
 void StagedNetwork::SendBackward(const StageState& stage, std::int64_t sample,
                                  const Activations& kept, bool real) {
+  if (stage.number == 1) return;  // The camera takes no gradient.
+  variable_list gradients;
+  gradients.reserve(kept.inputs.size());
+  for (const at::Tensor& input : kept.inputs) {
+    const at::Tensor& gradient = input.grad();
+    gradients.push_back(gradient.defined() ? gradient : at::zeros_like(input));
+  }
+  real = real && AllFinite(gradients);
   for (const auto& state : channels_) {
     if (state->channel.to != stage.number || state->channel.from == 0) continue;
     state->backward.Write(sample, {variable_list(state->wires), real});
   }
-  if (!real) return;
   for (std::size_t i = 0; i < stage.incoming.size(); ++i) {
     const Connection& c = stage.incoming[i];
-    if (channels_[c.channel]->channel.from == 0) continue;
-    const at::Tensor& gradient = kept.inputs[i].grad();
-    channels_[c.channel]->backward.Read(sample).tensors[c.place] =
-        gradient.defined() ? gradient : at::zeros_like(kept.inputs[i]);
+    channels_[c.channel]->backward.Read(sample).tensors[c.place] = gradients[i];
   }
 }
 

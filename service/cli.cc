@@ -57,7 +57,7 @@ that starts from these weights adapts at once. The stream is made by the program
 move in a way that is known exactly. The same options give the same weights on the same machine.
 
 Example
-  millrace pretrain --output flow-start.pt --frames 3000)";
+  millrace pretrain --output flow-start.safetensors --frames 3000)";
 
 void AddServe(CLI::App& app, ServeArguments& arguments) {
   CLI::App* serve =

@@ -24,6 +24,8 @@ import time
 from collections.abc import Callable, Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+# How long SIGTERM may take. Under a sanitizer everything does, and leaks are looked for at the end.
+STOP_LIMIT_S = float(os.environ.get("MILLRACE_STOP_LIMIT_S", "3"))
 # Far beyond what a loaded machine or a sanitizer needs: reached only when something hangs.
 PATIENCE_S = 120
 

@@ -15,7 +15,6 @@ import millrace_process
 from rtsp_camera import RtspCamera
 
 # What the server promises of SIGTERM.
-STOP_S = 3
 
 
 class Scene:
@@ -52,7 +51,7 @@ class RtspTest(unittest.TestCase):
                 auditor.finish()
                 millrace_process.stop(server)
                 self.assertEqual(subscriber.end(), grpc.StatusCode.OK)
-            self.assertLess(server.stop_s, STOP_S)
+            self.assertLess(server.stop_s, millrace_process.STOP_LIMIT_S)
         self.judge_audit(auditor)
         self.judge_predictions(subscriber, client.books_of_summary(server.summary))
 

@@ -60,7 +60,7 @@ class RunToEndTest(unittest.TestCase):
                     client.Subscriber(server.grpc) as subscriber:
                 subscriber.wait_for_predictions(5)
                 millrace_process.stop(server, number)
-                self.assertLess(server.stop_s, 3)
+                self.assertLess(server.stop_s, millrace_process.STOP_LIMIT_S)
             self.assert_summary_is_right(server.summary)
 
     def test_a_port_in_use_is_named(self):

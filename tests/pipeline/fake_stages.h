@@ -18,8 +18,10 @@ namespace millrace::pipeline {
 /// plan orders every access; not synchronized otherwise.
 class FakeStages {
  public:
+  static constexpr int kMostSamples = 256;
+
   FakeStages(const Plan& plan, double learning_rate)
-      : plan_(plan), learning_rate_(learning_rate), outputs_(4096) {
+      : plan_(plan), learning_rate_(learning_rate), outputs_(kMostSamples) {
     for (int stage = 1; stage <= plan.stage_count(); ++stage) {
       stages_.push_back(std::make_unique<Stage>(0.5 + 0.1 * stage, plan.rules(stage).slots));
     }
@@ -55,7 +57,7 @@ class FakeStages {
     for (const auto& stage : stages_) weights.push_back(stage->weight);
     return weights;
   }
-  /// What the last stage made of each sample, 0 where it made nothing. At most 4096 samples.
+  /// What the last stage made of each sample, 0 where it made nothing.
   [[nodiscard]] const std::vector<double>& outputs() const { return outputs_; }
 
  private:

@@ -102,6 +102,7 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
       {{.width = 64, .height = 64, .stages = 3, .cuts = {2}}, "3 stages have 2 cuts, not 1"},
       {{.width = 64, .height = 64, .stages = 2, .cuts = {99}}, "cut 99 is not allowed"},
       {{.width = 64, .height = 64, .learning_rate = -1}, "must not be negative"},
+      {{.width = 64, .height = 64, .smoothness = -1}, "smoothness must not be negative"},
       {{.width = 64, .height = 64, .threads_per_stage = 0}, "at least one thread"},
   };
   for (const Bad& bad : all) {

@@ -225,6 +225,11 @@ TEST_F(StagedNetworkTest, ASampleThatIsNotFiniteTeachesNothing) {
     }
     EXPECT_THAT(outcome.updates, Each(11)) << schedule;
   }
+  // In partime the gradients of one sample meet the activations of another, so more updates are
+  // refused.
+  for (const at::Tensor& parameter : InTheEngine("partime", 3, inputs, kLearningRate).parameters) {
+    EXPECT_TRUE(at::isfinite(parameter).all().item<bool>());
+  }
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ BannerStream Street() {
   stream.config.name = "street";
   stream.config.source.loop = true;
   stream.config.source.as_camera = true;
-  stream.config.learner.weights = "samples/weights/flow-start.pt";
+  stream.config.learner.weights = "samples/weights/flow-start.safetensors";
   stream.snapshot.uri = "/videos/street.avi";
   return stream;
 }
@@ -29,7 +29,7 @@ TEST(BannerTest, SaysWhatItLearnsFromWhatAndHow) {
                                             .metrics = "http://127.0.0.1:9464/metrics"});
   for (const char* part :
        {"street.avi, 768x576 at 10 frames a second, looped as a camera",
-        "optical flow at 352x264, from samples/weights/flow-start.pt",
+        "optical flow at 352x264, from samples/weights/flow-start.safetensors",
         "one_f_one_b_star, 2 stages on 2 threads (cpu:0 cpu:1), cut at layer 2: 66 + 64 ms",
         "features, level 1 | level 2, level 3",
         "10.0 frames a second (7.7 without the pipeline), delay 130 ms, staleness 1 0",

@@ -14,6 +14,7 @@ tracked() { # PATTERN...
   files=$(git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
     if [[ -f $file ]]; then printf '%s\n' "$file"; fi
   done)
+  git rev-parse --is-inside-work-tree >/dev/null || fail "git cannot list the files of this checkout"
   [[ -n $files ]] || fail "there is no file to check: $*"
   printf '%s\n' "$files"
 }
@@ -32,7 +33,7 @@ step_format() {
 
 step_spelling() {
   # Not the file of weights, nor what is only numbers and checksums.
-  tracked ':!*.pt' ':!*.png' ':!*.svg' ':!tools/requirements-*.txt' |
+  tracked ':!*.safetensors' ':!*.png' ':!*.svg' ':!tools/requirements-*.txt' |
     xargs -r "$venv_bin/codespell" --ignore-words tools/codespell-words.txt
 }
 

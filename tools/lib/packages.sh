@@ -79,15 +79,21 @@ setup_packages() { # NEEDED_FOR...
     fail "could not install packages"
 }
 
+download_package() { # PACKAGE FOLDER
+  apt-cache show "$1" >/dev/null 2>&1 || return
+  progress_folder=$2 run_logged "fetch $1" "$deps/log/$1.log" \
+    env -C "$2" apt-get -q download "$1"
+}
+
 # Downloads PACKAGE and unpacks it into FOLDER, without installing it.
 unpack_package() { # PACKAGE FOLDER
   mkdir -p "$2"
-  if ! apt-cache show "$1" >/dev/null 2>&1; then
+  # The lists may not know the package, or name a version that Debian has since replaced.
+  if ! download_package "$1" "$2"; then
     may_install || stop_with_command
     run_logged "read Debian's package lists" "$deps/log/apt-update.log" apt_get update || return
+    download_package "$1" "$2" || return
   fi
-  progress_folder=$2 run_logged "fetch $1" "$deps/log/$1.log" \
-    env -C "$2" apt-get -q download "$1" || return
   dpkg -x "$2"/"$1"_*.deb "$2" || return
   rm -f "$2"/"$1"_*.deb
 }

@@ -5,7 +5,7 @@ venv_python=$deps/venv/bin/python3
 
 setup_venv() {
   local key
-  key=$(/usr/bin/python3 --version)
+  key="$(/usr/bin/python3 --version) in $root" # Its scripts name their interpreter by its whole path.
   if is_done venv "$key" "$venv_python"; then return; fi
   run_logged "make .deps/venv" "$deps/log/venv.log" /usr/bin/python3 -m venv --clear "$deps/venv" ||
     fail "could not make a Python environment"
