@@ -12,6 +12,12 @@ function(millrace_add_test name)
   if(arg_GPU)
     list(APPEND properties LABELS gpu RESOURCE_LOCK gpu)
   endif()
+  if(MILLRACE_SANITIZE MATCHES address)
+    # One process for all: each spends seconds on loading LibTorch under AddressSanitizer.
+    add_test(NAME ${name} COMMAND ${name}_test)
+    set_tests_properties(${name} PROPERTIES ${properties} TIMEOUT 1200)
+    return()
+  endif()
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
                        PROPERTIES ${properties})
 endfunction()
