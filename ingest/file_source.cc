@@ -150,7 +150,8 @@ void FileSource::SetFormat(const CameraFormat& format) {
 }
 
 void FileSource::Take(DecodedPicture picture) {
-  if (options_.as_camera) WaitUntilDue(picture);
+  // A camera that is stopped never took the frames that were still to come.
+  if (options_.as_camera && !WaitUntilDue(picture)) return;
   {
     MutexLock lock(mu_);
     if (state_ == SourceState::kConnecting) state_ = SourceState::kStreaming;
@@ -159,15 +160,17 @@ void FileSource::Take(DecodedPicture picture) {
   feed_.Take(std::move(picture));
 }
 
-void FileSource::WaitUntilDue(const DecodedPicture& picture) {
+// Returns false when stopped first.
+bool FileSource::WaitUntilDue(const DecodedPicture& picture) {
   MutexLock lock(mu_);
-  if (!picture.stream_time) return;
+  if (!picture.stream_time) return !stopping_;
   const nanoseconds due = pacer_.Due(*picture.stream_time, picture.duration, clock_.Now());
   while (!stopping_) {
     const nanoseconds now = clock_.Now();
-    if (now >= due) return;
+    if (now >= due) return true;
     changed_.wait_for(mu_, due - now);
   }
+  return false;
 }
 
 absl::StatusOr<std::unique_ptr<Source>> OpenFile(const SourceRequest& request) {

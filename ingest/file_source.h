@@ -67,7 +67,7 @@ class FileSource final : public Source {
   // On the pipeline's threads.
   void SetFormat(const CameraFormat& format) ABSL_LOCKS_EXCLUDED(mu_);
   void Take(DecodedPicture picture) ABSL_LOCKS_EXCLUDED(mu_);
-  void WaitUntilDue(const DecodedPicture& picture) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] bool WaitUntilDue(const DecodedPicture& picture) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   const std::string shown_;
