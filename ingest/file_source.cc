@@ -15,7 +15,7 @@ namespace millrace::ingest {
 using std::chrono::nanoseconds;
 
 FileSource::Round::Round(FileSource& source) : source_(source) {
-  const PipelineOptions options{.head = "filesrc name=source ! decodebin",
+  const PipelineOptions options{.head = "filesrc name=source ! decodebin name=decoder",
                                 .configure =
                                     [&source](GstElement& filesrc) {
                                       g_object_set(&filesrc, "location", source.path_.c_str(),

@@ -61,10 +61,14 @@ absl::Status StatusFromMessage(GstMessage* message) {
   return StatusFromError(*error, detail);
 }
 
+absl::Status NoVideo() {
+  return absl::FailedPreconditionError("it has no video, or none that GStreamer can decode");
+}
+
 absl::Status StatusFromError(const GError& error, const gchar* detail) {
   const std::string_view why = Why(detail);
   if (why.find("not-linked") != std::string_view::npos) {
-    return absl::FailedPreconditionError("it has no video, or none that GStreamer can decode");
+    return NoVideo();
   }
   std::string text(WithoutEnd(error.message));
   if (!why.empty() && text.find(why) == std::string::npos) {

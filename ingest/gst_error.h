@@ -16,6 +16,9 @@ void InitializeGStreamer();
 /// help) or FAILED_PRECONDITION (it will not). REQUIRES: an error or a warning message.
 [[nodiscard]] absl::Status StatusFromMessage(GstMessage* message);
 
+/// What stands for a stream without a picture in it.
+[[nodiscard]] absl::Status NoVideo();
+
 /// What `error` says, for errors outside any message, and `detail`, GStreamer's debug text or null.
 [[nodiscard]] absl::Status StatusFromError(const GError& error, const gchar* detail);
 

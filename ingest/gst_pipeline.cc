@@ -20,7 +20,8 @@ namespace {
 /// ratio or add borders; both off, the picture is squashed, which is what a network wants.
 std::string Tail(int width, int height) {
   return absl::StrCat(
-      " ! video/x-raw ! queue name=entry max-size-buffers=4 max-size-bytes=0 max-size-time=0"
+      " ! capsfilter name=video caps=video/x-raw ! queue name=entry max-size-buffers=4 "
+      "max-size-bytes=0 max-size-time=0"
       " ! videoscale add-borders=false ! videoconvert"
       " ! video/x-raw,format=RGB,pixel-aspect-ratio=1/1,width=",
       width, ",height=", height,
@@ -109,6 +110,7 @@ GstPicturePipeline::GstPicturePipeline(GstOwned<GstElement> pipeline, PipelineLi
   WatchBus();
   WatchPictures();
   WatchFormat();
+  WatchDecoder();
   g_signal_connect(pipeline_.get(), "deep-element-added", G_CALLBACK(OnElementAdded), this);
 }
 
@@ -142,6 +144,19 @@ void GstPicturePipeline::WatchFormat() {
   gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, OnEvent, this, nullptr);
 }
 
+// GStreamer only says that a stream went nowhere when it has pushed enough of it.
+void GstPicturePipeline::WatchDecoder() {
+  const GstOwned<GstElement> decoder = Find(pipeline_.get(), "decoder");
+  if (decoder) g_signal_connect(decoder.get(), "no-more-pads", G_CALLBACK(OnNoMorePads), this);
+}
+
+void GstPicturePipeline::OnNoMorePads(GstElement* /*decoder*/, gpointer self) {
+  auto& pipeline = *static_cast<GstPicturePipeline*>(self);
+  const GstOwned<GstElement> video = Find(pipeline.pipeline_.get(), "video");
+  const GstOwned<GstPad> pad(gst_element_get_static_pad(video.get(), "sink"));
+  if (!gst_pad_is_linked(pad.get())) pipeline.listener_.OnOutcome(pipeline.Explained(NoVideo()));
+}
+
 // Handled where it is posted and dropped there: a bus that nobody empties would grow for ever.
 GstBusSyncReply GstPicturePipeline::OnMessage(GstBus* /*bus*/, GstMessage* message, gpointer self) {
   const GstOwned<GstMessage> owned(message);
@@ -155,7 +170,7 @@ void GstPicturePipeline::HandleMessage(GstMessage* message) {
       listener_.OnOutcome(absl::OkStatus());
       break;
     case GST_MESSAGE_ERROR:
-      listener_.OnOutcome(ErrorFrom(message));
+      listener_.OnOutcome(Explained(StatusFromMessage(message)));
       break;
     case GST_MESSAGE_WARNING:
       listener_.OnWarning(StatusFromMessage(message));
@@ -172,8 +187,8 @@ void GstPicturePipeline::HandleMessage(GstMessage* message) {
   }
 }
 
-absl::Status GstPicturePipeline::ErrorFrom(GstMessage* message) {
-  absl::Status error = StatusFromMessage(message);
+// `error`, or the missing plugin that it comes from.
+absl::Status GstPicturePipeline::Explained(absl::Status error) {
   MutexLock lock(mu_);
   if (missing_plugin_.empty() || error.code() != absl::StatusCode::kFailedPrecondition) {
     return error;

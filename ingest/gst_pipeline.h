@@ -80,14 +80,16 @@ class GstPicturePipeline {
   void WatchBus();
   void WatchPictures();
   void WatchFormat();
+  void WatchDecoder();
 
   // Called by GStreamer, with this pipeline as `self`.
   static GstBusSyncReply OnMessage(GstBus* bus, GstMessage* message, gpointer self);
   static void OnElementAdded(GstBin* bin, GstBin* parent, GstElement* element, gpointer self);
+  static void OnNoMorePads(GstElement* decoder, gpointer self);
   static GstPadProbeReturn OnEvent(GstPad* pad, GstPadProbeInfo* info, gpointer self);
 
   void HandleMessage(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
-  [[nodiscard]] absl::Status ErrorFrom(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] absl::Status Explained(absl::Status error) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   PipelineListener& listener_;

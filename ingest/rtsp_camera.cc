@@ -17,7 +17,7 @@ namespace {
 constexpr char kHead[] =
     "rtspsrc name=source protocols=tcp latency=100 tcp-timeout=5000000"
     " teardown-timeout=100000000 add-reference-timestamp-meta=true"
-    " ! decodebin";
+    " ! decodebin name=decoder";
 
 /// Fails unless GStreamer can read `uri` as an RTSP URL with a host and a port.
 absl::Status CheckUrl(const std::string& uri, const std::string& shown) {
