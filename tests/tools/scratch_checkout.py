@@ -73,10 +73,10 @@ class ScratchCheckout:
 
     def _borrow(self, venv: pathlib.Path) -> None:
         version = subprocess.run([venv / "bin/python3", "--version"],
-                                 check=True, capture_output=True, text=True).stdout
+                                 check=True, capture_output=True, text=True).stdout.strip()
         (self.deps / "stamps").mkdir(parents=True)
         (self.deps / "venv").symlink_to(venv)
-        (self.deps / "stamps/venv").write_text(version)
+        (self.deps / "stamps/venv").write_text(f"{version} in {self.root}\n")
 
     def _make_fakes(self) -> None:
         (self.fakes / "bin").mkdir(parents=True)
