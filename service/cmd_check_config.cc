@@ -5,9 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "ingest/uri.h"
 #include "service/cli_exit_codes.h"
 #include "service/http_server.h"
 
@@ -15,12 +14,11 @@ namespace millrace::service {
 namespace {
 
 /// The file that the source reads, or nullopt where it is a camera or a test picture.
-std::optional<std::string> SourceFile(const std::string& uri) {
-  if (absl::StrContains(uri, "://") && !absl::StartsWith(uri, "file:")) return std::nullopt;
-  if (absl::StartsWith(uri, "test:")) return std::nullopt;
-  absl::string_view path = absl::StripPrefix(uri, "file:");
-  if (absl::StartsWith(path, "//")) path.remove_prefix(2);  // "file:///a/b" is /a/b.
-  return std::string(path);
+std::optional<std::string> SourceFile(const std::string& text) {
+  const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
+  if (!uri.ok() || !(uri->scheme.empty() || uri->scheme == "file")) return std::nullopt;
+  const absl::StatusOr<std::string> path = ingest::FilePath(*uri);
+  return path.ok() ? std::optional(*path) : std::nullopt;
 }
 
 /// Names the files that the configuration needs and that are not there, one a line.

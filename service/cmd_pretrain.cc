@@ -28,6 +28,7 @@ int RunPretrain(const pipeline::PretrainOptions& options) {
   };
   const absl::StatusOr<pipeline::PretrainSummary> summary =
       pipeline::Pretrain(options, show, stop.get_token());
+  signals.Forget();  // What it would call ends here.
   if (!summary.ok()) {
     std::cerr << "millrace pretrain: " << summary.status().message() << "\n";
     return absl::IsInvalidArgument(summary.status()) ? kExitUsage : kExitFailure;

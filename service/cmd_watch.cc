@@ -79,6 +79,7 @@ int RunWatch(const WatchArguments& arguments) {
   request.set_omit_flow(true);
   const auto reader = stub->Subscribe(&call, request);
   const grpc::Status status = Show(*reader, arguments.count, call);
+  signals.Forget();  // What it would call ends here.
   if (status.ok() || interrupted) return kExitOk;
   std::cerr << "millrace watch: " << arguments.address << ": " << status.error_message();
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {

@@ -158,7 +158,9 @@ void Serve::Wake() {
 
 bool Serve::StreamDone(const RecordedStream& recorded) const {
   const bool enough = options_.frames > 0 && recorded.record->predictions() >= options_.frames;
-  return enough || recorded.stream->ended();
+  // A model that failed predicts no more; Report() says why.
+  const bool failed = options_.frames > 0 && !recorded.stream->Snapshot().learner.ok();
+  return enough || failed || recorded.stream->ended();
 }
 
 void Serve::Stop() {
