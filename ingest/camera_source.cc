@@ -14,6 +14,9 @@ namespace {
 /// Of one outage. More would be a cause that carries a number, and no end of it.
 constexpr std::size_t kMostLoggedCauses = 8;
 
+/// Between frames that a camera announces. A rate of nearly 0 would not fit into nanoseconds.
+constexpr std::chrono::duration<double> kLongestInterval = std::chrono::hours(24);
+
 }  // namespace
 
 using std::chrono::nanoseconds;
@@ -36,6 +39,7 @@ SourceStatus CameraSource::status() const {
   MutexLock lock(mu_);
   status.state = stopping_ ? SourceState::kStopped : machine_.state();
   if (machine_.sessions() == 0 && !stopping_) status.state = SourceState::kConnecting;
+  if (!failure_.ok()) status.state = SourceState::kFailed;
   status.cause = Cause();
   status.reconnects = std::max<std::int64_t>(0, machine_.sessions() - 1);
   status.camera_width = format_.width;
@@ -62,7 +66,8 @@ void CameraSource::OnFormat(const CameraFormat& format) {
   MutexLock lock(mu_);
   format_ = format;
   if (format.frames_per_second > 0) {
-    const std::chrono::duration<double> interval(1 / format.frames_per_second);
+    const std::chrono::duration<double> interval(
+        std::min(1 / format.frames_per_second, kLongestInterval.count()));
     machine_.ExpectFrameEvery(std::chrono::duration_cast<nanoseconds>(interval));
   }
 }
@@ -101,7 +106,7 @@ void CameraSource::OnOutcome(absl::Status outcome) {
 }
 
 absl::Status CameraSource::Cause() const {
-  const absl::Status& cause = machine_.cause();
+  const absl::Status& cause = failure_.ok() ? machine_.cause() : failure_;
   if (cause.ok()) return cause;
   return {cause.code(), absl::StrCat(shown_, ": ", std::string(cause.message()))};
 }
@@ -118,9 +123,19 @@ void CameraSource::Supervise() {
       }
     }
   } catch (const std::exception& error) {
-    spdlog::error("{}: stopped for good: {}", shown_, error.what());
-    queue().Close();
+    Fail(absl::InternalError(absl::StrCat("stopped for good: ", error.what())));
+  } catch (...) {
+    Fail(absl::InternalError("stopped for good: something was thrown that is no std::exception"));
   }
+}
+
+void CameraSource::Fail(const absl::Status& cause) {
+  spdlog::error("{}: {}", shown_, std::string(cause.message()));
+  {
+    MutexLock lock(mu_);
+    failure_ = cause;
+  }
+  queue().Close();
 }
 
 std::optional<SessionMachine::Step> CameraSource::NextStep() {

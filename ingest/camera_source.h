@@ -41,9 +41,11 @@ class CameraSource final : public Source, private PipelineListener {
   [[nodiscard]] std::optional<SessionMachine::Step> NextStep() ABSL_LOCKS_EXCLUDED(mu_);
   /// A playing pipeline; null if it could not even be built, which counts as a failed session.
   [[nodiscard]] std::unique_ptr<GstPicturePipeline> BeginSession() ABSL_LOCKS_EXCLUDED(mu_);
-  /// The machine's cause, with the URI's name.
+  /// What ended it for good, else the machine's cause; with the URI's name.
   [[nodiscard]] absl::Status Cause() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LogLoss() ABSL_LOCKS_EXCLUDED(mu_);
+  /// Ends the source for good: a fault of ours, which no new session mends.
+  void Fail(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   const std::string shown_;
@@ -59,6 +61,7 @@ class CameraSource final : public Source, private PipelineListener {
   CameraFormat format_ ABSL_GUARDED_BY(mu_);
   absl::Status warning_ ABSL_GUARDED_BY(mu_);                 ///< The session's last.
   std::set<std::string> logged_causes_ ABSL_GUARDED_BY(mu_);  ///< Of this outage.
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);                 ///< What ended it for good.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 
   Mutex join_mu_;  ///< Held by the one thread that joins.

@@ -15,9 +15,9 @@ namespace {
 constexpr std::string_view kHidden = "***";
 
 /// Names under which cameras take credentials in a path or query: `/user=admin&password=x`.
-constexpr std::array<std::string_view, 12> kSecretParameters = {
-    "user", "username", "usr",   "password", "passwd", "pass",
-    "pwd",  "psw",      "token", "secret",   "key",    "auth"};
+constexpr std::array<std::string_view, 16> kSecretParameters = {
+    "user", "username", "usr",   "loginuse", "password", "passwd", "pass",       "pwd",
+    "psw",  "loginpas", "token", "secret",   "key",      "apikey", "passphrase", "auth"};
 
 bool IsAlphanumeric(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); }
 

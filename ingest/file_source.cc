@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <filesystem>
+#include <stop_token>
 #include <system_error>
 #include <utility>
 
@@ -47,7 +48,7 @@ FileSource::~FileSource() { Stop(); }
 absl::Status FileSource::AwaitFirstPicture(nanoseconds limit) {
   const nanoseconds until = clock_.Now() + limit;
   MutexLock lock(mu_);
-  while (state_ == SourceState::kConnecting) {
+  while (state_ == SourceState::kConnecting && !stopping_) {
     const nanoseconds now = clock_.Now();
     if (now >= until) {
       const double seconds = std::chrono::duration<double>(limit).count();
@@ -56,6 +57,7 @@ absl::Status FileSource::AwaitFirstPicture(nanoseconds limit) {
     }
     changed_.wait_for(mu_, until - now);
   }
+  if (stopping_) return absl::CancelledError(absl::StrCat(shown_, ": stopped while opening"));
   return cause_;
 }
 
@@ -71,7 +73,7 @@ SourceStatus FileSource::status() const {
   return status;
 }
 
-void FileSource::Stop() {
+void FileSource::Cancel() {
   {
     MutexLock lock(mu_);
     stopping_ = true;
@@ -79,6 +81,10 @@ void FileSource::Stop() {
   }
   changed_.notify_all();
   queue().Close();
+}
+
+void FileSource::Stop() {
+  Cancel();
   MutexLock lock(join_mu_);
   if (player_.joinable()) player_.join();
 }
@@ -128,6 +134,9 @@ absl::Status FileSource::PlayToEnd(Round& round) {
 }
 
 void FileSource::Finish(const absl::Status& outcome) {
+  const absl::Status failure(outcome.code(),
+                             absl::StrCat(shown_, ": ", std::string(outcome.message())));
+  bool failed_while_playing = false;
   {
     MutexLock lock(mu_);
     if (stopping_) {
@@ -135,11 +144,13 @@ void FileSource::Finish(const absl::Status& outcome) {
     } else if (outcome.ok()) {
       state_ = SourceState::kEnded;
     } else {
+      failed_while_playing = state_ == SourceState::kStreaming;
       state_ = SourceState::kFailed;
-      cause_ = {outcome.code(), absl::StrCat(shown_, ": ", std::string(outcome.message()))};
+      cause_ = failure;
     }
-    if (state_ == SourceState::kFailed) spdlog::error("{}", std::string(cause_.message()));
   }
+  // A source that showed no picture is not opened, and the error says why.
+  if (failed_while_playing) spdlog::error("{}", std::string(failure.message()));
   changed_.notify_all();
   queue().Close();
 }
@@ -177,6 +188,10 @@ absl::StatusOr<std::unique_ptr<Source>> OpenFile(const SourceRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(std::string path, FilePath(request.uri));
   std::error_code unreadable;
   const std::filesystem::file_status found = std::filesystem::status(path, unreadable);
+  if (found.type() == std::filesystem::file_type::none) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(request.shown, ": cannot be looked at: ", unreadable.message()));
+  }
   if (!std::filesystem::exists(found)) {
     return absl::NotFoundError(absl::StrCat(request.shown, ": there is no such file"));
   }
@@ -185,6 +200,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenFile(const SourceRequest& request) {
         absl::StrCat(request.shown, ": is a folder; name a video file in it"));
   }
   auto source = std::make_unique<FileSource>(request, std::move(path));
+  const std::stop_callback cancel(request.options.stop, [&] { source->Cancel(); });
   MILLRACE_RETURN_IF_ERROR(source->AwaitFirstPicture(request.settings.first_picture));
   return source;
 }

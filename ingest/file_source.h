@@ -32,6 +32,8 @@ class FileSource final : public Source {
   [[nodiscard]] FrameQueue& queue() override { return feed_.queue(); }
   [[nodiscard]] SourceStatus status() const override ABSL_LOCKS_EXCLUDED(mu_);
   void Stop() override ABSL_LOCKS_EXCLUDED(mu_);
+  /// Begins to stop, without waiting: AwaitFirstPicture() returns CANCELLED.
+  void Cancel() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   /// Once through the file.

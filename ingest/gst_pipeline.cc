@@ -5,6 +5,7 @@
 #include <gst/video/video.h>
 
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -65,19 +66,43 @@ void KeepGarbageOut(GstElement* element) {
   }
 }
 
+/// Runs the work of a callback: nothing may be thrown into GStreamer's C code. Returns whether it
+/// ended well; if not, the pipeline is over and the listener knows why.
+template <typename Work>
+bool Guarded(PipelineListener& listener, Work work) noexcept {
+  try {
+    work();
+    return true;
+  } catch (const std::exception& error) {
+    listener.OnOutcome(absl::InternalError(error.what()));
+  } catch (...) {
+    listener.OnOutcome(absl::InternalError("a callback threw what is no std::exception"));
+  }
+  return false;
+}
+
 GstFlowReturn OnNewSample(GstAppSink* sink, gpointer listener) {
   auto& to = *static_cast<PipelineListener*>(listener);
   const GstOwned<GstSample> sample(gst_app_sink_pull_sample(sink));
   if (!sample) return GST_FLOW_EOS;
-  try {  // The top of GStreamer's thread: nothing may be thrown into its C code.
+  bool understood = false;
+  const bool taken = Guarded(to, [&] {
     std::optional<DecodedPicture> picture = PictureFromSample(*sample);
-    if (!picture) return GST_FLOW_ERROR;
-    to.OnPicture(*std::move(picture));
-  } catch (const std::exception& error) {
-    to.OnOutcome(absl::InternalError(error.what()));
-    return GST_FLOW_ERROR;
-  }
-  return GST_FLOW_OK;
+    understood = picture.has_value();
+    if (understood) to.OnPicture(*std::move(picture));
+  });
+  return taken && understood ? GST_FLOW_OK : GST_FLOW_ERROR;
+}
+
+/// What a caps event says of the camera's pictures; nullopt for other events.
+std::optional<CameraFormat> FormatFrom(GstEvent* event) {
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) return std::nullopt;
+  GstCaps* caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  GstVideoInfo video;
+  if (!gst_video_info_from_caps(&video, caps)) return std::nullopt;
+  const double rate = video.fps_d == 0 ? 0 : static_cast<double>(video.fps_n) / video.fps_d;
+  return CameraFormat{.width = video.width, .height = video.height, .frames_per_second = rate};
 }
 
 absl::StatusOr<GstOwned<GstElement>> Build(const PipelineOptions& options) {
@@ -152,15 +177,18 @@ void GstPicturePipeline::WatchDecoder() {
 
 void GstPicturePipeline::OnNoMorePads(GstElement* /*decoder*/, gpointer self) {
   auto& pipeline = *static_cast<GstPicturePipeline*>(self);
-  const GstOwned<GstElement> video = Find(pipeline.pipeline_.get(), "video");
-  const GstOwned<GstPad> pad(gst_element_get_static_pad(video.get(), "sink"));
-  if (!gst_pad_is_linked(pad.get())) pipeline.listener_.OnOutcome(pipeline.Explained(NoVideo()));
+  Guarded(pipeline.listener_, [&] {
+    const GstOwned<GstElement> video = Find(pipeline.pipeline_.get(), "video");
+    const GstOwned<GstPad> pad(gst_element_get_static_pad(video.get(), "sink"));
+    if (!gst_pad_is_linked(pad.get())) pipeline.listener_.OnOutcome(pipeline.Explained(NoVideo()));
+  });
 }
 
 // Handled where it is posted and dropped there: a bus that nobody empties would grow for ever.
 GstBusSyncReply GstPicturePipeline::OnMessage(GstBus* /*bus*/, GstMessage* message, gpointer self) {
   const GstOwned<GstMessage> owned(message);
-  static_cast<GstPicturePipeline*>(self)->HandleMessage(message);
+  auto& pipeline = *static_cast<GstPicturePipeline*>(self);
+  Guarded(pipeline.listener_, [&] { pipeline.HandleMessage(message); });
   return GST_BUS_DROP;
 }
 
@@ -205,15 +233,11 @@ void GstPicturePipeline::OnElementAdded(GstBin* /*bin*/, GstBin* /*parent*/, Gst
 
 GstPadProbeReturn GstPicturePipeline::OnEvent(GstPad* /*pad*/, GstPadProbeInfo* info,
                                               gpointer self) {
-  GstEvent* const event = GST_PAD_PROBE_INFO_EVENT(info);
-  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) return GST_PAD_PROBE_OK;
-  GstCaps* caps = nullptr;
-  gst_event_parse_caps(event, &caps);
-  GstVideoInfo video;
-  if (!gst_video_info_from_caps(&video, caps)) return GST_PAD_PROBE_OK;
-  const double rate = video.fps_d == 0 ? 0 : static_cast<double>(video.fps_n) / video.fps_d;
-  static_cast<GstPicturePipeline*>(self)->listener_.OnFormat(
-      {.width = video.width, .height = video.height, .frames_per_second = rate});
+  PipelineListener& listener = static_cast<GstPicturePipeline*>(self)->listener_;
+  Guarded(listener, [&] {
+    const std::optional<CameraFormat> format = FormatFrom(GST_PAD_PROBE_INFO_EVENT(info));
+    if (format) listener.OnFormat(*format);
+  });
   return GST_PAD_PROBE_OK;
 }
 

@@ -39,7 +39,6 @@ struct SourceRequest {
 };
 
 /// One factory per kind of source; each starts what it makes.
-using SourceFactory = absl::StatusOr<std::unique_ptr<Source>> (*)(const SourceRequest& request);
 
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenFile(const SourceRequest& request);
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& request);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,9 @@ struct SourceOptions {
   int test_frames_per_second = 30;
   /// Frames that may wait for the learner.
   int queue_capacity = 2;
+  /// Gives up opening: OpenSource() then fails with CANCELLED. A source that is open ends by
+  /// Stop().
+  std::stop_token stop = {};
 };
 
 /// What a source is doing.

@@ -1,6 +1,8 @@
 #include "ingest/uri.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -52,6 +54,20 @@ absl::StatusOr<std::string> PercentDecoded(std::string_view text) {
 
 }  // namespace
 
+std::optional<SourceKind> KindOf(const Uri& uri) {
+  static constexpr std::array<std::pair<std::string_view, SourceKind>, 5> kSchemes = {{
+      {"", SourceKind::kFile},
+      {"file", SourceKind::kFile},
+      {"rtsp", SourceKind::kRtspCamera},
+      {"rtsps", SourceKind::kRtspCamera},
+      {"test", SourceKind::kTestPicture},
+  }};
+  for (const auto& [scheme, kind] : kSchemes) {
+    if (uri.scheme == scheme) return kind;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<Uri> ParseUri(std::string_view text) {
   if (text.empty()) {
     return absl::InvalidArgumentError(
@@ -71,7 +87,7 @@ absl::StatusOr<Uri> ParseUri(std::string_view text) {
 }
 
 absl::StatusOr<std::string> FilePath(const Uri& uri) {
-  MILLRACE_CHECK(uri.scheme.empty() || uri.scheme == "file");
+  MILLRACE_CHECK(KindOf(uri) == SourceKind::kFile);
   if (uri.scheme.empty()) return uri.rest;
   std::string_view path = uri.rest;
   if (path.starts_with("//")) {

@@ -4,6 +4,7 @@
 // as other programs write them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,13 +19,23 @@ struct Uri {
   std::string rest;    ///< What follows the colon, or the whole path.
 };
 
+/// What a scheme says a URI names.
+enum class SourceKind { kFile, kRtspCamera, kTestPicture };
+
+/// For messages: what a URI may begin with.
+inline constexpr std::string_view kKnownSchemes = "a path, file:, rtsp:, rtsps: or test:";
+
+/// nullopt for a scheme that is not known.
+[[nodiscard]] std::optional<SourceKind> KindOf(const Uri& uri);
+
 /// Cuts `text` at its scheme. Refuses (INVALID_ARGUMENT) an empty text and control characters,
-/// which have no place in a log line. Knows nothing of which schemes exist.
+/// which have no place in a log line. Takes any scheme: KindOf() tells those that
+/// exist.
 [[nodiscard]] absl::StatusOr<Uri> ParseUri(std::string_view text);
 
 /// The path that a plain path or a `file:` URI names: `file:PATH`, `file:///PATH`,
 /// `file://localhost/PATH`. Refuses (INVALID_ARGUMENT) another host and bad percent-encoding.
-/// REQUIRES: `uri.scheme` is empty or "file".
+/// REQUIRES: it is a file's.
 [[nodiscard]] absl::StatusOr<std::string> FilePath(const Uri& uri);
 
 }  // namespace millrace::ingest

@@ -36,10 +36,10 @@ class Runner {
     }
   }
 
-  void Run(const at::Tensor& input) {
+  void Run(const at::Tensor& input, const std::stop_token& stop) {
     at::Tensor main = input;
     std::vector<at::Tensor> skips(chain_.skips.size());
-    for (std::size_t i = 0; i < layers_.size(); ++i) {
+    for (std::size_t i = 0; i < layers_.size() && !stop.stop_requested(); ++i) {
       const std::vector<at::Tensor> outputs = RunLayer(i, InputsOf(i, main, skips));
       main = outputs[0];
       for (std::size_t w = 1; w < outputs.size(); ++w) {
@@ -93,11 +93,11 @@ class Runner {
 
 }  // namespace
 
-std::vector<StageCost> ProfileLayers(
-    const LayerChain& chain, const at::Tensor& input,
-    const std::function<at::Tensor(const at::Tensor&)>& objective) {
+std::vector<StageCost> ProfileLayers(const LayerChain& chain, const at::Tensor& input,
+                                     const std::function<at::Tensor(const at::Tensor&)>& objective,
+                                     const std::stop_token& stop) {
   Runner runner(chain, objective);
-  for (int run = 0; run < kRuns; ++run) runner.Run(input);
+  for (int run = 0; run < kRuns; ++run) runner.Run(input, stop);
   for (const auto& layer : chain.layers) {
     for (const at::Tensor& parameter : layer->parameters()) parameter.mutable_grad() = at::Tensor();
   }

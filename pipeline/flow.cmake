@@ -4,7 +4,7 @@ find_package(LibTorch REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 add_library(millrace_flow
-  atomic_file.cc convolutions.cc correlation.cc flow_loss.cc flow_network.cc generated_scene.cc
+  convolutions.cc correlation.cc flow_loss.cc flow_network.cc generated_scene.cc
   generated_stream.cc pretrain.cc rmsprop.cc run_chain.cc texture.cc warp.cc weights_file.cc)
 add_library(millrace::flow ALIAS millrace_flow)
 target_link_libraries(millrace_flow

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <cmath>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -90,10 +91,15 @@ absl::StatusOr<CutNetwork> BuildAndCut(const FlowLearnerOptions& options) {
 
   at::set_num_threads(options.threads_per_stage);
   const at::Tensor input = at::rand({2, 1, options.height, options.width});
-  const std::vector<StageCost> by_layer =
-      ProfileLayers(network.chain, input, [&](const at::Tensor& flow) {
+  const std::vector<StageCost> by_layer = ProfileLayers(
+      network.chain, input,
+      [&](const at::Tensor& flow) {
         return ComputeFlowLoss(input, flow, options.smoothness).objective;
-      });
+      },
+      options.stop);
+  if (options.stop.stop_requested()) {
+    return absl::CancelledError("stopped while the layers were measured");
+  }
   if (network.cuts.empty()) {
     MILLRACE_ASSIGN_OR_RETURN(network.cuts, BestCuts(by_layer, options.stages));
   }
@@ -189,14 +195,17 @@ class FlowLearner final : public Learner {
   // Scores the flow before anything learns from its sample, and hands it over.
   at::Tensor Judge(std::int64_t sample, const at::Tensor& pictures, const at::Tensor& flow) {
     const FlowLoss loss = ComputeFlowLoss(pictures, flow, options_.smoothness);
+    const auto photometric = loss.photometric.item<float>();
+    const auto no_motion = loss.no_motion.item<float>();
     on_prediction_({.sample = sample,
                     .width = options_.width,
                     .height = options_.height,
                     .flow = Interleaved(flow),
-                    .loss = loss.photometric.item<float>(),
-                    .loss_no_motion = loss.no_motion.item<float>(),
+                    .loss = photometric,
+                    .loss_no_motion = no_motion,
                     .updates = network_->updates().back(),
-                    .finite = at::isfinite(flow).all().item<bool>()});
+                    .finite = std::isfinite(photometric) && std::isfinite(no_motion) &&
+                              at::isfinite(flow).all().item<bool>()});
     return loss.objective;
   }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ struct FlowPrediction {
   float loss_no_motion = 0;
   /// Updates that the last stage's weights had seen when they made this prediction.
   std::int64_t updates = 0;
-  /// Whether every value is finite. A prediction that is not has no gradient.
+  /// Whether the flow and both losses are finite. A prediction that is not has no gradient.
   bool finite = true;
 };
 
@@ -70,6 +71,17 @@ struct LearnerDescription {
   double sequential_samples_per_second = 0;
   /// From admission to prediction, when samples come at the plan's own rate, by the measured costs.
   double delay_ms = 0;
+
+  /// The layers, counted from 0, that start each stage after the first.
+  [[nodiscard]] std::vector<std::size_t> cuts() const {
+    std::vector<std::size_t> cuts;
+    std::size_t layers = 0;
+    for (const StageDescription& stage : stages) {
+      if (layers > 0) cuts.push_back(layers);
+      layers += stage.layers.size();
+    }
+    return cuts;
+  }
 };
 
 /// Called with each prediction, in the order of the samples, from a thread of the learner. Must be
@@ -122,11 +134,13 @@ struct FlowLearnerOptions {
   std::uint64_t seed = 0;
   /// Threads inside an operation.
   int threads_per_stage = 1;
+  /// Gives up making the learner, between two layers that are measured.
+  std::stop_token stop = {};
 };
 
 /// Builds the network, measures its layers, cuts it, checks the plan and starts the workers. Takes
-/// a few seconds. Fails with INVALID_ARGUMENT on a bad option and NOT_FOUND or DATA_LOSS on a bad
-/// weight file, each saying what to do.
+/// a few seconds. Fails with INVALID_ARGUMENT on a bad option, NOT_FOUND or DATA_LOSS on a bad
+/// weight file, each saying what to do, and CANCELLED once `stop` is requested.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Learner>> MakeFlowLearner(
     const FlowLearnerOptions& options, OnPrediction on_prediction);
 

@@ -6,8 +6,8 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
 #include "base/status.h"
-#include "pipeline/atomic_file.h"
 #include "pipeline/flow_loss.h"
 #include "pipeline/flow_network.h"
 #include "pipeline/generated_stream.h"

@@ -16,9 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "pipeline/atomic_file.h"
 
 namespace millrace::pipeline {
 namespace {

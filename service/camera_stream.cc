@@ -12,6 +12,7 @@
 #include "service/frame_ledger.h"
 #include "service/frames_in_flight.h"
 #include "service/recent_figures.h"
+#include "spdlog/spdlog.h"
 
 namespace millrace::service {
 namespace {
@@ -70,6 +71,8 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] bool FitsLearner(const ingest::Frame& frame) const;
   [[nodiscard]] absl::Status Admit(const ingest::Frame& frame);
   void FailLearner(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Keeps and logs the first cause; later ones follow from it.
+  void RecordFailure(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
   void Finish() ABSL_LOCKS_EXCLUDED(mu_);
 
   // On a thread of the learner.
@@ -143,10 +146,14 @@ void RunningStream::Stop() {
 }
 
 void RunningStream::Run() {
-  for (;;) {
-    const std::optional<ingest::Frame> frame = source_->queue().Pop();
-    if (!frame.has_value()) break;
-    Handle(*frame);
+  while (const std::optional<ingest::Frame> frame = source_->queue().Pop()) {
+    const absl::Status handled = Guarded([&] {
+      Handle(*frame);
+      return absl::OkStatus();
+    });
+    if (handled.ok()) continue;
+    ledger_.Dropped(DropReason::kRejected);
+    FailLearner(handled);
   }
   Finish();
 }
@@ -190,11 +197,18 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
   return admitted;
 }
 
-void RunningStream::FailLearner(const absl::Status& cause) {
+void RunningStream::RecordFailure(const absl::Status& cause) {
+  const absl::Status named = Named(options_.config.name, cause);
   {
     MutexLock lock(mu_);
-    if (learner_status_.ok()) learner_status_ = Named(options_.config.name, cause);
+    if (!learner_status_.ok()) return;
+    learner_status_ = named;
   }
+  spdlog::error("{}; it predicts no more", std::string(named.message()));
+}
+
+void RunningStream::FailLearner(const absl::Status& cause) {
+  RecordFailure(cause);
   // Once drained, no more predictions come: what is still inside gets none.
   Guarded([this] { return learner_->Drain(); }).IgnoreError();
   ledger_.Dropped(DropReason::kRejected, in_flight_.Clear());
@@ -208,11 +222,9 @@ void RunningStream::Finish() {
     drained = absl::InternalError(
         absl::StrCat("the learner drained without predicting ", without_prediction, " samples"));
   }
+  if (!drained.ok()) RecordFailure(drained);
   ring_.Close();
   MutexLock lock(mu_);
-  if (learner_status_.ok() && !drained.ok()) {
-    learner_status_ = Named(options_.config.name, drained);
-  }
   phase_ = stopping_ ? Phase::kStopped : Phase::kEnded;
   finished_.notify_all();
 }
@@ -220,10 +232,11 @@ void RunningStream::Finish() {
 void RunningStream::OnPrediction(pipeline::FlowPrediction flow) {
   std::optional<FrameInFlight> in_flight = in_flight_.Take(flow.sample);
   if (!in_flight) return;  // Given up when the learner failed, and counted then.
+  // It has left those in flight: whatever throws from here on, it is counted.
+  ledger_.Predicted();
   const nanoseconds now = options_.clock->Now();
   auto prediction =
       std::make_shared<const Prediction>(Describe(*std::move(in_flight), std::move(flow), now));
-  ledger_.Predicted();
   figures_.RecordPrediction(*prediction, now);
   if (options_.observe) options_.observe(*prediction);
   ring_.Publish(std::move(prediction));

@@ -16,7 +16,7 @@ namespace {
 /// The file that the source reads, or nullopt where it is a camera or a test picture.
 std::optional<std::string> SourceFile(const std::string& text) {
   const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
-  if (!uri.ok() || !(uri->scheme.empty() || uri->scheme == "file")) return std::nullopt;
+  if (!uri.ok() || ingest::KindOf(*uri) != ingest::SourceKind::kFile) return std::nullopt;
   const absl::StatusOr<std::string> path = ingest::FilePath(*uri);
   return path.ok() ? std::optional(*path) : std::nullopt;
 }

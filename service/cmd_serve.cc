@@ -1,38 +1,32 @@
 #include "service/cmd_serve.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
 #include "base/status.h"
 #include "service/cli_exit_codes.h"
 #include "service/progress.h"
 #include "service/real_stream.h"
 #include "service/serve.h"
 #include "service/serve_signals.h"
+#include "service/terminal.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
 namespace {
 
-std::size_t TerminalColumns() {
-  winsize size = {};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return kProgressColumns;
-  return size.ws_col - 1U;  // A full last column would begin a new line.
-}
-
 /// A run of hours must not end in a summary that cannot be written.
-absl::Status CheckSummaryFolder(const std::string& summary_json) {
+absl::Status CheckSummaryFile(const std::string& summary_json) {
   if (summary_json.empty()) return absl::OkStatus();
-  const std::filesystem::path folder = std::filesystem::absolute(summary_json).parent_path();
-  if (access(folder.c_str(), W_OK) == 0) return absl::OkStatus();
+  const absl::Status writable = CheckWritable(summary_json);
+  if (writable.ok()) return writable;
   return absl::InvalidArgumentError(
-      absl::StrCat("--summary-json: cannot write into ", folder.string()));
+      absl::StrCat("--summary-json: ", std::string(writable.message())));
 }
 
 absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(
@@ -51,7 +45,7 @@ int ExitCode(const absl::Status& status) {
 }
 
 absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) {
-  MILLRACE_RETURN_IF_ERROR(CheckSummaryFolder(arguments.summary_json));
+  MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
   MILLRACE_ASSIGN_OR_RETURN(Config config, LoadConfig(arguments.config));
   Serve serve({.config = std::move(config),
                .frames = arguments.frames,
@@ -59,7 +53,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
                .progress = !arguments.no_progress,
                .out = &std::cout,
                .terminal = isatty(STDOUT_FILENO) != 0,
-               .columns = TerminalColumns,
+               .columns = [] { return TerminalColumns(kProgressColumns); },
                .start_stream = StartRealStream});
   signals.Watch([&serve] { serve.RequestStop(); });
   absl::Status status = serve.Run();

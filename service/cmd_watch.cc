@@ -12,9 +12,12 @@
 #include "millrace/v1/prediction_service.grpc.pb.h"
 #include "service/cli_exit_codes.h"
 #include "service/serve_signals.h"
+#include "service/terminal.h"
 
 namespace millrace::service {
 namespace {
+
+constexpr std::size_t kLongestLine = 200;  // Where a terminal does not say how wide it is.
 
 double Milliseconds(const google::protobuf::Duration& duration) {
   return static_cast<double>(duration.seconds()) * 1e3 +
@@ -46,8 +49,12 @@ grpc::Status Show(grpc::ClientReader<v1::SubscribeResponse>& reader, std::uint64
   std::uint64_t shown = 0;
   bool enough = false;
   while (!enough && reader.Read(&response)) {
-    std::cout << (rewrites ? "\r" : "") << Line(response) << (rewrites ? "\x1b[K" : "\n")
-              << std::flush;
+    if (rewrites) {
+      std::cout << '\r' << CutTo(Line(response), TerminalColumns(kLongestLine)) << "\x1b[K";
+    } else {
+      std::cout << Line(response) << '\n';
+    }
+    std::cout << std::flush;
     enough = ++shown == count;
   }
   if (rewrites && shown > 0) std::cout << "\n";

@@ -45,10 +45,11 @@ void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
   const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(source.uri);
   const std::optional<ConfigValue> keys = stream.Find("source");
   if (!uri.ok() || !keys) return;
-  const bool file = uri->scheme.empty() || uri->scheme == "file";
+  const std::optional<ingest::SourceKind> kind = ingest::KindOf(*uri);
+  const bool file = kind == ingest::SourceKind::kFile;
   if (source.loop && !file) WrongAt(stream, "source", "loop", "is for files only");
   if (source.as_camera && !file) WrongAt(stream, "source", "as_camera", "is for files only");
-  if (uri->scheme != "test" && keys->Find("test_frames_per_second")) {
+  if (kind != ingest::SourceKind::kTestPicture && keys->Find("test_frames_per_second")) {
     WrongAt(stream, "source", "test_frames_per_second", "is for test: only");
   }
 }

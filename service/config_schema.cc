@@ -94,15 +94,14 @@ void ReadKind(const Value& value, StreamConfig& stream) {
 }
 
 void ReadUri(const Value& value, StreamConfig& stream) {
-  static constexpr std::array<std::string_view, 5> kKnown = {"", "file", "rtsp", "rtsps", "test"};
   std::string text;
   value.Text(text);
   if (text.empty()) return;
   const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
   if (!uri.ok()) return value.Wrong(absl::StrCat("cannot be read: ", uri.status().message()));
-  if (std::find(kKnown.begin(), kKnown.end(), uri->scheme) == kKnown.end()) {
-    return value.Wrong(absl::StrCat("begins with '", uri->scheme,
-                                    ":'; it must be a path, file:, rtsp:, rtsps: or test:"));
+  if (!ingest::KindOf(*uri)) {
+    return value.Wrong(absl::StrCat("begins with '", uri->scheme, ":'; it must be ",
+                                    std::string(ingest::kKnownSchemes)));
   }
   stream.source.uri = std::move(text);
 }

@@ -2,7 +2,6 @@
 find_package(civetweb CONFIG REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
-find_package(spdlog CONFIG REQUIRED)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET GLOBAL libturbojpeg)
@@ -36,6 +35,7 @@ add_library(millrace_web
   summary.cc
   summary_delays.cc
   summary_recorder.cc
+  terminal.cc
   ${CMAKE_CURRENT_BINARY_DIR}/live_page_assets.cc)
 add_library(millrace::web ALIAS millrace_web)
 set_source_files_properties(live_page.cc metrics.cc summary.cc PROPERTIES

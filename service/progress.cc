@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "service/terminal.h"
 
 namespace millrace::service {
 namespace {
@@ -68,11 +69,6 @@ std::string LineOf(const Figures& figures, std::string_view loss_unit) {
                       std::string(loss_unit), "  dropped ", ShortCount(figures.dropped));
 }
 
-std::string Cut(std::string line, std::size_t columns) {
-  if (line.size() > columns) line.resize(columns);
-  return line;
-}
-
 bool CameraIsAway(ingest::SourceState state) {
   return state == ingest::SourceState::kConnecting || state == ingest::SourceState::kBackingOff;
 }
@@ -105,9 +101,9 @@ std::string ShortCount(std::uint64_t count) {
 std::string ProgressLine(const StreamSnapshot& stream) {
   const std::string trouble = Trouble(stream);
   const std::string frames = absl::StrCat("  ", ShortCount(stream.frames.predicted), " frames");
-  return Cut(frames + (trouble.empty() ? LineOf(FiguresOf(stream), " of no motion")
-                                       : absl::StrCat("  ", trouble)),
-             kProgressColumns);
+  return CutTo(frames + (trouble.empty() ? LineOf(FiguresOf(stream), " of no motion")
+                                         : absl::StrCat("  ", trouble)),
+               kProgressColumns);
 }
 
 std::string ProgressLine(std::span<const StreamSnapshot> streams) {
@@ -115,13 +111,13 @@ std::string ProgressLine(std::span<const StreamSnapshot> streams) {
   const auto troubled = std::count_if(streams.begin(), streams.end(),
                                       [](const auto& stream) { return !Trouble(stream).empty(); });
   std::string line = absl::StrCat("  ", streams.size(), " streams");
-  if (troubled > 0) absl::StrAppend(&line, ", ", troubled, " waiting");
-  return Cut(line + LineOf(SumOf(streams), ""), kProgressColumns);
+  if (troubled > 0) absl::StrAppend(&line, ", ", troubled, " not learning");
+  return CutTo(line + LineOf(SumOf(streams), ""), kProgressColumns);
 }
 
 void ProgressPrinter::Show(std::span<const StreamSnapshot> streams, std::size_t columns) {
   if (rewrites_) {
-    out_ << '\r' << Cut(ProgressLine(streams), columns) << "\x1b[K" << std::flush;
+    out_ << '\r' << CutTo(ProgressLine(streams), columns) << "\x1b[K" << std::flush;
     line_open_ = true;
     return;
   }

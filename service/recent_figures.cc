@@ -1,7 +1,5 @@
 #include "service/recent_figures.h"
 
-#include <cmath>
-
 namespace millrace::service {
 
 void RecentFigures::RecordArrival(const ingest::Frame& frame) {
@@ -14,7 +12,7 @@ void RecentFigures::RecordPrediction(const Prediction& prediction, std::chrono::
   out_.Record(now, ++predictions_);
   delays_.Record(now, prediction.delay);
   const pipeline::FlowPrediction& flow = prediction.flow;
-  if (!std::isfinite(flow.loss) || !std::isfinite(flow.loss_no_motion)) return;
+  if (!flow.finite) return;
   loss_.Record(flow.loss);
   loss_no_motion_.Record(flow.loss_no_motion);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "service/http_server.h"
@@ -29,48 +30,54 @@ Serve::Serve(Options options) : options_(std::move(options)) {
 Serve::~Serve() = default;
 
 absl::Status Serve::Run() {
-  MILLRACE_RETURN_IF_ERROR(StartStreams());
-  if (StopRequested()) {
-    Stop();
-    return absl::OkStatus();
-  }
-  if (absl::Status started = StartServers(); !started.ok()) {
+  if (absl::Status started = Start(); !started.ok()) {
     Stop();
     return started;
   }
-  ShowBanner();
-  WaitForEnd();
+  if (!StopRequested()) {
+    ShowBanner();
+    WaitForEnd();
+  }
   Stop();
   return Report();
 }
 
 void Serve::RequestStop() {
-  {
-    MutexLock lock(mu_);
-    stop_requested_ = true;
-  }
-  woken_.notify_all();
+  stop_.request_stop();
+  Wake();
+}
+
+// A start that a stop cut short has not failed.
+absl::Status Serve::Start() {
+  absl::Status started = StartStreams();
+  if (started.ok() && !StopRequested()) started = StartServers();
+  return StopRequested() && absl::IsCancelled(started) ? absl::OkStatus() : started;
 }
 
 absl::Status Serve::StartStreams() {
-  const Clock& clock = MonotonicClock();
-  const std::chrono::nanoseconds start = clock.Now();
   std::vector<std::unique_ptr<CameraStream>> streams;
   streams.reserve(options_.config.streams.size());
+  absl::Status started;
   for (const StreamConfig& config : options_.config.streams) {
     if (StopRequested()) break;
-    records_.push_back(std::make_unique<RunRecorder>(clock, start));
-    const auto observe = [this, record = records_.back().get()](const Prediction& prediction) {
-      record->Record(prediction);
-      if (record->predictions() == options_.frames) Wake();
-    };
-    MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<CameraStream> stream,
-                              options_.start_stream(config, observe));
-    recorded_.push_back({.stream = stream.get(), .record = records_.back().get()});
-    streams.push_back(std::move(stream));
+    absl::StatusOr<std::unique_ptr<CameraStream>> stream = StartStream(config);
+    started = stream.status();
+    if (!started.ok()) break;
+    recorded_.push_back({.stream = stream->get(), .record = records_.back().get()});
+    streams.push_back(*std::move(stream));
   }
   streams_ = std::make_unique<Streams>(std::move(streams));
-  return absl::OkStatus();
+  return started;
+}
+
+absl::StatusOr<std::unique_ptr<CameraStream>> Serve::StartStream(StreamConfig config) {
+  config.learner.stop = config.source.stop = stop_.get_token();
+  records_.push_back(std::make_unique<RunRecorder>(MonotonicClock(), start_));
+  const auto observe = [this, record = records_.back().get()](const Prediction& prediction) {
+    record->Record(prediction);
+    if (record->predictions() == options_.frames) Wake();
+  };
+  return options_.start_stream(config, observe);
 }
 
 absl::Status Serve::StartServers() {
@@ -129,7 +136,7 @@ bool Serve::Pause(std::chrono::milliseconds pause) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= end) return false;
     MutexLock lock(mu_);
-    if (!stop_requested_ && !look_) {
+    if (!look_) {
       woken_.wait_until(mu_, std::min(end, now + std::chrono::seconds(1)));
     }
     look_ = false;
@@ -141,11 +148,6 @@ bool Serve::TimeToEnd() {
   return StopRequested() ||
          std::all_of(recorded_.begin(), recorded_.end(),
                      [this](const RecordedStream& recorded) { return StreamDone(recorded); });
-}
-
-bool Serve::StopRequested() {
-  MutexLock lock(mu_);
-  return stop_requested_;
 }
 
 void Serve::Wake() {

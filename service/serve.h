@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <ostream>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -50,15 +51,17 @@ class Serve {
   Serve& operator=(const Serve&) = delete;
   ~Serve();
 
-  /// Starts, serves until the end and stops. OK at an end that was asked for or when every source
-  /// has ended; else what failed. REQUIRES: called once.
+  /// Starts, serves until the end and stops. OK at an end that was asked for, even while starting,
+  /// or when every source has ended; else what failed. REQUIRES: called once.
   [[nodiscard]] absl::Status Run();
 
   /// Ends Run() in good order. Idempotent.
   void RequestStop() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  absl::Status Start();
   absl::Status StartStreams();
+  absl::StatusOr<std::unique_ptr<CameraStream>> StartStream(StreamConfig config);
   absl::Status StartServers();
   [[nodiscard]] std::vector<StreamSubscribers> ReadSubscribers() const;
   void ShowBanner();
@@ -68,7 +71,7 @@ class Serve {
 
   /// Looks again whether it is time to end.
   void Wake() ABSL_LOCKS_EXCLUDED(mu_);
-  [[nodiscard]] bool StopRequested() ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] bool StopRequested() const { return stop_.stop_requested(); }
   [[nodiscard]] bool TimeToEnd() ABSL_LOCKS_EXCLUDED(mu_);
   /// Waits until woken or for `pause`. Returns whether it is time to end.
   bool Pause(std::chrono::milliseconds pause) ABSL_LOCKS_EXCLUDED(mu_);
@@ -77,6 +80,7 @@ class Serve {
 
   // Constant after construction.
   const Options options_;
+  const std::chrono::nanoseconds start_ = MonotonicClock().Now();
 
   // Of Run()'s thread. Records outlive the streams that write them, streams what shows them.
   std::vector<std::unique_ptr<RunRecorder>> records_;
@@ -85,9 +89,11 @@ class Serve {
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<ServeWeb> web_;
 
+  // Self-synchronized. Ends a start that is still going on, too.
+  std::stop_source stop_;
+
   Mutex mu_;
   CondVar woken_;
-  bool stop_requested_ ABSL_GUARDED_BY(mu_) = false;
   bool look_ ABSL_GUARDED_BY(mu_) = false;
 };
 

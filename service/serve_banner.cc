@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "ingest/uri.h"
 #include "service/progress.h"
 
 namespace millrace::service {
@@ -16,10 +16,11 @@ namespace {
 
 constexpr std::string_view kIndent = "            ";
 
-/// The last part of a path; anything with a scheme stays as it is.
-std::string ShortUri(const std::string& uri) {
-  if (absl::StrContains(uri, "://") || absl::StartsWith(uri, "test:")) return uri;
-  return std::filesystem::path(uri).filename().string();
+/// The last part of a file's path; what is no file stays as it is.
+std::string ShortUri(const std::string& text) {
+  const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
+  if (!uri.ok() || ingest::KindOf(*uri) != ingest::SourceKind::kFile) return text;
+  return std::filesystem::path(text).filename().string();
 }
 
 double StageMs(const pipeline::StageDescription& stage) {
@@ -62,11 +63,7 @@ std::string DescribePlan(const pipeline::LearnerDescription& learner) {
   std::vector<std::string> costs;
   costs.reserve(learner.stages.size());
   std::vector<std::string> devices;
-  std::vector<std::string> cuts;
-  std::size_t layers = 0;
   for (const pipeline::StageDescription& stage : learner.stages) {
-    if (layers > 0) cuts.push_back(absl::StrCat(layers));
-    layers += stage.layers.size();
     costs.push_back(absl::StrFormat("%.0f", StageMs(stage)));
     if (std::find(devices.begin(), devices.end(), stage.device) == devices.end()) {
       devices.push_back(stage.device);
@@ -75,7 +72,9 @@ std::string DescribePlan(const pipeline::LearnerDescription& learner) {
   std::string text =
       absl::StrCat(learner.schedule, ", ", Plural(learner.stages.size(), "stage"), " on ",
                    Plural(devices.size(), "thread"), " (", absl::StrJoin(devices, " "), ")");
-  if (!cuts.empty()) absl::StrAppend(&text, ", cut at layer ", absl::StrJoin(cuts, ", "));
+  if (learner.stages.size() > 1) {
+    absl::StrAppend(&text, ", cut at layer ", absl::StrJoin(learner.cuts(), ", "));
+  }
   return absl::StrCat(text, ": ", absl::StrJoin(costs, " + "), " ms");
 }
 

@@ -34,7 +34,8 @@ class ServeWeb {
 
   /// From now on /readyz says 503 and the page says that the server stops. Idempotent.
   void AnnounceStop() { stopping_ = true; }
-  /// Begins to stop both servers and returns at once; the destructor waits for the end. Idempotent.
+  /// Announces the stop, begins to stop both servers and returns at once: a page that is open still
+  /// gets the answers under way. The destructor waits for the end. Idempotent.
   void BeginStop();
 
   [[nodiscard]] std::string page_url() const { return page_server_->url(); }

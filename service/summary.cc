@@ -1,11 +1,5 @@
 #include "service/summary.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <memory>
-#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -80,17 +74,6 @@ json TotalsJson(const Totals& totals) {
            totals.loss_no_motion > 0 ? json(totals.loss / totals.loss_no_motion) : json(nullptr)}};
 }
 
-/// The layers, counted from 0, that start a stage after the first.
-std::vector<std::size_t> CutsOf(const pipeline::LearnerDescription& learner) {
-  std::vector<std::size_t> cuts;
-  std::size_t layers = 0;
-  for (const pipeline::StageDescription& stage : learner.stages) {
-    if (layers > 0) cuts.push_back(layers);
-    layers += stage.layers.size();
-  }
-  return cuts;
-}
-
 json StagesJson(const StreamSummary& stream) {
   json stages = json::array();
   for (const pipeline::StageDescription& stage : stream.learner.stages) {
@@ -117,7 +100,7 @@ json StreamJson(const StreamSummary& stream) {
   result["width"] = stream.learner.width;
   result["height"] = stream.learner.height;
   result["stages"] = StagesJson(stream);
-  result["cuts"] = CutsOf(stream.learner);
+  result["cuts"] = stream.learner.cuts();
   result["updates"] = stream.snapshot.updates;
   result["seconds"] = stream.figures.seconds;
   return result;
@@ -156,21 +139,6 @@ std::string StreamText(const StreamSummary& stream) {
   return text;
 }
 
-absl::Status FileError(std::string_view doing, const std::string& path) {
-  return absl::UnavailableError(absl::StrCat("cannot ", std::string(doing), " ", path, ": ",
-                                             std::generic_category().message(errno)));
-}
-
-absl::Status WriteAndSync(const std::string& path, std::string_view content) {
-  const auto close = [](std::FILE* file) { std::fclose(file); };
-  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "wb"), close);
-  if (file == nullptr) return FileError("create", path);
-  const bool written =
-      std::fwrite(content.data(), 1, content.size(), file.get()) == content.size() &&
-      std::fflush(file.get()) == 0 && fsync(fileno(file.get())) == 0;
-  return written ? absl::OkStatus() : FileError("write", path);
-}
-
 }  // namespace
 
 StreamSummary Summarise(const RecordedStream& recorded) {
@@ -191,16 +159,6 @@ json SummaryJson(std::span<const StreamSummary> streams) {
   result["streams"] = json::array();
   for (const StreamSummary& stream : streams) result["streams"].push_back(StreamJson(stream));
   return result;
-}
-
-absl::Status WriteFileAtomically(const std::string& path, std::string_view content) {
-  const std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
-  absl::Status status = WriteAndSync(temporary, content);
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = FileError("write", path);
-  }
-  if (!status.ok()) std::remove(temporary.c_str());
-  return status;
 }
 
 }  // namespace millrace::service

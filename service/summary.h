@@ -3,9 +3,7 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 
-#include "absl/status/status.h"
 #include "nlohmann/json.hpp"
 #include "pipeline/learner.h"
 #include "service/summary_recorder.h"
@@ -27,9 +25,5 @@ struct StreamSummary {
 /// All streams together, and each under "streams". Frame counts and rates add up, delays are those
 /// of all predictions, losses means over the streams. What is unknown is null.
 [[nodiscard]] nlohmann::json SummaryJson(std::span<const StreamSummary> streams);
-
-/// Writes `content` to `path` by a temporary file beside it that is renamed: whoever reads `path`
-/// finds the old content or the new, never half. Fails naming the file.
-[[nodiscard]] absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
 
 }  // namespace millrace::service

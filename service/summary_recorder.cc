@@ -1,7 +1,5 @@
 #include "service/summary_recorder.h"
 
-#include <cmath>
-
 namespace millrace::service {
 namespace {
 
@@ -42,8 +40,7 @@ void RunRecorder::Record(const Prediction& prediction) {
 }
 
 void RunRecorder::RecordLoss(const pipeline::FlowPrediction& flow) {
-  const bool finite = flow.finite && std::isfinite(flow.loss) && std::isfinite(flow.loss_no_motion);
-  if (!finite) {
+  if (!flow.finite) {
     ++sums_.not_finite;
     return;
   }

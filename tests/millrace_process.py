@@ -103,8 +103,9 @@ def run(*arguments: str, **options) -> subprocess.CompletedProcess:
 
 
 @contextlib.contextmanager
-def serve(configuration: dict, *arguments: str) -> Iterator[Server]:
-    """Runs `millrace serve` while the block runs, in the checkout's root."""
+def start(configuration: dict, *arguments: str) -> Iterator[tuple[subprocess.Popen, pathlib.Path]]:
+    """Starts `millrace serve` in the checkout's root; it does not outlive the block. Also returns
+    where its summary will be."""
     with _command(configuration, *arguments) as (command, summary):
         with subprocess.Popen(
             command,
@@ -115,13 +116,20 @@ def serve(configuration: dict, *arguments: str) -> Iterator[Server]:
             stderr=subprocess.STDOUT,
         ) as process:
             try:
-                server = _stands(process)
-                yield server
-                stop(server)
-                server.summary = json.loads(summary.read_text())
+                yield process, summary
             finally:
                 if process.poll() is None:
                     process.kill()
+
+
+@contextlib.contextmanager
+def serve(configuration: dict, *arguments: str) -> Iterator[Server]:
+    """Runs `millrace serve` while the block runs, in the checkout's root."""
+    with start(configuration, *arguments) as (process, summary):
+        server = _stands(process)
+        yield server
+        stop(server)
+        server.summary = json.loads(summary.read_text())
 
 
 def serve_to_end(configuration: dict, *arguments: str) -> Ended:
@@ -190,14 +198,15 @@ def stop(server: Server, number: signal.Signals = signal.SIGTERM) -> None:
     """Signals the server and checks that it ends well. What has ended well is left alone."""
     if server.process.returncode == 0:
         return
-    start = time.monotonic()
-    server.process.send_signal(number)
-    try:
-        code = server.process.wait(PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        code = "nothing: it still runs"
-    server.stop_s = time.monotonic() - start
+    code, server.stop_s = end(server.process, number)
     if code != 0:
         raise AssertionError(
             f"millrace serve answered {number.name} with {code}:\n" + "".join(server.output)
         )
+
+
+def end(process: subprocess.Popen, number: signal.Signals = signal.SIGTERM) -> tuple[int, float]:
+    """Signals the process. Returns its exit code and how many seconds it took to end."""
+    begin = time.monotonic()
+    process.send_signal(number)
+    return process.wait(PATIENCE_S), time.monotonic() - begin

@@ -2,6 +2,7 @@
 import {drawChart} from "/chart.js";
 
 const kHistorySeconds = 600;
+const kPatienceMs = 4000;
 const kStateTones = {
   "streaming": "good", "connecting": "wait", "backing off": "wait", "failed": "bad",
 };
@@ -91,10 +92,10 @@ export class StreamCard {
     if (newest === null || newest.frame === this.#shownFrame || this.#loading) return;
     this.#loading = true;
     try {
-      const query = `?frame=${newest.frame}&viewer=${viewer}`;
-      const base = `/streams/${encodeURIComponent(this.name)}`;
-      const [camera, flow] = await Promise.all(
-        [fetch(`${base}/picture.jpg${query}`), fetch(`${base}/flow.jpg${query}`)]);
+      const get = picture => fetch(
+        `/streams/${encodeURIComponent(this.name)}/${picture}?frame=${newest.frame}&viewer=${viewer}`,
+        {signal: AbortSignal.timeout(kPatienceMs)});
+      const [camera, flow] = await Promise.all([get("picture.jpg"), get("flow.jpg")]);
       if (!camera.ok || !flow.ok) return;
       const [cameraBytes, flowBytes] = await Promise.all([camera.blob(), flow.blob()]);
       this.#swap("picture", cameraBytes);

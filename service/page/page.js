@@ -6,10 +6,13 @@ const kPollMs = 250;
 const kRetryMs = 1000;
 const kPatienceMs = 4000;
 
-const viewer = crypto.getRandomValues(new Uint32Array(2)).join("-");
+// Kept over a reload, which then takes no second seat.
+const viewer = sessionStorage.viewer ??= crypto.getRandomValues(new Uint32Array(2)).join("-");
 const main = document.getElementById("streams");
 const notice = document.getElementById("notice");
 const link = document.getElementById("link");
+
+class ServerGone extends Error {}
 
 let cards = new Map();
 let instance = null;
@@ -50,14 +53,15 @@ function startOver(server) {
 /** One poll. Returns how many milliseconds later the next one is due. */
 async function poll() {
   const answer = await fetch(`/api/streams?viewer=${viewer}&after=${lastSecond}`,
-                             {signal: AbortSignal.timeout(kPatienceMs)});
+                             {signal: AbortSignal.timeout(kPatienceMs)})
+    .catch(error => { throw new ServerGone(error); });
   if (answer.status === 503) {
     const seconds = Number(answer.headers.get("Retry-After")) || 5;
     say("all seats taken", "wait", "As many people watch as the server allows. " +
         `This page tries again every ${seconds} seconds.`);
     return seconds * 1000;
   }
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  if (!answer.ok) throw new ServerGone(`it answered ${answer.status}`);
   const {server, streams} = await answer.json();
   if (server.instance !== instance) {
     const first = instance === null;
@@ -70,6 +74,19 @@ async function poll() {
   return kPollMs;
 }
 
+function sayWhatFailed(error) {
+  if (!(error instanceof ServerGone)) {
+    console.error(error);
+    say("page failed", "bad", `This page failed to show what the server said: ${error}. ` +
+        "It tries again every second; loading it anew may help.");
+    return;
+  }
+  goneSince ??= new Date();
+  say("server gone", "bad", `The server has not answered since ${
+    goneSince.toLocaleTimeString()}. What you see is from before; this page tries again ` +
+    "every second and comes back by itself.");
+}
+
 async function run() {
   for (;;) {
     const begun = performance.now();
@@ -77,10 +94,7 @@ async function run() {
     try {
       wait = await poll() - (performance.now() - begun);
     } catch (error) {
-      goneSince ??= new Date();
-      say("server gone", "bad", `The server has not answered since ${
-        goneSince.toLocaleTimeString()}. What you see is from before; this page tries again ` +
-        "every second and comes back by itself.");
+      sayWhatFailed(error);
       wait = kRetryMs;
     }
     await new Promise(resolve => setTimeout(resolve, Math.max(wait, 20)));

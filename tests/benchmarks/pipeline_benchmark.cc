@@ -1,7 +1,7 @@
 // What the pipeline is for: predictions a second with two stages against one, on the same machine
 // in the same run, with the network, the input size and the weights that `make run` has.
 //
-//   pipeline_benchmark [JSON_FILE]
+//   pipeline_benchmark CONFIGURATION [JSON_FILE]
 //
 // All learners live from start to end and take turns; each turn begins with a few samples that fill
 // the pipeline and are not counted. Pictures come from memory: cameras and clients are no part of

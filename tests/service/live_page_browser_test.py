@@ -72,9 +72,11 @@ class LivePageTest(unittest.TestCase):
         if folder:
             browser.save_screenshot(str(pathlib.Path(folder) / f"{name}.png"))
 
-    def test_1_shows_figures_that_change_without_reloading(self):
+    def setUp(self):
         self.browser.get(self.server.page)
         self.shown()
+
+    def test_shows_figures_that_change_without_reloading(self):
         self.browser.execute_script("window.notReloaded = true")
         for name in ("picture-note", "identity", "stages"):
             before = self.text(name)
@@ -86,7 +88,7 @@ class LivePageTest(unittest.TestCase):
         self.assertEqual(self.text("name"), "street")
         self.assertEqual(self.browser.find_element(By.ID, "link").text, "live")
 
-    def test_2_draws_the_loss(self):
+    def test_draws_the_loss(self):
         chart = self.browser.find_element(By.CSS_SELECTOR, "[data-is=chart]")
         self.wait(lambda: "of that of no motion" in (chart.get_attribute("aria-label") or ""))
         painted = self.browser.execute_script(
@@ -95,10 +97,10 @@ class LivePageTest(unittest.TestCase):
         self.assertTrue(painted)
         self.save_picture(self.browser, "desktop")
 
-    def test_3_logs_no_error(self):
+    def test_logs_no_error(self):
         self.assertEqual(self.browser.get_log("browser"), [])
 
-    def test_4_fits_a_phone(self):
+    def test_fits_a_phone(self):
         phone = open_browser(390, 844, phone=True)
         self.addCleanup(phone.quit)
         phone.get(self.server.page)
@@ -109,7 +111,7 @@ class LivePageTest(unittest.TestCase):
         self.assertEqual(phone.get_log("browser"), [])
         self.save_picture(phone, "phone")
 
-    def test_5_follows_a_dark_theme(self):
+    def test_follows_a_dark_theme(self):
         color = "return getComputedStyle(document.body).backgroundColor"
         light = self.browser.execute_script(color)
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
@@ -117,7 +119,8 @@ class LivePageTest(unittest.TestCase):
         self.assertNotEqual(self.browser.execute_script(color), light)
         self.save_picture(self.browser, "dark")
 
-    def test_6_says_that_the_server_is_gone_and_comes_back_by_itself(self):
+    def test_says_that_the_server_is_gone_and_comes_back_by_itself(self):
+        self.browser.execute_script("window.notReloaded = true")
         port = self.server.port
         self.server.stop()
         self.wait(lambda: self.browser.find_element(By.ID, "link").text == "server gone")

@@ -38,6 +38,9 @@ set(environment
   MILLRACE_PROGRAM=$<TARGET_FILE:millrace>
   PYTHONPATH=${PROJECT_SOURCE_DIR}/tests
   PYTHONDONTWRITEBYTECODE=1)
+if(MILLRACE_SANITIZE)
+  list(APPEND environment MILLRACE_STOP_LIMIT_S=60)
+endif()
 foreach(name cli serve)
   add_test(NAME service_program.${name}
            COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)

@@ -69,7 +69,7 @@ TEST(ProgressLineTest, AddsStreamsUp) {
   streams[1].source.state = ingest::SourceState::kConnecting;
   const std::string line = ProgressLine(streams);
   for (const char* part :
-       {"2 streams, 1 waiting", "20.0/s in", "p99 300", "loss 0.74", "dropped 8"}) {
+       {"2 streams, 1 not learning", "20.0/s in", "p99 300", "loss 0.74", "dropped 8"}) {
     EXPECT_THAT(line, HasSubstr(part));
   }
   EXPECT_LE(line.size(), kProgressColumns);

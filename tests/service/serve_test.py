@@ -63,5 +63,22 @@ class ServeTest(unittest.TestCase):
         self.assertIn("ball", watched.stderr)
 
 
+class StartTest(unittest.TestCase):
+    def test_a_stop_while_it_starts_ends_it_well(self):
+        slow = millrace_process.config(model={"input": [1280, 960]})  # Its layers take seconds to measure.
+        with millrace_process.start(slow) as (process, summary):
+            output = []
+            for line in process.stdout:
+                output.append(line)
+                if "measuring the layers" in line:
+                    break
+            code, took_s = millrace_process.end(process)
+            output.append(process.stdout.read())
+            self.assertEqual(code, 0, "".join(output))
+            self.assertLessEqual(took_s, millrace_process.STOP_LIMIT_S)
+            self.assertNotIn("open  ", "".join(output), "it had started before")
+            self.assertEqual(json.loads(summary.read_text())["frames_received"], 0)
+
+
 if __name__ == "__main__":
     unittest.main()

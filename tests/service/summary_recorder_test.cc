@@ -1,5 +1,6 @@
 #include "service/summary_recorder.h"
 
+#include <cmath>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -23,6 +24,7 @@ class RunRecorderTest : public ::testing::Test {
     prediction.delay = milliseconds(100);
     prediction.flow.loss = loss;
     prediction.flow.loss_no_motion = 1;
+    prediction.flow.finite = std::isfinite(loss);
     record_.Record(prediction);
   }
 

@@ -1,11 +1,5 @@
 #include "service/summary.h"
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -97,38 +91,6 @@ TEST(SummaryTextTest, ShowsTheIdentityAndTheReasons) {
   EXPECT_THAT(text, HasSubstr("412 received = 405 predicted + 4 dropped (queue_full 3, "
                               "no_predecessor 1) + 3 in flight"));
   EXPECT_THAT(text, HasSubstr("0.74 of no motion"));
-}
-
-class WriteFileTest : public ::testing::Test {
- protected:
-  WriteFileTest() { std::filesystem::create_directory(folder_); }
-  ~WriteFileTest() override { std::filesystem::remove_all(folder_); }
-
-  const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) /
-                                        ("millrace_summary_" + std::to_string(getpid()));
-};
-
-TEST_F(WriteFileTest, ReplacesTheFileAndLeavesNothingElse) {
-  const std::string path = folder_ / "summary.json";
-  ASSERT_TRUE(WriteFileAtomically(path, "old").ok());
-  ASSERT_TRUE(WriteFileAtomically(path, "new").ok());
-  std::ifstream file(path);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "new");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
-}
-
-TEST_F(WriteFileTest, NamesTheFileThatItCannotWrite) {
-  const std::string path = folder_ / "missing" / "summary.json";
-  const absl::Status status = WriteFileAtomically(path, "{}");
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(path));
-}
-
-TEST_F(WriteFileTest, LeavesNothingBehindWhenItFails) {
-  const std::filesystem::path path = folder_ / "folder";
-  std::filesystem::create_directories(path / "not empty");
-  EXPECT_FALSE(WriteFileAtomically(path, "{}").ok());
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
 }  // namespace

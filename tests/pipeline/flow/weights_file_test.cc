@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "pipeline/atomic_file.h"
+#include "base/atomic_file.h"
 #include "pipeline/flow_network.h"
 #include "pipeline/run_chain.h"
 

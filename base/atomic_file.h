@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace millrace::pipeline {
+namespace millrace {
 
 /// Writes `content` to a temporary file beside `path`, syncs it and renames it to `path`. On
 /// failure `path` is untouched and the temporary file removed; the error names the file and the
@@ -21,4 +21,4 @@ namespace millrace::pipeline {
 /// The whole file. NOT_FOUND if there is none.
 [[nodiscard]] absl::StatusOr<std::string> ReadFile(const std::string& path);
 
-}  // namespace millrace::pipeline
+}  // namespace millrace

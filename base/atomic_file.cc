@@ -1,4 +1,4 @@
-#include "pipeline/atomic_file.h"
+#include "base/atomic_file.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
-namespace millrace::pipeline {
+namespace millrace {
 namespace {
 
 absl::Status SystemError(const char* action, const std::string& path) {
@@ -106,4 +106,4 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   return content;
 }
 
-}  // namespace millrace::pipeline
+}  // namespace millrace

@@ -1,0 +1,63 @@
+#include "base/atomic_file.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <iterator>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using ::testing::HasSubstr;
+
+class AtomicFileTest : public ::testing::Test {
+ protected:
+  AtomicFileTest() { std::filesystem::create_directory(folder_); }
+  ~AtomicFileTest() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::ptrdiff_t Entries() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), {});
+  }
+
+  const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) /
+                                        ("millrace_atomic_file_" + std::to_string(getpid()));
+};
+
+TEST_F(AtomicFileTest, ReplacesTheFileAndLeavesNothingElse) {
+  const std::string path = folder_ / "summary.json";
+  ASSERT_TRUE(WriteFileAtomically(path, "old").ok());
+  ASSERT_TRUE(WriteFileAtomically(path, "new").ok());
+  EXPECT_EQ(ReadFile(path).value(), "new");
+  EXPECT_EQ(Entries(), 1);
+}
+
+TEST_F(AtomicFileTest, NamesTheFileThatItCannotWrite) {
+  const std::string path = folder_ / "missing" / "summary.json";
+  for (const absl::Status& status : {WriteFileAtomically(path, "{}"), CheckWritable(path)}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(path));
+  }
+}
+
+TEST_F(AtomicFileTest, LeavesNothingBehindWhenItFails) {
+  const std::filesystem::path path = folder_ / "folder";
+  std::filesystem::create_directories(path / "not empty");
+  EXPECT_FALSE(WriteFileAtomically(path, "{}").ok());
+  EXPECT_EQ(Entries(), 1);
+}
+
+TEST_F(AtomicFileTest, ChecksWithoutTouchingTheFile) {
+  const std::string path = folder_ / "summary.json";
+  EXPECT_TRUE(CheckWritable(path).ok());
+  EXPECT_EQ(Entries(), 0);
+}
+
+TEST_F(AtomicFileTest, ReadsNoFileThatIsNotThere) {
+  EXPECT_TRUE(absl::IsNotFound(ReadFile(folder_ / "missing").status()));
+}
+
+}  // namespace
+}  // namespace millrace
