@@ -114,7 +114,9 @@ absl::Status CameraSource::Cause() const {
 void CameraSource::Supervise() {
   try {
     std::unique_ptr<GstPicturePipeline> pipeline;
-    while (const std::optional<SessionMachine::Step> step = NextStep()) {
+    for (;;) {
+      const std::optional<SessionMachine::Step> step = NextStep();
+      if (!step.has_value()) return;
       if (*step == SessionMachine::Step::kBegin) {
         pipeline = BeginSession();
       } else {

@@ -140,8 +140,9 @@ std::vector<float> GeneratedScene::FlowToHere() const {
   const std::size_t pixels = static_cast<std::size_t>(options_.width) * options_.height;
   std::vector<float> flow(2 * pixels);
   for (std::size_t i = 0; i < pixels; ++i) {
-    const Point at(static_cast<double>(i % options_.width),
-                   static_cast<double>(i / options_.width));
+    const std::size_t row = i / options_.width;
+    const std::size_t column = i % options_.width;
+    const Point at(static_cast<double>(column), static_cast<double>(row));
     const Point motion = FlowAt(at);
     flow[i] = static_cast<float>(motion.real());
     flow[pixels + i] = static_cast<float>(motion.imag());

@@ -15,14 +15,14 @@ GeneratedStream::GeneratedStream(const Options& options)
 }
 
 void GeneratedStream::StartScene() {
-  scene_.emplace(GeneratedScene::Options{.width = options_.width, .height = options_.height},
-                 random_);
+  scene_ = std::make_unique<GeneratedScene>(
+      GeneratedScene::Options{.width = options_.width, .height = options_.height}, random_);
   last_picture_ = scene_->Draw();
   frames_of_scene_ = 1;
 }
 
 GeneratedPair GeneratedStream::Next() {
-  if (!scene_ || frames_of_scene_ == options_.frames_per_scene) StartScene();
+  if (scene_ == nullptr || frames_of_scene_ == options_.frames_per_scene) StartScene();
   scene_->Advance();
   ++frames_of_scene_;
   std::vector<float> picture = scene_->Draw();

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -47,7 +47,7 @@ class GeneratedStream {
 
   const Options options_;
   Random random_;
-  std::optional<GeneratedScene> scene_;
+  std::unique_ptr<GeneratedScene> scene_;
   std::vector<float> last_picture_;
   int frames_of_scene_ = 0;
 };

@@ -100,7 +100,7 @@ void Learn(const LayerChain& network, const GeneratedPair& pair, double smoothne
 
 absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
                                          const OnPretrainProgress& on_progress,
-                                         std::stop_token stop) {
+                                         const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
   MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));
   const OneThread one_thread;

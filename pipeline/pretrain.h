@@ -60,6 +60,6 @@ using OnPretrainProgress = std::function<void(const PretrainProgress&)>;
 /// nothing; and with the cause when the file cannot be written, which it tries before it learns.
 [[nodiscard]] absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
                                                        const OnPretrainProgress& on_progress,
-                                                       std::stop_token stop = {});
+                                                       const std::stop_token& stop = {});
 
 }  // namespace millrace::pipeline

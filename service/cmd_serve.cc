@@ -24,7 +24,7 @@ namespace {
 absl::Status CheckSummaryFile(const std::string& summary_json) {
   if (summary_json.empty()) return absl::OkStatus();
   const absl::Status writable = CheckWritable(summary_json);
-  if (writable.ok()) return writable;
+  if (writable.ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--summary-json: ", std::string(writable.message())));
 }

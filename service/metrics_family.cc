@@ -8,19 +8,19 @@ MetricBuilder::MetricBuilder(std::string name, std::string help, prometheus::Met
   family_.type = type;
 }
 
-MetricBuilder& MetricBuilder::Add(MetricLabels labels, double value) {
+MetricBuilder& MetricBuilder::Add(const MetricLabels& labels, double value) {
   prometheus::ClientMetric sample;
   if (family_.type == prometheus::MetricType::Counter) {
     sample.counter.value = value;
   } else {
     sample.gauge.value = value;
   }
-  return Add(std::move(labels), std::move(sample));
+  return Add(labels, std::move(sample));
 }
 
-MetricBuilder& MetricBuilder::Add(MetricLabels labels, prometheus::ClientMetric sample) {
-  for (auto& [name, value] : labels) {
-    sample.label.push_back({.name = std::move(name), .value = std::move(value)});
+MetricBuilder& MetricBuilder::Add(const MetricLabels& labels, prometheus::ClientMetric sample) {
+  for (const auto& [name, value] : labels) {
+    sample.label.push_back({.name = name, .value = value});
   }
   family_.metric.push_back(std::move(sample));
   return *this;

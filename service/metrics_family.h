@@ -18,9 +18,9 @@ class MetricBuilder {
   MetricBuilder(std::string name, std::string help, prometheus::MetricType type);
 
   /// Appends a sample. REQUIRES: the type is Counter or Gauge.
-  MetricBuilder& Add(MetricLabels labels, double value);
+  MetricBuilder& Add(const MetricLabels& labels, double value);
   /// Appends a sample collected elsewhere, a histogram's.
-  MetricBuilder& Add(MetricLabels labels, prometheus::ClientMetric sample);
+  MetricBuilder& Add(const MetricLabels& labels, prometheus::ClientMetric sample);
 
   [[nodiscard]] prometheus::MetricFamily Take() { return std::move(family_); }
 

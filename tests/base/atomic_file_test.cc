@@ -14,9 +14,11 @@ namespace {
 using ::testing::HasSubstr;
 
 class AtomicFileTest : public ::testing::Test {
+ public:
+  ~AtomicFileTest() override { std::filesystem::remove_all(folder_); }
+
  protected:
   AtomicFileTest() { std::filesystem::create_directory(folder_); }
-  ~AtomicFileTest() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] std::ptrdiff_t Entries() const {
     return std::distance(std::filesystem::directory_iterator(folder_), {});

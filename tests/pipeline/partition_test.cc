@@ -23,8 +23,9 @@ std::vector<StageCost> Layers(const std::vector<double>& totals) {
 
 double Slowest(const std::vector<StageCost>& layers, const Cuts& cuts) {
   double slowest = 0;
-  for (const StageCost& stage : StageCosts(layers, cuts))
+  for (const StageCost& stage : StageCosts(layers, cuts)) {
     slowest = std::max(slowest, stage.total());
+  }
   return slowest;
 }
 

@@ -133,7 +133,7 @@ class FakeLearner final : public pipeline::Learner {
   }
 
   pipeline::FlowPrediction PredictionOf(std::int64_t sample) const {
-    const auto values = static_cast<std::size_t>(options_.width * options_.height * 2);
+    const std::size_t values = std::size_t{2} * options_.width * options_.height;
     const auto nth = static_cast<float>(sample + 1);
     return {.sample = sample,
             .width = options_.width,

@@ -68,7 +68,7 @@ class FakeSource final : public ingest::Source {
 
  private:
   std::shared_ptr<const ingest::Picture> BlankPicture() const {
-    const auto bytes = static_cast<std::size_t>(width_ * height_ * 3);
+    const std::size_t bytes = std::size_t{3} * width_ * height_;
     return std::make_shared<ingest::Picture>(
         ingest::Picture{width_, height_, std::vector<std::uint8_t>(bytes)});
   }

@@ -31,32 +31,32 @@ std::vector<HttpRoute> SomeRoutes() {
 class HttpServerTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto server = HttpServer::Start({.port_key = "listen.http_port", .routes = SomeRoutes()});
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = server->release();
+    auto started = HttpServer::Start({.port_key = "listen.http_port", .routes = SomeRoutes()});
+    ASSERT_TRUE(started.ok()) << started.status();
+    server = started->release();
   }
-  static void TearDownTestSuite() { delete server_; }
+  static void TearDownTestSuite() { delete server; }
 
-  static inline HttpServer* server_ = nullptr;
+  static inline HttpServer* server = nullptr;
 };
 
 TEST_F(HttpServerTest, AnswersAtTheFreePortThatItTook) {
-  EXPECT_GT(server_->port(), 0);
-  const HttpAnswer answer = Get(server_->port(), "/hello");
+  EXPECT_GT(server->port(), 0);
+  const HttpAnswer answer = Get(server->port(), "/hello");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "hello\n");
   EXPECT_THAT(answer.headers, HasSubstr("Content-Type: text/plain; charset=utf-8"));
 }
 
 TEST_F(HttpServerTest, GivesHandlersWhatTheStarsStandForAndTheQueryDecoded) {
-  const HttpAnswer answer = Get(server_->port(), "/echo/a%20b/of/c?q=1%2B1");
+  const HttpAnswer answer = Get(server->port(), "/echo/a%20b/of/c?q=1%2B1");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "a b c 1+1");
   EXPECT_THAT(answer.headers, HasSubstr("X-Made-By: echo"));
 }
 
 TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
-  const HttpAnswer answer = HttpConnection(server_->port()).Ask("HEAD", "/hello");
+  const HttpAnswer answer = HttpConnection(server->port()).Ask("HEAD", "/hello");
   EXPECT_EQ(answer.status, 200);
   EXPECT_THAT(answer.headers, HasSubstr("Content-Length: 6"));
   EXPECT_THAT(answer.body, IsEmpty());
@@ -64,7 +64,7 @@ TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
 
 TEST_F(HttpServerTest, RefusesOtherMethods) {
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
-    const HttpAnswer answer = HttpConnection(server_->port()).Ask(method, "/hello");
+    const HttpAnswer answer = HttpConnection(server->port()).Ask(method, "/hello");
     EXPECT_EQ(answer.status, 405) << method;
     EXPECT_THAT(answer.headers, HasSubstr("Allow: GET, HEAD")) << method;
   }
@@ -72,28 +72,28 @@ TEST_F(HttpServerTest, RefusesOtherMethods) {
 
 TEST_F(HttpServerTest, SaysPlainlyThatAPathIsUnknown) {
   for (const char* path : {"/", "/hello/", "/hello/more", "/echo//of/c", "/%3Cscript%3E"}) {
-    const HttpAnswer answer = Get(server_->port(), path);
+    const HttpAnswer answer = Get(server->port(), path);
     EXPECT_EQ(answer.status, 404) << path;
     EXPECT_THAT(answer.headers, HasSubstr("text/plain")) << path;
   }
 }
 
 TEST_F(HttpServerTest, SurvivesAHandlerThatThrows) {
-  EXPECT_EQ(Get(server_->port(), "/throws").status, 500);
-  EXPECT_EQ(Get(server_->port(), "/hello").status, 200);
+  EXPECT_EQ(Get(server->port(), "/throws").status, 500);
+  EXPECT_EQ(Get(server->port(), "/hello").status, 200);
 }
 
 TEST_F(HttpServerTest, AnIdleConnectionDoesNotKeepOthersWaiting) {
   std::vector<std::unique_ptr<HttpConnection>> idle;  // As many as there are threads, less one.
-  for (int i = 0; i < 3; ++i) idle.push_back(std::make_unique<HttpConnection>(server_->port()));
-  EXPECT_EQ(Get(server_->port(), "/hello").status, 200);
+  for (int i = 0; i < 3; ++i) idle.push_back(std::make_unique<HttpConnection>(server->port()));
+  EXPECT_EQ(Get(server->port(), "/hello").status, 200);
 }
 
 TEST_F(HttpServerTest, NamesAddressPortAndKeyWhenThePortIsInUse) {
-  const auto second = HttpServer::Start({.port = server_->port(), .port_key = "listen.http_port"});
+  const auto second = HttpServer::Start({.port = server->port(), .port_key = "listen.http_port"});
   ASSERT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(second.status().message()),
-              HasSubstr("127.0.0.1:" + std::to_string(server_->port())));
+              HasSubstr("127.0.0.1:" + std::to_string(server->port())));
   EXPECT_THAT(std::string(second.status().message()), HasSubstr("listen.http_port"));
 }
 

@@ -29,8 +29,9 @@ using ::testing::Not;
 class MetricsTest : public ::testing::Test {
  protected:
   MetricsTest() {
-    for (std::int64_t number = 1; number <= 3; ++number)
+    for (std::int64_t number = 1; number <= 3; ++number) {
       record_.Record(*MovingDisc("street", number, 16, 16));
+    }
   }
 
   FakeClock clock_;
@@ -97,8 +98,9 @@ TEST_F(MetricsTest, NamesFollowTheConvention) {
     EXPECT_FALSE(family.help.empty()) << family.name;
   }
   std::set<std::string> process;
-  for (const prometheus::MetricFamily& family : CollectProcessMetrics())
+  for (const prometheus::MetricFamily& family : CollectProcessMetrics()) {
     process.insert(family.name);
+  }
   EXPECT_EQ(process, known_by_every_client);
 }
 

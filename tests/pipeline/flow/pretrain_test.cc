@@ -19,6 +19,9 @@ namespace {
 using ::testing::HasSubstr;
 
 class PretrainTest : public ::testing::Test {
+ public:
+  ~PretrainTest() override { std::filesystem::remove_all(folder_); }
+
  protected:
   PretrainTest()
       : folder_(std::filesystem::path(::testing::TempDir()) /
@@ -27,7 +30,6 @@ class PretrainTest : public ::testing::Test {
                  std::to_string(::getpid()))) {
     std::filesystem::create_directory(folder_);
   }
-  ~PretrainTest() override { std::filesystem::remove_all(folder_); }
 
   PretrainOptions Small(const std::string& name, std::int64_t frames) const {
     return {.output = (folder_ / name).string(), .width = 64, .height = 64, .frames = frames};

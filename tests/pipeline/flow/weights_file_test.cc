@@ -35,6 +35,9 @@ LayerChain SmallNetwork(std::uint64_t seed) {
 
 // A folder of its own for every test.
 class WeightsFileTest : public ::testing::Test {
+ public:
+  ~WeightsFileTest() override { std::filesystem::remove_all(folder_); }
+
  protected:
   WeightsFileTest()
       : folder_(std::filesystem::path(::testing::TempDir()) /
@@ -44,7 +47,6 @@ class WeightsFileTest : public ::testing::Test {
     std::filesystem::create_directory(folder_);
     path_ = (folder_ / "a.safetensors").string();
   }
-  ~WeightsFileTest() override { std::filesystem::remove_all(folder_); }
 
   std::string Content() const { return *ReadFile(path_); }
   void Write(const std::string& content) const {
