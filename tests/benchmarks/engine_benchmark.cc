@@ -3,6 +3,7 @@
 //
 //   engine_benchmark JSON_FILE
 #include <chrono>
+#include <exception>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -98,8 +99,11 @@ int Run(const std::string& json_file) {
 }  // namespace
 }  // namespace millrace::benchmarks
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   if (argc == 2) return millrace::benchmarks::Run(argv[1]);
   std::cerr << "usage: engine_benchmark JSON_FILE\n";
   return 2;
+} catch (const std::exception& error) {
+  std::cerr << error.what() << "\n";
+  return 1;
 }

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include <chrono>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -212,8 +213,11 @@ int Run(const std::string& configuration, const std::string& json_file) {
 }  // namespace
 }  // namespace millrace::benchmarks
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   if (argc == 3) return millrace::benchmarks::Run(argv[1], argv[2]);
   std::cerr << "usage: pipeline_benchmark CONFIGURATION JSON_FILE\n";
   return 2;
+} catch (const std::exception& error) {
+  std::cerr << error.what() << "\n";
+  return 1;
 }
