@@ -1,6 +1,7 @@
 #include "pipeline/dependencies.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/check.h"
 
@@ -9,64 +10,169 @@ namespace {
 
 using enum OperationKind;
 
-// Appends a need, unless every stream meets it from the start.
-void Add(std::vector<Need>& needs, OperationKind kind, int stage, std::int64_t samples) {
-  if (samples > 0) needs.push_back({kind, stage, samples});
-}
-
-void AddForward(const Plan& plan, const Step& step, std::vector<Need>& needs) {
-  for (const Channel& channel : plan.channels) {
-    if (channel.to == step.stage) Add(needs, kForward, channel.from, step.last + 1);
-    if (channel.from == step.stage) {
-      Add(needs, kForward, channel.to, step.last + 1 - channel.slots);
-    }
-  }
-  if (step.stage == 0) return;
-  const StageRules& rules = plan.rules(step.stage);
-  Add(needs, kBackward, step.stage, step.last + 1 - rules.slots - rules.lead);
-}
-
-void AddBackward(const Plan& plan, const Step& step, std::vector<Need>& needs) {
-  Add(needs, kForward, step.stage, step.last + 1 + plan.rules(step.stage).lead);
-  for (const Channel& channel : plan.channels) {
-    if (channel.from == step.stage) Add(needs, kBackward, channel.to, step.last + 1);
-    if (channel.to == step.stage && channel.from > 0) {
-      Add(needs, kBackward, channel.from, step.last + 1 - channel.gradient_slots);
-    }
-  }
+// Rounded down, for negative samples too.
+std::int64_t PatternOf(std::int64_t sample, std::int64_t samples_per_pattern) {
+  const std::int64_t shifted = sample >= 0 ? sample : sample - samples_per_pattern + 1;
+  return shifted / samples_per_pattern;
 }
 
 }  // namespace
 
-std::vector<Need> NeedsOf(const Plan& plan, const Step& step) {
-  std::vector<Need> needs;
-  switch (step.kind) {
-    case kForward:
-      AddForward(plan, step, needs);
-      break;
-    case kBackward:
-      AddBackward(plan, step, needs);
-      break;
-    case kUpdate:
-      Add(needs, kBackward, step.stage, step.last + 1);
-      break;
+// Works out the needs of pattern 0.
+class Dependencies::Builder {
+ public:
+  Builder(const Plan& plan, const Dependencies& positions) : plan_(plan), positions_(positions) {}
+
+  [[nodiscard]] std::vector<Need> Of(const Operation& operation) && {
+    const std::int64_t first = operation.first;
+    for (std::int64_t sample = first; sample < first + operation.count; ++sample) {
+      switch (operation.kind) {
+        case kForward:
+          AddForward(operation.stage, sample);
+          break;
+        case kBackward:
+          AddBackward(operation.stage, sample);
+          break;
+        case kUpdate:
+          Add(kBackward, operation.stage, sample);
+          break;
+      }
+    }
+    if (operation.kind == kUpdate) AddReadersOfReplaced(operation.stage);
+    if (operation.weights.which == WeightsRead::Which::kLag) {
+      // The version after the updates of the patterns before -lag: all their samples are covered.
+      AddPatterns(kUpdate, operation.stage, -operation.weights.lag);
+    }
+    return std::move(needs_);
   }
-  return needs;
+
+  [[nodiscard]] std::vector<Need> OfAdmission(int in_pattern) && {
+    AddRoom(0, in_pattern);
+    return std::move(needs_);
+  }
+
+ private:
+  void Add(OperationKind kind, int stage, std::int64_t sample) {
+    Raise(kind, stage, positions_.Position(kind, stage, sample));
+  }
+
+  // Everything of that kind in the first `patterns` patterns.
+  void AddPatterns(OperationKind kind, int stage, std::int64_t patterns) {
+    Raise(kind, stage, patterns * plan_.samples_per_pattern);
+  }
+
+  void Raise(OperationKind kind, int stage, std::int64_t samples) {
+    const auto same = std::find_if(needs_.begin(), needs_.end(), [&](const Need& need) {
+      return need.kind == kind && need.stage == stage;
+    });
+    if (same == needs_.end()) {
+      needs_.push_back({kind, stage, samples});
+    } else {
+      same->samples = std::max(same->samples, samples);
+    }
+  }
+
+  // Room in the channels that `stage` writes activations to.
+  void AddRoom(int stage, std::int64_t sample) {
+    for (const Channel& channel : plan_.channels) {
+      if (channel.from != stage) continue;
+      Raise(kForward, channel.to, positions_.Position(kForward, stage, sample) - channel.slots);
+    }
+  }
+
+  void AddForward(int stage, std::int64_t sample) {
+    for (const Channel& channel : plan_.channels) {
+      if (channel.to == stage) Add(kForward, channel.from, sample);
+    }
+    AddRoom(stage, sample);
+    const StageRules& rules = plan_.rules(stage);
+    Add(kBackward, stage, sample - rules.slots - rules.lead);
+  }
+
+  void AddBackward(int stage, std::int64_t sample) {
+    Add(kForward, stage, sample + plan_.rules(stage).lead);
+    for (const Channel& channel : plan_.channels) {
+      if (!plan_.CarriesGradients(channel)) continue;
+      if (channel.from == stage) Add(kBackward, channel.to, sample);
+      if (channel.to != stage) continue;
+      Raise(kBackward, channel.from,
+            positions_.Position(kBackward, stage, sample) - channel.gradient_slots);
+    }
+  }
+
+  // Update q makes version q + 1 in the place of version q + 1 - versions, which operations that
+  // lag by r read in pattern q + 1 - versions + r last.
+  void AddReadersOfReplaced(int stage) {
+    const int replaced = 1 - plan_.rules(stage).versions;
+    for (const auto& order : plan_.devices) {
+      for (const Operation& reader : order) {
+        if (reader.stage != stage || reader.weights.which != WeightsRead::Which::kLag) continue;
+        AddPatterns(reader.kind, stage, replaced + reader.weights.lag + 1);
+      }
+    }
+  }
+
+  const Plan& plan_;
+  const Dependencies& positions_;
+  std::vector<Need> needs_;
+};
+
+Dependencies::Dependencies(const Plan& plan) : samples_per_pattern_(plan.samples_per_pattern) {
+  for (auto& by_stage : places_) {
+    by_stage.assign(plan.stage_count() + 1, std::vector<int>(samples_per_pattern_, 0));
+  }
+  for (int sample = 0; sample < samples_per_pattern_; ++sample) places_[0][0][sample] = sample;
+  // The order of a pattern's operations is that of their shifts, then of their places.
+  std::array<std::vector<std::vector<std::tuple<int, std::size_t, const Operation*>>>,
+             kOperationKinds>
+      orders;
+  for (auto& by_stage : orders) by_stage.resize(plan.stage_count() + 1);
+  for (const auto& order : plan.devices) {
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      const Operation& operation = order[place];
+      orders[static_cast<int>(operation.kind)][operation.stage].emplace_back(operation.shift, place,
+                                                                             &operation);
+    }
+  }
+  for (int kind = 0; kind < kOperationKinds; ++kind) {
+    for (int stage = 1; stage <= plan.stage_count(); ++stage) {
+      auto& order = orders[kind][stage];
+      std::sort(order.begin(), order.end());
+      int next = 0;
+      for (const auto& [shift, place, operation] : order) {
+        for (int i = 0; i < operation->count; ++i) {
+          // A backward goes through its samples from the last one.
+          const int i_in_order = operation->kind == kBackward ? operation->count - 1 - i : i;
+          places_[kind][stage].at(operation->first + i_in_order) = next++;
+        }
+      }
+      MILLRACE_CHECK(next == samples_per_pattern_);
+    }
+  }
+  for (int sample = 0; sample < samples_per_pattern_; ++sample) {
+    admission_.push_back(Builder(plan, *this).OfAdmission(sample));
+  }
+  for (const auto& order : plan.devices) {
+    auto& of_device = needs_.emplace_back();
+    for (const Operation& operation : order) of_device.push_back(Builder(plan, *this).Of(operation));
+  }
 }
 
-Progress::Progress(const Plan& plan) {
-  for (auto& by_stage : done_) by_stage.assign(plan.stage_count() + 1, 0);
+std::int64_t Dependencies::Position(OperationKind kind, int stage, std::int64_t sample) const {
+  const std::int64_t pattern = PatternOf(sample, samples_per_pattern_);
+  const auto in_pattern = static_cast<std::size_t>(sample - pattern * samples_per_pattern_);
+  return pattern * samples_per_pattern_ + places_[static_cast<int>(kind)][stage][in_pattern] + 1;
 }
 
-void Progress::Complete(const Step& step) {
-  std::int64_t& done = done_[static_cast<int>(step.kind)][step.stage];
-  MILLRACE_CHECK(done == step.first);
-  done = step.last + 1;
+Progress::Progress(const Plan& plan) : samples_per_pattern_(plan.samples_per_pattern) {
+  for (auto* counts : {&done_, &passed_}) {
+    for (auto& by_stage : *counts) by_stage.assign(plan.stage_count() + 1, 0);
+  }
 }
 
-bool Progress::Meets(const std::vector<Need>& needs) const {
-  return std::all_of(needs.begin(), needs.end(), [this](const Need& need) {
-    return done(need.kind, need.stage) >= need.samples;
+bool Progress::Meets(std::span<const Need> needs, std::int64_t pattern) const {
+  return std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
+    return passed(need.kind, need.stage) >= need.samples + pattern * samples_per_pattern_;
   });
 }
 

@@ -22,6 +22,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
 
 Engine::Engine(Options options)
     : plan_(std::move(options.plan)),
+      dependencies_(plan_),
       run_(std::move(options.run)),
       on_worker_start_(std::move(options.on_worker_start)),
       progress_(plan_) {
@@ -39,8 +40,10 @@ absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)>
     MutexLock lock(mu_);
     MILLRACE_CHECK(end_ < 0);
     step.first = step.last = progress_.done(OperationKind::kForward, 0);
-    const std::vector<Need> needs = NeedsOf(plan_, step);
-    while (failure_.ok() && !progress_.Meets(needs)) changed_.wait(mu_);
+    const std::int64_t pattern = step.first / plan_.samples_per_pattern;
+    const std::span<const Need> needs =
+        dependencies_.of_admission(static_cast<int>(step.first % plan_.samples_per_pattern));
+    while (failure_.ok() && !progress_.Meets(needs, pattern)) changed_.wait(mu_);
     if (!failure_.ok()) return failure_;
   }
   write(step.first);
@@ -70,6 +73,7 @@ void Engine::Work(int device) {
     if (on_worker_start_) on_worker_start_(device);
     for (std::int64_t period = 0; RunPeriod(device, period, step); ++period) {
     }
+    PassForEver(device);
   } catch (const std::exception& e) {
     Fail(absl::InternalError(
         absl::StrCat("the pipeline failed in ", ToString(step), ": ", e.what())));
@@ -79,22 +83,24 @@ void Engine::Work(int device) {
   }
 }
 
-// Returns whether the device may have anything to do in a later period. `step` is the one at work.
-bool Engine::RunPeriod(int device, std::int64_t period, Step& step) {
+// Returns whether the device may have anything to do in a later period.
+bool Engine::RunPeriod(int device, std::int64_t period, Step& at_work) {
+  const std::vector<Operation>& order = plan_.devices[device];
   bool more = false;
-  for (const Operation& operation : plan_.devices[device]) {
-    step = StepOf(plan_, operation, period);
-    if (step.first < 0) {  // Still filling.
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    at_work = StepOf(plan_, order[place], period);
+    if (at_work.first < 0) {  // Still filling.
       more = true;
       continue;
     }
-    switch (Await(step)) {
+    switch (Await({at_work, period - order[place].shift, dependencies_.of(device, place)})) {
       case Verdict::kRun:
-        run_(step);
-        Complete(step);
+        run_(at_work);
+        Complete(at_work);
         more = true;
         break;
       case Verdict::kNever:
+        Pass(at_work);
         break;
       case Verdict::kStop:
         return false;
@@ -103,13 +109,12 @@ bool Engine::RunPeriod(int device, std::int64_t period, Step& step) {
   return more;
 }
 
-Engine::Verdict Engine::Await(const Step& step) {
-  const std::vector<Need> needs = NeedsOf(plan_, step);
+Engine::Verdict Engine::Await(const Due& due) {
   MutexLock lock(mu_);
   for (;;) {
     if (!failure_.ok()) return Verdict::kStop;
-    if (end_ >= 0 && !Exists(plan_, step, end_)) return Verdict::kNever;
-    if (progress_.Meets(needs)) return Verdict::kRun;
+    if (end_ >= 0 && !Exists(plan_, due.step, end_)) return Verdict::kNever;
+    if (progress_.Meets(due.needs, due.pattern)) return Verdict::kRun;
     changed_.wait(mu_);
   }
 }
@@ -118,6 +123,24 @@ void Engine::Complete(const Step& step) {
   {
     MutexLock lock(mu_);
     progress_.Complete(step);
+  }
+  changed_.notify_all();
+}
+
+// What comes after it in its stage's order may still be.
+void Engine::Pass(const Step& step) {
+  {
+    MutexLock lock(mu_);
+    progress_.Pass(step);
+  }
+  changed_.notify_all();
+}
+
+// The device is done: what waited for more of it need not wait.
+void Engine::PassForEver(int device) {
+  {
+    MutexLock lock(mu_);
+    for (const Operation& operation : plan_.devices[device]) progress_.PassForEver(operation);
   }
   changed_.notify_all();
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -59,18 +60,27 @@ class Engine {
 
  private:
   enum class Verdict { kRun, kNever, kStop };
+  /// An operation in one period, and what it waits for.
+  struct Due {
+    Step step;
+    std::int64_t pattern = 0;
+    std::span<const Need> needs;
+  };
 
   explicit Engine(Options options);
 
   void Work(int device);
-  bool RunPeriod(int device, std::int64_t period, Step& step);
-  // Waits until `step` may run, can be known never to, or the engine stops.
-  Verdict Await(const Step& step) ABSL_LOCKS_EXCLUDED(mu_);
+  bool RunPeriod(int device, std::int64_t period, Step& at_work);
+  // Waits until an operation may run, can be known never to, or the engine stops.
+  Verdict Await(const Due& due) ABSL_LOCKS_EXCLUDED(mu_);
   void Complete(const Step& step) ABSL_LOCKS_EXCLUDED(mu_);
+  void Pass(const Step& step) ABSL_LOCKS_EXCLUDED(mu_);
+  void PassForEver(int device) ABSL_LOCKS_EXCLUDED(mu_);
   void Fail(absl::Status cause) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   const Plan plan_;
+  const Dependencies dependencies_;
   const RunStep run_;
   const std::function<void(int)> on_worker_start_;
 

@@ -47,6 +47,7 @@ std::vector<StageCost> StageCosts(const std::vector<StageCost>& layers, const Cu
     costs[stage].forward += layers[i].forward;
     costs[stage].backward += layers[i].backward;
     costs[stage].update += layers[i].update;
+    costs[stage].copy = layers[i].copy;  // Of its last layer.
   }
   return costs;
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "pipeline/schedules.h"
+#include "pipeline/stage_cost.h"
 
 namespace millrace::pipeline {
 

@@ -18,15 +18,40 @@ bool Exists(const Plan& plan, const Step& step, std::int64_t samples) {
   int lead = 0;
   for (int stage = step.stage; stage <= plan.stage_count(); ++stage) {
     lead = std::max(lead, plan.rules(stage).lead);
+    if (plan.rules(stage).gradient == GradientFrom::kOwnLoss) break;  // Needs no stage behind it.
   }
   return step.last + lead < samples;
 }
 
-std::string ToString(const Step& step) {
+char Letter(OperationKind kind) {
   static constexpr char kLetters[kOperationKinds] = {'F', 'B', 'U'};
-  const char letter[] = {kLetters[static_cast<int>(step.kind)], '\0'};
+  return kLetters[static_cast<int>(kind)];
+}
+
+std::string_view Name(OperationKind kind) {
+  static constexpr std::string_view kNames[kOperationKinds] = {"forward", "backward", "update"};
+  return kNames[static_cast<int>(kind)];
+}
+
+std::string ToString(const Step& step) {
+  const char letter[] = {Letter(step.kind), '\0'};
   if (step.first == step.last) return absl::StrCat(letter, step.stage, "(", step.first, ")");
   return absl::StrCat(letter, step.stage, "(", step.first, "..", step.last, ")");
+}
+
+std::string PatternText(const Plan& plan, const Operation* mark) {
+  std::string text;
+  for (std::size_t device = 0; device < plan.devices.size(); ++device) {
+    absl::StrAppend(&text, "  device ", device, "  ");
+    for (const Operation& operation : plan.devices[device]) {
+      const Step in_pattern = StepOf(plan, operation, operation.shift);
+      absl::StrAppend(&text, " ", ToString(in_pattern));
+      if (operation.shift > 0) absl::StrAppend(&text, "-", operation.shift);
+      if (&operation == mark) absl::StrAppend(&text, " <-- here ");
+    }
+    absl::StrAppend(&text, "\n");
+  }
+  return text;
 }
 
 }  // namespace millrace::pipeline

@@ -3,20 +3,29 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "pipeline/dependencies.h"
 #include "pipeline/simulator.h"
 
 namespace millrace::pipeline {
 namespace {
 
 using enum OperationKind;
+using Which = WeightsRead::Which;
 
 template <typename... Parts>
 absl::Status Wrong(const Plan& plan, const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat("plan \"", plan.schedule, "\": ", parts...));
+}
+
+// The same, showing the pattern with `operation` marked.
+template <typename... Parts>
+absl::Status WrongAt(const Plan& plan, const Operation& operation, const Parts&... parts) {
+  const std::string name = ToString(StepOf(plan, operation, operation.shift));
+  return Wrong(plan, name, " ", parts..., "\n", PatternText(plan, &operation));
 }
 
 absl::Status CheckChannels(const Plan& plan) {
@@ -40,138 +49,192 @@ absl::Status CheckChannels(const Plan& plan) {
   return absl::OkStatus();
 }
 
-absl::Status CheckRanges(const Plan& plan, const Operation& operation) {
+absl::Status CheckRules(const Plan& plan) {
+  for (int stage = 1; stage <= plan.stage_count(); ++stage) {
+    const StageRules& rules = plan.rules(stage);
+    if (rules.lead < 0) return Wrong(plan, "stage ", stage, " has a negative lead");
+    if (rules.slots < 1) return Wrong(plan, "stage ", stage, " needs at least one slot");
+    if (rules.versions < 1) {
+      return Wrong(plan, "stage ", stage, " needs at least one version of its weights");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOperation(const Plan& plan, const Operation& operation) {
   if (operation.stage < 1 || operation.stage > plan.stage_count()) {
     return Wrong(plan, "an operation names stage ", operation.stage, " of ", plan.stage_count());
   }
   if (operation.first < 0 || operation.count < 1 || operation.shift < 0 ||
       operation.first + operation.count > plan.samples_per_pattern) {
-    return Wrong(plan, "an operation of stage ", operation.stage,
-                 " covers samples outside its pattern of ", plan.samples_per_pattern);
+    return WrongAt(plan, operation, "covers samples outside its pattern of ",
+                   plan.samples_per_pattern);
+  }
+  if (operation.weights.lag < 0) return WrongAt(plan, operation, "has a negative lag");
+  if (operation.weights.which == Which::kForward && operation.kind != kBackward) {
+    return WrongAt(plan, operation, "is no backward: it cannot read the weights of a forward");
   }
   return absl::OkStatus();
 }
 
-// Updates work in place, so whatever reads a stage's weights must be in order with them: one
-// device.
-absl::Status CheckOneDeviceAStage(const Plan& plan) {
-  std::map<int, std::size_t> device_of;
-  for (std::size_t device = 0; device < plan.devices.size(); ++device) {
-    for (const Operation& operation : plan.devices[device]) {
-      MILLRACE_RETURN_IF_ERROR(CheckRanges(plan, operation));
-      if (!device_of.emplace(operation.stage, device).second &&
-          device_of[operation.stage] != device) {
-        return Wrong(plan, "stage ", operation.stage, " is on devices ", device_of[operation.stage],
-                     " and ", device, "; a stage has one device");
-      }
-    }
-  }
-  return absl::OkStatus();
-}
-
-int MaxShift(const Plan& plan) {
-  int shift = 0;
-  for (const auto& order : plan.devices) {
-    for (const Operation& operation : order) shift = std::max(shift, operation.shift);
-  }
-  return shift;
-}
-
-// One stage's operations in the order of its device, over enough periods to be steady.
-std::vector<Step> StepsOf(const Plan& plan, int stage) {
-  const int lead = plan.rules(stage).lead;
-  const int periods = 2 * MaxShift(plan) + lead + 4;
-  std::vector<Step> steps;
-  for (const auto& order : plan.devices) {
-    for (int period = 0; period < periods; ++period) {
-      for (const Operation& operation : order) {
-        const Step step = StepOf(plan, operation, period);
-        if (step.stage == stage && step.first >= 0) steps.push_back(step);
-      }
-    }
-  }
-  return steps;
-}
-
-absl::Status CheckEverySampleOnce(const Plan& plan, int stage, const std::vector<Step>& steps) {
-  std::array<std::int64_t, kOperationKinds> next{};
-  for (const Step& step : steps) {
-    std::int64_t& expected = next[static_cast<int>(step.kind)];
-    if (step.first != expected) {
-      return Wrong(plan, ToString(step), " comes where sample ", expected, " is due");
-    }
-    expected = step.last + 1;
-  }
-  for (std::int64_t count : next) {
-    if (count == 0) return Wrong(plan, "stage ", stage, " lacks a forward, backward or update");
-  }
-  return absl::OkStatus();
-}
-
-// Walks one stage's order and notes what each backward meets.
-class StageWalk {
- public:
-  StageWalk(int lead, const std::vector<Step>& steps) : lead_(lead) {
-    for (const Step& step : steps) {
-      for (std::int64_t sample = step.first; sample <= step.last; ++sample) {
-        Visit(step.kind, sample);
-      }
-      if (step.kind == kUpdate) ++updates_;
-    }
-    figures_.mismatch = lead;
-  }
-
-  [[nodiscard]] const StageFigures& figures() const { return figures_; }
-
- private:
-  void Visit(OperationKind kind, std::int64_t sample) {
-    if (kind == kForward) {
-      at_forward_[sample] = updates_;
-      if (sample >= lead_) alive_.insert(sample);
-      figures_.slots = std::max(figures_.slots, static_cast<int>(alive_.size()));
-    } else if (kind == kBackward) {
-      at_backward_[sample] = updates_;
-      alive_.erase(sample + lead_);
-      Raise(figures_.staleness, updates_ - at_forward_[sample]);
-      if (at_forward_.contains(sample + lead_)) {
-        Raise(figures_.weight_gap, updates_ - at_forward_[sample + lead_]);
-      }
-    } else {
-      Raise(figures_.gradient_age, updates_ - at_backward_[sample]);
-    }
-  }
-
-  static void Raise(int& figure, int value) { figure = std::max(figure, value); }
-
-  const std::int64_t lead_;
-  int updates_ = 0;
-  std::map<std::int64_t, int> at_forward_;
-  std::map<std::int64_t, int> at_backward_;
-  std::set<std::int64_t> alive_;
-  StageFigures figures_;
+// One stage's operations of one kind, in their order, and where they are.
+struct Order {
+  struct Entry {
+    int shift;
+    std::size_t place;
+    std::size_t device;
+    const Operation* operation;
+    auto operator<=>(const Entry&) const = default;
+  };
+  std::vector<Entry> entries;
 };
+
+using OrdersOfStage = std::array<Order, kOperationKinds>;
+
+std::vector<OrdersOfStage> OrdersOf(const Plan& plan) {
+  std::vector<OrdersOfStage> orders(plan.stage_count());
+  for (std::size_t device = 0; device < plan.devices.size(); ++device) {
+    for (std::size_t place = 0; place < plan.devices[device].size(); ++place) {
+      const Operation& operation = plan.devices[device][place];
+      orders[operation.stage - 1][static_cast<int>(operation.kind)].entries.push_back(
+          {operation.shift, place, device, &operation});
+    }
+  }
+  for (OrdersOfStage& of_stage : orders) {
+    for (Order& order : of_stage) std::sort(order.entries.begin(), order.entries.end());
+  }
+  return orders;
+}
+
+absl::Status CheckEverySampleOnce(const Plan& plan, int stage, OperationKind kind,
+                                  const Order& order) {
+  std::vector<const Operation*> covered(plan.samples_per_pattern, nullptr);
+  for (const Order::Entry& entry : order.entries) {
+    for (int i = 0; i < entry.operation->count; ++i) {
+      const Operation*& by = covered[entry.operation->first + i];
+      if (by != nullptr) {
+        return WrongAt(plan, *entry.operation, "does the ", std::string(Name(kind)), " of sample ",
+                       entry.operation->first + i, " a second time");
+      }
+      by = entry.operation;
+    }
+  }
+  const auto missing = std::find(covered.begin(), covered.end(), nullptr);
+  if (missing == covered.end()) return absl::OkStatus();
+  return Wrong(plan, "stage ", stage, " lacks the ", std::string(Name(kind)), " of sample ",
+               missing - covered.begin(), " of its pattern\n", PatternText(plan));
+}
+
+// A stage does one pattern's operations of a kind before the next one's.
+absl::Status CheckPatternsInOrder(const Plan& plan, const Order& order) {
+  if (order.entries.empty()) return absl::OkStatus();
+  const Order::Entry& first = order.entries.front();
+  const Order::Entry& last = order.entries.back();
+  const bool in_order = std::pair(last.shift, last.place) < std::pair(first.shift + 1, first.place);
+  if (in_order || order.entries.size() == 1) return absl::OkStatus();
+  return WrongAt(plan, *last.operation, "comes after ",
+                 ToString(StepOf(plan, *first.operation, first.shift + 1)),
+                 ", which is of the pattern after it");
+}
+
+absl::Status CheckDevices(const Plan& plan, int stage, const OrdersOfStage& orders) {
+  for (const Order& order : orders) {
+    for (const Order::Entry& entry : order.entries) {
+      if (entry.device == order.entries.front().device) continue;
+      return WrongAt(plan, *entry.operation, "is on device ", entry.device, ", and others of stage ",
+                     stage, " of its kind on device ", order.entries.front().device,
+                     ": each kind of a stage has one device");
+    }
+  }
+  const auto device = [&](OperationKind kind) {
+    return orders[static_cast<int>(kind)].entries.front().device;
+  };
+  if (device(kBackward) != device(kUpdate)) {
+    return Wrong(plan, "stage ", stage, " goes backward on device ", device(kBackward),
+                 " and updates on device ", device(kUpdate), "; gradients stay on one");
+  }
+  if (device(kForward) == device(kUpdate)) return absl::OkStatus();
+  for (const Order::Entry& entry : orders[0].entries) {
+    if (entry.operation->weights.which == Which::kLag) continue;
+    return WrongAt(plan, *entry.operation,
+                   "is on another device than its stage's updates: it must name by its lag which "
+                   "version of the weights it reads, or a race would decide");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLags(const Plan& plan, const OrdersOfStage& orders) {
+  for (const Order& order : orders) {
+    for (const Order::Entry& entry : order.entries) {
+      if (entry.operation->weights.which != Which::kLag || orders[2].entries.size() == 1) continue;
+      return WrongAt(plan, *entry.operation, "lags by patterns, but its stage updates ",
+                     orders[2].entries.size(), " times a pattern; it must do so once");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOrders(const Plan& plan) {
+  for (const auto& order : plan.devices) {
+    for (const Operation& operation : order) {
+      MILLRACE_RETURN_IF_ERROR(CheckOperation(plan, operation));
+    }
+  }
+  const std::vector<OrdersOfStage> orders = OrdersOf(plan);
+  for (int stage = 1; stage <= plan.stage_count(); ++stage) {
+    const OrdersOfStage& of_stage = orders[stage - 1];
+    for (int kind = 0; kind < kOperationKinds; ++kind) {
+      MILLRACE_RETURN_IF_ERROR(CheckEverySampleOnce(plan, stage, static_cast<OperationKind>(kind),
+                                                    of_stage[kind]));
+      MILLRACE_RETURN_IF_ERROR(CheckPatternsInOrder(plan, of_stage[kind]));
+    }
+    MILLRACE_RETURN_IF_ERROR(CheckDevices(plan, stage, of_stage));
+    MILLRACE_RETURN_IF_ERROR(CheckLags(plan, of_stage));
+  }
+  return absl::OkStatus();
+}
+
+// A ring is written in the order of one stage and read in that of the other.
+absl::Status CheckChannelOrders(const Plan& plan) {
+  const Dependencies dependencies(plan);
+  for (const Channel& channel : plan.channels) {
+    for (int sample = 0; sample < plan.samples_per_pattern; ++sample) {
+      const auto differ = [&](OperationKind kind) {
+        return dependencies.Position(kind, channel.from, sample) !=
+               dependencies.Position(kind, channel.to, sample);
+      };
+      if (differ(kForward) || (plan.CarriesGradients(channel) && differ(kBackward))) {
+        return Wrong(plan, "stages ", channel.from, " and ", channel.to,
+                     ", which a channel joins, go through the samples in different orders\n",
+                     PatternText(plan));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status CheckNoStandstill(const Plan& plan) {
   const std::vector<StageCost> costs(plan.stage_count(),
                                      {.forward = 1, .backward = 2, .update = 1});
   const int samples = plan.samples_per_pattern * (4 * (MaxShift(plan) + 2));
   const absl::StatusOr<Timeline> timeline =
-      Simulate(plan, costs, std::vector<double>(samples, 0.0));
+      Simulate(plan, {.costs = costs, .arrivals = std::vector<double>(samples, 0.0)});
   if (timeline.ok()) return absl::OkStatus();
   return Wrong(plan, std::string(timeline.status().message()));
 }
 
-absl::StatusOr<StageFigures> CheckStage(const Plan& plan, int stage) {
+absl::Status CheckRoom(const Plan& plan, int stage, const StageFigures& figures) {
   const StageRules& rules = plan.rules(stage);
-  if (rules.lead < 0) return Wrong(plan, "stage ", stage, " has a negative lead");
-  const std::vector<Step> steps = StepsOf(plan, stage);
-  MILLRACE_RETURN_IF_ERROR(CheckEverySampleOnce(plan, stage, steps));
-  const StageFigures figures = StageWalk(rules.lead, steps).figures();
-  if (rules.slots < figures.slots) {
+  if (rules.slots < figures.ring) {
     return Wrong(plan, "stage ", stage, " has ", rules.slots, " slots for activations and needs ",
-                 figures.slots);
+                 figures.ring, ", or a live one is overwritten\n", PatternText(plan));
   }
-  return figures;
+  if (rules.versions < figures.versions) {
+    return Wrong(plan, "stage ", stage, " holds ", rules.versions,
+                 " versions of its weights and needs ", figures.versions,
+                 ", or one that is still to be read is overwritten\n", PatternText(plan));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -180,11 +243,13 @@ absl::StatusOr<std::vector<StageFigures>> CheckPlan(const Plan& plan) {
   if (plan.stages.empty()) return Wrong(plan, "there are no stages");
   if (plan.samples_per_pattern < 1) return Wrong(plan, "a pattern has at least one sample");
   MILLRACE_RETURN_IF_ERROR(CheckChannels(plan));
-  MILLRACE_RETURN_IF_ERROR(CheckOneDeviceAStage(plan));
+  MILLRACE_RETURN_IF_ERROR(CheckRules(plan));
+  MILLRACE_RETURN_IF_ERROR(CheckOrders(plan));
+  MILLRACE_RETURN_IF_ERROR(CheckChannelOrders(plan));
   std::vector<StageFigures> figures;
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {
-    MILLRACE_ASSIGN_OR_RETURN(StageFigures of_stage, CheckStage(plan, stage));
-    figures.push_back(of_stage);
+    figures.push_back(WalkStage(plan, stage));
+    MILLRACE_RETURN_IF_ERROR(CheckRoom(plan, stage, figures.back()));
   }
   MILLRACE_RETURN_IF_ERROR(CheckNoStandstill(plan));
   return figures;

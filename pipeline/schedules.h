@@ -1,11 +1,17 @@
 // The schedules: each a pure function from the pipeline's shape to a plan.
+//
+// Each has a file of its own in pipeline/schedules/, which draws it, and one line in
+// pipeline/schedules/list.h. docs/schedules.md shows them all.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "pipeline/plan.h"
+#include "pipeline/stage_cost.h"
 
 namespace millrace::pipeline {
 
@@ -22,52 +28,59 @@ struct PipelineShape {
   std::vector<StageSkip> skips;
 };
 
-/// What one sample costs a stage, in any unit of time.
-struct StageCost {
-  double forward = 0;
-  double backward = 0;
-  double update = 0;
+/// Which samples of a gpipe pattern are kept as inputs and run forward again.
+enum class Recompute { kAlways, kExceptLast, kNever };
 
-  [[nodiscard]] double total() const { return forward + backward + update; }
+/// What a plan is made from. Each schedule says which of the options it reads; the others it leaves
+/// alone.
+struct ScheduleRequest {
+  PipelineShape shape;
+  /// Of stages 1 to D, in one unit of time.
+  std::vector<StageCost> costs;
+  /// one_f_one_b_star: the T that its groups must fit into. interleaved: the period to place
+  /// operations in. 0: the least possible.
+  double period = 0;
+  /// k: gpipe's and timeprest's micro-batches, pipedream_2bw's samples an update, k_periodic's
+  /// samples a pattern. 0: the schedule's own choice.
+  int samples = 0;
+  /// gpipe.
+  Recompute recompute = Recompute::kAlways;
+  /// stale: forwards and backwards of all stages but the last on devices of their own, 2K + 1 for K
+  /// cuts.
+  bool separate_backwards = false;
+  /// hybrid: the sample before which it drains and switches.
+  std::int64_t switch_at = 1000;
+  /// interleaved: the device of each stage. Empty: stages take turns.
+  std::vector<int> device_of = {};
+  /// interleaved, where device_of is empty.
+  int devices = 0;
 };
 
-/// One sample at a time: the reference. No stage starts a sample before all have learned from the
-/// last.
-[[nodiscard]] Plan Sequential(const PipelineShape& shape);
+/// A plan and the sample that it starts with. What ran before is drained first.
+struct Phase {
+  Plan plan;
+  std::int64_t first_sample = 0;
+};
 
-/// PARTIME (Meloni et al., "PARTIME: scalable and parallel processing over time with deep neural
-/// networks", eq. 7 to 11 and Algorithm 1): in every period each stage goes forward, backward and
-/// updates, on what its neighbours made in the period before. Its backward multiplies the gradient
-/// of sample t with the activations of its newest sample, t + 2(D-h).
-///
-///   period   stage 1          stage 2          stage 3
-///        2   F1(2)            F2(1)            F3(0) B3(0) U3(0)
-///        3   F1(3)            F2(2) B2(0) U2   F3(1) B3(1) U3(1)
-///        4   F1(4) B1(0) U1   F2(3) B2(1) U2   F3(2) B3(2) U3(2)
-[[nodiscard]] Plan Partime(const PipelineShape& shape);
+/// What a learner runs: plans one after the other, the first from sample 0.
+using Phases = std::vector<Phase>;
 
-/// 1F1B*(T) (Beaumont, Eyraud-Dubois and Shilova, "Pipelined model parallelism: complexity results
-/// and memory considerations", Algorithm 1): from the last stage backwards, stages are put into
-/// groups that fit into `period`; inside a group a sample goes forward and back in one period, and
-/// a group runs one period ahead of the next. It keeps as few activations as any 1-periodic plan
-/// can, and so has the least staleness.
-///
-/// Where updates take time, a group fits when for each of its stages the forwards and backwards
-/// from it to the group's end, plus its own update, take at most `period`: the stages after it
-/// update while it still goes backward. A single stage always makes a group. REQUIRES: one cost a
-/// stage.
-[[nodiscard]] Plan OneFOneBStar(const PipelineShape& shape, const std::vector<StageCost>& costs,
-                                double period);
+/// The plans of the schedule called `name`. Fails with INVALID_ARGUMENT naming the schedules that
+/// there are, or the option that does not fit. REQUIRES: one cost a stage.
+[[nodiscard]] absl::StatusOr<Phases> MakePhases(std::string_view name,
+                                                const ScheduleRequest& request);
 
-/// The period under which no plan with a device a stage can go: that of the slowest stage.
-[[nodiscard]] double LeastPeriod(const std::vector<StageCost>& costs);
+/// The first of them, for schedules that have just one.
+[[nodiscard]] absl::StatusOr<Plan> MakePlan(std::string_view name, const ScheduleRequest& request);
 
-/// The plan of the schedule called `name`. `period` is for one_f_one_b_star; 0 means LeastPeriod().
-/// Fails with INVALID_ARGUMENT naming the schedules that there are.
-[[nodiscard]] absl::StatusOr<Plan> MakePlan(const std::string& name, const PipelineShape& shape,
-                                            const std::vector<StageCost>& costs, double period);
-
-/// The names that MakePlan() knows.
+/// The names that MakePhases() knows, in the order of the documentation.
 [[nodiscard]] const std::vector<std::string>& ScheduleNames();
+
+/// What a schedule is, in a line. REQUIRES: it is one of ScheduleNames().
+[[nodiscard]] std::string_view ScheduleSummary(std::string_view name);
+
+/// The time between two samples under which no plan with a device a stage can go: that of the
+/// slowest stage.
+[[nodiscard]] double LeastPeriod(const std::vector<StageCost>& costs);
 
 }  // namespace millrace::pipeline

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "pipeline/versions_read.h"
+
 namespace millrace::pipeline {
 namespace {
 
@@ -12,7 +14,8 @@ using enum OperationKind;
 
 class SerialRun {
  public:
-  SerialRun(const Plan& plan, std::int64_t samples) : plan_(plan), samples_(samples) {}
+  SerialRun(const Plan& plan, std::int64_t samples)
+      : plan_(plan), reads_(plan), samples_(samples) {}
 
   // The steps of one device that exist, in its order.
   [[nodiscard]] std::vector<Step> OrderOf(const std::vector<Operation>& operations) const {
@@ -29,6 +32,7 @@ class SerialRun {
   [[nodiscard]] bool CanRun(const Step& step) const {
     for (std::int64_t sample = step.first; sample <= step.last; ++sample) {
       if (!CanRun(step.kind, step.stage, sample)) return false;
+      if (step.kind != kUpdate && !VersionIsMade(step.kind, step.stage, sample)) return false;
     }
     return true;
   }
@@ -44,10 +48,17 @@ class SerialRun {
     if (kind == kUpdate) return Done(kBackward, stage, sample);
     if (kind == kBackward && !Done(kForward, stage, sample + plan_.rules(stage).lead)) return false;
     return std::all_of(plan_.channels.begin(), plan_.channels.end(), [&](const Channel& channel) {
+      if (kind == kBackward && !plan_.CarriesGradients(channel)) return true;
       const bool reads = kind == kForward ? channel.to == stage : channel.from == stage;
       const int maker = kind == kForward ? channel.from : channel.to;
       return !reads || maker == 0 || Done(kind, maker, sample);
     });
+  }
+
+  // Whether the version of the weights that it names has been made.
+  [[nodiscard]] bool VersionIsMade(OperationKind kind, int stage, std::int64_t sample) const {
+    const std::int64_t version = reads_.Version(kind, stage, sample, 0, 0);
+    return version == 0 || Done(kUpdate, stage, version * plan_.samples_per_pattern - 1);
   }
 
   [[nodiscard]] bool Done(OperationKind kind, int stage, std::int64_t sample) const {
@@ -63,6 +74,7 @@ class SerialRun {
   }
 
   const Plan& plan_;
+  const VersionsRead reads_;
   const std::int64_t samples_;
   std::set<std::tuple<OperationKind, int, std::int64_t>> done_;
 };
@@ -70,7 +82,7 @@ class SerialRun {
 }  // namespace
 
 Plan WithoutBounds(Plan plan, int samples) {
-  for (StageRules& rules : plan.stages) rules.slots = samples;
+  for (StageRules& rules : plan.stages) rules.slots = rules.versions = samples + 1;
   for (Channel& channel : plan.channels) channel.slots = channel.gradient_slots = samples;
   return plan;
 }

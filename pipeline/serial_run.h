@@ -11,8 +11,8 @@
 
 namespace millrace::pipeline {
 
-/// `plan` with room for `samples` samples in every channel and stage, so that nothing ever waits
-/// for room.
+/// `plan` with room for `samples` samples in every channel and stage, and for as many versions of
+/// the weights, so that nothing ever waits for room.
 [[nodiscard]] Plan WithoutBounds(Plan plan, int samples);
 
 /// Calls `run` for every operation that exists in a stream of `samples` samples, in an order that

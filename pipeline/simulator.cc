@@ -1,6 +1,7 @@
 #include "pipeline/simulator.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -13,19 +14,18 @@ namespace {
 
 using enum OperationKind;
 
-// Long enough to fill any pipeline of the given depth and see it run steadily.
-int SteadyLength(const Plan& plan) { return 64 * (plan.stage_count() + 1); }
-
 class Simulation {
  public:
-  Simulation(const Plan& plan, const std::vector<StageCost>& costs,
-             const std::vector<double>& arrivals)
+  Simulation(const Plan& plan, const SimulationOptions& options)
       : plan_(plan),
-        costs_(costs),
-        arrivals_(arrivals),
+        options_(options),
+        dependencies_(plan),
         progress_(plan),
         timeline_(plan.stage_count()) {
-    for (const auto& order : plan.devices) cursors_.push_back({&order, 0, 0, 0});
+    for (std::size_t device = 0; device < plan.devices.size(); ++device) {
+      cursors_.push_back({.device = device});
+    }
+    for (auto& by_stage : ends_) by_stage.resize(plan.stage_count() + 1);
   }
 
   absl::StatusOr<Timeline> Run() && {
@@ -40,34 +40,44 @@ class Simulation {
 
  private:
   struct Cursor {
-    const std::vector<Operation>* order;
-    std::size_t place;
-    std::int64_t period;
-    double free_at;
-
-    void Next() {
-      if (++place < order->size()) return;
-      place = 0;
-      ++period;
-    }
+    std::size_t device = 0;
+    std::size_t place = 0;
+    std::int64_t period = 0;
+    double free_at = 0;
+    bool finished = false;
   };
 
-  [[nodiscard]] std::int64_t samples() const { return static_cast<std::int64_t>(arrivals_.size()); }
+  [[nodiscard]] std::int64_t samples() const {
+    return static_cast<std::int64_t>(options_.arrivals.size());
+  }
+  [[nodiscard]] const std::vector<Operation>& OrderOf(const Cursor& cursor) const {
+    return plan_.devices[cursor.device];
+  }
+  [[nodiscard]] Step StepAt(const Cursor& cursor) const {
+    return StepOf(plan_, OrderOf(cursor)[cursor.place], cursor.period);
+  }
 
-  [[nodiscard]] double CostOf(const Step& step) const {
-    const StageCost& cost = costs_.at(step.stage - 1);
-    const double one = step.kind == kForward    ? cost.forward
-                       : step.kind == kBackward ? cost.backward
-                                                : cost.update;
-    return step.kind == kUpdate ? one : one * static_cast<double>(step.last - step.first + 1);
+  // When what `need` wants reaches a stage: neighbours' products are carried over first.
+  [[nodiscard]] double ReachesAt(const Need& need, std::int64_t position, const Step& reader) const {
+    const std::vector<double>& ends = ends_[static_cast<int>(need.kind)][need.stage];
+    if (ends.empty()) return 0;
+    const double end = ends[std::min<std::int64_t>(position, std::ssize(ends)) - 1];
+    const bool carried = need.kind == reader.kind && need.stage > 0 && reader.stage > 0 &&
+                         need.stage != reader.stage;
+    const bool forward = reader.kind == kForward && need.stage < reader.stage;
+    const bool backward = reader.kind == kBackward && need.stage > reader.stage;
+    if (!carried || !(forward || backward)) return end;
+    return end + options_.costs[std::min(need.stage, reader.stage) - 1].copy;
   }
 
   // When the last of `needs` is met, or nothing while that is not known yet.
-  [[nodiscard]] std::optional<double> MetAt(const std::vector<Need>& needs) const {
-    if (!progress_.Meets(needs)) return std::nullopt;
+  [[nodiscard]] std::optional<double> MetAt(std::span<const Need> needs, std::int64_t pattern,
+                                            const Step& reader) const {
+    if (!progress_.Meets(needs, pattern)) return std::nullopt;
     double at = 0;
     for (const Need& need : needs) {
-      at = std::max(at, timeline_.of(need.kind, need.stage)[need.samples - 1].end);
+      const std::int64_t position = need.samples + pattern * plan_.samples_per_pattern;
+      if (position > 0) at = std::max(at, ReachesAt(need, position, reader));
     }
     return at;
   }
@@ -78,11 +88,12 @@ class Simulation {
       const std::int64_t sample = progress_.done(kForward, 0);
       if (sample == samples()) return moved;
       const Step step{kForward, 0, sample, sample};
-      const std::optional<double> met = MetAt(NeedsOf(plan_, step));
+      const std::int64_t k = plan_.samples_per_pattern;
+      const std::optional<double> met =
+          MetAt(dependencies_.of_admission(static_cast<int>(sample % k)), sample / k, step);
       if (!met) return moved;
-      const double at = std::max({*met, arrivals_[sample], admitted_at_});
-      admitted_at_ = at;
-      Finish(step, {at, at});
+      admitted_at_ = std::max({*met, options_.arrivals[sample], admitted_at_});
+      Finish(step, {admitted_at_, admitted_at_});
       moved = true;
     }
   }
@@ -90,33 +101,60 @@ class Simulation {
   // Runs the device's order as far as what is known allows.
   bool AdvanceDevice(Cursor& cursor) {
     bool moved = false;
-    while (!Finished(cursor)) {
-      const Step step = StepOf(plan_, (*cursor.order)[cursor.place], cursor.period);
+    for (; !cursor.finished; Next(cursor)) {
+      if (Finished(cursor)) {
+        for (const Operation& operation : OrderOf(cursor)) progress_.PassForEver(operation);
+        cursor.finished = true;
+        return true;
+      }
+      const Step step = StepAt(cursor);
+      if (step.first < 0) continue;
       if (!Exists(plan_, step, samples())) {
-        cursor.Next();
+        Pass(step);
         continue;
       }
-      const std::optional<double> met = MetAt(NeedsOf(plan_, step));
+      const Operation& operation = OrderOf(cursor)[cursor.place];
+      const std::optional<double> met =
+          MetAt(dependencies_.of(cursor.device, cursor.place), cursor.period - operation.shift, step);
       if (!met) return moved;
-      const double start = std::max(*met, cursor.free_at);
-      cursor.free_at = start + CostOf(step);
-      Finish(step, {start, cursor.free_at});
-      cursor.Next();
+      Start(cursor, operation, step, std::max(*met, cursor.free_at));
       moved = true;
     }
     return moved;
   }
 
+  void Start(Cursor& cursor, const Operation& operation, const Step& step, double start) {
+    double cost = CostOf(operation, options_.costs[step.stage - 1]);
+    if (options_.vary) cost = options_.vary(step, cost);
+    cursor.free_at = start + cost;
+    Finish(step, {start, cursor.free_at});
+    if (options_.observe) options_.observe(cursor.device, step, {start, cursor.free_at});
+  }
+
   void Finish(const Step& step, Span span) {
     progress_.Complete(step);
-    for (std::int64_t s = step.first; s <= step.last; ++s) {
-      timeline_.Append(step.kind, step.stage, span);
-    }
+    timeline_.Set(step, span);
+    auto& ends = ends_[static_cast<int>(step.kind)][step.stage];
+    ends.insert(ends.end(), step.samples(), span.end);
+  }
+
+  void Pass(const Step& step) {
+    progress_.Pass(step);
+    auto& ends = ends_[static_cast<int>(step.kind)][step.stage];
+    ends.insert(ends.end(), step.samples(), ends.empty() ? 0 : ends.back());
+  }
+
+  void Next(Cursor& cursor) const {
+    if (++cursor.place < OrderOf(cursor).size()) return;
+    cursor.place = 0;
+    ++cursor.period;
   }
 
   // Whether no operation of the device can exist any more.
   [[nodiscard]] bool Finished(const Cursor& cursor) const {
-    return std::all_of(cursor.order->begin(), cursor.order->end(), [&](const Operation& operation) {
+    const std::vector<Operation>& order = OrderOf(cursor);
+    if (cursor.place > 0) return false;
+    return std::all_of(order.begin(), order.end(), [&](const Operation& operation) {
       return StepOf(plan_, operation, cursor.period).first >= samples();
     });
   }
@@ -124,27 +162,67 @@ class Simulation {
   [[nodiscard]] absl::Status CheckAllRan() const {
     if (progress_.done(kForward, 0) == samples() &&
         std::all_of(cursors_.begin(), cursors_.end(),
-                    [this](const Cursor& cursor) { return Finished(cursor); })) {
+                    [](const Cursor& cursor) { return cursor.finished; })) {
       return absl::OkStatus();
     }
     std::string waiting;
+    const Operation* first = nullptr;
     for (const Cursor& cursor : cursors_) {
-      if (Finished(cursor)) continue;
-      const Step step = StepOf(plan_, (*cursor.order)[cursor.place], cursor.period);
-      absl::StrAppend(&waiting, waiting.empty() ? "" : ", ", ToString(step));
+      if (cursor.finished) continue;
+      if (first == nullptr) first = &OrderOf(cursor)[cursor.place];
+      absl::StrAppend(&waiting, waiting.empty() ? "" : ", ", ToString(StepAt(cursor)));
     }
     return absl::FailedPreconditionError(
         absl::StrCat("the plan comes to a standstill: these operations wait for each other: ",
-                     waiting.empty() ? "admission" : waiting));
+                     waiting.empty() ? "admission" : waiting, "\n", PatternText(plan_, first)));
   }
 
   const Plan& plan_;
-  const std::vector<StageCost>& costs_;
-  const std::vector<double>& arrivals_;
+  const SimulationOptions& options_;
+  const Dependencies dependencies_;
   Progress progress_;
   Timeline timeline_;
   std::vector<Cursor> cursors_;
+  // When each stage was done with the samples of each kind, in its order.
+  std::array<std::vector<std::vector<double>>, kOperationKinds> ends_;
   double admitted_at_ = 0;
+};
+
+// Long enough to fill any pipeline of the given depth and see it run steadily, in whole patterns.
+int SteadyLength(const Plan& plan) {
+  int shift = 0;
+  for (const auto& order : plan.devices) {
+    for (const Operation& operation : order) shift = std::max(shift, operation.shift);
+  }
+  const int patterns = 8 * (shift + plan.stage_count() / plan.samples_per_pattern + 4);
+  return patterns * plan.samples_per_pattern;
+}
+
+// The samples from the middle of the stream to where the pipeline begins to drain, whole patterns.
+std::pair<int, int> SteadyPart(const Plan& plan, int length) {
+  const int k = plan.samples_per_pattern;
+  return {length / 2 / k * k, (length - length / 8) / k * k};
+}
+
+// The share of the time from `begin` to `end` that a device works.
+class BusyTimes {
+ public:
+  explicit BusyTimes(std::size_t devices) : spans_(devices) {}
+  void Add(std::size_t device, Span span) { spans_[device].push_back(span); }
+  [[nodiscard]] std::vector<double> Idle(double begin, double end) const {
+    std::vector<double> idle;
+    for (const auto& spans : spans_) {
+      double busy = 0;
+      for (const Span& span : spans) {
+        busy += std::max(0.0, std::min(span.end, end) - std::max(span.start, begin));
+      }
+      idle.push_back(end > begin ? 1 - busy / (end - begin) : 0);
+    }
+    return idle;
+  }
+
+ private:
+  std::vector<std::vector<Span>> spans_;
 };
 
 }  // namespace
@@ -153,30 +231,51 @@ Timeline::Timeline(int stages) {
   for (auto& by_stage : spans_) by_stage.resize(stages + 1);
 }
 
-absl::StatusOr<Timeline> Simulate(const Plan& plan, const std::vector<StageCost>& costs,
-                                  const std::vector<double>& arrivals) {
-  MILLRACE_CHECK(static_cast<int>(costs.size()) == plan.stage_count());
-  return Simulation(plan, costs, arrivals).Run();
+void Timeline::Set(const Step& step, Span span) {
+  auto& spans = spans_[static_cast<int>(step.kind)][step.stage];
+  if (static_cast<std::int64_t>(spans.size()) <= step.last) spans.resize(step.last + 1);
+  for (std::int64_t sample = step.first; sample <= step.last; ++sample) spans[sample] = span;
+}
+
+absl::StatusOr<Timeline> Simulate(const Plan& plan, const SimulationOptions& options) {
+  MILLRACE_CHECK(static_cast<int>(options.costs.size()) == plan.stage_count());
+  return Simulation(plan, options).Run();
 }
 
 absl::StatusOr<double> SteadyPeriod(const Plan& plan, const std::vector<StageCost>& costs) {
   const int length = SteadyLength(plan);
-  MILLRACE_ASSIGN_OR_RETURN(const Timeline timeline,
-                            Simulate(plan, costs, std::vector<double>(length, 0.0)));
+  MILLRACE_ASSIGN_OR_RETURN(
+      const Timeline timeline,
+      Simulate(plan, {.costs = costs, .arrivals = std::vector<double>(length, 0.0)}));
+  const auto [begin, end] = SteadyPart(plan, length);
   const std::vector<Span>& spans = timeline.predictions();
-  const int half = length / 2;
-  // The end of the stream is left out: a pipeline that drains runs faster.
-  const int last = length - length / 8;
-  return (spans[last].end - spans[half].end) / (last - half);
+  return (spans[end].end - spans[begin].end) / (end - begin);
 }
 
-absl::StatusOr<double> SteadyDelay(const Plan& plan, const std::vector<StageCost>& costs,
-                                   double interval) {
+absl::StatusOr<SteadyFigures> Steady(const Plan& plan, const std::vector<StageCost>& costs,
+                                     double interval) {
   std::vector<double> arrivals(SteadyLength(plan));
   for (std::size_t i = 0; i < arrivals.size(); ++i) arrivals[i] = static_cast<double>(i) * interval;
-  MILLRACE_ASSIGN_OR_RETURN(const Timeline timeline, Simulate(plan, costs, arrivals));
-  const std::size_t late = arrivals.size() - arrivals.size() / 8;
-  return timeline.predictions()[late].end - arrivals[late];
+  BusyTimes busy(plan.devices.size());
+  MILLRACE_ASSIGN_OR_RETURN(
+      const Timeline timeline,
+      Simulate(plan, {.costs = costs,
+                      .arrivals = arrivals,
+                      .observe = [&](std::size_t device, const Step& /*step*/, Span span) {
+                        busy.Add(device, span);
+                      }}));
+  const auto [begin, end] = SteadyPart(plan, static_cast<int>(arrivals.size()));
+  const std::vector<Span>& spans = timeline.predictions();
+  SteadyFigures figures;
+  figures.period = (spans[end].end - spans[begin].end) / (end - begin);
+  for (int sample = begin; sample < end; ++sample) {
+    const double delay = spans[sample].end - arrivals[sample];
+    figures.delay += delay;
+    figures.longest_delay = std::max(figures.longest_delay, delay);
+  }
+  figures.delay /= end - begin;
+  figures.idle = busy.Idle(spans[begin].end, spans[end].end);
+  return figures;
 }
 
 }  // namespace millrace::pipeline

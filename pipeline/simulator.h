@@ -5,11 +5,13 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "pipeline/plan.h"
-#include "pipeline/schedules.h"
+#include "pipeline/stage_cost.h"
 
 namespace millrace::pipeline {
 
@@ -19,38 +21,57 @@ struct Span {
   double end = 0;
 };
 
-/// When everything ran. Index 0 is the camera, whose forward is admission.
+/// When everything ran, by sample; operations that never ran have no time. Index 0 is the camera,
+/// whose forward is admission.
 class Timeline {
  public:
   explicit Timeline(int stages);
 
+  /// Of samples 0, 1, 2 ..., as many as this stage has done this on.
   [[nodiscard]] const std::vector<Span>& of(OperationKind kind, int stage) const {
     return spans_[static_cast<int>(kind)][stage];
   }
-  void Append(OperationKind kind, int stage, Span span) {
-    spans_[static_cast<int>(kind)][stage].push_back(span);
-  }
-  /// The last forward's end of each sample: when its prediction is handed over.
+  void Set(const Step& step, Span span);
+  /// The last forward of each sample, at whose end its prediction is handed over.
   [[nodiscard]] const std::vector<Span>& predictions() const { return spans_[0].back(); }
 
  private:
   std::array<std::vector<std::vector<Span>>, kOperationKinds> spans_;
 };
 
-/// Runs `plan` self-timed on samples that arrive at the times `arrivals` (not decreasing), then
-/// drains it. Fails with FAILED_PRECONDITION naming what waits for what if the plan comes to a
-/// standstill. REQUIRES: one cost a stage.
-[[nodiscard]] absl::StatusOr<Timeline> Simulate(const Plan& plan,
-                                                const std::vector<StageCost>& costs,
-                                                const std::vector<double>& arrivals);
+struct SimulationOptions {
+  /// Of stages 1 to D.
+  std::vector<StageCost> costs;
+  /// When samples arrive (not decreasing).
+  std::vector<double> arrivals;
+  /// Changes what an operation costs, for a spread of the costs. Empty: the costs as they are.
+  std::function<double(const Step&, double cost)> vary = {};
+  /// Called with each operation of a device, as it is run. May be empty.
+  std::function<void(std::size_t device, const Step&, Span)> observe = {};
+};
+
+/// Runs `plan` self-timed, then drains it. Fails with FAILED_PRECONDITION naming what waits for what
+/// if the plan comes to a standstill. REQUIRES: one cost a stage.
+[[nodiscard]] absl::StatusOr<Timeline> Simulate(const Plan& plan, const SimulationOptions& options);
+
+/// What a plan does in steady state.
+struct SteadyFigures {
+  /// Between two samples, on average.
+  double period = 0;
+  /// From arrival to prediction, when samples arrive one an interval: on average and at most.
+  double delay = 0;
+  double longest_delay = 0;
+  /// Share of the time that each device does nothing.
+  std::vector<double> idle;
+};
 
 /// The time between two samples in steady state when samples are always ready.
 [[nodiscard]] absl::StatusOr<double> SteadyPeriod(const Plan& plan,
                                                   const std::vector<StageCost>& costs);
 
-/// From arrival to prediction in steady state, when a sample arrives every `interval`.
-[[nodiscard]] absl::StatusOr<double> SteadyDelay(const Plan& plan,
-                                                 const std::vector<StageCost>& costs,
-                                                 double interval);
+/// In steady state, when a sample arrives every `interval`.
+[[nodiscard]] absl::StatusOr<SteadyFigures> Steady(const Plan& plan,
+                                                   const std::vector<StageCost>& costs,
+                                                   double interval);
 
 }  // namespace millrace::pipeline

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/schedules.h"
+#include "tests/pipeline/engine_runs.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -32,12 +32,52 @@ TEST(PlanCheckerTest, EveryMistakeIsNamed) {
       {"stage out of range", [](Plan& p) { p.devices[0][0].stage = 7; }, "names stage 7 of 3"},
       {"sample outside the pattern", [](Plan& p) { p.devices[0][0].first = 1; },
        "outside its pattern"},
-      {"two devices", [](Plan& p) { std::swap(p.devices[0][1], p.devices[1][1]); },
-       "a stage has one device"},
+      {"gradients on two devices", [](Plan& p) { std::swap(p.devices[0][1], p.devices[1][1]); },
+       "stage 1 goes backward on device 1 and updates on device 0"},
+      {"a race for the weights", [](Plan& p) { std::swap(p.devices[0][0], p.devices[1][0]); },
+       "F1(0) is on another device than its stage's updates"},
       {"operation missing", [](Plan& p) { p.devices[1].pop_back(); },
-       "stage 2 lacks a forward, backward or update"},
+       "stage 2 lacks the update of sample 0"},
       {"operation twice", [](Plan& p) { p.devices[1].push_back(p.devices[1].front()); },
-       "comes where sample"},
+       "F2(0) does the forward of sample 0 a second time"},
+      {"the place is marked", [](Plan& p) { p.devices[1].push_back(p.devices[1].front()); },
+       "device 1   F2(0)-1 B2(0)-2 U2(0)-2 F2(0)-1 <-- here"},
+      {"one kind on two devices",
+       [](Plan& p) {
+         p.samples_per_pattern = 2;
+         for (auto& order : p.devices) {
+           const std::vector<Operation> once = order;
+           for (Operation operation : once) {
+             operation.first = 1;
+             order.push_back(operation);
+           }
+         }
+         p.devices[1].push_back(p.devices[0].back());
+         p.devices[0].pop_back();
+       },
+       "each kind of a stage has one device"},
+      {"patterns out of order",
+       [](Plan& p) {
+         p.samples_per_pattern = 2;
+         for (auto& order : p.devices) {
+           const std::vector<Operation> once = order;
+           for (Operation operation : once) {
+             operation.first = 1;
+             operation.shift += 1;
+             order.push_back(operation);
+           }
+         }
+       },
+       "which is of the pattern after it"},
+      {"negative lag", [](Plan& p) { p.devices[0][0].weights = {WeightsRead::Which::kLag, -1}; },
+       "negative lag"},
+      {"a forward on a forward's weights",
+       [](Plan& p) { p.devices[0][0].weights.which = WeightsRead::Which::kForward; },
+       "cannot read the weights of a forward"},
+      {"too few versions",
+       [](Plan& p) { p.devices[0][1].weights.which = WeightsRead::Which::kForward; },
+       "holds 1 versions of its weights and needs 3"},
+      {"no version", [](Plan& p) { p.stages[0].versions = 0; }, "at least one version"},
       {"negative lead", [](Plan& p) { p.stages[0].lead = -1; }, "negative lead"},
       {"too few slots", [](Plan& p) { p.stages[0].slots = 2; },
        "has 2 slots for activations and needs 3"},
@@ -45,9 +85,7 @@ TEST(PlanCheckerTest, EveryMistakeIsNamed) {
        "standstill"},
   };
   for (const Mistake& mistake : mistakes) {
-    Plan plan =
-        OneFOneBStar({.stages = 3, .skips = {}},
-                     std::vector<StageCost>(3, {.forward = 1, .backward = 2, .update = 0}), 3);
+    Plan plan = PlanOf("one_f_one_b_star", 3);
     ASSERT_TRUE(CheckPlan(plan).ok());
     mistake.make(plan);
     const auto figures = CheckPlan(plan);
@@ -64,10 +102,10 @@ TEST(PlanCheckerTest, GradientsOfAPatternAreSummedUntilItsUpdate) {
             .channels = {{}},
             .devices = {{}}};
   for (int sample = 0; sample < 3; ++sample) {
-    plan.devices[0].push_back({OperationKind::kForward, 1, sample, 1, 0});
-    plan.devices[0].push_back({OperationKind::kBackward, 1, sample, 1, 0});
+    plan.devices[0].push_back({.kind = OperationKind::kForward, .first = sample});
+    plan.devices[0].push_back({.kind = OperationKind::kBackward, .first = sample});
   }
-  plan.devices[0].push_back({OperationKind::kUpdate, 1, 0, 3, 0});
+  plan.devices[0].push_back({.kind = OperationKind::kUpdate, .count = 3});
   const auto figures = CheckPlan(plan);
   ASSERT_TRUE(figures.ok()) << figures.status();
   EXPECT_EQ(figures->front().staleness, 0);
@@ -75,7 +113,7 @@ TEST(PlanCheckerTest, GradientsOfAPatternAreSummedUntilItsUpdate) {
 }
 
 TEST(PlanCheckerTest, PartimeMeetsTheWeightsThatMadeItsActivations) {
-  const auto figures = CheckPlan(Partime({.stages = 3, .skips = {}}));
+  const auto figures = CheckPlan(PlanOf("partime", 3));
   ASSERT_TRUE(figures.ok());
   for (const StageFigures& stage : *figures) {
     EXPECT_EQ(stage.weight_gap, 0);

@@ -5,6 +5,7 @@
 
 #include "pipeline/plan_checker.h"
 #include "pipeline/simulator.h"
+#include "tests/pipeline/engine_runs.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -36,6 +37,7 @@ std::vector<Row> Table() {
   return {
       {"sequential", 4, 0, 12, 4, ones4, zeros4, zeros4},
       {"partime", 4, 0, 3, 4, ones4, {6, 4, 2, 0}, {6, 4, 2, 0}},
+      {"stale", 4, 0, 3, 4, {7, 5, 3, 1}, zeros4, {6, 4, 2, 0}},
       {"one_f_one_b_star", 4, 3, 3, 4, {4, 3, 2, 1}, zeros4, {3, 2, 1, 0}},
       {"one_f_one_b_star", 4, 6, 6, 4, {2, 2, 1, 1}, zeros4, {1, 1, 0, 0}},
       {"one_f_one_b_star", 4, 12, 12, 4, ones4, zeros4, zeros4},
@@ -50,8 +52,9 @@ TEST(SchedulesTest, FiguresAreThoseOfTheTable) {
     SCOPED_TRACE(testing::Message()
                  << row.schedule << ", " << row.stages << " stages, T = " << row.period);
     const std::vector<StageCost> costs(row.stages, {.forward = 1, .backward = 2, .update = 0});
-    const Plan plan =
-        *MakePlan(row.schedule, {.stages = row.stages, .skips = {}}, costs, row.period);
+    ScheduleRequest request = RequestOf({.stages = row.stages, .skips = {}});
+    request.period = row.period;
+    const Plan plan = *MakePlan(row.schedule, request);
     const auto figures = CheckPlan(plan);
     ASSERT_TRUE(figures.ok()) << figures.status();
     std::vector<int> slots, mismatch, staleness;
@@ -64,7 +67,7 @@ TEST(SchedulesTest, FiguresAreThoseOfTheTable) {
     EXPECT_THAT(mismatch, ElementsAreArray(row.mismatch));
     EXPECT_THAT(staleness, ElementsAreArray(row.staleness));
     EXPECT_DOUBLE_EQ(*SteadyPeriod(plan, costs), row.least_period);
-    EXPECT_DOUBLE_EQ(*SteadyDelay(plan, costs, row.least_period), row.delay);
+    EXPECT_DOUBLE_EQ(Steady(plan, costs, row.least_period)->delay, row.delay);
   }
 }
 
@@ -76,10 +79,11 @@ TEST(SchedulesTest, EveryScheduleRunsWithSkipsAcrossEveryCut) {
     }
     const std::vector<StageCost> costs(stages, {.forward = 1, .backward = 2, .update = 0.5});
     for (const std::string& name : ScheduleNames()) {
-      const Plan plan = *MakePlan(name, shape, costs, 0);
-      EXPECT_TRUE(CheckPlan(plan).ok()) << name << ", " << stages << " stages";
-      const double expected = name == "sequential" ? 3 * stages + 0.5 : 3.5;
-      EXPECT_DOUBLE_EQ(*SteadyPeriod(plan, costs), expected)
+      const auto with = MakePlan(name, {.shape = shape, .costs = costs});
+      ASSERT_TRUE(with.ok()) << with.status();
+      EXPECT_TRUE(CheckPlan(*with).ok()) << name << ": " << CheckPlan(*with).status();
+      const Plan without = *MakePlan(name, {.shape = {.stages = stages, .skips = {}}, .costs = costs});
+      EXPECT_DOUBLE_EQ(*SteadyPeriod(*with, costs), *SteadyPeriod(without, costs))
           << name << ", " << stages << " stages: skips must not slow a pipeline down";
     }
   }
@@ -88,17 +92,20 @@ TEST(SchedulesTest, EveryScheduleRunsWithSkipsAcrossEveryCut) {
 TEST(SchedulesTest, AGroupHasRoomForTheUpdateOfItsFirstStageOnly) {
   // Both stages' forwards and backwards and one update take 7: the last stage updates meanwhile.
   const std::vector<StageCost> costs(2, {.forward = 1, .backward = 2, .update = 1});
-  const PipelineShape shape{.stages = 2, .skips = {}};
-  EXPECT_EQ(OneFOneBStar(shape, costs, 7).rules(1).slots, 1);
-  EXPECT_EQ(OneFOneBStar(shape, costs, 6.9).rules(1).slots, 2);
-  EXPECT_DOUBLE_EQ(*SteadyPeriod(OneFOneBStar(shape, costs, 7), costs), 7);
+  const auto plan = [&](double period) {
+    return *MakePlan("one_f_one_b_star",
+                     {.shape = {.stages = 2, .skips = {}}, .costs = costs, .period = period});
+  };
+  EXPECT_EQ(plan(7).rules(1).slots, 1);
+  EXPECT_EQ(plan(6.9).rules(1).slots, 2);
+  EXPECT_DOUBLE_EQ(*SteadyPeriod(plan(7), costs), 7);
 }
 
 TEST(SchedulesTest, AnUnknownNameIsRefusedWithThoseThereAre) {
-  const auto plan = MakePlan("gpipes", {.stages = 2, .skips = {}}, {}, 0);
+  const auto plan = MakePlan("gpipes", RequestOf({.stages = 2, .skips = {}}));
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(plan.status().message(), HasSubstr("gpipes"));
-  EXPECT_THAT(plan.status().message(), HasSubstr("sequential, partime, one_f_one_b_star"));
+  EXPECT_THAT(plan.status().message(), HasSubstr("sequential, one_f_one_b_star, partime"));
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// Every schedule: MILLRACE_SCHEDULE(name, function, summary). Included where the macro means something.
+//
+// To add one: a file with its function beside this one, a line here, a test. docs/schedules.md
+// follows by itself.
+// NOLINTBEGIN(llvm-header-guard)
+MILLRACE_SCHEDULE(sequential, Sequential, "one sample at a time: plain online learning")
+MILLRACE_SCHEDULE(one_f_one_b_star, OneFOneBStar,
+                  "as few samples in flight as a period allows (Beaumont et al., Algorithm 1)")
+MILLRACE_SCHEDULE(partime, Partime,
+                  "every stage works on its neighbours' newest products (PARTIME)")
+MILLRACE_SCHEDULE(recompute, Recomputing,
+                  "partime's order, the matching inputs kept and run again: no mismatch")
+MILLRACE_SCHEDULE(stale, Stale,
+                  "partime's order, the matching activations kept (Zhang and Abdelrahman)")
+MILLRACE_SCHEDULE(hybrid, Hybrid, "stale, then sequential (Zhang and Abdelrahman)")
+MILLRACE_SCHEDULE(local, Local, "every stage learns from its own loss, forward only between them")
+MILLRACE_SCHEDULE(pipedream, Pipedream,
+                  "1F1B, each backward on the weights of its forward (PipeDream)")
+MILLRACE_SCHEDULE(pipedream_2bw, Pipedream2bw,
+                  "1F1B, an update for m samples, two versions of the weights (PipeDream-2BW)")
+MILLRACE_SCHEDULE(gpipe, Gpipe, "m forwards, m backwards, one update, then again (GPipe)")
+MILLRACE_SCHEDULE(timeprest, Timeprest, "n forwards to one backward of n samples (TiMePReSt)")
+MILLRACE_SCHEDULE(k_periodic, KPeriodic,
+                  "1F1B without every (k+1)-th sample: fewer slots, a lower rate (Beaumont et al.)")
+MILLRACE_SCHEDULE(interleaved, Interleaved,
+                  "a device may own several stages that are not neighbours (Beaumont et al.)")
+// NOLINTEND(llvm-header-guard)
