@@ -154,7 +154,8 @@ Dependencies::Dependencies(const Plan& plan) : samples_per_pattern_(plan.samples
   }
   for (const auto& order : plan.devices) {
     auto& of_device = needs_.emplace_back();
-    for (const Operation& operation : order) of_device.push_back(Builder(plan, *this).Of(operation));
+    for (const Operation& operation : order)
+      of_device.push_back(Builder(plan, *this).Of(operation));
   }
 }
 

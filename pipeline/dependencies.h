@@ -15,8 +15,8 @@
 
 namespace millrace::pipeline {
 
-/// Wants `stage` to have passed `samples` samples in its order of `kind`, in pattern 0; in pattern p
-/// `samples` + p k. Stage 0's forward is admission.
+/// Wants `stage` to have passed `samples` samples in its order of `kind`, in pattern 0; in pattern
+/// p `samples` + p k. Stage 0's forward is admission.
 struct Need {
   OperationKind kind = OperationKind::kForward;
   int stage = 0;

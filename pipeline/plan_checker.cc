@@ -141,9 +141,9 @@ absl::Status CheckDevices(const Plan& plan, int stage, const OrdersOfStage& orde
   for (const Order& order : orders) {
     for (const Order::Entry& entry : order.entries) {
       if (entry.device == order.entries.front().device) continue;
-      return WrongAt(plan, *entry.operation, "is on device ", entry.device, ", and others of stage ",
-                     stage, " of its kind on device ", order.entries.front().device,
-                     ": each kind of a stage has one device");
+      return WrongAt(plan, *entry.operation, "is on device ", entry.device,
+                     ", and others of stage ", stage, " of its kind on device ",
+                     order.entries.front().device, ": each kind of a stage has one device");
     }
   }
   const auto device = [&](OperationKind kind) {
@@ -184,8 +184,8 @@ absl::Status CheckOrders(const Plan& plan) {
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {
     const OrdersOfStage& of_stage = orders[stage - 1];
     for (int kind = 0; kind < kOperationKinds; ++kind) {
-      MILLRACE_RETURN_IF_ERROR(CheckEverySampleOnce(plan, stage, static_cast<OperationKind>(kind),
-                                                    of_stage[kind]));
+      MILLRACE_RETURN_IF_ERROR(
+          CheckEverySampleOnce(plan, stage, static_cast<OperationKind>(kind), of_stage[kind]));
       MILLRACE_RETURN_IF_ERROR(CheckPatternsInOrder(plan, of_stage[kind]));
     }
     MILLRACE_RETURN_IF_ERROR(CheckDevices(plan, stage, of_stage));

@@ -58,7 +58,8 @@ class Simulation {
   }
 
   // When what `need` wants reaches a stage: neighbours' products are carried over first.
-  [[nodiscard]] double ReachesAt(const Need& need, std::int64_t position, const Step& reader) const {
+  [[nodiscard]] double ReachesAt(const Need& need, std::int64_t position,
+                                 const Step& reader) const {
     const std::vector<double>& ends = ends_[static_cast<int>(need.kind)][need.stage];
     if (ends.empty()) return 0;
     const double end = ends[std::min<std::int64_t>(position, std::ssize(ends)) - 1];
@@ -114,8 +115,8 @@ class Simulation {
         continue;
       }
       const Operation& operation = OrderOf(cursor)[cursor.place];
-      const std::optional<double> met =
-          MetAt(dependencies_.of(cursor.device, cursor.place), cursor.period - operation.shift, step);
+      const std::optional<double> met = MetAt(dependencies_.of(cursor.device, cursor.place),
+                                              cursor.period - operation.shift, step);
       if (!met) return moved;
       Start(cursor, operation, step, std::max(*met, cursor.free_at));
       moved = true;

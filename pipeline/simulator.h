@@ -50,8 +50,8 @@ struct SimulationOptions {
   std::function<void(std::size_t device, const Step&, Span)> observe = {};
 };
 
-/// Runs `plan` self-timed, then drains it. Fails with FAILED_PRECONDITION naming what waits for what
-/// if the plan comes to a standstill. REQUIRES: one cost a stage.
+/// Runs `plan` self-timed, then drains it. Fails with FAILED_PRECONDITION naming what waits for
+/// what if the plan comes to a standstill. REQUIRES: one cost a stage.
 [[nodiscard]] absl::StatusOr<Timeline> Simulate(const Plan& plan, const SimulationOptions& options);
 
 /// What a plan does in steady state.

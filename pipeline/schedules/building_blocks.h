@@ -9,8 +9,8 @@
 
 namespace millrace::pipeline {
 
-/// The channels of a pipeline: two slots for every cut that one crosses, a portal for each skip, and
-/// one that carries the sample to the last stage's loss.
+/// The channels of a pipeline: two slots for every cut that one crosses, a portal for each skip,
+/// and one that carries the sample to the last stage's loss.
 [[nodiscard]] std::vector<Channel> ChannelsOf(const PipelineShape& shape);
 
 /// When a stage of a 1-periodic plan runs, in patterns behind the newest, and what it keeps.
@@ -41,7 +41,7 @@ struct Slotted {
 void SizeStages(Plan& plan);
 
 /// INVALID_ARGUMENT naming `schedule` and the option unless `least` <= `value` <= `most`.
-[[nodiscard]] absl::Status CheckOption(std::string_view schedule, std::string_view option, int value,
-                                       int least, int most);
+[[nodiscard]] absl::Status CheckOption(std::string_view schedule, std::string_view option,
+                                       int value, int least, int most);
 
 }  // namespace millrace::pipeline

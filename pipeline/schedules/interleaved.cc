@@ -1,5 +1,5 @@
-// A device may own several stages, neighbours or not (Beaumont et al., section 6.1: costs 1, 2, 1 on
-// two devices have period 2 with stages 1 and 3 together, where contiguous cuts give 3).
+// A device may own several stages, neighbours or not (Beaumont et al., section 6.1: costs 1, 2, 1
+// on two devices have period 2 with stages 1 and 3 together, where contiguous cuts give 3).
 //
 // Modulo scheduling: the operations of one sample, from F1 to FD and back, are placed one by one at
 // the earliest time after what they read at which their device is free in every period T. Where an
@@ -36,7 +36,8 @@ class ModuloDevice {
  public:
   explicit ModuloDevice(double period) : period_(period), slack_(period * 1e-9) {}
 
-  /// The start at `ready` or later, at which `cost` is free in every period; nullopt if there is none.
+  /// The start at `ready` or later, at which `cost` is free in every period; nullopt if there is
+  /// none.
   std::optional<double> Place(double ready, double cost, const Operation& operation) {
     std::vector<double> starts = {ready};
     for (const Placed& other : placed_) {
@@ -61,8 +62,8 @@ class ModuloDevice {
     std::vector<Operation> order;
     for (const Placed& placed : by_place) {
       order.push_back(placed.operation);
-      order.back().shift = static_cast<int>(std::lround((placed.start - Remainder(placed.start)) /
-                                                        period_));
+      order.back().shift =
+          static_cast<int>(std::lround((placed.start - Remainder(placed.start)) / period_));
       if (placed.operation.kind != kBackward) continue;
       order.push_back(order.back());
       order.back().kind = kUpdate;
@@ -102,8 +103,8 @@ std::optional<std::vector<std::vector<Operation>>> Orders(const ScheduleRequest&
   std::vector<ModuloDevice> timetables(devices, ModuloDevice(period));
   double ready = 0;
   const auto place = [&](OperationKind kind, int stage, double cost) {
-    const std::optional<double> start = timetables[device_of[stage - 1]].Place(
-        ready, cost, {.kind = kind, .stage = stage});
+    const std::optional<double> start =
+        timetables[device_of[stage - 1]].Place(ready, cost, {.kind = kind, .stage = stage});
     if (start) ready = *start + cost;
     return start.has_value();
   };
@@ -134,7 +135,8 @@ std::vector<int> DevicesOf(const ScheduleRequest& request) {
 
 double LargestLoad(const ScheduleRequest& request, const std::vector<int>& device_of) {
   std::vector<double> loads(1 + *std::max_element(device_of.begin(), device_of.end()), 0.0);
-  for (std::size_t i = 0; i < device_of.size(); ++i) loads[device_of[i]] += request.costs[i].total();
+  for (std::size_t i = 0; i < device_of.size(); ++i)
+    loads[device_of[i]] += request.costs[i].total();
   return *std::max_element(loads.begin(), loads.end());
 }
 

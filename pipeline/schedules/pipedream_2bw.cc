@@ -1,6 +1,6 @@
-// PipeDream-2BW (Narayanan et al., "Memory-efficient pipeline-parallel DNN training"): 1F1B, but the
-// gradients of m >= D samples are summed to one update, and forwards and backwards of a group of m
-// read the weights before the newest update: W(t+1) = W(t) - lr * gradient at W(t-1). So two
+// PipeDream-2BW (Narayanan et al., "Memory-efficient pipeline-parallel DNN training"): 1F1B, but
+// the gradients of m >= D samples are summed to one update, and forwards and backwards of a group
+// of m read the weights before the newest update: W(t+1) = W(t) - lr * gradient at W(t-1). So two
 // versions are enough, however deep the pipeline.
 //
 //   m = 2, 2 stages     slot 0       1             2             3             4
@@ -27,14 +27,12 @@ absl::StatusOr<Phases> Pipedream2bw(const ScheduleRequest& request) {
   for (int stage = 1; stage <= stages; ++stage) {
     std::vector<Slotted> slotted;
     for (int sample = 0; sample < samples; ++sample) {
-      slotted.push_back(
-          {sample + stage - 1,
-           {.kind = kForward, .stage = stage, .first = sample, .weights = before}});
+      slotted.push_back({sample + stage - 1,
+                         {.kind = kForward, .stage = stage, .first = sample, .weights = before}});
     }
     for (int sample = 0; sample < samples; ++sample) {
-      slotted.push_back(
-          {sample + stages - 1,
-           {.kind = kBackward, .stage = stage, .first = sample, .weights = before}});
+      slotted.push_back({sample + stages - 1,
+                         {.kind = kBackward, .stage = stage, .first = sample, .weights = before}});
     }
     slotted.push_back({samples - 1 + stages - 1,
                        {.kind = kUpdate, .stage = stage, .first = 0, .count = samples}});

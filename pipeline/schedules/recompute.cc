@@ -1,5 +1,5 @@
-// PARTIME's order without its mismatch: a stage keeps the inputs of its last 2(D-h) + 1 samples, and
-// runs the one that a gradient belongs to forward again, with the weights of that moment, right
+// PARTIME's order without its mismatch: a stage keeps the inputs of its last 2(D-h) + 1 samples,
+// and runs the one that a gradient belongs to forward again, with the weights of that moment, right
 // before it goes backward. The last stage's gradient comes at once and needs no second forward.
 //
 //   period   stage 1                  stage 2                  stage 3

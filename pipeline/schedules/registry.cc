@@ -40,9 +40,9 @@ absl::StatusOr<Phases> MakePhases(std::string_view name, const ScheduleRequest& 
   MILLRACE_CHECK(request.shape.stages >= 1 &&
                  static_cast<int>(request.costs.size()) == request.shape.stages);
   if (const Schedule* schedule = Find(name)) return schedule->make(request);
-  return absl::InvalidArgumentError(absl::StrCat("there is no schedule \"", std::string(name),
-                                                 "\"; use one of: ",
-                                                 absl::StrJoin(ScheduleNames(), ", ")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no schedule \"", std::string(name),
+                   "\"; use one of: ", absl::StrJoin(ScheduleNames(), ", ")));
 }
 
 absl::StatusOr<Plan> MakePlan(std::string_view name, const ScheduleRequest& request) {

@@ -9,8 +9,8 @@
 //     stage 2            0a  0b  1a  1b  B0  2a  2b  B1
 //     stage 3                0a  0b  B0  1a  1b  B1  2a
 //
-// One micro-batch is one sample here. Each stage repeats N forwards and one backward, 2(W-h) forwards
-// ahead of what the last stage's rhythm would be.
+// One micro-batch is one sample here. Each stage repeats N forwards and one backward, 2(W-h)
+// forwards ahead of what the last stage's rhythm would be.
 #include <algorithm>
 
 #include "base/status.h"
@@ -24,12 +24,13 @@ namespace {
 
 constexpr int kMicroBatches = 4;
 
-// The version difference at unit costs: how many mini-batches start to go backward on the last stage
-// while one goes back through all W stages, a backward every N + 1 time steps. The paper's (W+N-2)/N
-// (eq. 18) is an approximation of it.
+// The version difference at unit costs: how many mini-batches start to go backward on the last
+// stage while one goes back through all W stages, a backward every N + 1 time steps. The paper's
+// (W+N-2)/N (eq. 18) is an approximation of it.
 int VersionDifference(int stages, int samples) { return (stages - 1) / (samples + 1) + 1; }
 
-// The time slot, in cycles of N forwards and a backward, of the forward of `sample` of mini-batch 0.
+// The time slot, in cycles of N forwards and a backward, of the forward of `sample` of mini-batch
+// 0.
 int ForwardSlot(int sample, int ahead, int samples) {
   const int place = sample - ahead;
   const int cycle = place >= 0 ? place / samples : -((samples - 1 - place) / samples);
@@ -53,10 +54,9 @@ std::vector<Operation> OrderOf(int stage, int stages, int samples) {
                       .weights = weights}});
   slotted.push_back({samples, {.kind = kUpdate, .stage = stage, .first = 0, .count = samples}});
   std::vector<Operation> order = OrderBySlots(std::move(slotted), samples + 1);
-  const int newest =
-      std::min_element(order.begin(), order.end(), [](const auto& a, const auto& b) {
-        return a.shift < b.shift;
-      })->shift;
+  const int newest = std::min_element(order.begin(), order.end(), [](const auto& a, const auto& b) {
+                       return a.shift < b.shift;
+                     })->shift;
   for (Operation& operation : order) operation.shift -= newest;
   return order;
 }

@@ -34,7 +34,8 @@ TEST(DependenciesTest, AForwardWaitsForASlotWhoseReaderIsDone) {
   const Step step{kForward, 1, 10, 10};
   EXPECT_EQ(Wanted(plan, step, kForward, 0), 11) << "its input";
   EXPECT_EQ(Wanted(plan, step, kForward, 2), 9) << "the reader of sample 8, two slots before";
-  EXPECT_EQ(Wanted(plan, step, kBackward, 1), 9) << "the backward that frees sample 8's activations";
+  EXPECT_EQ(Wanted(plan, step, kBackward, 1), 9)
+      << "the backward that frees sample 8's activations";
 }
 
 TEST(DependenciesTest, APortalsGradientComesBackTheSameWay) {

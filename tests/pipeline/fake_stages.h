@@ -23,7 +23,11 @@ class FakeStages {
   static constexpr int kMostSamples = 256;
 
   FakeStages(const Plan& plan, double learning_rate)
-      : plan_(plan), reads_(plan), dependencies_(plan), learning_rate_(learning_rate), outputs_(kMostSamples) {
+      : plan_(plan),
+        reads_(plan),
+        dependencies_(plan),
+        learning_rate_(learning_rate),
+        outputs_(kMostSamples) {
     for (int stage = 1; stage <= plan.stage_count(); ++stage) {
       stages_.push_back(std::make_unique<Stage>(0.5 + 0.1 * stage, plan.rules(stage)));
     }
@@ -69,11 +73,12 @@ class FakeStages {
     std::int64_t version = 0;  // Of the weights that the forward read.
   };
   struct Stage {
-    Stage(double w, const StageRules& rules)
-        : weights(rules.versions), activations(rules.slots) {
+    Stage(double w, const StageRules& rules) : weights(rules.versions), activations(rules.slots) {
       weight(0) = w;
     }
-    double& weight(std::int64_t v) { return weights[v % static_cast<std::int64_t>(weights.size())]; }
+    double& weight(std::int64_t v) {
+      return weights[v % static_cast<std::int64_t>(weights.size())];
+    }
     std::vector<double> weights;  // A ring of versions.
     std::int64_t version = 0;
     double gradient = 0;
@@ -117,15 +122,17 @@ class FakeStages {
     const double weight = stage.weight(
         reads_.Version(OperationKind::kBackward, number, sample, stage.version, kept.version));
     if (reads_.keeps(number, sample) == Keeps::kInputs) kept.output = weight * kept.sum;
-    const bool own = number == plan_.stage_count() ||
-                     plan_.rules(number).gradient == GradientFrom::kOwnLoss;
+    const bool own =
+        number == plan_.stage_count() || plan_.rules(number).gradient == GradientFrom::kOwnLoss;
     double gradient = own ? kept.output - Target(sample) : 0;
     ForChannels([&](const Channel& c, Rings& r) {
-      if (c.from == number && plan_.CarriesGradients(c)) gradient += r.backward.Read(PlaceOf(c, sample));
+      if (c.from == number && plan_.CarriesGradients(c))
+        gradient += r.backward.Read(PlaceOf(c, sample));
     });
     stage.gradient += gradient * kept.sum;
     ForChannels([&](const Channel& c, Rings& r) {
-      if (c.to == number && plan_.CarriesGradients(c)) r.backward.Write(PlaceOf(c, sample), gradient * weight);
+      if (c.to == number && plan_.CarriesGradients(c))
+        r.backward.Write(PlaceOf(c, sample), gradient * weight);
     });
   }
 

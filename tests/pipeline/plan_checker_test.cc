@@ -69,7 +69,10 @@ TEST(PlanCheckerTest, EveryMistakeIsNamed) {
          }
        },
        "which is of the pattern after it"},
-      {"negative lag", [](Plan& p) { p.devices[0][0].weights = {WeightsRead::Which::kLag, -1}; },
+      {"negative lag",
+       [](Plan& p) {
+         p.devices[0][0].weights = {WeightsRead::Which::kLag, -1};
+       },
        "negative lag"},
       {"a forward on a forward's weights",
        [](Plan& p) { p.devices[0][0].weights.which = WeightsRead::Which::kForward; },

@@ -82,7 +82,8 @@ TEST(SchedulesTest, EveryScheduleRunsWithSkipsAcrossEveryCut) {
       const auto with = MakePlan(name, {.shape = shape, .costs = costs});
       ASSERT_TRUE(with.ok()) << with.status();
       EXPECT_TRUE(CheckPlan(*with).ok()) << name << ": " << CheckPlan(*with).status();
-      const Plan without = *MakePlan(name, {.shape = {.stages = stages, .skips = {}}, .costs = costs});
+      const Plan without =
+          *MakePlan(name, {.shape = {.stages = stages, .skips = {}}, .costs = costs});
       EXPECT_DOUBLE_EQ(*SteadyPeriod(*with, costs), *SteadyPeriod(without, costs))
           << name << ", " << stages << " stages: skips must not slow a pipeline down";
     }

@@ -15,7 +15,8 @@ const std::vector<StageCost> kEqual(4, {.forward = 1, .backward = 2, .update = 0
 TEST(SimulatorTest, BoundedChannelsCapWhatWaitsInside) {
   // Frames are always ready: without a gate, every slot on the way fills up.
   const Plan plan = *MakePlan("partime", RequestOf({.stages = 4, .skips = {}}));
-  const auto timeline = Simulate(plan, {.costs = kEqual, .arrivals = std::vector<double>(200, 0.0)});
+  const auto timeline =
+      Simulate(plan, {.costs = kEqual, .arrivals = std::vector<double>(200, 0.0)});
   ASSERT_TRUE(timeline.ok());
   const Span admitted = timeline->of(OperationKind::kForward, 0)[150];
   const Span predicted = timeline->predictions()[150];
