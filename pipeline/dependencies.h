@@ -61,6 +61,9 @@ class Dependencies {
 /// How far each stage is in its order of each kind of operation. Index 0 is the camera.
 class Progress {
  public:
+  /// Beyond the end of any stream.
+  static constexpr std::int64_t kForEver = std::int64_t{1} << 62;
+
   explicit Progress(const Plan& plan);
 
   /// Samples on which `stage` has done `kind`.
@@ -86,8 +89,6 @@ class Progress {
   [[nodiscard]] bool Meets(std::span<const Need> needs, std::int64_t pattern) const;
 
  private:
-  static constexpr std::int64_t kForEver = std::int64_t{1} << 62;
-
   std::int64_t samples_per_pattern_;
   std::array<std::vector<std::int64_t>, kOperationKinds> done_;
   std::array<std::vector<std::int64_t>, kOperationKinds> passed_;

@@ -35,36 +35,28 @@ Engine::~Engine() {
 }
 
 absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)> write) {
-  Step step{OperationKind::kForward, 0, 0, 0};
-  {
-    MutexLock lock(mu_);
-    MILLRACE_CHECK(end_ < 0);
-    step.first = step.last = progress_.done(OperationKind::kForward, 0);
-    const std::int64_t pattern = step.first / plan_.samples_per_pattern;
-    const std::span<const Need> needs =
-        dependencies_.of_admission(static_cast<int>(step.first % plan_.samples_per_pattern));
-    while (failure_.ok() && !progress_.Meets(needs, pattern)) changed_.wait(mu_);
-    if (!failure_.ok()) return failure_;
-  }
-  write(step.first);
-  Complete(step);
-  return step.first;
+  MILLRACE_CHECK(end_ < 0);
+  const std::int64_t sample = progress_.done(OperationKind::kForward, 0);
+  const std::int64_t pattern = sample / plan_.samples_per_pattern;
+  const std::span<const Need> needs =
+      dependencies_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern));
+  changed_.Await([&] { return stopped_ || progress_.Meets(needs, pattern); });
+  if (stopped_) return failure();
+  write(sample);
+  Complete({OperationKind::kForward, 0, sample, sample});
+  return sample;
 }
 
 absl::Status Engine::Drain() {
-  {
-    MutexLock lock(mu_);
-    if (end_ < 0) end_ = progress_.done(OperationKind::kForward, 0);
-  }
-  changed_.notify_all();
+  if (end_ < 0) end_ = progress_.done(OperationKind::kForward, 0);
+  changed_.Notify();
   workers_.clear();  // Joins.
-  MutexLock lock(mu_);
-  return failure_;
+  return failure();
 }
 
-std::int64_t Engine::done(OperationKind kind, int stage) const {
+absl::Status Engine::failure() const {
   MutexLock lock(mu_);
-  return progress_.done(kind, stage);
+  return failure_;
 }
 
 void Engine::Work(int device) {
@@ -110,39 +102,31 @@ bool Engine::RunPeriod(int device, std::int64_t period, Step& at_work) {
 }
 
 Engine::Verdict Engine::Await(const Due& due) {
-  MutexLock lock(mu_);
-  for (;;) {
-    if (!failure_.ok()) return Verdict::kStop;
-    if (end_ >= 0 && !Exists(plan_, due.step, end_)) return Verdict::kNever;
-    if (progress_.Meets(due.needs, due.pattern)) return Verdict::kRun;
-    changed_.wait(mu_);
-  }
+  const auto never = [&] {
+    const std::int64_t end = end_;
+    return end >= 0 && !Exists(plan_, due.step, end);
+  };
+  const auto met = [&] { return progress_.Meets(due.needs, due.pattern); };
+  changed_.Await([&] { return stopped_ || met() || never(); });
+  if (stopped_) return Verdict::kStop;
+  return never() ? Verdict::kNever : Verdict::kRun;
 }
 
 void Engine::Complete(const Step& step) {
-  {
-    MutexLock lock(mu_);
-    progress_.Complete(step);
-  }
-  changed_.notify_all();
+  progress_.Complete(step);
+  changed_.Notify();
 }
 
 // What comes after it in its stage's order may still be.
 void Engine::Pass(const Step& step) {
-  {
-    MutexLock lock(mu_);
-    progress_.Pass(step);
-  }
-  changed_.notify_all();
+  progress_.Pass(step);
+  changed_.Notify();
 }
 
 // The device is done: what waited for more of it need not wait.
 void Engine::PassForEver(int device) {
-  {
-    MutexLock lock(mu_);
-    for (const Operation& operation : plan_.devices[device]) progress_.PassForEver(operation);
-  }
-  changed_.notify_all();
+  for (const Operation& operation : plan_.devices[device]) progress_.PassForEver(operation);
+  changed_.Notify();
 }
 
 void Engine::Fail(absl::Status cause) {
@@ -150,7 +134,8 @@ void Engine::Fail(absl::Status cause) {
     MutexLock lock(mu_);
     if (failure_.ok()) failure_ = std::move(cause);
   }
-  changed_.notify_all();
+  stopped_ = true;
+  changed_.Notify();
 }
 
 }  // namespace millrace::pipeline

@@ -7,6 +7,7 @@
 // number.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,7 +20,9 @@
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "pipeline/dependencies.h"
+#include "pipeline/event_count.h"
 #include "pipeline/plan.h"
+#include "pipeline/shared_progress.h"
 
 namespace millrace::pipeline {
 
@@ -56,7 +59,9 @@ class Engine {
   absl::Status Drain() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Samples that `stage` has done `kind` on so far.
-  [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const {
+    return progress_.done(kind, stage);
+  }
 
  private:
   enum class Verdict { kRun, kNever, kStop };
@@ -72,10 +77,11 @@ class Engine {
   void Work(int device);
   bool RunPeriod(int device, std::int64_t period, Step& at_work);
   // Waits until an operation may run, can be known never to, or the engine stops.
-  Verdict Await(const Due& due) ABSL_LOCKS_EXCLUDED(mu_);
-  void Complete(const Step& step) ABSL_LOCKS_EXCLUDED(mu_);
-  void Pass(const Step& step) ABSL_LOCKS_EXCLUDED(mu_);
-  void PassForEver(int device) ABSL_LOCKS_EXCLUDED(mu_);
+  Verdict Await(const Due& due);
+  void Complete(const Step& step);
+  void Pass(const Step& step);
+  void PassForEver(int device);
+  [[nodiscard]] absl::Status failure() const ABSL_LOCKS_EXCLUDED(mu_);
   void Fail(absl::Status cause) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
@@ -84,11 +90,14 @@ class Engine {
   const RunStep run_;
   const std::function<void(int)> on_worker_start_;
 
-  mutable Mutex mu_;
-  CondVar changed_;
-  Progress progress_ ABSL_GUARDED_BY(mu_);
+  // Self-synchronized.
+  SharedProgress progress_;
+  EventCount changed_;
   // Samples of the whole stream; unknown (-1) until Drain().
-  std::int64_t end_ ABSL_GUARDED_BY(mu_) = -1;
+  std::atomic<std::int64_t> end_ = -1;
+  std::atomic<bool> stopped_ = false;
+
+  mutable Mutex mu_;
   // Why it stopped. OK while it has not.
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
 

@@ -61,9 +61,9 @@ double SerialMicroseconds(const Plan& plan) {
 }
 
 Plan PlanOf(int stages) {
-  const pipeline::StageCost cost = {.forward = 1, .backward = 2, .update = 0};
-  auto plan = pipeline::MakePlan("one_f_one_b_star", {.stages = stages, .skips = {}},
-                                 std::vector<pipeline::StageCost>(stages, cost), /*period=*/0);
+  const std::vector<pipeline::StageCost> costs(stages, {.forward = 1, .backward = 2, .update = 1});
+  auto plan = pipeline::MakePlan("one_f_one_b_star",
+                                 {.shape = {.stages = stages, .skips = {}}, .costs = costs});
   MILLRACE_CHECK(plan.ok());
   return *std::move(plan);
 }
