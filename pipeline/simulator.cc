@@ -29,10 +29,12 @@ class Simulation {
   }
 
   absl::StatusOr<Timeline> Run() && {
+    if (!options_.admit) end_ = std::ssize(options_.arrivals);
     bool moved = true;
     while (moved) {
-      moved = AdvanceCamera();
+      moved = false;
       for (Cursor& cursor : cursors_) moved |= AdvanceDevice(cursor);
+      moved |= AdvanceCamera();
     }
     MILLRACE_RETURN_IF_ERROR(CheckAllRan());
     return std::move(timeline_);
@@ -44,12 +46,13 @@ class Simulation {
     std::size_t place = 0;
     std::int64_t period = 0;
     double free_at = 0;
+    // The same, if its last operation takes as long as it does on average.
+    double expected_free_at = 0;
     bool finished = false;
   };
 
-  [[nodiscard]] std::int64_t samples() const {
-    return static_cast<std::int64_t>(options_.arrivals.size());
-  }
+  // Of the whole stream; beyond all that there are until the end is known.
+  [[nodiscard]] std::int64_t samples() const { return end_; }
   [[nodiscard]] const std::vector<Operation>& OrderOf(const Cursor& cursor) const {
     return plan_.devices[cursor.device];
   }
@@ -83,20 +86,43 @@ class Simulation {
     return at;
   }
 
+  // Admits one sample, if there is room.
   bool AdvanceCamera() {
-    bool moved = false;
-    for (;;) {
-      const std::int64_t sample = progress_.done(kForward, 0);
-      if (sample == samples()) return moved;
-      const Step step{kForward, 0, sample, sample};
-      const std::int64_t k = plan_.samples_per_pattern;
-      const std::optional<double> met =
-          MetAt(dependencies_.of_admission(static_cast<int>(sample % k)), sample / k, step);
-      if (!met) return moved;
-      admitted_at_ = std::max({*met, options_.arrivals[sample], admitted_at_});
-      Finish(step, {admitted_at_, admitted_at_});
-      moved = true;
+    const std::int64_t sample = progress_.done(kForward, 0);
+    if (sample == samples()) return false;
+    const Step step{kForward, 0, sample, sample};
+    const std::int64_t k = plan_.samples_per_pattern;
+    const std::optional<double> met =
+        MetAt(dependencies_.of_admission(static_cast<int>(sample % k)), sample / k, step);
+    if (!met) return false;
+    double ready = std::max(*met, admitted_at_);
+    if (options_.gate_margin) ready = std::max(ready, LatestStart() - *options_.gate_margin);
+    const std::optional<double> at =
+        options_.admit ? options_.admit(ready) : std::max(ready, options_.arrivals[sample]);
+    if (!at) {
+      end_ = sample;
+      return true;
     }
+    admitted_at_ = *at;
+    Finish(step, {*at, *at});
+    return true;
+  }
+
+  // The latest start of the next sample at which no later stage would wait for it. Called when all
+  // that can run without that sample has run.
+  [[nodiscard]] double LatestStart() const {
+    double latest = 0;
+    for (const Cursor& cursor : cursors_) {
+      if (cursor.finished) continue;
+      const Step next = StepAt(cursor);
+      if (next.kind != kForward) continue;
+      double before = 0;
+      for (int stage = 1; stage < next.stage; ++stage) {
+        before += options_.costs[stage - 1].forward + options_.costs[stage - 1].copy;
+      }
+      latest = std::max(latest, cursor.expected_free_at - before);
+    }
+    return latest;
   }
 
   // Runs the device's order as far as what is known allows.
@@ -126,6 +152,7 @@ class Simulation {
 
   void Start(Cursor& cursor, const Operation& operation, const Step& step, double start) {
     double cost = CostOf(operation, options_.costs[step.stage - 1]);
+    cursor.expected_free_at = start + cost;
     if (options_.vary) cost = options_.vary(step, cost);
     cursor.free_at = start + cost;
     Finish(step, {start, cursor.free_at});
@@ -187,6 +214,7 @@ class Simulation {
   // When each stage was done with the samples of each kind, in its order.
   std::array<std::vector<std::vector<double>>, kOperationKinds> ends_;
   double admitted_at_ = 0;
+  std::int64_t end_ = Progress::kForEver;
 };
 
 // Long enough to fill any pipeline of the given depth and see it run steadily, in whole patterns.

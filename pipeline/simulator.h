@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -43,7 +44,13 @@ struct SimulationOptions {
   /// Of stages 1 to D.
   std::vector<StageCost> costs;
   /// When samples arrive (not decreasing).
-  std::vector<double> arrivals;
+  std::vector<double> arrivals = {};
+  /// Instead of `arrivals`: when the next sample is admitted, if there is room for it from `ready`
+  /// on; nullopt at the end of the stream. Called once for each sample, in order.
+  std::function<std::optional<double>(double ready)> admit = {};
+  /// Admits no sample earlier than this long before the latest time at which no later stage would
+  /// wait for it: the gate. nullopt: as soon as there is room.
+  std::optional<double> gate_margin = {};
   /// Changes what an operation costs, for a spread of the costs. Empty: the costs as they are.
   std::function<double(const Step&, double cost)> vary = {};
   /// Called with each operation of a device, as it is run. May be empty.

@@ -1,0 +1,100 @@
+#include "pipeline/live_simulation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "pipeline/simulator.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr double kTolerance = 1e-3;
+// A margin that is no gate at all.
+constexpr double kMostIntervals = 16;
+
+// The frames of a camera, and a queue that drops its oldest.
+class Camera {
+ public:
+  explicit Camera(const LiveOptions& options)
+      : interval_(options.interval), queue_(options.queue), frames_(options.frames) {}
+
+  std::optional<double> Admit(double ready) {
+    const auto arrived = std::min<std::int64_t>(
+        frames_, static_cast<std::int64_t>(std::floor(ready / interval_ + 1e-9)) + 1);
+    const std::int64_t oldest = std::max(next_, arrived - queue_);
+    for (; next_ < oldest; ++next_) dropped_ += next_ >= frames_ / 10 ? 1 : 0;
+    if (next_ == frames_) return std::nullopt;
+    const double arrival = static_cast<double>(next_) * interval_;
+    admitted_.push_back(next_++);
+    return std::max(ready, arrival);
+  }
+
+  /// The frame of each sample.
+  [[nodiscard]] const std::vector<std::int64_t>& admitted() const { return admitted_; }
+  [[nodiscard]] double DroppedShare() const {
+    return static_cast<double>(dropped_) / static_cast<double>(frames_ - frames_ / 10);
+  }
+
+ private:
+  const double interval_;
+  const std::int64_t queue_;
+  const std::int64_t frames_;
+  std::int64_t next_ = 0;
+  std::int64_t dropped_ = 0;
+  std::vector<std::int64_t> admitted_;
+};
+
+}  // namespace
+
+absl::StatusOr<LiveFigures> SimulateLive(const Plan& plan, const LiveOptions& options) {
+  MILLRACE_CHECK(options.interval > 0 && options.queue >= 1 && options.frames >= 10);
+  Camera camera(options);
+  std::mt19937_64 random(options.seed);
+  std::lognormal_distribution<double> factor(-options.spread * options.spread / 2, options.spread);
+  SimulationOptions simulation{.costs = options.costs,
+                               .admit = [&](double ready) { return camera.Admit(ready); },
+                               .gate_margin = options.gate_margin};
+  if (options.spread > 0) {
+    simulation.vary = [&](const Step& /*step*/, double cost) { return cost * factor(random); };
+  }
+  MILLRACE_ASSIGN_OR_RETURN(const Timeline timeline, Simulate(plan, simulation));
+
+  std::vector<double> delays;
+  for (std::size_t sample = 0; sample < camera.admitted().size(); ++sample) {
+    const std::int64_t frame = camera.admitted()[sample];
+    if (frame < options.frames / 10) continue;
+    delays.push_back(timeline.predictions()[sample].end -
+                     static_cast<double>(frame) * options.interval);
+  }
+  LiveFigures figures{.dropped_share = camera.DroppedShare()};
+  if (delays.empty()) return figures;
+  for (double delay : delays) figures.mean_delay += delay;
+  figures.mean_delay /= static_cast<double>(delays.size());
+  const std::size_t p99 = delays.size() * 99 / 100;
+  std::nth_element(delays.begin(), delays.begin() + static_cast<std::ptrdiff_t>(p99), delays.end());
+  figures.p99_delay = delays[p99];
+  return figures;
+}
+
+absl::StatusOr<double> FindGateMargin(const Plan& plan, const LiveOptions& options) {
+  LiveOptions tried = options;
+  tried.gate_margin = std::nullopt;
+  MILLRACE_ASSIGN_OR_RETURN(const LiveFigures without, SimulateLive(plan, tried));
+  const double longest = kMostIntervals * options.interval;
+  double best_margin = longest;
+  double best_delay = without.mean_delay;
+  for (double margin = 0; margin < longest; margin = margin * 1.5 + options.interval / 16) {
+    tried.gate_margin = margin;
+    MILLRACE_ASSIGN_OR_RETURN(const LiveFigures with, SimulateLive(plan, tried));
+    if (with.dropped_share > without.dropped_share + kTolerance) continue;
+    if (with.mean_delay >= best_delay) continue;
+    best_delay = with.mean_delay;
+    best_margin = margin;
+  }
+  return best_margin;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,163 @@
+#include "pipeline/planner.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/status.h"
+#include "pipeline/live_simulation.h"
+#include "pipeline/plan_checker.h"
+#include "pipeline/simulator.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr double kShares[] = {1.0, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6};
+constexpr int kMostUpdateEvery = 64;
+
+absl::Status CheckRequest(const PlannerRequest& request) {
+  if (!(request.interval > 0))
+    return absl::InvalidArgumentError("the frame interval must be positive");
+  if (request.devices < 1) return absl::InvalidArgumentError("planning needs at least one device");
+  if (request.layers.empty()) return absl::InvalidArgumentError("there are no layers to plan for");
+  return absl::OkStatus();
+}
+
+// What a layer costs a sample when only every n-th is learned from.
+StageCost AtEffort(StageCost cost, const Effort& effort) {
+  const double share = effort.update_every > 0 ? 1.0 / effort.update_every : 0;
+  cost.backward *= share;
+  cost.update *= share;
+  return cost;
+}
+
+// 1F1B with each stage's lag stretched from D - h (share 0) to 2(D - h) (share 1): more staleness,
+// more slack.
+Plan Stretched(Plan plan, double share) {
+  const int stages = plan.stage_count();
+  for (int stage = 1; stage <= stages; ++stage) {
+    std::vector<Operation>& order = plan.devices[stage - 1];
+    const int behind = stages - stage;
+    const int lag = behind + static_cast<int>(share * behind + 0.5);
+    const int forward = order.front().shift;
+    for (std::size_t i = 1; i < order.size(); ++i) order[i].shift = forward + lag;
+    plan.stages[stage - 1].slots = lag + 1;
+  }
+  return plan;
+}
+
+class Planner {
+ public:
+  explicit Planner(const PlannerRequest& request) : request_(request) {}
+
+  absl::StatusOr<PlannedPipeline> Run() {
+    for (int every = 1; every <= kMostUpdateEvery; every *= 2) {
+      MILLRACE_ASSIGN_OR_RETURN(std::optional<PlannedPipeline> found, AtEffortOf({every}));
+      if (found) return *std::move(found);
+    }
+    MILLRACE_ASSIGN_OR_RETURN(std::optional<PlannedPipeline> found, AtEffortOf({0}));
+    if (found) return *std::move(found);
+    closest_->holds = false;
+    return *std::move(closest_);
+  }
+
+ private:
+  // The first plan that holds, from the least staleness on.
+  absl::StatusOr<std::optional<PlannedPipeline>> AtEffortOf(Effort effort) {
+    closest_.reset();
+    std::vector<PlannedPipeline> candidates;
+    const int most = std::min<int>(request_.devices, static_cast<int>(request_.layers.size()));
+    for (int stages = 1; stages <= most; ++stages) {
+      MILLRACE_RETURN_IF_ERROR(AddCandidates(stages, effort, candidates));
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const auto& a, const auto& b) { return a.staleness < b.staleness; });
+    std::optional<PlannedPipeline> best;
+    for (PlannedPipeline& candidate : candidates) {
+      if (best && candidate.staleness > best->staleness) break;
+      MILLRACE_RETURN_IF_ERROR(Judge(candidate));
+      if (!closest_ || candidate.dropped_share < closest_->dropped_share) closest_ = candidate;
+      if (candidate.dropped_share > request_.tolerated_drops) continue;
+      if (!best || candidate.mean_delay < best->mean_delay) best = std::move(candidate);
+    }
+    return best;
+  }
+
+  absl::Status AddCandidates(int stages, const Effort& effort,
+                             std::vector<PlannedPipeline>& candidates) const {
+    std::vector<StageCost> layers;
+    for (const StageCost& layer : request_.layers) layers.push_back(AtEffort(layer, effort));
+    MILLRACE_ASSIGN_OR_RETURN(const Cuts cuts, BestCuts(layers, stages));
+    const std::vector<StageCost> costs = StageCosts(layers, cuts);
+    const double least = LeastPeriod(costs);
+    if (least > request_.interval && !(effort.update_every == 0)) return absl::OkStatus();
+    ScheduleRequest schedule{.shape = {.stages = stages, .skips = {}}, .costs = costs};
+    if (request_.skips_of) schedule.shape.skips = request_.skips_of(cuts);
+    const auto add = [&](Plan plan) -> absl::Status {
+      MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageFigures> figures, CheckPlan(plan));
+      PlannedPipeline candidate{
+          .cuts = cuts, .plan = std::move(plan), .costs = costs, .effort = effort};
+      for (const StageFigures& stage : figures) {
+        candidate.staleness = std::max(candidate.staleness, stage.staleness);
+      }
+      candidates.push_back(std::move(candidate));
+      return absl::OkStatus();
+    };
+    for (double share : kShares) {
+      schedule.period = std::max(share * request_.interval, least);
+      MILLRACE_ASSIGN_OR_RETURN(Plan plan, MakePlan("one_f_one_b_star", schedule));
+      MILLRACE_RETURN_IF_ERROR(add(std::move(plan)));
+    }
+    schedule.period = 1e-9;  // Each stage a group.
+    MILLRACE_ASSIGN_OR_RETURN(const Plan full, MakePlan("one_f_one_b_star", schedule));
+    for (double share : {0.0, 0.5, 1.0}) MILLRACE_RETURN_IF_ERROR(add(Stretched(full, share)));
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] absl::Status Judge(PlannedPipeline& candidate) const {
+    MILLRACE_ASSIGN_OR_RETURN(const LiveFigures live,
+                              SimulateLive(candidate.plan, {.costs = candidate.costs,
+                                                            .interval = request_.interval,
+                                                            .queue = request_.queue,
+                                                            .spread = request_.spread,
+                                                            .frames = 1000}));
+    candidate.dropped_share = live.dropped_share;
+    candidate.mean_delay = live.mean_delay;
+    candidate.least_period = LeastPeriod(candidate.costs);
+    return absl::OkStatus();
+  }
+
+  const PlannerRequest& request_;
+  std::optional<PlannedPipeline> closest_;  // The one that drops least, where none holds.
+};
+
+std::string LimitOf(const std::vector<StageCost>& layers) {
+  double all = 0;
+  std::size_t dominating = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    all += layers[i].total();
+    if (layers[i].total() > layers[dominating].total()) dominating = i;
+  }
+  const double largest = layers[dominating].total();
+  if (largest <= 0) return "the layers cost nothing";
+  return absl::StrFormat(
+      "layer %d alone takes %.4g of the %.4g that a sample costs: pipelining gains a factor of "
+      "%.3g "
+      "at most",
+      dominating, largest, all, all / largest);
+}
+
+}  // namespace
+
+absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request) {
+  MILLRACE_RETURN_IF_ERROR(CheckRequest(request));
+  MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline planned, Planner(request).Run());
+  planned.limit = LimitOf(request.layers);
+  planned.plan.schedule = absl::StrCat("auto: ", planned.plan.schedule);
+  return planned;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,69 @@
+// Plans for a frame rate: the least staleness, then the least delay, with which a camera's rate
+// holds under the measured spread of the costs.
+//
+//   frame interval ─┐
+//   layer costs ────┼─▶ PlanFor() ─▶ cuts, plan, gate margin, what to expect, what limits
+//   devices ────────┘
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "pipeline/partition.h"
+#include "pipeline/plan.h"
+#include "pipeline/schedules.h"
+#include "pipeline/stage_cost.h"
+
+namespace millrace::pipeline {
+
+struct PlannerRequest {
+  /// Of the layers, in the unit of `interval`.
+  std::vector<StageCost> layers = {};
+  /// The skips of the network once it is cut.
+  std::function<std::vector<StageSkip>(const Cuts&)> skips_of = {};
+  /// Between two frames of the camera.
+  double interval = 0;
+  /// Devices that there are. Fewer are used where fewer do.
+  int devices = 1;
+  /// Standard deviation of the logarithm of the costs.
+  double spread = 0.1;
+  /// Frames that may wait before the first stage.
+  int queue = 2;
+  /// Share of the frames that may be dropped and the rate still be said to hold.
+  double tolerated_drops = 0.005;
+};
+
+/// How much learning there is time for.
+struct Effort {
+  /// Every n-th sample is learned from; 0: none, it only predicts.
+  int update_every = 1;
+};
+
+struct PlannedPipeline {
+  Cuts cuts;
+  Plan plan;
+  std::vector<StageCost> costs;
+  Effort effort;
+  /// False where even predicting alone cannot keep the rate: frames are dropped.
+  bool holds = true;
+  /// As SimulateLive() expects them.
+  double dropped_share = 0;
+  double mean_delay = 0;
+  /// The largest of all stages.
+  int staleness = 0;
+  /// Between two samples at best, learning from each.
+  double least_period = 0;
+  /// "layer 3 alone takes 62 of the 140 that a sample costs: no more than 2.26 devices' worth can
+  /// be gained".
+  std::string limit = {};
+};
+
+/// Tries, from the least staleness on: one device, then more, 1F1B*(T) with T a share of the
+/// interval, then lags from D - h to 2(D - h). Where nothing holds, gives up learning first: every
+/// second sample, every fourth ... then predicts only. Fails with INVALID_ARGUMENT unless interval,
+/// devices and costs are positive.
+[[nodiscard]] absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request);
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,91 @@
+#include "pipeline/planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/plan_checker.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Eight equal layers: 12 to learn from a sample on one device.
+PlannerRequest Request(double interval, int devices) {
+  return {.layers = std::vector<StageCost>(8, {.forward = 0.5, .backward = 1.0}),
+          .interval = interval,
+          .devices = devices};
+}
+
+TEST(PlannerTest, LearnsSequentiallyWhereOneDeviceKeepsUp) {
+  const auto planned = PlanFor(Request(/*interval=*/20, /*devices=*/4));
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(planned->staleness, 0);
+  EXPECT_TRUE(planned->holds);
+  EXPECT_EQ(planned->effort.update_every, 1);
+}
+
+TEST(PlannerTest, PipelinesAsLittleAsTheRateAllows) {
+  int before = 0;
+  for (double interval : {20.0, 9.0, 5.5, 4.0}) {
+    const auto planned = PlanFor(Request(interval, 4));
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    EXPECT_TRUE(planned->holds) << interval;
+    EXPECT_EQ(planned->effort.update_every, 1) << interval;
+    EXPECT_LE(planned->dropped_share, 0.005) << interval;
+    EXPECT_GE(planned->staleness, before) << "a shorter interval needs no less staleness";
+    before = planned->staleness;
+    EXPECT_TRUE(CheckPlan(planned->plan).ok());
+  }
+  EXPECT_GT(before, 0);
+}
+
+TEST(PlannerTest, MoreSpreadNeedsMoreSlack) {
+  PlannerRequest request = Request(3.5, 4);
+  request.spread = 0;
+  const auto steady = PlanFor(request);
+  request.spread = 0.25;
+  const auto rough = PlanFor(request);
+  ASSERT_TRUE(steady.ok() && rough.ok());
+  EXPECT_GE(rough->staleness, steady->staleness);
+}
+
+TEST(PlannerTest, GivesUpLearningBeforeFrames) {
+  const auto planned = PlanFor(Request(/*interval=*/2, /*devices=*/4));
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_TRUE(planned->holds);
+  EXPECT_GT(planned->effort.update_every, 1);
+}
+
+TEST(PlannerTest, PredictsOnlyWhereNoLearningFits) {
+  const auto planned = PlanFor(Request(/*interval=*/1.2, /*devices=*/4));
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_NE(planned->effort.update_every, 1);
+  EXPECT_TRUE(planned->holds);
+}
+
+TEST(PlannerTest, SaysWhenNothingHolds) {
+  const auto planned = PlanFor(Request(/*interval=*/0.3, /*devices=*/4));
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_FALSE(planned->holds);
+  EXPECT_EQ(planned->effort.update_every, 0);
+  EXPECT_GT(planned->dropped_share, 0.3);
+}
+
+TEST(PlannerTest, NamesTheLayerThatLimits) {
+  PlannerRequest request = Request(20, 4);
+  request.layers[5] = {.forward = 4, .backward = 8};
+  const auto planned = PlanFor(request);
+  ASSERT_TRUE(planned.ok());
+  EXPECT_THAT(planned->limit, HasSubstr("layer 5 alone takes 12 of the 22.5"));
+  EXPECT_THAT(planned->limit, HasSubstr("1.88"));
+}
+
+TEST(PlannerTest, RefusesWhatCannotBePlanned) {
+  EXPECT_FALSE(PlanFor(Request(0, 4)).ok());
+  EXPECT_FALSE(PlanFor(Request(5, 0)).ok());
+  EXPECT_FALSE(PlanFor({.interval = 5}).ok());
+}
+
+}  // namespace
+}  // namespace millrace::pipeline
