@@ -1,5 +1,6 @@
 #include "pipeline/engine.h"
 
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -9,6 +10,13 @@
 #include "pipeline/plan_checker.h"
 
 namespace millrace::pipeline {
+namespace {
+
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
   MILLRACE_RETURN_IF_ERROR(CheckPlan(options.plan).status());
@@ -25,6 +33,9 @@ Engine::Engine(Options options)
       dependencies_(plan_),
       run_(std::move(options.run)),
       on_worker_start_(std::move(options.on_worker_start)),
+      gate_(options.gate_costs.empty()
+                ? nullptr
+                : std::make_unique<AdmissionGate>(plan_, std::move(options.gate_costs))),
       progress_(plan_) {
   MILLRACE_CHECK(run_ != nullptr);
 }
@@ -32,6 +43,33 @@ Engine::Engine(Options options)
 Engine::~Engine() {
   Fail(absl::CancelledError("the engine was destroyed"));
   workers_.clear();
+}
+
+absl::Status Engine::AwaitRoom() {
+  MILLRACE_CHECK(end_ < 0);
+  const std::int64_t sample = progress_.done(OperationKind::kForward, 0);
+  const std::int64_t pattern = sample / plan_.samples_per_pattern;
+  const std::span<const Need> needs =
+      dependencies_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern));
+  changed_.Await([&] { return stopped_ || progress_.Meets(needs, pattern); });
+  if (gate_ != nullptr) AwaitGate();
+  return stopped_ ? failure() : absl::OkStatus();
+}
+
+// What runs decides when the gate opens, so each end of an operation is a reason to look again.
+void Engine::AwaitGate() {
+  held_ = false;
+  for (;;) {
+    const double now = Seconds();
+    const double opens = gate_->Opens(now);
+    if (opens <= now || stopped_) return;
+    held_ = true;
+    const std::int64_t ends = ends_;
+    changed_.AwaitUntil([&] { return stopped_ || ends_ != ends; },
+                        std::chrono::steady_clock::now() +
+                            std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                std::chrono::duration<double>(opens - now)));
+  }
 }
 
 absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)> write) {
@@ -43,6 +81,7 @@ absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)>
   changed_.Await([&] { return stopped_ || progress_.Meets(needs, pattern); });
   if (stopped_) return failure();
   write(sample);
+  if (gate_ != nullptr) gate_->Admitted(held_);
   Complete({OperationKind::kForward, 0, sample, sample});
   return sample;
 }
@@ -85,10 +124,11 @@ bool Engine::RunPeriod(int device, std::int64_t period, Step& at_work) {
       more = true;
       continue;
     }
-    switch (Await({at_work, period - order[place].shift, dependencies_.of(device, place)})) {
+    const Due due{at_work, period - order[place].shift, dependencies_.of(device, place)};
+    const bool waits = gate_ != nullptr && !Ready(due);
+    switch (Await(due)) {
       case Verdict::kRun:
-        run_(at_work);
-        Complete(at_work);
+        RunStepAt({static_cast<std::size_t>(device), place, period}, at_work, waits);
         more = true;
         break;
       case Verdict::kNever:
@@ -101,13 +141,24 @@ bool Engine::RunPeriod(int device, std::int64_t period, Step& at_work) {
   return more;
 }
 
+void Engine::RunStepAt(const AdmissionGate::Place& at, const Step& step, bool waited) {
+  if (gate_ != nullptr) gate_->Started(at, Seconds(), waited);
+  run_(step);
+  if (gate_ != nullptr) {
+    gate_->Ended(at.device, step, Seconds());
+    ++ends_;
+  }
+  Complete(step);
+}
+
+bool Engine::Ready(const Due& due) const { return progress_.Meets(due.needs, due.pattern); }
+
 Engine::Verdict Engine::Await(const Due& due) {
   const auto never = [&] {
     const std::int64_t end = end_;
     return end >= 0 && !Exists(plan_, due.step, end);
   };
-  const auto met = [&] { return progress_.Meets(due.needs, due.pattern); };
-  changed_.Await([&] { return stopped_ || met() || never(); });
+  changed_.Await([&] { return stopped_ || Ready(due) || never(); });
   if (stopped_) return Verdict::kStop;
   return never() ? Verdict::kNever : Verdict::kRun;
 }

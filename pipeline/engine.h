@@ -19,10 +19,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
+#include "pipeline/admission_gate.h"
 #include "pipeline/dependencies.h"
 #include "pipeline/event_count.h"
 #include "pipeline/plan.h"
 #include "pipeline/shared_progress.h"
+#include "pipeline/stage_cost.h"
 
 namespace millrace::pipeline {
 
@@ -38,7 +40,10 @@ class Engine {
     Plan plan;
     RunStep run;
     /// Called once on each worker's thread before its first operation. May be empty.
-    std::function<void(int device)> on_worker_start;
+    std::function<void(int device)> on_worker_start = {};
+    /// Of stages 1 to D, in seconds: then a gate holds samples back that would wait inside
+    /// (admission_gate.h). Empty: no gate.
+    std::vector<StageCost> gate_costs = {};
   };
 
   /// Checks the plan and starts the workers. Fails as CheckPlan() does.
@@ -47,6 +52,11 @@ class Engine {
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+
+  /// Waits until the next sample would be admitted at once: the camera's channels have a free slot
+  /// and the gate, if there is one, is open. A source that drops frames picks the next one then,
+  /// and it is the freshest. Fails as Admit() does.
+  absl::Status AwaitRoom() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Waits until the camera's channels have a free slot for the next sample, calls `write` with the
   /// sample's number to fill it, and returns that number. Fails with the cause once an operation
@@ -78,6 +88,9 @@ class Engine {
   bool RunPeriod(int device, std::int64_t period, Step& at_work);
   // Waits until an operation may run, can be known never to, or the engine stops.
   Verdict Await(const Due& due);
+  void RunStepAt(const AdmissionGate::Place& at, const Step& step, bool waited);
+  [[nodiscard]] bool Ready(const Due& due) const;
+  void AwaitGate();
   void Complete(const Step& step);
   void Pass(const Step& step);
   void PassForEver(int device);
@@ -91,11 +104,14 @@ class Engine {
   const std::function<void(int)> on_worker_start_;
 
   // Self-synchronized.
+  const std::unique_ptr<AdmissionGate> gate_;  // Null: none.
+  std::atomic<bool> held_ = false;             // Whether the gate holds or held the next sample.
   SharedProgress progress_;
   EventCount changed_;
   // Samples of the whole stream; unknown (-1) until Drain().
   std::atomic<std::int64_t> end_ = -1;
   std::atomic<bool> stopped_ = false;
+  std::atomic<std::int64_t> ends_ = 0;  // Operations that have ended, where there is a gate.
 
   mutable Mutex mu_;
   // Why it stopped. OK while it has not.

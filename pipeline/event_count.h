@@ -29,6 +29,20 @@ class EventCount {
     sleepers_.fetch_sub(1);
   }
 
+  /// The same, but no longer than until `deadline`.
+  template <typename Condition>
+  void AwaitUntil(const Condition& condition, std::chrono::steady_clock::time_point deadline)
+      ABSL_LOCKS_EXCLUDED(mu_) {
+    sleepers_.fetch_add(1);
+    {
+      MutexLock lock(mu_);
+      while (!condition()) {
+        if (changed_.wait_until(mu_, deadline) == std::cv_status::timeout) break;
+      }
+    }
+    sleepers_.fetch_sub(1);
+  }
+
   /// Lets every waiter look again.
   void Notify() ABSL_LOCKS_EXCLUDED(mu_) {
     if (sleepers_.load() == 0) return;

@@ -1,0 +1,71 @@
+// Holds a sample back while it would only wait inside the pipeline.
+//
+// Where frames are always ready, a first stage that ran as soon as its device were free would take
+// frames early and let them wait between the stages, where no fresher one can replace them. The
+// gate lets sample t in at L - m: L is the latest start with which no later stage would wait for
+// it,
+//
+//   L = max over stages h of ( when all that precedes F_h(t) on its device ends
+//                              - the forwards and copies before h ),
+//
+// worked out with mean costs from what runs now, and m a margin that grows whenever a stage had to
+// wait for a sample that was held, and shrinks slowly otherwise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/mutex.h"
+#include "pipeline/dependencies.h"
+#include "pipeline/plan.h"
+#include "pipeline/stage_cost.h"
+
+namespace millrace::pipeline {
+
+/// Thread-safe. Times are seconds on one clock.
+class AdmissionGate {
+ public:
+  /// An operation of a device's order in one period.
+  struct Place {
+    std::size_t device = 0;
+    std::size_t place = 0;
+    std::int64_t period = 0;
+  };
+
+  /// `costs`: of stages 1 to D, in seconds, to begin with; it then follows what operations take.
+  AdmissionGate(const Plan& plan, std::vector<StageCost> costs);
+
+  /// The operation at a place in its device's order waits for nothing more. `waited`: its device
+  /// was idle until then.
+  void Started(const Place& at, double now, bool waited) ABSL_LOCKS_EXCLUDED(mu_);
+  void Ended(std::size_t device, const Step& step, double now) ABSL_LOCKS_EXCLUDED(mu_);
+  void Admitted(bool held) ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// When the next sample should be admitted; in the past: at once.
+  [[nodiscard]] double Opens(double now) const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] double margin() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  struct Device {
+    std::size_t place = 0;
+    std::int64_t period = 0;
+    std::optional<double> running_since = {};
+  };
+  class Pass;
+
+  // Constant after construction.
+  const Plan plan_;
+  const Dependencies dependencies_;
+  const std::vector<StageCost> costs_;
+
+  mutable Mutex mu_;
+  Progress progress_ ABSL_GUARDED_BY(mu_);
+  std::vector<Device> devices_ ABSL_GUARDED_BY(mu_);
+  // Mean seconds of each operation, by device and place.
+  std::vector<std::vector<double>> means_ ABSL_GUARDED_BY(mu_);
+  double margin_ ABSL_GUARDED_BY(mu_) = 0;
+  bool held_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace millrace::pipeline
