@@ -1,42 +1,136 @@
 #include "pipeline/partition.h"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "pipeline/least_maximum.h"
 
 namespace millrace::pipeline {
+namespace {
 
-absl::StatusOr<Cuts> BestCuts(const std::vector<StageCost>& layers, int stages) {
-  const int n = static_cast<int>(layers.size());
-  if (stages < 1 || stages > n) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot cut ", n, " layers into ", stages, " stages; ask for 1 to ", n));
-  }
-  std::vector<double> before(n + 1, 0.0);  // Cost of the layers before each one.
-  for (int i = 0; i < n; ++i) before[i + 1] = before[i] + layers[i].total();
-
-  // best[s][i]: the least maximum with the first i layers in s stages; cut[s][i]: where the last
-  // starts.
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  std::vector<std::vector<double>> best(stages + 1, std::vector<double>(n + 1, kNever));
-  std::vector<std::vector<int>> cut(stages + 1, std::vector<int>(n + 1, 0));
-  best[0][0] = 0;
-  for (int s = 1; s <= stages; ++s) {
-    for (int i = s; i <= n; ++i) {
-      for (int start = s - 1; start < i; ++start) {
-        const double slowest = std::max(best[s - 1][start], before[i] - before[start]);
-        if (slowest < best[s][i]) {
-          best[s][i] = slowest;
-          cut[s][i] = start;
-        }
-      }
+// Answers what a run of layers costs, by sums over all layers before.
+class Chain {
+ public:
+  explicit Chain(const PartitionRequest& request) : request_(request) {
+    for (const LayerCosts& layer : request.layers) {
+      cost_.push_back(cost_.back() + layer.cost.total());
+      weights_.push_back(weights_.back() + layer.weight_bytes);
+      activations_.push_back(activations_.back() + layer.activation_bytes);
     }
   }
 
-  Cuts cuts(stages - 1);
-  for (int s = stages, i = n; s > 1; --s) cuts[s - 2] = i = cut[s][i];
-  return cuts;
+  [[nodiscard]] int length() const { return static_cast<int>(request_.layers.size()); }
+
+  [[nodiscard]] StageHolds holds(int stage) const {
+    return request_.holds.empty() ? StageHolds{} : request_.holds[stage];
+  }
+
+  // The bytes of a stage, counted from 0. An earlier first layer may have a smaller input.
+  [[nodiscard]] RunLoad Bytes(int stage, int first, int end) const {
+    const StageHolds held = holds(stage);
+    const double floor = held.versions * (weights_[end] - weights_[first]) +
+                         held.activations * (activations_[end] - activations_[first]);
+    const double input = first > 0 ? request_.layers[first - 1].output_bytes : 0;
+    return {.value = floor + held.inputs * input, .floor = floor};
+  }
+
+  // Its time, and that of the cut before it.
+  [[nodiscard]] RunLoad Time(int stage, int first, int end) const {
+    const double limit = request_.memory_bytes.value_or(kNever);
+    if (limit < kNever) {
+      const RunLoad bytes = Bytes(stage, first, end);
+      if (bytes.floor > limit) return {.value = kNever, .floor = kNever};
+      if (bytes.value > limit) return {.value = kNever, .floor = 0};
+    }
+    const double time = cost_[end] - cost_[first];
+    const double cut = first > 0 ? 2 * request_.layers[first - 1].cost.copy : 0;
+    return {.value = std::max(time, cut), .floor = time};
+  }
+
+ private:
+  const PartitionRequest& request_;
+  // Of the layers before each one.
+  std::vector<double> cost_ = {0.0};
+  std::vector<double> weights_ = {0.0};
+  std::vector<double> activations_ = {0.0};
+};
+
+std::string BytesText(double bytes) {
+  return absl::StrCat(static_cast<std::int64_t>(std::ceil(bytes)), " bytes");
+}
+
+// The fewest stages that fit, if all hold the same; -1 if no number of them does.
+int FewestStages(const Chain& chain, double limit) {
+  const int never = chain.length() + 1;
+  std::vector<int> fewest(chain.length() + 1, never);
+  fewest[0] = 0;
+  for (int end = 1; end <= chain.length(); ++end) {
+    for (int first = end - 1; first >= 0; --first) {
+      const RunLoad bytes = chain.Bytes(0, first, end);
+      if (bytes.floor > limit) break;
+      if (bytes.value <= limit) fewest[end] = std::min(fewest[end], fewest[first] + 1);
+    }
+  }
+  return fewest.back() == never ? -1 : fewest.back();
+}
+
+// The layer that fits into none of the stages, even alone; -1 if there is none.
+int LayerThatNeverFits(const Chain& chain, int stages, double limit) {
+  for (int layer = 0; layer < chain.length(); ++layer) {
+    bool fits = false;
+    for (int stage = 0; stage < stages; ++stage) {
+      fits |= chain.Bytes(stage, layer, layer + 1).value <= limit;
+    }
+    if (!fits) return layer;
+  }
+  return -1;
+}
+
+absl::Status DoesNotFit(const PartitionRequest& request, const Chain& chain) {
+  const double limit = *request.memory_bytes;
+  const int layer = LayerThatNeverFits(chain, request.stages, limit);
+  if (layer >= 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("layer ", layer, " (", request.layers[layer].name, ") needs ",
+                     BytesText(chain.Bytes(request.stages - 1, layer, layer + 1).value),
+                     " even alone on a device, which has ", BytesText(limit)));
+  }
+  const LeastMaximum least = FindLeastMaximum(
+      chain.length(), request.stages,
+      [&](int stage, int first, int end) { return chain.Bytes(stage, first, end); });
+  std::string message =
+      absl::StrCat("the layers do not fit into ", request.stages, " devices of ", BytesText(limit),
+                   ": the fullest needs ", BytesText(least.maximum), " at least");
+  const bool alike = std::all_of(request.holds.begin(), request.holds.end(),
+                                 [&](const auto& holds) { return holds == request.holds[0]; });
+  const int fewest = alike ? FewestStages(chain, limit) : -1;
+  if (fewest > request.stages) absl::StrAppend(&message, "; ", fewest, " devices would do");
+  return absl::ResourceExhaustedError(message);
+}
+
+}  // namespace
+
+absl::StatusOr<Cuts> BestCuts(const PartitionRequest& request) {
+  const Chain chain(request);
+  if (request.stages < 1 || request.stages > chain.length()) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot cut ", chain.length(), " layers into ",
+                                                   request.stages, " stages; ask for 1 to ",
+                                                   chain.length()));
+  }
+  MILLRACE_CHECK(request.holds.empty() || static_cast<int>(request.holds.size()) == request.stages);
+  LeastMaximum least = FindLeastMaximum(
+      chain.length(), request.stages,
+      [&](int stage, int first, int end) { return chain.Time(stage, first, end); });
+  if (least.maximum == kNever) return DoesNotFit(request, chain);
+  return std::move(least.begins);
+}
+
+absl::StatusOr<Cuts> BestCuts(const std::vector<StageCost>& layers, int stages) {
+  PartitionRequest request{.layers = {}, .stages = stages};
+  for (const StageCost& cost : layers) request.layers.push_back({.name = "", .cost = cost});
+  return BestCuts(request);
 }
 
 std::vector<StageCost> StageCosts(const std::vector<StageCost>& layers, const Cuts& cuts) {
@@ -49,6 +143,22 @@ std::vector<StageCost> StageCosts(const std::vector<StageCost>& layers, const Cu
     costs[stage].update += layers[i].update;
     costs[stage].copy = layers[i].copy;  // Of its last layer.
   }
+  return costs;
+}
+
+double Slowest(const std::vector<StageCost>& stages) {
+  double slowest = 0;
+  for (const StageCost& stage : stages) {
+    const bool last = &stage == &stages.back();
+    slowest = std::max({slowest, stage.total(), last ? 0.0 : 2 * stage.copy});
+  }
+  return slowest;
+}
+
+std::vector<StageCost> CostsOf(const std::vector<LayerCosts>& layers) {
+  std::vector<StageCost> costs;
+  costs.reserve(layers.size());
+  for (const LayerCosts& layer : layers) costs.push_back(layer.cost);
   return costs;
 }
 

@@ -1,0 +1,36 @@
+// What each layer of a chain costs in time and in memory: what cuts and plans are made from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pipeline/stage_cost.h"
+
+namespace millrace::pipeline {
+
+/// One layer, for one sample. Bytes that nobody has measured are 0.
+struct LayerCosts {
+  std::string name;
+  StageCost cost = {};
+  /// Of its output: what a cut behind it carries over.
+  double output_bytes = 0;
+  double weight_bytes = 0;
+  /// What its backward needs of its forward.
+  double activation_bytes = 0;
+};
+
+/// How much a stage holds at once under a plan.
+struct StageHolds {
+  int versions = 1;     ///< Of its weights.
+  int activations = 1;  ///< Sets of what backwards need.
+  int inputs = 0;       ///< Samples of which it keeps the input only.
+
+  friend bool operator==(const StageHolds&, const StageHolds&) = default;
+};
+
+/// The bytes of a stage made of the layers from `first` up to `end` (not included).
+/// REQUIRES: 0 <= first < end <= layers.size().
+[[nodiscard]] double StageBytes(const std::vector<LayerCosts>& layers, int first, int end,
+                                const StageHolds& holds);
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,52 @@
+// The dynamic program behind exact cuts: runs of a sequence with the least maximum of their loads.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace millrace::pipeline {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// Of one run.
+struct RunLoad {
+  double value = 0;  ///< kNever: not allowed.
+  double floor = 0;  ///< No run with the same end that begins earlier has less.
+};
+
+/// Where runs 2, 3 ... begin, and the maximum of all loads: kNever if no way is allowed.
+struct LeastMaximum {
+  std::vector<int> begins;
+  double maximum = kNever;
+};
+
+/// Cuts 0 .. length - 1 into `runs` runs. `load(run, first, end)` is that of run 0, 1 ... if it is
+/// made of what lies from `first` up to `end`. Among equals, the earliest begins.
+///
+/// best[r][e] = min over b of max(best[r - 1][b], load(r - 1, b, e)): O(runs * length^2), less
+/// where floors end the search early. REQUIRES: 1 <= runs <= length.
+template <typename Load>
+LeastMaximum FindLeastMaximum(int length, int runs, const Load& load) {
+  std::vector<std::vector<double>> best(runs + 1, std::vector<double>(length + 1, kNever));
+  std::vector<std::vector<int>> begin(runs + 1, std::vector<int>(length + 1, 0));
+  best[0][0] = 0;
+  const auto fill = [&](int run, int end) {
+    for (int first = end - 1; first >= run - 1; --first) {
+      const RunLoad of_run = load(run - 1, first, end);
+      if (of_run.floor > best[run][end] || of_run.floor == kNever) return;
+      const double maximum = std::max(best[run - 1][first], of_run.value);
+      if (maximum > best[run][end]) continue;
+      best[run][end] = maximum;
+      begin[run][end] = first;
+    }
+  };
+  for (int run = 1; run <= runs; ++run) {
+    for (int end = run; end <= length - (runs - run); ++end) fill(run, end);
+  }
+  LeastMaximum least{.begins = std::vector<int>(runs - 1), .maximum = best[runs][length]};
+  for (int run = runs, end = length; run > 1; --run) least.begins[run - 2] = end = begin[run][end];
+  return least;
+}
+
+}  // namespace millrace::pipeline
