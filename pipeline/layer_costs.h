@@ -1,6 +1,7 @@
 // What each layer of a chain costs in time and in memory: what cuts and plans are made from.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,16 @@ struct LayerCosts {
   double weight_bytes = 0;
   /// What its backward needs of its forward.
   double activation_bytes = 0;
+};
+
+/// A chain of layers, and what it is to be spread over.
+struct NetworkCosts {
+  /// Times in milliseconds. Their copies are output_bytes / copy_gb_per_s.
+  std::vector<LayerCosts> layers;
+  /// Between devices, 10^9 bytes each second. 0: copies are free.
+  double copy_gb_per_s = 0;
+  /// Of each device. Nothing: no limit.
+  std::optional<double> memory_bytes = {};
 };
 
 /// How much a stage holds at once under a plan.
