@@ -1,6 +1,7 @@
 #include "service/cli.h"
 
 #include <functional>
+#include <iostream>
 #include <string>
 
 #include "CLI/App.hpp"
@@ -8,7 +9,9 @@
 #include "CLI/Formatter.hpp"
 #include "pipeline/pretrain.h"
 #include "service/cli_exit_codes.h"
+#include "service/cli_plan.h"
 #include "service/cmd_check_config.h"
+#include "service/cmd_plan.h"
 #include "service/cmd_pretrain.h"
 #include "service/cmd_serve.h"
 #include "service/cmd_watch.h"
@@ -128,10 +131,13 @@ int RunCommandLine(int argc, char** argv) {
   WatchArguments watch;
   CheckConfigArguments check_config;
   pipeline::PretrainOptions pretrain;
+  PlanArguments plan;
+  const ProfileModel measure_model = nullptr;
   AddServe(app, serve);
   AddWatch(app, watch);
   AddCheckConfig(app, check_config);
   AddPretrain(app, pretrain);
+  AddPlan(app, plan, /*measures=*/measure_model != nullptr);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -140,6 +146,7 @@ int RunCommandLine(int argc, char** argv) {
   if (app.got_subcommand("serve")) return RunServe(serve);
   if (app.got_subcommand("watch")) return RunWatch(watch);
   if (app.got_subcommand("check-config")) return RunCheckConfig(check_config);
+  if (app.got_subcommand("plan")) return RunPlan(plan, measure_model, std::cout, std::cerr);
   return RunPretrain(pretrain);
 }
 

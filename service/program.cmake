@@ -65,7 +65,7 @@ add_library(millrace::program ALIAS millrace_program)
 set_source_files_properties(cli.cc serve_banner.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(millrace_program
-  PUBLIC millrace::web millrace::service millrace::pipeline millrace::ingest
+  PUBLIC millrace::web millrace::planning millrace::service millrace::pipeline millrace::ingest
   PRIVATE CLI11::CLI11 spdlog::spdlog)
 
 add_executable(millrace main.cc)

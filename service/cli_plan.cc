@@ -1,0 +1,77 @@
+#include "service/cli_plan.h"
+
+#include <map>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr char kFooter[] = R"(
+Costs are a JSON file; what is left out is 0, or no limit:
+  {"layers": [{"name": "conv1", "forward_ms": 1.5, "backward_ms": 3, "update_ms": 0.2,
+               "output_bytes": 4e6, "weight_bytes": 1e3, "activation_bytes": 8e6}, ...],
+   "copy_gb_per_s": 12, "memory_bytes": 8e9}
+
+Examples
+  millrace plan --costs costs.json --devices 4 --compare
+  millrace plan --costs costs.json --stages 3,2,3 --schedule partime --period-ms 40 --svg plan.svg)";
+
+void AddScheduleOptions(CLI::App& plan, PlanRequest& request) {
+  static const std::map<std::string, pipeline::Recompute> recompute = {
+      {"always", pipeline::Recompute::kAlways},
+      {"except_last", pipeline::Recompute::kExceptLast},
+      {"never", pipeline::Recompute::kNever}};
+  plan.add_option("--micro-batches", request.micro_batches,
+                  "gpipe, timeprest: micro-batches; pipedream_2bw: samples an update; k_periodic: "
+                  "samples a pattern")
+      ->check(CLI::PositiveNumber);
+  plan.add_option("--recompute", request.recompute,
+                  "gpipe: which forwards run again: always, except_last or never")
+      ->transform(CLI::CheckedTransformer(recompute));
+  plan.add_flag("--separate-backwards", request.separate_backwards,
+                "stale: backwards on devices of their own, 2K + 1 for K cuts");
+  plan.add_option("--switch-at", request.switch_at, "hybrid: the sample before which it switches")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  plan.add_option("--placement", request.placement,
+                  "interleaved: the device of each stage, as 0,1,0. Left out: the fastest found")
+      ->delimiter(',');
+}
+
+}  // namespace
+
+void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures) {
+  CLI::App* plan =
+      app.add_subcommand("plan", "Cut a network for a schedule and say how it would run");
+  PlanRequest& request = arguments.request;
+  plan->add_option("--costs", arguments.costs, "What each layer costs (JSON)");
+  if (measures) {
+    plan->add_option("-c,--config", arguments.config,
+                     "A configuration: its model is measured in place of --costs");
+  }
+  plan->add_option("--schedule", request.schedule,
+                   absl::StrCat("One of ", absl::StrJoin(pipeline::ScheduleNames(), ", ")))
+      ->capture_default_str();
+  plan->add_flag("--compare", arguments.compare, "All schedules side by side");
+  plan->add_option("--devices", request.devices,
+                   "How many. Left out: as many as there are stages, else 2")
+      ->check(CLI::PositiveNumber);
+  plan->add_option("--stages", request.layers_of_stages,
+                   "Layers of each stage, as 3,2,3. Left out: the best cuts")
+      ->delimiter(',');
+  plan->add_option("--period-ms", request.period_ms,
+                   "Time between two frames. Left out: as little as can be")
+      ->check(CLI::PositiveNumber);
+  AddScheduleOptions(*plan, request);
+  plan->add_flag("--json", arguments.json, "Print JSON");
+  plan->add_option("--svg", arguments.svg, "Draw it to this file");
+  plan->add_option("--trace", arguments.trace, "Write a trace for ui.perfetto.dev to this file");
+  plan->footer(kFooter);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,16 @@
+// The options of `millrace plan`.
+#pragma once
+
+#include "service/cmd_plan.h"
+
+namespace CLI {
+class App;
+}
+
+namespace millrace::service {
+
+/// Adds the command to `app`. Parsing fills `arguments`, which must live until then. With
+/// `measures`, a configuration may be given in place of costs.
+void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures);
+
+}  // namespace millrace::service

@@ -1,0 +1,117 @@
+#include "service/plan_cut.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "pipeline/scattered_partition.h"
+
+namespace millrace::service {
+namespace {
+
+using pipeline::NetworkCosts;
+
+constexpr int kDevices = 2;
+
+bool Interleaves(const PlanRequest& request) { return request.schedule == "interleaved"; }
+
+// 2K + 1 devices for K cuts, where forwards and backwards are on different ones.
+bool Separates(const PlanRequest& request) {
+  const bool stale = request.schedule == "stale" || request.schedule == "hybrid";
+  return stale && request.separate_backwards;
+}
+
+int DevicesFor(int stages, const PlanRequest& request) {
+  return Separates(request) ? 2 * stages - 1 : stages;
+}
+
+absl::Status CheckLayersOfStages(int layers, const std::vector<int>& of_stages) {
+  const int sum = std::accumulate(of_stages.begin(), of_stages.end(), 0);
+  const bool all = std::all_of(of_stages.begin(), of_stages.end(), [](int n) { return n > 0; });
+  if (all && sum == layers) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--stages must give each stage at least one layer and add up to the ", layers,
+                   " layers that there are; these add up to ", sum));
+}
+
+absl::StatusOr<PlanCut> CutByHand(int layers, const PlanRequest& request) {
+  const std::vector<int>& of_stages = request.layers_of_stages;
+  MILLRACE_RETURN_IF_ERROR(CheckLayersOfStages(layers, of_stages));
+  const int stages = static_cast<int>(of_stages.size());
+  const int devices = DevicesFor(stages, request);
+  if (request.devices > 0 && request.devices != devices && !Interleaves(request)) {
+    return absl::InvalidArgumentError(absl::StrCat("schedule ", request.schedule, " runs ", stages,
+                                                   " stages on ", devices, " devices; ask for ",
+                                                   "--devices ", devices, " or leave it out"));
+  }
+  PlanCut cut;
+  int end = 0;
+  for (int stage = 0; stage + 1 < stages; ++stage) cut.cuts.push_back(end += of_stages[stage]);
+  return cut;
+}
+
+absl::StatusOr<int> StagesFor(int layers, const PlanRequest& request) {
+  if (!request.placement.empty()) return static_cast<int>(request.placement.size());
+  if (!Separates(request)) {
+    return request.devices > 0 ? request.devices : std::min(kDevices, layers);
+  }
+  if (request.devices == 0) return std::min(kDevices, layers);
+  if (request.devices % 2 == 1) return (request.devices + 1) / 2;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--separate-backwards takes 2K + 1 devices for K cuts; ask for --devices ",
+                   request.devices - 1, " or ", request.devices + 1));
+}
+
+absl::Status CheckPlacement(const PlanRequest& request, int stages) {
+  const std::vector<int>& placement = request.placement;
+  if (placement.empty()) return absl::OkStatus();
+  if (!Interleaves(request)) {
+    return absl::InvalidArgumentError(
+        "--placement is for --schedule interleaved; others have a device for each stage");
+  }
+  const int devices = request.devices > 0
+                          ? request.devices
+                          : 1 + *std::max_element(placement.begin(), placement.end());
+  std::vector<bool> used(std::max(devices, 0), false);
+  bool good = static_cast<int>(placement.size()) == stages;
+  for (int device : placement) {
+    good &= device >= 0 && device < devices;
+    if (good) used[device] = true;
+  }
+  if (good && std::all_of(used.begin(), used.end(), [](bool u) { return u; })) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--placement must name one device for each of the ", stages,
+                   " stages, counted from 0, and use each of the ", devices, " devices"));
+}
+
+}  // namespace
+
+absl::StatusOr<PlanCut> CutForPlan(const NetworkCosts& costs, const PlanRequest& request,
+                                   const std::vector<pipeline::StageHolds>& holds) {
+  const int layers = static_cast<int>(costs.layers.size());
+  PlanCut cut;
+  if (!request.layers_of_stages.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(cut, CutByHand(layers, request));
+  } else {
+    MILLRACE_ASSIGN_OR_RETURN(const int stages, StagesFor(layers, request));
+    if (Interleaves(request) && request.placement.empty()) {
+      const std::vector<pipeline::StageCost> by_layer = pipeline::CostsOf(costs.layers);
+      MILLRACE_ASSIGN_OR_RETURN(pipeline::ScatteredPartition scattered,
+                                pipeline::Scatter(by_layer, stages));
+      return PlanCut{std::move(scattered.cuts), std::move(scattered.device_of),
+                     pipeline::ScatterBound(by_layer, stages)};
+    }
+    MILLRACE_ASSIGN_OR_RETURN(cut.cuts, pipeline::BestCuts({.layers = costs.layers,
+                                                            .stages = stages,
+                                                            .memory_bytes = costs.memory_bytes,
+                                                            .holds = holds}));
+  }
+  MILLRACE_RETURN_IF_ERROR(CheckPlacement(request, static_cast<int>(cut.cuts.size()) + 1));
+  cut.device_of = request.placement;
+  return cut;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,21 @@
+// A plan's report as JSON, for other programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pipeline/layer_costs.h"
+#include "service/plan_report.h"
+
+namespace millrace::service {
+
+/// The first phase, and the one after it under "then". Layers are counted from 0 and both ends
+/// included, stages from 1, devices and places in their order from 0.
+[[nodiscard]] std::string PlanJson(const pipeline::NetworkCosts& network,
+                                   const std::vector<PlanReport>& phases);
+
+/// A list of the schedules that fit the request, each as PlanJson() has it.
+[[nodiscard]] std::string CompareJson(const pipeline::NetworkCosts& network,
+                                      const PlanRequest& request);
+
+}  // namespace millrace::service

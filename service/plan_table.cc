@@ -1,0 +1,158 @@
+#include "service/plan_table.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "service/text_table.h"
+
+namespace millrace::service {
+namespace {
+
+using pipeline::NetworkCosts;
+
+std::string LayersText(const PlannedStage& stage) {
+  if (stage.first_layer == stage.last_layer) return absl::StrCat(stage.first_layer);
+  return absl::StrCat(stage.first_layer, "-", stage.last_layer);
+}
+
+std::string DeviceText(const PlannedStage& stage) {
+  if (stage.device == stage.backward_device) return absl::StrCat(stage.device);
+  return absl::StrCat(stage.device, " and ", stage.backward_device);
+}
+
+std::string PercentText(double share) { return absl::StrFormat("%.0f %%", 100 * share); }
+
+std::string StagesText(const PlanReport& report) {
+  const bool bytes = MostMemory(report) > 0;
+  std::vector<std::string> heads = {"stage",    "layers",    "device",     "load ms",     "slots",
+                                    "mismatch", "staleness", "weight gap", "gradient age"};
+  if (bytes) heads.emplace_back("memory");
+  TextTable table(heads);
+  for (std::size_t i = 0; i < report.stages.size(); ++i) {
+    const PlannedStage& stage = report.stages[i];
+    std::vector<std::string> cells = {absl::StrCat(i + 1),
+                                      LayersText(stage),
+                                      DeviceText(stage),
+                                      NumberText(stage.load_ms),
+                                      absl::StrCat(stage.figures.slots),
+                                      absl::StrCat(stage.figures.mismatch),
+                                      absl::StrCat(stage.figures.staleness),
+                                      absl::StrCat(stage.figures.weight_gap),
+                                      absl::StrCat(stage.figures.gradient_age)};
+    if (bytes) cells.push_back(BytesText(stage.memory_bytes));
+    table.Add(std::move(cells));
+  }
+  return table.Text();
+}
+
+std::string PeriodText(const PlanReport& report) {
+  std::string text = absl::StrCat(NumberText(report.period_ms), " ms between samples, ",
+                                  NumberText(1000 / report.period_ms), " each second");
+  if (report.period_ms > report.least_period_ms * (1 + 1e-9)) {
+    absl::StrAppend(&text, "; it could be ", NumberText(report.least_period_ms), " ms");
+  }
+  return text;
+}
+
+std::string BottleneckText(const NetworkCosts& network, const PlanReport& report) {
+  const Bottleneck& bottleneck = report.bottleneck;
+  std::string text =
+      absl::StrCat(PlaceText(report), ": ", NumberText(bottleneck.load_ms), " ms a sample");
+  const std::string layer =
+      absl::StrCat("layer ", bottleneck.layer, " (", network.layers[bottleneck.layer].name, ")");
+  if (bottleneck.kind == Bottleneck::Kind::kCut) {
+    absl::StrAppend(&text, " to copy what ", layer, " makes there, and its gradient back");
+  } else {
+    absl::StrAppend(&text, ", of which ", layer, " takes ", NumberText(bottleneck.layer_ms));
+  }
+  if (report.least_period_ms > bottleneck.load_ms * (1 + 1e-9)) {
+    absl::StrAppend(&text, "; the order adds ",
+                    NumberText(report.least_period_ms - bottleneck.load_ms), " ms of waiting");
+  }
+  return text;
+}
+
+std::string MemoryText(const NetworkCosts& network, const PlanReport& report) {
+  std::string text = absl::StrJoin(report.memory_bytes, ", ", [](std::string* out, double bytes) {
+    absl::StrAppend(out, BytesText(bytes));
+  });
+  if (network.memory_bytes) {
+    absl::StrAppend(&text, "; each device has ", BytesText(*network.memory_bytes));
+  }
+  return text;
+}
+
+std::string SummaryText(const NetworkCosts& network, const PlanReport& report) {
+  std::string text;
+  const auto line = [&text](const char* name, const std::string& what) {
+    absl::StrAppendFormat(&text, "%-12s%s\n", name, what);
+  };
+  line("period", PeriodText(report));
+  line("delay", absl::StrCat(NumberText(report.delay_ms), " ms from arrival to prediction"));
+  line("bottleneck", BottleneckText(network, report));
+  line("speed-up", absl::StrFormat("%.2f over one device; at most %.2f, as no layer is divided",
+                                   report.speed_up, report.speed_up_cap));
+  if (report.bound_ms) {
+    line("bound", absl::StrCat("no runs of layers on these devices are faster than ",
+                               NumberText(*report.bound_ms), " ms"));
+  }
+  line("idle", absl::StrJoin(report.idle, ", ", [](std::string* out, double share) {
+         absl::StrAppend(out, PercentText(share));
+       }));
+  if (MostMemory(report) > 0) line("memory", MemoryText(network, report));
+  return text;
+}
+
+}  // namespace
+
+std::string PlanText(const NetworkCosts& network, const PlanReport& report) {
+  std::string text = absl::StrCat("schedule ", report.schedule, ", ", report.stages.size(),
+                                  " stages on ", report.plan.devices.size(), " devices");
+  if (report.first_sample > 0) absl::StrAppend(&text, ", from sample ", report.first_sample);
+  return absl::StrCat(text, "\n\n", StagesText(report), "\n", SummaryText(network, report));
+}
+
+std::string CompareText(const NetworkCosts& network, const PlanRequest& request) {
+  TextTable table({"schedule", "devices", "period ms", "delay ms", "staleness", "mismatch", "slots",
+                   "idle", "memory"});
+  std::string refused;
+  for (const std::string& name : pipeline::ScheduleNames()) {
+    PlanRequest one = request;
+    one.schedule = name;
+    if (name != "interleaved") one.placement.clear();
+    const auto reports = MakePlanReports(network, one);
+    if (!reports.ok()) {
+      absl::StrAppend(&refused, name, ": ", std::string(reports.status().message()), "\n");
+      continue;
+    }
+    const PlanReport& first = reports->front();
+    int mismatch = 0;
+    for (const PlannedStage& stage : first.stages) {
+      mismatch = std::max(mismatch, stage.figures.mismatch);
+    }
+    const double memory = MostMemory(first);
+    table.Add({name, absl::StrCat(first.plan.devices.size()), NumberText(first.period_ms),
+               NumberText(first.delay_ms), absl::StrCat(MostStaleness(first)),
+               absl::StrCat(mismatch), absl::StrCat(TotalSlots(first)),
+               PercentText(MeanIdle(first)), memory > 0 ? BytesText(memory) : "-"});
+  }
+  return absl::StrCat(table.Text(), refused.empty() ? "" : "\n", refused,
+                      "\nstaleness, mismatch and memory are those of the stage or device with the "
+                      "most; slots are all stages'; hybrid is its first phase\n");
+}
+
+std::string PlaceText(const PlanReport& report) {
+  const int number = report.bottleneck.number;
+  switch (report.bottleneck.kind) {
+    case Bottleneck::Kind::kStage:
+      return absl::StrCat("stage ", number, " (layers ", LayersText(report.stages[number - 1]),
+                          ")");
+    case Bottleneck::Kind::kDevice:
+      return absl::StrCat("device ", number);
+    case Bottleneck::Kind::kCut:
+      return absl::StrCat("the cut behind stage ", number);
+  }
+  return "";
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,60 @@
+#include "service/text_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace millrace::service {
+namespace {
+
+bool IsNumber(const std::string& cell) {
+  return !cell.empty() && (absl::ascii_isdigit(cell[0]) || cell == "-") &&
+         std::none_of(cell.begin() + 1, cell.end(), [](char c) { return c == '-'; });
+}
+
+std::string Padded(const std::string& cell, std::size_t width, bool right) {
+  const std::string blanks(width - cell.size(), ' ');
+  return right ? blanks + cell : cell + blanks;
+}
+
+}  // namespace
+
+std::string TextTable::Text() const {
+  const std::size_t columns = rows_.front().size();
+  std::vector<std::size_t> widths(columns, 0);
+  std::vector<bool> right(columns, true);
+  for (std::size_t column = 0; column < columns; ++column) {
+    for (const auto& row : rows_) {
+      widths[column] = std::max(widths[column], row[column].size());
+      if (&row != &rows_.front()) right[column] = right[column] && IsNumber(row[column]);
+    }
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t column = 0; column < columns; ++column) {
+      absl::StrAppend(&line, column > 0 ? "  " : "",
+                      Padded(row[column], widths[column], right[column]));
+    }
+    absl::StripTrailingAsciiWhitespace(&line);
+    absl::StrAppend(&text, line, "\n");
+  }
+  return text;
+}
+
+std::string NumberText(double number) {
+  if (std::abs(number) >= 100) return absl::StrFormat("%.0f", number);
+  return absl::StrFormat("%.3g", number);
+}
+
+std::string BytesText(double bytes) {
+  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  int unit = 0;
+  for (; bytes >= 999.5 && unit < 4; ++unit) bytes /= 1000;
+  return absl::StrCat(NumberText(bytes), " ", kUnits[unit]);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,22 @@
+// `millrace plan` alone, without LibTorch, so that its command line is tested in every build.
+#include <iostream>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "service/cli_exit_codes.h"
+#include "service/cli_plan.h"
+
+int main(int argc, char** argv) {
+  namespace service = millrace::service;
+  CLI::App app("Only the command plan.", "millrace");
+  app.require_subcommand(1);
+  service::PlanArguments arguments;
+  AddPlan(app, arguments, /*measures=*/false);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? service::kExitOk : service::kExitUsage;
+  }
+  return RunPlan(arguments, nullptr, std::cout, std::cerr);
+}

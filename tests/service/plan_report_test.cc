@@ -1,0 +1,214 @@
+#include "service/plan_report.h"
+
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nlohmann/json.hpp"
+#include "service/cmd_plan.h"
+#include "service/plan_drawing.h"
+#include "service/plan_json.h"
+#include "service/plan_table.h"
+
+namespace millrace::service {
+namespace {
+
+using ::nlohmann::json;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+pipeline::NetworkCosts Network(const std::vector<double>& sizes) {
+  pipeline::NetworkCosts network;
+  for (double size : sizes) {
+    network.layers.push_back({.name = "conv" + std::to_string(network.layers.size()),
+                              .cost = {.forward = size, .backward = 2 * size}});
+  }
+  return network;
+}
+
+PlanReport ReportOf(const pipeline::NetworkCosts& network, const PlanRequest& request) {
+  auto reports = MakePlanReports(network, request);
+  EXPECT_TRUE(reports.ok()) << reports.status();
+  return reports.ok() ? reports->front() : PlanReport{};
+}
+
+std::vector<int> Staleness(const PlanReport& report) {
+  std::vector<int> staleness;
+  for (const PlannedStage& stage : report.stages) staleness.push_back(stage.figures.staleness);
+  return staleness;
+}
+
+std::string ErrorOf(const pipeline::NetworkCosts& network, const PlanRequest& request) {
+  return std::string(MakePlanReports(network, request).status().message());
+}
+
+TEST(PlanReportTest, OneFOneBStarWithoutAPeriodMakesEveryStageAGroup) {
+  // Stages 3 and 4 together would fit into the period, 30.
+  const PlanReport report = ReportOf(Network({10, 10, 1, 1}), {.layers_of_stages = {1, 1, 1, 1}});
+  EXPECT_THAT(Staleness(report), ElementsAre(3, 2, 1, 0));
+  EXPECT_DOUBLE_EQ(report.period_ms, 30);
+}
+
+TEST(PlanReportTest, ALongerPeriodMakesLargerGroups) {
+  const auto network = Network({1, 1, 1, 1});
+  EXPECT_THAT(Staleness(ReportOf(network, {.devices = 4, .period_ms = 6})),
+              ElementsAre(1, 1, 0, 0));
+  EXPECT_THAT(Staleness(ReportOf(network, {.devices = 4, .period_ms = 12})),
+              ElementsAre(0, 0, 0, 0));
+}
+
+TEST(PlanReportTest, ThePeriodIsThatOfTheFramesOrTheLeastPossible) {
+  const auto network = Network({1, 1, 1, 1});
+  EXPECT_DOUBLE_EQ(
+      ReportOf(network, {.schedule = "partime", .devices = 4, .period_ms = 40}).period_ms, 40);
+  EXPECT_DOUBLE_EQ(
+      ReportOf(network, {.schedule = "partime", .devices = 4, .period_ms = 1}).period_ms, 3);
+}
+
+TEST(PlanReportTest, NamesTheStageAndTheLayerThatLimit) {
+  const PlanReport report = ReportOf(Network({1, 1, 4, 1}), {.layers_of_stages = {2, 2}});
+  EXPECT_EQ(report.bottleneck.kind, Bottleneck::Kind::kStage);
+  EXPECT_EQ(report.bottleneck.number, 2);
+  EXPECT_EQ(report.bottleneck.layer, 2);
+  EXPECT_DOUBLE_EQ(report.bottleneck.load_ms, 15);
+  EXPECT_DOUBLE_EQ(report.bottleneck.layer_ms, 12);
+  EXPECT_DOUBLE_EQ(report.speed_up, 21.0 / 15);
+  EXPECT_DOUBLE_EQ(report.speed_up_cap, 21.0 / 12);
+}
+
+TEST(PlanReportTest, ASlowLinkIsTheBottleneckAndSetsThePeriod) {
+  auto network = Network({1, 1});
+  network.layers[0].cost.copy = 5;
+  const PlanReport report = ReportOf(network, {.schedule = "partime", .devices = 2});
+  EXPECT_EQ(report.bottleneck.kind, Bottleneck::Kind::kCut);
+  EXPECT_EQ(report.bottleneck.number, 1);
+  EXPECT_DOUBLE_EQ(report.period_ms, 10);
+}
+
+TEST(PlanReportTest, InterleavedFindsRunsThatAreNotContiguous) {
+  pipeline::NetworkCosts network = Network({1, 2, 1});
+  const PlanReport report = ReportOf(network, {.schedule = "interleaved", .devices = 2});
+  ASSERT_EQ(report.stages.size(), 3u);
+  EXPECT_EQ(report.stages[0].device, report.stages[2].device);
+  EXPECT_DOUBLE_EQ(report.bottleneck.load_ms, 6);
+  EXPECT_EQ(report.bound_ms, 6);
+}
+
+TEST(PlanReportTest, MemoryIsVersionsTimesWeightsAndSlotsTimesActivations) {
+  auto network = Network({1, 1});
+  for (auto& layer : network.layers) {
+    layer.weight_bytes = 100;
+    layer.activation_bytes = 10;
+    layer.output_bytes = 1;
+  }
+  EXPECT_THAT(ReportOf(network, {.schedule = "pipedream"}).memory_bytes,
+              ElementsAre(2 * 100 + 2 * 10, 100 + 10));
+  // Stage 1's inputs come from the camera. Stage 2 keeps its four samples' inputs.
+  EXPECT_THAT(ReportOf(network, {.schedule = "gpipe"}).memory_bytes,
+              ElementsAre(100 + 10, 100 + 10 + 4));
+}
+
+TEST(PlanReportTest, TheCutRespectsWhatThePlanHolds) {
+  auto network = Network({1, 1, 1, 1});
+  for (auto& layer : network.layers) layer.activation_bytes = 10;
+  network.memory_bytes = 30;
+  // Stage 1 of stale holds three sets: with two layers it would need 60.
+  const PlanReport report = ReportOf(network, {.schedule = "stale", .devices = 2});
+  EXPECT_EQ(report.stages[0].last_layer, 0);
+  EXPECT_THAT(report.memory_bytes, ElementsAre(30, 30));
+  network.memory_bytes = 25;
+  EXPECT_THAT(ErrorOf(network, {.schedule = "stale", .devices = 2}),
+              HasSubstr("the fullest needs 30 bytes at least"));
+}
+
+TEST(PlanReportTest, SeparateBackwardsTakeTwoKPlusOneDevices) {
+  const auto network = Network({1, 1, 1});
+  const PlanReport report =
+      ReportOf(network, {.schedule = "stale", .devices = 5, .separate_backwards = true});
+  EXPECT_EQ(report.stages.size(), 3u);
+  EXPECT_EQ(report.plan.devices.size(), 5u);
+  EXPECT_DOUBLE_EQ(report.period_ms, 3);  // The last stage's.
+  EXPECT_THAT(ErrorOf(network, {.schedule = "stale", .devices = 4, .separate_backwards = true}),
+              HasSubstr("--devices 3 or 5"));
+}
+
+TEST(PlanReportTest, ErrorsSayWhatToAskFor) {
+  const auto network = Network({1, 1, 1});
+  EXPECT_THAT(ErrorOf(network, {.schedule = "gpipes"}), HasSubstr("use one of: sequential"));
+  EXPECT_THAT(ErrorOf(network, {.devices = 4}), HasSubstr("ask for 1 to 3"));
+  EXPECT_THAT(ErrorOf(network, {.layers_of_stages = {2, 2}}),
+              AllOf(HasSubstr("add up to the 3 layers"), HasSubstr("add up to 4")));
+  EXPECT_THAT(ErrorOf(network, {.layers_of_stages = {3, 0}}), HasSubstr("at least one layer"));
+  EXPECT_THAT(ErrorOf(network, {.devices = 3, .layers_of_stages = {2, 1}}),
+              HasSubstr("ask for --devices 2"));
+  EXPECT_THAT(ErrorOf(network, {.placement = {0, 1}}), HasSubstr("--schedule interleaved"));
+  EXPECT_THAT(
+      ErrorOf(network,
+              {.schedule = "interleaved", .layers_of_stages = {1, 1, 1}, .placement = {0, 2, 0}}),
+      HasSubstr("use each of the 3 devices"));
+}
+
+TEST(PlanTextTest, SaysAllThatAUserWantsToKnow) {
+  auto network = Network({1, 1, 4, 1});
+  network.layers[0].activation_bytes = 3e6;
+  const std::string text =
+      PlanText(network, ReportOf(network, {.schedule = "partime", .layers_of_stages = {2, 2}}));
+  EXPECT_THAT(text, AllOf(HasSubstr("schedule partime, 2 stages on 2 devices"),
+                          HasSubstr("stage  layers  device  load ms  slots  mismatch  staleness"),
+                          HasSubstr("15 ms between samples, 66.7 each second")));
+  EXPECT_THAT(text,
+              HasSubstr("stage 2 (layers 2-3): 15 ms a sample, of which layer 2 (conv2) takes "
+                        "12\n"));
+  EXPECT_THAT(text, HasSubstr("1.40 over one device; at most 1.75"));
+  EXPECT_THAT(text, HasSubstr("3 MB"));
+}
+
+TEST(PlanTextTest, ComparesAllSchedulesAndSaysWhyOneIsMissing) {
+  const std::string text = CompareText(Network({1, 1, 1, 1}), {.devices = 4, .micro_batches = 2});
+  for (const std::string& name : pipeline::ScheduleNames()) EXPECT_THAT(text, HasSubstr(name));
+  EXPECT_THAT(text, HasSubstr("pipedream_2bw: schedule pipedream_2bw: samples is 2"));
+}
+
+TEST(PlanJsonTest, HasTheOperationsInTheirOrderAndThePhases) {
+  const auto network = Network({1, 1});
+  const json plan = json::parse(
+      PlanJson(network, *MakePlanReports(network, {.schedule = "hybrid", .switch_at = 50})));
+  EXPECT_EQ(plan["schedule"], "hybrid");
+  EXPECT_EQ(plan["stages"][1]["layers"], json({1, 1}));
+  EXPECT_EQ(plan["operations"].size(), 6u);
+  const json& backward = plan["operations"][1];
+  EXPECT_EQ(backward["kind"], "backward");
+  EXPECT_EQ(backward["stage"], 1);
+  EXPECT_EQ(backward["order"], 1);
+  EXPECT_EQ(backward["shift"], 2);
+  EXPECT_EQ(backward["span"], 1);
+  EXPECT_EQ(plan["then"]["schedule"], "sequential");
+  EXPECT_EQ(plan["then"]["first_sample"], 50);
+}
+
+TEST(PlanDrawingTest, BothPhasesAreDrawnAndTraced) {
+  const auto network = Network({1, 1});
+  const auto phases = *MakePlanReports(network, {.schedule = "hybrid", .switch_at = 4});
+  EXPECT_THAT(*PlanSvg(phases), HasSubstr("<title>F1(5)</title>"));
+  const json trace = json::parse(*PlanTrace(phases));
+  EXPECT_TRUE(trace.is_array());
+  EXPECT_EQ(trace.back()["ph"], "X");
+}
+
+TEST(CmdPlanTest, MeasuresAConfiguredModelWhereItCan) {
+  PlanArguments arguments{.config = "model.yaml"};
+  std::ostringstream out, errors;
+  EXPECT_EQ(RunPlan(arguments, nullptr, out, errors), 2);
+  EXPECT_THAT(errors.str(), HasSubstr("use --costs"));
+  const ProfileModel profile = [](const std::string& config) {
+    EXPECT_EQ(config, "model.yaml");
+    return Network({1, 1});
+  };
+  EXPECT_EQ(RunPlan(arguments, profile, out, errors), 0);
+  EXPECT_THAT(out.str(), HasSubstr("one_f_one_b_star, 2 stages"));
+}
+
+}  // namespace
+}  // namespace millrace::service

@@ -1,0 +1,117 @@
+"""`millrace plan`: the JSON of every schedule, its figures, files and errors."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from millrace_process import run
+
+SCHEDULES = (
+    "sequential", "one_f_one_b_star", "partime", "recompute", "stale", "hybrid", "local", "pipedream",
+    "pipedream_2bw", "gpipe", "timeprest", "k_periodic", "interleaved")
+
+# Four equal stages, forward 1, backward 2: schedule, options, period, delay, slots, mismatch, staleness.
+TABLE = [
+    ("sequential", [], 12, 4, [1, 1, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]),
+    ("partime", [], 3, 4, [1, 1, 1, 1], [6, 4, 2, 0], [6, 4, 2, 0]),
+    ("stale", [], 3, 4, [7, 5, 3, 1], [0, 0, 0, 0], [6, 4, 2, 0]),
+    ("one_f_one_b_star", [], 3, 4, [4, 3, 2, 1], [0, 0, 0, 0], [3, 2, 1, 0]),
+    ("one_f_one_b_star", ["--period-ms", "6"], 6, 4, [2, 2, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0]),
+    ("one_f_one_b_star", ["--period-ms", "12"], 12, 4, [1, 1, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]),
+]
+
+
+class PlanTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="millrace-plan.")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.costs = self.write([{"forward_ms": 1, "backward_ms": 2}] * 4)
+
+    def write(self, layers, **more):
+        path = self.folder / "costs.json"
+        path.write_text(json.dumps({"layers": layers, **more}))
+        return str(path)
+
+    def plan(self, *arguments):
+        result = run("plan", "--costs", self.costs, "--json", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def assert_refused(self, part, *arguments):
+        result = run("plan", *arguments)
+        self.assertEqual(result.returncode, 2, result.stdout)
+        self.assertEqual(result.stdout, "")
+        self.assertIn(part, result.stderr)
+
+    def test_figures_are_those_of_the_table(self):
+        for schedule, options, period, delay, slots, mismatch, staleness in TABLE:
+            with self.subTest(schedule=schedule, options=options):
+                plan = self.plan("--devices", "4", "--schedule", schedule, *options)
+                self.assertEqual(plan["schedule"], schedule)
+                self.assertAlmostEqual(plan["period_ms"], period)
+                self.assertAlmostEqual(plan["delay_ms"], delay)
+                self.assertEqual([stage["slots"] for stage in plan["stages"]], slots)
+                self.assertEqual([stage["mismatch"] for stage in plan["stages"]], mismatch)
+                self.assertEqual([stage["staleness"] for stage in plan["stages"]], staleness)
+
+    def test_every_schedule_has_each_operation_once(self):
+        for schedule in SCHEDULES:
+            with self.subTest(schedule=schedule):
+                plan = self.plan("--devices", "4", "--schedule", schedule)
+                samples = plan["samples_per_pattern"]
+                done = [
+                    (operation["stage"], operation["kind"], operation["sample"] + i)
+                    for operation in plan["operations"] for i in range(operation["span"])]
+                self.assertEqual(len(done), len(set(done)))
+                self.assertEqual(len(done), len(plan["stages"]) * 3 * samples)
+                self.assertEqual("then" in plan, schedule == "hybrid")
+
+    def test_the_table_and_the_comparison_are_printed(self):
+        result = run("plan", "--costs", self.costs, "--stages", "1,3", "--schedule", "partime")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for part in ("staleness", "period", "delay", "bottleneck", "stage 2 (layers 1-3)", "speed-up"):
+            self.assertIn(part, result.stdout)
+        comparison = run("plan", "--costs", self.costs, "--devices", "4", "--compare")
+        self.assertEqual(comparison.returncode, 0, comparison.stderr)
+        for schedule in SCHEDULES:
+            self.assertIn(schedule, comparison.stdout)
+
+    def test_drawings_are_valid(self):
+        svg, trace = self.folder / "plan.svg", self.folder / "plan.json"
+        self.plan("--devices", "4", "--schedule", "stale", "--svg", str(svg), "--trace", str(trace))
+        self.assertTrue(xml.etree.ElementTree.parse(svg).getroot().tag.endswith("svg"))
+        events = json.loads(trace.read_text())
+        self.assertIn("F1(0)", [event["name"] for event in events])
+        self.assertTrue(all(event["ph"] in "XM" for event in events))
+
+    def test_options_of_single_schedules(self):
+        gpipe = self.plan("--schedule", "gpipe", "--micro-batches", "3", "--recompute", "never")
+        self.assertEqual(gpipe["samples_per_pattern"], 3)
+        self.assertEqual(gpipe["stages"][0]["inputs"], 0)
+        separate = self.plan("--schedule", "stale", "--separate-backwards", "--devices", "5")
+        self.assertEqual(len(separate["stages"]), 3)
+        placed = self.plan(
+            "--schedule", "interleaved", "--stages", "1,2,1", "--placement", "0,1,0")
+        self.assertEqual([stage["device"] for stage in placed["stages"]], [0, 1, 0])
+        hybrid = self.plan("--schedule", "hybrid", "--switch-at", "70")
+        self.assertEqual(hybrid["then"]["first_sample"], 70)
+
+    def test_errors_say_what_to_do(self):
+        self.assert_refused("--costs")
+        self.assert_refused("no/such.json", "--costs", "no/such.json")
+        self.assert_refused("use one of", "--costs", self.costs, "--schedule", "gpipes")
+        self.assert_refused("add up to the 4 layers", "--costs", self.costs, "--stages", "1,2")
+        self.assert_refused("1 to 4", "--costs", self.costs, "--devices", "5")
+        self.assert_refused("--devices", "--costs", self.costs, "--devices", "0")
+        self.assert_refused("--period-ms", "--costs", self.costs, "--period-ms", "-1")
+        bad = self.write([{"name": "up", "forward_ms": -1}])
+        self.assert_refused("layer 0 (up): forward_ms is -1", "--costs", bad)
+        heavy = self.write([{"forward_ms": 1, "weight_bytes": 9}] * 3, memory_bytes=10)
+        self.assert_refused("3 devices would do", "--costs", heavy, "--devices", "2")
+
+
+if __name__ == "__main__":
+    unittest.main()
