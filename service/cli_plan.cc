@@ -32,7 +32,8 @@ void AddScheduleOptions(CLI::App& plan, PlanRequest& request) {
       ->check(CLI::PositiveNumber);
   plan.add_option("--recompute", request.recompute,
                   "gpipe: which forwards run again: always, except_last or never")
-      ->transform(CLI::CheckedTransformer(recompute));
+      ->transform(CLI::CheckedTransformer(recompute).description(""))
+      ->type_name("KIND");
   plan.add_flag("--separate-backwards", request.separate_backwards,
                 "stale: backwards on devices of their own, 2K + 1 for K cuts");
   plan.add_option("--switch-at", request.switch_at, "hybrid: the sample before which it switches")

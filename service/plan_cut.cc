@@ -13,6 +13,7 @@ namespace {
 using pipeline::NetworkCosts;
 
 constexpr int kDevices = 2;
+constexpr int kMostRunsADevice = 8;
 
 bool Interleaves(const PlanRequest& request) { return request.schedule == "interleaved"; }
 
@@ -97,13 +98,6 @@ absl::StatusOr<PlanCut> CutForPlan(const NetworkCosts& costs, const PlanRequest&
     MILLRACE_ASSIGN_OR_RETURN(cut, CutByHand(layers, request));
   } else {
     MILLRACE_ASSIGN_OR_RETURN(const int stages, StagesFor(layers, request));
-    if (Interleaves(request) && request.placement.empty()) {
-      const std::vector<pipeline::StageCost> by_layer = pipeline::CostsOf(costs.layers);
-      MILLRACE_ASSIGN_OR_RETURN(pipeline::ScatteredPartition scattered,
-                                pipeline::Scatter(by_layer, stages));
-      return PlanCut{std::move(scattered.cuts), std::move(scattered.device_of),
-                     pipeline::ScatterBound(by_layer, stages)};
-    }
     MILLRACE_ASSIGN_OR_RETURN(cut.cuts, pipeline::BestCuts({.layers = costs.layers,
                                                             .stages = stages,
                                                             .memory_bytes = costs.memory_bytes,
@@ -111,7 +105,27 @@ absl::StatusOr<PlanCut> CutForPlan(const NetworkCosts& costs, const PlanRequest&
   }
   MILLRACE_RETURN_IF_ERROR(CheckPlacement(request, static_cast<int>(cut.cuts.size()) + 1));
   cut.device_of = request.placement;
+  if (LeavesRunsOpen(request)) {
+    cut.device_of.resize(cut.cuts.size() + 1);
+    std::iota(cut.device_of.begin(), cut.device_of.end(), 0);
+  }
   return cut;
+}
+
+bool LeavesRunsOpen(const PlanRequest& request) {
+  return Interleaves(request) && request.placement.empty() && request.layers_of_stages.empty();
+}
+
+absl::StatusOr<PlanCut> ScatterForPlan(const NetworkCosts& costs, const PlanRequest& request) {
+  MILLRACE_ASSIGN_OR_RETURN(const int devices,
+                            StagesFor(static_cast<int>(costs.layers.size()), request));
+  const std::vector<pipeline::StageCost> by_layer = pipeline::CostsOf(costs.layers);
+  MILLRACE_ASSIGN_OR_RETURN(pipeline::ScatteredPartition scattered,
+                            pipeline::Scatter(by_layer, devices));
+  if (static_cast<int>(scattered.device_of.size()) > kMostRunsADevice * devices) {
+    return absl::InvalidArgumentError("only contiguous cuts make few enough stages");
+  }
+  return PlanCut{std::move(scattered.cuts), std::move(scattered.device_of)};
 }
 
 }  // namespace millrace::service

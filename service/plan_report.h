@@ -64,6 +64,7 @@ struct PlanReport {
   /// is not divided.
   double speed_up = 0;
   double speed_up_cap = 0;
+  /// Where runs of layers were searched for: no partition over these devices has a shorter period.
   std::optional<double> bound_ms = {};
 };
 

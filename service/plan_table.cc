@@ -15,6 +15,17 @@ std::string LayersText(const PlannedStage& stage) {
   return absl::StrCat(stage.first_layer, "-", stage.last_layer);
 }
 
+// "stage 2 (layers 3-5)".
+std::string StageText(const PlannedStage& stage, int number) {
+  const bool one = stage.first_layer == stage.last_layer;
+  return absl::StrCat("stage ", number, one ? " (layer " : " (layers ", LayersText(stage), ")");
+}
+
+// "1 stage", "2 stages".
+std::string CountText(std::size_t count, const std::string& what) {
+  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+}
+
 std::string DeviceText(const PlannedStage& stage) {
   if (stage.device == stage.backward_device) return absl::StrCat(stage.device);
   return absl::StrCat(stage.device, " and ", stage.backward_device);
@@ -106,8 +117,9 @@ std::string SummaryText(const NetworkCosts& network, const PlanReport& report) {
 }  // namespace
 
 std::string PlanText(const NetworkCosts& network, const PlanReport& report) {
-  std::string text = absl::StrCat("schedule ", report.schedule, ", ", report.stages.size(),
-                                  " stages on ", report.plan.devices.size(), " devices");
+  std::string text =
+      absl::StrCat("schedule ", report.schedule, ", ", CountText(report.stages.size(), "stage"),
+                   " on ", CountText(report.plan.devices.size(), "device"));
   if (report.first_sample > 0) absl::StrAppend(&text, ", from sample ", report.first_sample);
   return absl::StrCat(text, "\n\n", StagesText(report), "\n", SummaryText(network, report));
 }
@@ -145,8 +157,7 @@ std::string PlaceText(const PlanReport& report) {
   const int number = report.bottleneck.number;
   switch (report.bottleneck.kind) {
     case Bottleneck::Kind::kStage:
-      return absl::StrCat("stage ", number, " (layers ", LayersText(report.stages[number - 1]),
-                          ")");
+      return StageText(report.stages[number - 1], number);
     case Bottleneck::Kind::kDevice:
       return absl::StrCat("device ", number);
     case Bottleneck::Kind::kCut:

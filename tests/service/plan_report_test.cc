@@ -96,6 +96,14 @@ TEST(PlanReportTest, InterleavedFindsRunsThatAreNotContiguous) {
   EXPECT_EQ(report.bound_ms, 6);
 }
 
+TEST(PlanReportTest, InterleavedFallsBackToContiguousRunsThatAreFaster) {
+  std::vector<double> sizes(100);
+  for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = 1 + static_cast<double>(i * i % 17);
+  const PlanReport report = ReportOf(Network(sizes), {.schedule = "interleaved", .devices = 4});
+  const PlanReport other = ReportOf(Network(sizes), {.schedule = "partime", .devices = 4});
+  EXPECT_LE(report.period_ms, other.period_ms * 1.05);
+}
+
 TEST(PlanReportTest, MemoryIsVersionsTimesWeightsAndSlotsTimesActivations) {
   auto network = Network({1, 1});
   for (auto& layer : network.layers) {
