@@ -38,6 +38,17 @@ int SmallestNear(const std::vector<double>& sizes, int largest) {
   return smallest;
 }
 
+// Gives `smallest` the nearest layer of its neighbour on the side of `largest`; returns that
+// neighbour.
+int Grow(Cuts& cuts, int smallest, int largest) {
+  if (largest < smallest) {
+    --cuts[smallest - 1];
+    return smallest - 1;
+  }
+  ++cuts[smallest];
+  return smallest + 1;
+}
+
 }  // namespace
 
 Cuts BlockPartition(const std::vector<StageCost>& layers, int stages) {
@@ -54,9 +65,7 @@ Cuts BlockPartition(const std::vector<StageCost>& layers, int stages) {
     for (bool shrunk = false; !shrunk; sizes = Sizes(costs, cuts)) {
       const int smallest = SmallestNear(sizes, largest);
       if (largest_size <= sizes[smallest] + 1) return cuts;
-      const bool after = largest < smallest;
-      cuts[after ? smallest - 1 : smallest] += after ? -1 : 1;
-      shrunk = largest == (after ? smallest - 1 : smallest + 1);
+      shrunk = Grow(cuts, smallest, largest) == largest;
     }
   }
 }

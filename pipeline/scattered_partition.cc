@@ -106,24 +106,26 @@ bool ImproveOnce(Allocation& allocation) {
   return false;
 }
 
-// Joins runs where the device of a neighbour has room for a layer below the largest load.
+// Gives `layer` to the device of `neighbour`, if that makes fewer runs and no load above `most`.
+bool JoinsNeighbour(Allocation& allocation, int layer, int neighbour, double most) {
+  if (neighbour < 0 || neighbour >= allocation.length()) return false;
+  const int from = allocation.device_of(layer), to = allocation.device_of(neighbour);
+  if (from == to || allocation.load(to) + allocation.cost(layer) > most) return false;
+  const int runs = allocation.Runs();
+  allocation.Put(layer, to);
+  if (allocation.Runs() < runs) return true;
+  allocation.Put(layer, from);
+  return false;
+}
+
+// Joins runs as long as the largest load stays what it is.
 void JoinRuns(Allocation& allocation) {
   const double most = allocation.Largest() * (1 + 1e-12);
   for (bool joined = true; joined;) {
     joined = false;
     for (int layer = 0; layer < allocation.length(); ++layer) {
-      for (int neighbour : {layer - 1, layer + 1}) {
-        if (neighbour < 0 || neighbour >= allocation.length()) continue;
-        const int from = allocation.device_of(layer), to = allocation.device_of(neighbour);
-        if (from == to || allocation.load(to) + allocation.cost(layer) > most) continue;
-        const int runs = allocation.Runs();
-        allocation.Put(layer, to);
-        if (allocation.Runs() < runs) {
-          joined = true;
-        } else {
-          allocation.Put(layer, from);
-        }
-      }
+      joined |= JoinsNeighbour(allocation, layer, layer - 1, most);
+      joined |= JoinsNeighbour(allocation, layer, layer + 1, most);
     }
   }
 }

@@ -8,15 +8,15 @@ namespace {
 using pipeline::Operation;
 using enum pipeline::OperationKind;
 
-// What a stage holds: all its samples in full, or their inputs and one in full while it goes
-// forward again.
-pipeline::StageHolds HoldsOf(const pipeline::StageRules& rules, bool keeps_inputs) {
-  pipeline::StageHolds holds{.versions = rules.versions, .activations = rules.slots};
-  if (keeps_inputs) {
-    holds.inputs = rules.slots;
-    holds.activations = 1;
-  }
-  return holds;
+// What a stage holds for its backwards: all its samples in full, or, where one of them goes forward
+// again, their inputs and one in full.
+void AddHolds(PlannedStage& stage, const Operation& operation, const pipeline::Plan& plan) {
+  if (operation.kind != kBackward || stage.holds.inputs > 0) return;
+  const pipeline::StageRules& rules = plan.rules(operation.stage);
+  const bool again = operation.keeps == pipeline::Keeps::kInputs;
+  stage.holds = {.versions = rules.versions,
+                 .activations = again ? 1 : rules.slots,
+                 .inputs = again ? rules.slots : 0};
 }
 
 int LargestLayer(const pipeline::NetworkCosts& network, const std::vector<PlannedStage>& stages,
@@ -65,10 +65,7 @@ std::vector<PlannedStage> PlannedStages(const pipeline::NetworkCosts& network,
       PlannedStage& stage = stages[operation.stage - 1];
       stage.load_ms += CostOf(operation, costs[operation.stage - 1]) / plan.samples_per_pattern;
       (operation.kind == kForward ? stage.device : stage.backward_device) = device;
-      const bool inputs =
-          operation.kind == kBackward && operation.keeps == pipeline::Keeps::kInputs;
-      if (operation.kind != kBackward || stage.holds.inputs > 0) continue;
-      stage.holds = HoldsOf(plan.rules(operation.stage), inputs);
+      AddHolds(stage, operation, plan);
     }
   }
   for (std::size_t i = 0; i < stages.size(); ++i) {
