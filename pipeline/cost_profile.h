@@ -8,7 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "pipeline/layer.h"
-#include "pipeline/schedules.h"
+#include "pipeline/stage_cost.h"
 
 namespace millrace::pipeline {
 

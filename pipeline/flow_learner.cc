@@ -19,6 +19,7 @@
 #include "pipeline/learner.h"
 #include "pipeline/partition.h"
 #include "pipeline/plan_checker.h"
+#include "pipeline/schedules.h"
 #include "pipeline/simulator.h"
 #include "pipeline/staged_network.h"
 #include "pipeline/weights_file.h"
@@ -126,7 +127,8 @@ absl::StatusOr<LearnerDescription> Describe(const FlowLearnerOptions& options,
     in_all_ms += cost.total();
   }
   MILLRACE_ASSIGN_OR_RETURN(const double period_ms, SteadyPeriod(plan, network.costs));
-  MILLRACE_ASSIGN_OR_RETURN(description.delay_ms, SteadyDelay(plan, network.costs, period_ms));
+  MILLRACE_ASSIGN_OR_RETURN(const SteadyFigures steady, Steady(plan, network.costs, period_ms));
+  description.delay_ms = steady.delay;
   description.samples_per_second = 1000 / period_ms;
   description.sequential_samples_per_second = 1000 / in_all_ms;
   return description;
@@ -146,8 +148,10 @@ class FlowLearner final : public Learner {
     MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
     MILLRACE_ASSIGN_OR_RETURN(CutNetwork network, BuildAndCut(options));
     MILLRACE_ASSIGN_OR_RETURN(
-        Plan plan, MakePlan(options.schedule, ShapeOf(network.chain, network.cuts), network.costs,
-                            options.period_ms));
+        Phases phases, MakePhases(options.schedule, {.shape = ShapeOf(network.chain, network.cuts),
+                                                     .costs = network.costs,
+                                                     .period = options.period_ms}));
+    Plan plan = std::move(phases.front().plan);
     MILLRACE_ASSIGN_OR_RETURN(LearnerDescription description, Describe(options, network, plan));
 
     std::unique_ptr<FlowLearner> learner(new FlowLearner(options, std::move(on_prediction)));

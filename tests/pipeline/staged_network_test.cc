@@ -104,7 +104,7 @@ Cuts EvenCuts(int stages) {
 
 Plan PlanFor(const std::string& schedule, const LayerChain& chain, const Cuts& cuts) {
   const std::vector<StageCost> costs(cuts.size() + 1, {.forward = 1, .backward = 2, .update = 0});
-  return *MakePlan(schedule, ShapeOf(chain, cuts), costs, 0);
+  return *MakePlan(schedule, {.shape = ShapeOf(chain, cuts), .costs = costs});
 }
 
 Outcome InTheEngine(const std::string& schedule, int stages, const std::vector<at::Tensor>& inputs,
