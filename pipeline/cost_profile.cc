@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <utility>
 
-#include <ATen/ops/ones_like.h>
-#include <torch/csrc/autograd/autograd.h>
-
-#include "pipeline/rmsprop.h"
-#include "pipeline/stage.h"
+#include "base/check.h"
+#include "pipeline/serial_run.h"
+#include "pipeline/staged_network.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -22,86 +21,57 @@ double MillisecondsOf(const std::function<void()>& work) {
       .count();
 }
 
-// The layers of a chain as stages of one layer each, run once in order.
-class Runner {
- public:
-  Runner(const LayerChain& chain, const std::function<at::Tensor(const at::Tensor&)>& objective)
-      : chain_(chain), objective_(objective) {
-    constexpr auto kUnknown = std::numeric_limits<double>::infinity();
-    for (int layer = 0; layer < static_cast<int>(chain.layers.size()); ++layer) {
-      layers_.emplace_back(chain, layer, layer);
-      // A learning rate of 0: the update does all its work and changes nothing.
-      optimizers_.emplace_back(layers_.back().parameters(), 0.0);
-      least_.push_back({kUnknown, kUnknown, kUnknown});
-    }
+double& PartOf(StageCost& cost, OperationKind kind) {
+  switch (kind) {
+    case OperationKind::kForward:
+      return cost.forward;
+    case OperationKind::kBackward:
+      return cost.backward;
+    case OperationKind::kUpdate:
+      break;
   }
+  return cost.update;
+}
 
-  void Run(const at::Tensor& input, const std::stop_token& stop) {
-    at::Tensor main = input;
-    std::vector<at::Tensor> skips(chain_.skips.size());
-    for (std::size_t i = 0; i < layers_.size() && !stop.stop_requested(); ++i) {
-      const std::vector<at::Tensor> outputs = RunLayer(i, InputsOf(i, main, skips));
-      main = outputs[0];
-      for (std::size_t w = 1; w < outputs.size(); ++w) {
-        skips[layers_[i].outgoing()[w].edge] = outputs[w];
-      }
-    }
-  }
+// Cuts everywhere: every layer a stage.
+Cuts AllCuts(const LayerChain& chain) {
+  Cuts cuts;
+  for (int layer = 1; layer < static_cast<int>(chain.layers.size()); ++layer) cuts.push_back(layer);
+  return cuts;
+}
 
-  [[nodiscard]] const std::vector<StageCost>& least() const { return least_; }
-
- private:
-  [[nodiscard]] std::vector<at::Tensor> InputsOf(std::size_t layer, const at::Tensor& main,
-                                                 const std::vector<at::Tensor>& skips) const {
-    std::vector<at::Tensor> inputs;
-    for (const Wire& wire : layers_[layer].incoming()) {
-      const at::Tensor& value = wire.edge == Wire::kNeighbour ? main : skips[wire.edge];
-      inputs.push_back(value.detach().set_requires_grad(layer > 0));
-    }
-    return inputs;
-  }
-
-  // Goes forward and backward through one layer and updates it. Returns its outputs, detached.
-  std::vector<at::Tensor> RunLayer(std::size_t layer, const std::vector<at::Tensor>& inputs) {
-    const bool last = layer + 1 == layers_.size();
-    std::vector<at::Tensor> outputs;
-    std::vector<at::Tensor> ends;
-    const double forward = MillisecondsOf([&] {
-      ends = outputs = layers_[layer].Forward(inputs);
-      if (last) ends = {objective_(outputs[0])};
-    });
-    std::vector<at::Tensor> gradients;
-    gradients.reserve(ends.size());
-    for (const at::Tensor& end : ends) gradients.push_back(at::ones_like(end));
-    const double backward = MillisecondsOf([&] { torch::autograd::backward(ends, gradients); });
-    const double update = MillisecondsOf([&] { optimizers_[layer].Step(); });
-
-    StageCost& least = least_[layer];
-    least.forward = std::min(least.forward, forward);
-    least.backward = std::min(least.backward, backward);
-    least.update = std::min(least.update, update);
-    for (at::Tensor& output : outputs) output = output.detach();
-    return outputs;
-  }
-
-  const LayerChain& chain_;
-  const std::function<at::Tensor(const at::Tensor&)>& objective_;
-  std::vector<Stage> layers_;
-  std::vector<RmsProp> optimizers_;
-  std::vector<StageCost> least_;
-};
+Plan OneByOne(PipelineShape shape) {
+  std::vector<StageCost> costs(shape.stages);
+  auto plan = MakePlan("sequential", {.shape = std::move(shape), .costs = std::move(costs)});
+  MILLRACE_CHECK(plan.ok());
+  return *std::move(plan);
+}
 
 }  // namespace
 
 std::vector<StageCost> ProfileLayers(const LayerChain& chain, const at::Tensor& input,
                                      const std::function<at::Tensor(const at::Tensor&)>& objective,
                                      const std::stop_token& stop) {
-  Runner runner(chain, objective);
-  for (int run = 0; run < kRuns; ++run) runner.Run(input, stop);
-  for (const auto& layer : chain.layers) {
-    for (const at::Tensor& parameter : layer->parameters()) parameter.mutable_grad() = at::Tensor();
+  constexpr auto kUnknown = std::numeric_limits<double>::infinity();
+  const Cuts cuts = AllCuts(chain);
+  const Plan plan = OneByOne(ShapeOf(chain, cuts));
+  // A learning rate of 0: the update does all its work and changes nothing.
+  StagedNetwork network({.chain = chain,
+                         .cuts = cuts,
+                         .plan = plan,
+                         .judge = [&](const Judgement& j) { return objective(j.output); },
+                         .optimizer = {.learning_rate = 0}});
+  std::vector<StageCost> least(chain.layers.size(), {kUnknown, kUnknown, kUnknown});
+  RunSerially(plan, kRuns, [&](const Step& step) {
+    if (stop.stop_requested()) return;
+    if (step.kind == OperationKind::kForward && step.stage == 1) network.Admit(step.first, input);
+    double& part = PartOf(least[step.stage - 1], step.kind);
+    part = std::min(part, MillisecondsOf([&] { network.Run(step); }));
+  });
+  for (const Stage& stage : CutIntoStages(chain, cuts)) {
+    for (const at::Tensor& parameter : stage.parameters()) parameter.mutable_grad() = at::Tensor();
   }
-  return runner.least();
+  return least;
 }
 
 }  // namespace millrace::pipeline

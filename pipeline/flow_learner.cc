@@ -7,17 +7,17 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/isfinite.h>
 #include <ATen/ops/rand.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "pipeline/cost_profile.h"
-#include "pipeline/engine.h"
+#include "pipeline/finite.h"
 #include "pipeline/flow_loss.h"
 #include "pipeline/flow_network.h"
 #include "pipeline/learner.h"
 #include "pipeline/partition.h"
+#include "pipeline/phased_engine.h"
 #include "pipeline/plan_checker.h"
 #include "pipeline/schedules.h"
 #include "pipeline/simulator.h"
@@ -49,6 +49,11 @@ absl::Status CheckOptions(const FlowLearnerOptions& options) {
   if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.stages, " stages have ", options.stages - 1, " cuts, not ", options.cuts.size()));
+  }
+  if (options.schedule == "local") {
+    return absl::InvalidArgumentError(
+        "schedule local needs a loss for every stage, and optical flow has one for the last stage "
+        "only; use another schedule, such as one_f_one_b_star");
   }
   return absl::OkStatus();
 }
@@ -151,12 +156,12 @@ class FlowLearner final : public Learner {
         Phases phases, MakePhases(options.schedule, {.shape = ShapeOf(network.chain, network.cuts),
                                                      .costs = network.costs,
                                                      .period = options.period_ms}));
-    Plan plan = std::move(phases.front().plan);
-    MILLRACE_ASSIGN_OR_RETURN(LearnerDescription description, Describe(options, network, plan));
+    MILLRACE_ASSIGN_OR_RETURN(LearnerDescription description,
+                              Describe(options, network, phases.front().plan));
 
     std::unique_ptr<FlowLearner> learner(new FlowLearner(options, std::move(on_prediction)));
     learner->description_ = std::move(description);
-    MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(network), std::move(plan)));
+    MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(network), std::move(phases)));
     return learner;
   }
 
@@ -179,37 +184,42 @@ class FlowLearner final : public Learner {
   FlowLearner(const FlowLearnerOptions& options, OnPrediction on_prediction)
       : options_(options), on_prediction_(std::move(on_prediction)) {}
 
-  absl::Status Start(CutNetwork network, Plan plan) {
-    network_ = std::make_unique<StagedNetwork>(StagedNetwork::Options{
-        .chain = std::move(network.chain),
-        .cuts = std::move(network.cuts),
-        .plan = plan,
-        .judge = [this](std::int64_t sample, const at::Tensor& pictures,
-                        const at::Tensor& flow) { return Judge(sample, pictures, flow); },
-        .learning_rate = options_.learning_rate});
+  absl::Status Start(CutNetwork network, Phases phases) {
+    chain_ = std::move(network.chain);
+    network_ = std::make_unique<StagedNetwork>(
+        StagedNetwork::Options{.chain = chain_,
+                               .cuts = std::move(network.cuts),
+                               .plan = phases.front().plan,
+                               .judge = [this](const Judgement& made) { return Judge(made); },
+                               .optimizer = {.learning_rate = options_.learning_rate}});
     MILLRACE_ASSIGN_OR_RETURN(
         engine_,
-        Engine::Start({.plan = std::move(plan),
-                       .run = [this](const Step& step) { network_->Run(step); },
-                       .on_worker_start = [threads = options_.threads_per_stage](
-                                              int device) { PrepareWorker(device, threads); }}));
+        PhasedEngine::Start({.phases = std::move(phases),
+                             .run = [this](const Step& step) { network_->Run(step); },
+                             .on_worker_start = [threads = options_.threads_per_stage](
+                                                    int device) { PrepareWorker(device, threads); },
+                             .on_switch =
+                                 [this](const Phase& phase) {
+                                   network_->Switch(phase.plan, phase.first_sample);
+                                 }}));
     return absl::OkStatus();
   }
 
   // Scores the flow before anything learns from its sample, and hands it over.
-  at::Tensor Judge(std::int64_t sample, const at::Tensor& pictures, const at::Tensor& flow) {
-    const FlowLoss loss = ComputeFlowLoss(pictures, flow, options_.smoothness);
+  at::Tensor Judge(const Judgement& made) {
+    const FlowLoss loss = ComputeFlowLoss(made.input, made.output, options_.smoothness);
+    if (made.again) return loss.objective;
     const auto photometric = loss.photometric.item<float>();
     const auto no_motion = loss.no_motion.item<float>();
-    on_prediction_({.sample = sample,
+    on_prediction_({.sample = made.sample,
                     .width = options_.width,
                     .height = options_.height,
-                    .flow = Interleaved(flow),
+                    .flow = Interleaved(made.output),
                     .loss = photometric,
                     .loss_no_motion = no_motion,
                     .updates = network_->updates().back(),
                     .finite = std::isfinite(photometric) && std::isfinite(no_motion) &&
-                              at::isfinite(flow).all().item<bool>()});
+                              AllFinite(made.output)});
     return loss.objective;
   }
 
@@ -218,8 +228,9 @@ class FlowLearner final : public Learner {
   const OnPrediction on_prediction_;
   LearnerDescription description_;
 
+  LayerChain chain_;
   std::unique_ptr<StagedNetwork> network_;
-  std::unique_ptr<Engine> engine_;  // Last: its workers use the network.
+  std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use the network.
 };
 
 }  // namespace

@@ -115,7 +115,7 @@ struct FlowLearnerOptions {
   /// Size of the pictures, in pixels: multiples of 16, at least 64.
   int width = 320;
   int height = 240;
-  /// "sequential", "partime" or "one_f_one_b_star".
+  /// One of ScheduleNames() but "local", for which flow has no losses.
   std::string schedule = "one_f_one_b_star";
   /// Number of stages, each with a worker thread of its own.
   int stages = 2;

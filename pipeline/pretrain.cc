@@ -12,7 +12,7 @@
 #include "pipeline/flow_network.h"
 #include "pipeline/generated_stream.h"
 #include "pipeline/rmsprop.h"
-#include "pipeline/run_chain.h"
+#include "pipeline/stage.h"
 #include "pipeline/weights_file.h"
 
 namespace millrace::pipeline {
@@ -87,9 +87,9 @@ class Report {
 };
 
 // Scores the network on one pair, then learns from it.
-void Learn(const LayerChain& network, const GeneratedPair& pair, double smoothness,
-           RmsProp& optimizer, Report& report) {
-  const at::Tensor flow = RunChain(network, pair.pictures);
+void Learn(const Stage& network, const GeneratedPair& pair, double smoothness, RmsProp& optimizer,
+           Report& report) {
+  const at::Tensor flow = network.Forward({pair.pictures})[0];
   const FlowLoss loss = ComputeFlowLoss(pair.pictures, flow, smoothness);
   report.Add(loss, flow.detach(), pair.flow);
   loss.objective.backward();
@@ -105,7 +105,8 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
   MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));
   const OneThread one_thread;
   const LayerChain network = MakeFlowNetwork({.seed = options.seed});
-  RmsProp optimizer(ParametersOf(network), options.learning_rate);
+  const Stage whole = WholeChain(network);
+  RmsProp optimizer(whole.parameters(), options.learning_rate);
   GeneratedStream stream({.width = options.width, .height = options.height, .seed = options.seed});
   PretrainSummary summary;
   Report report;
@@ -114,7 +115,7 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
       return absl::CancelledError(
           absl::StrCat("stopped after ", frame - 1, " frames; ", options.output, " not written"));
     }
-    Learn(network, stream.Next(), options.smoothness, optimizer, report);
+    Learn(whole, stream.Next(), options.smoothness, optimizer, report);
     if (frame % options.frames_per_report != 0 && frame != options.frames) continue;
     summary.last = report.Close(frame);
     if (summary.first.frames == 0) summary.first = summary.last;

@@ -34,9 +34,9 @@ enum class Recompute { kAlways, kExceptLast, kNever };
 /// What a plan is made from. Each schedule says which of the options it reads; the others it leaves
 /// alone.
 struct ScheduleRequest {
-  PipelineShape shape;
+  PipelineShape shape = {};
   /// Of stages 1 to D, in one unit of time.
-  std::vector<StageCost> costs;
+  std::vector<StageCost> costs = {};
   /// one_f_one_b_star: the T that its groups must fit into. interleaved: the period to place
   /// operations in. 0: the least possible.
   double period = 0;

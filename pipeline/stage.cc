@@ -56,4 +56,8 @@ std::vector<std::string> Stage::layer_names() const {
   return names;
 }
 
+Stage WholeChain(const LayerChain& chain) {
+  return {chain, 0, static_cast<int>(chain.layers.size()) - 1};
+}
+
 }  // namespace millrace::pipeline

@@ -50,4 +50,7 @@ class Stage {
   std::vector<Wire> outgoing_;
 };
 
+/// The whole chain as one stage. REQUIRES: it has layers.
+[[nodiscard]] Stage WholeChain(const LayerChain& chain);
+
 }  // namespace millrace::pipeline

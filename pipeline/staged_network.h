@@ -5,21 +5,20 @@
 // real.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "pipeline/judge.h"
 #include "pipeline/layer.h"
+#include "pipeline/optimizer.h"
 #include "pipeline/partition.h"
 #include "pipeline/plan.h"
-#include "pipeline/rmsprop.h"
 #include "pipeline/schedules.h"
-#include "pipeline/slot_ring.h"
 #include "pipeline/stage.h"
+#include "pipeline/stage_runner.h"
 
 namespace millrace::pipeline {
 
@@ -29,31 +28,36 @@ namespace millrace::pipeline {
 /// What a schedule must know of the stages: how many, and which skips pass a stage by.
 [[nodiscard]] PipelineShape ShapeOf(const LayerChain& chain, const Cuts& cuts);
 
-/// Judges the network's output for a sample and hands the prediction over. Returns the scalar to
-/// minimise. Called on the last stage's thread, in the order of the samples.
-using Judge = std::function<at::Tensor(std::int64_t sample, const at::Tensor& input,
-                                       const at::Tensor& output)>;
-
-/// Runs the steps of one plan. Each stage's steps may run on a thread of its own, as long as the
-/// plan's dependencies are kept; updates() is thread-safe.
+/// Runs the steps of one plan after the other. The steps of a plan may run on one thread a device,
+/// as long as the plan's dependencies are kept; updates() is thread-safe.
 class StagedNetwork {
  public:
   struct Options {
-    LayerChain chain;
-    Cuts cuts;
+    /// Outlives the network.
+    const LayerChain& chain;
+    Cuts cuts = {};
     Plan plan;
     Judge judge;
-    double learning_rate = 1e-4;
+    /// Needed where a plan gives a stage before the last its own loss.
+    LocalObjective local_objective = {};
+    OptimizerOptions optimizer = {};
+    /// Learning rates of stages 1 to D. Empty: that of `optimizer` for all.
+    std::vector<double> learning_rates = {};
   };
 
   /// REQUIRES: the plan is for ShapeOf(chain, cuts).
   explicit StagedNetwork(Options options);
-  ~StagedNetwork();
 
   StagedNetwork(const StagedNetwork&) = delete;
   StagedNetwork& operator=(const StagedNetwork&) = delete;
 
-  /// Puts a sample's input where the first and the last stage read it: what Engine::Admit() calls.
+  /// Goes on with another plan, whose sample 0 is sample `first_sample` of the stream. Weights and
+  /// the optimizers' state stay; gradients that no update has applied are forgotten.
+  /// REQUIRES: the engine is drained; `plan` is for the same shape.
+  void Switch(Plan plan, std::int64_t first_sample);
+
+  /// Puts a sample's input where the stages with a loss and the first one read it: what
+  /// Engine::Admit() calls. Samples count from the plan's first.
   void Admit(std::int64_t sample, const at::Tensor& input);
 
   /// Does one operation. A gradient that is not finite goes no further: the stages before get one
@@ -63,28 +67,19 @@ class StagedNetwork {
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] std::vector<std::int64_t> updates() const;
 
-  [[nodiscard]] const LayerChain& chain() const { return chain_; }
-
  private:
-  struct Activations;
-  struct StageState;
-  struct ChannelState;
+  void Begin(Plan plan, std::int64_t first_sample);
 
-  void AddStage(Stage stage, double learning_rate);
-  void Forward(StageState& stage, std::int64_t sample);
-  void SendForward(const StageState& stage, std::int64_t sample, const Activations& made);
-  void Backward(StageState& stage, std::int64_t sample);
-  void SendBackward(const StageState& stage, std::int64_t sample, const Activations& kept,
-                    bool real);
-  void Update(StageState& stage);
-
-  // Constant after construction; what it points to is ordered by the plan.
-  const LayerChain chain_;
+  // Constant after construction; what they point to is ordered by the plan.
   const Cuts cuts_;
-  const Plan plan_;
   const Judge judge_;
-  std::vector<std::unique_ptr<ChannelState>> channels_;
-  std::vector<std::unique_ptr<StageState>> stages_;
+  const LocalObjective local_objective_;
+  const std::vector<Stage> stages_;
+  std::vector<std::unique_ptr<Optimizer>> optimizers_;
+
+  // Of one plan. Runners use what is above them.
+  std::unique_ptr<PlanAtWork> at_work_;
+  std::vector<std::unique_ptr<StageRunner>> runners_;
 };
 
 }  // namespace millrace::pipeline

@@ -19,6 +19,7 @@
 #include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "pipeline/finite.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -144,8 +145,6 @@ absl::Status CheckTensors(const std::string& path, const Parts& parts,
   }
   return absl::OkStatus();
 }
-
-bool AllFinite(const at::Tensor& tensor) { return tensor.isfinite().all().item<bool>(); }
 
 }  // namespace
 

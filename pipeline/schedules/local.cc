@@ -6,6 +6,8 @@
 //   period   stage 1           stage 2           stage 3
 //        1   F1(1) B1(1) U1    F2(0) B2(0) U2
 //        2   F1(2) B1(2) U1    F2(1) B2(1) U2    F3(0) B3(0) U3
+#include <utility>
+
 #include "pipeline/schedules/building_blocks.h"
 
 namespace millrace::pipeline {
@@ -17,7 +19,12 @@ absl::StatusOr<Phases> Local(const ScheduleRequest& request) {
                        .backward_shift = stage - 1,
                        .rules = {.gradient = GradientFrom::kOwnLoss}});
   }
-  return Phases{{OneDeviceAStage("local", request.shape, timings)}};
+  Plan plan = OneDeviceAStage("local", request.shape, timings);
+  // Every loss reads the sample; the first and the last stage have it anyway.
+  for (int stage = 2; stage < request.shape.stages; ++stage) {
+    plan.channels.push_back({.from = 0, .to = stage, .slots = 2 * stage});
+  }
+  return Phases{{std::move(plan)}};
 }
 
 }  // namespace millrace::pipeline

@@ -63,6 +63,10 @@ class FakeStages {
     for (const auto& stage : stages_) weights.push_back(stage->weight(stage->version));
     return weights;
   }
+  /// REQUIRES: nothing has run.
+  void set_weights(const std::vector<double>& weights) {
+    for (std::size_t i = 0; i < stages_.size(); ++i) stages_[i]->weight(0) = weights[i];
+  }
   /// What the last stage made of each sample, 0 where it made nothing.
   [[nodiscard]] const std::vector<double>& outputs() const { return outputs_; }
 

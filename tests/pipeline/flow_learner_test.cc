@@ -98,6 +98,7 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
       {{.width = 100, .height = 64}, "multiples of 16"},
       {{.width = 64, .height = 48}, "at least 64"},
       {{.width = 64, .height = 64, .schedule = "fast"}, "use one of: sequential, one_f_one_b_star"},
+      {{.width = 64, .height = 64, .schedule = "local"}, "needs a loss for every stage"},
       {{.width = 64, .height = 64, .stages = 40}, "ask for 1 to"},
       {{.width = 64, .height = 64, .stages = 3, .cuts = {2}}, "3 stages have 2 cuts, not 1"},
       {{.width = 64, .height = 64, .stages = 2, .cuts = {99}}, "cut 99 is not allowed"},

@@ -8,7 +8,7 @@
 
 #include "pipeline/flow_loss.h"
 #include "pipeline/rmsprop.h"
-#include "pipeline/run_chain.h"
+#include "pipeline/stage.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -25,20 +25,21 @@ TEST(FlowNetworkTest, NamesItsLayersForAReader) {
 
 TEST(FlowNetworkTest, HasAThirdOfAMillionParameters) {
   std::int64_t count = 0;
-  for (const at::Tensor& parameter : ParametersOf(MakeFlowNetwork())) count += parameter.numel();
+  for (const at::Tensor& parameter : WholeChain(MakeFlowNetwork()).parameters())
+    count += parameter.numel();
   EXPECT_GT(count, 300'000);
   EXPECT_LT(count, 375'000);
 }
 
 TEST(FlowNetworkTest, StartsAtExactlyZeroFlowOfThePicturesSize) {
-  const at::Tensor flow = RunChain(MakeFlowNetwork(), at::rand({2, 1, 64, 96}));
+  const at::Tensor flow = WholeChain(MakeFlowNetwork()).Forward({at::rand({2, 1, 64, 96})})[0];
   EXPECT_EQ(flow.sizes(), (std::vector<std::int64_t>{1, 2, 64, 96}));
   EXPECT_EQ(flow.abs().max().item<float>(), 0);
 }
 
 TEST(FlowNetworkTest, SeedDecidesTheWeights) {
   const auto first_weight = [](std::uint64_t seed) {
-    return ParametersOf(MakeFlowNetwork({.seed = seed})).front();
+    return WholeChain(MakeFlowNetwork({.seed = seed})).parameters().front();
   };
   EXPECT_TRUE(at::equal(first_weight(3), first_weight(3)));
   EXPECT_FALSE(at::equal(first_weight(3), first_weight(4)));
@@ -46,7 +47,7 @@ TEST(FlowNetworkTest, SeedDecidesTheWeights) {
 
 TEST(FlowNetworkTest, EveryParameterGetsAGradientAfterAFewSteps) {
   const LayerChain network = MakeFlowNetwork();
-  const std::vector<at::Tensor> parameters = ParametersOf(network);
+  const std::vector<at::Tensor> parameters = WholeChain(network).parameters();
   RmsProp optimizer(parameters, 1e-3);
   const at::Tensor pictures = at::rand({2, 1, 64, 64});
   // The last convolutions are zero at first and hold back the gradient of all before them: each
@@ -55,7 +56,7 @@ TEST(FlowNetworkTest, EveryParameterGetsAGradientAfterAFewSteps) {
     if (step > 0) {
       ASSERT_TRUE(optimizer.Step());
     }
-    ComputeFlowLoss(pictures, RunChain(network, pictures), 0.1).objective.backward();
+    ComputeFlowLoss(pictures, WholeChain(network).Forward({pictures})[0], 0.1).objective.backward();
   }
   for (const at::Tensor& parameter : parameters) {
     EXPECT_GT(parameter.grad().abs().max().item<float>(), 0) << parameter.sizes();
@@ -65,7 +66,7 @@ TEST(FlowNetworkTest, EveryParameterGetsAGradientAfterAFewSteps) {
 TEST(FlowNetworkTest, SmallerNetworkFitsTogether) {
   const LayerChain network =
       MakeFlowNetwork({.feature_channels = {4, 6, 8, 10}, .decoder_channels = {12, 10, 8}});
-  EXPECT_EQ(RunChain(network, at::rand({2, 1, 32, 32})).size(3), 32);
+  EXPECT_EQ(WholeChain(network).Forward({at::rand({2, 1, 32, 32})})[0].size(3), 32);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 
 #include "base/atomic_file.h"
 #include "pipeline/flow_network.h"
-#include "pipeline/run_chain.h"
+#include "pipeline/stage.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -82,8 +82,8 @@ TEST_F(WeightsFileTest, BringsEveryWeightBackBitForBit) {
   LayerChain loaded = SmallNetwork(2);
   ASSERT_TRUE(SaveWeights(saved, path_).ok());
   ASSERT_TRUE(LoadWeights(path_, loaded).ok());
-  const auto expected = ParametersOf(saved);
-  const auto actual = ParametersOf(loaded);
+  const auto expected = WholeChain(saved).parameters();
+  const auto actual = WholeChain(loaded).parameters();
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_TRUE(at::equal(actual[i], expected[i]));
     EXPECT_TRUE(actual[i].requires_grad());
@@ -103,7 +103,8 @@ TEST_F(WeightsFileTest, LeavesNothingElseBehind) {
 
 TEST_F(WeightsFileTest, DoesNotWriteAWeightThatIsNotFinite) {
   const LayerChain network = SmallNetwork(1);
-  ParametersOf(network)[3].variable_data().fill_(std::numeric_limits<float>::quiet_NaN());
+  WholeChain(network).parameters()[3].variable_data().fill_(
+      std::numeric_limits<float>::quiet_NaN());
   const absl::Status status = SaveWeights(network, path_);
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("\"features 1/2.3\" is not finite"));
@@ -180,12 +181,12 @@ TEST_F(WeightsFileTest, AnotherNetworkIsRefusedWithBothShapes) {
   wider.decoder_channels = {5, 4, 4};
   ASSERT_TRUE(SaveWeights(MakeFlowNetwork(wider), path_).ok());
   LayerChain network = SmallNetwork(7);
-  const at::Tensor before = ParametersOf(network).front().detach().clone();
+  const at::Tensor before = WholeChain(network).parameters().front().detach().clone();
   const absl::Status status = LoadWeights(path_, network);
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("has the shape [5,53,3,3] where [4,53,3,3]"));
-  EXPECT_TRUE(at::equal(ParametersOf(network).front(), before));
+  EXPECT_TRUE(at::equal(WholeChain(network).parameters().front(), before));
 }
 
 TEST_F(WeightsFileTest, TensorTooManyIsRefused) {

@@ -1,0 +1,36 @@
+#include "pipeline/adam.h"
+
+#include <utility>
+
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_fused_adam.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/zeros.h>
+
+namespace millrace::pipeline {
+
+Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
+    : Optimizer(std::move(parameters), options), means_(Zeros()), squares_(Zeros()) {
+  for (const at::Tensor& mean : means_) {
+    steps_.push_back(at::zeros({}, at::TensorOptions(mean.device()).dtype(at::kFloat)));
+  }
+}
+
+void Adam::Apply(const Batch& batch, double learning_rate) {
+  const std::vector<at::Tensor> means = batch.Of(means_);
+  const std::vector<at::Tensor> squares = batch.Of(squares_);
+  const std::vector<at::Tensor> steps = batch.Of(steps_);
+  at::_foreach_add_(steps, 1);
+  const auto fused = [&](auto kernel) {
+    kernel(batch.values, batch.gradients, means, squares, /*max_exp_avg_sqs=*/at::TensorList(),
+           steps, learning_rate, options().beta1, options().beta2, options().weight_decay,
+           options().eps, /*amsgrad=*/false, /*maximize=*/false);
+  };
+  if (options().kind == OptimizerOptions::Kind::kAdam) {
+    fused([](const auto&... arguments) { at::_fused_adam_(arguments...); });
+  } else {
+    fused([](const auto&... arguments) { at::_fused_adamw_(arguments...); });
+  }
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,88 @@
+#include "pipeline/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/_foreach_zero.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "base/check.h"
+#include "pipeline/finite.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// As torch.nn.utils.clip_grad_norm_.
+void ClipByNorm(const std::vector<at::Tensor>& gradients, double most) {
+  const at::Tensor norms = at::stack(at::_foreach_norm(gradients, 2));
+  const double scale = most / (norms.norm().item<double>() + 1e-6);
+  if (scale < 1) at::_foreach_mul_(gradients, scale);
+}
+
+}  // namespace
+
+std::vector<at::Tensor> Optimizer::Batch::Of(const std::vector<at::Tensor>& state) const {
+  std::vector<at::Tensor> own;
+  own.reserve(indices.size());
+  for (std::size_t i : indices) own.push_back(state[i]);
+  return own;
+}
+
+Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
+    : options_(options), parameters_(std::move(parameters)) {
+  MILLRACE_CHECK(CheckOptimizer(options).ok());
+  for (const at::Tensor& parameter : parameters_) {
+    MILLRACE_CHECK(parameter.is_leaf() && parameter.requires_grad());
+    values_.push_back(parameter.variable_data());
+  }
+}
+
+std::vector<at::Tensor> Optimizer::Zeros() const {
+  std::vector<at::Tensor> zeros;
+  zeros.reserve(values_.size());
+  for (const at::Tensor& value : values_) zeros.push_back(at::zeros_like(value));
+  return zeros;
+}
+
+// Fused kernels go through memory as it lies, so a gradient must lie as its parameter does.
+Optimizer::Batch Optimizer::Gather() const {
+  Batch batch;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    at::Tensor& gradient = parameters_[i].mutable_grad();
+    if (!gradient.defined()) continue;
+    if (gradient.strides() != values_[i].strides()) {
+      gradient = at::empty_like(values_[i]).copy_(gradient);
+    }
+    batch.indices.push_back(i);
+    batch.values.push_back(values_[i]);
+    batch.gradients.push_back(gradient);
+  }
+  return batch;
+}
+
+double Optimizer::learning_rate() const {
+  if (options_.pipemare_steps == 0) return options_.learning_rate;
+  const double done = static_cast<double>(updates()) / static_cast<double>(options_.pipemare_steps);
+  return options_.learning_rate / std::pow(std::max(1, delay_), 1 - std::min(done, 1.0));
+}
+
+bool Optimizer::Step() {
+  const at::NoGradGuard no_graph;
+  const Batch batch = Gather();
+  const bool finite = AllFinite(batch.gradients);
+  if (finite && !batch.indices.empty()) {
+    if (options_.clip_norm > 0) ClipByNorm(batch.gradients, options_.clip_norm);
+    Apply(batch, learning_rate());
+  }
+  if (!batch.indices.empty()) at::_foreach_zero_(batch.gradients);
+  ++(finite ? updates_ : skipped_);
+  return finite;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,119 @@
+// Changes a stage's parameters by their gradients.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace millrace::pipeline {
+
+/// Which optimizer, and how far it goes. Defaults are those of online learning from a camera.
+struct OptimizerOptions {
+  enum class Kind { kRmsProp, kSgd, kAdam, kAdamW };
+  Kind kind = Kind::kRmsProp;
+  double learning_rate = 1e-4;
+  /// kSgd.
+  double momentum = 0;
+  bool nesterov = false;
+  /// Added to the gradient times the weights; kAdamW takes it from the weights instead.
+  double weight_decay = 0;
+  /// kAdam and kAdamW.
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  /// All but kSgd.
+  double eps = 1e-8;
+  /// Gradients of a stage whose norm is larger are scaled down to it. 0: they are not.
+  double clip_norm = 0;
+  /// PipeMare's rule (Yang et al., "PipeMare: asynchronous pipeline parallel DNN training", T1): a
+  /// stage whose gradients are tau updates late starts with the learning rate divided by tau, and
+  /// reaches the whole of it after so many updates: lr / tau^(1 - min(k / steps, 1)). 0: off.
+  std::int64_t pipemare_steps = 0;
+  /// kSgd with momentum m, gradients D updates late (Kosson et al., "Pipelined backpropagation at
+  /// scale"): v <- m v + g; w <- w - lr (a v + b g), a = m^D, b = (1 - m^D) / (1 - m). What the
+  /// momentum of a gradient would have done meanwhile is done at once; its total weight is the
+  /// same.
+  bool spike_compensation = false;
+};
+
+/// The kind called "rmsprop", "sgd", "adam" or "adamw". Fails with INVALID_ARGUMENT naming them.
+[[nodiscard]] absl::StatusOr<OptimizerOptions::Kind> OptimizerKind(std::string_view name);
+
+/// INVALID_ARGUMENT, saying what is allowed, if a value is out of range or not for that kind.
+[[nodiscard]] absl::Status CheckOptimizer(const OptimizerOptions& options);
+
+/// An optimizer of a fixed list of parameters, which it works on in place. Updates leave autograd's
+/// version counters alone, so a graph that an older sample stored can still go backward: it then
+/// meets the newest weights.
+///
+/// Not thread-safe, but for updates() and skipped(). Shares the parameters with their layers, which
+/// may go first.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// Applies the gradients and zeroes them. If any value of any of them is not finite, changes
+  /// nothing else, counts the update as skipped and returns false. A parameter that has no gradient
+  /// stays as it is.
+  bool Step();
+
+  /// By how many updates gradients are late: what PipeMare's rule and spike compensation go by.
+  void set_delay(int updates) { delay_ = updates; }
+
+  void set_learning_rate(double learning_rate) { options_.learning_rate = learning_rate; }
+  /// That of the next update.
+  [[nodiscard]] double learning_rate() const;
+
+  /// Calls of Step() that updated, and that did not.
+  [[nodiscard]] std::int64_t updates() const { return updates_; }
+  [[nodiscard]] std::int64_t skipped() const { return skipped_; }
+
+ protected:
+  /// The parameters that have gradients.
+  struct Batch {
+    std::vector<std::size_t> indices;
+    std::vector<at::Tensor> values;
+    std::vector<at::Tensor> gradients;
+
+    /// Those of `state`, one a parameter, that belong to the batch.
+    [[nodiscard]] std::vector<at::Tensor> Of(const std::vector<at::Tensor>& state) const;
+  };
+
+  /// `parameters`: leaves that require gradients. REQUIRES: CheckOptimizer(options) is OK.
+  Optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options);
+
+  [[nodiscard]] const OptimizerOptions& options() const { return options_; }
+  [[nodiscard]] int delay() const { return delay_; }
+  /// One tensor of zeros for each parameter.
+  [[nodiscard]] std::vector<at::Tensor> Zeros() const;
+
+ private:
+  /// Changes the values in place. May overwrite the gradients. Autograd is off.
+  virtual void Apply(const Batch& batch, double learning_rate) = 0;
+
+  [[nodiscard]] Batch Gather() const;
+
+  OptimizerOptions options_;
+  int delay_ = 0;
+  std::vector<at::Tensor> parameters_;
+  // The same memory as parameters_, but with version counters of their own.
+  std::vector<at::Tensor> values_;
+  std::atomic<std::int64_t> updates_ = 0;
+  std::atomic<std::int64_t> skipped_ = 0;
+};
+
+/// REQUIRES: CheckOptimizer(options) is OK; `parameters` are leaves that require gradients.
+[[nodiscard]] std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options,
+                                                       std::vector<at::Tensor> parameters);
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,60 @@
+// Runs plans one after the other: all of one phase's samples are learned from before the next one's
+// first is admitted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pipeline/engine.h"
+#include "pipeline/schedules.h"
+
+namespace millrace::pipeline {
+
+/// An engine for each phase in turn. Each plan counts its samples from 0; the stream's numbers go
+/// on. For one thread.
+class PhasedEngine {
+ public:
+  struct Options {
+    Phases phases;
+    RunStep run;
+    /// Called once on each worker's thread before its first operation. May be empty.
+    std::function<void(int device)> on_worker_start = {};
+    /// Called before each phase but the first, on the thread of Admit(), while nothing runs.
+    std::function<void(const Phase&)> on_switch = {};
+  };
+
+  /// Checks all plans and starts the first. Fails as CheckPlan() does.
+  /// REQUIRES: the first phase begins with sample 0, and each later one after the one before.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<PhasedEngine>> Start(Options options);
+
+  PhasedEngine(const PhasedEngine&) = delete;
+  PhasedEngine& operator=(const PhasedEngine&) = delete;
+
+  /// Admits the next sample, as Engine::Admit() does, and returns its number in the stream. `write`
+  /// gets its number in the plan. Where a phase begins, first drains the one before.
+  [[nodiscard]] absl::StatusOr<std::int64_t> Admit(absl::FunctionRef<void(std::int64_t)> write);
+
+  /// As Engine::Drain().
+  absl::Status Drain() { return engine_->Drain(); }
+
+ private:
+  explicit PhasedEngine(Options options) : options_(std::move(options)) {}
+
+  absl::Status Begin(std::size_t phase);
+  [[nodiscard]] bool NextPhaseBegins() const {
+    return phase_ + 1 < options_.phases.size() &&
+           options_.phases[phase_ + 1].first_sample == next_sample_;
+  }
+
+  const Options options_;
+  std::size_t phase_ = 0;
+  std::int64_t next_sample_ = 0;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,41 @@
+#include "pipeline/sgd.h"
+
+#include <cmath>
+#include <utility>
+
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_fused_sgd.h>
+
+namespace millrace::pipeline {
+
+Sgd::Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
+    : Optimizer(std::move(parameters), options) {
+  if (options.momentum > 0) velocities_ = Zeros();
+}
+
+// Velocities start at zero, so the first step is none of its own.
+void Sgd::Apply(const Batch& batch, double learning_rate) {
+  if (options().spike_compensation) return ApplyCompensated(batch, learning_rate);
+  std::vector<at::Tensor> velocities;
+  if (!velocities_.empty()) velocities = batch.Of(velocities_);
+  at::_fused_sgd_(batch.values, batch.gradients, velocities, options().weight_decay,
+                  options().momentum, learning_rate, /*dampening=*/0, options().nesterov,
+                  /*maximize=*/false, /*is_first_step=*/false);
+}
+
+void Sgd::ApplyCompensated(const Batch& batch, double learning_rate) {
+  const double m = options().momentum;
+  const double a = std::pow(m, delay());
+  const double b = (1 - a) / (1 - m);
+  const std::vector<at::Tensor> velocities = batch.Of(velocities_);
+  if (options().weight_decay > 0) {
+    at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
+  }
+  at::_foreach_mul_(velocities, m);
+  at::_foreach_add_(velocities, batch.gradients);
+  at::_foreach_add_(batch.values, velocities, -learning_rate * a);
+  at::_foreach_add_(batch.values, batch.gradients, -learning_rate * b);
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,29 @@
+// Stochastic gradient descent: plain, with momentum, with Nesterov's, or with spike compensation.
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "pipeline/optimizer.h"
+
+namespace millrace::pipeline {
+
+///   gradient = gradient + weight_decay value
+///   velocity = momentum velocity + gradient
+///   value    = value - learning_rate velocity
+///
+/// Nesterov's: value - learning_rate (gradient + momentum velocity). As torch.optim.SGD; spike
+/// compensation as OptimizerOptions has it. See Optimizer for the rest of the contract.
+class Sgd final : public Optimizer {
+ public:
+  Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options);
+
+ private:
+  void Apply(const Batch& batch, double learning_rate) override;
+  void ApplyCompensated(const Batch& batch, double learning_rate);
+
+  std::vector<at::Tensor> velocities_;  // None without momentum.
+};
+
+}  // namespace millrace::pipeline

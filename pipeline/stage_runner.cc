@@ -1,0 +1,191 @@
+#include "pipeline/stage_runner.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "base/check.h"
+#include "pipeline/finite.h"
+
+namespace millrace::pipeline {
+
+int StageOfLayer(const Cuts& cuts, int layer) {
+  if (layer < 0) return 0;
+  return 1 + static_cast<int>(std::upper_bound(cuts.begin(), cuts.end(), layer) - cuts.begin());
+}
+
+StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
+    : number_(number),
+      parts_(parts),
+      at_work_(at_work),
+      has_own_loss_(number == at_work.plan.stage_count() ||
+                    at_work.plan.rules(number).gradient == GradientFrom::kOwnLoss),
+      camera_(has_own_loss_ ? &at_work.channels.Between(0, number) : nullptr),
+      versions_(parts.stage.parameters(), at_work.plan.rules(number).versions),
+      kept_(at_work.plan.rules(number).slots) {
+  MILLRACE_CHECK(!has_own_loss_ || number == at_work.plan.stage_count() ||
+                 parts.local_objective != nullptr);
+  Connect(parts.cuts);
+}
+
+// A wire's place in its channel is the number of the stage's wires that the channel carries
+// already. The stages at both ends go through their wires in the same order, so they agree.
+void StageRunner::Connect(const Cuts& cuts) {
+  std::map<ChannelRings*, int> used;
+  const auto connect = [&](const Wire& wire) {
+    ChannelRings& rings =
+        at_work_.channels.Between(StageOfLayer(cuts, wire.from), StageOfLayer(cuts, wire.to));
+    return Connection{&rings, used[&rings]++};
+  };
+  for (const Wire& wire : parts_.stage.incoming()) incoming_.push_back(connect(wire));
+  if (number_ == at_work_.plan.stage_count()) return;
+  for (const Wire& wire : parts_.stage.outgoing()) outgoing_.push_back(connect(wire));
+  for (const Connection& connection : outgoing_) ++connection.rings->wires;
+}
+
+void StageRunner::Run(const Step& step) {
+  switch (step.kind) {
+    case OperationKind::kForward:
+      for (std::int64_t sample = step.first; sample <= step.last; ++sample) Forward(sample);
+      break;
+    case OperationKind::kBackward:
+      for (std::int64_t sample = step.last; sample >= step.first; --sample) Backward(sample);
+      break;
+    case OperationKind::kUpdate:
+      Update();
+      break;
+  }
+}
+
+void StageRunner::DropGradients() {
+  for (const at::Tensor& parameter : parts_.stage.parameters()) {
+    parameter.mutable_grad() = at::Tensor();
+  }
+}
+
+void StageRunner::Forward(std::int64_t sample) {
+  Kept kept;
+  for (const Connection& connection : incoming_) {
+    at::Tensor leaf = connection.rings->forward.Read(sample)[connection.place].detach();
+    leaf.set_requires_grad(connection.rings->carries_gradients);
+    kept.inputs.push_back(std::move(leaf));
+  }
+  const bool keeps_graph = at_work_.reads.keeps(number_, sample) == Keeps::kActivations;
+  kept.version =
+      at_work_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
+  std::vector<at::Tensor> outputs;
+  {
+    const WeightVersions::Use use(versions_, kept.version);
+    const at::AutoGradMode graph(keeps_graph);
+    outputs = parts_.stage.Forward(kept.inputs);
+    kept.ends = outputs;
+    if (has_own_loss_) {
+      kept.camera = camera_->forward.Read(sample)[0];
+      kept.ends = {OwnLoss(sample, kept.camera, outputs[0], /*again=*/false)};
+    }
+  }
+  if (!keeps_graph) kept.ends.clear();
+  Send(sample, outputs);
+  kept_.Write(sample, std::move(kept));
+}
+
+at::Tensor StageRunner::OwnLoss(std::int64_t sample, const at::Tensor& camera,
+                                const at::Tensor& output, bool again) const {
+  const std::int64_t in_stream = at_work_.first_sample + sample;
+  if (number_ < at_work_.plan.stage_count()) {
+    return parts_.local_objective(number_, in_stream, camera, output);
+  }
+  return parts_.judge({.sample = in_stream, .input = camera, .output = output, .again = again});
+}
+
+void StageRunner::Send(std::int64_t sample, const std::vector<at::Tensor>& outputs) {
+  for (const auto& rings : at_work_.channels.all()) {
+    if (rings->channel.from != number_) continue;
+    rings->forward.Write(sample, std::vector<at::Tensor>(rings->wires));
+  }
+  for (std::size_t i = 0; i < outgoing_.size(); ++i) {
+    outgoing_[i].rings->forward.Read(sample)[outgoing_[i].place] = outputs[i].detach();
+  }
+}
+
+void StageRunner::Backward(std::int64_t sample) {
+  const std::int64_t used = sample + at_work_.plan.rules(number_).lead;
+  Kept& kept = kept_.Read(used);
+  bool real = false;
+  {
+    const WeightVersions::Use use(versions_,
+                                  at_work_.reads.Version(OperationKind::kBackward, number_, sample,
+                                                         versions_.newest(), kept.version));
+    if (at_work_.reads.keeps(number_, sample) == Keeps::kInputs) GoForwardAgain(used, kept);
+    real = GoBackward(sample, kept);
+  }
+  has_gradient_ = has_gradient_ || real;
+  SendBack(sample, kept, real);
+  kept = {};  // The graph is spent.
+}
+
+void StageRunner::GoForwardAgain(std::int64_t sample, Kept& kept) const {
+  kept.ends = parts_.stage.Forward(kept.inputs);
+  if (has_own_loss_) kept.ends = {OwnLoss(sample, kept.camera, kept.ends[0], /*again=*/true)};
+}
+
+bool StageRunner::GoBackward(std::int64_t sample, const Kept& kept) {
+  std::vector<at::Tensor> gradients;
+  bool real = true;
+  if (has_own_loss_) {
+    real = AllFinite(kept.ends);
+    gradients.resize(kept.ends.size());
+  } else {
+    for (const Connection& connection : outgoing_) {
+      ChannelRings& rings = *connection.rings;
+      const ChannelGradients& arrived = rings.backward.Read(
+          at_work_.dependencies.Position(OperationKind::kBackward, rings.channel.to, sample));
+      real = real && arrived.real;
+      if (arrived.real) gradients.push_back(arrived.tensors[connection.place]);
+    }
+  }
+  if (!real) return false;
+  // A stage of layers without parameters, right behind the camera, has no graph.
+  std::vector<at::Tensor> ends;
+  std::vector<at::Tensor> of_ends;
+  for (std::size_t i = 0; i < kept.ends.size(); ++i) {
+    if (!kept.ends[i].requires_grad()) continue;
+    ends.push_back(kept.ends[i]);
+    of_ends.push_back(gradients[i]);
+  }
+  if (!ends.empty()) torch::autograd::backward(ends, of_ends);
+  return true;
+}
+
+void StageRunner::SendBack(std::int64_t sample, const Kept& kept, bool real) {
+  const std::int64_t position =
+      at_work_.dependencies.Position(OperationKind::kBackward, number_, sample);
+  std::vector<at::Tensor> gradients;
+  gradients.reserve(kept.inputs.size());
+  for (std::size_t i = 0; i < incoming_.size(); ++i) {
+    if (!incoming_[i].rings->carries_gradients) continue;
+    const at::Tensor& gradient = kept.inputs[i].grad();
+    gradients.push_back(gradient.defined() ? gradient : at::zeros_like(kept.inputs[i]));
+  }
+  real = real && AllFinite(gradients);
+  for (const auto& rings : at_work_.channels.all()) {
+    if (rings->channel.to != number_ || !rings->carries_gradients) continue;
+    rings->backward.Write(position, {std::vector<at::Tensor>(rings->wires), real});
+  }
+  auto next = gradients.begin();
+  for (const Connection& connection : incoming_) {
+    if (!connection.rings->carries_gradients) continue;
+    connection.rings->backward.Read(position).tensors[connection.place] = std::move(*next++);
+  }
+}
+
+void StageRunner::Update() {
+  versions_.Advance();
+  if (std::exchange(has_gradient_, false)) parts_.optimizer.Step();
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,104 @@
+// Does the work of one stage of a network, as a plan says.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "pipeline/channel_rings.h"
+#include "pipeline/dependencies.h"
+#include "pipeline/judge.h"
+#include "pipeline/optimizer.h"
+#include "pipeline/partition.h"
+#include "pipeline/plan.h"
+#include "pipeline/slot_ring.h"
+#include "pipeline/stage.h"
+#include "pipeline/versions_read.h"
+#include "pipeline/weight_versions.h"
+
+namespace millrace::pipeline {
+
+/// The stage, counted from 1, that holds `layer`. 0 is the camera, which is before layer 0.
+[[nodiscard]] int StageOfLayer(const Cuts& cuts, int layer);
+
+/// A plan at work: what its stages share. Constant but for what lies in the channels.
+struct PlanAtWork {
+  PlanAtWork(Plan p, std::int64_t first)
+      : plan(std::move(p)), reads(plan), dependencies(plan), channels(plan), first_sample(first) {}
+
+  const Plan plan;
+  const VersionsRead reads;
+  const Dependencies dependencies;
+  Channels channels;
+  /// What the plan calls sample 0.
+  const std::int64_t first_sample;
+};
+
+/// One stage under one plan: its stored activations and versions of its weights. Its forwards may
+/// run on another thread than its backwards and updates where the plan orders what they share.
+class StageRunner {
+ public:
+  /// What outlives the runner.
+  struct Parts {
+    const Stage& stage;
+    const Cuts& cuts;
+    const Judge& judge;
+    const LocalObjective& local_objective;
+    Optimizer& optimizer;
+  };
+
+  /// REQUIRES: `at_work` outlives it.
+  StageRunner(int number, const Parts& parts, PlanAtWork& at_work);
+
+  StageRunner(const StageRunner&) = delete;
+  StageRunner& operator=(const StageRunner&) = delete;
+
+  void Run(const Step& step);
+
+  /// Forgets gradients that no update has applied.
+  void DropGradients();
+
+ private:
+  // What the backward of a sample needs of its forward.
+  struct Kept {
+    std::vector<at::Tensor> inputs;  // Leaves of the stage's graph.
+    std::vector<at::Tensor> ends;    // Its ends: what leaves the stage, or its own loss.
+    at::Tensor camera;               // For the stage's own loss, if that is made again.
+    std::int64_t version = 0;        // Of the weights that the forward read.
+  };
+  // Where one wire of the stage lies: a place in the tensors that a channel carries.
+  struct Connection {
+    ChannelRings* rings;
+    int place;
+  };
+
+  void Connect(const Cuts& cuts);
+  void Forward(std::int64_t sample);
+  void Send(std::int64_t sample, const std::vector<at::Tensor>& outputs);
+  [[nodiscard]] at::Tensor OwnLoss(std::int64_t sample, const at::Tensor& camera,
+                                   const at::Tensor& output, bool again) const;
+  void Backward(std::int64_t sample);
+  void GoForwardAgain(std::int64_t sample, Kept& kept) const;
+  // Whether the gradients of all ends are real: then `kept` has gone backward.
+  [[nodiscard]] bool GoBackward(std::int64_t sample, const Kept& kept);
+  void SendBack(std::int64_t sample, const Kept& kept, bool real);
+  void Update();
+
+  // Constant after construction.
+  const int number_;
+  const Parts parts_;
+  PlanAtWork& at_work_;
+  const bool has_own_loss_;
+  ChannelRings* const camera_;  // What its own loss reads.
+  std::vector<Connection> incoming_;
+  std::vector<Connection> outgoing_;
+
+  WeightVersions versions_;
+  SlotRing<Kept> kept_;
+  // Whether a real gradient came since the last update.
+  bool has_gradient_ = false;
+};
+
+}  // namespace millrace::pipeline
