@@ -10,9 +10,11 @@
 #include "pipeline/pretrain.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_plan.h"
+#include "service/cli_replay.h"
 #include "service/cmd_check_config.h"
 #include "service/cmd_plan.h"
 #include "service/cmd_pretrain.h"
+#include "service/cmd_replay.h"
 #include "service/cmd_serve.h"
 #include "service/cmd_watch.h"
 
@@ -138,6 +140,8 @@ int RunCommandLine(int argc, char** argv) {
   AddCheckConfig(app, check_config);
   AddPretrain(app, pretrain);
   AddPlan(app, plan, /*measures=*/measure_model != nullptr);
+  ReplayArguments replay;
+  AddReplay(app, replay);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -147,6 +151,7 @@ int RunCommandLine(int argc, char** argv) {
   if (app.got_subcommand("watch")) return RunWatch(watch);
   if (app.got_subcommand("check-config")) return RunCheckConfig(check_config);
   if (app.got_subcommand("plan")) return RunPlan(plan, measure_model, std::cout, std::cerr);
+  if (app.got_subcommand("replay")) return RunReplay(replay);
   return RunPretrain(pretrain);
 }
 

@@ -54,8 +54,10 @@ find_package(CLI11 CONFIG REQUIRED)
 add_library(millrace_program
   cli.cc
   cli_log.cc
+  cli_replay.cc
   cmd_check_config.cc
   cmd_pretrain.cc
+  cmd_replay.cc
   cmd_serve.cc
   cmd_watch.cc
   serve.cc

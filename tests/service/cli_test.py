@@ -38,7 +38,7 @@ class CommandLineTest(unittest.TestCase):
     def test_help_says_what_each_command_does_with_an_example(self):
         overview = run("--help")
         self.assertEqual(overview.returncode, 0)
-        for command in ("serve", "watch", "check-config", "pretrain", "plan"):
+        for command in ("serve", "watch", "check-config", "pretrain", "plan", "replay"):
             self.assertIn(command, overview.stdout)
             help_text = run(command, "--help")
             self.assertEqual(help_text.returncode, 0)
@@ -56,6 +56,12 @@ class CommandLineTest(unittest.TestCase):
         self.assert_usage(run("serve"), "--config")
         self.assert_usage(run("serve", "--config", "x", "--frames", "many"), "--frames")
         self.assert_usage(run("pretrain", "--frames", "5"), "--output")
+
+    def test_replay_says_what_is_missing(self):
+        self.assert_usage(run("replay", "--model", "m.pt"), "--samples")
+        result = run("replay", "--model", "nowhere.pt", "--samples", "s.pt", "--out", "o.pt")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("there is no model nowhere.pt", result.stderr)
 
     def test_pretrain_refuses_bad_options_before_any_work(self):
         result = run("pretrain", "--output", str(self.folder / "w.pt"), "--width", "50")

@@ -1,0 +1,18 @@
+// What LibTorch's exceptions say, without the stacks of calls that they bring.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace millrace::pipeline {
+
+/// The line of `message` that says what is wrong: TorchScript's comes after a traceback.
+[[nodiscard]] inline std::string CauseLine(std::string_view message) {
+  constexpr std::string_view kCause = "RuntimeError: ";
+  if (const auto cause = message.rfind(kCause); cause != std::string_view::npos) {
+    message.remove_prefix(cause + kCause.size());
+  }
+  return std::string(message.substr(0, message.find('\n')));
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,35 @@
+// The losses that `millrace replay` can learn by.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ATen/core/Tensor.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace millrace::pipeline {
+
+/// A loss of an output against a target, each of one sample with a batch dimension of 1.
+class ReplayLoss {
+ public:
+  /// The loss called "mse", "l1" or "cross_entropy". INVALID_ARGUMENT naming them if there is none.
+  [[nodiscard]] static absl::StatusOr<ReplayLoss> Named(std::string_view name);
+
+  /// INVALID_ARGUMENT naming `what`, whose output it is, unless `targets` (all samples') fit.
+  [[nodiscard]] absl::Status CheckFits(const at::Tensor& output, const at::Tensor& targets,
+                                       const std::string& what) const;
+
+  /// The scalar to minimise. REQUIRES: CheckFits().
+  [[nodiscard]] at::Tensor operator()(const at::Tensor& output, const at::Tensor& target) const;
+
+ private:
+  enum class Kind { kMse, kL1, kCrossEntropy };
+  explicit ReplayLoss(Kind kind) : kind_(kind) {}
+
+  Kind kind_;
+};
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,93 @@
+#include "pipeline/tensor_file.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <ATen/core/Dict.h>
+#include <ATen/core/ivalue.h>
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+#include <torch/csrc/jit/serialization/pickler.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
+#include "base/status.h"
+#include "pipeline/foreign_error.h"
+
+namespace millrace::pipeline {
+namespace {
+
+absl::Status NotTensors(const std::string& path, const std::string& why) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, " is no file of tensors (", why,
+      "); write it with Python's torch.save({\"name\": tensor, ...}, \"", path, "\")"));
+}
+
+// What Python's torch.save() would pickle, and the bytes of the tensors beside it.
+void WriteArchive(const c10::IValue& dict, std::string& bytes) {
+  std::string pickled;
+  const auto tensor_id = [next = 0](const at::Tensor& /*tensor*/) mutable {
+    return std::to_string(next++);
+  };
+  // Without tags of TorchScript's types, which torch.load() refuses to read by default.
+  torch::jit::Pickler pickler(
+      [&](const char* data, std::size_t size) { pickled.append(data, size); },
+      /*tensor_table=*/nullptr, /*type_renamer=*/nullptr, /*memoized_class_types=*/nullptr,
+      tensor_id, /*tag_aggregates=*/false);
+  pickler.protocol();
+  pickler.pushIValue(dict);
+  pickler.stop();
+
+  caffe2::serialize::PyTorchStreamWriter writer([&](const void* data, std::size_t size) {
+    bytes.append(static_cast<const char*>(data), size);
+    return size;
+  });
+  writer.writeRecord("data.pkl", pickled.data(), pickled.size());
+  constexpr std::string_view kByteOrder = "little";
+  writer.writeRecord("byteorder", kByteOrder.data(), kByteOrder.size());
+  int number = 0;
+  for (const at::Tensor& tensor : pickler.tensorData()) {
+    writer.writeRecord("data/" + std::to_string(number++), tensor.storage().data(),
+                       tensor.storage().nbytes());
+  }
+  writer.writeEndOfFile();
+}
+
+}  // namespace
+
+at::Tensor FindTensor(const NamedTensors& tensors, const std::string& name) {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [&](const auto& named) { return named.first == name; });
+  return found == tensors.end() ? at::Tensor() : found->second;
+}
+
+absl::StatusOr<NamedTensors> ReadTensors(const std::string& path) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::string content, ReadFile(path));
+  NamedTensors tensors;
+  try {
+    const c10::IValue value = torch::jit::pickle_load({content.begin(), content.end()});
+    if (!value.isGenericDict()) return NotTensors(path, "it holds no dict");
+    for (const auto& entry : value.toGenericDict()) {
+      if (!entry.key().isString() || !entry.value().isTensor()) {
+        return NotTensors(path, "something in its dict is no tensor, or has no name");
+      }
+      tensors.emplace_back(entry.key().toStringRef(), entry.value().toTensor());
+    }
+  } catch (const std::exception& e) {
+    return NotTensors(path, CauseLine(e.what()));
+  }
+  return tensors;
+}
+
+absl::Status WriteTensors(const std::string& path, const NamedTensors& tensors) {
+  c10::impl::GenericDict dict(c10::StringType::get(), c10::TensorType::get());
+  for (const auto& [name, tensor] : tensors) {
+    // A copy of its own: a view would bring all that it is a view of.
+    dict.insert(name, tensor.detach().to(at::kCPU).clone(at::MemoryFormat::Contiguous));
+  }
+  std::string bytes;
+  WriteArchive(dict, bytes);
+  return WriteFileAtomically(path, bytes);
+}
+
+}  // namespace millrace::pipeline

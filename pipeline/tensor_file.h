@@ -1,0 +1,29 @@
+// Files of named tensors, as Python's torch.save() writes a dict of them and torch.load() reads it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace millrace::pipeline {
+
+/// Tensors by name, in the order of the file.
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+/// The tensor called `name`, undefined if there is none.
+[[nodiscard]] at::Tensor FindTensor(const NamedTensors& tensors, const std::string& name);
+
+/// Reads the zip format that torch.save() has written since 1.6. Fails with NOT_FOUND if there is
+/// no file, and INVALID_ARGUMENT if it is not such a file or holds no dict of tensors by name.
+[[nodiscard]] absl::StatusOr<NamedTensors> ReadTensors(const std::string& path);
+
+/// Writes a file that torch.load() reads, also with weights_only. Replaces `path` as a whole or not
+/// at all.
+[[nodiscard]] absl::Status WriteTensors(const std::string& path, const NamedTensors& tensors);
+
+}  // namespace millrace::pipeline

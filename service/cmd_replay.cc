@@ -1,0 +1,47 @@
+#include "service/cmd_replay.h"
+
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/status.h"
+#include "service/cli_exit_codes.h"
+
+namespace millrace::service {
+namespace {
+
+absl::StatusOr<pipeline::Recompute> RecomputeCalled(const std::string& name) {
+  if (name == "always") return pipeline::Recompute::kAlways;
+  if (name == "except_last") return pipeline::Recompute::kExceptLast;
+  if (name == "never") return pipeline::Recompute::kNever;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--recompute ", name, "; use one of: always, except_last, never"));
+}
+
+absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
+  pipeline::ReplayOptions options = arguments.options;
+  MILLRACE_ASSIGN_OR_RETURN(options.optimizer.kind, pipeline::OptimizerKind(arguments.optimizer));
+  MILLRACE_ASSIGN_OR_RETURN(options.request.recompute, RecomputeCalled(arguments.recompute));
+  return pipeline::Replay(options);
+}
+
+}  // namespace
+
+int RunReplay(const ReplayArguments& arguments) {
+  const absl::StatusOr<pipeline::ReplaySummary> summary = Run(arguments);
+  if (!summary.ok()) {
+    std::cerr << "millrace replay: " << summary.status().message() << "\n";
+    const bool asked_wrongly =
+        absl::IsInvalidArgument(summary.status()) || absl::IsNotFound(summary.status());
+    return asked_wrongly ? kExitUsage : kExitFailure;
+  }
+  std::cout << absl::StrFormat(
+      "%d samples, %s, %d stage%s, %d updates: mean loss of the first tenth %.6g, of the last "
+      "%.6g; wrote %s\n",
+      summary->samples, arguments.options.schedule, summary->stages,
+      summary->stages == 1 ? "" : "s", summary->updates, summary->first_loss, summary->last_loss,
+      arguments.options.output);
+  return kExitOk;
+}
+
+}  // namespace millrace::service
