@@ -20,54 +20,13 @@
 #include "pipeline/partition.h"
 #include "pipeline/phased_engine.h"
 #include "pipeline/replay_loss.h"
+#include "pipeline/replay_samples.h"
 #include "pipeline/staged_network.h"
 #include "pipeline/tensor_file.h"
 #include "pipeline/torchscript_chain.h"
 
 namespace millrace::pipeline {
 namespace {
-
-struct Samples {
-  at::Tensor inputs;
-  at::Tensor targets;
-
-  [[nodiscard]] std::int64_t count() const { return inputs.size(0); }
-  [[nodiscard]] at::Tensor input(std::int64_t i) const { return inputs.narrow(0, i, 1); }
-  [[nodiscard]] at::Tensor target(std::int64_t i) const { return targets.narrow(0, i, 1); }
-};
-
-absl::StatusOr<at::Tensor> TensorCalled(const std::string& name, const NamedTensors& tensors,
-                                        const std::string& path) {
-  at::Tensor tensor = FindTensor(tensors, name);
-  if (!tensor.defined()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " has no tensor `", name, "`; save a dict of `inputs` and `targets`"));
-  }
-  if (tensor.dim() == 0 || tensor.size(0) == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("`", name, "` of ", path, " has no samples; its first dimension counts them"));
-  }
-  return tensor.to(at::kCPU);
-}
-
-absl::StatusOr<Samples> ReadSamples(const std::string& path) {
-  auto tensors = ReadTensors(path);
-  if (absl::IsNotFound(tensors.status())) {
-    return absl::NotFoundError(absl::StrCat(
-        "there is no file of samples ", path,
-        "; write it with torch.save({\"inputs\": ..., \"targets\": ...}, \"", path, "\")"));
-  }
-  if (!tensors.ok()) return tensors.status();
-  Samples samples;
-  MILLRACE_ASSIGN_OR_RETURN(samples.inputs, TensorCalled("inputs", *tensors, path));
-  MILLRACE_ASSIGN_OR_RETURN(samples.targets, TensorCalled("targets", *tensors, path));
-  if (samples.inputs.size(0) != samples.targets.size(0)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, " has ", samples.inputs.size(0),
-                                                   " inputs and ", samples.targets.size(0),
-                                                   " targets; each input needs one target"));
-  }
-  return samples;
-}
 
 absl::StatusOr<Cuts> CutsOf(const std::vector<int>& stages, int layers) {
   if (stages.empty()) return Cuts{};
@@ -94,8 +53,8 @@ void RunStepOf(StagedNetwork& network, const Step& step) {
 // One replay, from loaded files to the file of results.
 class Replaying {
  public:
-  Replaying(const ReplayOptions& options, TorchScriptChain network, Samples samples, Cuts cuts,
-            ReplayLoss loss)
+  Replaying(const ReplayOptions& options, TorchScriptChain network, ReplaySamples samples,
+            Cuts cuts, ReplayLoss loss)
       : options_(options),
         network_(std::move(network)),
         samples_(std::move(samples)),
@@ -218,7 +177,7 @@ class Replaying {
 
   const ReplayOptions& options_;
   const TorchScriptChain network_;
-  const Samples samples_;
+  const ReplaySamples samples_;
   const Cuts cuts_;
   const ReplayLoss loss_;
   std::vector<at::Tensor> outputs_;
@@ -234,7 +193,7 @@ absl::StatusOr<ReplaySummary> Replay(const ReplayOptions& options) {
     return absl::InvalidArgumentError("a stage needs at least one thread");
   }
   MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain network, LoadTorchScriptChain(options.model));
-  MILLRACE_ASSIGN_OR_RETURN(Samples samples, ReadSamples(options.samples));
+  MILLRACE_ASSIGN_OR_RETURN(ReplaySamples samples, ReadSamples(options.samples));
   MILLRACE_ASSIGN_OR_RETURN(Cuts cuts,
                             CutsOf(options.stages, static_cast<int>(network.chain.layers.size())));
   MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));

@@ -128,6 +128,23 @@ TEST_F(StagedNetworkTest, ASampleThatIsNotFiniteTeachesNothing) {
   }
 }
 
+TEST_F(StagedNetworkTest, EachStageMayHaveALearningRateOfItsOwn) {
+  const LayerChain chain = SmallChain();
+  const std::vector<Stage> stages = CutIntoStages(chain, EvenCuts(2));
+  const auto before_1 = Values(stages[0].parameters());
+  const auto before_2 = Values(stages[1].parameters());
+  const SmallRun run{.schedule = "sequential", .stages = 2};
+  const Plan plan = WithoutBounds(run.PhasesFor(chain).front().plan, 1);
+  std::vector<at::Tensor> outputs;
+  StagedNetwork::Options options = run.OptionsFor(chain, plan, outputs);
+  options.learning_rates = {0, 1e-3};
+  StagedNetwork network(std::move(options));
+  network.Admit(0, SmallInputs(1)[0]);
+  RunSerially(plan, 1, [&](const Step& step) { network.Run(step); });
+  EXPECT_TRUE(at::equal(stages[0].parameters()[0], before_1[0]));
+  EXPECT_FALSE(at::equal(stages[1].parameters()[0], before_2[0]));
+}
+
 TEST_F(StagedNetworkTest, StageWithoutParametersBehindTheCameraIsNoObstacle) {
   LayerChain chain = SmallChain(/*with_skip=*/false);
   for (const at::Tensor& parameter : chain.layers[0]->parameters()) {
