@@ -41,8 +41,8 @@ class Engine {
     RunStep run;
     /// Called once on each worker's thread before its first operation. May be empty.
     std::function<void(int device)> on_worker_start = {};
-    /// Of stages 1 to D, in seconds: then a gate holds samples back that would wait inside
-    /// (admission_gate.h). Empty: no gate.
+    /// Of stages 1 to D, in seconds: then AwaitRoom() holds samples back that would only wait
+    /// inside (admission_gate.h). Empty: no gate.
     std::vector<StageCost> gate_costs = {};
   };
 

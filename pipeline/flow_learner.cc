@@ -2,7 +2,9 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -19,6 +21,7 @@
 #include "pipeline/partition.h"
 #include "pipeline/phased_engine.h"
 #include "pipeline/plan_checker.h"
+#include "pipeline/planner.h"
 #include "pipeline/schedules.h"
 #include "pipeline/simulator.h"
 #include "pipeline/staged_network.h"
@@ -42,6 +45,10 @@ absl::Status CheckOptions(const FlowLearnerOptions& options) {
   }
   if (!(options.learning_rate >= 0)) {
     return absl::InvalidArgumentError("the learning rate must not be negative");
+  }
+  if (options.schedule == "auto" && !(options.frames_per_second > 0)) {
+    return absl::InvalidArgumentError(
+        "the schedule auto plans for a frame rate: say the camera's frames_per_second");
   }
   if (!(options.smoothness >= 0)) {
     return absl::InvalidArgumentError("the smoothness must not be negative");
@@ -85,7 +92,54 @@ struct CutNetwork {
   LayerChain chain;
   Cuts cuts;
   std::vector<StageCost> costs;
+  // Of "auto": the plan, and from which samples there is time to learn.
+  std::optional<Plan> plan = {};
+  int update_every = 1;
 };
+
+// Cuts and plans for the camera's frame rate.
+absl::Status PlanForTheRate(const FlowLearnerOptions& options, const std::vector<StageCost>& layers,
+                            CutNetwork& network) {
+  MILLRACE_ASSIGN_OR_RETURN(
+      PlannedPipeline planned,
+      PlanFor({.layers = layers,
+               .skips_of = [&](const Cuts& cuts) { return ShapeOf(network.chain, cuts).skips; },
+               .interval = 1000 / options.frames_per_second,
+               .devices = options.stages}));
+  network.cuts = std::move(planned.cuts);
+  network.plan = std::move(planned.plan);
+  network.update_every = planned.effort.update_every;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Recompute> RecomputeOf(const std::string& name) {
+  if (name == "always") return Recompute::kAlways;
+  if (name == "except_last") return Recompute::kExceptLast;
+  if (name == "never") return Recompute::kNever;
+  return absl::InvalidArgumentError(
+      absl::StrCat("recompute is \"", name, "\"; it must be always, except_last or never"));
+}
+
+absl::StatusOr<Phases> PhasesOf(const FlowLearnerOptions& options, const CutNetwork& network) {
+  if (network.plan) return Phases{{.plan = *network.plan}};
+  MILLRACE_ASSIGN_OR_RETURN(const Recompute recompute, RecomputeOf(options.recompute));
+  return MakePhases(options.schedule, {.shape = ShapeOf(network.chain, network.cuts),
+                                       .costs = network.costs,
+                                       .period = options.period_ms,
+                                       .samples = options.samples,
+                                       .recompute = recompute,
+                                       .switch_at = options.switch_at});
+}
+
+std::vector<StageCost> InSeconds(std::vector<StageCost> costs) {
+  for (StageCost& cost : costs) {
+    cost = {.forward = cost.forward / 1000,
+            .backward = cost.backward / 1000,
+            .update = cost.update / 1000,
+            .copy = cost.copy / 1000};
+  }
+  return costs;
+}
 
 absl::StatusOr<CutNetwork> BuildAndCut(const FlowLearnerOptions& options) {
   CutNetwork network{MakeFlowNetwork({.seed = options.seed}), options.cuts, {}};
@@ -106,11 +160,24 @@ absl::StatusOr<CutNetwork> BuildAndCut(const FlowLearnerOptions& options) {
   if (options.stop.stop_requested()) {
     return absl::CancelledError("stopped while the layers were measured");
   }
-  if (network.cuts.empty()) {
+  if (options.schedule == "auto") {
+    MILLRACE_RETURN_IF_ERROR(PlanForTheRate(options, by_layer, network));
+  } else if (network.cuts.empty()) {
     MILLRACE_ASSIGN_OR_RETURN(network.cuts, BestCuts(by_layer, options.stages));
   }
   network.costs = StageCosts(by_layer, network.cuts);
   return network;
+}
+
+// The device on which `stage` goes forward.
+std::size_t DeviceOf(const Plan& plan, std::size_t stage) {
+  for (std::size_t device = 0; device < plan.devices.size(); ++device) {
+    for (const Operation& operation : plan.devices[device]) {
+      const bool forward = operation.kind == OperationKind::kForward;
+      if (forward && operation.stage == static_cast<int>(stage)) return device;
+    }
+  }
+  return 0;
 }
 
 absl::StatusOr<LearnerDescription> Describe(const FlowLearnerOptions& options,
@@ -123,7 +190,7 @@ absl::StatusOr<LearnerDescription> Describe(const FlowLearnerOptions& options,
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const StageCost& cost = network.costs[i];
     description.stages.push_back({.layers = stages[i].layer_names(),
-                                  .device = absl::StrCat("cpu:", i),
+                                  .device = absl::StrCat("cpu:", DeviceOf(plan, i + 1)),
                                   .forward_ms = cost.forward,
                                   .backward_ms = cost.backward,
                                   .update_ms = cost.update,
@@ -152,15 +219,13 @@ class FlowLearner final : public Learner {
                                                        OnPrediction on_prediction) {
     MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
     MILLRACE_ASSIGN_OR_RETURN(CutNetwork network, BuildAndCut(options));
-    MILLRACE_ASSIGN_OR_RETURN(
-        Phases phases, MakePhases(options.schedule, {.shape = ShapeOf(network.chain, network.cuts),
-                                                     .costs = network.costs,
-                                                     .period = options.period_ms}));
+    MILLRACE_ASSIGN_OR_RETURN(Phases phases, PhasesOf(options, network));
     MILLRACE_ASSIGN_OR_RETURN(LearnerDescription description,
                               Describe(options, network, phases.front().plan));
 
     std::unique_ptr<FlowLearner> learner(new FlowLearner(options, std::move(on_prediction)));
     learner->description_ = std::move(description);
+    learner->learn_from_every_ = network.update_every;
     MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(network), std::move(phases)));
     return learner;
   }
@@ -176,6 +241,8 @@ class FlowLearner final : public Learner {
     return engine_->Admit([&](std::int64_t sample) { network_->Admit(sample, input); });
   }
 
+  absl::Status AwaitRoom() override { return engine_->AwaitRoom(); }
+  void LearnFromEvery(int n) override { learn_from_every_ = n; }
   absl::Status Drain() override { return engine_->Drain(); }
   [[nodiscard]] const LearnerDescription& description() const override { return description_; }
   [[nodiscard]] std::vector<std::int64_t> updates() const override { return network_->updates(); }
@@ -185,6 +252,8 @@ class FlowLearner final : public Learner {
       : options_(options), on_prediction_(std::move(on_prediction)) {}
 
   absl::Status Start(CutNetwork network, Phases phases) {
+    std::vector<StageCost> gate_costs;
+    if (options_.gate) gate_costs = InSeconds(network.costs);
     chain_ = std::move(network.chain);
     network_ = std::make_unique<StagedNetwork>(
         StagedNetwork::Options{.chain = chain_,
@@ -198,6 +267,7 @@ class FlowLearner final : public Learner {
                              .run = [this](const Step& step) { network_->Run(step); },
                              .on_worker_start = [threads = options_.threads_per_stage](
                                                     int device) { PrepareWorker(device, threads); },
+                             .gate_costs = std::move(gate_costs),
                              .on_switch =
                                  [this](const Phase& phase) {
                                    network_->Switch(phase.plan, phase.first_sample);
@@ -220,7 +290,12 @@ class FlowLearner final : public Learner {
                     .updates = network_->updates().back(),
                     .finite = std::isfinite(photometric) && std::isfinite(no_motion) &&
                               AllFinite(made.output)});
-    return loss.objective;
+    return Learns(made.sample) ? loss.objective : at::Tensor();
+  }
+
+  [[nodiscard]] bool Learns(std::int64_t sample) const {
+    const int every = learn_from_every_;
+    return every > 0 && sample % every == 0;
   }
 
   // Constant after Make().
@@ -228,6 +303,7 @@ class FlowLearner final : public Learner {
   const OnPrediction on_prediction_;
   LearnerDescription description_;
 
+  std::atomic<int> learn_from_every_ = 1;
   LayerChain chain_;
   std::unique_ptr<StagedNetwork> network_;
   std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use the network.

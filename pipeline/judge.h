@@ -19,7 +19,8 @@ struct Judgement {
 };
 
 /// Judges the network's output and, unless it is made again, hands the prediction over. Returns the
-/// scalar to minimise. Called on the last stage's thread, in the order of the samples.
+/// scalar to minimise, or an undefined tensor: then no stage learns from the sample. Called on the
+/// last stage's thread, in the order of the samples.
 using Judge = std::function<at::Tensor(const Judgement&)>;
 
 /// The loss of a stage on its own output, for schedules without a gradient from behind: the scalar

@@ -99,6 +99,14 @@ class Learner {
   /// with the cause once the pipeline has failed; such a sample has no number and no prediction.
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) = 0;
 
+  /// Waits until a sample would be admitted at once. A source that drops frames then picks the
+  /// freshest. Fails as Admit() does.
+  virtual absl::Status AwaitRoom() = 0;
+
+  /// From now on only every n-th sample is learned from; 1: every one; 0: none, it only predicts.
+  /// Every sample is predicted. Thread-safe.
+  virtual void LearnFromEvery(int n) = 0;
+
   /// Waits until every admitted sample is predicted and every operation whose inputs exist has run.
   /// Nothing can be admitted afterwards. Returns the pipeline's failure, if it failed: then
   /// the samples in flight get no prediction. Idempotent.
@@ -115,10 +123,22 @@ struct FlowLearnerOptions {
   /// Size of the pictures, in pixels: multiples of 16, at least 64.
   int width = 320;
   int height = 240;
-  /// One of ScheduleNames() but "local", for which flow has no losses.
+  /// One of ScheduleNames() (schedules.h) but "local", for which flow has no losses; or "auto":
+  /// planned for the frame rate.
   std::string schedule = "one_f_one_b_star";
-  /// Number of stages, each with a worker thread of its own.
+  /// Number of stages, each with a worker thread of its own; "auto": at most so many.
   int stages = 2;
+  /// "auto": the camera's frame rate.
+  double frames_per_second = 0;
+  /// gpipe's and timeprest's micro-batches, pipedream_2bw's samples an update, k_periodic's samples
+  /// a pattern. 0: the schedule's own choice.
+  int samples = 0;
+  /// gpipe: which micro-batches are kept as inputs: "always", "except_last" or "never".
+  std::string recompute = "always";
+  /// hybrid: the sample before which it becomes sequential.
+  std::int64_t switch_at = 1000;
+  /// Holds samples back that would only wait inside the pipeline.
+  bool gate = true;
   /// The layer that starts each stage after the first, counted from 0. Empty: cut by measured cost.
   std::vector<int> cuts = {};
   /// `one_f_one_b_star` only: the T that its groups must fit into, in milliseconds. 0: the least

@@ -25,16 +25,25 @@ absl::Status PhasedEngine::Begin(std::size_t phase) {
   phase_ = phase;
   MILLRACE_ASSIGN_OR_RETURN(engine_, Engine::Start({.plan = options_.phases[phase].plan,
                                                     .run = options_.run,
-                                                    .on_worker_start = options_.on_worker_start}));
+                                                    .on_worker_start = options_.on_worker_start,
+                                                    .gate_costs = options_.gate_costs}));
   return absl::OkStatus();
 }
 
+absl::Status PhasedEngine::SwitchIfDue() {
+  if (!NextPhaseBegins()) return absl::OkStatus();
+  MILLRACE_RETURN_IF_ERROR(engine_->Drain());
+  if (options_.on_switch) options_.on_switch(options_.phases[phase_ + 1]);
+  return Begin(phase_ + 1);
+}
+
+absl::Status PhasedEngine::AwaitRoom() {
+  MILLRACE_RETURN_IF_ERROR(SwitchIfDue());
+  return engine_->AwaitRoom();
+}
+
 absl::StatusOr<std::int64_t> PhasedEngine::Admit(absl::FunctionRef<void(std::int64_t)> write) {
-  if (NextPhaseBegins()) {
-    MILLRACE_RETURN_IF_ERROR(engine_->Drain());
-    if (options_.on_switch) options_.on_switch(options_.phases[phase_ + 1]);
-    MILLRACE_RETURN_IF_ERROR(Begin(phase_ + 1));
-  }
+  MILLRACE_RETURN_IF_ERROR(SwitchIfDue());
   MILLRACE_RETURN_IF_ERROR(engine_->Admit(write).status());
   return next_sample_++;
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -24,6 +25,8 @@ class PhasedEngine {
     RunStep run;
     /// Called once on each worker's thread before its first operation. May be empty.
     std::function<void(int device)> on_worker_start = {};
+    /// As Engine's: of all phases.
+    std::vector<StageCost> gate_costs = {};
     /// Called before each phase but the first, on the thread of Admit(), while nothing runs.
     std::function<void(const Phase&)> on_switch = {};
   };
@@ -39,6 +42,9 @@ class PhasedEngine {
   /// gets its number in the plan. Where a phase begins, first drains the one before.
   [[nodiscard]] absl::StatusOr<std::int64_t> Admit(absl::FunctionRef<void(std::int64_t)> write);
 
+  /// As Engine::AwaitRoom(). Where a phase begins, first drains the one before.
+  absl::Status AwaitRoom();
+
   /// As Engine::Drain().
   absl::Status Drain() { return engine_->Drain(); }
 
@@ -46,6 +52,7 @@ class PhasedEngine {
   explicit PhasedEngine(Options options) : options_(std::move(options)) {}
 
   absl::Status Begin(std::size_t phase);
+  absl::Status SwitchIfDue();
   [[nodiscard]] bool NextPhaseBegins() const {
     return phase_ + 1 < options_.phases.size() &&
            options_.phases[phase_ + 1].first_sample == next_sample_;

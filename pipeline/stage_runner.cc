@@ -137,7 +137,7 @@ bool StageRunner::GoBackward(std::int64_t sample, const Kept& kept) {
   std::vector<at::Tensor> gradients;
   bool real = true;
   if (has_own_loss_) {
-    real = AllFinite(kept.ends);
+    real = kept.ends[0].defined() && AllFinite(kept.ends);
     gradients.resize(kept.ends.size());
   } else {
     for (const Connection& connection : outgoing_) {

@@ -66,6 +66,7 @@ class RunningStream final : public CameraStream {
 
   // On the learner's thread.
   void Run();
+  void AwaitRoom();
   void Handle(const ingest::Frame& frame);
   [[nodiscard]] std::optional<DropReason> WhyDropped(const ingest::Frame& frame) const;
   [[nodiscard]] bool FitsLearner(const ingest::Frame& frame) const;
@@ -146,7 +147,10 @@ void RunningStream::Stop() {
 }
 
 void RunningStream::Run() {
-  while (const std::optional<ingest::Frame> frame = source_->queue().Pop()) {
+  for (;;) {
+    AwaitRoom();
+    const std::optional<ingest::Frame> frame = source_->queue().Pop();
+    if (!frame.has_value()) break;
     const absl::Status handled = Guarded([&] {
       Handle(*frame);
       return absl::OkStatus();
@@ -156,6 +160,14 @@ void RunningStream::Run() {
     FailLearner(handled);
   }
   Finish();
+}
+
+// A frame waits where a fresher one can replace it, until the learner has room for it.
+void RunningStream::AwaitRoom() {
+  if (stopping_ || !learner_status().ok()) return;
+  if (const absl::Status room = Guarded([this] { return learner_->AwaitRoom(); }); !room.ok()) {
+    FailLearner(room);
+  }
 }
 
 void RunningStream::Handle(const ingest::Frame& frame) {

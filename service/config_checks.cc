@@ -35,8 +35,23 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
       learner.cuts.end()) {
     WrongAt(stream, "schedule", "cuts", "must rise from entry to entry");
   }
-  if (learner.period_ms > 0 && learner.schedule != "one_f_one_b_star") {
-    WrongAt(stream, "schedule", "period_ms", "is for the kind one_f_one_b_star only");
+  const auto only_for = [&](bool given, std::string_view key, std::string_view kinds, bool fits) {
+    if (!given || fits) return;
+    WrongAt(stream, "schedule", key, absl::StrCat("is for ", std::string(kinds), " only"));
+  };
+  const std::string& kind = learner.schedule;
+  only_for(learner.period_ms > 0, "period_ms", "the kind one_f_one_b_star",
+           kind == "one_f_one_b_star");
+  only_for(learner.frames_per_second > 0, "frames_per_second", "the kind auto", kind == "auto");
+  only_for(
+      learner.samples > 0, "samples", "the kinds gpipe, timeprest, pipedream_2bw, k_periodic",
+      kind == "gpipe" || kind == "timeprest" || kind == "pipedream_2bw" || kind == "k_periodic");
+  if (kind == "auto" && learner.frames_per_second == 0) {
+    WrongAt(stream, "schedule", "kind",
+            "is auto, which plans for a frame rate: add frames_per_second, the camera's");
+  }
+  if (kind == "auto" && cuts > 0) {
+    WrongAt(stream, "schedule", "cuts", "cannot be given with the kind auto, which cuts by itself");
   }
 }
 

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "ingest/uri.h"
+#include "pipeline/schedules.h"
 #include "service/config_checks.h"
 
 namespace millrace::service {
@@ -88,9 +90,25 @@ void ReadNetwork(const Value& value, StreamConfig& /*stream*/) {
 }
 
 void ReadKind(const Value& value, StreamConfig& stream) {
-  static constexpr std::array<std::string_view, 3> kKnown = {"sequential", "partime",
-                                                             "one_f_one_b_star"};
-  value.OneOf(kKnown, stream.learner.schedule);
+  static const std::vector<std::string_view> known = [] {
+    std::vector<std::string_view> all = {"auto"};
+    for (const std::string& name : pipeline::ScheduleNames()) {
+      if (name != "local") all.emplace_back(name);  // Flow has no losses of single stages.
+    }
+    return all;
+  }();
+  value.OneOf(known, stream.learner.schedule);
+}
+
+void ReadSwitchAt(const Value& value, StreamConfig& stream) {
+  int sample = static_cast<int>(stream.learner.switch_at);
+  value.Whole({1, 1'000'000'000}, sample);
+  stream.learner.switch_at = sample;
+}
+
+void ReadRecompute(const Value& value, StreamConfig& stream) {
+  static constexpr std::array<std::string_view, 3> kKnown = {"always", "except_last", "never"};
+  value.OneOf(kKnown, stream.learner.recompute);
 }
 
 void ReadUri(const Value& value, StreamConfig& stream) {
@@ -161,6 +179,17 @@ constexpr Key<StreamConfig> kScheduleKeys[] = {
      [](const Value& v, StreamConfig& s) {
        v.WholeList({0, kMostStages - 1}, {1, 1000}, s.learner.cuts);
      }},
+    {"frames_per_second", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0.01, 1000}, s.learner.frames_per_second);
+     }},
+    {"samples", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 1000}, s.learner.samples);
+     }},
+    {"recompute", kOptional, ReadRecompute},
+    {"switch_at", kOptional, ReadSwitchAt},
+    {"gate", kOptional, [](const Value& v, StreamConfig& s) { v.Flag(s.learner.gate); }},
     {"period_ms", kOptional,
      [](const Value& v, StreamConfig& s) {
        v.Real({0, 60'000}, s.learner.period_ms);

@@ -105,7 +105,7 @@ TEST(CameraStreamTest, StopFinishesWhatTheLearnerHasAndDropsWhatWaits) {
   FakeStream fake = StartFakeStream({.queue_capacity = 8, .learner = {.capacity = 1}});
   for (int i = 0; i < 5; ++i) fake.source->Push();
   fake.learner->WaitForAdmitted(1);
-  // Frame 1 is inside; the learner's thread holds frame 2 until there is room for it.
+  // Frame 1 is inside; the others wait in the queue until there is room for the next.
   std::jthread stopping([&] { fake.stream->Stop(); });
   while (!fake.stream->ring().closed() &&
          fake.source->status().state != ingest::SourceState::kStopped) {
@@ -120,10 +120,27 @@ TEST(CameraStreamTest, StopFinishesWhatTheLearnerHasAndDropsWhatWaits) {
   EXPECT_TRUE(fake.stream->ring().closed());
   EXPECT_EQ(snapshot.frames.received, 5u);
   EXPECT_EQ(Dropped(snapshot.frames, DropReason::kNoPredecessor), 1u);
-  EXPECT_EQ(snapshot.frames.predicted, 2u);
-  EXPECT_EQ(Dropped(snapshot.frames, DropReason::kShutdown), 2u);
+  EXPECT_EQ(snapshot.frames.predicted, 1u);
+  EXPECT_EQ(Dropped(snapshot.frames, DropReason::kShutdown), 3u);
   EXPECT_EQ(snapshot.frames.in_flight, 0u);
   EXPECT_TRUE(snapshot.learner.ok());
+}
+
+// A frame that were taken before there is room for it would grow old where no fresher one can
+// replace it.
+TEST(CameraStreamTest, TakesTheFreshestFrameOnceThereIsRoom) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 1, .learner = {.capacity = 1}});
+  fake.source->Push();
+  while (fake.source->queue().waiting() > 0) std::this_thread::yield();
+  fake.source->Push();
+  fake.learner->WaitForAdmitted(1);
+  for (int i = 0; i < 3; ++i) fake.source->Push();  // Frames 2 and 3 are pushed out.
+  fake.learner->Predict();
+  fake.learner->WaitForAdmitted(2);
+  EXPECT_EQ(Dropped(fake.stream->Snapshot().frames, DropReason::kQueueFull), 2u);
+  fake.learner->Predict();
+  fake.stream->Stop();
+  EXPECT_EQ(fake.stream->Snapshot().frames.predicted, 2u);
 }
 
 TEST(CameraStreamTest, FailedLearnerRejectsFramesAndSaysWhy) {

@@ -58,10 +58,13 @@ TEST(ConfigTest, SampleLoadsWithEveryOptionalKeySet) {
     all += (is_key && !explains ? line.erase(hash, 2) : line) + "\n";
   }
   const absl::StatusOr<Config> config = ParseConfig(all, "sample");
-  // The one key that does not go with a file.
+  // The keys that do not go with the sample's schedule and a file.
   EXPECT_THAT(
       std::string(config.status().message()),
-      testing::MatchesRegex("sample:[0-9]+:[0-9]+: 'test_frames_per_second' is for test: only"));
+      testing::MatchesRegex(
+          "sample:.* 'frames_per_second' is for the kind auto only\n"
+          "sample:.* 'samples' is for the kinds gpipe, timeprest, pipedream_2bw, k_periodic only\n"
+          "sample:[0-9]+:[0-9]+: 'test_frames_per_second' is for test: only"));
 }
 
 TEST(ConfigTest, DefaultsAreThoseOfTheParts) {
@@ -133,8 +136,9 @@ streams:
             "c.yaml:9:20: entry 2 of 'input' is '241'; it must be a whole number from 64 to 2048, "
             "a multiple of 16\n"
             "c.yaml:10:7: 'learning_rate' is empty; it must be a number from 0 to 1\n"
-            "c.yaml:11:22: 'kind' is 'partme'; it must be one of sequential, partime, "
-            "one_f_one_b_star\n"
+            "c.yaml:11:22: 'kind' is 'partme'; it must be one of auto, sequential, "
+            "one_f_one_b_star, partime, recompute, stale, hybrid, pipedream, pipedream_2bw, gpipe, "
+            "timeprest, k_periodic, interleaved\n"
             "c.yaml:11:47: 'cuts' has 3 entries; 3 stages need 2\n"
             "c.yaml:11:47: 'cuts' must rise from entry to entry\n"
             "c.yaml:12:5: entry 2 of 'streams' has no key 'name', which it needs\n"
@@ -257,7 +261,15 @@ INSTANTIATE_TEST_SUITE_P(
         {"NineStages", Stream("source: {uri: a.avi}, schedule: {stages: 9}"),
          "c:3:54: 'stages' is '9'; it must be a whole number from 1 to 8"},
         {"PeriodOfPartime", Stream("source: {uri: a.avi}, schedule: {kind: partime, period_ms: 5}"),
-         "c:3:72: 'period_ms' is for the kind one_f_one_b_star only"}}),
+         "c:3:72: 'period_ms' is for the kind one_f_one_b_star only"},
+        {"AutoWithoutARate", Stream("source: {uri: a.avi}, schedule: {kind: auto}"),
+         "c:3:52: 'kind' is auto, which plans for a frame rate: add frames_per_second, the "
+         "camera's"},
+        {"RateOfGpipe",
+         Stream("source: {uri: a.avi}, schedule: {kind: gpipe, frames_per_second: 5}"),
+         "c:3:78: 'frames_per_second' is for the kind auto only"},
+        {"OtherRecompute", Stream("source: {uri: a.avi}, schedule: {kind: gpipe, recompute: all}"),
+         "c:3:70: 'recompute' is 'all'; it must be one of always, except_last, never"}}),
     [](const auto& tested) { return tested.param.title; });
 
 TEST(ConfigTest, UnreadableFileIsNotFound) {

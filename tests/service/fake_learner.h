@@ -61,6 +61,13 @@ class FakeLearner final : public pipeline::Learner {
     return admitted_++;
   }
 
+  absl::Status AwaitRoom() override {
+    std::unique_lock lock(mu_);
+    changed_.wait(lock, [this] { return Held() < options_.capacity || !failure_.ok() || closed_; });
+    return failure_;
+  }
+  void LearnFromEvery(int n) override { learn_from_every = n; }
+
   absl::Status Drain() override {
     if (options_.predicts == Predicts::kWhenTold) {
       while (PredictOne()) {
@@ -74,6 +81,8 @@ class FakeLearner final : public pipeline::Learner {
   }
 
   const pipeline::LearnerDescription& description() const override { return description_; }
+
+  std::atomic<int> learn_from_every = 1;
 
   std::vector<std::int64_t> updates() const override {
     std::scoped_lock lock(mu_);
