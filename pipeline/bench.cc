@@ -1,0 +1,154 @@
+#include "pipeline/bench.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include <ATen/Parallel.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "pipeline/bench_contender.h"
+#include "pipeline/cost_profile.h"
+#include "pipeline/foreign_error.h"
+#include "pipeline/partition.h"
+#include "pipeline/schedules.h"
+#include "pipeline/staged_network.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using Report = std::function<void(const std::string&)>;
+
+struct Contest {
+  std::vector<BenchRow> rows;
+  std::vector<std::unique_ptr<BenchContender>> contenders;  // One a row.
+
+  void Add(BenchRow row, std::unique_ptr<BenchContender> contender) {
+    rows.push_back(std::move(row));
+    contenders.push_back(std::move(contender));
+  }
+};
+
+absl::Status CheckSchedule(const std::string& name) {
+  if (name == "hybrid") {
+    return absl::InvalidArgumentError(
+        "schedule hybrid is stale first and sequential later; measure these two");
+  }
+  return MakePhases(name, {.costs = {{.forward = 1, .backward = 2}}}).status();
+}
+
+absl::Status CheckStages(int stages, const std::string& network, const LayerChain& chain) {
+  const int layers = static_cast<int>(chain.layers.size());
+  if (1 <= stages && stages <= layers) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(stages, " stages: network ", network, " has ",
+                                                 layers, " layers, so use 1 to ", layers));
+}
+
+absl::Status Check(const BenchOptions& options) {
+  MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
+  if (std::min({options.samples, options.turns, options.threads_per_stage}) < 1) {
+    return absl::InvalidArgumentError("samples, turns and threads a stage are at least 1");
+  }
+  for (const std::string& name : options.schedules) MILLRACE_RETURN_IF_ERROR(CheckSchedule(name));
+  for (const std::string& name : options.networks) {
+    MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, MakeBenchNetwork(name, options.network));
+    for (const int stages : options.stages) {
+      MILLRACE_RETURN_IF_ERROR(CheckStages(stages, name, chain));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddBaseline(const BenchOptions& options, BenchRow row, Contest& contest) {
+  MILLRACE_ASSIGN_OR_RETURN(LayerChain chain, MakeBenchNetwork(row.network, options.network));
+  auto contender = MakeSequentialContender(std::move(chain), row.threads, options.optimizer);
+  contest.Add(std::move(row), std::move(contender));
+  return absl::OkStatus();
+}
+
+absl::Status AddStaged(const BenchOptions& options, const std::vector<StageCost>& layers,
+                       BenchRow row, Contest& contest) {
+  MILLRACE_ASSIGN_OR_RETURN(LayerChain chain, MakeBenchNetwork(row.network, options.network));
+  MILLRACE_ASSIGN_OR_RETURN(Cuts cuts, BestCuts(layers, row.stages));
+  ScheduleRequest request{.shape = ShapeOf(chain, cuts), .costs = StageCosts(layers, cuts)};
+  MILLRACE_ASSIGN_OR_RETURN(Plan plan, MakePlan(row.schedule, request));
+  row.devices = static_cast<int>(plan.devices.size());
+  row.threads = options.threads_per_stage;
+  for (const int layer : cuts) row.cuts.push_back(chain.layers[layer]->name());
+  auto contender =
+      MakeStagedContender(std::move(chain), {.cuts = std::move(cuts),
+                                             .plan = std::move(plan),
+                                             .threads_per_stage = options.threads_per_stage,
+                                             .optimizer = options.optimizer});
+  contest.Add(std::move(row), std::move(contender));
+  return absl::OkStatus();
+}
+
+// With the threads that a stage will have.
+absl::StatusOr<std::vector<StageCost>> Measure(const BenchOptions& options,
+                                               const std::string& network) {
+  MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, MakeBenchNetwork(network, options.network));
+  at::set_num_threads(options.threads_per_stage);
+  return ProfileLayers(chain, MakeBenchSamples(options.network, 1)[0], BenchLoss);
+}
+
+absl::StatusOr<Contest> Invite(const BenchOptions& options, const std::string& network,
+                               int all_threads) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageCost> layers, Measure(options, network));
+  Contest contest;
+  MILLRACE_RETURN_IF_ERROR(AddBaseline(
+      options, {.network = network, .schedule = "LibTorch, 1 thread", .threads = 1}, contest));
+  MILLRACE_RETURN_IF_ERROR(AddBaseline(
+      options, {.network = network, .schedule = "LibTorch, all threads", .threads = all_threads},
+      contest));
+  for (const int stages : options.stages) {
+    for (const std::string& schedule : options.schedules) {
+      MILLRACE_RETURN_IF_ERROR(AddStaged(
+          options, layers, {.network = network, .schedule = schedule, .stages = stages}, contest));
+    }
+  }
+  return contest;
+}
+
+absl::StatusOr<std::vector<BenchRow>> Hold(const BenchOptions& options, Contest contest,
+                                           const Report& report) {
+  const std::vector<at::Tensor> samples = MakeBenchSamples(options.network, options.samples);
+  for (int turn = 1; turn <= options.turns; ++turn) {
+    report(absl::StrCat(contest.rows[0].network, ": turn ", turn, " of ", options.turns));
+    for (std::size_t i = 0; i < contest.rows.size(); ++i) {
+      MILLRACE_ASSIGN_OR_RETURN(const BenchTurn taken,
+                                contest.contenders[i]->Take(samples, options.samples));
+      contest.rows[i].turns.push_back(taken);
+    }
+  }
+  return std::move(contest.rows);
+}
+
+absl::StatusOr<std::vector<BenchRow>> RunChecked(const BenchOptions& options,
+                                                 const Report& report) {
+  MILLRACE_RETURN_IF_ERROR(Check(options));
+  const int all_threads = at::get_num_threads();
+  std::vector<BenchRow> all;
+  for (const std::string& network : options.networks) {
+    report(absl::StrCat(network, ": measuring its layers"));
+    MILLRACE_ASSIGN_OR_RETURN(Contest contest, Invite(options, network, all_threads));
+    MILLRACE_ASSIGN_OR_RETURN(std::vector<BenchRow> rows,
+                              Hold(options, std::move(contest), report));
+    std::move(rows.begin(), rows.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<BenchRow>> RunBench(const BenchOptions& options, const Report& report) {
+  try {
+    return RunChecked(options, report);
+  } catch (const std::exception& e) {
+    return absl::InternalError(CauseLine(e.what()));
+  }
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,53 @@
+// Measures schedules, numbers of stages and networks against LibTorch alone, all in one run.
+//
+// On a machine that does other things too, only what takes turns can be compared: all contenders of
+// a network live from its start to its end, and each turn of one is held against the baseline's
+// same turn.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "pipeline/bench_networks.h"
+#include "pipeline/bench_turn.h"
+#include "pipeline/optimizer.h"
+
+namespace millrace::pipeline {
+
+struct BenchOptions {
+  std::vector<std::string> networks = {"conv", "unet_portals", "unet_carried"};
+  std::vector<std::string> schedules = {"sequential", "partime", "one_f_one_b_star"};
+  std::vector<int> stages = {2};
+  BenchNetworkOptions network = {};
+  /// Of each turn.
+  int samples = 20;
+  int turns = 5;
+  int threads_per_stage = 1;
+  OptimizerOptions optimizer = {.learning_rate = 1e-5};
+};
+
+/// One contender.
+struct BenchRow {
+  std::string network;
+  /// Or "LibTorch, 1 thread" and "LibTorch, all threads", the baselines.
+  std::string schedule;
+  /// 0: a baseline, which has none.
+  int stages = 0;
+  int devices = 0;
+  /// Of each device.
+  int threads = 1;
+  /// The first layer of every stage but the first, by name.
+  std::vector<std::string> cuts = {};
+  std::vector<BenchTurn> turns = {};
+};
+
+/// One row for each combination, network by network, the baselines first: "LibTorch, 1 thread" is
+/// the first of each network. `report` is told what is being done. Fails with INVALID_ARGUMENT,
+/// saying what is allowed, before anything is measured; later with the cause. Changes the calling
+/// thread's number of LibTorch's threads.
+[[nodiscard]] absl::StatusOr<std::vector<BenchRow>> RunBench(
+    const BenchOptions& options, const std::function<void(const std::string&)>& report);
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,127 @@
+#include "pipeline/bench_contender.h"
+
+#include <chrono>
+#include <utility>
+
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "base/status.h"
+#include "pipeline/engine.h"
+#include "pipeline/stage.h"
+#include "pipeline/staged_network.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kWarmUp = 3;
+
+class SequentialContender final : public BenchContender {
+ public:
+  SequentialContender(LayerChain chain, int threads, const OptimizerOptions& optimizer)
+      : chain_(std::move(chain)),
+        whole_(WholeChain(chain_)),
+        threads_(threads),
+        optimizer_(MakeOptimizer(optimizer, whole_.parameters())) {}
+
+  absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
+    at::set_num_threads(threads_);
+    TurnLog log;
+    for (int i = 0; i < kWarmUp + count; ++i) {
+      log.Admitted();
+      const at::Tensor output = whole_.Forward({samples[i % samples.size()]})[0];
+      const at::Tensor loss = BenchLoss(output);
+      log.Predicted();
+      torch::autograd::backward({loss}, {});
+      optimizer_->Step();
+    }
+    return log.Figures(kWarmUp, count, /*devices=*/0);
+  }
+
+ private:
+  const LayerChain chain_;
+  const Stage whole_;
+  const int threads_;
+  const std::unique_ptr<Optimizer> optimizer_;
+};
+
+class StagedContender final : public BenchContender {
+ public:
+  StagedContender(LayerChain chain, StagedContenderOptions options)
+      : chain_(std::move(chain)),
+        plan_(std::move(options.plan)),
+        threads_(options.threads_per_stage),
+        network_({.chain = chain_,
+                  .cuts = std::move(options.cuts),
+                  .plan = plan_,
+                  .judge = [this](const Judgement& made) { return Judge(made); },
+                  .local_objective = [](int, std::int64_t, const at::Tensor&,
+                                        const at::Tensor& output) { return BenchLoss(output); },
+                  .optimizer = options.optimizer}) {}
+
+  // The engine lives for a turn: drained, it leaves the machine to the next contender.
+  absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
+    log_ = std::make_unique<TurnLog>();
+    network_.Switch(plan_, 0);
+    MILLRACE_ASSIGN_OR_RETURN(
+        const auto engine,
+        Engine::Start({.plan = plan_,
+                       .run = [this](const Step& step) { RunTimed(step); },
+                       .on_worker_start = [this](int) { at::set_num_threads(threads_); }}));
+    const std::int64_t in_flight = 2 * plan_.stage_count();
+    const std::int64_t first = WholePatterns(kWarmUp + in_flight);
+    const std::int64_t counted = WholePatterns(count);
+    // What follows keeps the stages busy until the last prediction that counts.
+    const std::int64_t all = first + counted + WholePatterns(in_flight);
+    for (std::int64_t i = 0; i < all; ++i) {
+      const auto admit = [&](std::int64_t sample) {
+        log_->Admitted();
+        network_.Admit(sample, samples[i % samples.size()]);
+      };
+      MILLRACE_RETURN_IF_ERROR(engine->Admit(admit).status());
+    }
+    MILLRACE_RETURN_IF_ERROR(engine->Drain());
+    return log_->Figures(first, counted, static_cast<int>(plan_.devices.size()));
+  }
+
+ private:
+  [[nodiscard]] std::int64_t WholePatterns(std::int64_t samples) const {
+    const std::int64_t length = plan_.samples_per_pattern;
+    return (samples + length - 1) / length * length;
+  }
+
+  void RunTimed(const Step& step) {
+    const auto start = std::chrono::steady_clock::now();
+    network_.Run(step);
+    log_->Worked({start, std::chrono::steady_clock::now()});
+  }
+
+  // On the last stage's thread.
+  at::Tensor Judge(const Judgement& made) {
+    at::Tensor loss = BenchLoss(made.output);
+    if (!made.again) log_->Predicted();
+    return loss;
+  }
+
+  const LayerChain chain_;
+  const Plan plan_;
+  const int threads_;
+  std::unique_ptr<TurnLog> log_;  // Of the turn at hand.
+  StagedNetwork network_;
+};
+
+}  // namespace
+
+at::Tensor BenchLoss(const at::Tensor& output) { return output.square().mean(); }
+
+std::unique_ptr<BenchContender> MakeSequentialContender(LayerChain chain, int threads,
+                                                        const OptimizerOptions& optimizer) {
+  return std::make_unique<SequentialContender>(std::move(chain), threads, optimizer);
+}
+
+std::unique_ptr<BenchContender> MakeStagedContender(LayerChain chain,
+                                                    StagedContenderOptions options) {
+  return std::make_unique<StagedContender>(std::move(chain), std::move(options));
+}
+
+}  // namespace millrace::pipeline
