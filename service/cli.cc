@@ -8,9 +8,11 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "pipeline/pretrain.h"
+#include "service/cli_bench.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_plan.h"
 #include "service/cli_replay.h"
+#include "service/cmd_bench.h"
 #include "service/cmd_check_config.h"
 #include "service/cmd_plan.h"
 #include "service/cmd_pretrain.h"
@@ -142,6 +144,8 @@ int RunCommandLine(int argc, char** argv) {
   AddPlan(app, plan, /*measures=*/measure_model != nullptr);
   ReplayArguments replay;
   AddReplay(app, replay);
+  BenchArguments bench;
+  AddBench(app, bench);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -152,6 +156,7 @@ int RunCommandLine(int argc, char** argv) {
   if (app.got_subcommand("check-config")) return RunCheckConfig(check_config);
   if (app.got_subcommand("plan")) return RunPlan(plan, measure_model, std::cout, std::cerr);
   if (app.got_subcommand("replay")) return RunReplay(replay);
+  if (app.got_subcommand("bench")) return RunBench(bench);
   return RunPretrain(pretrain);
 }
 

@@ -52,9 +52,12 @@ find_package(CLI11 CONFIG REQUIRED)
 
 # The server and its commands, as a library so that tests can link it.
 add_library(millrace_program
+  bench_report.cc
   cli.cc
+  cli_bench.cc
   cli_log.cc
   cli_replay.cc
+  cmd_bench.cc
   cmd_check_config.cc
   cmd_pretrain.cc
   cmd_replay.cc
@@ -62,7 +65,8 @@ add_library(millrace_program
   cmd_watch.cc
   serve.cc
   serve_banner.cc
-  serve_signals.cc)
+  serve_signals.cc
+  spread.cc)
 add_library(millrace::program ALIAS millrace_program)
 set_source_files_properties(cli.cc serve_banner.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")

@@ -1,0 +1,58 @@
+#include "service/cmd_bench.h"
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/atomic_file.h"
+#include "base/status.h"
+#include "service/bench_report.h"
+#include "service/cli_exit_codes.h"
+
+namespace millrace::service {
+namespace {
+
+absl::Status ReadSize(const std::string& text, pipeline::BenchNetworkOptions& network) {
+  constexpr int kGreatestSide = 8192;
+  const std::vector<std::string> sides = absl::StrSplit(text, 'x');
+  const bool read = sides.size() <= 2 && absl::SimpleAtoi(sides.front(), &network.width) &&
+                    absl::SimpleAtoi(sides.back(), &network.height) &&
+                    std::max(network.width, network.height) <= kGreatestSide;
+  if (read) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--size ", text, "; use one side, as 128, or width and height, as 192x128"));
+}
+
+absl::Status Run(const BenchArguments& arguments) {
+  pipeline::BenchOptions options = arguments.options;
+  MILLRACE_RETURN_IF_ERROR(ReadSize(arguments.size, options.network));
+  MILLRACE_ASSIGN_OR_RETURN(options.optimizer.kind, pipeline::OptimizerKind(arguments.optimizer));
+  if (!arguments.json.empty()) MILLRACE_RETURN_IF_ERROR(CheckWritable(arguments.json));
+  const BenchConditions conditions = PresentConditions();
+  std::cerr << "At the start: " << ConditionsText(conditions) << "\n";
+  MILLRACE_ASSIGN_OR_RETURN(
+      const std::vector<pipeline::BenchRow> rows,
+      pipeline::RunBench(options, [](const std::string& line) { std::cerr << line << "\n"; }));
+  std::cout << "At the start: " << ConditionsText(conditions) << "\n"
+            << "Samples of " << options.network.width << "x" << options.network.height
+            << "; median (least to greatest) of " << options.turns << " turns of "
+            << options.samples << " samples\n\n"
+            << BenchTable(rows);
+  if (arguments.json.empty()) return absl::OkStatus();
+  return WriteFileAtomically(arguments.json, BenchJson(conditions, options, rows));
+}
+
+}  // namespace
+
+int RunBench(const BenchArguments& arguments) {
+  const absl::Status status = Run(arguments);
+  if (status.ok()) return kExitOk;
+  std::cerr << "millrace bench: " << status.message() << "\n";
+  return absl::IsInvalidArgument(status) ? kExitUsage : kExitFailure;
+}
+
+}  // namespace millrace::service
