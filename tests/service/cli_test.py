@@ -38,7 +38,7 @@ class CommandLineTest(unittest.TestCase):
     def test_help_says_what_each_command_does_with_an_example(self):
         overview = run("--help")
         self.assertEqual(overview.returncode, 0)
-        for command in ("serve", "watch", "check-config", "pretrain", "plan", "replay"):
+        for command in ("serve", "watch", "check-config", "pretrain", "plan", "replay", "bench"):
             self.assertIn(command, overview.stdout)
             help_text = run(command, "--help")
             self.assertEqual(help_text.returncode, 0)
