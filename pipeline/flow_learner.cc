@@ -225,6 +225,7 @@ class FlowLearner final : public Learner {
 
     std::unique_ptr<FlowLearner> learner(new FlowLearner(options, std::move(on_prediction)));
     learner->description_ = std::move(description);
+    learner->description_.update_every = network.update_every;
     learner->learn_from_every_ = network.update_every;
     MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(network), std::move(phases)));
     return learner;

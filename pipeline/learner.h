@@ -71,6 +71,8 @@ struct LearnerDescription {
   double sequential_samples_per_second = 0;
   /// From admission to prediction, when samples come at the plan's own rate, by the measured costs.
   double delay_ms = 0;
+  /// From every which sample it learns to begin with; 0: from none.
+  int update_every = 1;
 
   /// The layers, counted from 0, that start each stage after the first.
   [[nodiscard]] std::vector<std::size_t> cuts() const {

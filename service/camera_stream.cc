@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "service/effort_controller.h"
 #include "service/frame_ledger.h"
 #include "service/frames_in_flight.h"
 #include "service/recent_figures.h"
@@ -67,6 +68,7 @@ class RunningStream final : public CameraStream {
   // On the learner's thread.
   void Run();
   void AwaitRoom();
+  void KeepTheRate(const ingest::Frame& frame);
   void Handle(const ingest::Frame& frame);
   [[nodiscard]] std::optional<DropReason> WhyDropped(const ingest::Frame& frame) const;
   [[nodiscard]] bool FitsLearner(const ingest::Frame& frame) const;
@@ -92,6 +94,7 @@ class RunningStream final : public CameraStream {
   FramesInFlight in_flight_;
   RecentFigures figures_;
   std::atomic<bool> stopping_ = false;
+  std::atomic<int> update_every_ = 1;
 
   mutable Mutex mu_;
   CondVar finished_;
@@ -100,6 +103,8 @@ class RunningStream final : public CameraStream {
 
   // Constant once open; self-synchronized. Their threads call into the members above.
   std::unique_ptr<pipeline::Learner> learner_;
+  std::optional<EffortController>
+      effort_;  // Of the learner's thread; where learning may be given up.
   std::unique_ptr<ingest::Source> source_;
   std::jthread thread_;
 };
@@ -111,6 +116,9 @@ absl::Status RunningStream::Open() {
         OnPrediction(std::move(f));
       }));
   MILLRACE_ASSIGN_OR_RETURN(source_, options_.open_source(options_.config.source));
+  update_every_ = learner_->description().update_every;
+  // Planned for a rate, it keeps that; any other schedule is kept as it was asked for.
+  if (options_.config.learner.schedule == "auto") effort_.emplace(learner_->description());
   thread_ = std::jthread([this] { Run(); });
   return absl::OkStatus();
 }
@@ -131,6 +139,7 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.loss = figures.loss;
   snapshot.loss_no_motion = figures.loss_no_motion;
   snapshot.updates = learner_->updates();
+  snapshot.update_every = update_every_;
   return snapshot;
 }
 
@@ -172,11 +181,25 @@ void RunningStream::AwaitRoom() {
 
 void RunningStream::Handle(const ingest::Frame& frame) {
   figures_.RecordArrival(frame);
+  KeepTheRate(frame);
   if (const std::optional<DropReason> reason = WhyDropped(frame)) {
     ledger_.Dropped(*reason);
     return;
   }
   if (absl::Status admitted = Admit(frame); !admitted.ok()) FailLearner(admitted);
+}
+
+void RunningStream::KeepTheRate(const ingest::Frame& frame) {
+  if (!effort_.has_value()) return;
+  const double arrival_s = std::chrono::duration<double>(frame.arrival).count();
+  const int every = effort_->OnFrame(frame.number, arrival_s, source_->queue().dropped());
+  if (update_every_.exchange(every) == every) return;
+  learner_->LearnFromEvery(every);
+  if (every == 0) {
+    spdlog::warn("{}: only predicts now, to keep the camera's rate", options_.config.name);
+  } else {
+    spdlog::info("{}: learns from one frame in {} now", options_.config.name, every);
+  }
 }
 
 std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) const {

@@ -42,6 +42,8 @@ struct StreamSnapshot {
   double loss = 0;
   double loss_no_motion = 0;
   std::vector<std::int64_t> updates;
+  /// From every which frame it learns now; 0: from none, it only predicts.
+  int update_every = 1;
 };
 
 /// Runs from construction to Stop(). Thread-safe.

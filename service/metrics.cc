@@ -173,6 +173,12 @@ void AppendLearner(const Readings& readings, std::vector<MetricFamily>& families
                                "1 while the learner works, 0 once it has failed.",
                                MetricType::Gauge, readings,
                                [](const Reading& r) { return r.snapshot.learner.ok() ? 1 : 0; }));
+  families.push_back(PerStream(
+      "millrace_pipeline_update_every_frames",
+      "From every which frame the model learns, to keep the camera's rate; 0: from none, it "
+      "only predicts.",
+      MetricType::Gauge, readings,
+      [](const Reading& r) { return static_cast<double>(r.snapshot.update_every); }));
   families.push_back(
       PerStage("millrace_pipeline_updates_total", "Updates of a stage's weights.",
                MetricType::Counter, readings, [](const Reading& r, std::size_t stage) {

@@ -102,6 +102,7 @@ json StreamJson(const StreamSummary& stream) {
   result["stages"] = StagesJson(stream);
   result["cuts"] = stream.learner.cuts();
   result["updates"] = stream.snapshot.updates;
+  result["update_every"] = stream.snapshot.update_every;
   result["seconds"] = stream.figures.seconds;
   return result;
 }

@@ -1,0 +1,87 @@
+#include "service/effort_controller.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace millrace::service {
+namespace {
+
+// Two stages: 20 ms forward, 80 ms to learn.
+pipeline::LearnerDescription Learner() {
+  pipeline::LearnerDescription learner;
+  learner.stages = {{.layers = {"a"}, .device = "cpu:0", .forward_ms = 20, .backward_ms = 80},
+                    {.layers = {"b"}, .device = "cpu:1", .forward_ms = 20, .backward_ms = 80}};
+  return learner;
+}
+
+// A camera, and a pipeline that drops all that it has no time for.
+class Camera {
+ public:
+  void Film(int frames, double interval_s) {
+    for (int i = 0; i < frames; ++i) {
+      arrival_s_ += interval_s;
+      const int every = controller_.update_every();
+      const double period_s = 0.020 + (every > 0 ? 0.080 / every : 0);
+      lag_ = std::max(0.0, lag_ + period_s / interval_s - 1);
+      if (lag_ > 2) {
+        lag_ -= 1;
+        ++dropped_;
+      }
+      controller_.OnFrame(number_++, arrival_s_, dropped_);
+    }
+  }
+
+  [[nodiscard]] const EffortController& controller() const { return controller_; }
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  EffortController controller_{Learner()};
+  std::int64_t number_ = 0;
+  double arrival_s_ = 0;
+  double lag_ = 0;
+  std::uint64_t dropped_ = 0;
+};
+
+TEST(EffortControllerTest, LearnsFromEveryFrameWhileThatKeepsUp) {
+  Camera camera;
+  camera.Film(1000, 0.110);
+  EXPECT_EQ(camera.controller().update_every(), 1);
+}
+
+TEST(EffortControllerTest, GivesUpLearningUntilTheRateHolds) {
+  Camera camera;
+  camera.Film(1000, 0.050);  // Every fourth fits: 40 ms.
+  EXPECT_EQ(camera.controller().update_every(), 4);
+  const std::uint64_t dropped = camera.dropped();
+  camera.Film(2000, 0.050);
+  EXPECT_EQ(camera.dropped(), dropped) << "it has come to rest";
+  EXPECT_EQ(camera.controller().update_every(), 4);
+}
+
+TEST(EffortControllerTest, PredictsOnlyBeforeItDropsForGood) {
+  Camera camera;
+  camera.Film(1000, 0.0195);
+  EXPECT_EQ(camera.controller().update_every(), 0);
+}
+
+TEST(EffortControllerTest, ComesBackWhenThereIsRoomAgainAndStays) {
+  Camera camera;
+  camera.Film(1000, 0.025);
+  EXPECT_GT(camera.controller().update_every(), 4);
+  camera.Film(3000, 0.150);
+  EXPECT_EQ(camera.controller().update_every(), 1);
+}
+
+TEST(EffortControllerTest, DoesNotSwingAtTheEdge) {
+  Camera camera;
+  camera.Film(2000, 0.062);  // Every second takes 60 ms: it fits, but with nothing to spare.
+  const int every = camera.controller().update_every();
+  for (int i = 0; i < 40; ++i) {
+    camera.Film(50, 0.062);
+    EXPECT_EQ(camera.controller().update_every(), every);
+  }
+}
+
+}  // namespace
+}  // namespace millrace::service
