@@ -13,6 +13,7 @@ add_library(millrace_planning
   plan_report.cc
   plan_table.cc
   schedule_pictures.cc
+  spread.cc
   text_table.cc)
 add_library(millrace::planning ALIAS millrace_planning)
 target_link_libraries(millrace_planning

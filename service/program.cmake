@@ -65,8 +65,7 @@ add_library(millrace_program
   cmd_watch.cc
   serve.cc
   serve_banner.cc
-  serve_signals.cc
-  spread.cc)
+  serve_signals.cc)
 add_library(millrace::program ALIAS millrace_program)
 set_source_files_properties(cli.cc serve_banner.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")

@@ -1,6 +1,5 @@
 #include "tests/benchmarks/report.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -13,32 +12,8 @@
 
 namespace millrace::benchmarks {
 
-Spread SpreadOf(std::vector<double> values) {
-  MILLRACE_CHECK(!values.empty());
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  const bool odd = values.size() % 2 == 1;
-  return {.median = odd ? values[half] : (values[half - 1] + values[half]) / 2,
-          .min = values.front(),
-          .max = values.back()};
-}
-
-Spread RatioOf(const std::vector<double>& values, const std::vector<double>& baseline) {
-  MILLRACE_CHECK(values.size() == baseline.size());
-  std::vector<double> ratios;
-  for (std::size_t turn = 0; turn < values.size(); ++turn) {
-    ratios.push_back(values[turn] / baseline[turn]);
-  }
-  return SpreadOf(std::move(ratios));
-}
-
-std::string Text(const Spread& spread, int digits) {
-  return absl::StrFormat("%.*f (%.*f to %.*f)", digits, spread.median, digits, spread.min, digits,
-                         spread.max);
-}
-
 nlohmann::json Json(const Spread& spread) {
-  return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}};
+  return {{"median", spread.median}, {"min", spread.least}, {"max", spread.greatest}};
 }
 
 std::string MarkdownTable(const std::vector<std::vector<std::string>>& rows) {

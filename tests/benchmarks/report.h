@@ -9,25 +9,15 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
+#include "service/spread.h"
 
 namespace millrace::benchmarks {
 
-/// The median of some measurements, and how far they lay apart.
-struct Spread {
-  double median = 0;
-  double min = 0;
-  double max = 0;
-};
+using service::RatioOf;
+using service::Spread;
+using service::SpreadOf;
+using service::Text;
 
-/// REQUIRES: not empty.
-[[nodiscard]] Spread SpreadOf(std::vector<double> values);
-
-/// Of each turn, the value over the baseline's. REQUIRES: as many of both, not none.
-[[nodiscard]] Spread RatioOf(const std::vector<double>& values,
-                             const std::vector<double>& baseline);
-
-/// "1.62 (1.48 to 1.71)", with so many digits after the point.
-[[nodiscard]] std::string Text(const Spread& spread, int digits);
 [[nodiscard]] nlohmann::json Json(const Spread& spread);
 
 /// A table whose first row is its head.

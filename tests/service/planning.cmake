@@ -8,6 +8,7 @@ millrace_add_test(service_planning
     costs_file_test.cc
     plan_report_test.cc
     schedule_pictures_test.cc
+    spread_test.cc
     text_table_test.cc
   LIBS millrace::planning nlohmann_json::nlohmann_json)
 target_compile_definitions(service_planning_test PRIVATE
