@@ -1,18 +1,30 @@
 #include "pipeline/cost_profile.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <limits>
+#include <cmath>
 #include <utility>
+#include <vector>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "base/check.h"
+#include "pipeline/kept_model.h"
+#include "pipeline/live_bytes.h"
 #include "pipeline/serial_run.h"
 #include "pipeline/staged_network.h"
 
 namespace millrace::pipeline {
 namespace {
 
-constexpr int kRuns = 6;  // The first warms caches and allocators; the least is what counts.
+// The first sample fills caches and allocators. Its memory is looked at, as it replaces no other's.
+constexpr int kUntimed = 1;
+constexpr double kBytesPerMsPerGb = 1e6;
+
+using Times = std::vector<double>;
 
 double MillisecondsOf(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -21,16 +33,28 @@ double MillisecondsOf(const std::function<void()>& work) {
       .count();
 }
 
-double& PartOf(StageCost& cost, OperationKind kind) {
-  switch (kind) {
-    case OperationKind::kForward:
-      return cost.forward;
-    case OperationKind::kBackward:
-      return cost.backward;
-    case OperationKind::kUpdate:
-      break;
+// 0 of nothing.
+double Median(Times times) {
+  if (times.empty()) return 0;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  if (times.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(times.begin(), middle)) / 2;
+}
+
+// Of the logarithms. 0 of fewer than two.
+double Variance(const Times& times) {
+  if (times.size() < 2) return 0;
+  constexpr double kClockTick = 1e-6;  // An operation that took no time at all has no logarithm.
+  double sum = 0;
+  double squares = 0;
+  for (double time : times) {
+    const double log = std::log(std::max(time, kClockTick));
+    sum += log;
+    squares += log * log;
   }
-  return cost.update;
+  const auto count = static_cast<double>(times.size());
+  return std::max(0.0, (squares - sum * sum / count) / (count - 1));
 }
 
 // Cuts everywhere: every layer a stage.
@@ -47,31 +71,132 @@ Plan OneByOne(PipelineShape shape) {
   return *std::move(plan);
 }
 
+double Bytes(const at::Tensor& tensor) { return static_cast<double>(tensor.nbytes()); }
+
+// Weights, inputs and what crosses each cut; all that needs no graph.
+std::vector<LayerCosts> SizesOf(const LayerChain& chain, const at::Tensor& input) {
+  const at::NoGradGuard no_graph;
+  std::vector<LayerCosts> layers;
+  std::vector<at::Tensor> skips(chain.skips.size());
+  LayerValues values{input, {}};
+  for (int at = 0; at < static_cast<int>(chain.layers.size()); ++at) {
+    const Layer& layer = *chain.layers[at];
+    LayerCosts costs{.name = layer.name()};
+    LayerValues in{std::move(values.main), {}};
+    for (std::size_t edge = 0; edge < skips.size(); ++edge) {
+      if (chain.skips[edge].to == at) in.skips.push_back(std::move(skips[edge]));
+    }
+    costs.activation_bytes = Bytes(in.main);
+    for (const at::Tensor& skip : in.skips) costs.activation_bytes += Bytes(skip);
+    for (const at::Tensor& weight : layer.parameters()) costs.weight_bytes += Bytes(weight);
+    values = layer.Forward(in);
+    auto made = values.skips.begin();
+    costs.output_bytes = Bytes(values.main);
+    for (std::size_t edge = 0; edge < skips.size(); ++edge) {
+      if (chain.skips[edge].from == at) skips[edge] = *made++;
+      if (skips[edge].defined()) costs.output_bytes += Bytes(skips[edge]);
+    }
+    layers.push_back(std::move(costs));
+  }
+  return layers;
+}
+
+// Milliseconds to copy so many bytes from one place in memory to another.
+double CopyMs(double bytes, int runs) {
+  const at::Tensor from = at::zeros({static_cast<std::int64_t>(bytes)}, at::kByte);
+  const at::Tensor to = at::zeros_like(from);
+  Times times;
+  for (int run = 0; run < kUntimed + runs; ++run) {
+    const double time = MillisecondsOf([&] { to.copy_(from); });
+    if (run >= kUntimed) times.push_back(time);
+  }
+  return Median(std::move(times));
+}
+
+void AddCopies(NetworkCosts& network, int runs) {
+  double bytes = 0;
+  double ms = 0;
+  for (std::size_t cut = 0; cut + 1 < network.layers.size(); ++cut) {
+    bytes += network.layers[cut].output_bytes;
+    ms += CopyMs(network.layers[cut].output_bytes, runs);
+  }
+  if (bytes <= 0 || ms <= 0) return;
+  network.copy_gb_per_s = bytes / (ms * kBytesPerMsPerGb);
+  for (LayerCosts& layer : network.layers) {
+    layer.cost.copy = layer.output_bytes / (network.copy_gb_per_s * kBytesPerMsPerGb);
+  }
+}
+
+// Runs the layers one after the other, forward and back, and notes what each takes.
+class Profiling {
+ public:
+  Profiling(const LayerChain& chain, const at::Tensor& input,
+            const std::function<at::Tensor(const at::Tensor&)>& objective)
+      : input_(input),
+        plan_(OneByOne(ShapeOf(chain, AllCuts(chain)))),
+        // A learning rate of 0: the update does all its work and goes nowhere.
+        network_({.chain = chain,
+                  .cuts = AllCuts(chain),
+                  .plan = plan_,
+                  .judge = [&objective](const Judgement& j) { return objective(j.output); },
+                  .optimizer = {.learning_rate = 0}}),
+        times_(chain.layers.size()) {}
+
+  void Run(const ProfileOptions& options, std::vector<LayerCosts>& layers) {
+    RunSerially(plan_, kUntimed + options.runs, [&](const Step& step) {
+      if (options.stop.stop_requested()) return;
+      const bool forward = step.kind == OperationKind::kForward;
+      if (forward && step.stage == 1) network_.Admit(step.first, input_);
+      if (forward && step.first == 0) {
+        layers[step.stage - 1].activation_bytes += BytesLeftBy([&] { network_.Run(step); });
+        return;
+      }
+      const double time = MillisecondsOf([&] { network_.Run(step); });
+      if (step.first >= kUntimed) TimesOf(step.stage - 1, step.kind).push_back(time);
+    });
+  }
+
+  // Medians into `layers`; returns the spread.
+  double Summarize(std::vector<LayerCosts>& layers) {
+    double weights = 0;
+    double variances = 0;
+    const auto median = [&](const Times& times) {
+      const double cost = Median(times);
+      weights += cost;
+      variances += cost * Variance(times);
+      return cost;
+    };
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const int layer = static_cast<int>(i);
+      layers[i].cost = {.forward = median(TimesOf(layer, OperationKind::kForward)),
+                        .backward = median(TimesOf(layer, OperationKind::kBackward)),
+                        .update = median(TimesOf(layer, OperationKind::kUpdate))};
+    }
+    return weights > 0 ? std::sqrt(variances / weights) : 0;
+  }
+
+ private:
+  Times& TimesOf(int layer, OperationKind kind) { return times_[layer][static_cast<int>(kind)]; }
+
+  const at::Tensor& input_;
+  const Plan plan_;
+  StagedNetwork network_;
+  std::vector<std::array<Times, 3>> times_;
+};
+
 }  // namespace
 
-std::vector<StageCost> ProfileLayers(const LayerChain& chain, const at::Tensor& input,
-                                     const std::function<at::Tensor(const at::Tensor&)>& objective,
-                                     const std::stop_token& stop) {
-  constexpr auto kUnknown = std::numeric_limits<double>::infinity();
-  const Cuts cuts = AllCuts(chain);
-  const Plan plan = OneByOne(ShapeOf(chain, cuts));
-  // A learning rate of 0: the update does all its work and changes nothing.
-  StagedNetwork network({.chain = chain,
-                         .cuts = cuts,
-                         .plan = plan,
-                         .judge = [&](const Judgement& j) { return objective(j.output); },
-                         .optimizer = {.learning_rate = 0}});
-  std::vector<StageCost> least(chain.layers.size(), {kUnknown, kUnknown, kUnknown});
-  RunSerially(plan, kRuns, [&](const Step& step) {
-    if (stop.stop_requested()) return;
-    if (step.kind == OperationKind::kForward && step.stage == 1) network.Admit(step.first, input);
-    double& part = PartOf(least[step.stage - 1], step.kind);
-    part = std::min(part, MillisecondsOf([&] { network.Run(step); }));
-  });
-  for (const Stage& stage : CutIntoStages(chain, cuts)) {
-    for (const at::Tensor& parameter : stage.parameters()) parameter.mutable_grad() = at::Tensor();
-  }
-  return least;
+NetworkCosts ProfileLayers(const LayerChain& chain, const at::Tensor& input,
+                           const std::function<at::Tensor(const at::Tensor&)>& objective,
+                           const ProfileOptions& options) {
+  MILLRACE_CHECK(options.runs > 0);
+  const KeptModel kept(chain);
+  NetworkCosts network{.layers = SizesOf(chain, input)};
+  Profiling profiling(chain, input, objective);
+  profiling.Run(options, network.layers);
+  network.spread = profiling.Summarize(network.layers);
+  if (!options.stop.stop_requested()) AddCopies(network, options.runs);
+  return network;
 }
 
 }  // namespace millrace::pipeline

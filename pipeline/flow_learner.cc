@@ -9,14 +9,13 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/rand.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "pipeline/cost_profile.h"
 #include "pipeline/finite.h"
 #include "pipeline/flow_loss.h"
 #include "pipeline/flow_network.h"
+#include "pipeline/flow_profile.h"
 #include "pipeline/learner.h"
 #include "pipeline/partition.h"
 #include "pipeline/phased_engine.h"
@@ -25,12 +24,12 @@
 #include "pipeline/schedules.h"
 #include "pipeline/simulator.h"
 #include "pipeline/staged_network.h"
-#include "pipeline/weights_file.h"
 
 namespace millrace::pipeline {
 namespace {
 
 constexpr int kLeastSide = 64;
+constexpr int kProfiledSamples = 7;
 
 absl::Status CheckOptions(const FlowLearnerOptions& options) {
   for (int side : {options.width, options.height}) {
@@ -99,13 +98,14 @@ struct CutNetwork {
 
 // Cuts and plans for the camera's frame rate.
 absl::Status PlanForTheRate(const FlowLearnerOptions& options, const std::vector<StageCost>& layers,
-                            CutNetwork& network) {
+                            double spread, CutNetwork& network) {
   MILLRACE_ASSIGN_OR_RETURN(
       PlannedPipeline planned,
       PlanFor({.layers = layers,
                .skips_of = [&](const Cuts& cuts) { return ShapeOf(network.chain, cuts).skips; },
                .interval = 1000 / options.frames_per_second,
-               .devices = options.stages}));
+               .devices = options.stages,
+               .spread = spread}));
   network.cuts = std::move(planned.cuts);
   network.plan = std::move(planned.plan);
   network.update_every = planned.effort.update_every;
@@ -142,26 +142,13 @@ std::vector<StageCost> InSeconds(std::vector<StageCost> costs) {
 }
 
 absl::StatusOr<CutNetwork> BuildAndCut(const FlowLearnerOptions& options) {
-  CutNetwork network{MakeFlowNetwork({.seed = options.seed}), options.cuts, {}};
-  if (!options.weights.empty()) {
-    MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, network.chain));
-  }
-  const int layers = static_cast<int>(network.chain.layers.size());
-  MILLRACE_RETURN_IF_ERROR(CheckCuts(network.cuts, layers));
-
-  at::set_num_threads(options.threads_per_stage);
-  const at::Tensor input = at::rand({2, 1, options.height, options.width});
-  const std::vector<StageCost> by_layer = ProfileLayers(
-      network.chain, input,
-      [&](const at::Tensor& flow) {
-        return ComputeFlowLoss(input, flow, options.smoothness).objective;
-      },
-      options.stop);
-  if (options.stop.stop_requested()) {
-    return absl::CancelledError("stopped while the layers were measured");
-  }
+  MILLRACE_ASSIGN_OR_RETURN(ProfiledFlow profiled, ProfileFlow(options, kProfiledSamples));
+  std::vector<StageCost> by_layer = CostsOf(profiled.costs.layers);
+  for (StageCost& cost : by_layer) cost.copy = 0;  // Threads hand tensors over as they are.
+  CutNetwork network{std::move(profiled.chain), options.cuts, {}};
+  MILLRACE_RETURN_IF_ERROR(CheckCuts(network.cuts, static_cast<int>(by_layer.size())));
   if (options.schedule == "auto") {
-    MILLRACE_RETURN_IF_ERROR(PlanForTheRate(options, by_layer, network));
+    MILLRACE_RETURN_IF_ERROR(PlanForTheRate(options, by_layer, profiled.costs.spread, network));
   } else if (network.cuts.empty()) {
     MILLRACE_ASSIGN_OR_RETURN(network.cuts, BestCuts(by_layer, options.stages));
   }

@@ -30,6 +30,8 @@ class Layer {
   [[nodiscard]] virtual LayerValues Forward(const LayerValues& inputs) const = 0;
   /// Leaves that require gradients, in a fixed order. May be empty.
   [[nodiscard]] virtual std::vector<at::Tensor> parameters() const { return {}; }
+  /// What a forward may change besides: running means of a normalization, say.
+  [[nodiscard]] virtual std::vector<at::Tensor> buffers() const { return {}; }
 };
 
 /// One tensor that goes from layer `from` past its neighbour to layer `to`. Counted from 0; `to` >

@@ -13,7 +13,7 @@ namespace millrace::pipeline {
 struct LayerCosts {
   std::string name;
   StageCost cost = {};
-  /// Of its output: what a cut behind it carries over.
+  /// What a cut behind it carries over: its output, and the skips that pass there.
   double output_bytes = 0;
   double weight_bytes = 0;
   /// What its backward needs of its forward.
@@ -28,6 +28,8 @@ struct NetworkCosts {
   double copy_gb_per_s = 0;
   /// Of each device. Nothing: no limit.
   std::optional<double> memory_bytes = {};
+  /// Standard deviation of the logarithm of an operation's time. Nothing: nobody measured it.
+  std::optional<double> spread = {};
 };
 
 /// How much a stage holds at once under a plan.

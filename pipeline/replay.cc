@@ -91,12 +91,12 @@ class Replaying {
     ScheduleRequest request = options_.request;
     request.shape = ShapeOf(network_.chain, cuts_);
     if (request.period > 0) {
-      const KeptBuffers kept(network_.buffers);
       const auto objective = [this](const at::Tensor& output) {
         return loss_(output, samples_.target(0));
       };
-      request.costs =
-          StageCosts(ProfileLayers(network_.chain, samples_.input(0), objective), cuts_);
+      const NetworkCosts costs = ProfileLayers(network_.chain, samples_.input(0), objective);
+      request.costs = StageCosts(CostsOf(costs.layers), cuts_);
+      for (StageCost& cost : request.costs) cost.copy = 0;  // Threads hand tensors over.
     } else {
       request.costs.assign(request.shape.stages, {.forward = 1, .backward = 2, .update = 0});
     }

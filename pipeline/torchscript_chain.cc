@@ -48,6 +48,16 @@ class TorchScriptLayer final : public Layer {
     return learned;
   }
 
+  // Parameters that are not learned can change as well: a forward may write to them.
+  [[nodiscard]] std::vector<at::Tensor> buffers() const override {
+    std::vector<at::Tensor> others;
+    for (const at::Tensor& buffer : module_.buffers()) others.push_back(buffer);
+    for (const at::Tensor& parameter : module_.parameters()) {
+      if (!parameter.requires_grad()) others.push_back(parameter);
+    }
+    return others;
+  }
+
  private:
   const std::string name_;
   const torch::jit::Module module_;
