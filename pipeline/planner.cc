@@ -26,14 +26,6 @@ absl::Status CheckRequest(const PlannerRequest& request) {
   return absl::OkStatus();
 }
 
-// What a layer costs a sample when only every n-th is learned from.
-StageCost AtEffort(StageCost cost, const Effort& effort) {
-  const double share = effort.update_every > 0 ? 1.0 / effort.update_every : 0;
-  cost.backward *= share;
-  cost.update *= share;
-  return cost;
-}
-
 // 1F1B with each stage's lag stretched from D - h (share 0) to 2(D - h) (share 1): more staleness,
 // more slack.
 Plan Stretched(Plan plan, double share) {
@@ -96,10 +88,13 @@ class Planner {
     if (least > request_.interval && !(effort.update_every == 0)) return absl::OkStatus();
     ScheduleRequest schedule{.shape = {.stages = stages, .skips = {}}, .costs = costs};
     if (request_.skips_of) schedule.shape.skips = request_.skips_of(cuts);
-    const auto add = [&](Plan plan) -> absl::Status {
+    const auto add = [&](Plan plan, double period) -> absl::Status {
       MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageFigures> figures, CheckPlan(plan));
-      PlannedPipeline candidate{
-          .cuts = cuts, .plan = std::move(plan), .costs = costs, .effort = effort};
+      PlannedPipeline candidate{.cuts = cuts,
+                                .plan = std::move(plan),
+                                .costs = costs,
+                                .period = period,
+                                .effort = effort};
       for (const StageFigures& stage : figures) {
         candidate.staleness = std::max(candidate.staleness, stage.staleness);
       }
@@ -109,11 +104,13 @@ class Planner {
     for (double share : kShares) {
       schedule.period = std::max(share * request_.interval, least);
       MILLRACE_ASSIGN_OR_RETURN(Plan plan, MakePlan("one_f_one_b_star", schedule));
-      MILLRACE_RETURN_IF_ERROR(add(std::move(plan)));
+      MILLRACE_RETURN_IF_ERROR(add(std::move(plan), schedule.period));
     }
     schedule.period = 1e-9;  // Each stage a group.
     MILLRACE_ASSIGN_OR_RETURN(const Plan full, MakePlan("one_f_one_b_star", schedule));
-    for (double share : {0.0, 0.5, 1.0}) MILLRACE_RETURN_IF_ERROR(add(Stretched(full, share)));
+    for (double share : {0.0, 0.5, 1.0}) {
+      MILLRACE_RETURN_IF_ERROR(add(Stretched(full, share), /*period=*/0));
+    }
     return absl::OkStatus();
   }
 
@@ -151,6 +148,13 @@ std::string LimitOf(const std::vector<StageCost>& layers) {
 }
 
 }  // namespace
+
+StageCost AtEffort(StageCost cost, const Effort& effort) {
+  const double share = effort.update_every > 0 ? 1.0 / effort.update_every : 0;
+  cost.backward *= share;
+  cost.update *= share;
+  return cost;
+}
 
 absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request) {
   MILLRACE_RETURN_IF_ERROR(CheckRequest(request));

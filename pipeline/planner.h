@@ -44,7 +44,11 @@ struct Effort {
 struct PlannedPipeline {
   Cuts cuts;
   Plan plan;
+  /// Of the stages, at this effort: backwards and updates count for the share of the samples that
+  /// are learned from.
   std::vector<StageCost> costs;
+  /// The T of 1F1B*, which its groups fit into; 0: every stage is a group.
+  double period = 0;
   Effort effort;
   /// False where even predicting alone cannot keep the rate: frames are dropped.
   bool holds = true;
@@ -59,6 +63,9 @@ struct PlannedPipeline {
   /// be gained".
   std::string limit = {};
 };
+
+/// What a layer or stage costs a sample when only so much is learned.
+[[nodiscard]] StageCost AtEffort(StageCost cost, const Effort& effort);
 
 /// Tries, from the least staleness on: one device, then more, 1F1B*(T) with T a share of the
 /// interval, then lags from D - h to 2(D - h). Where nothing holds, gives up learning first: every

@@ -19,6 +19,7 @@
 #include "service/cmd_replay.h"
 #include "service/cmd_serve.h"
 #include "service/cmd_watch.h"
+#include "service/measure_model.h"
 
 namespace millrace::service {
 namespace {
@@ -136,12 +137,11 @@ int RunCommandLine(int argc, char** argv) {
   CheckConfigArguments check_config;
   pipeline::PretrainOptions pretrain;
   PlanArguments plan;
-  const ProfileModel measure_model = nullptr;
   AddServe(app, serve);
   AddWatch(app, watch);
   AddCheckConfig(app, check_config);
   AddPretrain(app, pretrain);
-  AddPlan(app, plan, /*measures=*/measure_model != nullptr);
+  AddPlan(app, plan, /*measures=*/true);
   ReplayArguments replay;
   AddReplay(app, replay);
   BenchArguments bench;
@@ -154,7 +154,8 @@ int RunCommandLine(int argc, char** argv) {
   if (app.got_subcommand("serve")) return RunServe(serve);
   if (app.got_subcommand("watch")) return RunWatch(watch);
   if (app.got_subcommand("check-config")) return RunCheckConfig(check_config);
-  if (app.got_subcommand("plan")) return RunPlan(plan, measure_model, std::cout, std::cerr);
+  if (app.got_subcommand("plan"))
+    return RunPlan(plan, MeasureConfiguredModel, std::cout, std::cerr);
   if (app.got_subcommand("replay")) return RunReplay(replay);
   if (app.got_subcommand("bench")) return RunBench(bench);
   return RunPretrain(pretrain);

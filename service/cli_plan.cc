@@ -15,11 +15,19 @@ constexpr char kFooter[] = R"(
 Costs are a JSON file; what is left out is 0, or no limit:
   {"layers": [{"name": "conv1", "forward_ms": 1.5, "backward_ms": 3, "update_ms": 0.2,
                "output_bytes": 4e6, "weight_bytes": 1e3, "activation_bytes": 8e6}, ...],
-   "copy_gb_per_s": 12, "memory_bytes": 8e9}
+   "copy_gb_per_s": 12, "memory_bytes": 8e9, "spread": 0.1}
+
+--schedule auto takes the least staleness, then the least delay, with which a camera's rate holds
+although costs vary. Where none does it learns from fewer samples, then only predicts.
 
 Examples
   millrace plan --costs costs.json --devices 4 --compare
-  millrace plan --costs costs.json --stages 3,2,3 --schedule partime --period-ms 40 --svg plan.svg)";
+  millrace plan --costs costs.json --stages 3,2,3 --schedule partime --period-ms 40 --svg plan.svg
+  millrace plan --costs costs.json --devices 4 --schedule auto --period-ms 40)";
+
+constexpr char kMeasuredExamples[] = R"(
+  millrace plan --config samples/millrace.yaml --schedule auto --period-ms 100
+  millrace plan --config samples/millrace.yaml --save-costs costs.json)";
 
 void AddScheduleOptions(CLI::App& plan, PlanRequest& request) {
   static const std::map<std::string, pipeline::Recompute> recompute = {
@@ -44,6 +52,15 @@ void AddScheduleOptions(CLI::App& plan, PlanRequest& request) {
       ->delimiter(',');
 }
 
+void AddMeasuring(CLI::App& plan, PlanArguments& arguments) {
+  plan.add_option("-c,--config", arguments.config,
+                  "A configuration: its model is measured in place of --costs, and what is left "
+                  "out here is as it says");
+  plan.add_option("--stream", arguments.stream, "Which of its streams. Left out: the only one");
+  plan.add_option("--save-costs", arguments.save_costs,
+                  "Write what was measured to this file, for --costs");
+}
+
 }  // namespace
 
 void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures) {
@@ -51,13 +68,11 @@ void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures) {
       app.add_subcommand("plan", "Cut a network for a schedule and say how it would run");
   PlanRequest& request = arguments.request;
   plan->add_option("--costs", arguments.costs, "What each layer costs (JSON)");
-  if (measures) {
-    plan->add_option("-c,--config", arguments.config,
-                     "A configuration: its model is measured in place of --costs");
-  }
-  plan->add_option("--schedule", request.schedule,
-                   absl::StrCat("One of ", absl::StrJoin(pipeline::ScheduleNames(), ", ")))
-      ->capture_default_str();
+  if (measures) AddMeasuring(*plan, arguments);
+  plan->add_option("--schedule", arguments.schedule,
+                   absl::StrCat("One of ", absl::StrJoin(pipeline::ScheduleNames(), ", "),
+                                "; or auto: found for --period-ms. Left out: ",
+                                measures ? "the configuration's, else " : "", request.schedule));
   plan->add_flag("--compare", arguments.compare, "All schedules side by side");
   plan->add_option("--devices", request.devices,
                    "How many. Left out: as many as there are stages, else 2")
@@ -66,13 +81,16 @@ void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures) {
                    "Layers of each stage, as 3,2,3. Left out: the best cuts")
       ->delimiter(',');
   plan->add_option("--period-ms", request.period_ms,
-                   "Time between two frames. Left out: as little as can be")
+                   "Time between two frames of the camera. Left out: as little as can be")
       ->check(CLI::PositiveNumber);
+  plan->add_option("--spread", request.spread,
+                   "auto: how much costs vary: 0.1 for 10 %. Left out: as measured, else 0.1")
+      ->check(CLI::Range(0.0, 2.0));
   AddScheduleOptions(*plan, request);
   plan->add_flag("--json", arguments.json, "Print JSON");
   plan->add_option("--svg", arguments.svg, "Draw it to this file");
   plan->add_option("--trace", arguments.trace, "Write a trace for ui.perfetto.dev to this file");
-  plan->footer(kFooter);
+  plan->footer(absl::StrCat(kFooter, measures ? kMeasuredExamples : ""));
 }
 
 }  // namespace millrace::service

@@ -12,20 +12,68 @@
 namespace millrace::service {
 namespace {
 
-absl::StatusOr<pipeline::NetworkCosts> CostsFor(const PlanArguments& arguments,
-                                                const ProfileModel& profile) {
+// What is to be planned, and how.
+struct Planning {
+  pipeline::NetworkCosts network;
+  PlanRequest request;
+};
+
+std::vector<int> LayersOfStages(const pipeline::Cuts& cuts, int layers) {
+  std::vector<int> of_stages;
+  int begin = 0;
+  for (int cut : cuts) {
+    of_stages.push_back(cut - begin);
+    begin = cut;
+  }
+  of_stages.push_back(layers - begin);
+  return of_stages;
+}
+
+// What the command line leaves open is as the model is configured.
+void TakeFromModel(const MeasuredModel& model, const PlanArguments& arguments,
+                   PlanRequest& request) {
+  const int layers = static_cast<int>(model.costs.layers.size());
+  if (!arguments.schedule) request.schedule = model.schedule;
+  if (request.period_ms == 0) request.period_ms = model.period_ms;
+  const bool open =
+      request.devices == 0 && request.layers_of_stages.empty() && request.placement.empty();
+  if (!open) return;
+  if (model.cuts.empty() || request.schedule == kAutoSchedule) {
+    request.devices = request.separate_backwards ? 2 * model.stages - 1 : model.stages;
+  } else {
+    request.layers_of_stages = LayersOfStages(model.cuts, layers);
+  }
+}
+
+absl::StatusOr<Planning> PlanningFor(const PlanArguments& arguments, const MeasureModel& measure) {
   if (arguments.costs.empty() == arguments.config.empty()) {
-    return absl::InvalidArgumentError(profile ? "give either --costs or --config"
+    return absl::InvalidArgumentError(measure ? "give either --costs or --config"
                                               : "give the costs: --costs costs.json");
   }
-  if (!arguments.costs.empty()) return ReadCosts(arguments.costs);
-  if (profile) return profile(arguments.config);
-  return absl::InvalidArgumentError("no model can be measured here; use --costs");
+  Planning planning{.network = {}, .request = arguments.request};
+  if (arguments.schedule) planning.request.schedule = *arguments.schedule;
+  if (!arguments.costs.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(planning.network, ReadCosts(arguments.costs));
+    return planning;
+  }
+  if (!measure) {
+    return absl::InvalidArgumentError("no model can be measured here; use --costs");
+  }
+  MILLRACE_ASSIGN_OR_RETURN(MeasuredModel model, measure(arguments.config, arguments.stream));
+  TakeFromModel(model, arguments, planning.request);
+  planning.network = std::move(model.costs);
+  return planning;
 }
 
 absl::Status CheckArguments(const PlanArguments& arguments) {
   if (arguments.compare && (!arguments.svg.empty() || !arguments.trace.empty())) {
     return absl::InvalidArgumentError("--svg and --trace draw one --schedule, not --compare");
+  }
+  if (!arguments.stream.empty() && arguments.config.empty()) {
+    return absl::InvalidArgumentError("--stream names a stream of a --config");
+  }
+  if (!arguments.save_costs.empty() && arguments.config.empty()) {
+    return absl::InvalidArgumentError("--save-costs writes what is measured; it needs a --config");
   }
   return absl::OkStatus();
 }
@@ -42,15 +90,18 @@ absl::Status WriteDrawings(const PlanArguments& arguments, const std::vector<Pla
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Answer(const PlanArguments& arguments, const ProfileModel& profile) {
+absl::StatusOr<std::string> Answer(const PlanArguments& arguments, const MeasureModel& measure) {
   MILLRACE_RETURN_IF_ERROR(CheckArguments(arguments));
-  MILLRACE_ASSIGN_OR_RETURN(const pipeline::NetworkCosts network, CostsFor(arguments, profile));
+  MILLRACE_ASSIGN_OR_RETURN(const Planning planning, PlanningFor(arguments, measure));
+  const auto& [network, request] = planning;
+  if (!arguments.save_costs.empty()) {
+    MILLRACE_RETURN_IF_ERROR(WriteFileAtomically(arguments.save_costs, CostsText(network)));
+  }
   if (arguments.compare) {
-    return arguments.json ? CompareJson(network, arguments.request)
-                          : CompareText(network, arguments.request);
+    return arguments.json ? CompareJson(network, request) : CompareText(network, request);
   }
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<PlanReport> phases,
-                            MakePlanReports(network, arguments.request));
+                            MakePlanReports(network, request));
   MILLRACE_RETURN_IF_ERROR(WriteDrawings(arguments, phases));
   if (arguments.json) return PlanJson(network, phases);
   std::string text;
@@ -63,9 +114,9 @@ absl::StatusOr<std::string> Answer(const PlanArguments& arguments, const Profile
 
 }  // namespace
 
-int RunPlan(const PlanArguments& arguments, const ProfileModel& profile, std::ostream& out,
+int RunPlan(const PlanArguments& arguments, const MeasureModel& measure, std::ostream& out,
             std::ostream& errors) {
-  const absl::StatusOr<std::string> answer = Answer(arguments, profile);
+  const absl::StatusOr<std::string> answer = Answer(arguments, measure);
   if (!answer.ok()) {
     errors << "millrace plan: " << answer.status().message() << "\n";
     return kExitUsage;

@@ -17,7 +17,8 @@ using nlohmann::json;
 using pipeline::LayerCosts;
 using pipeline::NetworkCosts;
 
-constexpr std::array<const char*, 3> kFileKeys = {"layers", "copy_gb_per_s", "memory_bytes"};
+constexpr std::array<const char*, 4> kFileKeys = {"layers", "copy_gb_per_s", "memory_bytes",
+                                                  "spread"};
 constexpr std::array<const char*, 7> kLayerKeys = {
     "name",         "forward_ms",   "backward_ms",     "update_ms",
     "output_bytes", "weight_bytes", "activation_bytes"};
@@ -93,6 +94,9 @@ absl::StatusOr<NetworkCosts> ParseFile(const std::string& path, const json& file
   MILLRACE_ASSIGN_OR_RETURN(costs.copy_gb_per_s, object.Number("copy_gb_per_s"));
   MILLRACE_ASSIGN_OR_RETURN(const double memory_bytes, object.Number("memory_bytes"));
   if (memory_bytes > 0) costs.memory_bytes = memory_bytes;
+  if (file.contains("spread")) {
+    MILLRACE_ASSIGN_OR_RETURN(costs.spread, object.Number("spread"));
+  }
   const auto layers = file.find("layers");
   if (layers == file.end() || !layers->is_array() || layers->empty()) {
     return object.Error("layers must be a list of at least one layer");
@@ -145,6 +149,7 @@ std::string CostsText(const NetworkCosts& costs) {
   json file = {{"layers", std::move(layers)}};
   if (costs.copy_gb_per_s > 0) file["copy_gb_per_s"] = costs.copy_gb_per_s;
   if (costs.memory_bytes) file["memory_bytes"] = *costs.memory_bytes;
+  if (costs.spread) file["spread"] = *costs.spread;
   return file.dump(2) + "\n";
 }
 

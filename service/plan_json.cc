@@ -71,6 +71,17 @@ json BottleneckJson(const NetworkCosts& network, const Bottleneck& bottleneck) {
           {"layer_ms", bottleneck.layer_ms}};
 }
 
+void AddFound(const FoundPlan& found, json& object) {
+  object["interval_ms"] = found.interval_ms;
+  object["spread"] = found.spread;
+  object["t_ms"] = found.t_ms;
+  object["update_every"] = found.update_every;
+  object["holds"] = found.holds;
+  object["dropped_share"] = found.dropped_share;
+  object["mean_delay_ms"] = found.mean_delay_ms;
+  object["limit"] = found.limit;
+}
+
 json ReportJson(const NetworkCosts& network, const PlanReport& report) {
   json stages = json::array();
   for (const PlannedStage& stage : report.stages) stages.push_back(StageJson(stage));
@@ -89,6 +100,7 @@ json ReportJson(const NetworkCosts& network, const PlanReport& report) {
                  {"idle", report.idle},
                  {"memory_bytes", report.memory_bytes}};
   if (report.bound_ms) object["bound_ms"] = *report.bound_ms;
+  if (report.found) AddFound(*report.found, object);
   return object;
 }
 

@@ -10,7 +10,8 @@
 namespace millrace::service {
 
 /// The first phase, and the one after it under "then". Layers are counted from 0 and both ends
-/// included, stages from 1, devices and places in their order from 0.
+/// included, stages from 1, devices and places in their order from 0. What auto found stands beside
+/// the rest.
 [[nodiscard]] std::string PlanJson(const pipeline::NetworkCosts& network,
                                    const std::vector<PlanReport>& phases);
 

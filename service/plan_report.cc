@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "pipeline/scattered_partition.h"
 #include "pipeline/simulator.h"
+#include "service/plan_auto.h"
 #include "service/plan_loads.h"
 
 namespace millrace::service {
@@ -79,30 +80,6 @@ absl::Status AddTimes(const PlanRequest& request, PlanReport& report) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<PlanReport> ReportOf(const NetworkCosts& network, const PlanRequest& request,
-                                    const PlanCut& cut, pipeline::Phase phase) {
-  PlanReport report;
-  report.schedule = phase.first_sample == 0
-                        ? request.schedule
-                        : std::string(absl::StripPrefix(phase.plan.schedule, "hybrid: "));
-  report.first_sample = phase.first_sample;
-  report.plan = std::move(phase.plan);
-  report.costs = pipeline::StageCosts(pipeline::CostsOf(network.layers), cut.cuts);
-  report.stages = PlannedStages(network, cut.cuts, report.plan, report.costs);
-  MILLRACE_ASSIGN_OR_RETURN(const auto figures, pipeline::CheckPlan(report.plan));
-  for (std::size_t i = 0; i < figures.size(); ++i) report.stages[i].figures = figures[i];
-  MILLRACE_RETURN_IF_ERROR(AddTimes(request, report));
-  report.memory_bytes = MemoryOfDevices(report);
-  report.bottleneck = FindBottleneck(network, report);
-  report.speed_up = TotalMs(network) / report.period_ms;
-  report.speed_up_cap = TotalMs(network) / LargestLayerMs(network);
-  if (LeavesRunsOpen(request)) {
-    const int devices = static_cast<int>(report.plan.devices.size());
-    report.bound_ms = pipeline::ScatterBound(pipeline::CostsOf(network.layers), devices);
-  }
-  return report;
-}
-
 absl::StatusOr<std::vector<PlanReport>> ReportsFor(const NetworkCosts& network,
                                                    const PlanRequest& request, const PlanCut& cut) {
   const auto costs = pipeline::StageCosts(pipeline::CostsOf(network.layers), cut.cuts);
@@ -153,10 +130,44 @@ absl::StatusOr<std::vector<PlanReport>> ScatteredReports(const NetworkCosts& cos
   return reports;
 }
 
+absl::StatusOr<std::vector<PlanReport>> FoundReports(const NetworkCosts& costs,
+                                                     const PlanRequest& request) {
+  MILLRACE_ASSIGN_OR_RETURN(PlanReport report, FindPlan(costs, request));
+  std::vector<PlanReport> reports;
+  reports.push_back(std::move(report));
+  MILLRACE_RETURN_IF_ERROR(CheckMemory(costs, reports));
+  return reports;
+}
+
 }  // namespace
+
+absl::StatusOr<PlanReport> ReportOf(const NetworkCosts& network, const PlanRequest& request,
+                                    const PlanCut& cut, pipeline::Phase phase) {
+  PlanReport report;
+  report.schedule = phase.first_sample == 0
+                        ? request.schedule
+                        : std::string(absl::StripPrefix(phase.plan.schedule, "hybrid: "));
+  report.first_sample = phase.first_sample;
+  report.plan = std::move(phase.plan);
+  report.costs = pipeline::StageCosts(pipeline::CostsOf(network.layers), cut.cuts);
+  report.stages = PlannedStages(network, cut.cuts, report.plan, report.costs);
+  MILLRACE_ASSIGN_OR_RETURN(const auto figures, pipeline::CheckPlan(report.plan));
+  for (std::size_t i = 0; i < figures.size(); ++i) report.stages[i].figures = figures[i];
+  MILLRACE_RETURN_IF_ERROR(AddTimes(request, report));
+  report.memory_bytes = MemoryOfDevices(report);
+  report.bottleneck = FindBottleneck(network, report);
+  report.speed_up = TotalMs(network) / report.period_ms;
+  report.speed_up_cap = TotalMs(network) / LargestLayerMs(network);
+  if (LeavesRunsOpen(request)) {
+    const int devices = static_cast<int>(report.plan.devices.size());
+    report.bound_ms = pipeline::ScatterBound(pipeline::CostsOf(network.layers), devices);
+  }
+  return report;
+}
 
 absl::StatusOr<std::vector<PlanReport>> MakePlanReports(const NetworkCosts& costs,
                                                         const PlanRequest& request) {
+  if (request.schedule == kAutoSchedule) return FoundReports(costs, request);
   auto contiguous = ContiguousReports(costs, request);
   if (!LeavesRunsOpen(request)) return contiguous;
   // Balanced loads do not make an order without waiting: what counts is the period that comes out.

@@ -42,6 +42,23 @@ struct Bottleneck {
   double layer_ms = 0;
 };
 
+/// What `auto` found for a camera's rate.
+struct FoundPlan {
+  double interval_ms = 0;
+  double spread = 0;
+  /// The T of 1F1B*; 0: every stage is a group.
+  double t_ms = 0;
+  /// Every n-th sample is learned from; 0: none.
+  int update_every = 1;
+  /// False where even predicting alone is too slow.
+  bool holds = true;
+  /// When costs spread so: the share of frames, and from a frame's arrival to its prediction.
+  double dropped_share = 0;
+  double mean_delay_ms = 0;
+  /// A sentence: what stands in the way of more speed.
+  std::string limit;
+};
+
 /// One phase of a schedule. Most have just one.
 struct PlanReport {
   /// "partime"; of a second phase what it is by itself.
@@ -66,7 +83,15 @@ struct PlanReport {
   double speed_up_cap = 0;
   /// Where runs of layers were searched for: no partition over these devices has a shorter period.
   std::optional<double> bound_ms = {};
+  /// auto. All times above are then means over the samples that are learned from and those that are
+  /// only predicted.
+  std::optional<FoundPlan> found = {};
 };
+
+/// The report of one phase. `cut` must be what the phase is for.
+[[nodiscard]] absl::StatusOr<PlanReport> ReportOf(const pipeline::NetworkCosts& network,
+                                                  const PlanRequest& request, const PlanCut& cut,
+                                                  pipeline::Phase phase);
 
 /// The phases of the plan that `request` asks for. Fails with INVALID_ARGUMENT or
 /// RESOURCE_EXHAUSTED, saying what to ask for instead.

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "service/plan_auto.h"
 #include "service/text_table.h"
 
 namespace millrace::service {
@@ -121,7 +122,8 @@ std::string PlanText(const NetworkCosts& network, const PlanReport& report) {
       absl::StrCat("schedule ", report.schedule, ", ", CountText(report.stages.size(), "stage"),
                    " on ", CountText(report.plan.devices.size(), "device"));
   if (report.first_sample > 0) absl::StrAppend(&text, ", from sample ", report.first_sample);
-  return absl::StrCat(text, "\n\n", StagesText(report), "\n", SummaryText(network, report));
+  return absl::StrCat(text, "\n\n", StagesText(report), "\n", SummaryText(network, report),
+                      report.found ? FoundText(report) : "");
 }
 
 std::string CompareText(const NetworkCosts& network, const PlanRequest& request) {

@@ -6,6 +6,7 @@ add_library(millrace_planning
   cli_plan.cc
   cmd_plan.cc
   costs_file.cc
+  plan_auto.cc
   plan_cut.cc
   plan_drawing.cc
   plan_json.cc

@@ -63,6 +63,7 @@ add_library(millrace_program
   cmd_replay.cc
   cmd_serve.cc
   cmd_watch.cc
+  measure_model.cc
   serve.cc
   serve_banner.cc
   serve_signals.cc)

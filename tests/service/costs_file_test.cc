@@ -32,18 +32,21 @@ TEST(CostsFileTest, CopiesAreFreeAndMemoryUnlimitedUnlessSaidOtherwise) {
   ASSERT_TRUE(costs.ok()) << costs.status();
   EXPECT_EQ(costs->layers[0].cost.copy, 0);
   EXPECT_FALSE(costs->memory_bytes.has_value());
+  EXPECT_FALSE(costs->spread.has_value());
 }
 
 TEST(CostsFileTest, WhatIsWrittenIsRead) {
   pipeline::NetworkCosts costs{.layers = {{.name = "a", .cost = {1, 2, 0.1, 0.25}},
                                           {.name = "b \"quoted\"", .weight_bytes = 3}},
                                .copy_gb_per_s = 4,
-                               .memory_bytes = 5};
+                               .memory_bytes = 5,
+                               .spread = 0.25};
   costs.layers[0].output_bytes = 1e6;
   const auto read = ParseCosts("c.json", CostsText(costs));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(CostsText(*read), CostsText(costs));
   EXPECT_EQ(read->layers[0].cost.copy, 0.25);
+  EXPECT_EQ(read->spread, 0.25);
 }
 
 void ExpectRefused(const std::string& text, const std::string& part, const std::string& other) {

@@ -16,8 +16,10 @@ namespace {
 
 using ::nlohmann::json;
 using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 pipeline::NetworkCosts Network(const std::vector<double>& sizes) {
   pipeline::NetworkCosts network;
@@ -205,17 +207,110 @@ TEST(PlanDrawingTest, BothPhasesAreDrawnAndTraced) {
   EXPECT_EQ(trace.back()["ph"], "X");
 }
 
-TEST(CmdPlanTest, MeasuresAConfiguredModelWhereItCan) {
-  PlanArguments arguments{.config = "model.yaml"};
+TEST(AutoPlanTest, TakesTheLeastStalenessThatHoldsTheRate) {
+  const auto network = Network({5, 5, 5, 5});
+  const PlanReport slow =
+      ReportOf(network, {.schedule = "auto", .devices = 4, .period_ms = 100, .spread = 0.05});
+  EXPECT_THAT(Staleness(slow), Each(0));
+  const PlanReport fast =
+      ReportOf(network, {.schedule = "auto", .devices = 4, .period_ms = 20, .spread = 0.05});
+  EXPECT_GT(MostStaleness(fast), 0);
+  EXPECT_EQ(fast.schedule, "auto: one_f_one_b_star");
+  ASSERT_TRUE(fast.found.has_value());
+  EXPECT_TRUE(fast.found->holds);
+  EXPECT_EQ(fast.found->update_every, 1);
+  EXPECT_LE(fast.found->dropped_share, 0.005);
+  EXPECT_EQ(fast.found->spread, 0.05);
+}
+
+TEST(AutoPlanTest, GivesUpLearningFirstAndSaysSo) {
+  const auto network = Network({10, 10});
+  const PlanReport some = ReportOf(network, {.schedule = "auto", .devices = 2, .period_ms = 22});
+  EXPECT_GT(some.found->update_every, 1);
+  EXPECT_LE(some.period_ms, 22 + 1e-9) << "a mean over samples with and without learning";
+  EXPECT_THAT(
+      PlanText(network, some),
+      AllOf(HasSubstr("schedule auto: "), HasSubstr("learning    from one sample in "),
+            HasSubstr("frames      one every 22 ms holds"), HasSubstr("limit       layer 0")));
+  const PlanReport none = ReportOf(network, {.schedule = "auto", .devices = 2, .period_ms = 3});
+  EXPECT_FALSE(none.found->holds);
+  EXPECT_THAT(PlanText(network, none),
+              AllOf(HasSubstr("is too fast"), HasSubstr("learning    none")));
+  const json plan = json::parse(PlanJson(network, {none}));
+  EXPECT_THAT(plan["schedule"].get<std::string>(), StartsWith("auto: "));
+  EXPECT_EQ(plan["update_every"], 0);
+  EXPECT_EQ(plan["holds"], false);
+  EXPECT_GT(plan["dropped_share"], 0.5);
+  EXPECT_THAT(plan["limit"].get<std::string>(), HasSubstr("layer 0 alone takes 30 of the 60"));
+}
+
+TEST(AutoPlanTest, PlansForTheSpreadThatWasMeasured) {
+  auto network = Network({5, 5});
+  EXPECT_EQ(ReportOf(network, {.schedule = "auto", .period_ms = 100}).found->spread, 0.1);
+  network.spread = 0.3;
+  EXPECT_EQ(ReportOf(network, {.schedule = "auto", .period_ms = 100}).found->spread, 0.3);
+}
+
+TEST(AutoPlanTest, SaysWhatItNeeds) {
+  auto network = Network({1, 1, 1});
+  EXPECT_THAT(ErrorOf(network, {.schedule = "auto"}), HasSubstr("--period-ms"));
+  EXPECT_THAT(ErrorOf(network, {.schedule = "auto", .layers_of_stages = {1, 2}, .period_ms = 9}),
+              HasSubstr("leave out --stages"));
+  EXPECT_THAT(ErrorOf(network, {.schedule = "auto", .devices = 4, .period_ms = 9}),
+              HasSubstr("1 to 3"));
+  for (auto& layer : network.layers) layer.weight_bytes = 10;
+  network.memory_bytes = 5;
+  EXPECT_THAT(ErrorOf(network, {.schedule = "auto", .period_ms = 9}), HasSubstr("bytes on device"));
+}
+
+// A model of four layers, configured as two stages under partime.
+absl::StatusOr<MeasuredModel> Measured(const std::string& config, const std::string& stream) {
+  EXPECT_EQ(config, "model.yaml");
+  EXPECT_EQ(stream, "gate");
+  return MeasuredModel{
+      .costs = Network({1, 1, 1, 1}), .schedule = "partime", .stages = 2, .cuts = {1}};
+}
+
+struct Ran {
+  int code;
+  std::string out, errors;
+};
+
+Ran RunWith(const PlanArguments& arguments, const MeasureModel& measure = Measured) {
   std::ostringstream out, errors;
-  EXPECT_EQ(RunPlan(arguments, nullptr, out, errors), 2);
-  EXPECT_THAT(errors.str(), HasSubstr("use --costs"));
-  const ProfileModel profile = [](const std::string& config) {
-    EXPECT_EQ(config, "model.yaml");
-    return Network({1, 1});
-  };
-  EXPECT_EQ(RunPlan(arguments, profile, out, errors), 0);
-  EXPECT_THAT(out.str(), HasSubstr("one_f_one_b_star, 2 stages"));
+  const int code = RunPlan(arguments, measure, out, errors);
+  return {code, out.str(), errors.str()};
+}
+
+TEST(CmdPlanTest, MeasuresAConfiguredModelWhereItCan) {
+  const Ran without = RunWith({.config = "model.yaml", .stream = "gate"}, nullptr);
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.errors, HasSubstr("use --costs"));
+  const Ran as_configured = RunWith({.config = "model.yaml", .stream = "gate"});
+  EXPECT_EQ(as_configured.code, 0);
+  EXPECT_THAT(as_configured.out, AllOf(HasSubstr("partime, 2 stages"), HasSubstr("(layers 1-3)")));
+}
+
+TEST(CmdPlanTest, WhatIsAskedForComesBeforeWhatIsConfigured) {
+  PlanArguments arguments{.config = "model.yaml", .stream = "gate", .schedule = "stale"};
+  EXPECT_THAT(RunWith(arguments).out,
+              AllOf(HasSubstr("stale, 2 stages"), HasSubstr("(layers 1-3)")));
+  arguments.request.devices = 4;
+  EXPECT_THAT(RunWith(arguments).out, HasSubstr("stale, 4 stages"));
+  arguments.schedule = "auto";
+  arguments.request.period_ms = 5;
+  EXPECT_THAT(RunWith(arguments).out, HasSubstr("schedule auto: one_f_one_b_star"));
+}
+
+TEST(CmdPlanTest, SavesCostsThatItReadsBack) {
+  const std::string path = ::testing::TempDir() + "/cmd_plan_test_costs.json";
+  const Ran measured = RunWith({.config = "model.yaml", .stream = "gate", .save_costs = path});
+  EXPECT_EQ(measured.code, 0) << measured.errors;
+  PlanArguments again{.costs = path, .schedule = "partime"};
+  again.request.layers_of_stages = {1, 3};
+  EXPECT_EQ(RunWith(again).out, measured.out);
+  EXPECT_THAT(RunWith({.costs = path, .save_costs = path}).errors, HasSubstr("needs a --config"));
+  EXPECT_THAT(RunWith({.costs = path, .stream = "gate"}).errors, HasSubstr("of a --config"));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from millrace_process import run
+from millrace_process import config, run, test_stream
 
 SCHEDULES = (
     "sequential", "one_f_one_b_star", "partime", "recompute", "stale", "hybrid", "local", "pipedream",
@@ -86,6 +86,41 @@ class PlanTest(unittest.TestCase):
         events = json.loads(trace.read_text())
         self.assertIn("F1(0)", [event["name"] for event in events])
         self.assertTrue(all(event["ph"] in "XM" for event in events))
+
+    def test_auto_finds_a_plan_for_the_rate(self):
+        plan = self.plan("--devices", "4", "--schedule", "auto", "--period-ms", "100")
+        self.assertEqual(plan["schedule"], "auto: one_f_one_b_star")
+        self.assertEqual([stage["staleness"] for stage in plan["stages"]], [0] * len(plan["stages"]))
+        self.assertEqual((plan["update_every"], plan["holds"]), (1, True))
+        hurried = self.plan(
+            "--devices", "4", "--schedule", "auto", "--period-ms", "0.3", "--spread", "0.2")
+        self.assertEqual((hurried["update_every"], hurried["holds"]), (0, False))
+        self.assertEqual(hurried["spread"], 0.2)
+        self.assertGreater(hurried["dropped_share"], 0.5)
+        self.assertIn("layer 0 alone takes 3 of the 12", hurried["limit"])
+        self.assert_refused("--period-ms", "--costs", self.costs, "--schedule", "auto")
+
+    @unittest.skipUnless("--config" in run("plan", "--help").stdout, "this program measures nothing")
+    def test_a_configured_model_is_measured_and_its_costs_are_read_back(self):
+        path, saved = self.folder / "millrace.yaml", self.folder / "saved.json"
+        streams = [test_stream("gate"), test_stream("road", schedule={"stages": 3})]
+        path.write_text(json.dumps(config(streams=streams)))
+        result = run("plan", "--config", str(path), "--stream", "road", "--save-costs", str(saved), "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")
+        measured = json.loads(result.stdout)
+        self.assertEqual(measured["schedule"], "one_f_one_b_star")
+        self.assertEqual(len(measured["stages"]), 3)
+        costs = json.loads(saved.read_text())
+        self.assertEqual(len(costs["layers"]), 11)
+        for key in ("forward_ms", "backward_ms", "output_bytes", "activation_bytes"):
+            self.assertTrue(all(layer[key] > 0 for layer in costs["layers"]), key)
+        self.assertGreater(costs["spread"], 0)
+        self.assertGreater(costs["copy_gb_per_s"], 0)
+        read_back = run("plan", "--costs", str(saved), "--devices", "3", "--json")
+        self.assertEqual(json.loads(read_back.stdout), measured)
+        self.assert_refused("gate, road", "--config", str(path))
+        self.assert_refused("no stream rood", "--config", str(path), "--stream", "rood")
 
     def test_options_of_single_schedules(self):
         gpipe = self.plan("--schedule", "gpipe", "--micro-batches", "3", "--recompute", "never")

@@ -1,0 +1,59 @@
+#include "service/measure_model.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "pipeline/flow_profile.h"
+#include "pipeline/foreign_error.h"
+#include "service/config.h"
+
+namespace millrace::service {
+namespace {
+
+// Enough for a median and a spread; 3 s where a sample takes 100 ms.
+constexpr int kSamples = 31;
+
+absl::StatusOr<StreamConfig> FindStream(const Config& config, const std::string& name) {
+  const auto& streams = config.streams;
+  if (name.empty() && streams.size() == 1) return streams.front();
+  const auto found = std::find_if(streams.begin(), streams.end(),
+                                  [&name](const StreamConfig& s) { return s.name == name; });
+  if (found != streams.end()) return *found;
+  const std::string names =
+      absl::StrJoin(streams, ", ", [](std::string* out, const StreamConfig& s) { *out += s.name; });
+  return absl::InvalidArgumentError(
+      name.empty() ? absl::StrCat("there are ", streams.size(), " streams; choose one by --stream ",
+                                  "NAME: ", names)
+                   : absl::StrCat("there is no stream ", name, "; there are: ", names));
+}
+
+absl::StatusOr<pipeline::NetworkCosts> Measure(const pipeline::FlowLearnerOptions& options) {
+  try {
+    MILLRACE_ASSIGN_OR_RETURN(pipeline::ProfiledFlow flow,
+                              pipeline::ProfileFlow(options, kSamples));
+    return std::move(flow.costs);
+  } catch (const std::exception& e) {
+    return absl::InternalError(
+        absl::StrCat("measuring the model failed: ", pipeline::CauseLine(e.what())));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<MeasuredModel> MeasureConfiguredModel(const std::string& path,
+                                                     const std::string& stream) {
+  MILLRACE_ASSIGN_OR_RETURN(const Config config, LoadConfig(path));
+  MILLRACE_ASSIGN_OR_RETURN(const StreamConfig chosen, FindStream(config, stream));
+  MILLRACE_ASSIGN_OR_RETURN(pipeline::NetworkCosts costs, Measure(chosen.learner));
+  return MeasuredModel{.costs = std::move(costs),
+                       .schedule = chosen.learner.schedule,
+                       .stages = chosen.learner.stages,
+                       .cuts = chosen.learner.cuts,
+                       .period_ms = chosen.learner.period_ms};
+}
+
+}  // namespace millrace::service

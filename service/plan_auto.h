@@ -1,0 +1,23 @@
+// `--schedule auto`: the plan that a camera's rate needs, found by the planner.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "pipeline/layer_costs.h"
+#include "service/plan_report.h"
+#include "service/plan_request.h"
+
+namespace millrace::service {
+
+/// The plan with the least staleness, then the least delay, that holds one frame every
+/// request.period_ms, on request.devices at most. Fails with INVALID_ARGUMENT, saying what to ask
+/// for instead: without a period, or where stages are given. Looks at no limit of memory.
+/// REQUIRES: request.schedule is kAutoSchedule.
+[[nodiscard]] absl::StatusOr<PlanReport> FindPlan(const pipeline::NetworkCosts& network,
+                                                  const PlanRequest& request);
+
+/// What it found, a line for each thing to know: frames, learning, staleness, T, what limits.
+[[nodiscard]] std::string FoundText(const PlanReport& report);
+
+}  // namespace millrace::service
