@@ -45,7 +45,9 @@ class AdmissionGate::Pass {
       const Step step = StepAt(d);
       if (step.kind != kForward || step.first > next) continue;
       double before = 0;
-      for (int stage = 1; stage < step.stage; ++stage) before += ForwardOf(stage);
+      for (int stage = 1; stage < step.stage; ++stage) {
+        before += ForwardOf(stage) + gate_.costs_[stage - 1].copy;
+      }
       latest = std::max(latest, free_at_[d] - before);
     }
     return latest;

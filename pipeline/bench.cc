@@ -91,7 +91,10 @@ absl::StatusOr<std::vector<StageCost>> Measure(const BenchOptions& options,
                                                const std::string& network) {
   MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, MakeBenchNetwork(network, options.network));
   at::set_num_threads(options.threads_per_stage);
-  return ProfileLayers(chain, MakeBenchSamples(options.network, 1)[0], BenchLoss);
+  std::vector<StageCost> costs =
+      CostsOf(ProfileLayers(chain, MakeBenchSamples(options.network, 1)[0], BenchLoss).layers);
+  for (StageCost& cost : costs) cost.copy = 0;  // Threads hand tensors over as they are.
+  return costs;
 }
 
 absl::StatusOr<Contest> Invite(const BenchOptions& options, const std::string& network,

@@ -60,11 +60,11 @@ absl::Status Engine::AwaitRoom() {
 void Engine::AwaitGate() {
   held_ = false;
   for (;;) {
+    const std::int64_t ends = ends_;  // Before it is asked: what ends from here on is seen.
     const double now = Seconds();
     const double opens = gate_->Opens(now);
     if (opens <= now || stopped_) return;
     held_ = true;
-    const std::int64_t ends = ends_;
     changed_.AwaitUntil([&] { return stopped_ || ends_ != ends; },
                         std::chrono::steady_clock::now() +
                             std::chrono::duration_cast<std::chrono::steady_clock::duration>(

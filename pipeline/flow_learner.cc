@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <optional>
@@ -96,16 +97,21 @@ struct CutNetwork {
   int update_every = 1;
 };
 
+// A start-up beside other work measures more spread than there will be; what is dropped decides
+// later.
+constexpr double kUsualSpread = 0.1;
+constexpr double kMostSpread = 0.25;
+
 // Cuts and plans for the camera's frame rate.
 absl::Status PlanForTheRate(const FlowLearnerOptions& options, const std::vector<StageCost>& layers,
-                            double spread, CutNetwork& network) {
+                            std::optional<double> spread, CutNetwork& network) {
   MILLRACE_ASSIGN_OR_RETURN(
       PlannedPipeline planned,
       PlanFor({.layers = layers,
                .skips_of = [&](const Cuts& cuts) { return ShapeOf(network.chain, cuts).skips; },
                .interval = 1000 / options.frames_per_second,
                .devices = options.stages,
-               .spread = spread}));
+               .spread = std::min(spread.value_or(kUsualSpread), kMostSpread)}));
   network.cuts = std::move(planned.cuts);
   network.plan = std::move(planned.plan);
   network.update_every = planned.effort.update_every;
@@ -266,7 +272,7 @@ class FlowLearner final : public Learner {
   // Scores the flow before anything learns from its sample, and hands it over.
   at::Tensor Judge(const Judgement& made) {
     const FlowLoss loss = ComputeFlowLoss(made.input, made.output, options_.smoothness);
-    if (made.again) return loss.objective;
+    if (made.again) return Learns(made.sample) ? loss.objective : at::Tensor();
     const auto photometric = loss.photometric.item<float>();
     const auto no_motion = loss.no_motion.item<float>();
     on_prediction_({.sample = made.sample,

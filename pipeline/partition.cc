@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "pipeline/least_maximum.h"
 
@@ -160,6 +162,24 @@ std::vector<StageCost> CostsOf(const std::vector<LayerCosts>& layers) {
   costs.reserve(layers.size());
   for (const LayerCosts& layer : layers) costs.push_back(layer.cost);
   return costs;
+}
+
+absl::StatusOr<Cuts> CutsInto(const std::vector<int>& layers_of_stages, int layers) {
+  Cuts cuts;
+  std::int64_t end = 0;
+  bool fits = !layers_of_stages.empty();
+  for (int of_stage : layers_of_stages) {
+    fits = fits && of_stage > 0 && of_stage <= layers;
+    end += of_stage;
+    cuts.push_back(static_cast<int>(std::min<std::int64_t>(end, layers)));
+  }
+  if (fits && end == layers) {
+    cuts.pop_back();
+    return cuts;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "stages of ", absl::StrJoin(layers_of_stages, ","), " layers are not the ", layers,
+      " that there are: give each stage at least one, so that they add up to ", layers));
 }
 
 absl::Status CheckCuts(const Cuts& cuts, int layers) {

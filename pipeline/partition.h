@@ -48,6 +48,10 @@ struct PartitionRequest {
 /// The costs of layers alone.
 [[nodiscard]] std::vector<StageCost> CostsOf(const std::vector<LayerCosts>& layers);
 
+/// The cuts that give each stage as many layers as `layers_of_stages` says. Fails with
+/// INVALID_ARGUMENT, saying what is allowed, unless all are positive and sum up to `layers`.
+[[nodiscard]] absl::StatusOr<Cuts> CutsInto(const std::vector<int>& layers_of_stages, int layers);
+
 /// Fails with INVALID_ARGUMENT, saying what is allowed, unless `cuts` rises strictly within 1 to
 /// layers - 1.
 [[nodiscard]] absl::Status CheckCuts(const Cuts& cuts, int layers);

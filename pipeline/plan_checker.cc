@@ -154,6 +154,12 @@ absl::Status CheckDevices(const Plan& plan, int stage, const OrdersOfStage& orde
                  " and updates on device ", device(kUpdate), "; gradients stay on one");
   }
   if (device(kForward) == device(kUpdate)) return absl::OkStatus();
+  if (plan.rules(stage).versions > 1) {
+    return Wrong(
+        plan, "stage ", stage, " holds ", plan.rules(stage).versions,
+        " versions of its weights, but goes forward and backward on two devices: they would "
+        "switch versions under each other");
+  }
   for (const Order::Entry& entry : orders[0].entries) {
     if (entry.operation->weights.which == Which::kLag) continue;
     return WrongAt(plan, *entry.operation,

@@ -30,16 +30,7 @@ namespace {
 
 absl::StatusOr<Cuts> CutsOf(const std::vector<int>& stages, int layers) {
   if (stages.empty()) return Cuts{};
-  const bool positive = std::all_of(stages.begin(), stages.end(), [](int n) { return n > 0; });
-  if (!positive || std::accumulate(stages.begin(), stages.end(), 0) != layers) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "stages of ", absl::StrJoin(stages, ","), " layers are not the ", layers,
-        " that the network has; name as many for each stage that they sum up to ", layers));
-  }
-  Cuts cuts(stages.size());
-  std::partial_sum(stages.begin(), stages.end(), cuts.begin());
-  cuts.pop_back();
-  return cuts;
+  return CutsInto(stages, layers);
 }
 
 void RunStepOf(StagedNetwork& network, const Step& step) {

@@ -82,7 +82,7 @@ void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures) {
       ->delimiter(',');
   plan->add_option("--period-ms", request.period_ms,
                    "Time between two frames of the camera. Left out: as little as can be")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1e-6, 1e9));
   plan->add_option("--spread", request.spread,
                    "auto: how much costs vary: 0.1 for 10 %. Left out: as measured, else 0.1")
       ->check(CLI::Range(0.0, 2.0));

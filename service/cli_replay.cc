@@ -53,7 +53,7 @@ void AddSchedule(CLI::App& replay, ReplayArguments& arguments) {
   replay
       .add_option("--period-ms", options.request.period,
                   "Of one_f_one_b_star and interleaved: the period to plan for")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1e-6, 1e9));
   replay
       .add_option("--switch-at", options.request.switch_at,
                   "Of hybrid: the sample before which it becomes sequential")

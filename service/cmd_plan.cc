@@ -69,6 +69,9 @@ absl::Status CheckArguments(const PlanArguments& arguments) {
   if (arguments.compare && (!arguments.svg.empty() || !arguments.trace.empty())) {
     return absl::InvalidArgumentError("--svg and --trace draw one --schedule, not --compare");
   }
+  if (!arguments.svg.empty() && arguments.svg == arguments.trace) {
+    return absl::InvalidArgumentError("--svg and --trace name the same file");
+  }
   if (!arguments.stream.empty() && arguments.config.empty()) {
     return absl::InvalidArgumentError("--stream names a stream of a --config");
   }

@@ -40,8 +40,17 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
     WrongAt(stream, "schedule", key, absl::StrCat("is for ", std::string(kinds), " only"));
   };
   const std::string& kind = learner.schedule;
-  only_for(learner.period_ms > 0, "period_ms", "the kind one_f_one_b_star",
-           kind == "one_f_one_b_star");
+  only_for(learner.period_ms > 0, "period_ms", "the kinds one_f_one_b_star and interleaved",
+           kind == "one_f_one_b_star" || kind == "interleaved");
+  const pipeline::FlowLearnerOptions defaults;
+  only_for(learner.recompute != defaults.recompute, "recompute", "the kind gpipe", kind == "gpipe");
+  only_for(learner.switch_at != defaults.switch_at, "switch_at", "the kind hybrid",
+           kind == "hybrid");
+  if (kind == "pipedream_2bw" && learner.samples > 0 && learner.samples < learner.stages) {
+    WrongAt(stream, "schedule", "samples",
+            absl::StrCat("is ", learner.samples,
+                         "; pipedream_2bw needs at least as many as stages, ", learner.stages));
+  }
   only_for(learner.frames_per_second > 0, "frames_per_second", "the kind auto", kind == "auto");
   only_for(
       learner.samples > 0, "samples", "the kinds gpipe, timeprest, pipedream_2bw, k_periodic",

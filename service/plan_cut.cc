@@ -27,18 +27,10 @@ int DevicesFor(int stages, const PlanRequest& request) {
   return Separates(request) ? 2 * stages - 1 : stages;
 }
 
-absl::Status CheckLayersOfStages(int layers, const std::vector<int>& of_stages) {
-  const int sum = std::accumulate(of_stages.begin(), of_stages.end(), 0);
-  const bool all = std::all_of(of_stages.begin(), of_stages.end(), [](int n) { return n > 0; });
-  if (all && sum == layers) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--stages must give each stage at least one layer and add up to the ", layers,
-                   " layers that there are; these add up to ", sum));
-}
-
 absl::StatusOr<PlanCut> CutByHand(int layers, const PlanRequest& request) {
   const std::vector<int>& of_stages = request.layers_of_stages;
-  MILLRACE_RETURN_IF_ERROR(CheckLayersOfStages(layers, of_stages));
+  PlanCut cut;
+  MILLRACE_ASSIGN_OR_RETURN(cut.cuts, pipeline::CutsInto(of_stages, layers));
   const int stages = static_cast<int>(of_stages.size());
   const int devices = DevicesFor(stages, request);
   if (request.devices > 0 && request.devices != devices && !Interleaves(request)) {
@@ -46,9 +38,6 @@ absl::StatusOr<PlanCut> CutByHand(int layers, const PlanRequest& request) {
                                                    " stages on ", devices, " devices; ask for ",
                                                    "--devices ", devices, " or leave it out"));
   }
-  PlanCut cut;
-  int end = 0;
-  for (int stage = 0; stage + 1 < stages; ++stage) cut.cuts.push_back(end += of_stages[stage]);
   return cut;
 }
 
@@ -71,11 +60,11 @@ absl::Status CheckPlacement(const PlanRequest& request, int stages) {
     return absl::InvalidArgumentError(
         "--placement is for --schedule interleaved; others have a device for each stage");
   }
-  const int devices = request.devices > 0
-                          ? request.devices
-                          : 1 + *std::max_element(placement.begin(), placement.end());
-  std::vector<bool> used(std::max(devices, 0), false);
-  bool good = static_cast<int>(placement.size()) == stages;
+  const int last = *std::max_element(placement.begin(), placement.end());
+  const int named = last < stages ? last + 1 : stages;  // More than stages cannot all be used.
+  const int devices = request.devices > 0 ? request.devices : std::max(named, 1);
+  std::vector<bool> used(devices, false);
+  bool good = static_cast<int>(placement.size()) == stages && devices <= stages;
   for (int device : placement) {
     good &= device >= 0 && device < devices;
     if (good) used[device] = true;

@@ -99,6 +99,10 @@ json ReportJson(const NetworkCosts& network, const PlanReport& report) {
                  {"speed_up_cap", report.speed_up_cap},
                  {"idle", report.idle},
                  {"memory_bytes", report.memory_bytes}};
+  if (report.asked_period_ms > 0) {
+    object["asked_period_ms"] = report.asked_period_ms;
+    object["holds"] = report.asked_period_ms >= report.least_period_ms * (1 - 1e-9);
+  }
   if (report.bound_ms) object["bound_ms"] = *report.bound_ms;
   if (report.found) AddFound(*report.found, object);
   return object;
@@ -120,15 +124,22 @@ std::string PlanJson(const NetworkCosts& network, const std::vector<PlanReport>&
   return PhasesJson(network, phases).dump(2) + "\n";
 }
 
-std::string CompareJson(const NetworkCosts& network, const PlanRequest& request) {
+absl::StatusOr<std::string> CompareJson(const NetworkCosts& network, const PlanRequest& request) {
   json list = json::array();
+  absl::Status refused;
+  bool any = false;
   for (const std::string& name : pipeline::ScheduleNames()) {
     PlanRequest one = request;
     one.schedule = name;
     if (name != "interleaved") one.placement.clear();
     const auto reports = MakePlanReports(network, one);
-    if (reports.ok()) list.push_back(PhasesJson(network, *reports));
+    any = any || reports.ok();
+    refused.Update(reports.status());
+    list.push_back(reports.ok() ? PhasesJson(network, *reports)
+                                : json{{"schedule", name},
+                                       {"error", std::string(reports.status().message())}});
   }
+  if (!any) return refused;
   return list.dump(2) + "\n";
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "pipeline/layer_costs.h"
 #include "service/plan_report.h"
 
@@ -15,8 +16,9 @@ namespace millrace::service {
 [[nodiscard]] std::string PlanJson(const pipeline::NetworkCosts& network,
                                    const std::vector<PlanReport>& phases);
 
-/// A list of the schedules that fit the request, each as PlanJson() has it.
-[[nodiscard]] std::string CompareJson(const pipeline::NetworkCosts& network,
-                                      const PlanRequest& request);
+/// A list of all schedules, each as PlanJson() has it, or with its name and the error where the
+/// request does not fit it. Fails if it fits none.
+[[nodiscard]] absl::StatusOr<std::string> CompareJson(const pipeline::NetworkCosts& network,
+                                                      const PlanRequest& request);
 
 }  // namespace millrace::service

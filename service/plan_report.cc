@@ -71,6 +71,7 @@ absl::Status AddTimes(const PlanRequest& request, PlanReport& report) {
   for (int stage = 1; stage < report.plan.stage_count(); ++stage) {
     report.least_period_ms = std::max(report.least_period_ms, CutLoad(report, stage));
   }
+  report.asked_period_ms = request.period_ms;
   report.period_ms = std::max(request.period_ms, report.least_period_ms);
   MILLRACE_ASSIGN_OR_RETURN(pipeline::SteadyFigures steady,
                             pipeline::Steady(report.plan, report.costs, report.period_ms));

@@ -70,6 +70,8 @@ struct PlanReport {
   std::vector<PlannedStage> stages;
   /// Between two samples: the least possible, or that of the frames if they are slower.
   double least_period_ms = 0;
+  /// As asked for; 0: none was. `period_ms` is longer where this does not hold.
+  double asked_period_ms = 0;
   double period_ms = 0;
   /// From arrival to prediction, when a sample arrives every period.
   double delay_ms = 0;

@@ -60,6 +60,10 @@ std::string StagesText(const PlanReport& report) {
 std::string PeriodText(const PlanReport& report) {
   std::string text = absl::StrCat(NumberText(report.period_ms), " ms between samples, ",
                                   NumberText(1000 / report.period_ms), " each second");
+  if (report.asked_period_ms > 0 && report.asked_period_ms < report.least_period_ms * (1 - 1e-9)) {
+    absl::StrAppend(&text, "; ", NumberText(report.asked_period_ms),
+                    " ms, as asked, does not hold");
+  }
   if (report.period_ms > report.least_period_ms * (1 + 1e-9)) {
     absl::StrAppend(&text, "; it could be ", NumberText(report.least_period_ms), " ms");
   }
@@ -126,15 +130,19 @@ std::string PlanText(const NetworkCosts& network, const PlanReport& report) {
                       report.found ? FoundText(report) : "");
 }
 
-std::string CompareText(const NetworkCosts& network, const PlanRequest& request) {
+absl::StatusOr<std::string> CompareText(const NetworkCosts& network, const PlanRequest& request) {
   TextTable table({"schedule", "devices", "period ms", "delay ms", "staleness", "mismatch", "slots",
                    "idle", "memory"});
   std::string refused;
+  absl::Status first_refused;
+  bool any = false;
   for (const std::string& name : pipeline::ScheduleNames()) {
     PlanRequest one = request;
     one.schedule = name;
     if (name != "interleaved") one.placement.clear();
     const auto reports = MakePlanReports(network, one);
+    any = any || reports.ok();
+    first_refused.Update(reports.status());
     if (!reports.ok()) {
       absl::StrAppend(&refused, name, ": ", std::string(reports.status().message()), "\n");
       continue;
@@ -150,6 +158,7 @@ std::string CompareText(const NetworkCosts& network, const PlanRequest& request)
                absl::StrCat(mismatch), absl::StrCat(TotalSlots(first)),
                PercentText(MeanIdle(first)), memory > 0 ? BytesText(memory) : "-"});
   }
+  if (!any) return first_refused;
   return absl::StrCat(table.Text(), refused.empty() ? "" : "\n", refused,
                       "\nstaleness, mismatch and memory are those of the stage or device with the "
                       "most; slots are all stages'; hybrid is its first phase\n");

@@ -261,7 +261,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"NineStages", Stream("source: {uri: a.avi}, schedule: {stages: 9}"),
          "c:3:54: 'stages' is '9'; it must be a whole number from 1 to 8"},
         {"PeriodOfPartime", Stream("source: {uri: a.avi}, schedule: {kind: partime, period_ms: 5}"),
-         "c:3:72: 'period_ms' is for the kind one_f_one_b_star only"},
+         "c:3:72: 'period_ms' is for the kinds one_f_one_b_star and interleaved only"},
         {"AutoWithoutARate", Stream("source: {uri: a.avi}, schedule: {kind: auto}"),
          "c:3:52: 'kind' is auto, which plans for a frame rate: add frames_per_second, the "
          "camera's"},

@@ -176,7 +176,7 @@ TEST(PlanTextTest, SaysAllThatAUserWantsToKnow) {
 }
 
 TEST(PlanTextTest, ComparesAllSchedulesAndSaysWhyOneIsMissing) {
-  const std::string text = CompareText(Network({1, 1, 1, 1}), {.devices = 4, .micro_batches = 2});
+  const std::string text = *CompareText(Network({1, 1, 1, 1}), {.devices = 4, .micro_batches = 2});
   for (const std::string& name : pipeline::ScheduleNames()) EXPECT_THAT(text, HasSubstr(name));
   EXPECT_THAT(text, HasSubstr("pipedream_2bw: schedule pipedream_2bw: samples is 2"));
 }
