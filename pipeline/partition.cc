@@ -177,9 +177,10 @@ absl::StatusOr<Cuts> CutsInto(const std::vector<int>& layers_of_stages, int laye
     cuts.pop_back();
     return cuts;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "stages of ", absl::StrJoin(layers_of_stages, ","), " layers are not the ", layers,
-      " that there are: give each stage at least one, so that they add up to ", layers));
+  return absl::InvalidArgumentError(
+      absl::StrCat("stages of ", absl::StrJoin(layers_of_stages, ","), " layers add up to ", end,
+                   ": give each stage at least one layer, so that they add up to the ", layers,
+                   " layers that there are"));
 }
 
 absl::Status CheckCuts(const Cuts& cuts, int layers) {

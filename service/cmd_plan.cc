@@ -1,5 +1,7 @@
 #include "service/cmd_plan.h"
 
+#include <cmath>
+
 #include "base/atomic_file.h"
 #include "base/status.h"
 #include "service/cli_exit_codes.h"
@@ -66,6 +68,9 @@ absl::StatusOr<Planning> PlanningFor(const PlanArguments& arguments, const Measu
 }
 
 absl::Status CheckArguments(const PlanArguments& arguments) {
+  if (!std::isfinite(arguments.request.period_ms)) {
+    return absl::InvalidArgumentError("--period-ms must be a number of milliseconds");
+  }
   if (arguments.compare && (!arguments.svg.empty() || !arguments.trace.empty())) {
     return absl::InvalidArgumentError("--svg and --trace draw one --schedule, not --compare");
   }

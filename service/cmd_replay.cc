@@ -1,5 +1,6 @@
 #include "service/cmd_replay.h"
 
+#include <cmath>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,9 @@ absl::StatusOr<pipeline::Recompute> RecomputeCalled(const std::string& name) {
 
 absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
   pipeline::ReplayOptions options = arguments.options;
+  if (!std::isfinite(options.request.period)) {
+    return absl::InvalidArgumentError("--period-ms must be a number of milliseconds");
+  }
   MILLRACE_ASSIGN_OR_RETURN(options.optimizer.kind, pipeline::OptimizerKind(arguments.optimizer));
   MILLRACE_ASSIGN_OR_RETURN(options.request.recompute, RecomputeCalled(arguments.recompute));
   return pipeline::Replay(options);

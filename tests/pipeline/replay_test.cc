@@ -225,8 +225,8 @@ TEST_F(ReplayTest, BadInputGetsOneLineThatSaysWhatToDo) {
   ExpectRefused(with([&](auto& o) { o.samples = Path("none.pt"); }), "no file of samples");
   ExpectRefused(with([](auto& o) { o.schedule = "fast"; }), "use one of: sequential");
   ExpectRefused(with([](auto& o) { o.loss = "l3"; }), "use one of: mse, l1, cross_entropy");
-  ExpectRefused(with([](auto& o) { o.stages = {2, 3}; }), "sum up to 4");
-  ExpectRefused(with([](auto& o) { o.stages = {5, -1}; }), "sum up to 4");
+  ExpectRefused(with([](auto& o) { o.stages = {2, 3}; }), "add up to the 4 layers");
+  ExpectRefused(with([](auto& o) { o.stages = {5, -1}; }), "add up to the 4 layers");
   ExpectRefused(with([](auto& o) { o.optimizer.momentum = 2; }), "less than 1");
   ExpectRefused(with([](auto& o) { o.loss = "cross_entropy"; }), "one int64 class a sample");
 
