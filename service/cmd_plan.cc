@@ -115,7 +115,7 @@ absl::StatusOr<std::string> Answer(const PlanArguments& arguments, const Measure
   std::string text;
   for (const PlanReport& phase : phases) {
     if (!text.empty()) text += "\n";
-    text += PlanText(network, phase);
+    text += TextOfPlan(network, phase);
   }
   return text;
 }

@@ -121,7 +121,7 @@ std::string SummaryText(const NetworkCosts& network, const PlanReport& report) {
 
 }  // namespace
 
-std::string PlanText(const NetworkCosts& network, const PlanReport& report) {
+std::string TextOfPlan(const NetworkCosts& network, const PlanReport& report) {
   std::string text =
       absl::StrCat("schedule ", report.schedule, ", ", CountText(report.stages.size(), "stage"),
                    " on ", CountText(report.plan.devices.size(), "device"));

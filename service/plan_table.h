@@ -11,7 +11,8 @@
 namespace millrace::service {
 
 /// A line a stage, and below it what the whole plan does.
-[[nodiscard]] std::string PlanText(const pipeline::NetworkCosts& network, const PlanReport& report);
+[[nodiscard]] std::string TextOfPlan(const pipeline::NetworkCosts& network,
+                                     const PlanReport& report);
 
 /// Every schedule that there is in a line, for the same network and request; with those that the
 /// request does not fit, why. Fails if it fits none.

@@ -1,8 +1,8 @@
-// Every schedule: MILLRACE_SCHEDULE(name, function, summary). Included where the macro means something.
+// Every schedule: MILLRACE_SCHEDULE(name, function, summary). Included where the macro means
+// something.
 //
-// To add one: a file with its function beside this one, a line here, a test. docs/schedules.md
-// follows by itself.
-// NOLINTBEGIN(llvm-header-guard)
+// To add one: a file with its function beside this one, a line here, a test; docs/schedules.md says
+// how its picture is made. NOLINTBEGIN(llvm-header-guard)
 MILLRACE_SCHEDULE(sequential, Sequential, "one sample at a time: plain online learning")
 MILLRACE_SCHEDULE(one_f_one_b_star, OneFOneBStar,
                   "as few samples in flight as a period allows (Beaumont et al., Algorithm 1)")

@@ -164,7 +164,7 @@ TEST(PlanTextTest, SaysAllThatAUserWantsToKnow) {
   auto network = Network({1, 1, 4, 1});
   network.layers[0].activation_bytes = 3e6;
   const std::string text =
-      PlanText(network, ReportOf(network, {.schedule = "partime", .layers_of_stages = {2, 2}}));
+      TextOfPlan(network, ReportOf(network, {.schedule = "partime", .layers_of_stages = {2, 2}}));
   EXPECT_THAT(text, AllOf(HasSubstr("schedule partime, 2 stages on 2 devices"),
                           HasSubstr("stage  layers  device  load ms  slots  mismatch  staleness"),
                           HasSubstr("15 ms between samples, 66.7 each second")));
@@ -229,12 +229,12 @@ TEST(AutoPlanTest, GivesUpLearningFirstAndSaysSo) {
   EXPECT_GT(some.found->update_every, 1);
   EXPECT_LE(some.period_ms, 22 + 1e-9) << "a mean over samples with and without learning";
   EXPECT_THAT(
-      PlanText(network, some),
+      TextOfPlan(network, some),
       AllOf(HasSubstr("schedule auto: "), HasSubstr("learning    from one sample in "),
             HasSubstr("frames      one every 22 ms holds"), HasSubstr("limit       layer 0")));
   const PlanReport none = ReportOf(network, {.schedule = "auto", .devices = 2, .period_ms = 3});
   EXPECT_FALSE(none.found->holds);
-  EXPECT_THAT(PlanText(network, none),
+  EXPECT_THAT(TextOfPlan(network, none),
               AllOf(HasSubstr("is too fast"), HasSubstr("learning    none")));
   const json plan = json::parse(PlanJson(network, {none}));
   EXPECT_THAT(plan["schedule"].get<std::string>(), StartsWith("auto: "));
