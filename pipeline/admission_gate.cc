@@ -21,7 +21,11 @@ constexpr double kGrowth = 0.1;   // Of the mean forward, with every wait.
 class AdmissionGate::Pass {
  public:
   Pass(const AdmissionGate& gate, double now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate.mu_)
-      : gate_(gate), progress_(gate.progress_), devices_(gate.devices_), means_(gate.means_) {
+      : gate_(gate),
+        next_sample_(gate.progress_.done(kForward, 0)),
+        progress_(gate.progress_),
+        devices_(gate.devices_),
+        means_(gate.means_) {
     for (std::size_t d = 0; d < devices_.size(); ++d) {
       free_at_.push_back(now);
       if (!devices_[d].running_since) continue;
@@ -40,10 +44,9 @@ class AdmissionGate::Pass {
       }
     }
     double latest = 0;
-    const std::int64_t next = gate_.progress_.done(kForward, 0);
     for (std::size_t d = 0; d < devices_.size(); ++d) {
       const Step step = StepAt(d);
-      if (step.kind != kForward || step.first > next) continue;
+      if (step.kind != kForward || step.first > next_sample_) continue;
       double before = 0;
       for (int stage = 1; stage < step.stage; ++stage) {
         before += ForwardOf(stage) + gate_.costs_[stage - 1].copy;
@@ -107,6 +110,7 @@ class AdmissionGate::Pass {
   }
 
   const AdmissionGate& gate_;
+  const std::int64_t next_sample_;
   Progress progress_;
   std::vector<Device> devices_;
   const std::vector<std::vector<double>>& means_;

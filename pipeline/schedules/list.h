@@ -2,7 +2,9 @@
 // something.
 //
 // To add one: a file with its function beside this one, a line here, a test; docs/schedules.md says
-// how its picture is made. NOLINTBEGIN(llvm-header-guard)
+// how its picture is made.
+
+// NOLINTBEGIN(llvm-header-guard)
 MILLRACE_SCHEDULE(sequential, Sequential, "one sample at a time: plain online learning")
 MILLRACE_SCHEDULE(one_f_one_b_star, OneFOneBStar,
                   "as few samples in flight as a period allows (Beaumont et al., Algorithm 1)")
