@@ -45,13 +45,19 @@ Engine::~Engine() {
   workers_.clear();
 }
 
-absl::Status Engine::AwaitRoom() {
+// Waits until the camera's channels have a free slot for the next sample, and returns its number.
+std::int64_t Engine::AwaitSlot() {
   MILLRACE_CHECK(end_ < 0);
   const std::int64_t sample = progress_.done(OperationKind::kForward, 0);
   const std::int64_t pattern = sample / plan_.samples_per_pattern;
   const std::span<const Need> needs =
       dependencies_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern));
   changed_.Await([&] { return stopped_ || progress_.Meets(needs, pattern); });
+  return sample;
+}
+
+absl::Status Engine::AwaitRoom() {
+  AwaitSlot();
   if (gate_ != nullptr) AwaitGate();
   return stopped_ ? failure() : absl::OkStatus();
 }
@@ -73,12 +79,7 @@ void Engine::AwaitGate() {
 }
 
 absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)> write) {
-  MILLRACE_CHECK(end_ < 0);
-  const std::int64_t sample = progress_.done(OperationKind::kForward, 0);
-  const std::int64_t pattern = sample / plan_.samples_per_pattern;
-  const std::span<const Need> needs =
-      dependencies_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern));
-  changed_.Await([&] { return stopped_ || progress_.Meets(needs, pattern); });
+  const std::int64_t sample = AwaitSlot();
   if (stopped_) return failure();
   write(sample);
   if (gate_ != nullptr) gate_->Admitted(held_);

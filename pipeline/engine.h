@@ -90,6 +90,7 @@ class Engine {
   Verdict Await(const Due& due);
   void RunStepAt(const AdmissionGate::Place& at, const Step& step, bool waited);
   [[nodiscard]] bool Ready(const Due& due) const;
+  std::int64_t AwaitSlot();
   void AwaitGate();
   void Complete(const Step& step);
   void Pass(const Step& step);
