@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "pipeline/dependencies.h"
+#include "pipeline/stage_walk.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -219,11 +220,7 @@ class Simulation {
 
 // Long enough to fill any pipeline of the given depth and see it run steadily, in whole patterns.
 int SteadyLength(const Plan& plan) {
-  int shift = 0;
-  for (const auto& order : plan.devices) {
-    for (const Operation& operation : order) shift = std::max(shift, operation.shift);
-  }
-  const int patterns = 8 * (shift + plan.stage_count() / plan.samples_per_pattern + 4);
+  const int patterns = 8 * (MaxShift(plan) + plan.stage_count() / plan.samples_per_pattern + 4);
   return patterns * plan.samples_per_pattern;
 }
 
