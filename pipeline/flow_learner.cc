@@ -118,17 +118,9 @@ absl::Status PlanForTheRate(const FlowLearnerOptions& options, const std::vector
   return absl::OkStatus();
 }
 
-absl::StatusOr<Recompute> RecomputeOf(const std::string& name) {
-  if (name == "always") return Recompute::kAlways;
-  if (name == "except_last") return Recompute::kExceptLast;
-  if (name == "never") return Recompute::kNever;
-  return absl::InvalidArgumentError(
-      absl::StrCat("recompute is \"", name, "\"; it must be always, except_last or never"));
-}
-
 absl::StatusOr<Phases> PhasesOf(const FlowLearnerOptions& options, const CutNetwork& network) {
   if (network.plan) return Phases{{.plan = *network.plan}};
-  MILLRACE_ASSIGN_OR_RETURN(const Recompute recompute, RecomputeOf(options.recompute));
+  MILLRACE_ASSIGN_OR_RETURN(const Recompute recompute, RecomputeNamed(options.recompute));
   return MakePhases(options.schedule, {.shape = ShapeOf(network.chain, network.cuts),
                                        .costs = network.costs,
                                        .period = options.period_ms,

@@ -31,6 +31,9 @@ struct PipelineShape {
 /// Which samples of a gpipe pattern are kept as inputs and run forward again.
 enum class Recompute { kAlways, kExceptLast, kNever };
 
+/// The kind called "always", "except_last" or "never". Fails with INVALID_ARGUMENT naming them.
+[[nodiscard]] absl::StatusOr<Recompute> RecomputeNamed(std::string_view name);
+
 /// What a plan is made from. Each schedule says which of the options it reads; the others it leaves
 /// alone.
 struct ScheduleRequest {

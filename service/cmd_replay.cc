@@ -3,7 +3,6 @@
 #include <cmath>
 #include <iostream>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "service/cli_exit_codes.h"
@@ -11,21 +10,14 @@
 namespace millrace::service {
 namespace {
 
-absl::StatusOr<pipeline::Recompute> RecomputeCalled(const std::string& name) {
-  if (name == "always") return pipeline::Recompute::kAlways;
-  if (name == "except_last") return pipeline::Recompute::kExceptLast;
-  if (name == "never") return pipeline::Recompute::kNever;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--recompute ", name, "; use one of: always, except_last, never"));
-}
-
 absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
   pipeline::ReplayOptions options = arguments.options;
   if (!std::isfinite(options.request.period)) {
     return absl::InvalidArgumentError("--period-ms must be a number of milliseconds");
   }
   MILLRACE_ASSIGN_OR_RETURN(options.optimizer.kind, pipeline::OptimizerKind(arguments.optimizer));
-  MILLRACE_ASSIGN_OR_RETURN(options.request.recompute, RecomputeCalled(arguments.recompute));
+  MILLRACE_ASSIGN_OR_RETURN(options.request.recompute,
+                            pipeline::RecomputeNamed(arguments.recompute));
   return pipeline::Replay(options);
 }
 

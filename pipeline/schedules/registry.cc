@@ -36,6 +36,14 @@ const Schedule* Find(std::string_view name) {
 
 }  // namespace
 
+absl::StatusOr<Recompute> RecomputeNamed(std::string_view name) {
+  if (name == "always") return Recompute::kAlways;
+  if (name == "except_last") return Recompute::kExceptLast;
+  if (name == "never") return Recompute::kNever;
+  return absl::InvalidArgumentError(absl::StrCat("recompute is \"", std::string(name),
+                                                 "\"; it must be always, except_last or never"));
+}
+
 absl::StatusOr<Phases> MakePhases(std::string_view name, const ScheduleRequest& request) {
   MILLRACE_CHECK(request.shape.stages >= 1 &&
                  static_cast<int>(request.costs.size()) == request.shape.stages);
