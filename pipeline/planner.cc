@@ -26,16 +26,15 @@ absl::Status CheckRequest(const PlannerRequest& request) {
   return absl::OkStatus();
 }
 
-// 1F1B with each stage's lag stretched from D - h (share 0) to 2(D - h) (share 1): more staleness,
-// more slack.
+// 1F1B with each stage's lag stretched by up to D - h (share 1): more staleness, more slack.
 Plan Stretched(Plan plan, double share) {
   const int stages = plan.stage_count();
   for (int stage = 1; stage <= stages; ++stage) {
     std::vector<Operation>& order = plan.devices[stage - 1];
     const int behind = stages - stage;
-    const int lag = behind + static_cast<int>(share * behind + 0.5);
-    const int forward = order.front().shift;
-    for (std::size_t i = 1; i < order.size(); ++i) order[i].shift = forward + lag;
+    const int more = static_cast<int>(share * behind + 0.5);
+    const int lag = order[1].shift - order[0].shift + more;
+    for (std::size_t i = 1; i < order.size(); ++i) order[i].shift = order[0].shift + lag;
     plan.stages[stage - 1].slots = lag + 1;
   }
   return plan;
@@ -106,7 +105,7 @@ class Planner {
       MILLRACE_ASSIGN_OR_RETURN(Plan plan, MakePlan("one_f_one_b_star", schedule));
       MILLRACE_RETURN_IF_ERROR(add(std::move(plan), schedule.period));
     }
-    schedule.period = 1e-9;  // Each stage a group.
+    schedule.period = kEachStageAGroup;
     MILLRACE_ASSIGN_OR_RETURN(const Plan full, MakePlan("one_f_one_b_star", schedule));
     for (double share : {0.0, 0.5, 1.0}) {
       MILLRACE_RETURN_IF_ERROR(add(Stretched(full, share), /*period=*/0));

@@ -34,14 +34,17 @@ enum class Recompute { kAlways, kExceptLast, kNever };
 /// The kind called "always", "except_last" or "never". Fails with INVALID_ARGUMENT naming them.
 [[nodiscard]] absl::StatusOr<Recompute> RecomputeNamed(std::string_view name);
 
+/// The period with which one_f_one_b_star makes each stage a group of its own, as 1F1B does.
+inline constexpr double kEachStageAGroup = -1;
+
 /// What a plan is made from. Each schedule says which of the options it reads; the others it leaves
 /// alone.
 struct ScheduleRequest {
   PipelineShape shape = {};
   /// Of stages 1 to D, in one unit of time.
   std::vector<StageCost> costs = {};
-  /// one_f_one_b_star: the T that its groups must fit into. interleaved: the period to place
-  /// operations in. 0: the least possible.
+  /// one_f_one_b_star: the T that its groups must fit into, or kEachStageAGroup. interleaved: the
+  /// period to place operations in. Less than is possible: the least that is.
   double period = 0;
   /// k: gpipe's and timeprest's micro-batches, pipedream_2bw's samples an update, k_periodic's
   /// samples a pattern. 0: the schedule's own choice.

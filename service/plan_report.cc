@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -20,10 +19,10 @@ using pipeline::NetworkCosts;
 using pipeline::Phases;
 using pipeline::StageCost;
 
-// The T of 1F1B*: the frames' period, or so little that every stage is a group of its own.
+// The T of 1F1B*: the frames' period; without one every stage is a group of its own.
 double PeriodToPlanFor(const PlanRequest& request, const std::vector<StageCost>& costs) {
   if (request.period_ms > 0) return std::max(request.period_ms, pipeline::LeastPeriod(costs));
-  if (request.schedule == "one_f_one_b_star") return std::numeric_limits<double>::min();
+  if (request.schedule == "one_f_one_b_star") return pipeline::kEachStageAGroup;
   return 0;
 }
 

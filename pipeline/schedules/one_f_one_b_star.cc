@@ -9,45 +9,56 @@
 //        1   F1(1) B1(0) U1       F2(1) B2(0) U2       F3(0) B3(0) U3
 //        2   F1(2) B1(1) U1       F2(2) B2(1) U2       F3(1) B3(1) U3
 //
-// Where updates and copies take time, a group fits when for each of its stages the forwards, the
-// backwards and the copies both ways from it to the group's end, plus its own update, take at most
-// T: the stages after it update while it still goes backward. A single stage always makes a group.
+// Where updates and copies take time, the groups follow from this. From the end of F_i to the start
+// of B_i a sample needs at least
+//
+//   away_i = copy + F_{i+1} + away_{i+1} + B_{i+1} + copy,   away_D = 0,
+//
+// and a stage that is `lag` samples ahead with its forwards has lag T for it, and what its own
+// operations leave of one T besides. So a long copy costs as much lag as it must and no more, as in
+// the paper, where it is a resource of its own.
+#include <algorithm>
+#include <cmath>
+
 #include "pipeline/schedules/building_blocks.h"
 
 namespace millrace::pipeline {
 namespace {
 
-// The group of each stage, counted from the camera. Groups are made from the last stage backwards.
-std::vector<int> GroupsThatFit(const std::vector<StageCost>& costs, double period) {
-  std::vector<int> from_the_end(costs.size());
-  int group = 0;
-  double there_and_back = 0;
-  for (int i = static_cast<int>(costs.size()) - 1; i >= 0; --i) {
-    const double alone = costs[i].forward + costs[i].backward;
-    const bool first_of_all = i + 1 == static_cast<int>(costs.size());
-    const double with = there_and_back + alone + 2 * costs[i].copy;
-    if (!first_of_all && with + costs[i].update <= period) {
-      there_and_back = with;
-    } else {
-      if (!first_of_all) ++group;
-      there_and_back = alone;
+// Of sums of costs, against a period that was summed in another order.
+constexpr double kRounding = 1e-9;
+
+// How many samples ahead of its backwards each stage must be with its forwards to keep `period`.
+std::vector<int> LagsThatKeep(const std::vector<StageCost>& costs, double period) {
+  std::vector<int> lags(costs.size());
+  if (!(period > 0)) return lags;  // Nothing costs anything.
+  double away = 0;
+  for (std::size_t i = costs.size() - 1; i-- > 0;) {
+    const StageCost& after = costs[i + 1];
+    away += after.forward + after.backward + 2 * costs[i].copy;
+    double lag = std::floor(away / period + kRounding);
+    if (away - lag * period + costs[i].total() > period * (1 + kRounding)) {
+      ++lag;
+      away = lag * period;  // It waits for its turn.
     }
-    from_the_end[i] = group;
+    lags[i] = static_cast<int>(lag);
   }
-  for (int& g : from_the_end) g = group - g;
-  return from_the_end;
+  return lags;
 }
 
 }  // namespace
 
 absl::StatusOr<Phases> OneFOneBStar(const ScheduleRequest& request) {
-  const double period = request.period > 0 ? request.period : LeastPeriod(request.costs);
-  const std::vector<int> groups = GroupsThatFit(request.costs, period);
+  const double period = std::max(request.period, LeastPeriod(request.costs));
+  std::vector<int> lags = LagsThatKeep(request.costs, period);
+  if (request.period == kEachStageAGroup) {
+    int behind = request.shape.stages;
+    for (int& lag : lags) lag = std::max(lag, --behind);
+  }
   std::vector<StageTiming> timings;
-  for (int group : groups) {
-    const int lag = groups.back() - group;
-    timings.push_back({.forward_shift = group,
-                       .backward_shift = groups.back(),
+  for (int lag : lags) {
+    timings.push_back({.forward_shift = lags.front() - lag,
+                       .backward_shift = lags.front(),
                        .rules = {.lead = 0, .slots = lag + 1}});
   }
   return Phases{{OneDeviceAStage("one_f_one_b_star", request.shape, timings)}};

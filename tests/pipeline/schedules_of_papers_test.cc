@@ -8,6 +8,7 @@
 #include "pipeline/simulator.h"
 #include "pipeline/version_difference.h"
 #include "tests/pipeline/engine_runs.h"
+#include "tests/pipeline/plan_figures.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -15,18 +16,6 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Le;
-
-ScheduleRequest EqualStages(int stages, StageCost cost = {.forward = 1, .backward = 2}) {
-  return {.shape = {.stages = stages, .skips = {}}, .costs = std::vector<StageCost>(stages, cost)};
-}
-
-std::vector<int> FiguresOf(const Plan& plan, int StageFigures::*figure) {
-  const auto figures = CheckPlan(plan);
-  EXPECT_TRUE(figures.ok()) << figures.status();
-  std::vector<int> result;
-  for (const StageFigures& stage : *figures) result.push_back(stage.*figure);
-  return result;
-}
 
 // ------------------------------------------------------------------------------------- PARTIME --
 
@@ -232,117 +221,6 @@ TEST(TimeprestTest, DoesNForwardsToOneBackward) {
     EXPECT_EQ(std::count_if(order.begin(), order.end(),
                             [](const Operation& o) { return o.kind == OperationKind::kForward; }),
               2);
-  }
-}
-
-// ------------------------------------------------------------------------------- Beaumont et al.
-// --
-
-// A 1-periodic plan whose stage h has NCA slots[h-1].
-Plan WithSlots(const ScheduleRequest& request, const std::vector<int>& slots) {
-  Plan plan = *MakePlan("sequential", request);
-  for (int i = 0; i < plan.stage_count(); ++i) {
-    plan.stages[i].slots = slots[i];
-    plan.devices[i][0].shift = slots[0] - slots[i];
-    plan.devices[i][1].shift = plan.devices[i][2].shift = slots[0] - 1;
-  }
-  return plan;
-}
-
-void ForAllSlots(int stages, int most, const std::function<void(const std::vector<int>&)>& visit) {
-  std::vector<int> slots(stages, 1);
-  for (;;) {
-    visit(slots);
-    int i = 0;
-    while (i < stages && ++slots[i] > most) slots[i++] = 1;
-    if (i == stages) return;
-  }
-}
-
-// Theorem 3, by brute force: where F, B and U of a stage follow each other in every period, a
-// 1-periodic pattern is told by its NCAs; none that keeps the period has fewer anywhere.
-TEST(OneFOneBStarTest, HasTheLeastNcaOfAllOnePeriodicPatterns) {
-  std::mt19937 random(7);
-  for (int round = 0; round < 40; ++round) {
-    ScheduleRequest request = EqualStages(3 + round % 2);
-    for (StageCost& cost : request.costs) {
-      cost = {.forward = 1.0 + random() % 4, .backward = 1.0 + random() % 6};
-    }
-    double all = 0;
-    for (const StageCost& cost : request.costs) all += cost.total();
-    const double least = LeastPeriod(request.costs);
-    request.period = least + (all - least) * (round % 5) / 4;
-    const Plan star = *MakePlan("one_f_one_b_star", request);
-    const std::vector<int> best = FiguresOf(star, &StageFigures::slots);
-    EXPECT_LE(*SteadyPeriod(star, request.costs), request.period + 1e-9);
-    ForAllSlots(request.shape.stages, request.shape.stages, [&](const std::vector<int>& slots) {
-      if (!std::is_sorted(slots.rbegin(), slots.rend())) return;  // Lemma 1's first line.
-      const Plan plan = WithSlots(request, slots);
-      if (*SteadyPeriod(plan, request.costs) > request.period + 1e-9) return;
-      for (std::size_t i = 0; i < slots.size(); ++i) EXPECT_LE(best[i], slots[i]);
-    });
-  }
-}
-
-// Section 5.1: groups are numbered from the end, and NCA is the group's number.
-TEST(OneFOneBStarTest, NcaIsTheNumberOfTheGroup) {
-  ScheduleRequest request = EqualStages(6);
-  request.period = 6;  // Two stages fit into a group.
-  EXPECT_THAT(FiguresOf(*MakePlan("one_f_one_b_star", request), &StageFigures::slots),
-              ElementsAre(3, 3, 2, 2, 1, 1));
-}
-
-// Where each group is one stage, it is PipeDream's 1F1B.
-TEST(OneFOneBStarTest, IsOneFOneBWhenEachGroupIsAStage) {
-  const Plan star = *MakePlan("one_f_one_b_star", EqualStages(4));
-  const Plan pipedream = *MakePlan("pipedream", EqualStages(4));
-  ASSERT_EQ(star.devices.size(), pipedream.devices.size());
-  for (std::size_t i = 0; i < star.devices.size(); ++i) {
-    for (std::size_t j = 0; j < star.devices[i].size(); ++j) {
-      EXPECT_EQ(star.devices[i][j].kind, pipedream.devices[i][j].kind);
-      EXPECT_EQ(star.devices[i][j].shift, pipedream.devices[i][j].shift);
-    }
-  }
-}
-
-// Theorem 4: P = k + 1 layers of F = B = 1; NCA_1 = k, NCA_{l+1} <= k + 1 - l, period 2(1 + 1/k).
-TEST(KPeriodicTest, KeepsFewerSlotsAtTheTheoremsPeriod) {
-  for (int k = 1; k <= 6; ++k) {
-    ScheduleRequest request = EqualStages(k + 1, {.forward = 1, .backward = 1});
-    request.samples = k;
-    const Plan plan = *MakePlan("k_periodic", request);
-    const std::vector<int> slots = FiguresOf(plan, &StageFigures::slots);
-    EXPECT_EQ(slots.front(), k);
-    for (int l = 1; l <= k; ++l) EXPECT_LE(slots[l], k + 1 - l);
-    EXPECT_NEAR(*SteadyPeriod(plan, request.costs), 2 * (1 + 1.0 / k), 1e-9) << "k = " << k;
-  }
-}
-
-// Section 6.1: costs 1, 2, 1 on two devices have period 2 when the first and the last share one.
-TEST(InterleavedTest, TheirExampleHasPeriodTwo) {
-  ScheduleRequest request = EqualStages(3, {.forward = 1.0 / 3, .backward = 2.0 / 3});
-  request.costs[1] = {.forward = 2.0 / 3, .backward = 4.0 / 3};
-  request.device_of = {0, 1, 0};
-  const Plan plan = *MakePlan("interleaved", request);
-  ASSERT_TRUE(CheckPlan(plan).ok()) << CheckPlan(plan).status();
-  EXPECT_NEAR(*SteadyPeriod(plan, request.costs), 2, 1e-9);
-  EXPECT_THAT(Steady(plan, request.costs, 2)->idle, Each(Le(1e-9)));
-}
-
-TEST(InterleavedTest, RunsAnyPlacement) {
-  std::mt19937 random(11);
-  for (int round = 0; round < 60; ++round) {
-    const int stages = 1 + static_cast<int>(random() % 7);
-    ScheduleRequest request = EqualStages(stages);
-    for (StageCost& cost : request.costs) {
-      cost = {.forward = 1.0 + random() % 5,
-              .backward = 1.0 + random() % 9,
-              .update = random() % 3 / 2.0};
-      request.device_of.push_back(static_cast<int>(random() % 3));
-    }
-    const auto plan = MakePlan("interleaved", request);
-    ASSERT_TRUE(plan.ok()) << plan.status();
-    ASSERT_TRUE(CheckPlan(*plan).ok()) << CheckPlan(*plan).status();
   }
 }
 
