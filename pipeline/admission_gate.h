@@ -2,22 +2,17 @@
 //
 // Where frames are always ready, a first stage that ran as soon as its device were free would take
 // frames early and let them wait between the stages, where no fresher one can replace them. The
-// gate lets sample t in at L - m: L is the latest start with which no later stage would wait for
-// it,
-//
-//   L = max over stages h of ( when all that precedes F_h(t) on its device ends
-//                              - the forwards and copies before h ),
-//
-// worked out with mean costs from what runs now, and m a margin that grows whenever a stage had to
-// wait for a sample that was held, and shrinks slowly otherwise.
+// gate lets the next sample in at L - m: L is the latest start with which no later stage would wait
+// for it (latest_start.h), and m a margin that grows whenever a stage had to wait for a sample that
+// was held, and shrinks slowly otherwise.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "base/mutex.h"
 #include "pipeline/dependencies.h"
+#include "pipeline/latest_start.h"
 #include "pipeline/plan.h"
 #include "pipeline/stage_cost.h"
 
@@ -43,27 +38,17 @@ class AdmissionGate {
   void Admitted(bool held) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// When the next sample should be admitted; in the past: at once.
-  [[nodiscard]] double Opens(double now) const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] double Opens(double now) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] double margin() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  struct Device {
-    std::size_t place = 0;
-    std::int64_t period = 0;
-    std::optional<double> running_since = {};
-  };
-  class Pass;
-
   // Constant after construction.
   const Plan plan_;
   const Dependencies dependencies_;
-  const std::vector<StageCost> costs_;
 
   mutable Mutex mu_;
-  Progress progress_ ABSL_GUARDED_BY(mu_);
-  std::vector<Device> devices_ ABSL_GUARDED_BY(mu_);
-  // Mean seconds of each operation, by device and place.
-  std::vector<std::vector<double>> means_ ABSL_GUARDED_BY(mu_);
+  PipelineState state_ ABSL_GUARDED_BY(mu_);
+  LatestStart latest_start_ ABSL_GUARDED_BY(mu_);
   double margin_ ABSL_GUARDED_BY(mu_) = 0;
   bool held_ ABSL_GUARDED_BY(mu_) = false;
 };

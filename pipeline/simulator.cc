@@ -117,10 +117,7 @@ class Simulation {
       if (cursor.finished) continue;
       const Step next = StepAt(cursor);
       if (next.kind != kForward) continue;
-      double before = 0;
-      for (int stage = 1; stage < next.stage; ++stage) {
-        before += options_.costs[stage - 1].forward + options_.costs[stage - 1].copy;
-      }
+      const double before = ForwardsBefore(options_.costs, next.stage);
       latest = std::max(latest, cursor.expected_free_at - before);
     }
     return latest;

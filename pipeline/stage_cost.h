@@ -1,6 +1,8 @@
 // What work costs: the numbers that cuts, plans and simulations are made from.
 #pragma once
 
+#include <span>
+
 #include "pipeline/plan.h"
 
 namespace millrace::pipeline {
@@ -31,6 +33,14 @@ struct StageCost {
       return cost.update;
   }
   return 0;
+}
+
+/// What a sample takes from its first forward to `stage`, of stages of cost `costs`, where it waits
+/// nowhere.
+[[nodiscard]] inline double ForwardsBefore(std::span<const StageCost> costs, int stage) {
+  double before = 0;
+  for (const StageCost& cost : costs.first(stage - 1)) before += cost.forward + cost.copy;
+  return before;
 }
 
 }  // namespace millrace::pipeline

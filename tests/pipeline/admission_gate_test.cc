@@ -22,7 +22,7 @@ void Do(AdmissionGate& gate, const AdmissionGate::Place& at, const Step& step, d
 
 TEST(AdmissionGateTest, IsOpenWhileNothingRuns) {
   const ScheduleRequest request = RequestOf({.stages = 2, .skips = {}});
-  const AdmissionGate gate(*MakePlan("one_f_one_b_star", request), request.costs);
+  AdmissionGate gate(*MakePlan("one_f_one_b_star", request), request.costs);
   EXPECT_LE(gate.Opens(100), 100);
 }
 
