@@ -4,20 +4,31 @@
 # label `gpu`, run one at a time, and skip themselves where there is no device.
 include(GoogleTest)
 
+# millrace_limit_time(<seconds> <test>...): and more where a sanitizer slows them down.
+function(millrace_limit_time seconds)
+  if(MILLRACE_SANITIZE MATCHES address)
+    math(EXPR seconds "${seconds} * 5")
+  endif()
+  set_tests_properties(${ARGN} PROPERTIES TIMEOUT ${seconds})
+endfunction()
+
 function(millrace_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "GPU" "" "SOURCES;LIBS")
   add_executable(${name}_test ${arg_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${arg_LIBS} GTest::gmock_main)
-  set(properties TIMEOUT 120)
+  set(properties "")
   if(arg_GPU)
     list(APPEND properties LABELS gpu RESOURCE_LOCK gpu)
   endif()
   if(MILLRACE_SANITIZE MATCHES address)
     # One process for all: each spends seconds on loading LibTorch under AddressSanitizer.
     add_test(NAME ${name} COMMAND ${name}_test)
-    set_tests_properties(${name} PROPERTIES ${properties} TIMEOUT 1200)
+    if(properties)
+      set_tests_properties(${name} PROPERTIES ${properties})
+    endif()
+    millrace_limit_time(400 ${name})
     return()
   endif()
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
-                       PROPERTIES ${properties})
+                       PROPERTIES TIMEOUT 120 ${properties})
 endfunction()

@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # How long SIGTERM may take. Under a sanitizer everything does, and leaks are looked for at the end.
 STOP_LIMIT_S = float(os.environ.get("MILLRACE_STOP_LIMIT_S", "3"))
 # Far beyond what a loaded machine or a sanitizer needs: reached only when something hangs.
-PATIENCE_S = 120
+PATIENCE_S = float(os.environ.get("MILLRACE_TEST_PATIENCE_S", 120))
 
 _BANNER = re.compile(
     r"open +(?P<page>http://\S+) +gRPC +(?P<grpc>\S+) +metrics +(?P<metrics>http://\S+)"

@@ -26,7 +26,7 @@ foreach(program ${millrace_plan_programs})
   add_test(NAME service_plan.${program}
            COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/plan_test.py)
   set_tests_properties(service_plan.${program} PROPERTIES
-    TIMEOUT 120
     ENVIRONMENT
     "MILLRACE_PROGRAM=$<TARGET_FILE:${program}>;PYTHONPATH=${PROJECT_SOURCE_DIR}/tests;PYTHONDONTWRITEBYTECODE=1")
+  millrace_limit_time(120 service_plan.${program})
 endforeach()

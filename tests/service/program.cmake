@@ -28,7 +28,7 @@ set(millrace_python ${PROJECT_SOURCE_DIR}/.deps/venv/bin/python)
 add_test(NAME service_page.browser
          COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/live_page_browser_test.py
                  $<TARGET_FILE:millrace_demo_server>)
-set_tests_properties(service_page.browser PROPERTIES TIMEOUT 120)
+millrace_limit_time(120 service_page.browser)
 
 millrace_add_test(service_program
   SOURCES serve_banner_test.cc serve_signals_test.cc
@@ -44,6 +44,6 @@ endif()
 foreach(name bench cli serve)
   add_test(NAME service_program.${name}
            COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
-  set_tests_properties(service_program.${name} PROPERTIES
-    TIMEOUT 300 ENVIRONMENT "${environment}")
+  set_tests_properties(service_program.${name} PROPERTIES ENVIRONMENT "${environment}")
+  millrace_limit_time(300 service_program.${name})
 endforeach()
