@@ -106,7 +106,8 @@ absl::StatusOr<std::string> Answer(const PlanArguments& arguments, const Measure
     MILLRACE_RETURN_IF_ERROR(WriteFileAtomically(arguments.save_costs, CostsText(network)));
   }
   if (arguments.compare) {
-    return arguments.json ? CompareJson(network, request) : CompareText(network, request);
+    MILLRACE_ASSIGN_OR_RETURN(const auto schedules, CompareSchedules(network, request));
+    return arguments.json ? CompareJson(network, schedules) : CompareText(schedules);
   }
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<PlanReport> phases,
                             MakePlanReports(network, request));

@@ -124,22 +124,15 @@ std::string PlanJson(const NetworkCosts& network, const std::vector<PlanReport>&
   return PhasesJson(network, phases).dump(2) + "\n";
 }
 
-absl::StatusOr<std::string> CompareJson(const NetworkCosts& network, const PlanRequest& request) {
+std::string CompareJson(const NetworkCosts& network,
+                        const std::vector<ComparedSchedule>& schedules) {
   json list = json::array();
-  absl::Status refused;
-  bool any = false;
-  for (const std::string& name : pipeline::ScheduleNames()) {
-    PlanRequest one = request;
-    one.schedule = name;
-    if (name != "interleaved") one.placement.clear();
-    const auto reports = MakePlanReports(network, one);
-    any = any || reports.ok();
-    refused.Update(reports.status());
-    list.push_back(reports.ok() ? PhasesJson(network, *reports)
-                                : json{{"schedule", name},
-                                       {"error", std::string(reports.status().message())}});
+  for (const ComparedSchedule& schedule : schedules) {
+    list.push_back(schedule.reports.ok()
+                       ? PhasesJson(network, *schedule.reports)
+                       : json{{"schedule", schedule.name},
+                              {"error", std::string(schedule.reports.status().message())}});
   }
-  if (!any) return refused;
   return list.dump(2) + "\n";
 }
 

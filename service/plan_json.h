@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "pipeline/layer_costs.h"
 #include "service/plan_report.h"
 
@@ -16,9 +15,8 @@ namespace millrace::service {
 [[nodiscard]] std::string PlanJson(const pipeline::NetworkCosts& network,
                                    const std::vector<PlanReport>& phases);
 
-/// A list of all schedules, each as PlanJson() has it, or with its name and the error where the
-/// request does not fit it. Fails if it fits none.
-[[nodiscard]] absl::StatusOr<std::string> CompareJson(const pipeline::NetworkCosts& network,
-                                                      const PlanRequest& request);
+/// A list of `schedules`, each as PlanJson() has it, or with its name and the error.
+[[nodiscard]] std::string CompareJson(const pipeline::NetworkCosts& network,
+                                      const std::vector<ComparedSchedule>& schedules);
 
 }  // namespace millrace::service

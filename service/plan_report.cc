@@ -50,16 +50,25 @@ std::vector<double> MemoryOfDevices(const PlanReport& report) {
   return bytes;
 }
 
-double TotalMs(const NetworkCosts& network) {
+// Over one device that does the same work, updating as often, one sample at a time; and over it,
+// the most that there can be.
+void AddSpeedUp(const NetworkCosts& network, PlanReport& report) {
+  int updates = 0;
+  for (const auto& order : report.plan.devices) {
+    updates += static_cast<int>(
+        std::ranges::count(order, pipeline::OperationKind::kUpdate, &pipeline::Operation::kind));
+  }
+  const int most = report.plan.stage_count() * report.plan.samples_per_pattern;
   double total = 0;
-  for (const auto& layer : network.layers) total += layer.cost.total();
-  return total;
-}
-
-double LargestLayerMs(const NetworkCosts& network) {
   double largest = 0;
-  for (const auto& layer : network.layers) largest = std::max(largest, layer.cost.total());
-  return largest;
+  for (const auto& layer : network.layers) {
+    const double load =
+        layer.cost.forward + layer.cost.backward + layer.cost.update * updates / most;
+    total += load;
+    largest = std::max(largest, load);
+  }
+  report.speed_up = total / report.period_ms;
+  report.speed_up_cap = total / largest;
 }
 
 // Period, delay and idle shares, by simulation. A link that has more to carry than any device has
@@ -156,8 +165,7 @@ absl::StatusOr<PlanReport> ReportOf(const NetworkCosts& network, const PlanReque
   MILLRACE_RETURN_IF_ERROR(AddTimes(request, report));
   report.memory_bytes = MemoryOfDevices(report);
   report.bottleneck = FindBottleneck(network, report);
-  report.speed_up = TotalMs(network) / report.period_ms;
-  report.speed_up_cap = TotalMs(network) / LargestLayerMs(network);
+  AddSpeedUp(network, report);
   if (LeavesRunsOpen(request)) {
     const int devices = static_cast<int>(report.plan.devices.size());
     report.bound_ms = pipeline::ScatterBound(pipeline::CostsOf(network.layers), devices);
@@ -176,6 +184,22 @@ absl::StatusOr<std::vector<PlanReport>> MakePlanReports(const NetworkCosts& cost
   const bool faster = !contiguous.ok() || scattered->front().least_period_ms <
                                               contiguous->front().least_period_ms * (1 - 1e-9);
   return faster ? scattered : contiguous;
+}
+
+absl::StatusOr<std::vector<ComparedSchedule>> CompareSchedules(const NetworkCosts& costs,
+                                                               const PlanRequest& request) {
+  std::vector<ComparedSchedule> compared;
+  absl::Status refused;
+  for (const std::string& name : pipeline::ScheduleNames()) {
+    PlanRequest one = request;
+    one.schedule = name;
+    if (name != "interleaved") one.placement.clear();
+    compared.push_back({name, MakePlanReports(costs, one)});
+    refused.Update(compared.back().reports.status());
+  }
+  const bool any = std::ranges::any_of(compared, [](const auto& one) { return one.reports.ok(); });
+  if (!any) return refused;
+  return compared;
 }
 
 int MostStaleness(const PlanReport& report) {

@@ -79,8 +79,8 @@ struct PlanReport {
   std::vector<double> idle;
   std::vector<double> memory_bytes;
   Bottleneck bottleneck = {};
-  /// Over one device that learns one sample at a time; and what no cuts can exceed, because a layer
-  /// is not divided.
+  /// Over one device that learns one sample at a time and updates as often; and what no cuts can
+  /// exceed, because a layer is not divided.
   double speed_up = 0;
   double speed_up_cap = 0;
   /// Where runs of layers were searched for: no partition over these devices has a shorter period.
@@ -98,6 +98,17 @@ struct PlanReport {
 /// The phases of the plan that `request` asks for. Fails with INVALID_ARGUMENT or
 /// RESOURCE_EXHAUSTED, saying what to ask for instead.
 [[nodiscard]] absl::StatusOr<std::vector<PlanReport>> MakePlanReports(
+    const pipeline::NetworkCosts& costs, const PlanRequest& request);
+
+/// A schedule, and what it comes to or why it does not fit.
+struct ComparedSchedule {
+  std::string name;
+  absl::StatusOr<std::vector<PlanReport>> reports;
+};
+
+/// All schedules that there are, for the same network and request. Fails as the first does if the
+/// request fits none.
+[[nodiscard]] absl::StatusOr<std::vector<ComparedSchedule>> CompareSchedules(
     const pipeline::NetworkCosts& costs, const PlanRequest& request);
 
 /// Of all stages and devices.

@@ -119,6 +119,23 @@ std::string SummaryText(const NetworkCosts& network, const PlanReport& report) {
   return text;
 }
 
+std::vector<std::string> CompareCells(const std::string& schedule, const PlanReport& report) {
+  int mismatch = 0;
+  for (const PlannedStage& stage : report.stages) {
+    mismatch = std::max(mismatch, stage.figures.mismatch);
+  }
+  const double memory = MostMemory(report);
+  return {schedule,
+          absl::StrCat(report.plan.devices.size()),
+          NumberText(report.period_ms),
+          NumberText(report.delay_ms),
+          absl::StrCat(MostStaleness(report)),
+          absl::StrCat(mismatch),
+          absl::StrCat(TotalSlots(report)),
+          PercentText(MeanIdle(report)),
+          memory > 0 ? BytesText(memory) : "-"};
+}
+
 }  // namespace
 
 std::string TextOfPlan(const NetworkCosts& network, const PlanReport& report) {
@@ -130,35 +147,18 @@ std::string TextOfPlan(const NetworkCosts& network, const PlanReport& report) {
                       report.found ? FoundText(report) : "");
 }
 
-absl::StatusOr<std::string> CompareText(const NetworkCosts& network, const PlanRequest& request) {
+std::string CompareText(const std::vector<ComparedSchedule>& schedules) {
   TextTable table({"schedule", "devices", "period ms", "delay ms", "staleness", "mismatch", "slots",
                    "idle", "memory"});
   std::string refused;
-  absl::Status first_refused;
-  bool any = false;
-  for (const std::string& name : pipeline::ScheduleNames()) {
-    PlanRequest one = request;
-    one.schedule = name;
-    if (name != "interleaved") one.placement.clear();
-    const auto reports = MakePlanReports(network, one);
-    any = any || reports.ok();
-    first_refused.Update(reports.status());
-    if (!reports.ok()) {
-      absl::StrAppend(&refused, name, ": ", std::string(reports.status().message()), "\n");
-      continue;
+  for (const ComparedSchedule& schedule : schedules) {
+    if (schedule.reports.ok()) {
+      table.Add(CompareCells(schedule.name, schedule.reports->front()));
+    } else {
+      absl::StrAppend(&refused, schedule.name, ": ",
+                      std::string(schedule.reports.status().message()), "\n");
     }
-    const PlanReport& first = reports->front();
-    int mismatch = 0;
-    for (const PlannedStage& stage : first.stages) {
-      mismatch = std::max(mismatch, stage.figures.mismatch);
-    }
-    const double memory = MostMemory(first);
-    table.Add({name, absl::StrCat(first.plan.devices.size()), NumberText(first.period_ms),
-               NumberText(first.delay_ms), absl::StrCat(MostStaleness(first)),
-               absl::StrCat(mismatch), absl::StrCat(TotalSlots(first)),
-               PercentText(MeanIdle(first)), memory > 0 ? BytesText(memory) : "-"});
   }
-  if (!any) return first_refused;
   return absl::StrCat(table.Text(), refused.empty() ? "" : "\n", refused,
                       "\nstaleness, mismatch and memory are those of the stage or device with the "
                       "most; slots are all stages'; hybrid is its first phase\n");

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "pipeline/layer_costs.h"
 #include "service/plan_report.h"
 
@@ -14,10 +13,8 @@ namespace millrace::service {
 [[nodiscard]] std::string TextOfPlan(const pipeline::NetworkCosts& network,
                                      const PlanReport& report);
 
-/// Every schedule that there is in a line, for the same network and request; with those that the
-/// request does not fit, why. Fails if it fits none.
-[[nodiscard]] absl::StatusOr<std::string> CompareText(const pipeline::NetworkCosts& network,
-                                                      const PlanRequest& request);
+/// A line for each of `schedules`; below them, why the others do not fit.
+[[nodiscard]] std::string CompareText(const std::vector<ComparedSchedule>& schedules);
 
 /// "stage 2 (layers 3-5)", "device 1", "the cut behind stage 2": where the bottleneck is.
 [[nodiscard]] std::string PlaceText(const PlanReport& report);

@@ -80,6 +80,19 @@ TEST(PlanReportTest, NamesTheStageAndTheLayerThatLimit) {
   EXPECT_DOUBLE_EQ(report.speed_up_cap, 21.0 / 12);
 }
 
+TEST(PlanReportTest, NoSpeedUpIsAboveItsCap) {
+  auto network = Network({1, 2, 1, 2});
+  for (auto& layer : network.layers) layer.cost.update = 5;  // pipedream_2bw makes fewer of them.
+  const auto schedules = CompareSchedules(network, {.devices = 4});
+  ASSERT_TRUE(schedules.ok()) << schedules.status();
+  for (const ComparedSchedule& schedule : *schedules) {
+    ASSERT_TRUE(schedule.reports.ok()) << schedule.name << ": " << schedule.reports.status();
+    for (const PlanReport& phase : *schedule.reports) {
+      EXPECT_LE(phase.speed_up, phase.speed_up_cap * (1 + 1e-9)) << schedule.name;
+    }
+  }
+}
+
 TEST(PlanReportTest, ASlowLinkIsTheBottleneckAndSetsThePeriod) {
   auto network = Network({1, 1});
   network.layers[0].cost.copy = 5;
@@ -176,7 +189,8 @@ TEST(PlanTextTest, SaysAllThatAUserWantsToKnow) {
 }
 
 TEST(PlanTextTest, ComparesAllSchedulesAndSaysWhyOneIsMissing) {
-  const std::string text = *CompareText(Network({1, 1, 1, 1}), {.devices = 4, .micro_batches = 2});
+  const std::string text =
+      CompareText(*CompareSchedules(Network({1, 1, 1, 1}), {.devices = 4, .micro_batches = 2}));
   for (const std::string& name : pipeline::ScheduleNames()) EXPECT_THAT(text, HasSubstr(name));
   EXPECT_THAT(text, HasSubstr("pipedream_2bw: schedule pipedream_2bw: samples is 2"));
 }
