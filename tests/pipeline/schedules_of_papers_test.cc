@@ -188,8 +188,8 @@ Plan TimeprestOf(int stages, int samples) {
   return *MakePlan("timeprest", request);
 }
 
-// Section 4.4, eq. 11: v = 1 exactly where W <= N + 1. Elsewhere the paper's (W+N-2)/N (eq. 18) is
-// an approximation: W = 6, N = 2 has v = 2, and the formula says 3.
+// Section 4.4, eq. 11: v = 1 exactly where W <= N + 1. The paper's (W+N-2)/N (eq. 18) is exact
+// up to W = 2N + 1 and too much at 2N + 2: W = 6, N = 2 has v = 2, and the formula says 3.
 TEST(TimeprestTest, VersionDifferenceIsCountedAsThePaperSays) {
   for (int stages = 2; stages <= 9; ++stages) {
     for (int samples = 1; samples <= 8; ++samples) {
@@ -199,6 +199,10 @@ TEST(TimeprestTest, VersionDifferenceIsCountedAsThePaperSays) {
       EXPECT_EQ(*v == 1, stages <= samples + 1) << stages << " stages, " << samples;
       EXPECT_EQ(*v, (stages - 1) / (samples + 1) + 1) << stages << " stages, " << samples;
       EXPECT_THAT(FiguresOf(plan, &StageFigures::gradient_age), Each(*v - 1));
+      const int paper = (stages + samples - 2) / samples;
+      EXPECT_TRUE(stages == 1 || *v <= paper) << stages << " stages, " << samples;
+      EXPECT_TRUE(stages == 1 || stages > 2 * samples + 1 || *v == paper);
+      EXPECT_TRUE(stages != 2 * samples + 2 || *v < paper);
     }
   }
 }
