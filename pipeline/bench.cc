@@ -68,6 +68,22 @@ absl::Status AddBaseline(const BenchOptions& options, BenchRow row, Contest& con
   return absl::OkStatus();
 }
 
+// As many models as there are stages, which know nothing of each other.
+absl::Status AddCopies(const BenchOptions& options, const std::string& network, int count,
+                       Contest& contest) {
+  std::vector<std::unique_ptr<BenchContender>> copies;
+  for (int i = 0; i < count; ++i) {
+    MILLRACE_ASSIGN_OR_RETURN(LayerChain chain, MakeBenchNetwork(network, options.network));
+    copies.push_back(
+        MakeSequentialContender(std::move(chain), options.threads_per_stage, options.optimizer));
+  }
+  contest.Add({.network = network,
+               .schedule = absl::StrCat("LibTorch, ", count, " copies"),
+               .threads = count * options.threads_per_stage},
+              MakeCopiesContender(std::move(copies)));
+  return absl::OkStatus();
+}
+
 absl::Status AddStaged(const BenchOptions& options, const std::vector<StageCost>& layers,
                        BenchRow row, Contest& contest) {
   MILLRACE_ASSIGN_OR_RETURN(LayerChain chain, MakeBenchNetwork(row.network, options.network));
@@ -106,6 +122,10 @@ absl::StatusOr<Contest> Invite(const BenchOptions& options, const std::string& n
   MILLRACE_RETURN_IF_ERROR(AddBaseline(
       options, {.network = network, .schedule = "LibTorch, all threads", .threads = all_threads},
       contest));
+  for (const int stages : options.stages) {
+    if (stages == 1) continue;
+    MILLRACE_RETURN_IF_ERROR(AddCopies(options, network, stages, contest));
+  }
   for (const int stages : options.stages) {
     for (const std::string& schedule : options.schedules) {
       MILLRACE_RETURN_IF_ERROR(AddStaged(

@@ -31,7 +31,7 @@ struct BenchOptions {
 /// One contender.
 struct BenchRow {
   std::string network;
-  /// Or "LibTorch, 1 thread" and "LibTorch, all threads", the baselines.
+  /// Or a baseline: "LibTorch, 1 thread", "LibTorch, all threads", "LibTorch, 2 copies".
   std::string schedule;
   /// 0: a baseline, which has none.
   int stages = 0;

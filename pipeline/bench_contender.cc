@@ -1,6 +1,7 @@
 #include "pipeline/bench_contender.h"
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -43,6 +44,36 @@ class SequentialContender final : public BenchContender {
   const Stage whole_;
   const int threads_;
   const std::unique_ptr<Optimizer> optimizer_;
+};
+
+// Each on a thread of its own.
+class CopiesContender final : public BenchContender {
+ public:
+  explicit CopiesContender(std::vector<std::unique_ptr<BenchContender>> copies)
+      : copies_(std::move(copies)) {}
+
+  absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
+    std::vector<absl::StatusOr<BenchTurn>> turns(copies_.size());
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 0; i < copies_.size(); ++i) {
+        threads.emplace_back([&, i] { turns[i] = copies_[i]->Take(samples, count); });
+      }
+    }
+    const auto copies = static_cast<double>(copies_.size());
+    BenchTurn all;
+    for (const absl::StatusOr<BenchTurn>& turn : turns) {
+      MILLRACE_RETURN_IF_ERROR(turn.status());
+      all.samples_per_second += turn->samples_per_second;
+      all.delay_ms += turn->delay_ms / copies;
+      // Each saw the CPU time of the whole process.
+      all.cpu_ms_per_sample += turn->cpu_ms_per_sample / (copies * copies);
+    }
+    return all;
+  }
+
+ private:
+  const std::vector<std::unique_ptr<BenchContender>> copies_;
 };
 
 class StagedContender final : public BenchContender {
@@ -117,6 +148,11 @@ at::Tensor BenchLoss(const at::Tensor& output) { return output.square().mean(); 
 std::unique_ptr<BenchContender> MakeSequentialContender(LayerChain chain, int threads,
                                                         const OptimizerOptions& optimizer) {
   return std::make_unique<SequentialContender>(std::move(chain), threads, optimizer);
+}
+
+std::unique_ptr<BenchContender> MakeCopiesContender(
+    std::vector<std::unique_ptr<BenchContender>> copies) {
+  return std::make_unique<CopiesContender>(std::move(copies));
 }
 
 std::unique_ptr<BenchContender> MakeStagedContender(LayerChain chain,

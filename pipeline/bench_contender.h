@@ -33,6 +33,11 @@ class BenchContender {
 [[nodiscard]] std::unique_ptr<BenchContender> MakeSequentialContender(
     LayerChain chain, int threads, const OptimizerOptions& optimizer);
 
+/// All of `copies` at once, each on a thread of its own: what the threads of a machine can do when
+/// none waits for another. Rates add up; delay and CPU time are means.
+[[nodiscard]] std::unique_ptr<BenchContender> MakeCopiesContender(
+    std::vector<std::unique_ptr<BenchContender>> copies);
+
 /// What a chain is cut into, and how it runs.
 struct StagedContenderOptions {
   Cuts cuts;

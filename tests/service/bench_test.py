@@ -32,7 +32,7 @@ class BenchTest(unittest.TestCase):
             report = json.loads(path.read_text())
         expected = []
         for network in NETWORKS:
-            expected += [(network, baseline, 0) for baseline in BASELINES]
+            expected += [(network, baseline, 0) for baseline in [*BASELINES, "LibTorch, 2 copies"]]
             expected += [(network, s, stages) for stages in (1, 2) for s in SCHEDULES]
         rows = report["rows"]
         self.assertEqual([(r["network"], r["schedule"], r["stages"]) for r in rows], expected)
