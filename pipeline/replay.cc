@@ -104,22 +104,14 @@ class Replaying {
              [this](int /*stage*/, std::int64_t sample, const at::Tensor& /*input*/,
                     const at::Tensor& output) { return loss_(output, samples_.target(sample)); },
          .optimizer = options_.optimizer});
-    MILLRACE_ASSIGN_OR_RETURN(
-        auto engine,
-        PhasedEngine::Start(
-            {.phases = phases,
-             .run = [&staged](const Step& step) { RunStepOf(staged, step); },
-             .on_worker_start = [this](int) { at::set_num_threads(options_.threads_per_stage); },
-             .on_switch =
-                 [&staged](const Phase& phase) {
-                   staged.Switch(phase.plan, phase.first_sample);
-                 }}));
+    MILLRACE_ASSIGN_OR_RETURN(const auto engine, EngineFor(phases, staged));
     for (std::int64_t i = 0; i < samples_.count(); ++i) {
       const auto admit = [&](std::int64_t number) { staged.Admit(number, samples_.input(i)); };
       MILLRACE_RETURN_IF_ERROR(engine->Admit(admit).status());
     }
     MILLRACE_RETURN_IF_ERROR(engine->Drain());
-    ReplaySummary summary{.samples = samples_.count(), .stages = phases.front().plan.stage_count()};
+    ReplaySummary summary{
+        .samples = samples_.count(), .stages = phases.front().plan.stage_count(), .phases = phases};
     const std::int64_t tenth = std::max<std::int64_t>(1, samples_.count() / 10);
     summary.first_loss = losses_.narrow(0, 0, tenth).mean().item<double>();
     summary.last_loss = losses_.narrow(0, samples_.count() - tenth, tenth).mean().item<double>();
@@ -156,6 +148,25 @@ class Replaying {
     const NamedTensors& buffers_;
     std::vector<at::Tensor> values_;
   };
+
+  absl::StatusOr<std::unique_ptr<PhasedEngine>> EngineFor(const Phases& phases,
+                                                          StagedNetwork& staged) const {
+    RunRecorder* const recorder = options_.recorder;
+    RunStep run = [&staged](const Step& step) { RunStepOf(staged, step); };
+    if (recorder != nullptr) {
+      recorder->Begin(phases.front().plan, phases.front().first_sample);
+      run = recorder->Recording(std::move(run));
+    }
+    return PhasedEngine::Start(
+        {.phases = phases,
+         .run = std::move(run),
+         .on_worker_start = [this](int) { at::set_num_threads(options_.threads_per_stage); },
+         .on_switch =
+             [&staged, recorder](const Phase& phase) {
+               staged.Switch(phase.plan, phase.first_sample);
+               if (recorder != nullptr) recorder->Begin(phase.plan, phase.first_sample);
+             }});
+  }
 
   // On the last stage's thread. Each sample has a place of its own.
   at::Tensor Judge(const Judgement& made) {

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pipeline/optimizer.h"
+#include "pipeline/run_recorder.h"
 #include "pipeline/schedules.h"
 
 namespace millrace::pipeline {
@@ -32,6 +33,8 @@ struct ReplayOptions {
   std::string loss = "mse";
   /// Threads inside an operation.
   int threads_per_stage = 1;
+  /// Notes when each operation ran. Null: nobody does. Outlives the replay.
+  RunRecorder* recorder = nullptr;
 };
 
 struct ReplaySummary {
@@ -42,6 +45,8 @@ struct ReplaySummary {
   double last_loss = 0;
   /// Updates of all stages together.
   std::int64_t updates = 0;
+  /// What ran.
+  Phases phases = {};
 };
 
 /// Learns from every sample once, in order, each scored before it is learned from, and writes the

@@ -43,6 +43,12 @@ std::vector<CopyEvent> CopiesOf(const Plan& plan, const std::vector<StageCost>& 
   return copies;
 }
 
+double LastEnd(const std::vector<TimelineEvent>& events) {
+  double end = 0;
+  for (const TimelineEvent& event : events) end = std::max(end, event.span.end);
+  return end;
+}
+
 int SamplesToDraw(const Plan& plan) {
   const int patterns = 2 * (MaxShift(plan) + plan.stage_count() / plan.samples_per_pattern) + 12;
   return patterns * plan.samples_per_pattern;

@@ -35,6 +35,9 @@ struct CopyEvent {
 [[nodiscard]] std::vector<CopyEvent> CopiesOf(const Plan& plan, const std::vector<StageCost>& costs,
                                               const std::vector<TimelineEvent>& events);
 
+/// When the last of them ends; 0 of none.
+[[nodiscard]] double LastEnd(const std::vector<TimelineEvent>& events);
+
 /// Samples enough to see a plan fill and then repeat its pattern a few times.
 [[nodiscard]] int SamplesToDraw(const Plan& plan);
 

@@ -7,6 +7,7 @@
 #include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "service/cli_drawings.h"
 
 namespace millrace::service {
 namespace {
@@ -88,8 +89,7 @@ void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures) {
       ->check(CLI::Range(0.0, 2.0));
   AddScheduleOptions(*plan, request);
   plan->add_flag("--json", arguments.json, "Print JSON");
-  plan->add_option("--svg", arguments.svg, "Draw it to this file");
-  plan->add_option("--trace", arguments.trace, "Write a trace for ui.perfetto.dev to this file");
+  AddDrawings(*plan, arguments.drawings);
   plan->footer(absl::StrCat(kFooter, measures ? kMeasuredExamples : ""));
 }
 

@@ -6,6 +6,7 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "absl/strings/str_join.h"
+#include "service/cli_drawings.h"
 
 namespace millrace::service {
 namespace {
@@ -25,6 +26,9 @@ In Python
 
 The same files and options give the same bits, but for layers that draw random numbers, and
 --period-ms, which has the layers measured.
+
+--svg and --trace show the run beside its plan: the same operations on paper, each with the median of
+what it took in this run.
 
 Examples
   millrace replay --model m.pt --samples s.pt --out o.pt --learning-rate 0.1
@@ -104,6 +108,7 @@ void AddReplay(CLI::App& app, ReplayArguments& arguments) {
   replay->add_option("--threads-per-stage", options.threads_per_stage, "Threads in an operation")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  AddDrawings(*replay, arguments.drawings);
   replay->footer(kFooter);
 }
 

@@ -71,11 +71,8 @@ absl::Status CheckArguments(const PlanArguments& arguments) {
   if (!std::isfinite(arguments.request.period_ms)) {
     return absl::InvalidArgumentError("--period-ms must be a number of milliseconds");
   }
-  if (arguments.compare && (!arguments.svg.empty() || !arguments.trace.empty())) {
+  if (arguments.compare && arguments.drawings.any()) {
     return absl::InvalidArgumentError("--svg and --trace draw one --schedule, not --compare");
-  }
-  if (!arguments.svg.empty() && arguments.svg == arguments.trace) {
-    return absl::InvalidArgumentError("--svg and --trace name the same file");
   }
   if (!arguments.stream.empty() && arguments.config.empty()) {
     return absl::InvalidArgumentError("--stream names a stream of a --config");
@@ -83,19 +80,7 @@ absl::Status CheckArguments(const PlanArguments& arguments) {
   if (!arguments.save_costs.empty() && arguments.config.empty()) {
     return absl::InvalidArgumentError("--save-costs writes what is measured; it needs a --config");
   }
-  return absl::OkStatus();
-}
-
-absl::Status WriteDrawings(const PlanArguments& arguments, const std::vector<PlanReport>& phases) {
-  if (!arguments.svg.empty()) {
-    MILLRACE_ASSIGN_OR_RETURN(const std::string svg, PlanSvg(phases));
-    MILLRACE_RETURN_IF_ERROR(WriteFileAtomically(arguments.svg, svg));
-  }
-  if (!arguments.trace.empty()) {
-    MILLRACE_ASSIGN_OR_RETURN(const std::string trace, PlanTrace(phases));
-    MILLRACE_RETURN_IF_ERROR(WriteFileAtomically(arguments.trace, trace));
-  }
-  return absl::OkStatus();
+  return CheckDrawings(arguments.drawings);
 }
 
 absl::StatusOr<std::string> Answer(const PlanArguments& arguments, const MeasureModel& measure) {
@@ -111,7 +96,8 @@ absl::StatusOr<std::string> Answer(const PlanArguments& arguments, const Measure
   }
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<PlanReport> phases,
                             MakePlanReports(network, request));
-  MILLRACE_RETURN_IF_ERROR(WriteDrawings(arguments, phases));
+  MILLRACE_RETURN_IF_ERROR(WriteDrawings(
+      arguments.drawings, [&] { return PlanSvg(phases); }, [&] { return PlanTrace(phases); }));
   if (arguments.json) return PlanJson(network, phases);
   std::string text;
   for (const PlanReport& phase : phases) {

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "pipeline/layer_costs.h"
 #include "pipeline/partition.h"
+#include "service/drawing_files.h"
 #include "service/plan_request.h"
 
 namespace millrace::service {
@@ -39,10 +40,9 @@ struct PlanArguments {
   PlanRequest request = {};
   bool compare = false;
   bool json = false;
-  /// Files to write. Empty: none.
+  /// A file to write. Empty: none.
   std::string save_costs = {};
-  std::string svg = {};
-  std::string trace = {};
+  DrawingFiles drawings = {};
 };
 
 /// Runs the command, writing to `out` and `errors`, and returns the program's exit code. `measure`

@@ -5,10 +5,31 @@
 
 #include "absl/strings/str_format.h"
 #include "base/status.h"
+#include "pipeline/run_recorder.h"
 #include "service/cli_exit_codes.h"
+#include "service/run_drawing.h"
 
 namespace millrace::service {
 namespace {
+
+// Of each device: enough to see, and a file that a browser still opens.
+constexpr std::size_t kMostRecorded = 20'000;
+
+absl::Status Draw(const ReplayArguments& arguments, const pipeline::ReplaySummary& summary,
+                  const pipeline::RunRecorder& recorder) {
+  const RecordedRun run{.schedule = arguments.options.schedule,
+                        .phases = summary.phases,
+                        .samples = summary.samples,
+                        .events = recorder.events(),
+                        .left_out = recorder.left_out()};
+  if (run.left_out > 0) {
+    std::cerr << absl::StrFormat(
+        "millrace replay: drew the first %d operations of each device; %d are left out\n",
+        kMostRecorded, run.left_out);
+  }
+  return WriteDrawings(
+      arguments.drawings, [&] { return RunSvg(run); }, [&] { return RunTrace(run); });
+}
 
 absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
   pipeline::ReplayOptions options = arguments.options;
@@ -18,7 +39,13 @@ absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
   MILLRACE_ASSIGN_OR_RETURN(options.optimizer.kind, pipeline::OptimizerKind(arguments.optimizer));
   MILLRACE_ASSIGN_OR_RETURN(options.request.recompute,
                             pipeline::RecomputeNamed(arguments.recompute));
-  return pipeline::Replay(options);
+  MILLRACE_RETURN_IF_ERROR(CheckDrawings(arguments.drawings));
+  if (!arguments.drawings.any()) return pipeline::Replay(options);
+  pipeline::RunRecorder recorder(kMostRecorded);
+  options.recorder = &recorder;
+  MILLRACE_ASSIGN_OR_RETURN(pipeline::ReplaySummary summary, pipeline::Replay(options));
+  MILLRACE_RETURN_IF_ERROR(Draw(arguments, summary, recorder));
+  return summary;
 }
 
 }  // namespace

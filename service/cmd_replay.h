@@ -4,6 +4,7 @@
 #include <string>
 
 #include "pipeline/replay.h"
+#include "service/drawing_files.h"
 
 namespace millrace::service {
 
@@ -12,6 +13,7 @@ struct ReplayArguments {
   pipeline::ReplayOptions options = {};
   std::string optimizer = "sgd";
   std::string recompute = "always";
+  DrawingFiles drawings = {};
 };
 
 /// Runs the command, printing a line of what came out, and returns the program's exit code.

@@ -1,6 +1,5 @@
 #include "service/plan_drawing.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -35,15 +34,9 @@ absl::StatusOr<Run> RunOf(const PlanReport& report, int samples) {
   return run;
 }
 
-double LastEnd(const std::vector<TimelineEvent>& events) {
-  double end = 0;
-  for (const TimelineEvent& event : events) end = std::max(end, event.span.end);
-  return end;
-}
-
 // Appends what happens from sample `first_sample` on, after `run` has drained.
 void Append(Run& run, Run then, std::int64_t first_sample) {
-  const double begin = LastEnd(run.events);
+  const double begin = pipeline::LastEnd(run.events);
   const auto append = [&](auto& events, auto& later) {
     for (auto event : later) {
       event.span = {event.span.start + begin, event.span.end + begin};
@@ -92,8 +85,9 @@ absl::StatusOr<std::string> PlanSvg(const std::vector<PlanReport>& phases) {
 }
 
 absl::StatusOr<std::string> PlanTrace(const std::vector<PlanReport>& phases) {
-  MILLRACE_ASSIGN_OR_RETURN(const Run run, RunOf(phases));
-  return pipeline::ChromeTrace(run.events, run.copies, kMicrosecondsPerMs);
+  MILLRACE_ASSIGN_OR_RETURN(Run run, RunOf(phases));
+  return pipeline::ChromeTrace({{"plan", std::move(run.events), std::move(run.copies)}},
+                               kMicrosecondsPerMs);
 }
 
 }  // namespace millrace::service

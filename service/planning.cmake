@@ -3,9 +3,11 @@ find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 
 add_library(millrace_planning
+  cli_drawings.cc
   cli_plan.cc
   cmd_plan.cc
   costs_file.cc
+  drawing_files.cc
   plan_auto.cc
   plan_cut.cc
   plan_drawing.cc
@@ -13,6 +15,7 @@ add_library(millrace_planning
   plan_loads.cc
   plan_report.cc
   plan_table.cc
+  run_drawing.cc
   schedule_pictures.cc
   spread.cc
   text_table.cc)

@@ -179,6 +179,20 @@ TEST_F(ReplayTest, EveryScheduleRunsAndGivesTheSameBitsTwice) {
   }
 }
 
+TEST_F(ReplayTest, RecorderSeesEveryOperationAndChangesNothing) {
+  const NamedTensors unseen = ResultOf(Options("hybrid", {1, 2, 1}));
+  RunRecorder recorder(1000);
+  ReplayOptions options = Options("hybrid", {1, 2, 1});
+  options.recorder = &recorder;
+  const NamedTensors seen = ResultOf(options);
+  EXPECT_TRUE(at::equal(FindTensor(seen, "outputs"), FindTensor(unseen, "outputs")));
+  int forwards = 0;
+  for (const TimelineEvent& event : recorder.events()) {
+    if (event.step.kind == OperationKind::kForward) ++forwards;
+  }
+  EXPECT_EQ(forwards, 3 * kSamples);
+}
+
 TEST_F(ReplayTest, ClassesAreLearnedByCrossEntropy) {
   at::manual_seed(4);
   NamedTensors samples = SquareSamples(400);

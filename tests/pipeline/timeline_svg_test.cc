@@ -103,18 +103,28 @@ TEST(RowNamesTest, SayWhichStagesADeviceWorksFor) {
 
 TEST(ChromeTraceTest, HasATrackADeviceAndMicroseconds) {
   const std::vector<TimelineEvent> events = {{1, {OperationKind::kForward, 2, 17, 17}, {3, 4.5}}};
-  const std::string trace = ChromeTrace(events, {}, 1000);
-  EXPECT_THAT(trace, HasSubstr(R"json({"name":"thread_name","ph":"M","pid":0,"tid":1,)json"
+  const std::string trace = ChromeTrace({{"run", events}}, 1000);
+  EXPECT_THAT(trace, HasSubstr(R"json({"name":"thread_name","ph":"M","pid":1,"tid":2,)json"
                                R"json("args":{"name":"device 1"}})json"));
   EXPECT_THAT(trace, HasSubstr(R"json({"name":"F2(17)","cat":"forward","ph":"X","ts":3000.000,)json"
-                               R"json("dur":1500.000,"pid":0,"tid":1,)json"
+                               R"json("dur":1500.000,"pid":1,"tid":2,)json"
                                R"json("args":{"sample":17,"samples":1,"stage":2}})json"));
   EXPECT_THAT(trace, Not(HasSubstr("copies")));
 }
 
+TEST(ChromeTraceTest, ProcessesLieBelowEachOtherWithTracksOfTheirOwn) {
+  const std::vector<TimelineEvent> events = {{0, {OperationKind::kForward, 1, 0, 0}, {0, 1}}};
+  const std::string trace = ChromeTrace({{"plan", events}, {"run", events}}, 1);
+  for (const char* track :
+       {R"("pid":1,"tid":1,"args":{"name":"plan"})", R"("pid":2,"tid":2,"args":{"name":"run"})",
+        R"("pid":2,"tid":2,"args":{"s)"}) {
+    EXPECT_THAT(trace, HasSubstr(track));
+  }
+}
+
 TEST(ChromeTraceTest, CopiesHaveTracksOfTheirOwn) {
   const Drawn drawn = Draw("partime", 2, kWithCopies);
-  const std::string trace = ChromeTrace(drawn.events, drawn.copies, 1);
+  const std::string trace = ChromeTrace({{"plan", drawn.events, drawn.copies}}, 1);
   EXPECT_THAT(trace, HasSubstr("copies from device 1"));
   EXPECT_THAT(trace, HasSubstr(R"json("name":"copy F1(0)","cat":"copy")json"));
 }

@@ -6,7 +6,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 millrace_add_test(service_planning
   SOURCES
     costs_file_test.cc
-    plan_report_test.cc
+    plan_report_test.cc run_drawing_test.cc
     schedule_pictures_test.cc
     spread_test.cc
     text_table_test.cc

@@ -1,0 +1,15 @@
+// The options of all commands that draw.
+#pragma once
+
+#include "service/drawing_files.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace millrace::service {
+
+/// Adds --svg and --trace to `command`. `files` outlives it.
+void AddDrawings(CLI::App& command, DrawingFiles& files);
+
+}  // namespace millrace::service
