@@ -20,8 +20,8 @@ struct LayerValues {
   std::vector<at::Tensor> skips;
 };
 
-/// One layer. Forward() is a pure function of its inputs and parameters; autograd records it. Not
-/// thread-safe: one thread at a time.
+/// One layer. Forward() is a pure function of its inputs, parameters, buffers and what it draws at
+/// random through LibTorch; autograd records it. Not thread-safe: one thread at a time.
 class Layer {
  public:
   virtual ~Layer() = default;

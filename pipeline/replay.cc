@@ -21,6 +21,7 @@
 #include "pipeline/phased_engine.h"
 #include "pipeline/replay_loss.h"
 #include "pipeline/replay_samples.h"
+#include "pipeline/stage_buffers.h"
 #include "pipeline/staged_network.h"
 #include "pipeline/tensor_file.h"
 #include "pipeline/torchscript_chain.h"
@@ -56,26 +57,11 @@ class Replaying {
 
   // Runs one sample through, to find what does not fit before anything learns.
   absl::Status Try() {
-    const KeptBuffers kept(network_.buffers);
-    const at::NoGradGuard no_graph;
-    std::vector<at::Tensor> passed = {samples_.input(0)};
-    int number = 0;
-    for (const Stage& stage : CutIntoStages(network_.chain, cuts_)) {
-      ++number;
-      try {
-        passed = stage.Forward(passed);
-      } catch (const std::exception& e) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "stage ", number, " of the network refuses the first input: ", CauseLine(e.what())));
-      }
-      const bool last = number == static_cast<int>(cuts_.size()) + 1;
-      if (!last && options_.schedule != "local") continue;
-      const std::string what =
-          last ? std::string("the network")
-               : absl::StrCat("stage ", number, ", which schedule local gives its own loss,");
-      MILLRACE_RETURN_IF_ERROR(loss_.CheckFits(passed[0], samples_.targets, what));
-    }
-    return absl::OkStatus();
+    const Stage whole = WholeChain(network_.chain);
+    const TensorValues found(whole.buffers());
+    const absl::Status tried = TryStages();
+    found.PutInto(whole.buffers());
+    return tried;
   }
 
   absl::StatusOr<Phases> Plans() {
@@ -103,7 +89,9 @@ class Replaying {
          .local_objective =
              [this](int /*stage*/, std::int64_t sample, const at::Tensor& /*input*/,
                     const at::Tensor& output) { return loss_(output, samples_.target(sample)); },
-         .optimizer = options_.optimizer});
+         .optimizer = options_.optimizer,
+         .learning_rates = {},
+         .seed = options_.seed});
     MILLRACE_ASSIGN_OR_RETURN(const auto engine, EngineFor(phases, staged));
     for (std::int64_t i = 0; i < samples_.count(); ++i) {
       const auto admit = [&](std::int64_t number) { staged.Admit(number, samples_.input(i)); };
@@ -130,24 +118,27 @@ class Replaying {
   }
 
  private:
-  // Puts the buffers (of normalization, say) back as they were.
-  class KeptBuffers {
-   public:
-    explicit KeptBuffers(const NamedTensors& buffers) : buffers_(buffers) {
-      for (const auto& [name, buffer] : buffers_) values_.push_back(buffer.detach().clone());
-    }
-    ~KeptBuffers() {
-      for (std::size_t i = 0; i < values_.size(); ++i) {
-        buffers_[i].second.variable_data().copy_(values_[i]);
+  absl::Status TryStages() const {
+    const at::NoGradGuard no_graph;
+    std::vector<at::Tensor> passed = {samples_.input(0)};
+    int number = 0;
+    for (const Stage& stage : CutIntoStages(network_.chain, cuts_)) {
+      ++number;
+      try {
+        passed = stage.Forward(passed, options_.seed);
+      } catch (const std::exception& e) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "stage ", number, " of the network refuses the first input: ", CauseLine(e.what())));
       }
+      const bool last = number == static_cast<int>(cuts_.size()) + 1;
+      if (!last && options_.schedule != "local") continue;
+      const std::string what =
+          last ? std::string("the network")
+               : absl::StrCat("stage ", number, ", which schedule local gives its own loss,");
+      MILLRACE_RETURN_IF_ERROR(loss_.CheckFits(passed[0], samples_.targets, what));
     }
-    KeptBuffers(const KeptBuffers&) = delete;
-    KeptBuffers& operator=(const KeptBuffers&) = delete;
-
-   private:
-    const NamedTensors& buffers_;
-    std::vector<at::Tensor> values_;
-  };
+    return absl::OkStatus();
+  }
 
   absl::StatusOr<std::unique_ptr<PhasedEngine>> EngineFor(const Phases& phases,
                                                           StagedNetwork& staged) const {

@@ -33,6 +33,8 @@ struct ReplayOptions {
   std::string loss = "mse";
   /// Threads inside an operation.
   int threads_per_stage = 1;
+  /// Of what layers draw at random.
+  std::uint64_t seed = 0;
   /// Notes when each operation ran. Null: nobody does. Outlives the replay.
   RunRecorder* recorder = nullptr;
 };
@@ -50,9 +52,8 @@ struct ReplaySummary {
 };
 
 /// Learns from every sample once, in order, each scored before it is learned from, and writes the
-/// output. The same files and options give the same bits, unless a layer draws random numbers or a
-/// period is given. Fails with INVALID_ARGUMENT or NOT_FOUND, saying what to do, before anything
-/// runs; later with the cause.
+/// output. The same files and options give the same bits, unless a period is given. Fails with
+/// INVALID_ARGUMENT or NOT_FOUND, saying what to do, before anything runs; later with the cause.
 [[nodiscard]] absl::StatusOr<ReplaySummary> Replay(const ReplayOptions& options);
 
 }  // namespace millrace::pipeline

@@ -1,6 +1,7 @@
 #include "pipeline/stage.h"
 
 #include "base/check.h"
+#include "pipeline/seeded_draws.h"
 
 namespace millrace::pipeline {
 
@@ -18,7 +19,8 @@ Stage::Stage(const LayerChain& chain, int first, int last)
   }
 }
 
-std::vector<at::Tensor> Stage::Forward(const std::vector<at::Tensor>& inputs) const {
+std::vector<at::Tensor> Stage::Forward(const std::vector<at::Tensor>& inputs,
+                                       std::optional<std::uint64_t> seed) const {
   MILLRACE_CHECK(inputs.size() == incoming_.size());
   std::vector<at::Tensor> skips(chain_.skips.size());
   for (std::size_t i = 1; i < incoming_.size(); ++i) skips[incoming_[i].edge] = inputs[i];
@@ -29,6 +31,8 @@ std::vector<at::Tensor> Stage::Forward(const std::vector<at::Tensor>& inputs) co
     for (std::size_t edge = 0; edge < skips.size(); ++edge) {
       if (chain_.skips[edge].to == layer) in.skips.push_back(skips[edge]);
     }
+    std::optional<SeededDraws> draws;
+    if (seed) draws.emplace(MixSeeds(*seed, layer));
     LayerValues out = chain_.layers[layer]->Forward(in);
     main = out.main;
     std::size_t made = 0;
@@ -46,6 +50,14 @@ std::vector<at::Tensor> Stage::parameters() const {
   std::vector<at::Tensor> all;
   for (int layer = first_; layer <= last_; ++layer) {
     for (const at::Tensor& parameter : chain_.layers[layer]->parameters()) all.push_back(parameter);
+  }
+  return all;
+}
+
+std::vector<at::Tensor> Stage::buffers() const {
+  std::vector<at::Tensor> all;
+  for (int layer = first_; layer <= last_; ++layer) {
+    for (const at::Tensor& buffer : chain_.layers[layer]->buffers()) all.push_back(buffer);
   }
   return all;
 }

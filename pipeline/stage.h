@@ -4,6 +4,8 @@
 // where its wires lead; who joins the stages does.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,10 +38,16 @@ class Stage {
   [[nodiscard]] const std::vector<Wire>& incoming() const { return incoming_; }
   [[nodiscard]] const std::vector<Wire>& outgoing() const { return outgoing_; }
 
-  /// Runs the layers; autograd records them.
-  [[nodiscard]] std::vector<at::Tensor> Forward(const std::vector<at::Tensor>& inputs) const;
+  /// Runs the layers; autograd records them. With a `seed`, what each layer draws at random depends
+  /// on the seed and the layer's number in the chain alone; without, it comes from LibTorch's
+  /// generator.
+  [[nodiscard]] std::vector<at::Tensor> Forward(
+      const std::vector<at::Tensor>& inputs,
+      std::optional<std::uint64_t> seed = std::nullopt) const;
 
   [[nodiscard]] std::vector<at::Tensor> parameters() const;
+  /// What Forward() may change besides.
+  [[nodiscard]] std::vector<at::Tensor> buffers() const;
   [[nodiscard]] std::vector<std::string> layer_names() const;
 
  private:

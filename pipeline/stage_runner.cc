@@ -10,6 +10,8 @@
 
 #include "base/check.h"
 #include "pipeline/finite.h"
+#include "pipeline/seeded_draws.h"
+#include "pipeline/stage_walk.h"
 
 namespace millrace::pipeline {
 
@@ -26,6 +28,7 @@ StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
                     at_work.plan.rules(number).gradient == GradientFrom::kOwnLoss),
       camera_(has_own_loss_ ? &at_work.channels.Between(0, number) : nullptr),
       versions_(parts.stage.parameters(), at_work.plan.rules(number).versions),
+      buffers_(parts.stage, LearnsByMiniBatch(at_work.plan)),
       kept_(at_work.plan.rules(number).slots) {
   MILLRACE_CHECK(!has_own_loss_ || number == at_work.plan.stage_count() ||
                  parts.local_objective != nullptr);
@@ -81,7 +84,7 @@ void StageRunner::Forward(std::int64_t sample) {
   {
     const WeightVersions::Use use(versions_, kept.version);
     const at::AutoGradMode graph(keeps_graph);
-    outputs = parts_.stage.Forward(kept.inputs);
+    outputs = buffers_.First([&] { return parts_.stage.Forward(kept.inputs, SeedOf(sample)); });
     kept.ends = outputs;
     if (has_own_loss_) {
       kept.camera = camera_->forward.Read(sample)[0];
@@ -128,8 +131,13 @@ void StageRunner::Backward(std::int64_t sample) {
   kept = {};  // The graph is spent.
 }
 
+// The same for a forward that is run again, and for every way to cut the network.
+std::uint64_t StageRunner::SeedOf(std::int64_t sample) const {
+  return MixSeeds(parts_.seed, static_cast<std::uint64_t>(at_work_.first_sample + sample));
+}
+
 void StageRunner::GoForwardAgain(std::int64_t sample, Kept& kept) const {
-  kept.ends = parts_.stage.Forward(kept.inputs);
+  kept.ends = buffers_.Again([&] { return parts_.stage.Forward(kept.inputs, SeedOf(sample)); });
   if (has_own_loss_) kept.ends = {OwnLoss(sample, kept.camera, kept.ends[0], /*again=*/true)};
 }
 
@@ -185,6 +193,7 @@ void StageRunner::SendBack(std::int64_t sample, const Kept& kept, bool real) {
 
 void StageRunner::Update() {
   versions_.Advance();
+  buffers_.Commit();
   if (std::exchange(has_gradient_, false)) parts_.optimizer.Step();
 }
 

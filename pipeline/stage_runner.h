@@ -15,6 +15,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/slot_ring.h"
 #include "pipeline/stage.h"
+#include "pipeline/stage_buffers.h"
 #include "pipeline/versions_read.h"
 #include "pipeline/weight_versions.h"
 
@@ -47,6 +48,7 @@ class StageRunner {
     const Judge& judge;
     const LocalObjective& local_objective;
     Optimizer& optimizer;
+    std::uint64_t seed;
   };
 
   /// REQUIRES: `at_work` outlives it.
@@ -80,6 +82,7 @@ class StageRunner {
   [[nodiscard]] at::Tensor OwnLoss(std::int64_t sample, const at::Tensor& camera,
                                    const at::Tensor& output, bool again) const;
   void Backward(std::int64_t sample);
+  [[nodiscard]] std::uint64_t SeedOf(std::int64_t sample) const;
   void GoForwardAgain(std::int64_t sample, Kept& kept) const;
   // Whether the gradients of all ends are real: then `kept` has gone backward.
   [[nodiscard]] bool GoBackward(std::int64_t sample, const Kept& kept);
@@ -96,6 +99,7 @@ class StageRunner {
   std::vector<Connection> outgoing_;
 
   WeightVersions versions_;
+  StageBuffers buffers_;
   SlotRing<Kept> kept_;
   // Whether a real gradient came since the last update.
   bool has_gradient_ = false;

@@ -86,6 +86,26 @@ class StageWalk {
   std::set<std::int64_t> alive_;
 };
 
+bool LearnsByMiniBatch(const Plan& plan, int stage) {
+  const Operation* update = nullptr;
+  for (const auto& order : plan.devices) {
+    for (const Operation& operation : order) {
+      if (operation.stage != stage) continue;
+      // After one update there is another, or an operation of the next pattern.
+      if (update != nullptr) return false;
+      if (operation.kind == OperationKind::kUpdate) update = &operation;
+    }
+  }
+  if (update == nullptr || update->count < 2 || update->count != plan.samples_per_pattern) {
+    return false;
+  }
+  return std::none_of(plan.devices.begin(), plan.devices.end(), [&](const auto& order) {
+    return std::any_of(order.begin(), order.end(), [&](const Operation& operation) {
+      return operation.stage == stage && operation.shift != update->shift;
+    });
+  });
+}
+
 }  // namespace
 
 int MaxShift(const Plan& plan) {
@@ -94,6 +114,13 @@ int MaxShift(const Plan& plan) {
     for (const Operation& operation : order) shift = std::max(shift, operation.shift);
   }
   return shift;
+}
+
+bool LearnsByMiniBatch(const Plan& plan) {
+  for (int stage = 1; stage <= plan.stage_count(); ++stage) {
+    if (!LearnsByMiniBatch(plan, stage)) return false;
+  }
+  return true;
 }
 
 // Where a stage has two devices, its forwards come first in each period, as in lock-step.

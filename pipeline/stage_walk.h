@@ -28,6 +28,10 @@ struct StageFigures {
 /// has a forward, a backward and an update there.
 [[nodiscard]] StageFigures WalkStage(const Plan& plan, int stage);
 
+/// Whether every stage learns from the several samples of a pattern at once, and before it sees any
+/// of the next pattern's: mini-batch learning, as gpipe's.
+[[nodiscard]] bool LearnsByMiniBatch(const Plan& plan);
+
 /// The greatest shift of any operation.
 [[nodiscard]] int MaxShift(const Plan& plan);
 

@@ -36,6 +36,7 @@ StagedNetwork::StagedNetwork(Options options)
     : cuts_(std::move(options.cuts)),
       judge_(std::move(options.judge)),
       local_objective_(std::move(options.local_objective)),
+      seed_(options.seed),
       stages_(CutIntoStages(options.chain, cuts_)) {
   MILLRACE_CHECK(options.learning_rates.empty() || options.learning_rates.size() == stages_.size());
   for (std::size_t i = 0; i < stages_.size(); ++i) {
@@ -51,7 +52,8 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const StageFigures figures = WalkStage(at_work_->plan, static_cast<int>(i) + 1);
     optimizers_[i]->set_delay(std::max(figures.staleness, figures.gradient_age));
-    const StageRunner::Parts parts{stages_[i], cuts_, judge_, local_objective_, *optimizers_[i]};
+    const StageRunner::Parts parts{stages_[i],       cuts_,           judge_,
+                                   local_objective_, *optimizers_[i], seed_};
     runners_.push_back(std::make_unique<StageRunner>(static_cast<int>(i) + 1, parts, *at_work_));
   }
 }

@@ -43,6 +43,9 @@ class StagedNetwork {
     OptimizerOptions optimizer = {};
     /// Learning rates of stages 1 to D. Empty: that of `optimizer` for all.
     std::vector<double> learning_rates = {};
+    /// What layers draw at random depends on it, their number and the sample's, and on nothing
+    /// else.
+    std::uint64_t seed = 0;
   };
 
   /// REQUIRES: the plan is for ShapeOf(chain, cuts).
@@ -74,6 +77,7 @@ class StagedNetwork {
   const Cuts cuts_;
   const Judge judge_;
   const LocalObjective local_objective_;
+  const std::uint64_t seed_;
   const std::vector<Stage> stages_;
   std::vector<std::unique_ptr<Optimizer>> optimizers_;
 

@@ -24,8 +24,7 @@ In Python
   ... millrace replay ...
   result = torch.load("o.pt")
 
-The same files and options give the same bits, but for layers that draw random numbers, and
---period-ms, which has the layers measured.
+The same files and options give the same bits, but for --period-ms, which has the layers measured.
 
 --svg and --trace show the run beside its plan: the same operations on paper, each with the median of
 what it took in this run.
@@ -107,6 +106,8 @@ void AddReplay(CLI::App& app, ReplayArguments& arguments) {
   replay->add_option("--loss", options.loss, "mse, l1 or cross_entropy")->capture_default_str();
   replay->add_option("--threads-per-stage", options.threads_per_stage, "Threads in an operation")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  replay->add_option("--seed", options.seed, "Of what layers draw at random")
       ->capture_default_str();
   AddDrawings(*replay, arguments.drawings);
   replay->footer(kFooter);

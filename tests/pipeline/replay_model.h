@@ -5,8 +5,10 @@
 #include <vector>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/api/module.h>
 
 #include "pipeline/tensor_file.h"
@@ -29,6 +31,29 @@ inline torch::jit::Module Child(const std::string& name, int in, int out) {
 inline torch::jit::Module Doubling() {
   torch::jit::Module child("Doubling");
   child.define("def forward(self, x):\n  return x * 2\n");
+  return child;
+}
+
+/// Batch normalization of four numbers as two channels, as torch.jit.script would save it.
+inline torch::jit::Module Normalizing() {
+  torch::jit::Module child("Normalizing");
+  child.register_buffer("running_mean", at::zeros({2}));
+  child.register_buffer("running_var", at::ones({2}));
+  child.register_buffer("num_batches_tracked", at::zeros({}, at::kLong));
+  child.define(R"(
+    def forward(self, x):
+      self.num_batches_tracked.add_(1)
+      return torch.batch_norm(x.view([-1, 2, 2]), None, None, self.running_mean, self.running_var,
+                              True, 0.1, 1e-5, False).view([-1, 4])
+  )");
+  return child;
+}
+
+/// Dropout with noise, in training.
+inline torch::jit::Module Dropping() {
+  torch::jit::Module child("Dropping");
+  child.define(
+      "def forward(self, x):\n  return torch.dropout(x, 0.3, True) + 0.1 * torch.rand_like(x)\n");
   return child;
 }
 

@@ -11,6 +11,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/batch_norm.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/zeros.h>
@@ -191,6 +192,41 @@ TEST_F(ReplayTest, RecorderSeesEveryOperationAndChangesNothing) {
     if (event.step.kind == OperationKind::kForward) ++forwards;
   }
   EXPECT_EQ(forwards, 3 * kSamples);
+}
+
+TEST_F(ReplayTest, RandomAndNormalizingLayersGiveTheSameBitsTwice) {
+  SaveNetwork({Child("A", 4, 4), Normalizing(), Dropping(), Child("B", 4, 4)}, Path("m.pt"));
+  for (const std::string& schedule : ScheduleNames()) {
+    ReplayOptions options = Options(schedule, {1, 2, 1});
+    options.request.switch_at = 20;
+    const NamedTensors first = ResultOf(options);
+    const NamedTensors second = ResultOf(options);
+    ASSERT_EQ(first.size(), second.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      EXPECT_TRUE(at::equal(first[i].second, second[i].second)) << schedule << first[i].first;
+    }
+    options.seed = 1;
+    EXPECT_FALSE(at::equal(FindTensor(ResultOf(options), "outputs"), FindTensor(first, "outputs")));
+  }
+}
+
+TEST_F(ReplayTest, GpipeCommitsBatchStatisticsOnceAMiniBatch) {
+  constexpr int kBatch = 4;
+  SaveNetwork({Doubling(), Normalizing(), Dropping(), Child("B", 4, 4)}, Path("m.pt"));
+  const at::Tensor inputs = FindTensor(SquareSamples(kSamples), "inputs") * 2;
+  const at::Tensor mean = at::zeros({2});
+  const at::Tensor var = at::ones({2});
+  for (int i = 0; i < kSamples / kBatch; ++i) {
+    at::batch_norm(inputs.narrow(0, i * kBatch, kBatch).view({-1, 2, 2}), {}, {}, mean, var, true,
+                   0.1, 1e-5, false);
+  }
+  ReplayOptions options = Options("gpipe", {2, 2});
+  options.request.samples = kBatch;
+  const NamedTensors result = ResultOf(options);
+  EXPECT_TRUE(at::allclose(FindTensor(result, "weights.1.running_mean"), mean, 1e-5, 1e-7));
+  EXPECT_TRUE(at::allclose(FindTensor(result, "weights.1.running_var"), var, 1e-5, 1e-7));
+  EXPECT_EQ(FindTensor(result, "weights.1.num_batches_tracked").item<std::int64_t>(),
+            kSamples / kBatch);
 }
 
 TEST_F(ReplayTest, ClassesAreLearnedByCrossEntropy) {

@@ -25,6 +25,7 @@ struct Outcome {
   std::vector<at::Tensor> outputs;
   std::vector<at::Tensor> parameters;
   std::vector<std::int64_t> updates;
+  std::vector<at::Tensor> buffers = {};
 };
 
 inline void ExpectEqual(const Outcome& a, const Outcome& b) {
@@ -35,6 +36,10 @@ inline void ExpectEqual(const Outcome& a, const Outcome& b) {
   ASSERT_EQ(a.parameters.size(), b.parameters.size());
   for (std::size_t i = 0; i < a.parameters.size(); ++i) {
     EXPECT_TRUE(at::equal(a.parameters[i], b.parameters[i])) << "parameter " << i;
+  }
+  ASSERT_EQ(a.buffers.size(), b.buffers.size());
+  for (std::size_t i = 0; i < a.buffers.size(); ++i) {
+    EXPECT_TRUE(at::equal(a.buffers[i], b.buffers[i])) << "buffer " << i;
   }
   EXPECT_EQ(a.updates, b.updates);
 }
@@ -59,7 +64,11 @@ struct SmallRun {
   ScheduleRequest request = {};  // Its shape and costs are filled in.
   OptimizerOptions optimizer = {.learning_rate = 1e-3};
   bool with_skip = true;
+  LayerChain (*make_chain)() = nullptr;  // Instead: another chain of kSmallLayers layers.
 
+  [[nodiscard]] LayerChain Chain() const {
+    return make_chain != nullptr ? make_chain() : SmallChain(with_skip);
+  }
   [[nodiscard]] Phases PhasesFor(const LayerChain& chain) const {
     ScheduleRequest complete = request;
     complete.shape = ShapeOf(chain, EvenCuts(stages));
@@ -89,7 +98,7 @@ struct SmallRun {
 
 inline Outcome InTheEngine(const SmallRun& run, const std::vector<at::Tensor>& inputs) {
   Outcome outcome;
-  const LayerChain chain = SmallChain(run.with_skip);
+  const LayerChain chain = run.Chain();
   const Phases phases = run.PhasesFor(chain);
   StagedNetwork network(run.OptionsFor(chain, phases.front().plan, outcome.outputs));
   auto engine = PhasedEngine::Start(
@@ -110,13 +119,14 @@ inline Outcome InTheEngine(const SmallRun& run, const std::vector<at::Tensor>& i
   const absl::Status drained = (*engine)->Drain();
   EXPECT_TRUE(drained.ok()) << drained;
   outcome.parameters = Values(WholeChain(chain).parameters());
+  outcome.buffers = Values(WholeChain(chain).buffers());
   outcome.updates = network.updates();
   return outcome;
 }
 
 inline Outcome Serially(const SmallRun& run, const std::vector<at::Tensor>& inputs) {
   Outcome outcome;
-  const LayerChain chain = SmallChain(run.with_skip);
+  const LayerChain chain = run.Chain();
   const Phases phases = run.PhasesFor(chain);
   const auto all = static_cast<std::int64_t>(inputs.size());
   const auto roomy = [&](std::size_t i) {
@@ -131,6 +141,7 @@ inline Outcome Serially(const SmallRun& run, const std::vector<at::Tensor>& inpu
     RunSerially(roomy(i), end - first, [&network](const Step& step) { network.Run(step); });
   }
   outcome.parameters = Values(WholeChain(chain).parameters());
+  outcome.buffers = Values(WholeChain(chain).buffers());
   outcome.updates = network.updates();
   return outcome;
 }

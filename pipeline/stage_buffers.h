@@ -1,0 +1,57 @@
+// What the forwards of a stage change besides its weights: the running averages of a normalization,
+// say. Each sample moves them once, however often it goes forward.
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "absl/functional/function_ref.h"
+#include "pipeline/batch_statistics.h"
+#include "pipeline/stage.h"
+
+namespace millrace::pipeline {
+
+/// The values of tensors, to be put back.
+class TensorValues {
+ public:
+  TensorValues() = default;
+  explicit TensorValues(const std::vector<at::Tensor>& tensors);
+  /// Into the same tensors, or others of their shapes. Past autograd, which takes no notice.
+  void PutInto(const std::vector<at::Tensor>& tensors) const;
+
+ private:
+  std::vector<at::Tensor> values_;
+};
+
+/// The buffers of one stage. Not thread-safe.
+class StageBuffers {
+ public:
+  using Forward = absl::FunctionRef<std::vector<at::Tensor>()>;
+
+  /// `by_pattern`: they move when Commit() is called, once for all samples before it. Every one of
+  /// these finds the buffers as the first did. Running averages of batch normalizations then become
+  /// what one over all the samples would have made of them; other buffers what the last sample did.
+  /// REQUIRES: `stage` outlives it.
+  StageBuffers(const Stage& stage, bool by_pattern);
+
+  /// Runs a sample's forward, which moves the buffers, at once or with Commit().
+  [[nodiscard]] std::vector<at::Tensor> First(Forward forward);
+  /// Runs it again: leaves the buffers as they are.
+  [[nodiscard]] std::vector<at::Tensor> Again(Forward forward) const;
+  void Commit();
+
+ private:
+  // Asked for each time: a forward may put another tensor in a buffer's place.
+  [[nodiscard]] std::vector<at::Tensor> buffers() const { return stage_.buffers(); }
+
+  const Stage& stage_;
+  const bool any_;
+  const bool by_pattern_;
+  // Of the samples since the last Commit(), where it is by pattern.
+  bool moved_ = false;
+  TensorValues to_commit_;
+  BatchStatistics statistics_;
+};
+
+}  // namespace millrace::pipeline
