@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pipeline/live_simulation.h"
 #include "pipeline/partition.h"
 #include "pipeline/plan.h"
 #include "pipeline/schedules.h"
@@ -66,6 +67,10 @@ struct PlannedPipeline {
 
 /// What a layer or stage costs a sample when only so much is learned.
 [[nodiscard]] StageCost AtEffort(StageCost cost, const Effort& effort);
+
+/// How plans for `request` are judged, with what its stages cost.
+[[nodiscard]] LiveOptions LiveOptionsOf(const PlannerRequest& request,
+                                        std::vector<StageCost> stages);
 
 /// Tries, from the least staleness on: one device, then more, 1F1B*(T) with T a share of the
 /// interval, then lags from D - h to 2(D - h). Where nothing holds, gives up learning first: every

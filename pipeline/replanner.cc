@@ -1,0 +1,158 @@
+#include "pipeline/replanner.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "pipeline/live_simulation.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// Looking is a handful of medians: often enough for a camera, too seldom to cost anything.
+constexpr int kPollsToALook = 16;
+// A tenth of what a stage gets where both want the same core: it disturbs nobody, and still ends in
+// a second or so.
+constexpr int kNiceness = 10;
+
+double Ratio(double planned, double measured) { return planned > 0 ? measured / planned : 1; }
+
+double MovedBy(const StageCost& planned, const StageCost& measured) {
+  return Movement({planned}, {measured}) * planned.total();
+}
+
+std::string Digits(double value) {
+  return value < 100 ? absl::StrFormat("%.3g", value) : absl::StrFormat("%.0f", value);
+}
+
+// The stage that moved most, in words.
+std::string WhyMoved(const std::vector<StageCost>& planned,
+                     const std::vector<StageCost>& measured) {
+  std::size_t most = 0;
+  for (std::size_t i = 1; i < planned.size(); ++i) {
+    if (MovedBy(planned[i], measured[i]) > MovedBy(planned[most], measured[most])) most = i;
+  }
+  return absl::StrCat("stage ", most + 1, " takes ", Digits(measured[most].total()),
+                      " ms a sample instead of ", Digits(planned[most].total()));
+}
+
+// `running`, as it will do with the costs of `request` and the effort of `found`.
+absl::StatusOr<PlannedPipeline> Judged(const PlannerRequest& request, PlannedPipeline running,
+                                       const PlannedPipeline& found) {
+  running.effort = found.effort;
+  running.costs = StageCosts(request.layers, running.cuts);
+  for (StageCost& cost : running.costs) cost = AtEffort(cost, found.effort);
+  MILLRACE_ASSIGN_OR_RETURN(const LiveFigures live,
+                            SimulateLive(running.plan, LiveOptionsOf(request, running.costs)));
+  running.dropped_share = live.dropped_share;
+  running.mean_delay = live.mean_delay;
+  running.least_period = LeastPeriod(running.costs);
+  running.holds = live.dropped_share <= request.tolerated_drops;
+  running.limit = found.limit;
+  return running;
+}
+
+bool SameWork(const PlannedPipeline& a, const PlannedPipeline& b) {
+  return a.cuts == b.cuts && a.plan == b.plan;
+}
+
+bool GoodEnough(const PlannedPipeline& running, const PlannedPipeline& found, double share) {
+  const bool holds = running.holds || running.dropped_share <= found.dropped_share;
+  return holds && running.staleness <= found.staleness &&
+         running.mean_delay * (1 - share) <= found.mean_delay;
+}
+
+}  // namespace
+
+std::vector<StageCost> Scaled(const std::vector<StageCost>& layers, const Cuts& cuts,
+                              const std::vector<StageCost>& measured) {
+  const std::vector<StageCost> planned = StageCosts(layers, cuts);
+  MILLRACE_CHECK(planned.size() == measured.size());
+  std::vector<StageCost> scaled = layers;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto stage =
+        std::upper_bound(cuts.begin(), cuts.end(), static_cast<int>(i)) - cuts.begin();
+    scaled[i].forward *= Ratio(planned[stage].forward, measured[stage].forward);
+    scaled[i].backward *= Ratio(planned[stage].backward, measured[stage].backward);
+    scaled[i].update *= Ratio(planned[stage].update, measured[stage].update);
+  }
+  return scaled;
+}
+
+absl::StatusOr<Replan> PlanAgain(const PlannerRequest& request, const PlannedPipeline& running,
+                                 double share) {
+  MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline found, PlanFor(request));
+  MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline judged, Judged(request, running, found));
+  Replan replan;
+  replan.switches = !SameWork(judged, found) && !GoodEnough(judged, found, share);
+  replan.pipeline = replan.switches ? std::move(found) : std::move(judged);
+  replan.costs = StageCosts(request.layers, replan.pipeline.cuts);
+  return replan;
+}
+
+Replanner::Replanner(Options options, PlannedPipeline running)
+    : share_(options.share),
+      clock_(*options.clock),
+      watch_({.most_stages = options.request.devices,
+              .share = options.share,
+              .least_pause = options.least_pause}),
+      request_(std::move(options.request)),
+      running_(std::move(running)) {
+  watch_.PlannedWith(StageCosts(request_.layers, running_.cuts), clock_.Now());
+}
+
+std::optional<Replan> Replanner::Poll() {
+  if (planning_) return Take();
+  if (++polls_ % kPollsToALook != 0) return std::nullopt;
+  std::optional<std::vector<StageCost>> measured = watch_.Moved(clock_.Now());
+  if (measured) Begin(*std::move(measured));
+  return std::nullopt;
+}
+
+void Replanner::Begin(std::vector<StageCost> measured) {
+  why_ = WhyMoved(StageCosts(request_.layers, running_.cuts), measured);
+  request_.layers = Scaled(request_.layers, running_.cuts, measured);
+  watch_.PlannedWith(std::move(measured), clock_.Now());
+  planning_ = true;
+  done_ = false;
+  thread_ = std::jthread([this, request = request_, running = running_] {
+    PlanOnThread(request, running);
+    done_ = true;
+    done_.notify_all();
+  });
+}
+
+void Replanner::PlanOnThread(const PlannerRequest& request, const PlannedPipeline& running) {
+  pthread_setname_np(pthread_self(), "planner");
+  setpriority(PRIO_PROCESS, /*who: this thread*/ 0, kNiceness);
+  try {
+    absl::StatusOr<Replan> replan = PlanAgain(request, running, share_);
+    const MutexLock lock(mu_);
+    if (replan.ok()) result_ = *std::move(replan);
+  } catch (...) {
+    // Out of memory: what runs goes on, and the next movement is another try.
+  }
+}
+
+std::optional<Replan> Replanner::Take() {
+  if (!done_) return std::nullopt;
+  planning_ = false;
+  std::optional<Replan> replan;
+  {
+    const MutexLock lock(mu_);
+    replan = std::exchange(result_, std::nullopt);
+  }
+  if (!replan) return std::nullopt;
+  replan->why = why_;
+  running_ = replan->pipeline;
+  watch_.PlannedWith(replan->costs, clock_.Now());
+  return replan;
+}
+
+}  // namespace millrace::pipeline
