@@ -23,10 +23,10 @@ double Movement(const std::vector<StageCost>& planned, const std::vector<StageCo
 
 CostWatch::CostWatch(const Options& options) : options_(options), times_(options.most_stages) {}
 
-void CostWatch::PlannedWith(std::vector<StageCost> planned, nanoseconds now) {
+void CostWatch::PlannedWith(std::vector<StageCost> planned, nanoseconds not_before) {
   MILLRACE_CHECK(planned.size() <= times_.size());
   planned_ = std::move(planned);
-  planned_at_ = now;
+  not_before_ = not_before;
 }
 
 void CostWatch::Forget() {
@@ -62,9 +62,7 @@ std::optional<std::vector<StageCost>> CostWatch::Measured() const {
 }
 
 std::optional<std::vector<StageCost>> CostWatch::Moved(nanoseconds now) const {
-  if (options_.share <= 0 || planned_.empty() || now - planned_at_ < options_.least_pause) {
-    return std::nullopt;
-  }
+  if (options_.share <= 0 || planned_.empty() || now < not_before_) return std::nullopt;
   std::optional<std::vector<StageCost>> measured = Measured();
   if (measured && Movement(planned_, *measured) <= options_.share) measured.reset();
   return measured;

@@ -43,8 +43,6 @@ class CostWatch {
     int most_stages = 1;
     /// The movement from which on costs have moved; 0: they never do.
     double share = 0.25;
-    /// From one plan to the next.
-    nanoseconds least_pause = std::chrono::seconds(10);
   };
 
   explicit CostWatch(const Options& options);
@@ -52,8 +50,8 @@ class CostWatch {
   CostWatch(const CostWatch&) = delete;
   CostWatch& operator=(const CostWatch&) = delete;
 
-  /// Stages cost `planned` now, says a plan made at `now` for the same cuts.
-  void PlannedWith(std::vector<StageCost> planned, nanoseconds now);
+  /// Stages cost `planned` now, says a plan; nothing moves before `not_before`.
+  void PlannedWith(std::vector<StageCost> planned, nanoseconds not_before);
 
   /// Forgets all times: other stages will run. REQUIRES: nothing runs.
   void Forget();
@@ -67,8 +65,8 @@ class CostWatch {
   /// taken to have moved as the stage's forwards have.
   [[nodiscard]] std::optional<std::vector<StageCost>> Measured() const;
 
-  /// Measured(), if it has moved from what was planned by more than the share, and the pause has
-  /// passed.
+  /// Measured(), if it has moved from what was planned by more than the share, and it is late
+  /// enough.
   [[nodiscard]] std::optional<std::vector<StageCost>> Moved(nanoseconds now) const;
 
  private:
@@ -95,7 +93,7 @@ class CostWatch {
 
   // Of the one thread.
   std::vector<StageCost> planned_;
-  nanoseconds planned_at_{0};
+  nanoseconds not_before_{0};
 };
 
 }  // namespace millrace::pipeline

@@ -17,6 +17,7 @@ namespace {
 
 // Looking is a handful of medians: often enough for a camera, too seldom to cost anything.
 constexpr int kPollsToALook = 16;
+constexpr int kMostDoubling = 16;
 // A tenth of what a stage gets where both want the same core: it disturbs nobody, and still ends in
 // a second or so.
 constexpr int kNiceness = 10;
@@ -98,13 +99,13 @@ absl::StatusOr<Replan> PlanAgain(const PlannerRequest& request, const PlannedPip
 
 Replanner::Replanner(Options options, PlannedPipeline running)
     : share_(options.share),
+      longest_pause_(kMostDoubling * options.least_pause),
       clock_(*options.clock),
-      watch_({.most_stages = options.request.devices,
-              .share = options.share,
-              .least_pause = options.least_pause}),
+      watch_({.most_stages = options.request.devices, .share = options.share}),
       request_(std::move(options.request)),
-      running_(std::move(running)) {
-  watch_.PlannedWith(StageCosts(request_.layers, running_.cuts), clock_.Now());
+      running_(std::move(running)),
+      pause_(options.least_pause) {
+  watch_.PlannedWith(StageCosts(request_.layers, running_.cuts), clock_.Now() + pause_);
 }
 
 std::optional<Replan> Replanner::Poll() {
@@ -118,7 +119,7 @@ std::optional<Replan> Replanner::Poll() {
 void Replanner::Begin(std::vector<StageCost> measured) {
   why_ = WhyMoved(StageCosts(request_.layers, running_.cuts), measured);
   request_.layers = Scaled(request_.layers, running_.cuts, measured);
-  watch_.PlannedWith(std::move(measured), clock_.Now());
+  watch_.PlannedWith(std::move(measured), clock_.Now() + pause_);
   planning_ = true;
   done_ = false;
   thread_ = std::jthread([this, request = request_, running = running_] {
@@ -150,9 +151,19 @@ std::optional<Replan> Replanner::Take() {
   }
   if (!replan) return std::nullopt;
   replan->why = why_;
-  running_ = replan->pipeline;
-  watch_.PlannedWith(replan->costs, clock_.Now());
+  GoOnWith(*replan);
   return replan;
+}
+
+void Replanner::GoOnWith(const Replan& replan) {
+  if (replan.switches) {
+    if (before_ && SameWork(*before_, replan.pipeline)) {
+      pause_ = std::min(2 * pause_, longest_pause_);
+    }
+    before_ = running_;
+  }
+  running_ = replan.pipeline;
+  watch_.PlannedWith(replan.costs, clock_.Now() + pause_);
 }
 
 }  // namespace millrace::pipeline

@@ -57,6 +57,8 @@ class Replanner {
     PlannerRequest request;
     /// How far costs must move, as a share (CostWatch).
     double share = 0.25;
+    /// From one plan to the next. Each switch back to the plan before doubles it, up to sixteen
+    /// times as long: where two plans change what their own stages cost, they would take turns.
     nanoseconds least_pause = std::chrono::seconds(10);
     const Clock* clock = &MonotonicClock();
   };
@@ -84,9 +86,11 @@ class Replanner {
   void Begin(std::vector<StageCost> measured);
   void PlanOnThread(const PlannerRequest& request, const PlannedPipeline& running);
   [[nodiscard]] std::optional<Replan> Take() ABSL_LOCKS_EXCLUDED(mu_);
+  void GoOnWith(const Replan& replan);
 
   // Constant after construction.
   const double share_;
+  const nanoseconds longest_pause_;
   const Clock& clock_;
 
   // Self-synchronized.
@@ -95,6 +99,8 @@ class Replanner {
   // Of the one thread.
   PlannerRequest request_;
   PlannedPipeline running_;
+  std::optional<PlannedPipeline> before_;  // What ran before it.
+  nanoseconds pause_;
   std::string why_;
   bool planning_ = false;
   int polls_ = 0;

@@ -19,10 +19,12 @@ constexpr auto kForward = OperationKind::kForward;
 constexpr auto kBackward = OperationKind::kBackward;
 constexpr auto kUpdate = OperationKind::kUpdate;
 
-// Two stages of 10 + 20 + 2 ms each, planned at 0 s; a plan lasts 10 s at least.
+// Two stages of 10 + 20 + 2 ms each, a plan that lasts 10 s at least.
 class CostWatchTest : public ::testing::Test {
  protected:
-  CostWatchTest() { watch_.PlannedWith({2, {.forward = 10, .backward = 20, .update = 2}}, {}); }
+  CostWatchTest() {
+    watch_.PlannedWith({2, {.forward = 10, .backward = 20, .update = 2}}, seconds(10));
+  }
 
   void Work(int stage, OperationKind kind, milliseconds took, int times = CostWatch::kWindow) {
     std::int64_t& sample = next_[stage - 1][static_cast<int>(kind)];
@@ -102,7 +104,7 @@ TEST_F(CostWatchTest, APlanLastsAWhile) {
 TEST_F(CostWatchTest, WhatWasPlannedWithIsTheNewMeasure) {
   Work(1, kForward, milliseconds(100));
   Work(2, kForward, milliseconds(100));
-  watch_.PlannedWith(*watch_.Moved(seconds(10)), seconds(10));
+  watch_.PlannedWith(*watch_.Moved(seconds(10)), seconds(20));
   EXPECT_FALSE(watch_.Moved(seconds(1000)));
 }
 

@@ -153,6 +153,22 @@ TEST_F(ReplannerTest, LeavesAPauseBetweenTwoPlans) {
   EXPECT_TRUE(Run(100));
 }
 
+TEST_F(ReplannerTest, TakesItsTimeWhereItGoesBackAndForth) {
+  Start(Request(/*interval=*/20));
+  const auto film = [&](double factor, int samples) {
+    layers_.assign(8, {.forward = 0.5 * factor, .backward = factor});
+    const auto replan = Run(samples);
+    if (replan) Take(*replan);
+    return replan && replan->switches;
+  };
+  EXPECT_TRUE(film(2, 1100));
+  EXPECT_TRUE(film(1, 1100));  // Back for the first time: 20 s now.
+  EXPECT_FALSE(film(2, 1900));
+  EXPECT_TRUE(film(2, 200));  // And again: 40 s.
+  EXPECT_FALSE(film(1, 3900));
+  EXPECT_TRUE(film(1, 200));
+}
+
 TEST(ScaledTest, ScalesTheLayersOfEachStageByWhatItMoved) {
   const std::vector<StageCost> layers = {{.forward = 1, .backward = 2, .update = 0},
                                          {.forward = 3, .backward = 2, .update = 1},
