@@ -115,6 +115,7 @@ class Planner {
   }
 
   [[nodiscard]] absl::Status Judge(PlannedPipeline& candidate) const {
+    if (request_.stop.stop_requested()) return absl::CancelledError("planning was stopped");
     MILLRACE_ASSIGN_OR_RETURN(
         const LiveFigures live,
         SimulateLive(candidate.plan, LiveOptionsOf(request_, candidate.costs)));

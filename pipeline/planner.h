@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct PlannerRequest {
   int queue = 2;
   /// Share of the frames that may be dropped and the rate still be said to hold.
   double tolerated_drops = 0.005;
+  /// Gives up, between two plans that are tried.
+  std::stop_token stop = {};
 };
 
 /// How much learning there is time for.
@@ -75,7 +78,7 @@ struct PlannedPipeline {
 /// Tries, from the least staleness on: one device, then more, 1F1B*(T) with T a share of the
 /// interval, then lags from D - h to 2(D - h). Where nothing holds, gives up learning first: every
 /// second sample, every fourth ... then predicts only. Fails with INVALID_ARGUMENT unless interval,
-/// devices and costs are positive.
+/// devices and costs are positive, and with CANCELLED once `stop` is requested.
 [[nodiscard]] absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request);
 
 }  // namespace millrace::pipeline

@@ -122,11 +122,13 @@ void Replanner::Begin(std::vector<StageCost> measured) {
   watch_.PlannedWith(std::move(measured), clock_.Now() + pause_);
   planning_ = true;
   done_ = false;
-  thread_ = std::jthread([this, request = request_, running = running_] {
-    PlanOnThread(request, running);
-    done_ = true;
-    done_.notify_all();
-  });
+  thread_ = std::jthread(
+      [this, request = request_, running = running_](const std::stop_token& stop) mutable {
+        request.stop = stop;
+        PlanOnThread(request, running);
+        done_ = true;
+        done_.notify_all();
+      });
 }
 
 void Replanner::PlanOnThread(const PlannerRequest& request, const PlannedPipeline& running) {

@@ -48,7 +48,7 @@ struct Replan {
 /// Watches the costs of the running plan and plans again.
 ///
 /// Record() is as CostWatch's; the rest is for the one thread that switches plans. Destroying it
-/// waits for planning to end.
+/// gives up planning.
 class Replanner {
  public:
   struct Options {
