@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <utility>
@@ -38,6 +39,10 @@ RatePlan RatePlanOf(const FlowLearnerOptions& options, const PlannedPipeline& fo
           .dropped_share = found.dropped_share,
           .limit = found.limit};
 }
+
+// Of two numbers for LearnFromEvery(), the one with which less is learned. Where the plan stays,
+// what was given up because frames were really dropped is not taken up again on paper.
+int Less(int a, int b) { return a == 0 || b == 0 ? 0 : std::max(a, b); }
 
 class FlowLearner final : public Learner {
  public:
@@ -160,7 +165,8 @@ class FlowLearner final : public Learner {
   absl::Status FollowThePlanner() ABSL_LOCKS_EXCLUDED(mu_) {
     std::optional<Replan> replan = replanner_ != nullptr ? replanner_->Poll() : std::nullopt;
     if (!replan) return absl::OkStatus();
-    learn_from_every_ = replan->pipeline.effort.update_every;
+    const int planned = replan->pipeline.effort.update_every;
+    learn_from_every_ = replan->switches ? planned : Less(planned, learn_from_every_);
     if (replan->switches) MILLRACE_RETURN_IF_ERROR(SwitchTo(*replan));
     const MutexLock lock(mu_);
     pipeline_ = {.cuts = replan->pipeline.cuts,

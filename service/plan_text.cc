@@ -49,8 +49,9 @@ std::string DescribeReplan(const pipeline::LearnerDescription& before,
                            const pipeline::LearnerDescription& after) {
   MILLRACE_CHECK(before.rate_plan && after.rate_plan);
   const bool switched = after.rate_plan->switched > before.rate_plan->switched;
-  return absl::StrCat("planned again, as ", after.rate_plan->why, ": ", DescribePlan(before),
-                      switched ? " -> " : " is kept: ", DescribePlan(after),
+  return absl::StrCat("planned again, as ", after.rate_plan->why, ": ",
+                      switched ? absl::StrCat(DescribePlan(before), " -> ") : "keeps ",
+                      DescribePlan(after),
                       absl::StrFormat(", %.1f frames a second", after.samples_per_second),
                       DescribeEffort(after), DescribeDrops(after));
 }

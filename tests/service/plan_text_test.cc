@@ -36,8 +36,7 @@ TEST(DescribeReplanTest, SaysWhenThePlanIsKept) {
   after.rate_plan->kept = 1;
   after.rate_plan->why = "stage 1 takes 80 ms a sample instead of 60";
   EXPECT_EQ(DescribeReplan(OneStage(), after),
-            "planned again, as stage 1 takes 80 ms a sample instead of 60: auto: "
-            "one_f_one_b_star, 1 stage on 1 thread (cpu:0): 60 ms is kept: auto: "
+            "planned again, as stage 1 takes 80 ms a sample instead of 60: keeps auto: "
             "one_f_one_b_star, 1 stage on 1 thread (cpu:0): 80 ms, 16.7 frames a second");
 }
 
