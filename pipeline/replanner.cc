@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,23 +25,28 @@ constexpr int kNiceness = 10;
 
 double Ratio(double planned, double measured) { return planned > 0 ? measured / planned : 1; }
 
-double MovedBy(const StageCost& planned, const StageCost& measured) {
-  return Movement({planned}, {measured}) * planned.total();
-}
-
 std::string Digits(double value) {
   return value < 100 ? absl::StrFormat("%.3g", value) : absl::StrFormat("%.0f", value);
 }
 
-// The stage that moved most, in words.
+// The operation that moved most, in words.
 std::string WhyMoved(const std::vector<StageCost>& planned,
                      const std::vector<StageCost>& measured) {
-  std::size_t most = 0;
-  for (std::size_t i = 1; i < planned.size(); ++i) {
-    if (MovedBy(planned[i], measured[i]) > MovedBy(planned[most], measured[most])) most = i;
+  std::string why;
+  double most = -1;
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    const auto look = [&](OperationKind kind, double before, double now) {
+      if (std::abs(now - before) <= most) return;
+      most = std::abs(now - before);
+      why = absl::StrCat(kind == OperationKind::kUpdate ? "an " : "a ", std::string(Name(kind)),
+                         " of stage ", i + 1, " takes ", Digits(now), " ms instead of ",
+                         Digits(before));
+    };
+    look(OperationKind::kForward, planned[i].forward, measured[i].forward);
+    look(OperationKind::kBackward, planned[i].backward, measured[i].backward);
+    look(OperationKind::kUpdate, planned[i].update, measured[i].update);
   }
-  return absl::StrCat("stage ", most + 1, " takes ", Digits(measured[most].total()),
-                      " ms a sample instead of ", Digits(planned[most].total()));
+  return why;
 }
 
 // `running`, as it will do with the costs of `request` and the effort of `found`.

@@ -30,7 +30,7 @@ struct Replan {
   PlannedPipeline pipeline;
   /// Of its stages as they were measured, learning from every sample. In milliseconds.
   std::vector<StageCost> costs;
-  /// "stage 2 takes 92.1 ms a sample instead of 60.3".
+  /// The operation that moved most: "a backward of stage 2 takes 92.1 ms instead of 60.3".
   std::string why;
 };
 

@@ -82,7 +82,8 @@ TEST_F(ReplannerTest, SlowerStagesGetALongerPipeline) {
   EXPECT_TRUE(replan->pipeline.holds);
   EXPECT_EQ(replan->pipeline.effort.update_every, 1);
   EXPECT_EQ(replan->costs.size(), replan->pipeline.cuts.size() + 1);
-  EXPECT_THAT(replan->why, MatchesRegex("stage . takes [0-9.]+ ms a sample instead of [0-9.]+"));
+  EXPECT_THAT(replan->why,
+              MatchesRegex("a backward of stage . takes [0-9.]+ ms instead of [0-9.]+"));
   EXPECT_TRUE(CheckPlan(replan->pipeline.plan).ok());
 }
 
@@ -133,7 +134,7 @@ TEST_F(ReplannerTest, AStageThatMovedAloneMovesTheCuts) {
   ASSERT_TRUE(replan);
   EXPECT_TRUE(replan->switches);
   EXPECT_THAT(replan->pipeline.cuts, ElementsAre(3));
-  EXPECT_EQ(replan->why, "stage 1 takes 10.8 ms a sample instead of 6");
+  EXPECT_EQ(replan->why, "a backward of stage 1 takes 7.2 ms instead of 4");
 }
 
 TEST_F(ReplannerTest, WithoutAShareItNeverPlansAgain) {
