@@ -75,8 +75,8 @@ struct RatePlan {
   /// with other cuts or orders, or kept those that it had.
   std::int64_t switched = 0;
   std::int64_t kept = 0;
-  /// Why it was planned again last: "a backward of stage 2 takes 92.1 ms instead of 60.3". Empty: it
-  /// was not.
+  /// Why it was planned again last: "a backward of stage 2 takes 92.1 ms instead of 60.3". Empty:
+  /// it was not.
   std::string why = {};
 };
 

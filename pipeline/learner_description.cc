@@ -27,7 +27,8 @@ std::size_t DeviceOf(const Plan& plan, std::size_t stage) {
 absl::StatusOr<LearnerDescription> Describe(const LayerChain& chain, const CutPipeline& pipeline,
                                             const Effort& effort) {
   const Plan& plan = pipeline.plan;
-  LearnerDescription description{.schedule = plan.schedule, .stages = {}, .update_every = effort.update_every};
+  LearnerDescription description{
+      .schedule = plan.schedule, .stages = {}, .update_every = effort.update_every};
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageFigures> figures, CheckPlan(plan));
   const std::vector<Stage> stages = CutIntoStages(chain, pipeline.cuts);
   std::vector<StageCost> at_effort;

@@ -14,8 +14,8 @@ namespace millrace::service {
 /// How often it has been planned again.
 [[nodiscard]] std::int64_t TimesReplanned(const pipeline::LearnerDescription& learner);
 
-/// "planned again, as a backward of stage 1 takes 92.1 ms instead of 60.3: auto: one_f_one_b_star, 1
-/// stage on ... -> auto: ..., 10.0 frames a second"; "keeps auto: ..." where it did not switch.
+/// "planned again, as a backward of stage 1 takes 92.1 ms instead of 60.3: auto: one_f_one_b_star,
+/// 1 stage on ... -> auto: ..., 10.0 frames a second"; "keeps auto: ..." where it did not switch.
 /// REQUIRES: it was planned for a rate.
 [[nodiscard]] std::string DescribeReplan(const pipeline::LearnerDescription& before,
                                          const pipeline::LearnerDescription& after);
