@@ -21,6 +21,9 @@ class Adam final : public Optimizer {
 
  private:
   void Apply(const Batch& batch, double learning_rate) override;
+  [[nodiscard]] std::vector<std::vector<at::Tensor>*> Lists() override {
+    return {&means_, &squares_, &steps_};
+  }
 
   std::vector<at::Tensor> means_;
   std::vector<at::Tensor> squares_;

@@ -1,195 +1,30 @@
-// The learner of optical flow: the flow network, cut by measured cost, run by the engine.
+// The learner of optical flow: the flow network, cut and planned, run by the engine, and planned
+// again when its stages take another time than they were planned with.
 
 #include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/finite.h"
 #include "pipeline/flow_loss.h"
-#include "pipeline/flow_network.h"
-#include "pipeline/flow_profile.h"
+#include "pipeline/flow_pictures.h"
+#include "pipeline/flow_plan.h"
 #include "pipeline/learner.h"
-#include "pipeline/partition.h"
+#include "pipeline/learner_description.h"
 #include "pipeline/phased_engine.h"
-#include "pipeline/plan_checker.h"
-#include "pipeline/planner.h"
-#include "pipeline/schedules.h"
-#include "pipeline/simulator.h"
+#include "pipeline/replanner.h"
 #include "pipeline/staged_network.h"
 
 namespace millrace::pipeline {
 namespace {
-
-constexpr int kLeastSide = 64;
-constexpr int kProfiledSamples = 7;
-
-absl::Status CheckOptions(const FlowLearnerOptions& options) {
-  for (int side : {options.width, options.height}) {
-    if (side < kLeastSide || side % kFlowSizeMultiple != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the model's input size is ", options.width, "x", options.height,
-          "; both sides must be multiples of ", kFlowSizeMultiple, " and at least ", kLeastSide));
-    }
-  }
-  if (options.threads_per_stage < 1) {
-    return absl::InvalidArgumentError("a stage needs at least one thread");
-  }
-  if (!(options.learning_rate >= 0)) {
-    return absl::InvalidArgumentError("the learning rate must not be negative");
-  }
-  if (options.schedule == "auto" && !(options.frames_per_second > 0)) {
-    return absl::InvalidArgumentError(
-        "the schedule auto plans for a frame rate: say the camera's frames_per_second");
-  }
-  if (!(options.smoothness >= 0)) {
-    return absl::InvalidArgumentError("the smoothness must not be negative");
-  }
-  if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        options.stages, " stages have ", options.stages - 1, " cuts, not ", options.cuts.size()));
-  }
-  if (options.schedule == "local") {
-    return absl::InvalidArgumentError(
-        "schedule local needs a loss for every stage, and optical flow has one for the last stage "
-        "only; use another schedule, such as one_f_one_b_star");
-  }
-  return absl::OkStatus();
-}
-
-// Two pictures as the network reads them: grey [2, 1, height, width] in 0..1, previous then
-// current.
-at::Tensor GreyPair(const PicturePair& pair, int width, int height) {
-  at::Tensor grey = at::empty({2, 1, height, width}, at::kFloat);
-  float* out = grey.data_ptr<float>();
-  for (std::span<const std::uint8_t> rgb : {pair.previous, pair.current}) {
-    for (std::size_t i = 0; i < rgb.size(); i += 3) {
-      const auto red = static_cast<float>(rgb[i]);
-      const auto green = static_cast<float>(rgb[i + 1]);
-      const auto blue = static_cast<float>(rgb[i + 2]);
-      *out++ = (0.299F * red + 0.587F * green + 0.114F * blue) / 255.0F;  // Luma of ITU-R BT.601.
-    }
-  }
-  return grey;
-}
-
-// [1, 2, height, width] as (dx, dy) for every pixel.
-std::shared_ptr<const std::vector<float>> Interleaved(const at::Tensor& flow) {
-  const at::Tensor pixels = flow.detach().squeeze(0).permute({1, 2, 0}).contiguous();
-  const float* data = pixels.data_ptr<float>();
-  return std::make_shared<const std::vector<float>>(data, data + pixels.numel());
-}
-
-struct CutNetwork {
-  LayerChain chain;
-  Cuts cuts;
-  std::vector<StageCost> costs;
-  // Of "auto": the plan, and from which samples there is time to learn.
-  std::optional<Plan> plan = {};
-  int update_every = 1;
-};
-
-// A start-up beside other work measures more spread than there will be; what is dropped decides
-// later.
-constexpr double kUsualSpread = 0.1;
-constexpr double kMostSpread = 0.25;
-
-// Cuts and plans for the camera's frame rate.
-absl::Status PlanForTheRate(const FlowLearnerOptions& options, const std::vector<StageCost>& layers,
-                            std::optional<double> spread, CutNetwork& network) {
-  MILLRACE_ASSIGN_OR_RETURN(
-      PlannedPipeline planned,
-      PlanFor({.layers = layers,
-               .skips_of = [&](const Cuts& cuts) { return ShapeOf(network.chain, cuts).skips; },
-               .interval = 1000 / options.frames_per_second,
-               .devices = options.stages,
-               .spread = std::min(spread.value_or(kUsualSpread), kMostSpread)}));
-  network.cuts = std::move(planned.cuts);
-  network.plan = std::move(planned.plan);
-  network.update_every = planned.effort.update_every;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Phases> PhasesOf(const FlowLearnerOptions& options, const CutNetwork& network) {
-  if (network.plan) return Phases{{.plan = *network.plan}};
-  MILLRACE_ASSIGN_OR_RETURN(const Recompute recompute, RecomputeNamed(options.recompute));
-  return MakePhases(options.schedule, {.shape = ShapeOf(network.chain, network.cuts),
-                                       .costs = network.costs,
-                                       .period = options.period_ms,
-                                       .samples = options.samples,
-                                       .recompute = recompute,
-                                       .switch_at = options.switch_at});
-}
-
-std::vector<StageCost> InSeconds(std::vector<StageCost> costs) {
-  for (StageCost& cost : costs) {
-    cost = {.forward = cost.forward / 1000,
-            .backward = cost.backward / 1000,
-            .update = cost.update / 1000,
-            .copy = cost.copy / 1000};
-  }
-  return costs;
-}
-
-absl::StatusOr<CutNetwork> BuildAndCut(const FlowLearnerOptions& options) {
-  MILLRACE_ASSIGN_OR_RETURN(ProfiledFlow profiled, ProfileFlow(options, kProfiledSamples));
-  std::vector<StageCost> by_layer = CostsOf(profiled.costs.layers);
-  for (StageCost& cost : by_layer) cost.copy = 0;  // Threads hand tensors over as they are.
-  CutNetwork network{std::move(profiled.chain), options.cuts, {}};
-  MILLRACE_RETURN_IF_ERROR(CheckCuts(network.cuts, static_cast<int>(by_layer.size())));
-  if (options.schedule == "auto") {
-    MILLRACE_RETURN_IF_ERROR(PlanForTheRate(options, by_layer, profiled.costs.spread, network));
-  } else if (network.cuts.empty()) {
-    MILLRACE_ASSIGN_OR_RETURN(network.cuts, BestCuts(by_layer, options.stages));
-  }
-  network.costs = StageCosts(by_layer, network.cuts);
-  return network;
-}
-
-// The device on which `stage` goes forward.
-std::size_t DeviceOf(const Plan& plan, std::size_t stage) {
-  for (std::size_t device = 0; device < plan.devices.size(); ++device) {
-    for (const Operation& operation : plan.devices[device]) {
-      const bool forward = operation.kind == OperationKind::kForward;
-      if (forward && operation.stage == static_cast<int>(stage)) return device;
-    }
-  }
-  return 0;
-}
-
-absl::StatusOr<LearnerDescription> Describe(const FlowLearnerOptions& options,
-                                            const CutNetwork& network, const Plan& plan) {
-  LearnerDescription description{
-      .schedule = plan.schedule, .width = options.width, .height = options.height, .stages = {}};
-  MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageFigures> figures, CheckPlan(plan));
-  const std::vector<Stage> stages = CutIntoStages(network.chain, network.cuts);
-  double in_all_ms = 0;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const StageCost& cost = network.costs[i];
-    description.stages.push_back({.layers = stages[i].layer_names(),
-                                  .device = absl::StrCat("cpu:", DeviceOf(plan, i + 1)),
-                                  .forward_ms = cost.forward,
-                                  .backward_ms = cost.backward,
-                                  .update_ms = cost.update,
-                                  .staleness = figures[i].staleness,
-                                  .mismatch = figures[i].mismatch});
-    in_all_ms += cost.total();
-  }
-  MILLRACE_ASSIGN_OR_RETURN(const double period_ms, SteadyPeriod(plan, network.costs));
-  MILLRACE_ASSIGN_OR_RETURN(const SteadyFigures steady, Steady(plan, network.costs, period_ms));
-  description.delay_ms = steady.delay;
-  description.samples_per_second = 1000 / period_ms;
-  description.sequential_samples_per_second = 1000 / in_all_ms;
-  return description;
-}
 
 // Names the worker's thread, for ps, top and gdb; threads that LibTorch starts from it inherit
 // that.
@@ -198,21 +33,25 @@ void PrepareWorker(int device, int threads) {
   at::set_num_threads(threads);
 }
 
+RatePlan RatePlanOf(const FlowLearnerOptions& options, const PlannedPipeline& found) {
+  return {.frames_per_second = options.frames_per_second,
+          .holds = found.holds,
+          .dropped_share = found.dropped_share,
+          .limit = found.limit};
+}
+
+// Of two numbers for LearnFromEvery(), the one with which less is learned. Where the plan stays,
+// what was given up because frames were really dropped is not taken up again on paper.
+int Less(int a, int b) { return a == 0 || b == 0 ? 0 : std::max(a, b); }
+
 class FlowLearner final : public Learner {
  public:
   static absl::StatusOr<std::unique_ptr<Learner>> Make(const FlowLearnerOptions& options,
                                                        OnPrediction on_prediction) {
-    MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
-    MILLRACE_ASSIGN_OR_RETURN(CutNetwork network, BuildAndCut(options));
-    MILLRACE_ASSIGN_OR_RETURN(Phases phases, PhasesOf(options, network));
-    MILLRACE_ASSIGN_OR_RETURN(LearnerDescription description,
-                              Describe(options, network, phases.front().plan));
-
-    std::unique_ptr<FlowLearner> learner(new FlowLearner(options, std::move(on_prediction)));
-    learner->description_ = std::move(description);
-    learner->description_.update_every = network.update_every;
-    learner->learn_from_every_ = network.update_every;
-    MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(network), std::move(phases)));
+    MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(options));
+    std::unique_ptr<FlowLearner> learner(
+        new FlowLearner(options, std::move(on_prediction), std::move(flow.chain)));
+    MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow)));
     return learner;
   }
 
@@ -223,41 +62,137 @@ class FlowLearner final : public Learner {
                                                      pair.current.size(), " bytes are not ",
                                                      options_.width, "x", options_.height, " RGB"));
     }
+    MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
     const at::Tensor input = GreyPair(pair, options_.width, options_.height);
     return engine_->Admit([&](std::int64_t sample) { network_->Admit(sample, input); });
   }
 
-  absl::Status AwaitRoom() override { return engine_->AwaitRoom(); }
-  void LearnFromEvery(int n) override { learn_from_every_ = n; }
+  absl::Status AwaitRoom() override {
+    MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
+    return engine_->AwaitRoom();
+  }
+
+  void LearnFromEvery(int n) override ABSL_LOCKS_EXCLUDED(mu_) {
+    if (learn_from_every_.exchange(n) == n) return;
+    const MutexLock lock(mu_);
+    // It was described at another effort, so it can be.
+    DescribeNow().IgnoreError();
+  }
+
   absl::Status Drain() override { return engine_->Drain(); }
-  [[nodiscard]] const LearnerDescription& description() const override { return description_; }
+
+  [[nodiscard]] std::shared_ptr<const LearnerDescription> description() const override
+      ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    return description_;
+  }
+
   [[nodiscard]] std::vector<std::int64_t> updates() const override { return network_->updates(); }
 
  private:
-  FlowLearner(const FlowLearnerOptions& options, OnPrediction on_prediction)
-      : options_(options), on_prediction_(std::move(on_prediction)) {}
+  FlowLearner(const FlowLearnerOptions& options, OnPrediction on_prediction,
+              std::unique_ptr<const LayerChain> chain)
+      : options_(options), on_prediction_(std::move(on_prediction)), chain_(std::move(chain)) {}
 
-  absl::Status Start(CutNetwork network, Phases phases) {
-    std::vector<StageCost> gate_costs;
-    if (options_.gate) gate_costs = InSeconds(network.costs);
-    chain_ = std::move(network.chain);
+  absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
+    const Plan& first = flow.phases.front().plan;
+    {
+      const MutexLock lock(mu_);
+      pipeline_ = {.cuts = flow.cuts, .plan = first, .costs = flow.costs};
+      if (flow.for_a_rate) {
+        rate_plan_ = RatePlanOf(options_, flow.for_a_rate->found);
+        learn_from_every_ = flow.for_a_rate->found.effort.update_every;
+      }
+      MILLRACE_RETURN_IF_ERROR(DescribeNow());
+    }
+    if (flow.for_a_rate && options_.replan_share > 0) {
+      replanner_ = std::make_unique<Replanner>(
+          Replanner::Options{.request = std::move(flow.for_a_rate->request),
+                             .share = options_.replan_share,
+                             .clock = options_.clock},
+          std::move(flow.for_a_rate->found));
+    }
     network_ = std::make_unique<StagedNetwork>(
-        StagedNetwork::Options{.chain = chain_,
-                               .cuts = std::move(network.cuts),
-                               .plan = phases.front().plan,
+        StagedNetwork::Options{.chain = *chain_,
+                               .cuts = std::move(flow.cuts),
+                               .plan = first,
                                .judge = [this](const Judgement& made) { return Judge(made); },
                                .optimizer = {.learning_rate = options_.learning_rate}});
+    return StartEngine(std::move(flow.phases), flow.costs);
+  }
+
+  absl::Status StartEngine(Phases phases, const std::vector<StageCost>& costs) {
+    const auto prepare = [threads = options_.threads_per_stage](int device) {
+      PrepareWorker(device, threads);
+    };
     MILLRACE_ASSIGN_OR_RETURN(
-        engine_,
-        PhasedEngine::Start({.phases = std::move(phases),
-                             .run = [this](const Step& step) { network_->Run(step); },
-                             .on_worker_start = [threads = options_.threads_per_stage](
-                                                    int device) { PrepareWorker(device, threads); },
-                             .gate_costs = std::move(gate_costs),
-                             .on_switch =
-                                 [this](const Phase& phase) {
-                                   network_->Switch(phase.plan, phase.first_sample);
-                                 }}));
+        engine_, PhasedEngine::Start({.phases = std::move(phases),
+                                      .run = [this](const Step& step) { Run(step); },
+                                      .on_worker_start = prepare,
+                                      .gate_costs = GateCosts(costs),
+                                      .on_switch =
+                                          [this](const Phase& phase) {
+                                            network_->Switch(phase.plan, phase.first_sample);
+                                          }}));
+    return absl::OkStatus();
+  }
+
+  // In seconds, at the effort of now. Nothing: no gate.
+  [[nodiscard]] std::vector<StageCost> GateCosts(const std::vector<StageCost>& costs) const {
+    if (!options_.gate) return {};
+    std::vector<StageCost> seconds;
+    for (const StageCost& cost : costs) {
+      const StageCost ms = AtEffort(cost, {.update_every = learn_from_every_});
+      seconds.push_back({.forward = ms.forward / 1000,
+                         .backward = ms.backward / 1000,
+                         .update = ms.update / 1000,
+                         .copy = ms.copy / 1000});
+    }
+    return seconds;
+  }
+
+  void Run(const Step& step) {
+    if (replanner_ == nullptr) {
+      network_->Run(step);
+      return;
+    }
+    const nanoseconds start = options_.clock->Now();
+    if (network_->Run(step)) replanner_->Record(step, options_.clock->Now() - start);
+  }
+
+  // Goes on as the planner says, if it has planned again: what runs is drained, and the next sample
+  // is the first of the new plan.
+  absl::Status FollowThePlanner() ABSL_LOCKS_EXCLUDED(mu_) {
+    std::optional<Replan> replan = replanner_ != nullptr ? replanner_->Poll() : std::nullopt;
+    if (!replan) return absl::OkStatus();
+    const int planned = replan->pipeline.effort.update_every;
+    learn_from_every_ = replan->switches ? planned : Less(planned, learn_from_every_);
+    if (replan->switches) MILLRACE_RETURN_IF_ERROR(SwitchTo(*replan));
+    const MutexLock lock(mu_);
+    pipeline_ = {.cuts = replan->pipeline.cuts,
+                 .plan = replan->pipeline.plan,
+                 .costs = std::move(replan->costs)};
+    const RatePlan before = *std::exchange(rate_plan_, RatePlanOf(options_, replan->pipeline));
+    rate_plan_->switched = before.switched + (replan->switches ? 1 : 0);
+    rate_plan_->kept = before.kept + (replan->switches ? 0 : 1);
+    rate_plan_->why = std::move(replan->why);
+    return DescribeNow();
+  }
+
+  absl::Status SwitchTo(const Replan& next) {
+    return engine_->Switch(next.pipeline.plan, GateCosts(next.costs), [&](const Phase& phase) {
+      network_->Switch(phase.plan, phase.first_sample, next.pipeline.cuts);
+      replanner_->Switched();
+    });
+  }
+
+  absl::Status DescribeNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    MILLRACE_ASSIGN_OR_RETURN(LearnerDescription description,
+                              Describe(*chain_, pipeline_, {.update_every = learn_from_every_}));
+    description.width = options_.width;
+    description.height = options_.height;
+    description.rate_plan = rate_plan_;
+    description_ = std::make_shared<const LearnerDescription>(std::move(description));
     return absl::OkStatus();
   }
 
@@ -284,15 +219,23 @@ class FlowLearner final : public Learner {
     return every > 0 && sample % every == 0;
   }
 
-  // Constant after Make().
+  // Constant after Make(), but for their insides.
   const FlowLearnerOptions options_;
   const OnPrediction on_prediction_;
-  LearnerDescription description_;
-
-  std::atomic<int> learn_from_every_ = 1;
-  LayerChain chain_;
+  const std::unique_ptr<const LayerChain> chain_;
+  std::unique_ptr<Replanner> replanner_;  // Null: what was planned stays.
   std::unique_ptr<StagedNetwork> network_;
-  std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use the network.
+
+  // Self-synchronized.
+  std::atomic<int> learn_from_every_ = 1;
+
+  mutable Mutex mu_;
+  CutPipeline pipeline_ ABSL_GUARDED_BY(mu_);
+  std::optional<RatePlan> rate_plan_ ABSL_GUARDED_BY(mu_);
+  // What was handed out stays as it was; the newest replaces it.
+  std::shared_ptr<const LearnerDescription> description_ ABSL_GUARDED_BY(mu_);
+
+  std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use what is above.
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 
 namespace millrace::pipeline {
 
@@ -59,6 +61,26 @@ struct StageDescription {
   int mismatch = 0;
 };
 
+/// What planning for a frame rate came to: schedule "auto".
+struct RatePlan {
+  /// What it was planned for.
+  double frames_per_second = 0;
+  /// Whether that rate holds, and the share of the frames that is expected to be dropped, when so
+  /// much is learned as was planned.
+  bool holds = true;
+  double dropped_share = 0;
+  /// What stands in the way of more speed, in words.
+  std::string limit = {};
+  /// How often it was planned again because stages took another time than planned: then went on
+  /// with other cuts or orders, or kept those that it had.
+  std::int64_t switched = 0;
+  std::int64_t kept = 0;
+  /// Why it was planned again last: "a backward of stage 2 takes 92.1 ms instead of 60.3". Empty:
+  /// it was not.
+  std::string why = {};
+};
+
+/// A learner at one moment: how it was cut, and what to expect of it.
 struct LearnerDescription {
   std::string schedule;
   /// Size of the pictures and of the flow, in pixels.
@@ -66,13 +88,15 @@ struct LearnerDescription {
   int height = 0;
   std::vector<StageDescription> stages;
   /// Samples a second that the plan can hold, and that one device alone could, by the measured
-  /// costs.
+  /// costs, learning from as many samples as it does.
   double samples_per_second = 0;
   double sequential_samples_per_second = 0;
   /// From admission to prediction, when samples come at the plan's own rate, by the measured costs.
   double delay_ms = 0;
-  /// From every which sample it learns to begin with; 0: from none.
+  /// From every which sample it learns; 0: from none.
   int update_every = 1;
+  /// Nothing, unless it was planned for a frame rate.
+  std::optional<RatePlan> rate_plan = {};
 
   /// The layers, counted from 0, that start each stage after the first.
   [[nodiscard]] std::vector<std::size_t> cuts() const {
@@ -114,7 +138,8 @@ class Learner {
   /// the samples in flight get no prediction. Idempotent.
   virtual absl::Status Drain() = 0;
 
-  [[nodiscard]] virtual const LearnerDescription& description() const = 0;
+  /// As it is now: planning again and LearnFromEvery() change it.
+  [[nodiscard]] virtual std::shared_ptr<const LearnerDescription> description() const = 0;
 
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
@@ -132,6 +157,9 @@ struct FlowLearnerOptions {
   int stages = 2;
   /// "auto": the camera's frame rate.
   double frames_per_second = 0;
+  /// "auto": plans again when what a stage takes moves by more than this share of what the slowest
+  /// stage was planned to take. 0: never.
+  double replan_share = 0.25;
   /// gpipe's and timeprest's micro-batches, pipedream_2bw's samples an update, k_periodic's samples
   /// a pattern. 0: the schedule's own choice.
   int samples = 0;
@@ -158,6 +186,8 @@ struct FlowLearnerOptions {
   int threads_per_stage = 1;
   /// Gives up making the learner, between two layers that are measured.
   std::stop_token stop = {};
+  /// What operations are timed with while they run; outlives the learner.
+  const Clock* clock = &MonotonicClock();
 };
 
 /// Builds the network, measures its layers, cuts it, checks the plan and starts the workers. Takes

@@ -66,6 +66,27 @@ Optimizer::Batch Optimizer::Gather() const {
   return batch;
 }
 
+OptimizerState Optimizer::state() {
+  OptimizerState state{.of_parameters = std::vector<std::vector<at::Tensor>>(parameters_.size()),
+                       .updates = updates_,
+                       .skipped = skipped_};
+  for (const std::vector<at::Tensor>* list : Lists()) {
+    for (std::size_t i = 0; i < list->size(); ++i) state.of_parameters[i].push_back((*list)[i]);
+  }
+  return state;
+}
+
+void Optimizer::set_state(const OptimizerState& state) {
+  MILLRACE_CHECK(state.of_parameters.size() == parameters_.size());
+  std::size_t kind = 0;
+  for (std::vector<at::Tensor>* list : Lists()) {
+    for (std::size_t i = 0; i < list->size(); ++i) (*list)[i] = state.of_parameters[i].at(kind);
+    ++kind;
+  }
+  updates_ = state.updates;
+  skipped_ = state.skipped;
+}
+
 double Optimizer::learning_rate() const {
   if (options_.pipemare_steps == 0) return options_.learning_rate;
   const double done = static_cast<double>(updates()) / static_cast<double>(options_.pipemare_steps);

@@ -49,6 +49,15 @@ struct OptimizerOptions {
 /// INVALID_ARGUMENT, saying what is allowed, if a value is out of range or not for that kind.
 [[nodiscard]] absl::Status CheckOptimizer(const OptimizerOptions& options);
 
+/// What an optimizer keeps from update to update.
+struct OptimizerState {
+  /// Of each parameter, in their order, what the kind of optimizer keeps of it. The tensors
+  /// themselves, not copies.
+  std::vector<std::vector<at::Tensor>> of_parameters = {};
+  std::int64_t updates = 0;
+  std::int64_t skipped = 0;
+};
+
 /// An optimizer of a fixed list of parameters, which it works on in place. Updates leave autograd's
 /// version counters alone, so a graph that an older sample stored can still go backward: it then
 /// meets the newest weights.
@@ -66,6 +75,12 @@ class Optimizer {
   /// nothing else, counts the update as skipped and returns false. A parameter that has no gradient
   /// stays as it is.
   bool Step();
+
+  /// What another optimizer of the same kind, for the same parameters or some of them, needs to go
+  /// on exactly where this one is.
+  [[nodiscard]] OptimizerState state();
+  /// REQUIRES: `state` is of as many parameters, and of the same kind of optimizer.
+  void set_state(const OptimizerState& state);
 
   /// By how many updates gradients are late: what PipeMare's rule and spike compensation go by.
   void set_delay(int updates) { delay_ = updates; }
@@ -101,6 +116,8 @@ class Optimizer {
   /// Changes the values in place. May overwrite the gradients. Autograd is off.
   virtual void Apply(const Batch& batch, double learning_rate) = 0;
 
+  /// What it keeps: lists of one tensor a parameter.
+  [[nodiscard]] virtual std::vector<std::vector<at::Tensor>*> Lists() { return {}; }
   [[nodiscard]] Batch Gather() const;
 
   OptimizerOptions options_;

@@ -23,18 +23,28 @@ absl::StatusOr<std::unique_ptr<PhasedEngine>> PhasedEngine::Start(Options option
 
 absl::Status PhasedEngine::Begin(std::size_t phase) {
   phase_ = phase;
-  MILLRACE_ASSIGN_OR_RETURN(engine_, Engine::Start({.plan = options_.phases[phase].plan,
-                                                    .run = options_.run,
-                                                    .on_worker_start = options_.on_worker_start,
-                                                    .gate_costs = options_.gate_costs}));
+  MILLRACE_ASSIGN_OR_RETURN(engine_, Engine::Start({.plan = phases_[phase].plan,
+                                                    .run = run_,
+                                                    .on_worker_start = on_worker_start_,
+                                                    .gate_costs = gate_costs_}));
   return absl::OkStatus();
 }
 
 absl::Status PhasedEngine::SwitchIfDue() {
   if (!NextPhaseBegins()) return absl::OkStatus();
   MILLRACE_RETURN_IF_ERROR(engine_->Drain());
-  if (options_.on_switch) options_.on_switch(options_.phases[phase_ + 1]);
+  if (on_switch_) on_switch_(phases_[phase_ + 1]);
   return Begin(phase_ + 1);
+}
+
+absl::Status PhasedEngine::Switch(Plan plan, std::vector<StageCost> gate_costs,
+                                  absl::FunctionRef<void(const Phase&)> while_idle) {
+  MILLRACE_RETURN_IF_ERROR(CheckPlan(plan).status());
+  MILLRACE_RETURN_IF_ERROR(engine_->Drain());
+  phases_ = {{.plan = std::move(plan), .first_sample = next_sample_}};
+  gate_costs_ = std::move(gate_costs);
+  while_idle(phases_.front());
+  return Begin(0);
 }
 
 absl::Status PhasedEngine::AwaitRoom() {

@@ -45,20 +45,35 @@ class PhasedEngine {
   /// As Engine::AwaitRoom(). Where a phase begins, first drains the one before.
   absl::Status AwaitRoom();
 
+  /// Drains the plan that runs, and goes on with `plan` from the next sample to be admitted on;
+  /// phases that were still to come are given up. `gate_costs`: of the new plan's stages, empty for
+  /// no gate. `while_idle` is called between the two, while nothing runs, with the new phase.
+  /// Fails as CheckPlan() does, and then changes nothing, or with the failure of the plan that ran.
+  absl::Status Switch(Plan plan, std::vector<StageCost> gate_costs,
+                      absl::FunctionRef<void(const Phase&)> while_idle);
+
   /// As Engine::Drain().
   absl::Status Drain() { return engine_->Drain(); }
 
  private:
-  explicit PhasedEngine(Options options) : options_(std::move(options)) {}
+  explicit PhasedEngine(Options options)
+      : run_(std::move(options.run)),
+        on_worker_start_(std::move(options.on_worker_start)),
+        on_switch_(std::move(options.on_switch)),
+        gate_costs_(std::move(options.gate_costs)),
+        phases_(std::move(options.phases)) {}
 
   absl::Status Begin(std::size_t phase);
   absl::Status SwitchIfDue();
   [[nodiscard]] bool NextPhaseBegins() const {
-    return phase_ + 1 < options_.phases.size() &&
-           options_.phases[phase_ + 1].first_sample == next_sample_;
+    return phase_ + 1 < phases_.size() && phases_[phase_ + 1].first_sample == next_sample_;
   }
 
-  const Options options_;
+  const RunStep run_;
+  const std::function<void(int)> on_worker_start_;
+  const std::function<void(const Phase&)> on_switch_;
+  std::vector<StageCost> gate_costs_;
+  Phases phases_;
   std::size_t phase_ = 0;
   std::int64_t next_sample_ = 0;
   std::unique_ptr<Engine> engine_;

@@ -57,6 +57,8 @@ struct Operation {
   Keeps keeps = Keeps::kActivations;
   /// Of a forward or backward.
   WeightsRead weights = {};
+
+  friend bool operator==(const Operation&, const Operation&) = default;
 };
 
 /// Where the gradient of a stage's output comes from.
@@ -75,6 +77,8 @@ struct StageRules {
   int versions = 1;
   /// The last stage always has its own loss.
   GradientFrom gradient = GradientFrom::kNextStage;
+
+  friend bool operator==(const StageRules&, const StageRules&) = default;
 };
 
 /// Carries activations from one stage to a later one, and gradients back: a bounded ring each way.
@@ -89,6 +93,8 @@ struct Channel {
   /// gradients to one that learns late in its own: at full load two slots a cut and one more are in
   /// use.
   int gradient_slots = 3;
+
+  friend bool operator==(const Channel&, const Channel&) = default;
 };
 
 /// A plan. Plain data: whether it can run is for CheckPlan() to say.
@@ -110,6 +116,8 @@ struct Plan {
   [[nodiscard]] bool CarriesGradients(const Channel& channel) const {
     return channel.from > 0 && rules(channel.from).gradient == GradientFrom::kNextStage;
   }
+
+  friend bool operator==(const Plan&, const Plan&) = default;
 };
 
 /// An operation in one period: the samples from `first` to `last`.

@@ -114,12 +114,10 @@ class Planner {
   }
 
   [[nodiscard]] absl::Status Judge(PlannedPipeline& candidate) const {
-    MILLRACE_ASSIGN_OR_RETURN(const LiveFigures live,
-                              SimulateLive(candidate.plan, {.costs = candidate.costs,
-                                                            .interval = request_.interval,
-                                                            .queue = request_.queue,
-                                                            .spread = request_.spread,
-                                                            .frames = 1000}));
+    if (request_.stop.stop_requested()) return absl::CancelledError("planning was stopped");
+    MILLRACE_ASSIGN_OR_RETURN(
+        const LiveFigures live,
+        SimulateLive(candidate.plan, LiveOptionsOf(request_, candidate.costs)));
     candidate.dropped_share = live.dropped_share;
     candidate.mean_delay = live.mean_delay;
     candidate.least_period = LeastPeriod(candidate.costs);
@@ -153,6 +151,14 @@ StageCost AtEffort(StageCost cost, const Effort& effort) {
   cost.backward *= share;
   cost.update *= share;
   return cost;
+}
+
+LiveOptions LiveOptionsOf(const PlannerRequest& request, std::vector<StageCost> stages) {
+  return {.costs = std::move(stages),
+          .interval = request.interval,
+          .queue = request.queue,
+          .spread = request.spread,
+          .frames = 1000};
 }
 
 absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request) {

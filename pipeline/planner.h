@@ -7,10 +7,12 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pipeline/live_simulation.h"
 #include "pipeline/partition.h"
 #include "pipeline/plan.h"
 #include "pipeline/schedules.h"
@@ -33,6 +35,8 @@ struct PlannerRequest {
   int queue = 2;
   /// Share of the frames that may be dropped and the rate still be said to hold.
   double tolerated_drops = 0.005;
+  /// Gives up, between two plans that are tried.
+  std::stop_token stop = {};
 };
 
 /// How much learning there is time for.
@@ -67,10 +71,14 @@ struct PlannedPipeline {
 /// What a layer or stage costs a sample when only so much is learned.
 [[nodiscard]] StageCost AtEffort(StageCost cost, const Effort& effort);
 
+/// How plans for `request` are judged, with what its stages cost.
+[[nodiscard]] LiveOptions LiveOptionsOf(const PlannerRequest& request,
+                                        std::vector<StageCost> stages);
+
 /// Tries, from the least staleness on: one device, then more, 1F1B*(T) with T a share of the
 /// interval, then lags from D - h to 2(D - h). Where nothing holds, gives up learning first: every
 /// second sample, every fourth ... then predicts only. Fails with INVALID_ARGUMENT unless interval,
-/// devices and costs are positive.
+/// devices and costs are positive, and with CANCELLED once `stop` is requested.
 [[nodiscard]] absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request);
 
 }  // namespace millrace::pipeline

@@ -50,18 +50,22 @@ void StageRunner::Connect(const Cuts& cuts) {
   for (const Connection& connection : outgoing_) ++connection.rings->wires;
 }
 
-void StageRunner::Run(const Step& step) {
+bool StageRunner::Run(const Step& step) {
+  bool worked = true;
   switch (step.kind) {
     case OperationKind::kForward:
       for (std::int64_t sample = step.first; sample <= step.last; ++sample) Forward(sample);
       break;
     case OperationKind::kBackward:
-      for (std::int64_t sample = step.last; sample >= step.first; --sample) Backward(sample);
+      for (std::int64_t sample = step.last; sample >= step.first; --sample) {
+        worked = Backward(sample) && worked;
+      }
       break;
     case OperationKind::kUpdate:
-      Update();
+      worked = Update();
       break;
   }
+  return worked;
 }
 
 void StageRunner::DropGradients() {
@@ -115,7 +119,7 @@ void StageRunner::Send(std::int64_t sample, const std::vector<at::Tensor>& outpu
   }
 }
 
-void StageRunner::Backward(std::int64_t sample) {
+bool StageRunner::Backward(std::int64_t sample) {
   const std::int64_t used = sample + at_work_.plan.rules(number_).lead;
   Kept& kept = kept_.Read(used);
   bool real = false;
@@ -129,6 +133,7 @@ void StageRunner::Backward(std::int64_t sample) {
   has_gradient_ = has_gradient_ || real;
   SendBack(sample, kept, real);
   kept = {};  // The graph is spent.
+  return real;
 }
 
 // The same for a forward that is run again, and for every way to cut the network.
@@ -191,10 +196,10 @@ void StageRunner::SendBack(std::int64_t sample, const Kept& kept, bool real) {
   }
 }
 
-void StageRunner::Update() {
+bool StageRunner::Update() {
   versions_.Advance();
   buffers_.Commit();
-  if (std::exchange(has_gradient_, false)) parts_.optimizer.Step();
+  return std::exchange(has_gradient_, false) && parts_.optimizer.Step();
 }
 
 }  // namespace millrace::pipeline

@@ -57,7 +57,9 @@ class StageRunner {
   StageRunner(const StageRunner&) = delete;
   StageRunner& operator=(const StageRunner&) = delete;
 
-  void Run(const Step& step);
+  /// Returns whether there was anything to do: false for a backward that got no real gradient, and
+  /// for an update that had none to apply.
+  bool Run(const Step& step);
 
   /// Forgets gradients that no update has applied.
   void DropGradients();
@@ -81,13 +83,13 @@ class StageRunner {
   void Send(std::int64_t sample, const std::vector<at::Tensor>& outputs);
   [[nodiscard]] at::Tensor OwnLoss(std::int64_t sample, const at::Tensor& camera,
                                    const at::Tensor& output, bool again) const;
-  void Backward(std::int64_t sample);
+  [[nodiscard]] bool Backward(std::int64_t sample);
   [[nodiscard]] std::uint64_t SeedOf(std::int64_t sample) const;
   void GoForwardAgain(std::int64_t sample, Kept& kept) const;
   // Whether the gradients of all ends are real: then `kept` has gone backward.
   [[nodiscard]] bool GoBackward(std::int64_t sample, const Kept& kept);
   void SendBack(std::int64_t sample, const Kept& kept, bool real);
-  void Update();
+  [[nodiscard]] bool Update();
 
   // Constant after construction.
   const int number_;

@@ -1,6 +1,7 @@
 #include "pipeline/staged_network.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -33,18 +34,54 @@ PipelineShape ShapeOf(const LayerChain& chain, const Cuts& cuts) {
 }
 
 StagedNetwork::StagedNetwork(Options options)
-    : cuts_(std::move(options.cuts)),
+    : chain_(options.chain),
       judge_(std::move(options.judge)),
       local_objective_(std::move(options.local_objective)),
       seed_(options.seed),
-      stages_(CutIntoStages(options.chain, cuts_)) {
-  MILLRACE_CHECK(options.learning_rates.empty() || options.learning_rates.size() == stages_.size());
+      optimizer_(options.optimizer),
+      learning_rates_(std::move(options.learning_rates)) {
+  Cut(options.cuts);
+  Begin(std::move(options.plan), 0);
+}
+
+void StagedNetwork::Cut(const Cuts& cuts) {
+  cuts_ = cuts;
+  stages_ = CutIntoStages(chain_, cuts);
+  MILLRACE_CHECK(learning_rates_.empty() || learning_rates_.size() == stages_.size());
+  optimizers_.clear();
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    OptimizerOptions own = options.optimizer;
-    if (!options.learning_rates.empty()) own.learning_rate = options.learning_rates[i];
+    OptimizerOptions own = optimizer_;
+    if (!learning_rates_.empty()) own.learning_rate = learning_rates_[i];
     optimizers_.push_back(MakeOptimizer(own, stages_[i].parameters()));
   }
-  Begin(std::move(options.plan), 0);
+}
+
+// Stages go through the chain's parameters in its order, so the states of all, one after the other,
+// are dealt out again in that order.
+void StagedNetwork::CutAgain(const Cuts& cuts) {
+  MILLRACE_CHECK(learning_rates_.empty());
+  std::vector<std::vector<at::Tensor>> of_parameters;
+  std::vector<OptimizerState> counts;  // By layer.
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    OptimizerState state = optimizers_[i]->state();
+    std::move(state.of_parameters.begin(), state.of_parameters.end(),
+              std::back_inserter(of_parameters));
+    state.of_parameters.clear();
+    counts.insert(counts.end(), stages_[i].layer_names().size(), state);
+  }
+  Cut(cuts);
+  auto next = of_parameters.begin();
+  auto layer = counts.begin();
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    const auto layers = static_cast<std::ptrdiff_t>(stages_[i].layer_names().size());
+    const auto parameters = static_cast<std::ptrdiff_t>(stages_[i].parameters().size());
+    OptimizerState state = *std::max_element(
+        layer, layer + layers, [](const auto& a, const auto& b) { return a.updates < b.updates; });
+    state.of_parameters.assign(next, next + parameters);
+    optimizers_[i]->set_state(state);
+    layer += layers;
+    next += parameters;
+  }
 }
 
 void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
@@ -58,9 +95,11 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
   }
 }
 
-void StagedNetwork::Switch(Plan plan, std::int64_t first_sample) {
+void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts) {
   for (const auto& runner : runners_) runner->DropGradients();
   runners_.clear();
+  const MutexLock lock(mu_);
+  if (cuts != cuts_) CutAgain(cuts);
   Begin(std::move(plan), first_sample);
 }
 
@@ -70,9 +109,10 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
   }
 }
 
-void StagedNetwork::Run(const Step& step) { runners_.at(step.stage - 1)->Run(step); }
+bool StagedNetwork::Run(const Step& step) { return runners_.at(step.stage - 1)->Run(step); }
 
 std::vector<std::int64_t> StagedNetwork::updates() const {
+  const MutexLock lock(mu_);
   std::vector<std::int64_t> updates;
   updates.reserve(optimizers_.size());
   for (const auto& optimizer : optimizers_) updates.push_back(optimizer->updates());

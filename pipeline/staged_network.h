@@ -7,10 +7,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "absl/base/thread_annotations.h"
+#include "base/mutex.h"
 #include "pipeline/judge.h"
 #include "pipeline/layer.h"
 #include "pipeline/optimizer.h"
@@ -57,7 +60,15 @@ class StagedNetwork {
   /// Goes on with another plan, whose sample 0 is sample `first_sample` of the stream. Weights and
   /// the optimizers' state stay; gradients that no update has applied are forgotten.
   /// REQUIRES: the engine is drained; `plan` is for the same shape.
-  void Switch(Plan plan, std::int64_t first_sample);
+  void Switch(Plan plan, std::int64_t first_sample) {
+    Switch(std::move(plan), first_sample, cuts_);
+  }
+
+  /// The same with other cuts: every layer keeps its weights and what its optimizer keeps of them,
+  /// bit for bit. A stage has then made as many updates as that of its layers with the most.
+  /// REQUIRES: the plan is for ShapeOf(chain, cuts); with other cuts, stages have no learning rates
+  /// of their own.
+  void Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Puts a sample's input where the stages with a loss and the first one read it: what
   /// Engine::Admit() calls. Samples count from the plan's first.
@@ -65,21 +76,31 @@ class StagedNetwork {
 
   /// Does one operation. A gradient that is not finite goes no further: the stages before get one
   /// that is marked as not real, and none of them learns from the sample.
-  void Run(const Step& step);
+  /// Returns whether there was anything to do: false for a backward that got no real gradient, and
+  /// for an update that had none to apply.
+  bool Run(const Step& step);
 
   /// Updates of each stage so far, first stage first.
-  [[nodiscard]] std::vector<std::int64_t> updates() const;
+  [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  void Begin(Plan plan, std::int64_t first_sample);
+  void Cut(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CutAgain(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Begin(Plan plan, std::int64_t first_sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Constant after construction; what they point to is ordered by the plan.
-  const Cuts cuts_;
+  // Constant after construction.
+  const LayerChain& chain_;
   const Judge judge_;
   const LocalObjective local_objective_;
   const std::uint64_t seed_;
-  const std::vector<Stage> stages_;
-  std::vector<std::unique_ptr<Optimizer>> optimizers_;
+  const OptimizerOptions optimizer_;
+  const std::vector<double> learning_rates_;
+
+  // Changed by Switch() alone, while nothing runs; what they point to is ordered by the plan.
+  Cuts cuts_;
+  std::vector<Stage> stages_;
+  mutable Mutex mu_;  // Between Switch() and updates().
+  std::vector<std::unique_ptr<Optimizer>> optimizers_ ABSL_GUARDED_BY(mu_);
 
   // Of one plan. Runners use what is above them.
   std::unique_ptr<PlanAtWork> at_work_;

@@ -12,6 +12,7 @@
 #include "service/effort_controller.h"
 #include "service/frame_ledger.h"
 #include "service/frames_in_flight.h"
+#include "service/plan_text.h"
 #include "service/recent_figures.h"
 #include "spdlog/spdlog.h"
 
@@ -56,7 +57,9 @@ class RunningStream final : public CameraStream {
   absl::Status Open();
 
   const StreamConfig& config() const override { return options_.config; }
-  const pipeline::LearnerDescription& learner() const override { return learner_->description(); }
+  std::shared_ptr<const pipeline::LearnerDescription> learner() const override {
+    return learner_->description();
+  }
   PredictionRing& ring() override { return ring_; }
   StreamSnapshot Snapshot() const override;
   bool ended() const override ABSL_LOCKS_EXCLUDED(mu_);
@@ -69,6 +72,7 @@ class RunningStream final : public CameraStream {
   void Run();
   void AwaitRoom();
   void KeepTheRate(const ingest::Frame& frame);
+  void FollowThePlan();
   void Handle(const ingest::Frame& frame);
   [[nodiscard]] std::optional<DropReason> WhyDropped(const ingest::Frame& frame) const;
   [[nodiscard]] bool FitsLearner(const ingest::Frame& frame) const;
@@ -103,9 +107,13 @@ class RunningStream final : public CameraStream {
 
   // Constant once open; self-synchronized. Their threads call into the members above.
   std::unique_ptr<pipeline::Learner> learner_;
-  std::optional<EffortController>
-      effort_;  // Of the learner's thread; where learning may be given up.
   std::unique_ptr<ingest::Source> source_;
+
+  // Of the learner's thread: the plan that it follows, and, where learning may be given up, how
+  // much.
+  std::shared_ptr<const pipeline::LearnerDescription> plan_;
+  std::optional<EffortController> effort_;
+
   std::jthread thread_;
 };
 
@@ -116,9 +124,10 @@ absl::Status RunningStream::Open() {
         OnPrediction(std::move(f));
       }));
   MILLRACE_ASSIGN_OR_RETURN(source_, options_.open_source(options_.config.source));
-  update_every_ = learner_->description().update_every;
+  plan_ = learner_->description();
+  update_every_ = plan_->update_every;
   // Planned for a rate, it keeps that; any other schedule is kept as it was asked for.
-  if (options_.config.learner.schedule == "auto") effort_.emplace(learner_->description());
+  if (options_.config.learner.schedule == "auto") effort_.emplace(*plan_);
   thread_ = std::jthread([this] { Run(); });
   return absl::OkStatus();
 }
@@ -191,6 +200,7 @@ void RunningStream::Handle(const ingest::Frame& frame) {
 
 void RunningStream::KeepTheRate(const ingest::Frame& frame) {
   if (!effort_.has_value()) return;
+  FollowThePlan();
   const double arrival_s = std::chrono::duration<double>(frame.arrival).count();
   const int every = effort_->OnFrame(frame.number, arrival_s, source_->queue().dropped());
   if (update_every_.exchange(every) == every) return;
@@ -202,6 +212,16 @@ void RunningStream::KeepTheRate(const ingest::Frame& frame) {
   }
 }
 
+// A learner that has planned again goes on from other costs, and learns as much as fits by those.
+void RunningStream::FollowThePlan() {
+  std::shared_ptr<const pipeline::LearnerDescription> now = learner_->description();
+  if (TimesReplanned(*now) == TimesReplanned(*plan_)) return;
+  spdlog::info("{}: {}", options_.config.name, DescribeReplan(*plan_, *now));
+  effort_.emplace(*now);
+  update_every_ = now->update_every;
+  plan_ = std::move(now);
+}
+
 std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) const {
   if (stopping_) return DropReason::kShutdown;
   if (frame.predecessor == ingest::NoPredecessor::kGap) return DropReason::kGap;
@@ -211,8 +231,8 @@ std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) 
 }
 
 bool RunningStream::FitsLearner(const ingest::Frame& frame) const {
-  const auto fits = [&size = learner_->description()](const ingest::Picture& picture) {
-    return picture.width == size.width && picture.height == size.height;
+  const auto fits = [this](const ingest::Picture& picture) {
+    return picture.width == plan_->width && picture.height == plan_->height;
   };
   return fits(*frame.previous) && fits(*frame.picture);
 }

@@ -77,7 +77,8 @@ class CameraStream {
   virtual ~CameraStream() = default;
 
   [[nodiscard]] virtual const StreamConfig& config() const = 0;
-  [[nodiscard]] virtual const pipeline::LearnerDescription& learner() const = 0;
+  /// The learner as it is now.
+  [[nodiscard]] virtual std::shared_ptr<const pipeline::LearnerDescription> learner() const = 0;
   [[nodiscard]] virtual PredictionRing& ring() = 0;
   [[nodiscard]] virtual StreamSnapshot Snapshot() const = 0;
 

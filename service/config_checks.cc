@@ -52,6 +52,8 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
                          "; pipedream_2bw needs at least as many as stages, ", learner.stages));
   }
   only_for(learner.frames_per_second > 0, "frames_per_second", "the kind auto", kind == "auto");
+  only_for(learner.replan_share != defaults.replan_share, "replan_share", "the kind auto",
+           kind == "auto");
   only_for(
       learner.samples > 0, "samples", "the kinds gpipe, timeprest, pipedream_2bw, k_periodic",
       kind == "gpipe" || kind == "timeprest" || kind == "pipedream_2bw" || kind == "k_periodic");

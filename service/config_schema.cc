@@ -183,6 +183,10 @@ constexpr Key<StreamConfig> kScheduleKeys[] = {
      [](const Value& v, StreamConfig& s) {
        v.Real({0.01, 1000}, s.learner.frames_per_second);
      }},
+    {"replan_share", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 100}, s.learner.replan_share);
+     }},
     {"samples", kOptional,
      [](const Value& v, StreamConfig& s) {
        v.Whole({1, 1000}, s.learner.samples);

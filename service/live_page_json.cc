@@ -1,5 +1,7 @@
 #include "service/live_page_json.h"
 
+#include "service/rate_plan_json.h"
+
 namespace millrace::service {
 namespace {
 
@@ -37,7 +39,8 @@ json StagesJson(const pipeline::LearnerDescription& learner,
 }
 
 json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
-  const pipeline::LearnerDescription& learner = stream.learner();
+  const auto description = stream.learner();
+  const pipeline::LearnerDescription& learner = *description;
   return {{"ok", snapshot.learner.ok()},
           {"cause", std::string(snapshot.learner.message())},
           {"schedule", learner.schedule},
@@ -48,6 +51,8 @@ json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
           {"samples_per_second", learner.samples_per_second},
           {"sequential_samples_per_second", learner.sequential_samples_per_second},
           {"delay_ms", learner.delay_ms},
+          {"update_every", learner.update_every},
+          {"rate_plan", RatePlanJson(learner.rate_plan)},
           {"stages", StagesJson(learner, snapshot.updates)}};
 }
 

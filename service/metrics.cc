@@ -2,6 +2,7 @@
 
 #include <array>
 #include <iterator>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -25,7 +26,7 @@ struct Reading {
   StreamSnapshot snapshot;
   RunFigures figures;
   prometheus::ClientMetric delays;
-  const pipeline::LearnerDescription* learner = nullptr;
+  std::shared_ptr<const pipeline::LearnerDescription> learner;
 };
 using Readings = std::vector<Reading>;
 
@@ -36,7 +37,7 @@ std::vector<Reading> Read(const std::vector<RecordedStream>& streams) {
     readings.push_back({.snapshot = recorded.stream->Snapshot(),
                         .figures = recorded.record->Figures(),
                         .delays = recorded.record->DelayMetric(),
-                        .learner = &recorded.stream->learner()});
+                        .learner = recorded.stream->learner()});
   }
   return readings;
 }
@@ -85,6 +86,23 @@ MetricFamily SourceStateFamily(const Readings& readings) {
       family.Add({{"stream", reading.snapshot.name}, {"state", StateLabel(state)}},
                  reading.snapshot.source.state == state ? 1 : 0);
     }
+  }
+  return family.Take();
+}
+
+MetricFamily ReplansFamily(const Readings& readings) {
+  MetricBuilder family("millrace_pipeline_replans_total",
+                       "How often it was planned again because stages took another time than "
+                       "planned, by what came of it.",
+                       MetricType::Counter);
+  for (const Reading& reading : readings) {
+    const pipeline::RatePlan plan = reading.learner->rate_plan.value_or(pipeline::RatePlan());
+    const auto add = [&](const char* outcome, std::int64_t times) {
+      family.Add({{"stream", reading.snapshot.name}, {"outcome", outcome}},
+                 static_cast<double>(times));
+    };
+    add("switched", plan.switched);
+    add("kept", plan.kept);
   }
   return family.Take();
 }
@@ -179,6 +197,7 @@ void AppendLearner(const Readings& readings, std::vector<MetricFamily>& families
       "only predicts.",
       MetricType::Gauge, readings,
       [](const Reading& r) { return static_cast<double>(r.snapshot.update_every); }));
+  families.push_back(ReplansFamily(readings));
   families.push_back(
       PerStage("millrace_pipeline_updates_total", "Updates of a stage's weights.",
                MetricType::Counter, readings, [](const Reading& r, std::size_t stage) {

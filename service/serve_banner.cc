@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ingest/uri.h"
+#include "service/plan_text.h"
 #include "service/progress.h"
 
 namespace millrace::service {
@@ -23,22 +24,26 @@ std::string ShortUri(const std::string& text) {
   return std::filesystem::path(text).filename().string();
 }
 
-double StageMs(const pipeline::StageDescription& stage) {
-  return stage.forward_ms + stage.backward_ms + stage.update_ms;
-}
-
 std::string Plural(std::size_t count, std::string_view noun) {
   return absl::StrCat(count, " ", std::string(noun), count == 1 ? "" : "s");
+}
+
+/// What stands in the way, where not everything that was asked for can be done.
+std::string DescribeLimit(const pipeline::LearnerDescription& learner) {
+  const bool all = learner.update_every == 1 && (!learner.rate_plan || learner.rate_plan->holds);
+  if (all || !learner.rate_plan) return "";
+  return absl::StrCat("  limit     ", learner.rate_plan->limit, "\n");
 }
 
 std::string StreamBanner(const BannerStream& stream) {
   const pipeline::LearnerDescription& learner = stream.learner;
   const std::string& weights = stream.config.learner.weights;
-  return absl::StrCat(
-      "  learns    optical flow at ", learner.width, "x", learner.height, ", from ",
-      weights.empty() ? "random weights" : weights, "\n  plan      ", DescribePlan(learner),
-      "\n  stages    ", DescribeStages(learner), "\n  expect    ",
-      DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second), "\n");
+  return absl::StrCat("  learns    optical flow at ", learner.width, "x", learner.height, ", from ",
+                      weights.empty() ? "random weights" : weights, "\n  plan      ",
+                      DescribePlan(learner), "\n  stages    ", DescribeStages(learner),
+                      "\n  expect    ",
+                      DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second),
+                      "\n", DescribeLimit(learner));
 }
 
 }  // namespace
@@ -57,25 +62,6 @@ std::string DescribeSource(const BannerStream& stream) {
   if (options.as_camera) absl::StrAppend(&text, options.loop ? " as a camera" : ", as a camera");
   if (source.state == ingest::SourceState::kConnecting) absl::StrAppend(&text, ", connecting");
   return text;
-}
-
-std::string DescribePlan(const pipeline::LearnerDescription& learner) {
-  std::vector<std::string> costs;
-  costs.reserve(learner.stages.size());
-  std::vector<std::string> devices;
-  for (const pipeline::StageDescription& stage : learner.stages) {
-    costs.push_back(absl::StrFormat("%.0f", StageMs(stage)));
-    if (std::find(devices.begin(), devices.end(), stage.device) == devices.end()) {
-      devices.push_back(stage.device);
-    }
-  }
-  std::string text =
-      absl::StrCat(learner.schedule, ", ", Plural(learner.stages.size(), "stage"), " on ",
-                   Plural(devices.size(), "thread"), " (", absl::StrJoin(devices, " "), ")");
-  if (learner.stages.size() > 1) {
-    absl::StrAppend(&text, ", cut at layer ", absl::StrJoin(learner.cuts(), ", "));
-  }
-  return absl::StrCat(text, ": ", absl::StrJoin(costs, " + "), " ms");
 }
 
 std::string DescribeStages(const pipeline::LearnerDescription& learner) {
@@ -110,7 +96,7 @@ std::string DescribeExpectation(const pipeline::LearnerDescription& learner,
   if (camera > plan) absl::StrAppendFormat(&text, " of the camera's %.4g", camera);
   absl::StrAppendFormat(&text, ", delay %.0f ms, staleness %s", learner.delay_ms,
                         absl::StrJoin(staleness, " "));
-  return text;
+  return absl::StrCat(text, DescribeEffort(learner), DescribeDrops(learner));
 }
 
 std::string Banner(std::span<const BannerStream> streams, const BannerAddresses& addresses) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "service/rate_plan_json.h"
 
 namespace millrace::service {
 namespace {
@@ -103,6 +104,7 @@ json StreamJson(const StreamSummary& stream) {
   result["cuts"] = stream.learner.cuts();
   result["updates"] = stream.snapshot.updates;
   result["update_every"] = stream.snapshot.update_every;
+  result["rate_plan"] = RatePlanJson(stream.learner.rate_plan);
   result["seconds"] = stream.figures.seconds;
   return result;
 }
@@ -145,7 +147,7 @@ std::string StreamText(const StreamSummary& stream) {
 StreamSummary Summarise(const RecordedStream& recorded) {
   return {.snapshot = recorded.stream->Snapshot(),
           .figures = recorded.record->Figures(),
-          .learner = recorded.stream->learner()};
+          .learner = *recorded.stream->learner()};
 }
 
 std::string SummaryText(std::span<const StreamSummary> streams) {

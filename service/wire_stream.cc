@@ -61,6 +61,16 @@ void WriteStage(const pipeline::StageDescription& stage, v1::Stage& message) {
   message.set_mismatch(stage.mismatch);
 }
 
+void WriteRatePlan(const pipeline::RatePlan& plan, v1::RatePlan& message) {
+  message.set_frames_per_second(plan.frames_per_second);
+  message.set_holds(plan.holds);
+  message.set_expected_dropped_share(plan.dropped_share);
+  message.set_limit(plan.limit);
+  message.set_times_switched(plan.switched);
+  message.set_times_kept(plan.kept);
+  message.set_replan_cause(plan.why);
+}
+
 void WriteSchedule(const pipeline::LearnerDescription& learner,
                    const std::vector<std::int64_t>& updates, v1::Schedule& message) {
   message.set_kind(learner.schedule);
@@ -74,6 +84,8 @@ void WriteSchedule(const pipeline::LearnerDescription& learner,
   message.set_frames_per_second(learner.samples_per_second);
   message.set_sequential_frames_per_second(learner.sequential_samples_per_second);
   SetDuration(FromMilliseconds(learner.delay_ms), *message.mutable_expected_delay());
+  message.set_update_every(learner.update_every);
+  if (learner.rate_plan) WriteRatePlan(*learner.rate_plan, *message.mutable_rate_plan());
 }
 
 void WriteSource(const ingest::SourceStatus& source, v1::Stream& message) {
@@ -111,7 +123,7 @@ void ToMessage(const CameraStream& stream, v1::Stream& message) {
   }
   message.set_loss(snapshot.loss);
   message.set_loss_no_motion(snapshot.loss_no_motion);
-  WriteSchedule(stream.learner(), snapshot.updates, *message.mutable_schedule());
+  WriteSchedule(*stream.learner(), snapshot.updates, *message.mutable_schedule());
 }
 
 }  // namespace millrace::service

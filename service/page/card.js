@@ -39,6 +39,18 @@ function describeSource(source) {
   return parts.join(" · ");
 }
 
+// What planning for a frame rate came to; nothing where the schedule was named.
+function describeRatePlan({rate_plan: plan, update_every: every}) {
+  if (!plan) return "";
+  const parts = [`planned for ${shortRate(plan.frames_per_second)} a second`];
+  if (every === 0) parts.push("only predicting");
+  if (every > 1) parts.push(`learning from one frame in ${every}`);
+  if (!plan.holds) parts.push(`${number(100 * plan.expected_dropped_share)} % dropped`);
+  const times = plan.times_switched + plan.times_kept;
+  if (times > 0) parts.push(`planned again ${times}×, as ${plan.replan_cause}`);
+  return ` · ${parts.join(", ")}`;
+}
+
 function stageRow(stage, index, most) {
   const row = element("tr");
   row.append(element("td", String(index + 1)));
@@ -159,7 +171,8 @@ export class StreamCard {
   #showPipeline(learner) {
     const stages = learner.stages;
     this.#set("plan", `${learner.schedule}, ${stages.length} stage${
-      stages.length === 1 ? "" : "s"}, learning at ${learner.width}×${learner.height}`);
+      stages.length === 1 ? "" : "s"}, learning at ${learner.width}×${learner.height}${
+      describeRatePlan(learner)}`);
     this.#set("start", `learning rate ${learner.learning_rate}, ${
       learner.weights ? `started from ${learner.weights}` : "started from random weights"}`);
     const sum = stage => stage.forward_ms + stage.backward_ms + stage.update_ms;

@@ -125,7 +125,8 @@ class Runner {
 
   [[nodiscard]] std::string cuts() const {
     std::vector<std::string> stages;
-    for (const pipeline::StageDescription& stage : learner_->description().stages) {
+    const auto description = learner_->description();
+    for (const pipeline::StageDescription& stage : description->stages) {
       stages.push_back(absl::StrJoin(stage.layers, ", "));
     }
     return absl::StrJoin(stages, " / ");

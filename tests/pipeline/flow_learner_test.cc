@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -78,7 +81,7 @@ TEST(FlowLearnerTest, DescribesTheStagesAsTheyWereCut) {
       {.width = kSide, .height = kSide, .schedule = "partime", .stages = 3, .cuts = {4, 8}},
       [](FlowPrediction) {});
   ASSERT_TRUE(learner.ok()) << learner.status();
-  const LearnerDescription& description = (*learner)->description();
+  const LearnerDescription description = *(*learner)->description();
   EXPECT_EQ(description.schedule, "partime");
   ASSERT_EQ(description.stages.size(), 3U);
   EXPECT_EQ(description.stages[0].layers.size(), 4U);
@@ -87,6 +90,96 @@ TEST(FlowLearnerTest, DescribesTheStagesAsTheyWereCut) {
   EXPECT_EQ(description.stages[2].staleness, 0);
   EXPECT_GT(description.samples_per_second, description.sequential_samples_per_second);
   EXPECT_GT(description.delay_ms, 0);
+}
+
+// Each look at it takes as long as the test says, so every operation does.
+class SteppingClock final : public Clock {
+ public:
+  [[nodiscard]] nanoseconds Now() const override { return nanoseconds(now_ += step_ns_); }
+  void set_step(nanoseconds step) { step_ns_ = step.count(); }
+
+ private:
+  std::atomic<std::int64_t> step_ns_ = 1;
+  mutable std::atomic<std::int64_t> now_ = 0;
+};
+
+int MostStaleness(const LearnerDescription& learner) {
+  int most = 0;
+  for (const StageDescription& stage : learner.stages) most = std::max(most, stage.staleness);
+  return most;
+}
+
+// One frame a second, for which no stage needs to be stale; then operations take half a second and
+// more.
+class ReplanningTest : public ::testing::Test {
+ protected:
+  void Start(double replan_share) {
+    auto learner = MakeFlowLearner({.width = kSide,
+                                    .height = kSide,
+                                    .schedule = "auto",
+                                    .stages = 2,
+                                    .frames_per_second = 1,
+                                    .replan_share = replan_share,
+                                    .clock = &clock_},
+                                   collected_.callback());
+    ASSERT_TRUE(learner.ok()) << learner.status();
+    learner_ = *std::move(learner);
+    ASSERT_EQ(MostStaleness(*learner_->description()), 0);
+  }
+  void Admit() {
+    ASSERT_TRUE(learner_->AwaitRoom().ok());
+    const auto number =
+        learner_->Admit({.previous = Stripes(admitted_), .current = Stripes(admitted_ + 1)});
+    ASSERT_TRUE(number.ok()) << number.status();
+    ASSERT_EQ(*number, admitted_);
+    ++admitted_;
+  }
+
+  SteppingClock clock_;
+  Collected collected_;
+  std::unique_ptr<Learner> learner_;
+  int admitted_ = 0;
+};
+
+TEST_F(ReplanningTest, SlowerOperationsLeadToAnotherPlanAndNoSampleIsLost) {
+  Start(/*replan_share=*/0.25);
+  for (int i = 0; i < 20; ++i) Admit();
+  clock_.set_step(std::chrono::milliseconds(500));
+  // Until it has planned: the test's time limit is the only one.
+  while (!HasFailure() && learner_->description()->rate_plan->switched == 0) Admit();
+  const auto switched = learner_->description();
+  EXPECT_GT(MostStaleness(*switched), 0);
+  EXPECT_THAT(switched->rate_plan->why, HasSubstr("00 ms instead of"));
+  for (int i = 0; i < 20; ++i) Admit();
+  ASSERT_TRUE(learner_->Drain().ok());
+
+  ASSERT_EQ(collected_.predictions.size(), static_cast<std::size_t>(admitted_));
+  for (int i = 0; i < admitted_; ++i) EXPECT_EQ(collected_.predictions[i].sample, i);
+  EXPECT_EQ(learner_->updates().size(), switched->stages.size());
+}
+
+TEST_F(ReplanningTest, WithoutAShareThePlanStays) {
+  Start(/*replan_share=*/0);
+  clock_.set_step(std::chrono::milliseconds(500));
+  for (int i = 0; i < 100; ++i) Admit();
+  ASSERT_TRUE(learner_->Drain().ok());
+  EXPECT_EQ(MostStaleness(*learner_->description()), 0);
+  EXPECT_EQ(learner_->description()->rate_plan->kept, 0);
+}
+
+TEST_F(ReplanningTest, DescribesTheRateAtWhichItReallyLearns) {
+  Start(/*replan_share=*/0);
+  const auto from_every = learner_->description();
+  EXPECT_TRUE(from_every->rate_plan->holds);
+  EXPECT_EQ(from_every->rate_plan->frames_per_second, 1);
+  EXPECT_THAT(from_every->rate_plan->limit, HasSubstr("alone takes"));
+  learner_->LearnFromEvery(4);
+  const auto from_some = learner_->description();
+  EXPECT_EQ(from_every->update_every, 1) << "what was handed out stays";
+  EXPECT_EQ(from_some->update_every, 4);
+  EXPECT_GT(from_some->samples_per_second, from_every->samples_per_second);
+  learner_->LearnFromEvery(0);
+  EXPECT_GT(learner_->description()->samples_per_second, from_some->samples_per_second);
 }
 
 TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
@@ -102,6 +195,8 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
       {{.width = 64, .height = 64, .stages = 40}, "ask for 1 to"},
       {{.width = 64, .height = 64, .stages = 3, .cuts = {2}}, "3 stages have 2 cuts, not 1"},
       {{.width = 64, .height = 64, .stages = 2, .cuts = {99}}, "cut 99 is not allowed"},
+      {{.width = 64, .height = 64, .schedule = "auto"}, "say the camera's frames_per_second"},
+      {{.width = 64, .height = 64, .replan_share = -1}, "must not be negative; 0: never"},
       {{.width = 64, .height = 64, .learning_rate = -1}, "must not be negative"},
       {{.width = 64, .height = 64, .smoothness = -1}, "smoothness must not be negative"},
       {{.width = 64, .height = 64, .threads_per_stage = 0}, "at least one thread"},

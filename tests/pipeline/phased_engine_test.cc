@@ -94,6 +94,48 @@ TEST(PhasedEngineTest, EachPhaseEqualsItsSerialRun) {
   EXPECT_EQ(phased.stages().weights(), second.weights());
 }
 
+TEST(PhasedEngineTest, SwitchesToAnyPlanBetweenTwoSamplesAndLosesNone) {
+  Phases phases = HybridPhases(3);
+  const Plan next = *MakePlan("one_f_one_b_star", RequestOf(ShapeWithSkips(3)));
+  PhasedStages phased(phases);
+  std::vector<std::int64_t> learned;  // By stage 1, in its order.
+  auto engine = PhasedEngine::Start({.phases = phases, .run = [&](const Step& step) {
+                                       Jitter();
+                                       phased.stages().Run(step);
+                                       if (step.kind == OperationKind::kUpdate && step.stage == 1) {
+                                         learned.push_back(phased.first_sample() + step.first);
+                                       }
+                                     }});
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  for (int sample = 0; sample < kSamples; ++sample) {
+    if (sample == 10 || sample == 40) {
+      const absl::Status switched = (*engine)->Switch(next, {}, [&](const Phase& phase) {
+        EXPECT_EQ(phase.first_sample, sample);
+        EXPECT_EQ(learned.size(), static_cast<std::size_t>(sample)) << "all is drained";
+        phased.Begin(phase);
+      });
+      ASSERT_TRUE(switched.ok()) << switched;
+    }
+    const auto number = (*engine)->Admit([&](std::int64_t n) { phased.stages().Admit(n); });
+    ASSERT_TRUE(number.ok()) << number.status();
+    EXPECT_EQ(*number, sample);
+  }
+  ASSERT_TRUE((*engine)->Drain().ok());
+  EXPECT_EQ(phased.phases_begun(), 3) << "what was to come at the hybrid's switch is given up";
+  ASSERT_EQ(learned.size(), static_cast<std::size_t>(kSamples));
+  for (int sample = 0; sample < kSamples; ++sample) EXPECT_EQ(learned[sample], sample);
+}
+
+TEST(PhasedEngineTest, APlanThatCannotRunChangesNothing) {
+  auto engine = PhasedEngine::Start({.phases = HybridPhases(2), .run = [](const Step&) {}});
+  ASSERT_TRUE(engine.ok());
+  Plan broken = HybridPhases(2)[1].plan;
+  broken.devices.pop_back();
+  EXPECT_FALSE((*engine)->Switch(broken, {}, [](const Phase&) { FAIL(); }).ok());
+  EXPECT_EQ(*(*engine)->Admit([](std::int64_t) {}), 0);
+  EXPECT_TRUE((*engine)->Drain().ok());
+}
+
 TEST(PhasedEngineTest, ChecksEveryPlanBeforeItStarts) {
   Phases phases = HybridPhases(2);
   phases[1].plan.devices.pop_back();

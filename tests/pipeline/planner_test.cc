@@ -81,6 +81,14 @@ TEST(PlannerTest, NamesTheLayerThatLimits) {
   EXPECT_THAT(planned->limit, HasSubstr("1.88"));
 }
 
+TEST(PlannerTest, GivesUpWhenItIsStopped) {
+  std::stop_source stop;
+  stop.request_stop();
+  PlannerRequest request = Request(20, 4);
+  request.stop = stop.get_token();
+  EXPECT_EQ(PlanFor(request).status().code(), absl::StatusCode::kCancelled);
+}
+
 TEST(PlannerTest, RefusesWhatCannotBePlanned) {
   EXPECT_FALSE(PlanFor(Request(0, 4)).ok());
   EXPECT_FALSE(PlanFor(Request(5, 0)).ok());

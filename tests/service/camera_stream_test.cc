@@ -126,6 +126,28 @@ TEST(CameraStreamTest, StopFinishesWhatTheLearnerHasAndDropsWhatWaits) {
   EXPECT_TRUE(snapshot.learner.ok());
 }
 
+// The learner has planned again: what its stages cost now decides how much is learned.
+TEST(CameraStreamTest, FollowsThePlanOfALearnerThatPlannedAgain) {
+  FakeStream fake = StartFakeStream({.schedule = "auto", .queue_capacity = 8});
+  const auto film = [&](std::int64_t in_all) {
+    fake.source->Push();
+    fake.learner->WaitForAdmitted(in_all);
+  };
+  fake.source->Push();
+  film(1);
+  EXPECT_EQ(fake.stream->Snapshot().update_every, 1);
+  EXPECT_EQ(fake.stream->learner()->rate_plan->switched, 0);
+  fake.learner->Describe([](pipeline::LearnerDescription& learner) {
+    learner.update_every = 4;
+    learner.rate_plan = {.frames_per_second = 10, .switched = 1, .why = "stage 1 takes longer"};
+  });
+  film(2);
+  EXPECT_EQ(fake.stream->Snapshot().update_every, 4);
+  EXPECT_EQ(fake.stream->learner()->rate_plan->switched, 1);
+  fake.stream->Stop();
+  EXPECT_EQ(fake.stream->Snapshot().frames.predicted, 2U);
+}
+
 // A frame that were taken before there is room for it would grow old where no fresher one can
 // replace it.
 TEST(CameraStreamTest, TakesTheFreshestFrameOnceThereIsRoom) {

@@ -268,6 +268,13 @@ INSTANTIATE_TEST_SUITE_P(
         {"RateOfGpipe",
          Stream("source: {uri: a.avi}, schedule: {kind: gpipe, frames_per_second: 5}"),
          "c:3:78: 'frames_per_second' is for the kind auto only"},
+        {"ReplanShareOfPartime",
+         Stream("source: {uri: a.avi}, schedule: {kind: partime, replan_share: 0.5}"),
+         "c:3:75: 'replan_share' is for the kind auto only"},
+        {"NegativeReplanShare",
+         Stream("source: {uri: a.avi}, schedule: {kind: auto, frames_per_second: 5, replan_share: "
+                "-1}"),
+         "c:3:94: 'replan_share' is '-1'; it must be a number from 0 to 100"},
         {"OtherRecompute", Stream("source: {uri: a.avi}, schedule: {kind: gpipe, recompute: all}"),
          "c:3:70: 'recompute' is 'all'; it must be one of always, except_last, never"}}),
     [](const auto& tested) { return tested.param.title; });

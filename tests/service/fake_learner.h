@@ -80,7 +80,17 @@ class FakeLearner final : public pipeline::Learner {
     return failure_;
   }
 
-  const pipeline::LearnerDescription& description() const override { return description_; }
+  std::shared_ptr<const pipeline::LearnerDescription> description() const override {
+    std::scoped_lock lock(mu_);
+    return std::make_shared<const pipeline::LearnerDescription>(description_);
+  }
+
+  /// Changes what description() returns: `change` gets it by reference.
+  template <typename Change>
+  void Describe(const Change& change) {
+    std::scoped_lock lock(mu_);
+    change(description_);
+  }
 
   std::atomic<int> learn_from_every = 1;
 
@@ -166,9 +176,9 @@ class FakeLearner final : public pipeline::Learner {
 
   const Options options_;
   const pipeline::OnPrediction on_prediction_;
-  pipeline::LearnerDescription description_;
 
   mutable std::mutex mu_;
+  pipeline::LearnerDescription description_;
   std::condition_variable changed_;
   std::int64_t admitted_ = 0;
   std::int64_t predicted_ = 0;

@@ -17,6 +17,7 @@ namespace millrace::service {
 struct FakeStreamOptions {
   std::string name = "street";
   std::string uri = "rtsp://user:secret@camera/1";
+  std::string schedule = "one_f_one_b_star";
   int queue_capacity = 2;
   /// Drop the oldest frame when the queue is full, or else wait.
   bool live = true;
@@ -42,6 +43,7 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
                           .height = options.learner.height,
                           .as_camera = options.live,
                           .queue_capacity = options.queue_capacity};
+  stream.config.learner.schedule = options.schedule;
   stream.clock = fake.clock.get();
   stream.ring_capacity = options.ring_capacity;
   stream.observe = options.observe;
@@ -49,6 +51,9 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
       [&](const pipeline::FlowLearnerOptions&,
           pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
     auto learner = std::make_unique<FakeLearner>(options.learner, std::move(call));
+    if (options.schedule == "auto") {
+      learner->Describe([](pipeline::LearnerDescription& d) { d.rate_plan.emplace(); });
+    }
     fake.learner = learner.get();
     return learner;
   };

@@ -81,6 +81,29 @@ TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
   EXPECT_EQ(AskJson("/api/streams/street")["name"], "street");
 }
 
+TEST_F(LivePageTest, TellsWhatThePlannerSaid) {
+  EXPECT_TRUE(AskJson("/api/streams/street")["learner"]["rate_plan"].is_null());
+  stream_.Describe([](pipeline::LearnerDescription& learner) {
+    learner.update_every = 4;
+    learner.rate_plan = {.frames_per_second = 10,
+                         .holds = false,
+                         .dropped_share = 0.25,
+                         .limit = "layer 3 alone takes 62",
+                         .switched = 1,
+                         .kept = 2,
+                         .why = "stage 1 takes 80 ms a sample instead of 65"};
+  });
+  const nlohmann::json learner = AskJson("/api/streams/street")["learner"];
+  EXPECT_EQ(learner["update_every"], 4);
+  EXPECT_EQ(learner["rate_plan"]["frames_per_second"], 10);
+  EXPECT_EQ(learner["rate_plan"]["holds"], false);
+  EXPECT_EQ(learner["rate_plan"]["expected_dropped_share"], 0.25);
+  EXPECT_EQ(learner["rate_plan"]["limit"], "layer 3 alone takes 62");
+  EXPECT_EQ(learner["rate_plan"]["times_switched"], 1);
+  EXPECT_EQ(learner["rate_plan"]["times_kept"], 2);
+  EXPECT_EQ(learner["rate_plan"]["replan_cause"], "stage 1 takes 80 ms a sample instead of 65");
+}
+
 TEST_F(LivePageTest, HasNoPictureBeforeTheFirstPrediction) {
   EXPECT_TRUE(AskJson("/api/streams")["streams"][0]["newest"].is_null());
   EXPECT_EQ(Ask("/streams/street/picture.jpg").status, 404);

@@ -83,6 +83,22 @@ TEST_F(MetricsTest, ShowsEachFigureUnderItsNameAndLabels) {
   }
 }
 
+TEST_F(MetricsTest, CountsHowOftenItWasPlannedAgain) {
+  EXPECT_THAT(
+      metrics_.Text(),
+      HasSubstr("millrace_pipeline_replans_total{stream=\"street\",outcome=\"switched\"} 0\n"));
+  stream_.Describe([](pipeline::LearnerDescription& learner) {
+    learner.rate_plan = {.switched = 2, .kept = 3};
+  });
+  const std::string text = metrics_.Text();
+  for (const char* line : {
+           "millrace_pipeline_replans_total{stream=\"street\",outcome=\"switched\"} 2\n",
+           "millrace_pipeline_replans_total{stream=\"street\",outcome=\"kept\"} 3\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
 TEST_F(MetricsTest, NamesFollowTheConvention) {
   const std::set<std::string> known_by_every_client = {"process_cpu_seconds_total",
                                                        "process_resident_memory_bytes",

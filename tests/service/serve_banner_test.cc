@@ -72,6 +72,23 @@ TEST(DescribeExpectationTest, SaysWhenThePlanIsTooSlowForTheCamera) {
               HasSubstr("15.1 frames a second (7.7 without the pipeline) of the camera's 25"));
 }
 
+TEST(DescribeExpectationTest, SaysHowMuchIsLearnedAndDropped) {
+  pipeline::LearnerDescription learner = TwoStages();
+  learner.update_every = 4;
+  learner.rate_plan = {.frames_per_second = 25, .holds = false, .dropped_share = 0.125};
+  EXPECT_THAT(DescribeExpectation(learner, 25),
+              HasSubstr(", learning from one frame in 4, 12 % of the frames dropped"));
+}
+
+TEST(BannerTest, NamesWhatStandsInTheWayWhereNotAllCanBeDone) {
+  std::vector<BannerStream> streams = {Street()};
+  streams[0].learner.rate_plan = {.limit = "layer 3 alone takes 62"};
+  EXPECT_THAT(Banner(streams, {}), Not(HasSubstr("limit")));
+  streams[0].learner.update_every = 0;
+  EXPECT_THAT(Banner(streams, {}), HasSubstr("  limit     layer 3 alone takes 62\n"));
+  EXPECT_THAT(Banner(streams, {}), HasSubstr(", only predicting"));
+}
+
 TEST(DescribeExpectationTest, OneStageHasNothingToBeComparedWith) {
   pipeline::LearnerDescription learner = TwoStages();
   learner.stages.resize(1);

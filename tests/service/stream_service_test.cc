@@ -71,6 +71,29 @@ TEST_F(StreamServiceTest, TellsScheduleStagesAndUpdates) {
   EXPECT_EQ(schedule.stages(1).updates(), 3);
 }
 
+TEST_F(StreamServiceTest, TellsWhatThePlannerSaidAndSaysNow) {
+  EXPECT_FALSE(Get("street").schedule().has_rate_plan());
+  street_.learner->Describe([](pipeline::LearnerDescription& learner) {
+    learner.update_every = 4;
+    learner.rate_plan = {.frames_per_second = 10,
+                         .holds = false,
+                         .dropped_share = 0.25,
+                         .limit = "layer 3 alone takes 62",
+                         .switched = 1,
+                         .kept = 2,
+                         .why = "stage 1 takes 80 ms a sample instead of 65"};
+  });
+  const v1::Schedule schedule = Get("street").schedule();
+  EXPECT_EQ(schedule.update_every(), 4);
+  EXPECT_EQ(schedule.rate_plan().frames_per_second(), 10);
+  EXPECT_FALSE(schedule.rate_plan().holds());
+  EXPECT_EQ(schedule.rate_plan().expected_dropped_share(), 0.25);
+  EXPECT_EQ(schedule.rate_plan().limit(), "layer 3 alone takes 62");
+  EXPECT_EQ(schedule.rate_plan().times_switched(), 1);
+  EXPECT_EQ(schedule.rate_plan().times_kept(), 2);
+  EXPECT_EQ(schedule.rate_plan().replan_cause(), "stage 1 takes 80 ms a sample instead of 65");
+}
+
 TEST_F(StreamServiceTest, TellsWhyALearnerFailed) {
   street_.learner->Fail(absl::InternalError("out of memory"));
   street_.source->Push();

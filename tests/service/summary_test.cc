@@ -60,6 +60,14 @@ TEST(SummaryJsonTest, IdentifiesTheRun) {
   EXPECT_THAT(stream["updates"], ElementsAre(404, 405));
 }
 
+TEST(SummaryJsonTest, TellsHowOftenItWasPlannedAgain) {
+  StreamSummary stream = LearnedStream("street");
+  EXPECT_TRUE(SummaryJson(std::vector<StreamSummary>{stream})["streams"][0]["rate_plan"].is_null());
+  stream.learner.rate_plan = {.switched = 2};
+  const json summary = SummaryJson(std::vector<StreamSummary>{stream});
+  EXPECT_EQ(summary["streams"][0]["rate_plan"]["times_switched"], 2);
+}
+
 TEST(SummaryJsonTest, AddsStreamsUp) {
   const json summary =
       SummaryJson(std::vector<StreamSummary>{LearnedStream("gate"), LearnedStream("yard")});

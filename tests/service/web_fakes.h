@@ -117,7 +117,17 @@ class FakeCameraStream final : public CameraStream {
   }
 
   [[nodiscard]] const StreamConfig& config() const override { return config_; }
-  [[nodiscard]] const pipeline::LearnerDescription& learner() const override { return learner_; }
+  /// Changes what learner() returns: `change` gets it by reference.
+  template <typename Change>
+  void Describe(const Change& change) {
+    MutexLock lock(mu_);
+    change(learner_);
+  }
+
+  [[nodiscard]] std::shared_ptr<const pipeline::LearnerDescription> learner() const override {
+    MutexLock lock(mu_);
+    return std::make_shared<const pipeline::LearnerDescription>(learner_);
+  }
   [[nodiscard]] PredictionRing& ring() override { return ring_; }
   [[nodiscard]] StreamSnapshot Snapshot() const override {
     MutexLock lock(mu_);
@@ -130,11 +140,11 @@ class FakeCameraStream final : public CameraStream {
 
  private:
   StreamConfig config_;
-  const pipeline::LearnerDescription learner_ = TwoStages();
   PredictionRing ring_{16};
 
   mutable Mutex mu_;
   StreamSnapshot snapshot_ ABSL_GUARDED_BY(mu_);
+  pipeline::LearnerDescription learner_ ABSL_GUARDED_BY(mu_) = TwoStages();
 };
 
 }  // namespace millrace::service

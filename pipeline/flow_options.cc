@@ -1,0 +1,50 @@
+#include "pipeline/flow_options.h"
+
+#include "absl/strings/str_cat.h"
+#include "pipeline/flow_network.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kLeastSide = 64;
+
+}  // namespace
+
+absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
+  for (int side : {options.width, options.height}) {
+    if (side < kLeastSide || side % kFlowSizeMultiple != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the model's input size is ", options.width, "x", options.height,
+          "; both sides must be multiples of ", kFlowSizeMultiple, " and at least ", kLeastSide));
+    }
+  }
+  if (options.threads_per_stage < 1) {
+    return absl::InvalidArgumentError("a stage needs at least one thread");
+  }
+  if (!(options.learning_rate >= 0)) {
+    return absl::InvalidArgumentError("the learning rate must not be negative");
+  }
+  if (options.schedule == "auto" && !(options.frames_per_second > 0)) {
+    return absl::InvalidArgumentError(
+        "the schedule auto plans for a frame rate: say the camera's frames_per_second");
+  }
+  if (!(options.replan_share >= 0)) {
+    return absl::InvalidArgumentError(
+        "the share by which costs must move to plan again must not be negative; 0: never");
+  }
+  if (!(options.smoothness >= 0)) {
+    return absl::InvalidArgumentError("the smoothness must not be negative");
+  }
+  if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.stages, " stages have ", options.stages - 1, " cuts, not ", options.cuts.size()));
+  }
+  if (options.schedule == "local") {
+    return absl::InvalidArgumentError(
+        "schedule local needs a loss for every stage, and optical flow has one for the last stage "
+        "only; use another schedule, such as one_f_one_b_star");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace millrace::pipeline

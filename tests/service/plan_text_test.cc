@@ -1,0 +1,44 @@
+#include "service/plan_text.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::service {
+namespace {
+
+pipeline::LearnerDescription OneStage() {
+  pipeline::LearnerDescription learner;
+  learner.schedule = "auto: one_f_one_b_star";
+  learner.stages = {{.layers = {"a", "b"}, .device = "cpu:0", .forward_ms = 20, .backward_ms = 40}};
+  learner.samples_per_second = 16.7;
+  learner.rate_plan = {.frames_per_second = 10};
+  return learner;
+}
+
+TEST(DescribeReplanTest, SaysWhyAndFromWhatToWhat) {
+  pipeline::LearnerDescription after = OneStage();
+  after.stages = {{.layers = {"a"}, .device = "cpu:0", .forward_ms = 30, .backward_ms = 30},
+                  {.layers = {"b"}, .device = "cpu:1", .forward_ms = 30, .backward_ms = 32}};
+  after.samples_per_second = 16.1;
+  after.update_every = 2;
+  after.rate_plan->switched = 1;
+  after.rate_plan->why = "stage 1 takes 122 ms a sample instead of 60";
+  EXPECT_EQ(TimesReplanned(after), 1);
+  EXPECT_EQ(DescribeReplan(OneStage(), after),
+            "planned again, as stage 1 takes 122 ms a sample instead of 60: auto: "
+            "one_f_one_b_star, 1 stage on 1 thread (cpu:0): 60 ms -> auto: one_f_one_b_star, 2 "
+            "stages on 2 threads (cpu:0 cpu:1), cut at layer 1: 60 + 62 ms, 16.1 frames a second, "
+            "learning from one frame in 2");
+}
+
+TEST(DescribeReplanTest, SaysWhenThePlanIsKept) {
+  pipeline::LearnerDescription after = OneStage();
+  after.stages[0].backward_ms = 60;
+  after.rate_plan->kept = 1;
+  after.rate_plan->why = "stage 1 takes 80 ms a sample instead of 60";
+  EXPECT_EQ(DescribeReplan(OneStage(), after),
+            "planned again, as stage 1 takes 80 ms a sample instead of 60: keeps auto: "
+            "one_f_one_b_star, 1 stage on 1 thread (cpu:0): 80 ms, 16.7 frames a second");
+}
+
+}  // namespace
+}  // namespace millrace::service
