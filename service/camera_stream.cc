@@ -9,10 +9,9 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
-#include "service/effort_controller.h"
 #include "service/frame_ledger.h"
 #include "service/frames_in_flight.h"
-#include "service/plan_text.h"
+#include "service/rate_keeper.h"
 #include "service/recent_figures.h"
 #include "spdlog/spdlog.h"
 
@@ -71,8 +70,6 @@ class RunningStream final : public CameraStream {
   // On the learner's thread.
   void Run();
   void AwaitRoom();
-  void KeepTheRate(const ingest::Frame& frame);
-  void FollowThePlan();
   void Handle(const ingest::Frame& frame);
   [[nodiscard]] std::optional<DropReason> WhyDropped(const ingest::Frame& frame) const;
   [[nodiscard]] bool FitsLearner(const ingest::Frame& frame) const;
@@ -98,7 +95,6 @@ class RunningStream final : public CameraStream {
   FramesInFlight in_flight_;
   RecentFigures figures_;
   std::atomic<bool> stopping_ = false;
-  std::atomic<int> update_every_ = 1;
 
   mutable Mutex mu_;
   CondVar finished_;
@@ -109,10 +105,8 @@ class RunningStream final : public CameraStream {
   std::unique_ptr<pipeline::Learner> learner_;
   std::unique_ptr<ingest::Source> source_;
 
-  // Of the learner's thread: the plan that it follows, and, where learning may be given up, how
-  // much.
-  std::shared_ptr<const pipeline::LearnerDescription> plan_;
-  std::optional<EffortController> effort_;
+  // Planned for a rate, the learner keeps that; any other schedule is kept as it was asked for.
+  std::optional<RateKeeper> rate_;
 
   std::jthread thread_;
 };
@@ -124,10 +118,9 @@ absl::Status RunningStream::Open() {
         OnPrediction(std::move(f));
       }));
   MILLRACE_ASSIGN_OR_RETURN(source_, options_.open_source(options_.config.source));
-  plan_ = learner_->description();
-  update_every_ = plan_->update_every;
-  // Planned for a rate, it keeps that; any other schedule is kept as it was asked for.
-  if (options_.config.learner.schedule == "auto") effort_.emplace(*plan_);
+  if (options_.config.learner.schedule == "auto") {
+    rate_.emplace(options_.config.name, *learner_);
+  }
   thread_ = std::jthread([this] { Run(); });
   return absl::OkStatus();
 }
@@ -148,7 +141,7 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.loss = figures.loss;
   snapshot.loss_no_motion = figures.loss_no_motion;
   snapshot.updates = learner_->updates();
-  snapshot.update_every = update_every_;
+  snapshot.update_every = rate_ ? rate_->update_every() : learner_->description()->update_every;
   return snapshot;
 }
 
@@ -190,36 +183,12 @@ void RunningStream::AwaitRoom() {
 
 void RunningStream::Handle(const ingest::Frame& frame) {
   figures_.RecordArrival(frame);
-  KeepTheRate(frame);
+  if (rate_) rate_->OnFrame(frame, source_->queue().dropped());
   if (const std::optional<DropReason> reason = WhyDropped(frame)) {
     ledger_.Dropped(*reason);
     return;
   }
   if (absl::Status admitted = Admit(frame); !admitted.ok()) FailLearner(admitted);
-}
-
-void RunningStream::KeepTheRate(const ingest::Frame& frame) {
-  if (!effort_.has_value()) return;
-  FollowThePlan();
-  const double arrival_s = std::chrono::duration<double>(frame.arrival).count();
-  const int every = effort_->OnFrame(frame.number, arrival_s, source_->queue().dropped());
-  if (update_every_.exchange(every) == every) return;
-  learner_->LearnFromEvery(every);
-  if (every == 0) {
-    spdlog::warn("{}: only predicts now, to keep the camera's rate", options_.config.name);
-  } else {
-    spdlog::info("{}: learns from one frame in {} now", options_.config.name, every);
-  }
-}
-
-// A learner that has planned again goes on from other costs, and learns as much as fits by those.
-void RunningStream::FollowThePlan() {
-  std::shared_ptr<const pipeline::LearnerDescription> now = learner_->description();
-  if (TimesReplanned(*now) == TimesReplanned(*plan_)) return;
-  spdlog::info("{}: {}", options_.config.name, DescribeReplan(*plan_, *now));
-  effort_.emplace(*now);
-  update_every_ = now->update_every;
-  plan_ = std::move(now);
 }
 
 std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) const {
@@ -231,8 +200,9 @@ std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) 
 }
 
 bool RunningStream::FitsLearner(const ingest::Frame& frame) const {
-  const auto fits = [this](const ingest::Picture& picture) {
-    return picture.width == plan_->width && picture.height == plan_->height;
+  const auto learner = learner_->description();
+  const auto fits = [&learner](const ingest::Picture& picture) {
+    return picture.width == learner->width && picture.height == learner->height;
   };
   return fits(*frame.previous) && fits(*frame.picture);
 }

@@ -8,6 +8,7 @@
 
 #include "nlohmann/json.hpp"
 #include "service/live_page_assets.h"
+#include "tests/service/planner_said.h"
 #include "tests/service/web_fakes.h"
 
 namespace millrace::service {
@@ -83,16 +84,7 @@ TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
 
 TEST_F(LivePageTest, TellsWhatThePlannerSaid) {
   EXPECT_TRUE(AskJson("/api/streams/street")["learner"]["rate_plan"].is_null());
-  stream_.Describe([](pipeline::LearnerDescription& learner) {
-    learner.update_every = 4;
-    learner.rate_plan = {.frames_per_second = 10,
-                         .holds = false,
-                         .dropped_share = 0.25,
-                         .limit = "layer 3 alone takes 62",
-                         .switched = 1,
-                         .kept = 2,
-                         .why = "stage 1 takes 80 ms a sample instead of 65"};
-  });
+  stream_.Describe(PlannerSaid);
   const nlohmann::json learner = AskJson("/api/streams/street")["learner"];
   EXPECT_EQ(learner["update_every"], 4);
   EXPECT_EQ(learner["rate_plan"]["frames_per_second"], 10);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/service/grpc_fixture.h"
+#include "tests/service/planner_said.h"
 
 namespace millrace::service {
 namespace {
@@ -73,16 +74,7 @@ TEST_F(StreamServiceTest, TellsScheduleStagesAndUpdates) {
 
 TEST_F(StreamServiceTest, TellsWhatThePlannerSaidAndSaysNow) {
   EXPECT_FALSE(Get("street").schedule().has_rate_plan());
-  street_.learner->Describe([](pipeline::LearnerDescription& learner) {
-    learner.update_every = 4;
-    learner.rate_plan = {.frames_per_second = 10,
-                         .holds = false,
-                         .dropped_share = 0.25,
-                         .limit = "layer 3 alone takes 62",
-                         .switched = 1,
-                         .kept = 2,
-                         .why = "stage 1 takes 80 ms a sample instead of 65"};
-  });
+  street_.learner->Describe(PlannerSaid);
   const v1::Schedule schedule = Get("street").schedule();
   EXPECT_EQ(schedule.update_every(), 4);
   EXPECT_EQ(schedule.rate_plan().frames_per_second(), 10);

@@ -1,0 +1,43 @@
+// Keeps a camera's rate: gives up learning where the learner is too slow, takes it up again where
+// there is room, and says so; follows a learner that has planned again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ingest/frame.h"
+#include "pipeline/learner.h"
+#include "service/effort_controller.h"
+
+namespace millrace::service {
+
+/// For the learner's thread but for update_every(), which is thread-safe. The learner must outlive
+/// it.
+class RateKeeper {
+ public:
+  /// `stream`: for the log.
+  RateKeeper(std::string stream, pipeline::Learner& learner);
+
+  /// Takes the next frame into account, when `dropped` frames have been pushed out of the queue so
+  /// far.
+  void OnFrame(const ingest::Frame& frame, std::uint64_t dropped);
+
+  /// From every which frame the learner learns; 0: it only predicts.
+  [[nodiscard]] int update_every() const { return update_every_; }
+
+ private:
+  void FollowThePlan();
+
+  // Constant after construction.
+  const std::string stream_;
+  pipeline::Learner& learner_;
+
+  std::shared_ptr<const pipeline::LearnerDescription> plan_;
+  std::optional<EffortController> effort_;  // Never empty; one a plan.
+  std::atomic<int> update_every_;
+};
+
+}  // namespace millrace::service
