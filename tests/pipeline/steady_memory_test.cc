@@ -1,0 +1,59 @@
+// A network that learns for long holds no more memory than after a while: over 100,000 samples of a
+// tiny one, what a leak of a few bytes a sample would add is a hundred times what it may.
+#include <malloc.h>
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include "tests/pipeline/small_runs.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr double kMostGrowth = 256e3;  // Bytes: what is in flight, and what caches still took.
+
+// Bytes that the program has allocated and not freed.
+double InUse() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<double>(info.uordblks) + static_cast<double>(info.hblkhd);
+}
+
+// How much more is in use at the end of `samples` samples than after a fifth of them.
+double GrowthOver(const std::string& schedule, int samples) {
+  at::set_num_threads(1);
+  const LayerChain chain = SmallChain();
+  const SmallRun run{.schedule = schedule, .stages = 3};
+  const Plan plan = run.PhasesFor(chain).front().plan;
+  std::vector<at::Tensor> none;
+  StagedNetwork::Options options = run.OptionsFor(chain, plan, none);
+  options.judge = [](const Judgement& made) { return SmallLoss(made.input, made.output); };
+  StagedNetwork network(std::move(options));
+  auto engine = *Engine::Start(
+      {.plan = plan,
+       .run = [&network](const Step& step) { network.Run(step); },
+       .on_worker_start = [](int /*device*/) { at::set_num_threads(1); },
+       .gate_costs = std::vector<StageCost>(3, {.forward = 1e-5, .backward = 2e-5})});
+  double before = 0;
+  for (int i = 0; i < samples; ++i) {
+    if (i == samples / 5) before = InUse();
+    EXPECT_TRUE(engine->AwaitRoom().ok());
+    const at::Tensor input = at::full({1, kWidth}, 0.01 * (i % 100));
+    EXPECT_TRUE(engine->Admit([&](std::int64_t n) { network.Admit(n, input); }).ok());
+  }
+  const double growth = InUse() - before;
+  EXPECT_TRUE(engine->Drain().ok());
+  return growth;
+}
+
+TEST(SteadyMemoryTest, IsFlatOverAHundredThousandSamples) {
+  EXPECT_LT(GrowthOver("one_f_one_b_star", 100000), kMostGrowth);
+}
+
+TEST(SteadyMemoryTest, IsFlatUnderEverySchedule) {
+  for (const std::string& schedule : ScheduleNames()) {
+    EXPECT_LT(GrowthOver(schedule, 5000), kMostGrowth) << schedule;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::pipeline
