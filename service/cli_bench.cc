@@ -18,8 +18,9 @@ are. Each network learns from random samples, with random weights, to make zero 
 For each network, all contenders take turns: LibTorch alone (autograd over the whole network, the
 same optimizer) with one thread, with all that it takes by itself, and as one copy of the network
 for each stage, at once: the most that so many threads can do on this machine; and every schedule
-with every number of stages, cut by the measured cost of the layers. A turn is SAMPLES samples, and some more
-that fill and empty the pipeline and are not counted. Samples are admitted as soon as there is room.
+with every number of stages, cut by the measured cost of the layers. A turn is SAMPLES samples, and
+some more that fill and empty the pipeline and are not counted. Samples are admitted as soon as
+there is room.
 
 Columns
   samples a second   predictions
