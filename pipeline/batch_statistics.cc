@@ -50,14 +50,7 @@ at::Tensor BatchNorm(const at::Tensor& input, const std::optional<at::Tensor>& w
   return at::batch_norm(input, weight, bias, {}, {}, training, momentum, eps, cudnn_enabled);
 }
 
-void HookBatchNorm() {
-  static torch::Library library(torch::Library::IMPL, "aten", kHookKey, __FILE__, __LINE__);
-  static const bool hooked = [] {
-    library.impl("batch_norm", &BatchNorm);
-    return true;
-  }();
-  static_cast<void>(hooked);
-}
+TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, library) { library.impl("batch_norm", &BatchNorm); }
 
 void Move(const at::Tensor& average, double momentum, const at::Tensor& to) {
   const at::Tensor value = average.detach();
@@ -68,7 +61,6 @@ void Move(const at::Tensor& average, double momentum, const at::Tensor& to) {
 
 BatchStatistics::Gathering::Gathering(BatchStatistics& statistics,
                                       const std::vector<at::Tensor>& buffers) {
-  HookBatchNorm();
   MILLRACE_CHECK(gathered.statistics == nullptr);
   gathered.statistics = &statistics;
   gathered.buffers = &buffers;

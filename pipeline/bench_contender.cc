@@ -1,6 +1,7 @@
 #include "pipeline/bench_contender.h"
 
 #include <chrono>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "base/status.h"
 #include "pipeline/engine.h"
+#include "pipeline/foreign_error.h"
 #include "pipeline/stage.h"
 #include "pipeline/staged_network.h"
 
@@ -57,7 +59,7 @@ class CopiesContender final : public BenchContender {
     {
       std::vector<std::jthread> threads;
       for (std::size_t i = 0; i < copies_.size(); ++i) {
-        threads.emplace_back([&, i] { turns[i] = copies_[i]->Take(samples, count); });
+        threads.emplace_back([&, i] { turns[i] = TakeCaught(*copies_[i], samples, count); });
       }
     }
     const auto copies = static_cast<double>(copies_.size());
@@ -73,6 +75,16 @@ class CopiesContender final : public BenchContender {
   }
 
  private:
+  // At the top of a thread.
+  static absl::StatusOr<BenchTurn> TakeCaught(BenchContender& copy,
+                                              const std::vector<at::Tensor>& samples, int count) {
+    try {
+      return copy.Take(samples, count);
+    } catch (const std::exception& error) {
+      return absl::InternalError(CauseLine(error.what()));
+    }
+  }
+
   const std::vector<std::unique_ptr<BenchContender>> copies_;
 };
 

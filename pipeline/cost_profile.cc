@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "pipeline/kept_model.h"
 #include "pipeline/live_bytes.h"
+#include "pipeline/median.h"
 #include "pipeline/serial_run.h"
 #include "pipeline/staged_network.h"
 
@@ -31,15 +32,6 @@ double MillisecondsOf(const std::function<void()>& work) {
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
-}
-
-// 0 of nothing.
-double Median(Times times) {
-  if (times.empty()) return 0;
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  if (times.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(times.begin(), middle)) / 2;
 }
 
 // Of the logarithms. 0 of fewer than two.

@@ -61,8 +61,8 @@ class CostWatch {
   void Record(const Step& step, nanoseconds took);
 
   /// What the stages cost, once every one has gone forward often enough. Where a kind of operation
-  /// has not run lately, because learning is given up to keep the rate, it is
-  /// taken to have moved as the stage's forwards have.
+  /// has not run lately, because learning is given up to keep the rate, it is taken to have moved
+  /// as the stage's forwards have.
   [[nodiscard]] std::optional<std::vector<StageCost>> Measured() const;
 
   /// Measured(), if it has moved from what was planned by more than the share, and it is late

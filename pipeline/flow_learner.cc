@@ -62,11 +62,11 @@ class FlowLearner final : public Learner {
                                                      pair.current.size(), " bytes are not ",
                                                      options_.width, "x", options_.height, " RGB"));
     }
-    MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
     const at::Tensor input = GreyPair(pair, options_.width, options_.height);
     return engine_->Admit([&](std::int64_t sample) { network_->Admit(sample, input); });
   }
 
+  // Switches here and not in Admit(): while it drains, frames wait where fresher ones replace them.
   absl::Status AwaitRoom() override {
     MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
     return engine_->AwaitRoom();

@@ -6,9 +6,24 @@ namespace millrace::pipeline {
 
 using enum OperationKind;
 
+namespace {
+
+// No more samples can be inside at once: each is in a channel or kept by a stage.
+std::size_t MostInside(const Plan& plan) {
+  int most = plan.samples_per_pattern;
+  for (const Channel& channel : plan.channels) most += channel.slots + channel.gradient_slots;
+  for (const StageRules& stage : plan.stages) most += stage.slots;
+  return most;
+}
+
+}  // namespace
+
 LatestStart::LatestStart(const Plan& plan, const Dependencies& dependencies)
     : plan_(plan), dependencies_(dependencies), before_(plan), progress_(plan) {
-  for (auto& by_stage : ends_) by_stage.resize(plan.stage_count() + 1);
+  for (auto& by_stage : ends_) {
+    by_stage.resize(plan.stage_count() + 1);
+    for (std::vector<double>& ends : by_stage) ends.reserve(MostInside(plan));
+  }
 }
 
 double LatestStart::From(const PipelineState& state, double now) {

@@ -42,7 +42,7 @@ struct PipelineState {
   std::vector<StageCost> costs;
 };
 
-/// For one thread at a time. Allocates nothing once it has been asked a few times.
+/// For one thread at a time. Allocates nothing once it has been asked.
 class LatestStart {
  public:
   /// REQUIRES: both outlive this.

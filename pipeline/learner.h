@@ -114,8 +114,8 @@ struct LearnerDescription {
 /// quick and must not call the learner.
 using OnPrediction = std::function<void(FlowPrediction)>;
 
-/// Learns from samples and predicts. Admit() and Drain() are for one thread; the rest is
-/// thread-safe.
+/// Learns from samples and predicts. Admit(), AwaitRoom() and Drain() are for one thread; the rest
+/// is thread-safe.
 class Learner {
  public:
   virtual ~Learner() = default;
@@ -126,7 +126,7 @@ class Learner {
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) = 0;
 
   /// Waits until a sample would be admitted at once. A source that drops frames then picks the
-  /// freshest. Fails as Admit() does.
+  /// freshest. A learner that plans again changes plans here, and only here. Fails as Admit() does.
   virtual absl::Status AwaitRoom() = 0;
 
   /// From now on only every n-th sample is learned from; 1: every one; 0: none, it only predicts.

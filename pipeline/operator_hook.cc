@@ -3,21 +3,13 @@
 #include <torch/library.h>
 
 namespace millrace::pipeline {
-namespace {
-
-// What has no kernel of ours goes on as if the key were not there.
-void PassOtherOperatorsBy() {
-  static torch::Library library(torch::Library::IMPL, "_", kHookKey, __FILE__, __LINE__);
-  static const bool passed_by = [] {
-    library.fallback(torch::CppFunction::makeFallthrough());
-    return true;
-  }();
-  static_cast<void>(passed_by);
+// What has no kernel of ours goes on as if the key were not there. Registered before main(), as all
+// kernels with this key are: the table of kernels is read without a lock.
+TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, library) {
+  library.fallback(torch::CppFunction::makeFallthrough());
 }
 
-}  // namespace
-
-HookedOperators::HookedOperators() { PassOtherOperatorsBy(); }
+HookedOperators::HookedOperators() = default;
 
 HookedOperators::Admitted::Admitted()
     : excluded_before_(c10::impl::tls_is_dispatch_key_excluded(kHookKey)) {

@@ -13,6 +13,7 @@
 
 namespace millrace::pipeline {
 
+/// Kernels are registered with it by TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, ...).
 inline constexpr c10::DispatchKey kHookKey = c10::DispatchKey::AutocastPrivateUse1;
 
 /// Operators of the calling thread meet the kernels that are registered with kHookKey while it

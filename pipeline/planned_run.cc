@@ -6,19 +6,13 @@
 #include <utility>
 
 #include "base/status.h"
+#include "pipeline/median.h"
 #include "pipeline/versions_read.h"
 
 namespace millrace::pipeline {
 namespace {
 
 using enum OperationKind;
-
-double Median(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // The events of samples from `first` up to `end` (not included), numbered from `first`.
 std::vector<TimelineEvent> Part(const std::vector<TimelineEvent>& events, std::int64_t first,

@@ -128,13 +128,18 @@ void Replanner::Begin(std::vector<StageCost> measured) {
   watch_.PlannedWith(std::move(measured), clock_.Now() + pause_);
   planning_ = true;
   done_ = false;
-  thread_ = std::jthread(
-      [this, request = request_, running = running_](const std::stop_token& stop) mutable {
-        request.stop = stop;
-        PlanOnThread(request, running);
-        done_ = true;
-        done_.notify_all();
-      });
+  try {
+    thread_ = std::jthread(
+        [this, request = request_, running = running_](const std::stop_token& stop) mutable {
+          request.stop = stop;
+          PlanOnThread(request, running);
+          done_ = true;
+          done_.notify_all();
+        });
+  } catch (const std::exception&) {  // No memory or thread is left: what runs goes on.
+    planning_ = false;
+    done_ = true;
+  }
 }
 
 void Replanner::PlanOnThread(const PlannerRequest& request, const PlannedPipeline& running) {

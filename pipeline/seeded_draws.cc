@@ -50,20 +50,15 @@ void Draw(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::S
   op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kHookKey), stack);
 }
 
-void HookAllThatDraw() {
-  static torch::Library library(torch::Library::IMPL, "aten", kHookKey, __FILE__, __LINE__);
-  static const bool hooked = [] {
-    c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
-    for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
-      const auto op = dispatcher.findSchema(name);
-      if (!op || name.getNamespace() != "aten") continue;
-      const auto& arguments = op->schema().arguments();
-      if (std::none_of(arguments.begin(), arguments.end(), IsGenerator)) continue;
-      library.impl(c10::toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&Draw>());
-    }
-    return true;
-  }();
-  static_cast<void>(hooked);
+TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, library) {
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+    const auto op = dispatcher.findSchema(name);
+    if (!op || name.getNamespace() != "aten") continue;
+    const auto& arguments = op->schema().arguments();
+    if (std::none_of(arguments.begin(), arguments.end(), IsGenerator)) continue;
+    library.impl(c10::toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&Draw>());
+  }
 }
 
 }  // namespace
@@ -77,7 +72,6 @@ std::uint64_t MixSeeds(std::uint64_t seed, std::uint64_t number) {
 }
 
 SeededDraws::SeededDraws(std::uint64_t seed) {
-  HookAllThatDraw();
   MILLRACE_CHECK(!draws.seeded);
   draws.seeded = true;
   draws.seed = seed;

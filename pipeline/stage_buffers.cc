@@ -35,14 +35,6 @@ std::vector<at::Tensor> StageBuffers::First(Forward forward) {
   return outputs;
 }
 
-std::vector<at::Tensor> StageBuffers::Again(Forward forward) const {
-  if (!any_) return forward();
-  const TensorValues found(buffers());
-  std::vector<at::Tensor> outputs = forward();
-  found.PutInto(buffers());
-  return outputs;
-}
-
 void StageBuffers::Commit() {
   if (!std::exchange(moved_, false)) return;
   to_commit_.PutInto(buffers());

@@ -30,16 +30,29 @@ class StageBuffers {
   using Forward = absl::FunctionRef<std::vector<at::Tensor>()>;
 
   /// `by_pattern`: they move when Commit() is called, once for all samples before it. Every one of
-  /// these finds the buffers as the first did. Running averages of batch normalizations then become
-  /// what one over all the samples would have made of them; other buffers what the last sample did.
-  /// REQUIRES: `stage` outlives it.
+  /// these finds the buffers as the first did, and so does its backward. Running averages of batch
+  /// normalizations then become what one over all the samples would have made of them; other
+  /// buffers what the last sample did. REQUIRES: `stage` outlives it.
   StageBuffers(const Stage& stage, bool by_pattern);
 
   /// Runs a sample's forward, which moves the buffers, at once or with Commit().
   [[nodiscard]] std::vector<at::Tensor> First(Forward forward);
-  /// Runs it again: leaves the buffers as they are.
-  [[nodiscard]] std::vector<at::Tensor> Again(Forward forward) const;
   void Commit();
+
+  /// For a forward that is run again: ends by putting the buffers back as it found them. To live
+  /// until the sample has gone backward, whose graph may read what the forward moved.
+  class Unmoved {
+   public:
+    explicit Unmoved(const StageBuffers& buffers) : buffers_(buffers), found_(buffers.buffers()) {}
+    ~Unmoved() { found_.PutInto(buffers_.buffers()); }
+
+    Unmoved(const Unmoved&) = delete;
+    Unmoved& operator=(const Unmoved&) = delete;
+
+   private:
+    const StageBuffers& buffers_;
+    const TensorValues found_;
+  };
 
  private:
   // Asked for each time: a forward may put another tensor in a buffer's place.

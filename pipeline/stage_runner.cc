@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
@@ -127,7 +128,11 @@ bool StageRunner::Backward(std::int64_t sample) {
     const WeightVersions::Use use(versions_,
                                   at_work_.reads.Version(OperationKind::kBackward, number_, sample,
                                                          versions_.newest(), kept.version));
-    if (at_work_.reads.keeps(number_, sample) == Keeps::kInputs) GoForwardAgain(used, kept);
+    std::optional<StageBuffers::Unmoved> unmoved;
+    if (at_work_.reads.keeps(number_, sample) == Keeps::kInputs) {
+      unmoved.emplace(buffers_);
+      GoForwardAgain(used, kept);
+    }
     real = GoBackward(sample, kept);
   }
   has_gradient_ = has_gradient_ || real;
@@ -142,7 +147,7 @@ std::uint64_t StageRunner::SeedOf(std::int64_t sample) const {
 }
 
 void StageRunner::GoForwardAgain(std::int64_t sample, Kept& kept) const {
-  kept.ends = buffers_.Again([&] { return parts_.stage.Forward(kept.inputs, SeedOf(sample)); });
+  kept.ends = parts_.stage.Forward(kept.inputs, SeedOf(sample));
   if (has_own_loss_) kept.ends = {OwnLoss(sample, kept.camera, kept.ends[0], /*again=*/true)};
 }
 

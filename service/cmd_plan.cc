@@ -80,7 +80,7 @@ absl::Status CheckArguments(const PlanArguments& arguments) {
   if (!arguments.save_costs.empty() && arguments.config.empty()) {
     return absl::InvalidArgumentError("--save-costs writes what is measured; it needs a --config");
   }
-  return CheckDrawings(arguments.drawings);
+  return CheckDrawings(arguments.drawings, {"--save-costs", arguments.save_costs});
 }
 
 absl::StatusOr<std::string> Answer(const PlanArguments& arguments, const MeasureModel& measure) {

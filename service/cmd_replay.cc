@@ -39,7 +39,7 @@ absl::StatusOr<pipeline::ReplaySummary> Run(const ReplayArguments& arguments) {
   MILLRACE_ASSIGN_OR_RETURN(options.optimizer.kind, pipeline::OptimizerKind(arguments.optimizer));
   MILLRACE_ASSIGN_OR_RETURN(options.request.recompute,
                             pipeline::RecomputeNamed(arguments.recompute));
-  MILLRACE_RETURN_IF_ERROR(CheckDrawings(arguments.drawings));
+  MILLRACE_RETURN_IF_ERROR(CheckDrawings(arguments.drawings, {"--out", options.output}));
   if (!arguments.drawings.any()) return pipeline::Replay(options);
   pipeline::RunRecorder recorder(kMostRecorded);
   options.recorder = &recorder;

@@ -1,10 +1,17 @@
 #include "service/drawing_files.h"
 
+#include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
 #include "base/status.h"
 
 namespace millrace::service {
 namespace {
+
+absl::Status CheckApart(const OutputFile& a, const OutputFile& b) {
+  if (a.path.empty() || a.path != b.path) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(a.option, " and ", b.option, " name the same file"));
+}
 
 absl::Status Check(const std::string& path) {
   return path.empty() ? absl::OkStatus() : CheckWritable(path);
@@ -18,10 +25,12 @@ absl::Status Write(const std::string& path, MakeDrawing make) {
 
 }  // namespace
 
-absl::Status CheckDrawings(const DrawingFiles& files) {
-  if (!files.svg.empty() && files.svg == files.trace) {
-    return absl::InvalidArgumentError("--svg and --trace name the same file");
-  }
+absl::Status CheckDrawings(const DrawingFiles& files, const OutputFile& other) {
+  const OutputFile svg{"--svg", files.svg};
+  const OutputFile trace{"--trace", files.trace};
+  MILLRACE_RETURN_IF_ERROR(CheckApart(svg, trace));
+  MILLRACE_RETURN_IF_ERROR(CheckApart(svg, other));
+  MILLRACE_RETURN_IF_ERROR(CheckApart(trace, other));
   MILLRACE_RETURN_IF_ERROR(Check(files.svg));
   return Check(files.trace);
 }

@@ -9,6 +9,12 @@
 
 namespace millrace::service {
 
+/// What else a command writes: the option that names it, and the path. Empty: nothing.
+struct OutputFile {
+  std::string option;
+  std::string path;
+};
+
 /// Paths. Empty: not wanted.
 struct DrawingFiles {
   std::string svg = {};
@@ -17,9 +23,9 @@ struct DrawingFiles {
   [[nodiscard]] bool any() const { return !svg.empty() || !trace.empty(); }
 };
 
-/// Fails with INVALID_ARGUMENT, saying what to do, where both are the same file or one cannot be
-/// written.
-[[nodiscard]] absl::Status CheckDrawings(const DrawingFiles& files);
+/// Fails with INVALID_ARGUMENT, saying what to do, where two of these and of `other` are the same
+/// file, or one cannot be written.
+[[nodiscard]] absl::Status CheckDrawings(const DrawingFiles& files, const OutputFile& other);
 
 using MakeDrawing = absl::FunctionRef<absl::StatusOr<std::string>()>;
 

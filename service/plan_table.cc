@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "service/plan_auto.h"
+#include "service/plural.h"
 #include "service/text_table.h"
 
 namespace millrace::service {
@@ -20,11 +21,6 @@ std::string LayersText(const PlannedStage& stage) {
 std::string StageText(const PlannedStage& stage, int number) {
   const bool one = stage.first_layer == stage.last_layer;
   return absl::StrCat("stage ", number, one ? " (layer " : " (layers ", LayersText(stage), ")");
-}
-
-// "1 stage", "2 stages".
-std::string CountText(std::size_t count, const std::string& what) {
-  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
 std::string DeviceText(const PlannedStage& stage) {
@@ -140,8 +136,8 @@ std::vector<std::string> CompareCells(const std::string& schedule, const PlanRep
 
 std::string TextOfPlan(const NetworkCosts& network, const PlanReport& report) {
   std::string text =
-      absl::StrCat("schedule ", report.schedule, ", ", CountText(report.stages.size(), "stage"),
-                   " on ", CountText(report.plan.devices.size(), "device"));
+      absl::StrCat("schedule ", report.schedule, ", ", Plural(report.stages.size(), "stage"),
+                   " on ", Plural(report.plan.devices.size(), "device"));
   if (report.first_sample > 0) absl::StrAppend(&text, ", from sample ", report.first_sample);
   return absl::StrCat(text, "\n\n", StagesText(report), "\n", SummaryText(network, report),
                       report.found ? FoundText(report) : "");

@@ -8,16 +8,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
+#include "service/plural.h"
 
 namespace millrace::service {
 namespace {
 
 double StageMs(const pipeline::StageDescription& stage) {
   return stage.forward_ms + stage.backward_ms + stage.update_ms;
-}
-
-std::string Plural(std::size_t count, std::string_view noun) {
-  return absl::StrCat(count, " ", std::string(noun), count == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "ingest/uri.h"
 #include "service/plan_text.h"
+#include "service/plural.h"
 #include "service/progress.h"
 
 namespace millrace::service {
@@ -22,10 +23,6 @@ std::string ShortUri(const std::string& text) {
   const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
   if (!uri.ok() || ingest::KindOf(*uri) != ingest::SourceKind::kFile) return text;
   return std::filesystem::path(text).filename().string();
-}
-
-std::string Plural(std::size_t count, std::string_view noun) {
-  return absl::StrCat(count, " ", std::string(noun), count == 1 ? "" : "s");
 }
 
 /// What stands in the way, where not everything that was asked for can be done.

@@ -96,6 +96,8 @@ TEST(FlowLearnerTest, DescribesTheStagesAsTheyWereCut) {
 class SteppingClock final : public Clock {
  public:
   [[nodiscard]] nanoseconds Now() const override { return nanoseconds(now_ += step_ns_); }
+  /// Whether anybody has asked for the time.
+  [[nodiscard]] bool asked() const { return now_ > 0; }
   void set_step(nanoseconds step) { step_ns_ = step.count(); }
 
  private:
@@ -165,6 +167,7 @@ TEST_F(ReplanningTest, WithoutAShareThePlanStays) {
   ASSERT_TRUE(learner_->Drain().ok());
   EXPECT_EQ(MostStaleness(*learner_->description()), 0);
   EXPECT_EQ(learner_->description()->rate_plan->kept, 0);
+  EXPECT_FALSE(clock_.asked()) << "nothing is timed";
 }
 
 TEST_F(ReplanningTest, DescribesTheRateAtWhichItReallyLearns) {

@@ -194,6 +194,37 @@ TEST(StageBuffersTest, OneLayerMayNormalizeTwice) {
   EXPECT_TRUE(at::allclose(stage.buffers()[1], var, 1e-5, 1e-7));
 }
 
+// Divides by a mean that it has just moved, in place.
+class MovingMeanLayer final : public Layer {
+ public:
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] LayerValues Forward(const LayerValues& in) const override {
+    mean_.mul_(0.5).add_(in.main.detach().abs().mean(), 0.5);
+    return {weight_ * in.main / mean_, {}};
+  }
+  [[nodiscard]] std::vector<at::Tensor> parameters() const override { return {weight_}; }
+  [[nodiscard]] std::vector<at::Tensor> buffers() const override { return {mean_}; }
+
+ private:
+  const std::string name_ = "moving mean";
+  const at::Tensor weight_ = at::ones({1}).set_requires_grad(true);
+  const at::Tensor mean_ = at::ones({1});
+};
+
+TEST(StageBuffersTest, AForwardThatIsRunAgainGoesBackwardThroughWhatItMoved) {
+  LayerChain chain;
+  chain.layers.push_back(std::make_unique<MovingMeanLayer>());
+  const Stage stage = WholeChain(chain);
+  const StageBuffers buffers(stage, /*by_pattern=*/false);
+  const at::Tensor input = at::full({4}, 3.0);
+  {
+    const StageBuffers::Unmoved unmoved(buffers);
+    stage.Forward({input})[0].sum().backward();
+  }
+  EXPECT_FLOAT_EQ(stage.parameters()[0].grad().item<float>(), 4 * 3.0F / 2.0F);
+  EXPECT_FLOAT_EQ(stage.buffers()[0].item<float>(), 1.0F) << "it moved once more";
+}
+
 TEST(StageWalkTest, OnlyGpipeLearnsByMiniBatch) {
   std::vector<std::string> found;
   for (const std::string& schedule : ScheduleNames()) {

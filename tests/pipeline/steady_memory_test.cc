@@ -1,5 +1,5 @@
 // A network that learns for long holds no more memory than after a while: over 100,000 samples of a
-// tiny one, what a leak of a few bytes a sample would add is a hundred times what it may.
+// tiny one, the smallest object that a sample left behind would add ten times what may be.
 #include <malloc.h>
 
 #include <ATen/Parallel.h>
