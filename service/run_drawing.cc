@@ -16,34 +16,62 @@ using pipeline::Plan;
 using pipeline::TimelineEvent;
 
 constexpr double kMicrosecondsPerMs = 1000;
-constexpr int kPatternsToDraw = 3;  // After every stage has updated.
 
 absl::StatusOr<std::vector<TimelineEvent>> PlanOf(const RecordedRun& run) {
   return pipeline::PlannedEvents(run.phases, run.events, run.samples);
 }
 
-// Where the first phase has filled on paper and in the run, and a bit more.
-absl::StatusOr<double> EndOfPicture(const RecordedRun& run,
-                                    const std::vector<TimelineEvent>& planned) {
+// The sample in the middle of what is recorded of the first phase: by then the pipeline is full,
+// and what a run's first operations take longer is over.
+std::int64_t MiddleOf(const RecordedRun& run) {
+  std::int64_t last = 0;
+  for (const TimelineEvent& event : run.events) last = std::max(last, event.step.last);
+  if (run.phases.size() > 1) last = std::min(last, run.phases[1].first_sample - 1);
+  return last / 2;
+}
+
+// `events` from where stage 1 goes forward with sample `middle`: that is 0.
+std::vector<TimelineEvent> From(std::int64_t middle, const std::vector<TimelineEvent>& events) {
+  double start = 0;
+  for (const TimelineEvent& event : events) {
+    const pipeline::Step& step = event.step;
+    const bool forward = step.kind == pipeline::OperationKind::kForward && step.stage == 1;
+    if (forward && step.first <= middle && middle <= step.last) start = event.span.start;
+  }
+  std::vector<TimelineEvent> from;
+  for (TimelineEvent event : events) {
+    if (event.span.end <= start) continue;
+    event.span = {std::max(0.0, event.span.start - start), event.span.end - start};
+    from.push_back(event);
+  }
+  return from;
+}
+
+// A few patterns, or as much of them as ran.
+absl::StatusOr<double> LengthOfPicture(const RecordedRun& run,
+                                       const std::vector<TimelineEvent>& planned,
+                                       const std::vector<TimelineEvent>& ran) {
   const Plan& plan = run.phases.front().plan;
   MILLRACE_ASSIGN_OR_RETURN(const double period,
                             pipeline::SteadyPeriod(plan, pipeline::CostsIn(run.events, plan)));
-  const double wanted = std::max(pipeline::EndOfDrawing(plan, planned, period, kPatternsToDraw),
-                                 pipeline::EndOfDrawing(plan, run.events, period, kPatternsToDraw));
-  return std::min(wanted, std::max(pipeline::LastEnd(planned), pipeline::LastEnd(run.events)));
+  return std::min(period * pipeline::SamplesToDraw(plan),
+                  std::max(pipeline::LastEnd(planned), pipeline::LastEnd(ran)));
 }
 
 std::string SubtitleOf(const RecordedRun& run) {
   return absl::StrCat(run.phases.front().plan.stage_count(),
-                      " stages; how it began, above as planned for the costs of this run, below as "
-                      "it ran");
+                      " stages; from the middle of the run on, above as planned for its costs, "
+                      "below as it ran");
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> RunSvg(const RecordedRun& run) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::vector<TimelineEvent> planned, PlanOf(run));
-  MILLRACE_ASSIGN_OR_RETURN(const double end, EndOfPicture(run, planned));
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<TimelineEvent> simulated, PlanOf(run));
+  const std::int64_t middle = MiddleOf(run);
+  const std::vector<TimelineEvent> planned = From(middle, simulated);
+  const std::vector<TimelineEvent> ran = From(middle, run.events);
+  MILLRACE_ASSIGN_OR_RETURN(const double end, LengthOfPicture(run, planned, ran));
   pipeline::TimelinePicture picture;
   picture.title = run.schedule;
   picture.subtitle = SubtitleOf(run);
@@ -61,7 +89,7 @@ absl::StatusOr<std::string> RunSvg(const RecordedRun& run) {
     }
   };
   add(planned, 0);
-  add(run.events, 1);
+  add(ran, 1);
   return pipeline::TimelineSvg(picture);
 }
 

@@ -22,7 +22,7 @@ struct RecordedRun {
   std::int64_t left_out = 0;
 };
 
-/// An SVG of how the run began: two rows a device, what it should have done, simulated with the
+/// An SVG of the middle of the run: two rows a device, what it should have done, simulated with the
 /// costs of this run, and what it did.
 [[nodiscard]] absl::StatusOr<std::string> RunSvg(const RecordedRun& run);
 
