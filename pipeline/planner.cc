@@ -69,7 +69,8 @@ class Planner {
     std::optional<PlannedPipeline> best;
     for (PlannedPipeline& candidate : candidates) {
       if (best && candidate.staleness > best->staleness) break;
-      MILLRACE_RETURN_IF_ERROR(Judge(candidate));
+      if (request_.stop.stop_requested()) return absl::CancelledError("planning was stopped");
+      MILLRACE_RETURN_IF_ERROR(Judge(request_, candidate));
       if (!closest_ || candidate.dropped_share < closest_->dropped_share) closest_ = candidate;
       if (candidate.dropped_share > request_.tolerated_drops) continue;
       if (!best || candidate.mean_delay < best->mean_delay) best = std::move(candidate);
@@ -113,17 +114,6 @@ class Planner {
     return absl::OkStatus();
   }
 
-  [[nodiscard]] absl::Status Judge(PlannedPipeline& candidate) const {
-    if (request_.stop.stop_requested()) return absl::CancelledError("planning was stopped");
-    MILLRACE_ASSIGN_OR_RETURN(
-        const LiveFigures live,
-        SimulateLive(candidate.plan, LiveOptionsOf(request_, candidate.costs)));
-    candidate.dropped_share = live.dropped_share;
-    candidate.mean_delay = live.mean_delay;
-    candidate.least_period = LeastPeriod(candidate.costs);
-    return absl::OkStatus();
-  }
-
   const PlannerRequest& request_;
   std::optional<PlannedPipeline> closest_;  // The one that drops least, where none holds.
 };
@@ -152,12 +142,17 @@ StageCost AtEffort(StageCost cost, const Effort& effort) {
   return cost;
 }
 
-LiveOptions LiveOptionsOf(const PlannerRequest& request, std::vector<StageCost> stages) {
-  return {.costs = std::move(stages),
-          .interval = request.interval,
-          .queue = request.queue,
-          .spread = request.spread,
-          .frames = 1000};
+absl::Status Judge(const PlannerRequest& request, PlannedPipeline& pipeline) {
+  MILLRACE_ASSIGN_OR_RETURN(const LiveFigures live,
+                            SimulateLive(pipeline.plan, {.costs = pipeline.costs,
+                                                         .interval = request.interval,
+                                                         .queue = request.queue,
+                                                         .spread = request.spread,
+                                                         .frames = 1000}));
+  pipeline.dropped_share = live.dropped_share;
+  pipeline.mean_delay = live.mean_delay;
+  pipeline.least_period = LeastPeriod(pipeline.costs);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request) {

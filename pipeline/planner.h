@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "pipeline/live_simulation.h"
 #include "pipeline/partition.h"
 #include "pipeline/plan.h"
 #include "pipeline/schedules.h"
@@ -71,9 +70,8 @@ struct PlannedPipeline {
 /// What a layer or stage costs a sample when only so much is learned.
 [[nodiscard]] StageCost AtEffort(StageCost cost, const Effort& effort);
 
-/// How plans for `request` are judged, with what its stages cost.
-[[nodiscard]] LiveOptions LiveOptionsOf(const PlannerRequest& request,
-                                        std::vector<StageCost> stages);
+/// Fills in what to expect of `pipeline`, which has cuts, plan and costs: drops, delay, period.
+[[nodiscard]] absl::Status Judge(const PlannerRequest& request, PlannedPipeline& pipeline);
 
 /// Tries, from the least staleness on: one device, then more, 1F1B*(T) with T a share of the
 /// interval, then lags from D - h to 2(D - h). Where nothing holds, gives up learning first: every

@@ -11,7 +11,6 @@
 #include "absl/strings/str_format.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "pipeline/live_simulation.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -55,12 +54,8 @@ absl::StatusOr<PlannedPipeline> Judged(const PlannerRequest& request, PlannedPip
   running.effort = found.effort;
   running.costs = StageCosts(request.layers, running.cuts);
   for (StageCost& cost : running.costs) cost = AtEffort(cost, found.effort);
-  MILLRACE_ASSIGN_OR_RETURN(const LiveFigures live,
-                            SimulateLive(running.plan, LiveOptionsOf(request, running.costs)));
-  running.dropped_share = live.dropped_share;
-  running.mean_delay = live.mean_delay;
-  running.least_period = LeastPeriod(running.costs);
-  running.holds = live.dropped_share <= request.tolerated_drops;
+  MILLRACE_RETURN_IF_ERROR(Judge(request, running));
+  running.holds = running.dropped_share <= request.tolerated_drops;
   running.limit = found.limit;
   return running;
 }
