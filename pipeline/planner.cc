@@ -70,7 +70,7 @@ class Planner {
     for (PlannedPipeline& candidate : candidates) {
       if (best && candidate.staleness > best->staleness) break;
       if (request_.stop.stop_requested()) return absl::CancelledError("planning was stopped");
-      MILLRACE_RETURN_IF_ERROR(Judge(request_, candidate));
+      MILLRACE_RETURN_IF_ERROR(Evaluate(request_, candidate));
       if (!closest_ || candidate.dropped_share < closest_->dropped_share) closest_ = candidate;
       if (candidate.dropped_share > request_.tolerated_drops) continue;
       if (!best || candidate.mean_delay < best->mean_delay) best = std::move(candidate);
@@ -142,7 +142,7 @@ StageCost AtEffort(StageCost cost, const Effort& effort) {
   return cost;
 }
 
-absl::Status Judge(const PlannerRequest& request, PlannedPipeline& pipeline) {
+absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline) {
   MILLRACE_ASSIGN_OR_RETURN(const LiveFigures live,
                             SimulateLive(pipeline.plan, {.costs = pipeline.costs,
                                                          .interval = request.interval,

@@ -71,7 +71,7 @@ struct PlannedPipeline {
 [[nodiscard]] StageCost AtEffort(StageCost cost, const Effort& effort);
 
 /// Fills in what to expect of `pipeline`, which has cuts, plan and costs: drops, delay, period.
-[[nodiscard]] absl::Status Judge(const PlannerRequest& request, PlannedPipeline& pipeline);
+[[nodiscard]] absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline);
 
 /// Tries, from the least staleness on: one device, then more, 1F1B*(T) with T a share of the
 /// interval, then lags from D - h to 2(D - h). Where nothing holds, gives up learning first: every

@@ -54,7 +54,7 @@ absl::StatusOr<PlannedPipeline> Judged(const PlannerRequest& request, PlannedPip
   running.effort = found.effort;
   running.costs = StageCosts(request.layers, running.cuts);
   for (StageCost& cost : running.costs) cost = AtEffort(cost, found.effort);
-  MILLRACE_RETURN_IF_ERROR(Judge(request, running));
+  MILLRACE_RETURN_IF_ERROR(Evaluate(request, running));
   running.holds = running.dropped_share <= request.tolerated_drops;
   running.limit = found.limit;
   return running;
