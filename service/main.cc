@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -6,7 +8,21 @@
 #include "service/cli_exit_codes.h"
 #include "service/cli_log.h"
 
+namespace {
+
+// What a sample frees, the next takes again: giving it back to the system in between costs page
+// faults, a twentieth of the time of a small network.
+void KeepFreedMemory() {
+  constexpr int kGreatestOfAThread = 32 << 20;  // glibc takes no more for M_MMAP_THRESHOLD.
+  constexpr int kNever = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, kGreatestOfAThread);
+  mallopt(M_TRIM_THRESHOLD, kNever);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  KeepFreedMemory();
   // Writing to a browser that has gone is an error value, not the end.
   std::signal(SIGPIPE, SIG_IGN);
   try {
