@@ -33,21 +33,21 @@ absl::Status PlanForTheRate(const FlowLearnerOptions& options, PlannerRequest re
 }
 
 // Cuts as it was told or by cost, and makes the plans of the schedule that was named.
-absl::Status PlanAsNamed(const FlowLearnerOptions& options, const std::vector<StageCost>& layers,
+absl::Status PlanAsNamed(const FlowLearnerOptions& options, const std::vector<LayerCosts>& layers,
                          PlannedFlow& flow) {
   flow.cuts = options.cuts;
   if (flow.cuts.empty()) {
-    MILLRACE_ASSIGN_OR_RETURN(flow.cuts, BestCuts(layers, options.stages));
+    MILLRACE_ASSIGN_OR_RETURN(flow.cuts, BestCuts({.layers = layers, .stages = options.stages}));
   }
   MILLRACE_RETURN_IF_ERROR(CheckCuts(flow.cuts, static_cast<int>(layers.size())));
   MILLRACE_ASSIGN_OR_RETURN(const Recompute recompute, RecomputeNamed(options.recompute));
-  MILLRACE_ASSIGN_OR_RETURN(flow.phases,
-                            MakePhases(options.schedule, {.shape = ShapeOf(*flow.chain, flow.cuts),
-                                                          .costs = StageCosts(layers, flow.cuts),
-                                                          .period = options.period_ms,
-                                                          .samples = options.samples,
-                                                          .recompute = recompute,
-                                                          .switch_at = options.switch_at}));
+  MILLRACE_ASSIGN_OR_RETURN(
+      flow.phases, MakePhases(options.schedule, {.shape = ShapeOf(*flow.chain, flow.cuts),
+                                                 .costs = StageCosts(CostsOf(layers), flow.cuts),
+                                                 .period = options.period_ms,
+                                                 .samples = options.samples,
+                                                 .recompute = recompute,
+                                                 .switch_at = options.switch_at}));
   return absl::OkStatus();
 }
 
@@ -56,8 +56,8 @@ absl::Status PlanAsNamed(const FlowLearnerOptions& options, const std::vector<St
 absl::StatusOr<PlannedFlow> PlanFlow(const FlowLearnerOptions& options) {
   MILLRACE_RETURN_IF_ERROR(CheckFlowOptions(options));
   MILLRACE_ASSIGN_OR_RETURN(ProfiledFlow profiled, ProfileFlow(options, kProfiledSamples));
-  std::vector<StageCost> layers = CostsOf(profiled.costs.layers);
-  for (StageCost& cost : layers) cost.copy = 0;  // Threads hand tensors over as they are.
+  std::vector<LayerCosts>& layers = profiled.costs.layers;
+  for (LayerCosts& layer : layers) layer.cost.copy = 0;  // Threads hand tensors over as they are.
   PlannedFlow flow{.chain = std::make_unique<LayerChain>(std::move(profiled.chain))};
   if (options.schedule == "auto") {
     const double spread = std::min(profiled.costs.spread.value_or(kUsualSpread), kMostSpread);
@@ -65,7 +65,7 @@ absl::StatusOr<PlannedFlow> PlanFlow(const FlowLearnerOptions& options) {
   } else {
     MILLRACE_RETURN_IF_ERROR(PlanAsNamed(options, layers, flow));
   }
-  flow.costs = StageCosts(layers, flow.cuts);
+  flow.costs = StageCosts(CostsOf(layers), flow.cuts);
   return flow;
 }
 

@@ -114,6 +114,11 @@ absl::Status DoesNotFit(const PartitionRequest& request, const Chain& chain) {
 
 }  // namespace
 
+int StageOfLayer(const Cuts& cuts, int layer) {
+  if (layer < 0) return 0;
+  return 1 + static_cast<int>(std::upper_bound(cuts.begin(), cuts.end(), layer) - cuts.begin());
+}
+
 absl::StatusOr<Cuts> BestCuts(const PartitionRequest& request) {
   const Chain chain(request);
   if (request.stages < 1 || request.stages > chain.length()) {

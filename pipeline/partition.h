@@ -18,6 +18,9 @@ namespace millrace::pipeline {
 /// The first layer of every stage but the first, counted from 0: what a user calls the cuts.
 using Cuts = std::vector<int>;
 
+/// The stage, counted from 1, that holds `layer`. 0 is the camera, which is before layer 0.
+[[nodiscard]] int StageOfLayer(const Cuts& cuts, int layer);
+
 /// What is to be cut, and what the cuts must respect.
 struct PartitionRequest {
   std::vector<LayerCosts> layers;

@@ -1,6 +1,7 @@
 #include "pipeline/planner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/status.h"
 #include "pipeline/live_simulation.h"
 #include "pipeline/plan_checker.h"
+#include "pipeline/plan_memory.h"
 #include "pipeline/simulator.h"
 
 namespace millrace::pipeline {
@@ -17,10 +19,13 @@ namespace {
 
 constexpr double kShares[] = {1.0, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6};
 constexpr int kMostUpdateEvery = 64;
+// Cuts for what a plan holds make another plan, which may hold more.
+constexpr int kMostCuttings = 4;
 
 absl::Status CheckRequest(const PlannerRequest& request) {
-  if (!(request.interval > 0))
+  if (!(request.interval > 0)) {
     return absl::InvalidArgumentError("the frame interval must be positive");
+  }
   if (request.devices < 1) return absl::InvalidArgumentError("planning needs at least one device");
   if (request.layers.empty()) return absl::InvalidArgumentError("there are no layers to plan for");
   return absl::OkStatus();
@@ -32,7 +37,7 @@ Plan Stretched(Plan plan, double share) {
   for (int stage = 1; stage <= stages; ++stage) {
     std::vector<Operation>& order = plan.devices[stage - 1];
     const int behind = stages - stage;
-    const int more = static_cast<int>(share * behind + 0.5);
+    const int more = static_cast<int>(std::lround(share * behind));
     const int lag = order[1].shift - order[0].shift + more;
     for (std::size_t i = 1; i < order.size(); ++i) order[i].shift = order[0].shift + lag;
     plan.stages[stage - 1].slots = lag + 1;
@@ -51,8 +56,10 @@ class Planner {
     }
     MILLRACE_ASSIGN_OR_RETURN(std::optional<PlannedPipeline> found, AtEffortOf({0}));
     if (found) return *std::move(found);
-    closest_->holds = false;
-    return *std::move(closest_);
+    if (!closest_.has_value()) return does_not_fit_;
+    PlannedPipeline closest = *std::move(closest_);
+    closest.holds = false;
+    return closest;
   }
 
  private:
@@ -78,44 +85,92 @@ class Planner {
     return best;
   }
 
+  using MakeOne = std::function<absl::StatusOr<Plan>(ScheduleRequest&)>;
+
   absl::Status AddCandidates(int stages, const Effort& effort,
-                             std::vector<PlannedPipeline>& candidates) const {
-    std::vector<StageCost> layers;
-    for (const StageCost& layer : request_.layers) layers.push_back(AtEffort(layer, effort));
-    MILLRACE_ASSIGN_OR_RETURN(const Cuts cuts, BestCuts(layers, stages));
-    const std::vector<StageCost> costs = StageCosts(layers, cuts);
-    const double least = LeastPeriod(costs);
-    if (least > request_.interval && !(effort.update_every == 0)) return absl::OkStatus();
-    ScheduleRequest schedule{.shape = {.stages = stages, .skips = {}}, .costs = costs};
-    if (request_.skips_of) schedule.shape.skips = request_.skips_of(cuts);
-    const auto add = [&](Plan plan, double period) -> absl::Status {
-      MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageFigures> figures, CheckPlan(plan));
-      PlannedPipeline candidate{.cuts = cuts,
-                                .plan = std::move(plan),
-                                .costs = costs,
-                                .period = period,
-                                .effort = effort};
-      for (const StageFigures& stage : figures) {
-        candidate.staleness = std::max(candidate.staleness, stage.staleness);
-      }
-      candidates.push_back(std::move(candidate));
+                             std::vector<PlannedPipeline>& candidates) {
+    PartitionRequest partition{.layers = AtEffort(request_.layers, effort),
+                               .stages = stages,
+                               .memory_bytes = request_.memory_bytes};
+    const absl::StatusOr<Cuts> cuts = BestCuts(partition);
+    if (absl::IsResourceExhausted(cuts.status())) {
+      does_not_fit_ = cuts.status();
+      return absl::OkStatus();
+    }
+    MILLRACE_RETURN_IF_ERROR(cuts.status());
+    const auto add = [&](const MakeOne& make) -> absl::Status {
+      MILLRACE_ASSIGN_OR_RETURN(std::optional<PlannedPipeline> candidate,
+                                Fitting(partition, *cuts, effort, make));
+      if (candidate) candidates.push_back(*std::move(candidate));
       return absl::OkStatus();
     };
     for (double share : kShares) {
-      schedule.period = std::max(share * request_.interval, least);
-      MILLRACE_ASSIGN_OR_RETURN(Plan plan, MakePlan("one_f_one_b_star", schedule));
-      MILLRACE_RETURN_IF_ERROR(add(std::move(plan), schedule.period));
+      MILLRACE_RETURN_IF_ERROR(add([&](ScheduleRequest& schedule) {
+        schedule.period = std::max(share * request_.interval, LeastPeriod(schedule.costs));
+        return MakePlan("one_f_one_b_star", schedule);
+      }));
     }
-    schedule.period = kEachStageAGroup;
-    MILLRACE_ASSIGN_OR_RETURN(const Plan full, MakePlan("one_f_one_b_star", schedule));
     for (double share : {0.0, 0.5, 1.0}) {
-      MILLRACE_RETURN_IF_ERROR(add(Stretched(full, share), /*period=*/0));
+      MILLRACE_RETURN_IF_ERROR(add([&](ScheduleRequest& schedule) -> absl::StatusOr<Plan> {
+        schedule.period = kEachStageAGroup;
+        MILLRACE_ASSIGN_OR_RETURN(Plan full, MakePlan("one_f_one_b_star", schedule));
+        return Stretched(std::move(full), share);
+      }));
     }
     return absl::OkStatus();
   }
 
+  // What `make` makes, cut so that it fits into the memory; nothing where it does not, or where it
+  // cannot keep up.
+  absl::StatusOr<std::optional<PlannedPipeline>> Fitting(PartitionRequest partition, Cuts cuts,
+                                                         const Effort& effort,
+                                                         const MakeOne& make) {
+    for (int cutting = 0; cutting < kMostCuttings; ++cutting) {
+      MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline made, Make(partition, cuts, effort, make));
+      const bool too_slow = LeastPeriod(made.costs) > request_.interval;
+      if (too_slow && effort.update_every != 0) return std::nullopt;
+      if (Fits(made)) return made;
+      partition.holds = HoldsOf(made.plan);
+      absl::StatusOr<Cuts> again = BestCuts(partition);
+      if (!again.ok()) {
+        does_not_fit_ = again.status();
+        return std::nullopt;
+      }
+      cuts = *std::move(again);
+    }
+    does_not_fit_ =
+        absl::ResourceExhaustedError("no cuts fit what their own plan holds; use more devices");
+    return std::nullopt;
+  }
+
+  [[nodiscard]] absl::StatusOr<PlannedPipeline> Make(const PartitionRequest& partition,
+                                                     const Cuts& cuts, const Effort& effort,
+                                                     const MakeOne& make) const {
+    ScheduleRequest schedule{.shape = {.stages = partition.stages, .skips = {}},
+                             .costs = StageCosts(CostsOf(partition.layers), cuts)};
+    if (request_.skips_of) schedule.shape.skips = request_.skips_of(cuts);
+    MILLRACE_ASSIGN_OR_RETURN(Plan plan, make(schedule));
+    MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageFigures> figures, CheckPlan(plan));
+    PlannedPipeline made{.cuts = cuts,
+                         .plan = std::move(plan),
+                         .costs = std::move(schedule.costs),
+                         .period = std::max(schedule.period, 0.0),
+                         .effort = effort};
+    for (const StageFigures& stage : figures) {
+      made.staleness = std::max(made.staleness, stage.staleness);
+    }
+    return made;
+  }
+
+  [[nodiscard]] bool Fits(const PlannedPipeline& made) const {
+    if (!request_.memory_bytes) return true;
+    const std::vector<double> bytes = DeviceBytes(made.plan, request_.layers, made.cuts);
+    return *std::ranges::max_element(bytes) <= *request_.memory_bytes;
+  }
+
   const PlannerRequest& request_;
-  std::optional<PlannedPipeline> closest_;  // The one that drops least, where none holds.
+  std::optional<PlannedPipeline> closest_;        // The one that drops least, where none holds.
+  absl::Status does_not_fit_ = absl::OkStatus();  // Why nothing fits into the memory.
 };
 
 std::string LimitOf(const std::vector<StageCost>& layers) {
@@ -142,6 +197,11 @@ StageCost AtEffort(StageCost cost, const Effort& effort) {
   return cost;
 }
 
+std::vector<LayerCosts> AtEffort(std::vector<LayerCosts> layers, const Effort& effort) {
+  for (LayerCosts& layer : layers) layer.cost = AtEffort(layer.cost, effort);
+  return layers;
+}
+
 absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline) {
   MILLRACE_ASSIGN_OR_RETURN(const LiveFigures live,
                             SimulateLive(pipeline.plan, {.costs = pipeline.costs,
@@ -158,7 +218,7 @@ absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline) 
 absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request) {
   MILLRACE_RETURN_IF_ERROR(CheckRequest(request));
   MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline planned, Planner(request).Run());
-  planned.limit = LimitOf(request.layers);
+  planned.limit = LimitOf(CostsOf(request.layers));
   planned.plan.schedule = absl::StrCat("auto: ", planned.plan.schedule);
   return planned;
 }

@@ -3,15 +3,17 @@
 //
 //   frame interval ─┐
 //   layer costs ────┼─▶ PlanFor() ─▶ cuts, plan, gate margin, what to expect, what limits
-//   devices ────────┘
+//   devices, memory ┘
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pipeline/layer_costs.h"
 #include "pipeline/partition.h"
 #include "pipeline/plan.h"
 #include "pipeline/schedules.h"
@@ -20,8 +22,10 @@
 namespace millrace::pipeline {
 
 struct PlannerRequest {
-  /// Of the layers, in the unit of `interval`.
-  std::vector<StageCost> layers = {};
+  /// Their times in the unit of `interval`.
+  std::vector<LayerCosts> layers = {};
+  /// Of each device. Nothing: no limit.
+  std::optional<double> memory_bytes = {};
   /// The skips of the network once it is cut.
   std::function<std::vector<StageSkip>(const Cuts&)> skips_of = {};
   /// Between two frames of the camera.
@@ -69,6 +73,8 @@ struct PlannedPipeline {
 
 /// What a layer or stage costs a sample when only so much is learned.
 [[nodiscard]] StageCost AtEffort(StageCost cost, const Effort& effort);
+[[nodiscard]] std::vector<LayerCosts> AtEffort(std::vector<LayerCosts> layers,
+                                               const Effort& effort);
 
 /// Fills in what to expect of `pipeline`, which has cuts, plan and costs: drops, delay, period.
 [[nodiscard]] absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline);
@@ -76,7 +82,8 @@ struct PlannedPipeline {
 /// Tries, from the least staleness on: one device, then more, 1F1B*(T) with T a share of the
 /// interval, then lags from D - h to 2(D - h). Where nothing holds, gives up learning first: every
 /// second sample, every fourth ... then predicts only. Fails with INVALID_ARGUMENT unless interval,
-/// devices and costs are positive, and with CANCELLED once `stop` is requested.
+/// devices and costs are positive, with RESOURCE_EXHAUSTED where no plan fits into the memory, and
+/// with CANCELLED once `stop` is requested.
 [[nodiscard]] absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request);
 
 }  // namespace millrace::pipeline

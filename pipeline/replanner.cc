@@ -52,7 +52,7 @@ std::string WhyMoved(const std::vector<StageCost>& planned,
 absl::StatusOr<PlannedPipeline> Judged(const PlannerRequest& request, PlannedPipeline running,
                                        const PlannedPipeline& found) {
   running.effort = found.effort;
-  running.costs = StageCosts(request.layers, running.cuts);
+  running.costs = StageCosts(CostsOf(request.layers), running.cuts);
   for (StageCost& cost : running.costs) cost = AtEffort(cost, found.effort);
   MILLRACE_RETURN_IF_ERROR(Evaluate(request, running));
   running.holds = running.dropped_share <= request.tolerated_drops;
@@ -72,19 +72,18 @@ bool GoodEnough(const PlannedPipeline& running, const PlannedPipeline& found, do
 
 }  // namespace
 
-std::vector<StageCost> Scaled(const std::vector<StageCost>& layers, const Cuts& cuts,
-                              const std::vector<StageCost>& measured) {
-  const std::vector<StageCost> planned = StageCosts(layers, cuts);
+std::vector<LayerCosts> Scaled(std::vector<LayerCosts> layers, const Cuts& cuts,
+                               const std::vector<StageCost>& measured) {
+  const std::vector<StageCost> planned = StageCosts(CostsOf(layers), cuts);
   MILLRACE_CHECK(planned.size() == measured.size());
-  std::vector<StageCost> scaled = layers;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const auto stage =
-        std::upper_bound(cuts.begin(), cuts.end(), static_cast<int>(i)) - cuts.begin();
-    scaled[i].forward *= Ratio(planned[stage].forward, measured[stage].forward);
-    scaled[i].backward *= Ratio(planned[stage].backward, measured[stage].backward);
-    scaled[i].update *= Ratio(planned[stage].update, measured[stage].update);
+  for (int i = 0; i < static_cast<int>(layers.size()); ++i) {
+    const int stage = StageOfLayer(cuts, i) - 1;
+    StageCost& cost = layers[i].cost;
+    cost.forward *= Ratio(planned[stage].forward, measured[stage].forward);
+    cost.backward *= Ratio(planned[stage].backward, measured[stage].backward);
+    cost.update *= Ratio(planned[stage].update, measured[stage].update);
   }
-  return scaled;
+  return layers;
 }
 
 absl::StatusOr<Replan> PlanAgain(const PlannerRequest& request, const PlannedPipeline& running,
@@ -94,7 +93,7 @@ absl::StatusOr<Replan> PlanAgain(const PlannerRequest& request, const PlannedPip
   Replan replan;
   replan.switches = !SameWork(judged, found) && !GoodEnough(judged, found, share);
   replan.pipeline = replan.switches ? std::move(found) : std::move(judged);
-  replan.costs = StageCosts(request.layers, replan.pipeline.cuts);
+  replan.costs = StageCosts(CostsOf(request.layers), replan.pipeline.cuts);
   return replan;
 }
 
@@ -106,7 +105,7 @@ Replanner::Replanner(Options options, PlannedPipeline running)
       request_(std::move(options.request)),
       running_(std::move(running)),
       pause_(options.least_pause) {
-  watch_.PlannedWith(StageCosts(request_.layers, running_.cuts), clock_.Now() + pause_);
+  watch_.PlannedWith(StageCosts(CostsOf(request_.layers), running_.cuts), clock_.Now() + pause_);
 }
 
 std::optional<Replan> Replanner::Poll() {
@@ -118,8 +117,8 @@ std::optional<Replan> Replanner::Poll() {
 }
 
 void Replanner::Begin(std::vector<StageCost> measured) {
-  why_ = WhyMoved(StageCosts(request_.layers, running_.cuts), measured);
-  request_.layers = Scaled(request_.layers, running_.cuts, measured);
+  why_ = WhyMoved(StageCosts(CostsOf(request_.layers), running_.cuts), measured);
+  request_.layers = Scaled(std::move(request_.layers), running_.cuts, measured);
   watch_.PlannedWith(std::move(measured), clock_.Now() + pause_);
   planning_ = true;
   done_ = false;

@@ -36,8 +36,8 @@ struct Replan {
 
 /// `layers` as their stages were measured: each stage's forwards, backwards and updates are scaled
 /// as a whole. REQUIRES: one cost a stage of `cuts`.
-[[nodiscard]] std::vector<StageCost> Scaled(const std::vector<StageCost>& layers, const Cuts& cuts,
-                                            const std::vector<StageCost>& measured);
+[[nodiscard]] std::vector<LayerCosts> Scaled(std::vector<LayerCosts> layers, const Cuts& cuts,
+                                             const std::vector<StageCost>& measured);
 
 /// Plans for the layers of `request`. Keeps `running`, with its new effort and expectations, unless
 /// it does not hold any more or the new plan is less stale or its delay shorter by more than

@@ -16,11 +16,6 @@
 
 namespace millrace::pipeline {
 
-int StageOfLayer(const Cuts& cuts, int layer) {
-  if (layer < 0) return 0;
-  return 1 + static_cast<int>(std::upper_bound(cuts.begin(), cuts.end(), layer) - cuts.begin());
-}
-
 StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
     : number_(number),
       parts_(parts),
@@ -85,7 +80,7 @@ void StageRunner::Forward(std::int64_t sample) {
   const bool keeps_graph = at_work_.reads.keeps(number_, sample) == Keeps::kActivations;
   kept.version =
       at_work_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
-  std::vector<at::Tensor> outputs;
+  Tensors outputs;
   {
     const WeightVersions::Use use(versions_, kept.version);
     const at::AutoGradMode graph(keeps_graph);
@@ -110,10 +105,10 @@ at::Tensor StageRunner::OwnLoss(std::int64_t sample, const at::Tensor& camera,
   return parts_.judge({.sample = in_stream, .input = camera, .output = output, .again = again});
 }
 
-void StageRunner::Send(std::int64_t sample, const std::vector<at::Tensor>& outputs) {
+void StageRunner::Send(std::int64_t sample, const Tensors& outputs) {
   for (const auto& rings : at_work_.channels.all()) {
     if (rings->channel.from != number_) continue;
-    rings->forward.Write(sample, std::vector<at::Tensor>(rings->wires));
+    rings->forward.Write(sample, Tensors(rings->wires));
   }
   for (std::size_t i = 0; i < outgoing_.size(); ++i) {
     outgoing_[i].rings->forward.Read(sample)[outgoing_[i].place] = outputs[i].detach();
@@ -152,7 +147,7 @@ void StageRunner::GoForwardAgain(std::int64_t sample, Kept& kept) const {
 }
 
 bool StageRunner::GoBackward(std::int64_t sample, const Kept& kept) {
-  std::vector<at::Tensor> gradients;
+  Tensors gradients;
   bool real = true;
   if (has_own_loss_) {
     real = kept.ends[0].defined() && AllFinite(kept.ends);
@@ -168,22 +163,21 @@ bool StageRunner::GoBackward(std::int64_t sample, const Kept& kept) {
   }
   if (!real) return false;
   // A stage of layers without parameters, right behind the camera, has no graph.
-  std::vector<at::Tensor> ends;
-  std::vector<at::Tensor> of_ends;
   for (std::size_t i = 0; i < kept.ends.size(); ++i) {
     if (!kept.ends[i].requires_grad()) continue;
-    ends.push_back(kept.ends[i]);
-    of_ends.push_back(gradients[i]);
+    roots_.push_back(kept.ends[i]);
+    root_gradients_.push_back(gradients[i]);
   }
-  if (!ends.empty()) torch::autograd::backward(ends, of_ends);
+  if (!roots_.empty()) torch::autograd::backward(roots_, root_gradients_);
+  roots_.clear();
+  root_gradients_.clear();
   return true;
 }
 
 void StageRunner::SendBack(std::int64_t sample, const Kept& kept, bool real) {
   const std::int64_t position =
       at_work_.dependencies.Position(OperationKind::kBackward, number_, sample);
-  std::vector<at::Tensor> gradients;
-  gradients.reserve(kept.inputs.size());
+  Tensors gradients;
   for (std::size_t i = 0; i < incoming_.size(); ++i) {
     if (!incoming_[i].rings->carries_gradients) continue;
     const at::Tensor& gradient = kept.inputs[i].grad();
@@ -192,7 +186,7 @@ void StageRunner::SendBack(std::int64_t sample, const Kept& kept, bool real) {
   real = real && AllFinite(gradients);
   for (const auto& rings : at_work_.channels.all()) {
     if (rings->channel.to != number_ || !rings->carries_gradients) continue;
-    rings->backward.Write(position, {std::vector<at::Tensor>(rings->wires), real});
+    rings->backward.Write(position, {Tensors(rings->wires), real});
   }
   auto next = gradients.begin();
   for (const Connection& connection : incoming_) {

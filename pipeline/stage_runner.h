@@ -21,9 +21,6 @@
 
 namespace millrace::pipeline {
 
-/// The stage, counted from 1, that holds `layer`. 0 is the camera, which is before layer 0.
-[[nodiscard]] int StageOfLayer(const Cuts& cuts, int layer);
-
 /// A plan at work: what its stages share. Constant but for what lies in the channels.
 struct PlanAtWork {
   PlanAtWork(Plan p, std::int64_t first)
@@ -67,10 +64,10 @@ class StageRunner {
  private:
   // What the backward of a sample needs of its forward.
   struct Kept {
-    std::vector<at::Tensor> inputs;  // Leaves of the stage's graph.
-    std::vector<at::Tensor> ends;    // Its ends: what leaves the stage, or its own loss.
-    at::Tensor camera;               // For the stage's own loss, if that is made again.
-    std::int64_t version = 0;        // Of the weights that the forward read.
+    Tensors inputs;            // Leaves of the stage's graph.
+    Tensors ends;              // Its ends: what leaves the stage, or its own loss.
+    at::Tensor camera;         // For the stage's own loss, if that is made again.
+    std::int64_t version = 0;  // Of the weights that the forward read.
   };
   // Where one wire of the stage lies: a place in the tensors that a channel carries.
   struct Connection {
@@ -80,7 +77,7 @@ class StageRunner {
 
   void Connect(const Cuts& cuts);
   void Forward(std::int64_t sample);
-  void Send(std::int64_t sample, const std::vector<at::Tensor>& outputs);
+  void Send(std::int64_t sample, const Tensors& outputs);
   [[nodiscard]] at::Tensor OwnLoss(std::int64_t sample, const at::Tensor& camera,
                                    const at::Tensor& output, bool again) const;
   [[nodiscard]] bool Backward(std::int64_t sample);
@@ -103,6 +100,9 @@ class StageRunner {
   WeightVersions versions_;
   StageBuffers buffers_;
   SlotRing<Kept> kept_;
+  // What autograd is given of a sample. Members, because it takes no less than vectors.
+  std::vector<at::Tensor> roots_;
+  std::vector<at::Tensor> root_gradients_;
   // Whether a real gradient came since the last update.
   bool has_gradient_ = false;
 };

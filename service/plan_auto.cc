@@ -43,7 +43,8 @@ double SpreadOf(const NetworkCosts& network, const PlanRequest& request) {
 absl::StatusOr<PlannedPipeline> Plan(const NetworkCosts& network, const PlanRequest& request) {
   const int layers = static_cast<int>(network.layers.size());
   return pipeline::PlanFor(
-      {.layers = pipeline::CostsOf(network.layers),
+      {.layers = network.layers,
+       .memory_bytes = network.memory_bytes,
        .interval = request.period_ms,
        .devices = request.devices > 0 ? request.devices : std::min(kUsualDevices, layers),
        .spread = SpreadOf(network, request)});
@@ -51,7 +52,7 @@ absl::StatusOr<PlannedPipeline> Plan(const NetworkCosts& network, const PlanRequ
 
 // Samples that are only predicted cost no backward and no update.
 NetworkCosts NetworkAt(NetworkCosts network, const pipeline::Effort& effort) {
-  for (auto& layer : network.layers) layer.cost = pipeline::AtEffort(layer.cost, effort);
+  network.layers = AtEffort(std::move(network.layers), effort);
   return network;
 }
 
@@ -96,15 +97,14 @@ absl::StatusOr<PlanReport> FindPlan(const NetworkCosts& network, const PlanReque
   return report;
 }
 
-std::string FoundText(const PlanReport& report) {
-  const FoundPlan& found = *report.found;
+std::string FoundText(const FoundPlan& found, int most_staleness) {
   std::string text;
   const auto line = [&text](const char* name, const std::string& what) {
     absl::StrAppendFormat(&text, "%-12s%s\n", name, what);
   };
   line("frames", FramesText(found));
   line("learning", LearningText(found));
-  line("staleness", absl::StrCat(MostStaleness(report), " updates at most"));
+  line("staleness", absl::StrCat(most_staleness, " updates at most"));
   line("T", TText(found));
   line("limit", found.limit);
   return text;

@@ -2,22 +2,13 @@
 
 #include <algorithm>
 
+#include "pipeline/plan_memory.h"
+
 namespace millrace::service {
 namespace {
 
 using pipeline::Operation;
 using enum pipeline::OperationKind;
-
-// What a stage holds for its backwards: all its samples in full, or, where one of them goes forward
-// again, their inputs and one in full.
-void AddHolds(PlannedStage& stage, const Operation& operation, const pipeline::Plan& plan) {
-  if (operation.kind != kBackward || stage.holds.inputs > 0) return;
-  const pipeline::StageRules& rules = plan.rules(operation.stage);
-  const bool again = operation.keeps == pipeline::Keeps::kInputs;
-  stage.holds = {.versions = rules.versions,
-                 .activations = again ? 1 : rules.slots,
-                 .inputs = again ? rules.slots : 0};
-}
 
 int LargestLayer(const pipeline::NetworkCosts& network, const std::vector<PlannedStage>& stages,
                  std::size_t device) {
@@ -65,11 +56,12 @@ std::vector<PlannedStage> PlannedStages(const pipeline::NetworkCosts& network,
       PlannedStage& stage = stages[operation.stage - 1];
       stage.load_ms += CostOf(operation, costs[operation.stage - 1]) / plan.samples_per_pattern;
       (operation.kind == kForward ? stage.device : stage.backward_device) = device;
-      AddHolds(stage, operation, plan);
     }
   }
+  const std::vector<pipeline::StageHolds> holds = pipeline::HoldsOf(plan);
   for (std::size_t i = 0; i < stages.size(); ++i) {
     PlannedStage& stage = stages[i];
+    stage.holds = holds[i];
     stage.first_layer = i > 0 ? cuts[i - 1] : 0;
     const int end = i < cuts.size() ? cuts[i] : static_cast<int>(network.layers.size());
     stage.last_layer = end - 1;

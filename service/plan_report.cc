@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "pipeline/plan_memory.h"
 #include "pipeline/scattered_partition.h"
 #include "pipeline/simulator.h"
 #include "service/plan_auto.h"
@@ -38,16 +39,6 @@ absl::StatusOr<Phases> PhasesFor(const PlanRequest& request, const PlanCut& cut,
                                .switch_at = request.switch_at,
                                .device_of = cut.device_of,
                                .devices = request.devices});
-}
-
-std::vector<double> MemoryOfDevices(const PlanReport& report) {
-  std::vector<double> bytes(report.plan.devices.size(), 0.0);
-  for (const PlannedStage& stage : report.stages) {
-    bytes[stage.device] += stage.memory_bytes;
-    // Devices that share a stage both hold it.
-    if (stage.backward_device != stage.device) bytes[stage.backward_device] += stage.memory_bytes;
-  }
-  return bytes;
 }
 
 // Over one device that does the same work, updating as often, one sample at a time; and over it,
@@ -123,9 +114,8 @@ absl::StatusOr<std::vector<PlanReport>> ContiguousReports(const NetworkCosts& co
   MILLRACE_ASSIGN_OR_RETURN(std::vector<PlanReport> reports, ReportsFor(costs, request, cut));
   if (CheckMemory(costs, reports).ok()) return reports;
   // The plan holds more than the least that the cuts were made for: once more with what it holds.
-  std::vector<pipeline::StageHolds> holds;
-  for (const PlannedStage& stage : reports.front().stages) holds.push_back(stage.holds);
-  MILLRACE_ASSIGN_OR_RETURN(const PlanCut fitting, CutForPlan(costs, request, holds));
+  MILLRACE_ASSIGN_OR_RETURN(const PlanCut fitting,
+                            CutForPlan(costs, request, pipeline::HoldsOf(reports.front().plan)));
   MILLRACE_ASSIGN_OR_RETURN(reports, ReportsFor(costs, request, fitting));
   MILLRACE_RETURN_IF_ERROR(CheckMemory(costs, reports));
   return reports;
@@ -163,7 +153,7 @@ absl::StatusOr<PlanReport> ReportOf(const NetworkCosts& network, const PlanReque
   MILLRACE_ASSIGN_OR_RETURN(const auto figures, pipeline::CheckPlan(report.plan));
   for (std::size_t i = 0; i < figures.size(); ++i) report.stages[i].figures = figures[i];
   MILLRACE_RETURN_IF_ERROR(AddTimes(request, report));
-  report.memory_bytes = MemoryOfDevices(report);
+  report.memory_bytes = pipeline::DeviceBytes(report.plan, network.layers, cut.cuts);
   report.bottleneck = FindBottleneck(network, report);
   AddSpeedUp(network, report);
   if (LeavesRunsOpen(request)) {

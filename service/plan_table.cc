@@ -140,7 +140,7 @@ std::string TextOfPlan(const NetworkCosts& network, const PlanReport& report) {
                    " on ", Plural(report.plan.devices.size(), "device"));
   if (report.first_sample > 0) absl::StrAppend(&text, ", from sample ", report.first_sample);
   return absl::StrCat(text, "\n\n", StagesText(report), "\n", SummaryText(network, report),
-                      report.found ? FoundText(report) : "");
+                      report.found ? FoundText(*report.found, MostStaleness(report)) : "");
 }
 
 std::string CompareText(const std::vector<ComparedSchedule>& schedules) {

@@ -1,18 +1,23 @@
 #include "pipeline/planner.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "pipeline/plan_checker.h"
+#include "pipeline/plan_memory.h"
 
 namespace millrace::pipeline {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Eight equal layers: 12 to learn from a sample on one device.
 PlannerRequest Request(double interval, int devices) {
-  return {.layers = std::vector<StageCost>(8, {.forward = 0.5, .backward = 1.0}),
+  return {.layers = std::vector<LayerCosts>(
+              8, {.name = "conv", .cost = {.forward = 0.5, .backward = 1.0}}),
           .interval = interval,
           .devices = devices};
 }
@@ -74,11 +79,51 @@ TEST(PlannerTest, SaysWhenNothingHolds) {
 
 TEST(PlannerTest, NamesTheLayerThatLimits) {
   PlannerRequest request = Request(20, 4);
-  request.layers[5] = {.forward = 4, .backward = 8};
+  request.layers[5].cost = {.forward = 4, .backward = 8};
   const auto planned = PlanFor(request);
   ASSERT_TRUE(planned.ok());
   EXPECT_THAT(planned->limit, HasSubstr("layer 5 alone takes 12 of the 22.5"));
   EXPECT_THAT(planned->limit, HasSubstr("1.88"));
+}
+
+// 8 layers that keep 10 bytes of a sample: 80 on one device, learning one by one.
+PlannerRequest RequestWithBytes(double interval, int devices, double memory_bytes) {
+  PlannerRequest request = Request(interval, devices);
+  for (LayerCosts& layer : request.layers) layer.activation_bytes = 10;
+  request.memory_bytes = memory_bytes;
+  return request;
+}
+
+double MostBytes(const PlannerRequest& request, const PlannedPipeline& planned) {
+  return std::ranges::max(DeviceBytes(planned.plan, request.layers, planned.cuts));
+}
+
+TEST(PlannerTest, UsesMoreDevicesWhereFewerHaveTooLittleMemory) {
+  EXPECT_TRUE(PlanFor(RequestWithBytes(20, 1, 80)).ok());
+  const PlannerRequest tight = RequestWithBytes(20, 4, 20);
+  const auto spread = PlanFor(tight);
+  ASSERT_TRUE(spread.ok()) << spread.status();
+  EXPECT_EQ(spread->plan.stage_count(), 4);
+  EXPECT_EQ(spread->staleness, 0) << "more staleness would need more memory";
+  EXPECT_LE(MostBytes(tight, *spread), 20);
+}
+
+// The first of two stages keeps two samples: four layers of it do not fit.
+TEST(PlannerTest, CutsForWhatThePlanHolds) {
+  const PlannerRequest tight = RequestWithBytes(/*interval=*/10, /*devices=*/2, 60);
+  const auto planned = PlanFor(tight);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_GT(planned->staleness, 0);
+  EXPECT_THAT(planned->cuts, ElementsAre(3));
+  EXPECT_LE(MostBytes(tight, *planned), 60);
+}
+
+TEST(PlannerTest, SaysWhereTheMemoryIsTooLittle) {
+  const absl::Status alone = PlanFor(RequestWithBytes(20, 4, 9)).status();
+  EXPECT_EQ(alone.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(alone.message(), HasSubstr("layer 0 (conv) needs 10 bytes"));
+  const absl::Status together = PlanFor(RequestWithBytes(20, 2, 30)).status();
+  EXPECT_THAT(together.message(), HasSubstr("3 devices would do"));
 }
 
 TEST(PlannerTest, GivesUpWhenItIsStopped) {

@@ -14,7 +14,8 @@ using ::testing::MatchesRegex;
 
 // Eight equal layers, 12 ms to learn from a sample on one device; up to four devices.
 PlannerRequest Request(double interval) {
-  return {.layers = std::vector<StageCost>(8, {.forward = 0.5, .backward = 1.0}),
+  return {.layers = std::vector<LayerCosts>(
+              8, {.name = "conv", .cost = {.forward = 0.5, .backward = 1.0}}),
           .interval = interval,
           .devices = 4};
 }
@@ -26,7 +27,7 @@ class ReplannerTest : public ::testing::Test {
  protected:
   void Start(const PlannerRequest& request, double share = 0.25) {
     running_ = *PlanFor(request);
-    layers_ = request.layers;
+    layers_ = CostsOf(request.layers);
     replanner_.emplace(Replanner::Options{.request = request, .share = share, .clock = &clock_},
                        running_);
   }
@@ -94,7 +95,7 @@ TEST_F(ReplannerTest, GoesBackWhenTheyAreFastAgain) {
   ASSERT_TRUE(slow);
   Take(*slow);
   EXPECT_FALSE(Run(2000)) << "nothing has moved since";
-  layers_ = Request(20).layers;
+  layers_ = CostsOf(Request(20).layers);
   const auto fast = Run(2000);
   ASSERT_TRUE(fast);
   EXPECT_TRUE(fast->switches);
@@ -149,7 +150,7 @@ TEST_F(ReplannerTest, LeavesAPauseBetweenTwoPlans) {
   const auto first = Run(2000);
   ASSERT_TRUE(first);
   Take(*first);
-  layers_ = Request(20).layers;
+  layers_ = CostsOf(Request(20).layers);
   EXPECT_FALSE(Run(990)) << "9.9 s";
   EXPECT_TRUE(Run(100));
 }
@@ -171,19 +172,20 @@ TEST_F(ReplannerTest, TakesItsTimeWhereItGoesBackAndForth) {
 }
 
 TEST(ScaledTest, ScalesTheLayersOfEachStageByWhatItMoved) {
-  const std::vector<StageCost> layers = {{.forward = 1, .backward = 2, .update = 0},
-                                         {.forward = 3, .backward = 2, .update = 1},
-                                         {.forward = 5, .backward = 5, .update = 5}};
+  const std::vector<LayerCosts> layers = {
+      {.name = "a", .cost = {.forward = 1, .backward = 2, .update = 0}},
+      {.name = "b", .cost = {.forward = 3, .backward = 2, .update = 1}},
+      {.name = "c", .cost = {.forward = 5, .backward = 5, .update = 5}}};
   const auto scaled = Scaled(
       layers, {2},
       {{.forward = 8, .backward = 2, .update = 4}, {.forward = 5, .backward = 10, .update = 5}});
-  EXPECT_EQ(scaled[0].forward, 2);
-  EXPECT_EQ(scaled[1].forward, 6);
-  EXPECT_EQ(scaled[0].backward, 1);
-  EXPECT_EQ(scaled[0].update, 0);
-  EXPECT_EQ(scaled[1].update, 4);
-  EXPECT_EQ(scaled[2].forward, 5);
-  EXPECT_EQ(scaled[2].backward, 10);
+  EXPECT_EQ(scaled[0].cost.forward, 2);
+  EXPECT_EQ(scaled[1].cost.forward, 6);
+  EXPECT_EQ(scaled[0].cost.backward, 1);
+  EXPECT_EQ(scaled[0].cost.update, 0);
+  EXPECT_EQ(scaled[1].cost.update, 4);
+  EXPECT_EQ(scaled[2].cost.forward, 5);
+  EXPECT_EQ(scaled[2].cost.backward, 10);
 }
 
 }  // namespace
