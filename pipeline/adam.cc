@@ -17,9 +17,9 @@ Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
 }
 
 void Adam::Apply(const Batch& batch, double learning_rate) {
-  const std::vector<at::Tensor> means = batch.Of(means_);
-  const std::vector<at::Tensor> squares = batch.Of(squares_);
-  const std::vector<at::Tensor> steps = batch.Of(steps_);
+  const std::vector<at::Tensor>& means = batch.states[0];
+  const std::vector<at::Tensor>& squares = batch.states[1];
+  const std::vector<at::Tensor>& steps = batch.states[2];
   at::_foreach_add_(steps, 1);
   const auto fused = [&](auto kernel) {
     kernel(batch.values, batch.gradients, means, squares, /*max_exp_avg_sqs=*/at::TensorList(),

@@ -45,7 +45,7 @@ at::Tensor ConvolutionUnit::Forward(const at::Tensor& values) const {
 
 LayerValues ConvolutionLayer::Forward(const LayerValues& inputs) const {
   at::Tensor made = unit_.Forward(inputs.main);
-  std::vector<at::Tensor> skips;
+  Tensors skips;
   if (has_skip_) skips.push_back(made);
   return {std::move(made), std::move(skips)};
 }

@@ -104,7 +104,7 @@ class CarryingLayer final : public Layer {
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     LayerValues own{inputs.main, {}};
-    std::vector<at::Tensor> passing;
+    Tensors passing;
     auto in = inputs.skips.begin();
     for (const Carried& skip : carried_) {
       if (skip.made_here) continue;

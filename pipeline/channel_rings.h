@@ -5,9 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
 #include "base/check.h"
+#include "pipeline/layer.h"
 #include "pipeline/plan.h"
 #include "pipeline/slot_ring.h"
 
@@ -15,7 +14,7 @@ namespace millrace::pipeline {
 
 /// The gradients of what a channel carried for one sample, one tensor a wire.
 struct ChannelGradients {
-  std::vector<at::Tensor> tensors;
+  Tensors tensors;
   /// False: one of them was not finite, or none was made. Nothing learns from them.
   bool real = false;
 };
@@ -33,7 +32,7 @@ struct ChannelRings {
   /// Tensors that it carries for each sample.
   int wires = 0;
   /// By sample.
-  SlotRing<std::vector<at::Tensor>> forward;
+  SlotRing<Tensors> forward;
   /// By the sample's position in the order of backwards of the stage that writes them.
   SlotRing<ChannelGradients> backward;
 };

@@ -16,7 +16,7 @@ bool AllFinite(const at::Tensor& tensor) {
   return std::isfinite(magnitude.item<double>());
 }
 
-bool AllFinite(const std::vector<at::Tensor>& tensors) {
+bool AllFinite(at::TensorList tensors) {
   return std::all_of(tensors.begin(), tensors.end(),
                      [](const at::Tensor& tensor) { return AllFinite(tensor); });
 }

@@ -1,8 +1,6 @@
 // Whether numbers are numbers: what may never reach the weights, a checkpoint or a client.
 #pragma once
 
-#include <vector>
-
 #include <ATen/core/Tensor.h>
 
 namespace millrace::pipeline {
@@ -11,6 +9,6 @@ namespace millrace::pipeline {
 [[nodiscard]] bool AllFinite(const at::Tensor& tensor);
 
 /// The same of every one of them.
-[[nodiscard]] bool AllFinite(const std::vector<at::Tensor>& tensors);
+[[nodiscard]] bool AllFinite(at::TensorList tensors);
 
 }  // namespace millrace::pipeline

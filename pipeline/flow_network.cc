@@ -55,7 +55,7 @@ class FeatureLayer final : public ConvolutionalLayer {
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     at::Tensor features = convolutions_.Forward(inputs.main);
-    std::vector<at::Tensor> skips;
+    Tensors skips;
     if (has_skip_) skips.push_back(features);
     return {std::move(features), std::move(skips)};
   }
@@ -83,12 +83,12 @@ class MatchLayer final : public NamedLayer {
   MatchLayer(std::string name, bool has_skip) : NamedLayer(std::move(name)), has_skip_(has_skip) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    const at::Tensor& features = inputs.skips.at(0);
+    const at::Tensor& features = inputs.skips[0];
     const at::Tensor flow = UpsampleFlow(inputs.main, 2);
     const at::Tensor normalized = NormalizeChannels(features);
     const at::Tensor seen = LookUp(OfCurrent(normalized), LookUpGrid(flow));
     const at::Tensor match = Correlate(OfPrevious(normalized), seen, kRadius);
-    std::vector<at::Tensor> skips;
+    Tensors skips;
     if (has_skip_) skips.push_back(flow);
     return {at::cat({match, OfPrevious(features), flow}, 1), std::move(skips)};
   }
@@ -126,7 +126,7 @@ class LastDecodeLayer final : public ConvolutionalLayer {
   using ConvolutionalLayer::ConvolutionalLayer;
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    const at::Tensor& flow = inputs.skips.at(0);
+    const at::Tensor& flow = inputs.skips[0];
     return {UpsampleFlow(flow + convolutions_.Forward(inputs.main), 4), {}};
   }
 };

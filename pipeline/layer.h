@@ -10,14 +10,18 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
 
 namespace millrace::pipeline {
+
+/// Tensors that go from hand to hand for every sample. So many take no memory of their own.
+using Tensors = c10::SmallVector<at::Tensor, 8>;
 
 /// What a layer reads or makes: the tensor for its neighbour, and one tensor for every skip edge
 /// that ends (when reading) or starts (when making) at it, in the order of LayerChain::skips.
 struct LayerValues {
   at::Tensor main;
-  std::vector<at::Tensor> skips;
+  Tensors skips;
 };
 
 /// One layer. Forward() is a pure function of its inputs, parameters, buffers and what it draws at

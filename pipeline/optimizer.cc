@@ -27,13 +27,6 @@ void ClipByNorm(const std::vector<at::Tensor>& gradients, double most) {
 
 }  // namespace
 
-std::vector<at::Tensor> Optimizer::Batch::Of(const std::vector<at::Tensor>& state) const {
-  std::vector<at::Tensor> own;
-  own.reserve(indices.size());
-  for (std::size_t i : indices) own.push_back(state[i]);
-  return own;
-}
-
 Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
     : options_(options), parameters_(std::move(parameters)) {
   MILLRACE_CHECK(CheckOptimizer(options).ok());
@@ -51,19 +44,24 @@ std::vector<at::Tensor> Optimizer::Zeros() const {
 }
 
 // Fused kernels go through memory as it lies, so a gradient must lie as its parameter does.
-Optimizer::Batch Optimizer::Gather() const {
-  Batch batch;
+void Optimizer::Gather() {
+  if (lists_.empty()) lists_ = Lists();
+  batch_.values.clear();
+  batch_.gradients.clear();
+  batch_.states.resize(lists_.size());
+  for (auto& state : batch_.states) state.clear();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     at::Tensor& gradient = parameters_[i].mutable_grad();
     if (!gradient.defined()) continue;
     if (gradient.strides() != values_[i].strides()) {
       gradient = at::empty_like(values_[i]).copy_(gradient);
     }
-    batch.indices.push_back(i);
-    batch.values.push_back(values_[i]);
-    batch.gradients.push_back(gradient);
+    batch_.values.push_back(values_[i]);
+    batch_.gradients.push_back(gradient);
+    for (std::size_t k = 0; k < lists_.size(); ++k) {
+      batch_.states[k].push_back((*lists_[k])[i]);
+    }
   }
-  return batch;
 }
 
 OptimizerState Optimizer::state() {
@@ -95,13 +93,14 @@ double Optimizer::learning_rate() const {
 
 bool Optimizer::Step() {
   const at::NoGradGuard no_graph;
-  const Batch batch = Gather();
-  const bool finite = AllFinite(batch.gradients);
-  if (finite && !batch.indices.empty()) {
-    if (options_.clip_norm > 0) ClipByNorm(batch.gradients, options_.clip_norm);
-    Apply(batch, learning_rate());
+  Gather();
+  const bool finite = AllFinite(batch_.gradients);
+  const bool any = !batch_.gradients.empty();
+  if (finite && any) {
+    if (options_.clip_norm > 0) ClipByNorm(batch_.gradients, options_.clip_norm);
+    Apply(batch_, learning_rate());
   }
-  if (!batch.indices.empty()) at::_foreach_zero_(batch.gradients);
+  if (any) at::_foreach_zero_(batch_.gradients);
   ++(finite ? updates_ : skipped_);
   return finite;
 }

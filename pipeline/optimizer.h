@@ -96,12 +96,10 @@ class Optimizer {
  protected:
   /// The parameters that have gradients.
   struct Batch {
-    std::vector<std::size_t> indices;
     std::vector<at::Tensor> values;
     std::vector<at::Tensor> gradients;
-
-    /// Those of `state`, one a parameter, that belong to the batch.
-    [[nodiscard]] std::vector<at::Tensor> Of(const std::vector<at::Tensor>& state) const;
+    /// What is kept of them, in the order of Lists().
+    std::vector<std::vector<at::Tensor>> states;
   };
 
   /// `parameters`: leaves that require gradients. REQUIRES: CheckOptimizer(options) is OK.
@@ -118,13 +116,16 @@ class Optimizer {
 
   /// What it keeps: lists of one tensor a parameter.
   [[nodiscard]] virtual std::vector<std::vector<at::Tensor>*> Lists() { return {}; }
-  [[nodiscard]] Batch Gather() const;
+  void Gather();
 
   OptimizerOptions options_;
   int delay_ = 0;
   std::vector<at::Tensor> parameters_;
   // The same memory as parameters_, but with version counters of their own.
   std::vector<at::Tensor> values_;
+  // Of the update at hand. A member, so that an update allocates nothing.
+  Batch batch_;
+  std::vector<std::vector<at::Tensor>*> lists_;
   std::atomic<std::int64_t> updates_ = 0;
   std::atomic<std::int64_t> skipped_ = 0;
 };

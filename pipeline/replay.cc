@@ -59,7 +59,7 @@ class Replaying {
   absl::Status Try() {
     const Stage whole = WholeChain(network_.chain);
     const TensorValues found(whole.buffers());
-    const absl::Status tried = TryStages();
+    absl::Status tried = TryStages();
     found.PutInto(whole.buffers());
     return tried;
   }
@@ -120,7 +120,7 @@ class Replaying {
  private:
   absl::Status TryStages() const {
     const at::NoGradGuard no_graph;
-    std::vector<at::Tensor> passed = {samples_.input(0)};
+    Tensors passed = {samples_.input(0)};
     int number = 0;
     for (const Stage& stage : CutIntoStages(network_.chain, cuts_)) {
       ++number;
@@ -161,7 +161,7 @@ class Replaying {
 
   // On the last stage's thread. Each sample has a place of its own.
   at::Tensor Judge(const Judgement& made) {
-    const at::Tensor loss = loss_(made.output, samples_.target(made.sample));
+    at::Tensor loss = loss_(made.output, samples_.target(made.sample));
     if (made.again) return loss;
     outputs_[made.sample] = made.output.detach();
     losses_.data_ptr<float>()[made.sample] = loss.item<float>();

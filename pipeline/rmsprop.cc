@@ -19,7 +19,7 @@ RmsProp::RmsProp(std::vector<at::Tensor> parameters, const OptimizerOptions& opt
     : Optimizer(std::move(parameters), options), squares_(Zeros()) {}
 
 void RmsProp::Apply(const Batch& batch, double learning_rate) {
-  const std::vector<at::Tensor> squares = batch.Of(squares_);
+  const std::vector<at::Tensor>& squares = batch.states[0];
   if (options().weight_decay > 0) {
     at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
   }

@@ -17,8 +17,7 @@ Sgd::Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
 // Velocities start at zero, so the first step is none of its own.
 void Sgd::Apply(const Batch& batch, double learning_rate) {
   if (options().spike_compensation) return ApplyCompensated(batch, learning_rate);
-  std::vector<at::Tensor> velocities;
-  if (!velocities_.empty()) velocities = batch.Of(velocities_);
+  const auto velocities = velocities_.empty() ? at::TensorList() : at::TensorList(batch.states[0]);
   at::_fused_sgd_(batch.values, batch.gradients, velocities, options().weight_decay,
                   options().momentum, learning_rate, /*dampening=*/0, options().nesterov,
                   /*maximize=*/false, /*is_first_step=*/false);
@@ -28,7 +27,7 @@ void Sgd::ApplyCompensated(const Batch& batch, double learning_rate) {
   const double m = options().momentum;
   const double a = std::pow(m, delay());
   const double b = (1 - a) / (1 - m);
-  const std::vector<at::Tensor> velocities = batch.Of(velocities_);
+  const std::vector<at::Tensor>& velocities = batch.states[0];
   if (options().weight_decay > 0) {
     at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
   }

@@ -21,7 +21,10 @@ class Sgd final : public Optimizer {
 
  private:
   void Apply(const Batch& batch, double learning_rate) override;
-  [[nodiscard]] std::vector<std::vector<at::Tensor>*> Lists() override { return {&velocities_}; }
+  [[nodiscard]] std::vector<std::vector<at::Tensor>*> Lists() override {
+    if (velocities_.empty()) return {};
+    return {&velocities_};
+  }
   void ApplyCompensated(const Batch& batch, double learning_rate);
 
   std::vector<at::Tensor> velocities_;  // None without momentum.

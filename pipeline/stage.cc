@@ -10,39 +10,47 @@ Stage::Stage(const LayerChain& chain, int first, int last)
   MILLRACE_CHECK(0 <= first && first <= last && last < static_cast<int>(chain.layers.size()));
   incoming_.push_back({.from = first - 1, .to = first});
   outgoing_.push_back({.from = last, .to = last + 1});
+  of_layers_.resize(last - first + 1);
   for (int edge = 0; edge < static_cast<int>(chain.skips.size()); ++edge) {
     const auto [from, to] = chain.skips[edge];
     const bool from_inside = first <= from && from <= last;
     const bool to_inside = first <= to && to <= last;
-    if (to_inside && !from_inside) incoming_.push_back({edge, from, to});
-    if (from_inside && !to_inside) outgoing_.push_back({edge, from, to});
+    if (!from_inside && !to_inside) continue;
+    const int place = skips_++;
+    if (from_inside) of_layers_[from - first].makes.push_back(place);
+    if (to_inside) of_layers_[to - first].reads.push_back(place);
+    if (!from_inside) {
+      incoming_.push_back({edge, from, to});
+      skips_in_.push_back(place);
+    }
+    if (!to_inside) {
+      outgoing_.push_back({edge, from, to});
+      skips_out_.push_back(place);
+    }
   }
 }
 
-std::vector<at::Tensor> Stage::Forward(const std::vector<at::Tensor>& inputs,
-                                       std::optional<std::uint64_t> seed) const {
+Tensors Stage::Forward(at::TensorList inputs, std::optional<std::uint64_t> seed) const {
   MILLRACE_CHECK(inputs.size() == incoming_.size());
-  std::vector<at::Tensor> skips(chain_.skips.size());
-  for (std::size_t i = 1; i < incoming_.size(); ++i) skips[incoming_[i].edge] = inputs[i];
+  Tensors skips(skips_);
+  for (std::size_t i = 0; i < skips_in_.size(); ++i) skips[skips_in_[i]] = inputs[i + 1];
 
-  at::Tensor main = inputs[0];
+  LayerValues values{inputs[0], {}};
   for (int layer = first_; layer <= last_; ++layer) {
-    LayerValues in{main, {}};
-    for (std::size_t edge = 0; edge < skips.size(); ++edge) {
-      if (chain_.skips[edge].to == layer) in.skips.push_back(skips[edge]);
-    }
+    const Skips& own = of_layers_[layer - first_];
+    values.skips.clear();
+    for (int place : own.reads) values.skips.push_back(skips[place]);
     std::optional<SeededDraws> draws;
     if (seed) draws.emplace(MixSeeds(*seed, layer));
-    LayerValues out = chain_.layers[layer]->Forward(in);
-    main = out.main;
-    std::size_t made = 0;
-    for (std::size_t edge = 0; edge < skips.size(); ++edge) {
-      if (chain_.skips[edge].from == layer) skips[edge] = out.skips.at(made++);
+    values = chain_.layers[layer]->Forward(values);
+    MILLRACE_CHECK(values.skips.size() >= own.makes.size());
+    for (std::size_t i = 0; i < own.makes.size(); ++i) {
+      skips[own.makes[i]] = std::move(values.skips[i]);
     }
   }
 
-  std::vector<at::Tensor> outputs = {main};
-  for (std::size_t i = 1; i < outgoing_.size(); ++i) outputs.push_back(skips[outgoing_[i].edge]);
+  Tensors outputs = {std::move(values.main)};
+  for (int place : skips_out_) outputs.push_back(skips[place]);
   return outputs;
 }
 

@@ -41,9 +41,8 @@ class Stage {
   /// Runs the layers; autograd records them. With a `seed`, what each layer draws at random depends
   /// on the seed and the layer's number in the chain alone; without, it comes from LibTorch's
   /// generator.
-  [[nodiscard]] std::vector<at::Tensor> Forward(
-      const std::vector<at::Tensor>& inputs,
-      std::optional<std::uint64_t> seed = std::nullopt) const;
+  [[nodiscard]] Tensors Forward(at::TensorList inputs,
+                                std::optional<std::uint64_t> seed = std::nullopt) const;
 
   [[nodiscard]] std::vector<at::Tensor> parameters() const;
   /// What Forward() may change besides.
@@ -51,11 +50,22 @@ class Stage {
   [[nodiscard]] std::vector<std::string> layer_names() const;
 
  private:
+  // The skip edges that a layer reads or makes, as places among those that touch the stage.
+  struct Skips {
+    std::vector<int> reads;
+    std::vector<int> makes;
+  };
+
   const LayerChain& chain_;
   const int first_;
   const int last_;
   std::vector<Wire> incoming_;
   std::vector<Wire> outgoing_;
+  int skips_ = 0;  // Edges that touch the stage.
+  std::vector<Skips> of_layers_;
+  // The place of each skip that comes in and goes out: of all wires but the neighbour's.
+  std::vector<int> skips_in_;
+  std::vector<int> skips_out_;
 };
 
 /// The whole chain as one stage. REQUIRES: it has layers.

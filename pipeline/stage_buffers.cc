@@ -20,11 +20,11 @@ void TensorValues::PutInto(const std::vector<at::Tensor>& tensors) const {
 StageBuffers::StageBuffers(const Stage& stage, bool by_pattern)
     : stage_(stage), any_(!stage.buffers().empty()), by_pattern_(by_pattern) {}
 
-std::vector<at::Tensor> StageBuffers::First(Forward forward) {
+Tensors StageBuffers::First(Forward forward) {
   if (!any_ || !by_pattern_) return forward();
   const std::vector<at::Tensor> before = buffers();
   const TensorValues found(before);
-  std::vector<at::Tensor> outputs;
+  Tensors outputs;
   {
     const BatchStatistics::Gathering gathering(statistics_, before);
     outputs = forward();

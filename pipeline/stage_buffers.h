@@ -27,7 +27,7 @@ class TensorValues {
 /// The buffers of one stage. Not thread-safe.
 class StageBuffers {
  public:
-  using Forward = absl::FunctionRef<std::vector<at::Tensor>()>;
+  using Forward = absl::FunctionRef<Tensors()>;
 
   /// `by_pattern`: they move when Commit() is called, once for all samples before it. Every one of
   /// these finds the buffers as the first did, and so does its backward. Running averages of batch
@@ -36,7 +36,7 @@ class StageBuffers {
   StageBuffers(const Stage& stage, bool by_pattern);
 
   /// Runs a sample's forward, which moves the buffers, at once or with Commit().
-  [[nodiscard]] std::vector<at::Tensor> First(Forward forward);
+  [[nodiscard]] Tensors First(Forward forward);
   void Commit();
 
   /// For a forward that is run again: ends by putting the buffers back as it found them. To live

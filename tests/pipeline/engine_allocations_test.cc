@@ -1,28 +1,10 @@
 // A running engine allocates nothing for a sample: whatever could grow or stall on the heap is made
 // when it starts.
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include <gtest/gtest.h>
 
 #include "pipeline/engine.h"
+#include "tests/pipeline/counted_allocations.h"
 #include "tests/pipeline/plan_figures.h"
-
-namespace {
-
-std::atomic<std::int64_t> allocations = 0;
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  void* memory = std::malloc(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
 
 namespace millrace::pipeline {
 namespace {
@@ -35,11 +17,11 @@ std::int64_t AllocationsOf(const std::string& schedule, bool gate, int samples) 
                                 .gate_costs = gate ? request.costs : std::vector<StageCost>()});
   std::int64_t before = 0;
   for (int i = 0; i < 2 * samples; ++i) {
-    if (i == samples) before = allocations;
+    if (i == samples) before = Allocations();
     EXPECT_TRUE(engine->AwaitRoom().ok());
     EXPECT_TRUE(engine->Admit([](std::int64_t /*sample*/) {}).ok());
   }
-  const std::int64_t after = allocations;
+  const std::int64_t after = Allocations();
   EXPECT_TRUE(engine->Drain().ok());
   return after - before;
 }

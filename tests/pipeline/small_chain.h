@@ -34,7 +34,7 @@ class SmallLayer final : public Layer {
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     at::Tensor made = at::tanh(at::linear(inputs.main, weight_, bias_));
     for (const at::Tensor& skip : inputs.skips) made = made + skip;
-    return {made, std::vector<at::Tensor>(skips_out_, made)};
+    return {made, Tensors(skips_out_, made)};
   }
   [[nodiscard]] std::vector<at::Tensor> parameters() const override { return {weight_, bias_}; }
 

@@ -1,0 +1,14 @@
+// Counts allocations, in place of operator new: for a program of its own, without sanitizers.
+#pragma once
+
+#include <cstdint>
+
+namespace millrace::pipeline {
+
+/// Calls of operator new so far, on all threads.
+[[nodiscard]] std::int64_t Allocations();
+
+/// Those among them that stand in this program itself, not in a library that it calls.
+[[nodiscard]] std::int64_t OwnAllocations();
+
+}  // namespace millrace::pipeline
