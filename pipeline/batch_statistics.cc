@@ -26,19 +26,15 @@ bool IsBuffer(const at::Tensor& tensor) {
                      [&](const at::Tensor& buffer) { return buffer.is_same(tensor); });
 }
 
-bool Moves(const std::optional<at::Tensor>& average) {
-  return average && average->defined() && IsBuffer(*average);
-}
-
+// NOLINTNEXTLINE(readability-function-size): the operator has so many arguments.
 at::Tensor BatchNorm(const at::Tensor& input, const std::optional<at::Tensor>& weight,
                      const std::optional<at::Tensor>& bias,
                      const std::optional<at::Tensor>& running_mean,
                      const std::optional<at::Tensor>& running_var, bool training, double momentum,
                      double eps, bool cudnn_enabled) {
   const c10::impl::ExcludeDispatchKeyGuard once(kHookKey);
-  const bool gathers =
-      gathered.statistics != nullptr && training && Moves(running_mean) && Moves(running_var);
-  if (!gathers) {
+  if (gathered.statistics == nullptr || !training || !running_mean || !running_var ||
+      !IsBuffer(*running_mean) || !IsBuffer(*running_var)) {
     return at::batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps,
                           cudnn_enabled);
   }

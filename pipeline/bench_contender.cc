@@ -111,7 +111,7 @@ class StagedContender final : public BenchContender {
         Engine::Start({.plan = plan_,
                        .run = [this](const Step& step) { RunTimed(step); },
                        .on_worker_start = [this](int) { at::set_num_threads(threads_); }}));
-    const std::int64_t in_flight = 2 * plan_.stage_count();
+    const std::int64_t in_flight = std::int64_t{2} * plan_.stage_count();
     const std::int64_t first = WholePatterns(kWarmUp + in_flight);
     const std::int64_t counted = WholePatterns(count);
     // What follows keeps the stages busy until the last prediction that counts.

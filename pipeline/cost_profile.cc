@@ -63,32 +63,34 @@ Plan OneByOne(PipelineShape shape) {
   return *std::move(plan);
 }
 
-double Bytes(const at::Tensor& tensor) { return static_cast<double>(tensor.nbytes()); }
+double Bytes(at::TensorList tensors) {
+  double bytes = 0;
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.defined()) bytes += static_cast<double>(tensor.nbytes());
+  }
+  return bytes;
+}
 
 // Weights, inputs and what crosses each cut; all that needs no graph.
 std::vector<LayerCosts> SizesOf(const LayerChain& chain, const at::Tensor& input) {
   const at::NoGradGuard no_graph;
   std::vector<LayerCosts> layers;
-  std::vector<at::Tensor> skips(chain.skips.size());
-  LayerValues values{input, {}};
-  for (int at = 0; at < static_cast<int>(chain.layers.size()); ++at) {
-    const Layer& layer = *chain.layers[at];
-    LayerCosts costs{.name = layer.name()};
-    LayerValues in{std::move(values.main), {}};
-    for (std::size_t edge = 0; edge < skips.size(); ++edge) {
-      if (chain.skips[edge].to == at) in.skips.push_back(std::move(skips[edge]));
+  std::vector<at::Tensor> on_their_way(chain.skips.size());
+  at::Tensor main = input;
+  for (const Stage& layer : CutIntoStages(chain, AllCuts(chain))) {
+    Tensors inputs = {main};
+    for (const Wire& wire : layer.incoming()) {
+      if (wire.edge != Wire::kNeighbour) inputs.push_back(std::move(on_their_way[wire.edge]));
     }
-    costs.activation_bytes = Bytes(in.main);
-    for (const at::Tensor& skip : in.skips) costs.activation_bytes += Bytes(skip);
-    for (const at::Tensor& weight : layer.parameters()) costs.weight_bytes += Bytes(weight);
-    values = layer.Forward(in);
-    auto made = values.skips.begin();
-    costs.output_bytes = Bytes(values.main);
-    for (std::size_t edge = 0; edge < skips.size(); ++edge) {
-      if (chain.skips[edge].from == at) skips[edge] = *made++;
-      if (skips[edge].defined()) costs.output_bytes += Bytes(skips[edge]);
+    const Tensors outputs = layer.Forward(inputs);
+    main = outputs[0];
+    for (std::size_t i = 1; i < outputs.size(); ++i) {
+      on_their_way[layer.outgoing()[i].edge] = outputs[i];
     }
-    layers.push_back(std::move(costs));
+    layers.push_back({.name = layer.layer_names()[0],
+                      .output_bytes = Bytes(main) + Bytes(on_their_way),
+                      .weight_bytes = Bytes(layer.parameters()),
+                      .activation_bytes = Bytes(inputs)});
   }
   return layers;
 }

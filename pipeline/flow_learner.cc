@@ -172,10 +172,12 @@ class FlowLearner final : public Learner {
     pipeline_ = {.cuts = replan->pipeline.cuts,
                  .plan = replan->pipeline.plan,
                  .costs = std::move(replan->costs)};
-    const RatePlan before = *std::exchange(rate_plan_, RatePlanOf(options_, replan->pipeline));
-    rate_plan_->switched = before.switched + (replan->switches ? 1 : 0);
-    rate_plan_->kept = before.kept + (replan->switches ? 0 : 1);
-    rate_plan_->why = std::move(replan->why);
+    const RatePlan before = rate_plan_.value_or(RatePlan());
+    RatePlan next = RatePlanOf(options_, replan->pipeline);
+    next.switched = before.switched + (replan->switches ? 1 : 0);
+    next.kept = before.kept + (replan->switches ? 0 : 1);
+    next.why = std::move(replan->why);
+    rate_plan_ = std::move(next);
     return DescribeNow();
   }
 

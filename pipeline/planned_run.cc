@@ -1,7 +1,6 @@
 #include "pipeline/planned_run.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -46,32 +45,35 @@ absl::StatusOr<std::vector<TimelineEvent>> PlannedPart(const Plan& plan,
   return events;
 }
 
+double& CostOfKind(StageCost& cost, OperationKind kind) {
+  if (kind == kForward) return cost.forward;
+  return kind == kBackward ? cost.backward : cost.update;
+}
+
+// What a sample of it took, without the forward that a backward may hold.
+double TimeOf(const TimelineEvent& event, const VersionsRead& reads, double forward) {
+  const double time = event.span.end - event.span.start;
+  if (event.step.kind == kUpdate) return time;
+  const double of_a_sample = time / static_cast<double>(event.step.samples());
+  const bool again = event.step.kind == kBackward &&
+                     reads.keeps(event.step.stage, event.step.first) == Keeps::kInputs;
+  return again ? std::max(0.0, of_a_sample - forward) : of_a_sample;
+}
+
 }  // namespace
 
 std::vector<StageCost> CostsIn(const std::vector<TimelineEvent>& events, const Plan& plan) {
   const VersionsRead reads(plan);
-  const std::size_t stages = plan.stages.size();
-  std::array<std::vector<std::vector<double>>, kOperationKinds> times;
-  for (auto& of_kind : times) of_kind.resize(stages);
-  std::vector<StageCost> costs(stages);
+  std::vector<StageCost> costs(plan.stages.size());
   // Forwards first: a backward may hold one.
   for (const OperationKind kind : {kForward, kBackward, kUpdate}) {
-    auto& of_kind = times[static_cast<int>(kind)];
+    std::vector<std::vector<double>> times(costs.size());
     for (const TimelineEvent& event : events) {
       if (event.step.kind != kind) continue;
       const std::size_t stage = event.step.stage - 1;
-      double time = event.span.end - event.span.start;
-      if (kind != kUpdate) time /= static_cast<double>(event.step.samples());
-      const bool again =
-          kind == kBackward && reads.keeps(event.step.stage, event.step.first) == Keeps::kInputs;
-      of_kind[stage].push_back(std::max(0.0, again ? time - costs[stage].forward : time));
+      times[stage].push_back(TimeOf(event, reads, costs[stage].forward));
     }
-    for (std::size_t i = 0; i < stages; ++i) {
-      double& cost = kind == kForward    ? costs[i].forward
-                     : kind == kBackward ? costs[i].backward
-                                         : costs[i].update;
-      cost = Median(of_kind[i]);
-    }
+    for (std::size_t i = 0; i < costs.size(); ++i) CostOfKind(costs[i], kind) = Median(times[i]);
   }
   return costs;
 }

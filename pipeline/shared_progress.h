@@ -17,7 +17,8 @@ class SharedProgress {
  public:
   explicit SharedProgress(const Plan& plan)
       : samples_per_pattern_(plan.samples_per_pattern),
-        counts_(std::make_unique<Count[]>(kOperationKinds * (plan.stage_count() + 1))) {}
+        counts_(
+            std::make_unique<Count[]>(std::size_t{kOperationKinds} * (plan.stage_count() + 1))) {}
 
   [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const {
     return At(kind, stage).done;

@@ -13,8 +13,10 @@ absl::StatusOr<std::vector<TimelineEvent>> SimulatedEvents(const Plan& plan,
                                                            const std::vector<StageCost>& costs,
                                                            double interval, int samples) {
   std::vector<double> arrivals(samples);
-  const int k = plan.samples_per_pattern;
-  for (int i = 0; i < samples; ++i) arrivals[i] = i / k * k * interval;
+  for (int i = 0; i < samples; ++i) {
+    const int first_of_pattern = i - i % plan.samples_per_pattern;
+    arrivals[i] = first_of_pattern * interval;
+  }
   std::vector<TimelineEvent> events;
   MILLRACE_RETURN_IF_ERROR(
       Simulate(plan, {.costs = costs,

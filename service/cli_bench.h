@@ -1,11 +1,8 @@
 // The command line of `millrace bench`.
 #pragma once
 
+#include "service/cli_app.h"
 #include "service/cmd_bench.h"
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace millrace::service {
 

@@ -1,11 +1,8 @@
 // The options of all commands that draw.
 #pragma once
 
+#include "service/cli_app.h"
 #include "service/drawing_files.h"
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace millrace::service {
 

@@ -1,11 +1,8 @@
 // The options of `millrace plan`.
 #pragma once
 
+#include "service/cli_app.h"
 #include "service/cmd_plan.h"
-
-namespace CLI {
-class App;
-}
 
 namespace millrace::service {
 

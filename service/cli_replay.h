@@ -1,11 +1,8 @@
 // The command line of `millrace replay`.
 #pragma once
 
+#include "service/cli_app.h"
 #include "service/cmd_replay.h"
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace millrace::service {
 

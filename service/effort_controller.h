@@ -28,8 +28,8 @@ class EffortController {
   void CloseWindow(std::int64_t frames, double interval_s, std::uint64_t dropped);
   [[nodiscard]] double PeriodAt(int update_every) const;
 
-  // Constant after construction.
-  const pipeline::LearnerDescription learner_;
+  // Constant as long as it lives; another controller may take its place.
+  pipeline::LearnerDescription learner_;
 
   int update_every_;
   int quiet_windows_ = 0;

@@ -15,8 +15,10 @@ namespace {
 void KeepFreedMemory() {
   constexpr int kGreatestOfAThread = 32 << 20;  // glibc takes no more for M_MMAP_THRESHOLD.
   constexpr int kNever = 1 << 30;
+  // NOLINTBEGIN(concurrency-mt-unsafe): before any thread starts.
   mallopt(M_MMAP_THRESHOLD, kGreatestOfAThread);
   mallopt(M_TRIM_THRESHOLD, kNever);
+  // NOLINTEND(concurrency-mt-unsafe)
 }
 
 }  // namespace

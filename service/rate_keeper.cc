@@ -18,7 +18,7 @@ RateKeeper::RateKeeper(std::string stream, pipeline::Learner& learner)
 void RateKeeper::OnFrame(const ingest::Frame& frame, std::uint64_t dropped) {
   FollowThePlan();
   const double arrival_s = std::chrono::duration<double>(frame.arrival).count();
-  const int every = effort_->OnFrame(frame.number, arrival_s, dropped);
+  const int every = effort_.OnFrame(frame.number, arrival_s, dropped);
   if (update_every_.exchange(every) == every) return;
   learner_.LearnFromEvery(every);
   if (every == 0) {
@@ -33,7 +33,7 @@ void RateKeeper::FollowThePlan() {
   std::shared_ptr<const pipeline::LearnerDescription> now = learner_.description();
   if (TimesReplanned(*now) == TimesReplanned(*plan_)) return;
   spdlog::info("{}: {}", stream_, DescribeReplan(*plan_, *now));
-  effort_.emplace(*now);
+  effort_ = EffortController(*now);
   update_every_ = now->update_every;
   plan_ = std::move(now);
 }

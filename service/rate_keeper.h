@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "ingest/frame.h"
@@ -36,7 +35,7 @@ class RateKeeper {
   pipeline::Learner& learner_;
 
   std::shared_ptr<const pipeline::LearnerDescription> plan_;
-  std::optional<EffortController> effort_;  // Never empty; one a plan.
+  EffortController effort_;  // One a plan.
   std::atomic<int> update_every_;
 };
 

@@ -56,6 +56,7 @@ absl::StatusOr<Phases> OneFOneBStar(const ScheduleRequest& request) {
     for (int& lag : lags) lag = std::max(lag, --behind);
   }
   std::vector<StageTiming> timings;
+  timings.reserve(lags.size());
   for (int lag : lags) {
     timings.push_back({.forward_shift = lags.front() - lag,
                        .backward_shift = lags.front(),
