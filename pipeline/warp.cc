@@ -1,5 +1,7 @@
 #include "pipeline/warp.h"
 
+#include <array>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/grid_sampler_2d.h>
 #include <ATen/ops/linspace.h>
@@ -15,7 +17,7 @@ constexpr int kZerosOutside = 0;
 
 // One side's coordinates: where pixel i + displacement lies when the side spans -1..1.
 at::Tensor Coordinates(const at::Tensor& displacement, std::int64_t side, int dimension) {
-  std::vector<std::int64_t> shape = {1, 1, 1};
+  std::array<std::int64_t, 3> shape = {1, 1, 1};
   shape[dimension] = side;
   const at::Tensor pixels = at::linspace(-1, 1, side, displacement.options()).view(shape);
   return (pixels + displacement * (2.0 / static_cast<double>(side - 1))).clamp(-2, 2);
