@@ -1,0 +1,79 @@
+// Watches over a learner's predictions: which of them must not teach, and when its weights have
+// gone wrong.
+//
+// A flow that explodes does not show as NaN: the loss of a picture looked up outside of its borders
+// stays finite. So it is judged by where it points, and by the loss of no motion, which any model
+// can reach by doing nothing.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+
+namespace millrace::pipeline {
+
+/// What is known of a prediction before anything learns from it.
+struct PredictionHealth {
+  /// Whether the flow and its losses are finite.
+  bool finite = true;
+  /// The share of pixels whose match lies outside the picture.
+  double leaving_share = 0;
+  /// The mean length of the flow over the picture's width.
+  double motion = 0;
+  double loss = 0;
+  double loss_no_motion = 0;
+};
+
+struct DivergenceOptions {
+  /// Nothing is learned from a flow of which a larger share leaves the picture, or that is longer
+  /// on average, in widths of the picture.
+  double most_leaving = 0.5;
+  double most_motion = 0.5;
+  /// The weights are taken for bad when the loss over the last `window` predictions is more than so
+  /// many times that of no motion, or when `most_refused` in a row must not teach.
+  int window = 100;
+  double most_loss = 1.1;
+  int most_refused = 20;
+};
+
+/// Why nothing may be learned from a prediction.
+enum class Refusal { kNone, kNonFinite, kLeaves, kTooFast };
+
+/// "non_finite", "leaves_picture", "too_fast"; "none".
+[[nodiscard]] std::string_view Name(Refusal refusal);
+
+/// The guard. Not thread-safe: to be asked once for each prediction, in their order.
+class DivergenceGuard {
+ public:
+  explicit DivergenceGuard(const DivergenceOptions& options) : options_(options) {}
+
+  /// Takes the next prediction into account.
+  [[nodiscard]] Refusal Next(const PredictionHealth& health);
+
+  /// Whether the weights that made the last predictions should be given up for older ones.
+  [[nodiscard]] bool Diverged() const;
+
+  /// Whether a whole window of predictions was better than no motion would have been: what made
+  /// them is worth keeping.
+  [[nodiscard]] bool Healthy() const;
+
+  /// Starts anew: other weights are in place.
+  void Restart();
+
+ private:
+  struct Losses {
+    double loss = 0;
+    double no_motion = 0;
+  };
+
+  [[nodiscard]] Refusal Judge(const PredictionHealth& health) const;
+  // Loss over that of no motion, of the window.
+  [[nodiscard]] double Ratio() const;
+  [[nodiscard]] bool IsFull() const { return static_cast<int>(window_.size()) == options_.window; }
+
+  const DivergenceOptions options_;
+  std::deque<Losses> window_;
+  int refused_ = 0;  // In a row.
+};
+
+}  // namespace millrace::pipeline

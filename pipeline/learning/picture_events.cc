@@ -1,0 +1,51 @@
+#include "pipeline/learning/picture_events.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "pipeline/median.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// Half a second to a few seconds of a camera.
+constexpr std::size_t kRemembered = 31;
+constexpr std::size_t kLeastRemembered = 5;
+
+}  // namespace
+
+std::string_view Name(PictureEvent event) {
+  switch (event) {
+    case PictureEvent::kNone:
+      break;
+    case PictureEvent::kRepeated:
+      return "repeated";
+    case PictureEvent::kFrozen:
+      return "frozen";
+    case PictureEvent::kCut:
+      return "cut";
+  }
+  return "none";
+}
+
+PictureEvent PictureEvents::Next(double difference) {
+  if (difference <= options_.repeated_below) {
+    ++repetitions_;
+    return repetitions_ >= options_.frozen_after ? PictureEvent::kFrozen : PictureEvent::kRepeated;
+  }
+  repetitions_ = 0;
+  const bool cut = IsCut(difference);
+  // A cut, too: what looks like cuts without end is a camera that moves faster now.
+  differences_.push_back(difference);
+  if (differences_.size() > kRemembered) differences_.pop_front();
+  return cut ? PictureEvent::kCut : PictureEvent::kNone;
+}
+
+// Until enough is known of the camera, nothing is a cut.
+bool PictureEvents::IsCut(double difference) const {
+  if (differences_.size() < kLeastRemembered || difference < options_.cut_least) return false;
+  const std::vector<double> last(differences_.begin(), differences_.end());
+  return difference > options_.cut_factor * Median(last);
+}
+
+}  // namespace millrace::pipeline
