@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/check.h"
 
@@ -25,13 +26,10 @@ std::optional<AdaptiveWindow::Change> AdaptiveWindow::Add(double value) {
   MILLRACE_CHECK(std::isfinite(value));
   Insert(value);
   if (++added_ % options_.check_every != 0) return std::nullopt;
-  std::optional<Change> first;
-  for (std::optional<Change> change = Look(); change; change = Look()) {
-    if (!first) first = change;
-    DropOldest();
-  }
-  if (first) first->after = all_.mean;
-  return first;
+  const std::optional<Cut> cut = Look();
+  if (!cut) return std::nullopt;
+  Drop(cut->older.count);
+  return Change{.before = cut->older.mean, .after = cut->newer.mean};
 }
 
 // Chan, Golub and LeVeque: means and squares of two parts make those of both.
@@ -77,22 +75,27 @@ void AdaptiveWindow::Insert(double value) {
   }
 }
 
-std::optional<AdaptiveWindow::Change> AdaptiveWindow::Look() const {
+std::optional<AdaptiveWindow::Cut> AdaptiveWindow::Look() const {
+  std::optional<Cut> clearest;
+  double excess = 1;
   Part older;
   for (auto row = rows_.rbegin(); row != rows_.rend(); ++row) {
     for (const Part& part : *row) {
       older = Joined(older, part);
       const Part newer = Without(all_, older);
-      if (newer.count < options_.least_part) return std::nullopt;
-      if (older.count >= options_.least_part && Differ(older, newer)) {
-        return Change{.before = older.mean, .after = newer.mean};
-      }
+      if (newer.count < options_.least_part) return clearest;
+      if (older.count < options_.least_part) continue;
+      const double apart = std::abs(older.mean - newer.mean);
+      const double by_chance = MostByChance(older, newer);
+      if (apart <= excess * by_chance) continue;
+      excess = by_chance > 0 ? apart / by_chance : std::numeric_limits<double>::infinity();
+      clearest = Cut{.older = older, .newer = newer};
     }
   }
-  return std::nullopt;
+  return clearest;
 }
 
-bool AdaptiveWindow::Differ(const Part& older, const Part& newer) const {
+double AdaptiveWindow::MostByChance(const Part& older, const Part& newer) const {
   const auto count = static_cast<double>(older.count + newer.count);
   const double variance = (older.squares + newer.squares) / count;
   const double step = (older.steps + newer.steps) / count;
@@ -102,15 +105,17 @@ bool AdaptiveWindow::Differ(const Part& older, const Part& newer) const {
       1 / (1 / static_cast<double>(older.count) + 1 / static_cast<double>(newer.count)) / repeated;
   const double doubt = std::log(2 * std::log(count) / options_.delta);
   const double range = std::min(1.0, kRangeInDeviations * std::sqrt(variance));
-  const double most =
-      std::sqrt(2 / harmonic * variance * doubt) + 2 / (3 * harmonic) * range * doubt;
-  return std::abs(older.mean - newer.mean) > most;
+  return std::sqrt(2 / harmonic * variance * doubt) + 2 / (3 * harmonic) * range * doubt;
 }
 
-void AdaptiveWindow::DropOldest() {
-  while (rows_.back().empty()) rows_.pop_back();
-  all_ = Without(all_, rows_.back().front());
-  rows_.back().pop_front();
+void AdaptiveWindow::Drop(std::int64_t values) {
+  while (values > 0) {
+    while (rows_.back().empty()) rows_.pop_back();
+    const Part oldest = rows_.back().front();
+    rows_.back().pop_front();
+    all_ = Without(all_, oldest);
+    values -= oldest.count;
+  }
 }
 
 }  // namespace millrace::pipeline

@@ -2,8 +2,8 @@
 //
 // ADWIN2 of Bifet and Gavaldà, "Learning from time-changing data with adaptive windowing", SDM
 // 2007, section 4: a window that grows while its mean stays and drops its older part when two parts
-// of it differ by more than chance. Chance is judged differently in three ways, because losses on a
-// video are no independent draws from [0, 1]:
+// of it differ by more than chance: all of it, where the two differ most clearly. Chance is judged
+// differently in three ways, because losses on a video are no independent draws from [0, 1]:
 //
 //   variance   of each part around its own mean, so that a change does not hide itself;
 //   range      two standard deviations instead of 1;
@@ -31,7 +31,7 @@ class AdaptiveWindow {
     int least_part = 32;
   };
 
-  /// The mean of what was dropped from the window, and of what is left.
+  /// The mean of what was dropped from the window, and of what was left.
   struct Change {
     double before = 0;
     double after = 0;
@@ -57,9 +57,14 @@ class AdaptiveWindow {
   static Part Joined(const Part& a, const Part& b);
   static Part Without(const Part& whole, const Part& part);
   void Insert(double value);
-  [[nodiscard]] std::optional<Change> Look() const;
-  [[nodiscard]] bool Differ(const Part& older, const Part& newer) const;
-  void DropOldest();
+  // The two parts that differ most clearly, if any do by more than chance.
+  struct Cut {
+    Part older;
+    Part newer;
+  };
+  [[nodiscard]] std::optional<Cut> Look() const;
+  [[nodiscard]] double MostByChance(const Part& older, const Part& newer) const;
+  void Drop(std::int64_t values);
 
   const Options options_;
   // Row r holds parts of 2^r values, the oldest first; a higher row is older.
