@@ -5,7 +5,7 @@ find_package(nlohmann_json REQUIRED)
 
 add_library(millrace_flow
   adam.cc convolutions.cc correlation.cc finite.cc flow_loss.cc flow_network.cc generated_scene.cc
-  generated_stream.cc operator_hook.cc optimizer.cc optimizers.cc pretrain.cc rmsprop.cc seeded_draws.cc sgd.cc stage.cc texture.cc
+  generated_stream.cc operator_hook.cc optimizer.cc optimizers.cc pretrain.cc rmsprop.cc safetensors.cc seeded_draws.cc sgd.cc stage.cc texture.cc
   warp.cc weights_file.cc)
 add_library(millrace::flow ALIAS millrace_flow)
 target_link_libraries(millrace_flow

@@ -2,35 +2,21 @@
 
 namespace millrace::pipeline {
 
-std::string_view Name(Refusal refusal) {
-  switch (refusal) {
-    case Refusal::kNone:
-      break;
-    case Refusal::kNonFinite:
-      return "non_finite";
-    case Refusal::kLeaves:
-      return "leaves_picture";
-    case Refusal::kTooFast:
-      return "too_fast";
-  }
-  return "none";
-}
-
-Refusal DivergenceGuard::Next(const PredictionHealth& health) {
-  const Refusal refusal = Judge(health);
-  refused_ = refusal == Refusal::kNone ? 0 : refused_ + 1;
-  if (refusal != Refusal::kNonFinite) {
+SkipReason DivergenceGuard::Next(const PredictionHealth& health) {
+  const SkipReason refusal = Judge(health);
+  refused_ = refusal == SkipReason::kNone ? 0 : refused_ + 1;
+  if (refusal != SkipReason::kNonFinite) {
     window_.push_back({health.loss, health.loss_no_motion});
     if (static_cast<int>(window_.size()) > options_.window) window_.pop_front();
   }
   return refusal;
 }
 
-Refusal DivergenceGuard::Judge(const PredictionHealth& health) const {
-  if (!health.finite) return Refusal::kNonFinite;
-  if (health.leaving_share > options_.most_leaving) return Refusal::kLeaves;
-  if (health.motion > options_.most_motion) return Refusal::kTooFast;
-  return Refusal::kNone;
+SkipReason DivergenceGuard::Judge(const PredictionHealth& health) const {
+  if (!health.finite) return SkipReason::kNonFinite;
+  if (health.leaving_share > options_.most_leaving) return SkipReason::kLeavesPicture;
+  if (health.motion > options_.most_motion) return SkipReason::kTooFast;
+  return SkipReason::kNone;
 }
 
 bool DivergenceGuard::Diverged() const {

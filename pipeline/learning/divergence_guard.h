@@ -6,9 +6,9 @@
 // can reach by doing nothing.
 #pragma once
 
-#include <cstdint>
 #include <deque>
-#include <string_view>
+
+#include "pipeline/learning/skip_reason.h"
 
 namespace millrace::pipeline {
 
@@ -36,19 +36,14 @@ struct DivergenceOptions {
   int most_refused = 20;
 };
 
-/// Why nothing may be learned from a prediction.
-enum class Refusal { kNone, kNonFinite, kLeaves, kTooFast };
-
-/// "non_finite", "leaves_picture", "too_fast"; "none".
-[[nodiscard]] std::string_view Name(Refusal refusal);
-
 /// The guard. Not thread-safe: to be asked once for each prediction, in their order.
 class DivergenceGuard {
  public:
   explicit DivergenceGuard(const DivergenceOptions& options) : options_(options) {}
 
-  /// Takes the next prediction into account.
-  [[nodiscard]] Refusal Next(const PredictionHealth& health);
+  /// Takes the next prediction into account. Returns why nothing may be learned from it, if so:
+  /// kNonFinite, kLeavesPicture, kTooFast or kNone.
+  [[nodiscard]] SkipReason Next(const PredictionHealth& health);
 
   /// Whether the weights that made the last predictions should be given up for older ones.
   [[nodiscard]] bool Diverged() const;
@@ -66,7 +61,7 @@ class DivergenceGuard {
     double no_motion = 0;
   };
 
-  [[nodiscard]] Refusal Judge(const PredictionHealth& health) const;
+  [[nodiscard]] SkipReason Judge(const PredictionHealth& health) const;
   // Loss over that of no motion, of the window.
   [[nodiscard]] double Ratio() const;
   [[nodiscard]] bool IsFull() const { return static_cast<int>(window_.size()) == options_.window; }

@@ -14,31 +14,17 @@ constexpr std::size_t kLeastRemembered = 5;
 
 }  // namespace
 
-std::string_view Name(PictureEvent event) {
-  switch (event) {
-    case PictureEvent::kNone:
-      break;
-    case PictureEvent::kRepeated:
-      return "repeated";
-    case PictureEvent::kFrozen:
-      return "frozen";
-    case PictureEvent::kCut:
-      return "cut";
-  }
-  return "none";
-}
-
-PictureEvent PictureEvents::Next(double difference) {
+SkipReason PictureEvents::Next(double difference) {
   if (difference <= options_.repeated_below) {
     ++repetitions_;
-    return repetitions_ >= options_.frozen_after ? PictureEvent::kFrozen : PictureEvent::kRepeated;
+    return repetitions_ >= options_.frozen_after ? SkipReason::kFrozen : SkipReason::kRepeated;
   }
   repetitions_ = 0;
   const bool cut = IsCut(difference);
   // A cut, too: what looks like cuts without end is a camera that moves faster now.
   differences_.push_back(difference);
   if (differences_.size() > kRemembered) differences_.pop_front();
-  return cut ? PictureEvent::kCut : PictureEvent::kNone;
+  return cut ? SkipReason::kCut : SkipReason::kNone;
 }
 
 // Until enough is known of the camera, nothing is a cut.

@@ -5,21 +5,11 @@
 // ever moves, a cut that everything jumps.
 #pragma once
 
-#include <cstdint>
 #include <deque>
-#include <string_view>
+
+#include "pipeline/learning/skip_reason.h"
 
 namespace millrace::pipeline {
-
-enum class PictureEvent {
-  kNone,
-  kRepeated,  ///< The same picture again.
-  kFrozen,    ///< The same picture for long.
-  kCut,       ///< Another scene.
-};
-
-/// "repeated", "frozen", "cut"; "none".
-[[nodiscard]] std::string_view Name(PictureEvent event);
 
 struct PictureEventOptions {
   /// A pair whose mean difference of a pixel (of 0 to 1) is no more is a repetition. A quarter of a
@@ -38,8 +28,9 @@ class PictureEvents {
  public:
   explicit PictureEvents(const PictureEventOptions& options) : options_(options) {}
 
-  /// What the next pair is, whose mean difference of a pixel is `difference`.
-  [[nodiscard]] PictureEvent Next(double difference);
+  /// What the next pair is, whose mean difference of a pixel is `difference`: kRepeated, kFrozen,
+  /// kCut or kNone.
+  [[nodiscard]] SkipReason Next(double difference);
 
  private:
   [[nodiscard]] bool IsCut(double difference) const;

@@ -61,24 +61,6 @@ absl::Status CheckUpdatePolicy(const UpdatePolicyOptions& options) {
   return status;
 }
 
-FlowMotion MotionOf(std::span<const float> flow, double moving_pixels) {
-  MILLRACE_CHECK(!flow.empty() && flow.size() % 2 == 0);
-  FlowMotion motion;
-  std::int64_t moving = 0;
-  for (std::size_t i = 0; i < flow.size(); i += 2) {
-    const double x = flow[i];
-    const double y = flow[i + 1];
-    motion.mean_x += x;
-    motion.mean_y += y;
-    moving += x * x + y * y > moving_pixels * moving_pixels ? 1 : 0;
-  }
-  const auto pixels = static_cast<double>(flow.size() / 2);
-  motion.mean_x /= pixels;
-  motion.mean_y /= pixels;
-  motion.moving_share = static_cast<double>(moving) / pixels;
-  return motion;
-}
-
 UpdatePolicy::UpdatePolicy(const UpdatePolicyOptions& options) : options_(options) {
   MILLRACE_CHECK(CheckUpdatePolicy(options).ok());
 }

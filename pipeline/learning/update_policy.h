@@ -6,13 +6,13 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "pipeline/learning/flow_motion.h"
 
 namespace millrace::pipeline {
 
@@ -45,17 +45,6 @@ struct UpdatePolicyOptions {
 
 /// INVALID_ARGUMENT, saying what is allowed, if an option is out of range.
 [[nodiscard]] absl::Status CheckUpdatePolicy(const UpdatePolicyOptions& options);
-
-/// How a predicted flow moves, in pixels.
-struct FlowMotion {
-  double mean_x = 0;
-  double mean_y = 0;
-  /// The share of pixels whose motion is longer than asked about.
-  double moving_share = 0;
-};
-
-/// Of `flow`: (dx, dy) for every pixel. REQUIRES: not empty, and an even number of values.
-[[nodiscard]] FlowMotion MotionOf(std::span<const float> flow, double moving_pixels);
 
 /// What a policy decides by.
 struct SampleFigures {

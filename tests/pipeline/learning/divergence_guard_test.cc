@@ -18,15 +18,16 @@ DivergenceGuard After(int predictions, const PredictionHealth& health,
 
 TEST(DivergenceGuardTest, LetsGoodPredictionsTeach) {
   DivergenceGuard guard({});
-  EXPECT_EQ(guard.Next(Good()), Refusal::kNone);
+  EXPECT_EQ(guard.Next(Good()), SkipReason::kNone);
   EXPECT_FALSE(guard.Diverged());
 }
 
 TEST(DivergenceGuardTest, RefusesWhatIsNotFiniteOrPointsAway) {
   DivergenceGuard guard({});
-  EXPECT_EQ(guard.Next({.finite = false}), Refusal::kNonFinite);
-  EXPECT_EQ(guard.Next({.leaving_share = 0.6, .loss = 1, .loss_no_motion = 1}), Refusal::kLeaves);
-  EXPECT_EQ(guard.Next({.motion = 0.7, .loss = 1, .loss_no_motion = 1}), Refusal::kTooFast);
+  EXPECT_EQ(guard.Next({.finite = false}), SkipReason::kNonFinite);
+  EXPECT_EQ(guard.Next({.leaving_share = 0.6, .loss = 1, .loss_no_motion = 1}),
+            SkipReason::kLeavesPicture);
+  EXPECT_EQ(guard.Next({.motion = 0.7, .loss = 1, .loss_no_motion = 1}), SkipReason::kTooFast);
 }
 
 TEST(DivergenceGuardTest, ALossAboveNoMotionOverAWindowIsDivergence) {
@@ -41,7 +42,7 @@ TEST(DivergenceGuardTest, ManyRefusalsInARowAreDivergence) {
   EXPECT_FALSE(guard.Diverged());
   static_cast<void>(guard.Next({.finite = false}));
   EXPECT_TRUE(guard.Diverged());
-  EXPECT_EQ(guard.Next(Good()), Refusal::kNone);
+  EXPECT_EQ(guard.Next(Good()), SkipReason::kNone);
   EXPECT_FALSE(guard.Diverged()) << "they are no longer in a row";
 }
 

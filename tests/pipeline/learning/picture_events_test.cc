@@ -8,12 +8,12 @@
 namespace millrace::pipeline {
 namespace {
 
-using enum PictureEvent;
+using enum SkipReason;
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-std::vector<PictureEvent> EventsOf(PictureEvents& events, const std::vector<double>& differences) {
-  std::vector<PictureEvent> all;
+std::vector<SkipReason> EventsOf(PictureEvents& events, const std::vector<double>& differences) {
+  std::vector<SkipReason> all;
   for (double difference : differences) all.push_back(events.Next(difference));
   return all;
 }
@@ -49,7 +49,7 @@ TEST(PictureEventsTest, NothingIsACutBeforeTheCameraIsKnown) {
 TEST(PictureEventsTest, CutsWithoutEndAreAFasterCamera) {
   PictureEvents events({});
   EXPECT_THAT(EventsOf(events, std::vector<double>(40, 0.02)), Each(kNone));
-  std::vector<PictureEvent> faster = EventsOf(events, std::vector<double>(40, 0.1));
+  std::vector<SkipReason> faster = EventsOf(events, std::vector<double>(40, 0.1));
   EXPECT_EQ(faster.front(), kCut);
   EXPECT_EQ(faster.back(), kNone);
 }

@@ -64,14 +64,6 @@ TEST(UpdatePolicyTest, IsMadeToLearnAfterAWhile) {
   EXPECT_THAT(LearnedFrom(options, Still(10)), ElementsAre(0, 4, 8));
 }
 
-TEST(UpdatePolicyTest, ReadsTheMotionOfAFlow) {
-  const std::vector<float> flow = {3, 4, 0, 0, 1, 0, 0, 0};
-  const FlowMotion motion = MotionOf(flow, 1);
-  EXPECT_DOUBLE_EQ(motion.mean_x, 1);
-  EXPECT_DOUBLE_EQ(motion.mean_y, 1);
-  EXPECT_DOUBLE_EQ(motion.moving_share, 0.25) << "one pixel moves by more than 1";
-}
-
 TEST(UpdatePolicyTest, KnowsItsNames) {
   for (const std::string& name : UpdatePolicyNames()) EXPECT_TRUE(UpdatePolicyKind(name).ok());
   EXPECT_THAT(UpdatePolicyKind("sometimes").status().message(),
