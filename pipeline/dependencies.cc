@@ -16,6 +16,36 @@ std::int64_t PatternOf(std::int64_t sample, std::int64_t samples_per_pattern) {
   return shifted / samples_per_pattern;
 }
 
+// A stage's operations of one kind as a pattern runs them: by their shifts, then by their places.
+std::vector<const Operation*> InOrder(const Plan& plan, OperationKind kind, int stage) {
+  std::vector<std::tuple<int, std::size_t, const Operation*>> order;
+  for (const auto& of_device : plan.devices) {
+    for (std::size_t place = 0; place < of_device.size(); ++place) {
+      const Operation& operation = of_device[place];
+      if (operation.kind != kind || operation.stage != stage) continue;
+      order.emplace_back(operation.shift, place, &operation);
+    }
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<const Operation*> operations;
+  operations.reserve(order.size());
+  for (const auto& [shift, place, operation] : order) operations.push_back(operation);
+  return operations;
+}
+
+// Numbers the samples of a pattern in the order in which `operations` go through them: a backward
+// from the last one.
+void PlaceSamples(const std::vector<const Operation*>& operations, std::vector<int>& places) {
+  int next = 0;
+  for (const Operation* operation : operations) {
+    for (int i = 0; i < operation->count; ++i) {
+      const int in_order = operation->kind == kBackward ? operation->count - 1 - i : i;
+      places.at(operation->first + in_order) = next++;
+    }
+  }
+  MILLRACE_CHECK(next == static_cast<int>(places.size()));
+}
+
 }  // namespace
 
 // Works out the needs of pattern 0.
@@ -122,31 +152,9 @@ Dependencies::Dependencies(const Plan& plan) : samples_per_pattern_(plan.samples
     by_stage.assign(plan.stage_count() + 1, std::vector<int>(samples_per_pattern_, 0));
   }
   for (int sample = 0; sample < samples_per_pattern_; ++sample) places_[0][0][sample] = sample;
-  // The order of a pattern's operations is that of their shifts, then of their places.
-  std::array<std::vector<std::vector<std::tuple<int, std::size_t, const Operation*>>>,
-             kOperationKinds>
-      orders;
-  for (auto& by_stage : orders) by_stage.resize(plan.stage_count() + 1);
-  for (const auto& order : plan.devices) {
-    for (std::size_t place = 0; place < order.size(); ++place) {
-      const Operation& operation = order[place];
-      orders[static_cast<int>(operation.kind)][operation.stage].emplace_back(operation.shift, place,
-                                                                             &operation);
-    }
-  }
-  for (int kind = 0; kind < kOperationKinds; ++kind) {
+  for (const OperationKind kind : {kForward, kBackward, kUpdate}) {
     for (int stage = 1; stage <= plan.stage_count(); ++stage) {
-      auto& order = orders[kind][stage];
-      std::sort(order.begin(), order.end());
-      int next = 0;
-      for (const auto& [shift, place, operation] : order) {
-        for (int i = 0; i < operation->count; ++i) {
-          // A backward goes through its samples from the last one.
-          const int i_in_order = operation->kind == kBackward ? operation->count - 1 - i : i;
-          places_[kind][stage].at(operation->first + i_in_order) = next++;
-        }
-      }
-      MILLRACE_CHECK(next == samples_per_pattern_);
+      PlaceSamples(InOrder(plan, kind, stage), places_[static_cast<int>(kind)][stage]);
     }
   }
   for (int sample = 0; sample < samples_per_pattern_; ++sample) {
@@ -154,8 +162,10 @@ Dependencies::Dependencies(const Plan& plan) : samples_per_pattern_(plan.samples
   }
   for (const auto& order : plan.devices) {
     auto& of_device = needs_.emplace_back();
-    for (const Operation& operation : order)
+    of_device.reserve(order.size());
+    for (const Operation& operation : order) {
       of_device.push_back(Builder(plan, *this).Of(operation));
+    }
   }
 }
 

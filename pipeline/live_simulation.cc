@@ -35,7 +35,8 @@ class Camera {
   /// The frame of each sample.
   [[nodiscard]] const std::vector<std::int64_t>& admitted() const { return admitted_; }
   [[nodiscard]] double DroppedShare() const {
-    return static_cast<double>(dropped_) / static_cast<double>(frames_ - frames_ / 10);
+    const auto warm_up = frames_ / 10;
+    return static_cast<double>(dropped_) / static_cast<double>(frames_ - warm_up);
   }
 
  private:
@@ -86,13 +87,16 @@ absl::StatusOr<double> FindGateMargin(const Plan& plan, const LiveOptions& optio
   const double longest = kMostIntervals * options.interval;
   double best_margin = longest;
   double best_delay = without.mean_delay;
-  for (double margin = 0; margin < longest; margin = margin * 1.5 + options.interval / 16) {
-    tried.gate_margin = margin;
+  double margin = 0;
+  while (margin < longest) {
+    const double now = margin;
+    margin = margin * 1.5 + options.interval / 16;
+    tried.gate_margin = now;
     MILLRACE_ASSIGN_OR_RETURN(const LiveFigures with, SimulateLive(plan, tried));
     if (with.dropped_share > without.dropped_share + kTolerance) continue;
     if (with.mean_delay >= best_delay) continue;
     best_delay = with.mean_delay;
-    best_margin = margin;
+    best_margin = now;
   }
   return best_margin;
 }

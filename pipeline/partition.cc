@@ -91,7 +91,7 @@ int LayerThatNeverFits(const Chain& chain, int stages, double limit) {
 }
 
 absl::Status DoesNotFit(const PartitionRequest& request, const Chain& chain) {
-  const double limit = *request.memory_bytes;
+  const double limit = request.memory_bytes.value_or(kNever);
   const int layer = LayerThatNeverFits(chain, request.stages, limit);
   if (layer >= 0) {
     return absl::ResourceExhaustedError(

@@ -199,6 +199,7 @@ class Drawing {
     });
   }
 
+  // NOLINTNEXTLINE(readability-function-size): a rectangle has so many sides.
   void Box(double x, double y, double width, double height, const char* fill,
            const std::string& tip = "") {
     absl::StrAppend(&svg_, "<rect x=\"", Px(x), "\" y=\"", Px(y), "\" width=\"", Px(width),

@@ -21,16 +21,18 @@ absl::StatusOr<int> CountVersionDifference(const Plan& plan) {
   const auto learned_at = [&](int pattern) {
     double at = 0;
     for (int stage = 1; stage <= plan.stage_count(); ++stage) {
-      at = std::max(at, timeline.of(kUpdate, stage).at(pattern * k).end);
+      at = std::max(at, timeline.of(kUpdate, stage).at(std::size_t{1} * pattern * k).end);
     }
     return at;
   };
   int difference = 0;
   for (int pattern = patterns / 2; pattern < patterns / 2 + 8; ++pattern) {
-    double begins = timeline.of(kBackward, plan.stage_count()).at(pattern * k).start;
+    double begins =
+        timeline.of(kBackward, plan.stage_count()).at(std::size_t{1} * pattern * k).start;
     for (int sample = 1; sample < k; ++sample) {
-      begins = std::min(begins,
-                        timeline.of(kBackward, plan.stage_count()).at(pattern * k + sample).start);
+      begins = std::min(begins, timeline.of(kBackward, plan.stage_count())
+                                    .at(std::size_t{1} * pattern * k + sample)
+                                    .start);
     }
     int newest = pattern - 1;
     while (newest >= 0 && learned_at(newest) > begins) --newest;

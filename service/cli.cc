@@ -154,8 +154,9 @@ int RunCommandLine(int argc, char** argv) {
   if (app.got_subcommand("serve")) return RunServe(serve);
   if (app.got_subcommand("watch")) return RunWatch(watch);
   if (app.got_subcommand("check-config")) return RunCheckConfig(check_config);
-  if (app.got_subcommand("plan"))
+  if (app.got_subcommand("plan")) {
     return RunPlan(plan, MeasureConfiguredModel, std::cout, std::cerr);
+  }
   if (app.got_subcommand("replay")) return RunReplay(replay);
   if (app.got_subcommand("bench")) return RunBench(bench);
   return RunPretrain(pretrain);

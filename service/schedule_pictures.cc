@@ -20,7 +20,7 @@ absl::StatusOr<std::vector<PlanReport>> Example(const std::string& schedule) {
   const int share = schedule == "interleaved" ? 2 : 1;
   pipeline::NetworkCosts network;
   network.layers.assign(
-      kStages * share,
+      std::size_t{kStages} * share,
       {.name = "layer", .cost = {.forward = 1.0 / share, .backward = 2.0 / share}});
   return MakePlanReports(network, {.schedule = schedule,
                                    .devices = kStages,

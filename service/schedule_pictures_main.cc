@@ -1,6 +1,7 @@
 // Writes the pictures of docs/schedules.md into a folder, and prints its table.
 #include <iostream>
 
+#include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
 #include "base/status.h"
 #include "service/schedule_pictures.h"
@@ -11,7 +12,7 @@ namespace {
 absl::Status WritePictures(const std::string& folder) {
   MILLRACE_ASSIGN_OR_RETURN(const auto pictures, SchedulePictures());
   for (const auto& [schedule, svg] : pictures) {
-    MILLRACE_RETURN_IF_ERROR(WriteFileAtomically(folder + "/" + schedule + ".svg", svg));
+    MILLRACE_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(folder, "/", schedule, ".svg"), svg));
   }
   MILLRACE_ASSIGN_OR_RETURN(const std::string table, ScheduleFigures());
   std::cout << table;

@@ -128,15 +128,16 @@ std::optional<std::vector<std::vector<Operation>>> Orders(const ScheduleRequest&
 std::vector<int> DevicesOf(const ScheduleRequest& request) {
   if (!request.device_of.empty()) return request.device_of;
   const int devices = request.devices > 0 ? request.devices : (request.shape.stages + 1) / 2;
-  std::vector<int> device_of;
-  for (int stage = 0; stage < request.shape.stages; ++stage) device_of.push_back(stage % devices);
+  std::vector<int> device_of(request.shape.stages);
+  for (int stage = 0; stage < request.shape.stages; ++stage) device_of[stage] = stage % devices;
   return device_of;
 }
 
 double LargestLoad(const ScheduleRequest& request, const std::vector<int>& device_of) {
   std::vector<double> loads(1 + *std::max_element(device_of.begin(), device_of.end()), 0.0);
-  for (std::size_t i = 0; i < device_of.size(); ++i)
+  for (std::size_t i = 0; i < device_of.size(); ++i) {
     loads[device_of[i]] += request.costs[i].total();
+  }
   return *std::max_element(loads.begin(), loads.end());
 }
 
@@ -173,8 +174,11 @@ absl::StatusOr<Phases> Interleaved(const ScheduleRequest& request) {
   }
   double period = std::max(LargestLoad(request, device_of), request.period);
   if (period <= 0) return absl::InvalidArgumentError("schedule interleaved: stages cost nothing");
-  std::optional<std::vector<std::vector<Operation>>> orders;
-  while (!(orders = Orders(request, device_of, period))) period *= kGrowth;
+  auto orders = Orders(request, device_of, period);
+  while (!orders.has_value()) {
+    period *= kGrowth;
+    orders = Orders(request, device_of, period);
+  }
   Plan plan{.schedule = "interleaved",
             .stages = std::vector<StageRules>(request.shape.stages),
             .channels = ChannelsOf(request.shape),

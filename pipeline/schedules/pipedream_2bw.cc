@@ -26,6 +26,7 @@ absl::StatusOr<Phases> Pipedream2bw(const ScheduleRequest& request) {
             .devices = {}};
   for (int stage = 1; stage <= stages; ++stage) {
     std::vector<Slotted> slotted;
+    slotted.reserve(2 * samples + 1);
     for (int sample = 0; sample < samples; ++sample) {
       slotted.push_back({sample + stage - 1,
                          {.kind = kForward, .stage = stage, .first = sample, .weights = before}});

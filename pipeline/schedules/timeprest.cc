@@ -39,6 +39,7 @@ int ForwardSlot(int sample, int ahead, int samples) {
 
 std::vector<Operation> OrderOf(int stage, int stages, int samples) {
   std::vector<Slotted> slotted;
+  slotted.reserve(samples + 2);
   for (int sample = 0; sample < samples; ++sample) {
     slotted.push_back({ForwardSlot(sample, 2 * (stages - stage), samples),
                        {.kind = kForward, .stage = stage, .first = sample}});
