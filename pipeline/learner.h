@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "pipeline/learning/learning_decisions.h"
 
 namespace millrace::pipeline {
 
@@ -42,8 +43,22 @@ struct FlowPrediction {
   float loss_no_motion = 0;
   /// Updates that the last stage's weights had seen when they made this prediction.
   std::int64_t updates = 0;
-  /// Whether the flow and both losses are finite. A prediction that is not has no gradient.
+  /// Whether the flow and both losses are finite.
   bool finite = true;
+  /// Why the model does not learn from the sample; kNone: it does.
+  SkipReason skipped = SkipReason::kNone;
+  /// Whether the loss, relative to that of no motion, has risen for good: seen at this prediction.
+  bool drift = false;
+};
+
+/// What has become of learning so far.
+struct LearningFigures {
+  /// Times that the weights had gone wrong and older ones that had proven good took their place.
+  std::int64_t roll_backs = 0;
+  /// Times that the loss rose for good.
+  std::int64_t drifts = 0;
+  /// The share of the configured learning rate in force: less for a while after a roll-back.
+  double rate_scale = 1;
 };
 
 /// One stage of the pipeline, as it was cut and as it will behave.
@@ -126,7 +141,8 @@ class Learner {
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) = 0;
 
   /// Waits until a sample would be admitted at once. A source that drops frames then picks the
-  /// freshest. A learner that plans again changes plans here, and only here. Fails as Admit() does.
+  /// freshest. A learner that plans again changes plans here, and only here, and goes back to older
+  /// weights here. Fails as Admit() does.
   virtual absl::Status AwaitRoom() = 0;
 
   /// From now on only every n-th sample is learned from; 1: every one; 0: none, it only predicts.
@@ -143,6 +159,8 @@ class Learner {
 
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
+
+  [[nodiscard]] virtual LearningFigures learning() const = 0;
 };
 
 /// How to make the learner of optical flow.
@@ -180,6 +198,10 @@ struct FlowLearnerOptions {
   /// Weight of the smoothness term against the photometric term, both relative to the loss of no
   /// motion.
   double smoothness = 0.1;
+  /// From which samples to learn, and when the weights have gone wrong.
+  LearningOptions learning = {};
+  /// A copy of the weights is taken every so many samples, to go back to. At least 1.
+  int copy_every = 200;
   /// Seeds the random weights.
   std::uint64_t seed = 0;
   /// Threads inside an operation.

@@ -47,6 +47,14 @@ absl::Status PhasedEngine::Switch(Plan plan, std::vector<StageCost> gate_costs,
   return Begin(0);
 }
 
+absl::Status PhasedEngine::Pause(absl::FunctionRef<void(const Phase&)> while_idle) {
+  MILLRACE_RETURN_IF_ERROR(SwitchIfDue());
+  MILLRACE_RETURN_IF_ERROR(engine_->Drain());
+  phases_[phase_].first_sample = next_sample_;
+  while_idle(phases_[phase_]);
+  return Begin(phase_);
+}
+
 absl::Status PhasedEngine::AwaitRoom() {
   MILLRACE_RETURN_IF_ERROR(SwitchIfDue());
   return engine_->AwaitRoom();

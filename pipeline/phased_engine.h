@@ -52,6 +52,10 @@ class PhasedEngine {
   absl::Status Switch(Plan plan, std::vector<StageCost> gate_costs,
                       absl::FunctionRef<void(const Phase&)> while_idle);
 
+  /// Drains the plan that runs, calls `while_idle`, and goes on with the same plan from the next
+  /// sample to be admitted on; phases that are still to come stay. Fails as Drain() does.
+  absl::Status Pause(absl::FunctionRef<void(const Phase&)> while_idle);
+
   /// As Engine::Drain().
   absl::Status Drain() { return engine_->Drain(); }
 

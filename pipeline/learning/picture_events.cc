@@ -1,8 +1,9 @@
 #include "pipeline/learning/picture_events.h"
 
-#include <algorithm>
+#include <cstdlib>
 #include <vector>
 
+#include "base/check.h"
 #include "pipeline/median.h"
 
 namespace millrace::pipeline {
@@ -13,6 +14,14 @@ constexpr std::size_t kRemembered = 31;
 constexpr std::size_t kLeastRemembered = 5;
 
 }  // namespace
+
+double MeanDifference(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
+  MILLRACE_CHECK(!a.empty() && a.size() == b.size());
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(int{a[i]} - int{b[i]});
+  constexpr double kMostOfAByte = 255;
+  return static_cast<double>(sum) / (kMostOfAByte * static_cast<double>(a.size()));
+}
 
 SkipReason PictureEvents::Next(double difference) {
   if (difference <= options_.repeated_below) {

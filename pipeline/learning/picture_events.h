@@ -5,7 +5,9 @@
 // ever moves, a cut that everything jumps.
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <span>
 
 #include "pipeline/learning/skip_reason.h"
 
@@ -22,6 +24,10 @@ struct PictureEventOptions {
   /// ... and of at least so much.
   double cut_least = 0.06;
 };
+
+/// The mean difference of two pictures' bytes, of 0 to 1. REQUIRES: as many, and some.
+[[nodiscard]] double MeanDifference(std::span<const std::uint8_t> a,
+                                    std::span<const std::uint8_t> b);
 
 /// Looks at one camera's pairs. Not thread-safe: to be asked once for each pair, in their order.
 class PictureEvents {

@@ -94,6 +94,7 @@ class FakeLearner final : public pipeline::Learner {
 
   std::atomic<int> learn_from_every = 1;
 
+  pipeline::LearningFigures learning() const override { return {}; }
   std::vector<std::int64_t> updates() const override {
     std::scoped_lock lock(mu_);
     return {predicted_, predicted_};

@@ -1,0 +1,200 @@
+// A learner that has gone wrong comes back to weights that were good.
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/learner.h"
+#include "pipeline/schedules.h"
+#include "pipeline/serial_run.h"
+#include "pipeline/staged_network.h"
+#include "pipeline/state_collector.h"
+#include "tests/pipeline/small_chain.h"
+
+namespace millrace::pipeline {
+namespace {
+
+std::vector<at::Tensor> Copies(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> copies;
+  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.detach().clone());
+  return copies;
+}
+
+// A small network under a schedule, run step by step.
+class LearningNetwork {
+ public:
+  explicit LearningNetwork(const std::string& schedule, Cuts cuts,
+                           std::function<void(const Step&)> on_update = {})
+      : chain_(SmallChain()),
+        plan_(PlanOf(schedule, cuts)),
+        network_({.chain = chain_,
+                  .cuts = std::move(cuts),
+                  .plan = plan_,
+                  .judge = [](const Judgement& j) { return SmallLoss(j.input, j.output); },
+                  .optimizer = {.kind = OptimizerOptions::Kind::kAdam, .learning_rate = 0.01},
+                  .on_update = std::move(on_update)}) {}
+
+  void Learn(int samples) {
+    const std::vector<at::Tensor> inputs = SmallInputs(samples);
+    RunSerially(plan_, samples, [&](const Step& step) {
+      if (step.kind == OperationKind::kForward && step.stage == 1) {
+        for (std::int64_t i = step.first; i <= step.last; ++i) network_.Admit(i, inputs[i]);
+      }
+      network_.Run(step);
+    });
+  }
+  void SwitchTo(const std::string& schedule, const Cuts& cuts) {
+    plan_ = PlanOf(schedule, cuts);
+    network_.Switch(plan_, 0, cuts);
+  }
+  StagedNetwork& network() { return network_; }
+  [[nodiscard]] std::vector<at::Tensor> weights() const {
+    return Copies(WholeChain(chain_).parameters());
+  }
+
+ private:
+  [[nodiscard]] Plan PlanOf(const std::string& schedule, const Cuts& cuts) const {
+    const std::vector<StageCost> costs(cuts.size() + 1, {.forward = 1, .backward = 2});
+    return *MakePlan(schedule, {.shape = ShapeOf(chain_, cuts), .costs = costs});
+  }
+
+  const LayerChain chain_;
+  Plan plan_;
+  StagedNetwork network_;
+};
+
+bool Equal(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return at::equal(x, y); });
+}
+
+// What comes after a state depends on nothing but the state: learning on from it gives the same
+// bits, whatever was learned in between and however the network is cut.
+TEST(NetworkStateTest, LearnsOnFromItBitForBit) {
+  LearningNetwork learned("sequential", {2, 4});
+  learned.Learn(20);
+  const std::vector<LayerState> state = learned.network().Save();
+  learned.SwitchTo("sequential", {2, 4});
+  learned.Learn(30);
+  const std::vector<at::Tensor> expected = learned.weights();
+
+  learned.SwitchTo("sequential", {3});
+  learned.network().Restore(state);
+  learned.Learn(30);
+  EXPECT_TRUE(Equal(learned.weights(), expected));
+  learned.SwitchTo("sequential", {1, 2, 5});
+  learned.network().Restore(state);
+  EXPECT_FALSE(Equal(learned.weights(), expected)) << "it went back";
+  learned.Learn(30);
+  EXPECT_TRUE(Equal(learned.weights(), expected)) << "and can be put in place again";
+}
+
+TEST(NetworkStateTest, CountsNeverGoBack) {
+  LearningNetwork learned("sequential", {3});
+  const std::vector<LayerState> start = learned.network().Save();
+  learned.Learn(20);
+  learned.SwitchTo("sequential", {3});
+  learned.network().Restore(start);
+  EXPECT_EQ(learned.network().updates(), (std::vector<std::int64_t>{20, 20}));
+}
+
+// A sequential run tells what every stage holds after a sample; a pipeline must have copied that.
+TEST(StateCollectorTest, CopiesEveryStageAfterTheSameSample) {
+  for (const std::string schedule : {"one_f_one_b_star", "partime", "gpipe", "pipedream"}) {
+    std::vector<NetworkState> collected;
+    StateCollector collector(10, [&](NetworkState s) { collected.push_back(std::move(s)); });
+    std::map<std::pair<int, std::int64_t>, std::vector<LayerState>> oracle;
+    StagedNetwork* network = nullptr;
+    LearningNetwork learned(schedule, {2, 4}, [&](const Step& update) {
+      oracle[{update.stage, update.last}] = network->Save(update.stage);
+      collector.OnUpdate(*network, update);
+    });
+    network = &learned.network();
+    learned.Learn(60);
+    ASSERT_GE(collected.size(), 4U) << schedule;
+    for (const NetworkState& state : collected) {
+      ASSERT_EQ(state.layers.size(), kSmallLayers);
+      for (int layer = 0; layer < kSmallLayers; ++layer) {
+        const auto& of_stage = oracle.at({layer / 2 + 1, state.sample});
+        EXPECT_TRUE(Equal(state.layers[layer].parameters, of_stage[layer % 2].parameters));
+      }
+    }
+  }
+}
+
+constexpr int kSide = 64;
+
+// A picture of soft stripes that have moved by `shift` pixels.
+std::vector<std::uint8_t> Waves(double shift) {
+  std::vector<std::uint8_t> rgb;
+  for (int y = 0; y < kSide; ++y) {
+    for (int x = 0; x < kSide; ++x) {
+      const double wave = std::sin((x - shift) / 3) + std::sin((y + x) / 5.0);
+      rgb.insert(rgb.end(), 3, static_cast<std::uint8_t>(128 + 55 * wave));
+    }
+  }
+  return rgb;
+}
+
+// With a learning rate that tears any network apart, it goes wrong, comes back and goes on: every
+// sample is predicted, and what is not finite never becomes a weight.
+TEST(SafeLearningTest, ALearnerThatExplodesComesBackAndGoesOn) {
+  std::mutex mu;
+  std::vector<FlowPrediction> predictions;
+  auto learner = MakeFlowLearner({.width = kSide,
+                                  .height = kSide,
+                                  .stages = 2,
+                                  .learning_rate = 0.5,
+                                  .learning = {.divergence = {.window = 10, .most_refused = 5}},
+                                  .copy_every = 10},
+                                 [&](FlowPrediction prediction) {
+                                   const std::lock_guard lock(mu);
+                                   predictions.push_back(std::move(prediction));
+                                 });
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  int admitted = 0;
+  // Once it has gone back twice it has also gone wrong after going back.
+  for (; admitted < 3000 && (*learner)->learning().roll_backs < 2; ++admitted) {
+    ASSERT_TRUE((*learner)->AwaitRoom().ok());
+    ASSERT_TRUE((*learner)->Admit({Waves(admitted), Waves(admitted + 1)}).ok());
+  }
+  ASSERT_TRUE((*learner)->Drain().ok());
+  EXPECT_GE((*learner)->learning().roll_backs, 2);
+  EXPECT_LE((*learner)->learning().rate_scale, 0.25);
+  ASSERT_EQ(predictions.size(), static_cast<std::size_t>(admitted));
+  for (int i = 0; i < admitted; ++i) {
+    EXPECT_EQ(predictions[i].sample, i);
+    if (!predictions[i].finite) EXPECT_EQ(predictions[i].skipped, SkipReason::kNonFinite);
+  }
+}
+
+// Stripes that stand still teach nothing; stage by stage.
+TEST(SafeLearningTest, NothingIsLearnedFromARepeatedPicture) {
+  std::mutex mu;
+  std::vector<SkipReason> skipped;
+  auto learner = MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2},
+                                 [&](const FlowPrediction& prediction) {
+                                   const std::lock_guard lock(mu);
+                                   skipped.push_back(prediction.skipped);
+                                 });
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  for (int i = 0; i < 40; ++i) {
+    const double at = std::min(i, 20);  // It stops.
+    ASSERT_TRUE((*learner)->Admit({Waves(at), Waves(std::min(i + 1, 20))}).ok());
+  }
+  ASSERT_TRUE((*learner)->Drain().ok());
+  for (int i = 0; i < 40; ++i) {
+    const SkipReason expected = i < 20   ? SkipReason::kNone
+                                : i < 29 ? SkipReason::kRepeated
+                                         : SkipReason::kFrozen;
+    EXPECT_EQ(skipped[i], expected) << i;
+  }
+  EXPECT_EQ((*learner)->updates(), (std::vector<std::int64_t>{20, 20}));
+}
+
+}  // namespace
+}  // namespace millrace::pipeline
