@@ -1,5 +1,6 @@
 #include "service/camera_stream.h"
 
+#include <array>
 #include <atomic>
 #include <exception>
 #include <thread>
@@ -95,6 +96,7 @@ class RunningStream final : public CameraStream {
   FramesInFlight in_flight_;
   RecentFigures figures_;
   std::atomic<bool> stopping_ = false;
+  std::array<std::atomic<std::uint64_t>, pipeline::kSkipReasons> skipped_ = {};
 
   mutable Mutex mu_;
   CondVar finished_;
@@ -141,6 +143,8 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.loss = figures.loss;
   snapshot.loss_no_motion = figures.loss_no_motion;
   snapshot.updates = learner_->updates();
+  for (std::size_t i = 0; i < skipped_.size(); ++i) snapshot.skipped[i] = skipped_[i];
+  snapshot.learning = learner_->learning();
   snapshot.update_every = rate_ ? rate_->update_every() : learner_->description()->update_every;
   return snapshot;
 }
@@ -259,6 +263,7 @@ void RunningStream::OnPrediction(pipeline::FlowPrediction flow) {
   if (!in_flight) return;  // Given up when the learner failed, and counted then.
   // It has left those in flight: whatever throws from here on, it is counted.
   ledger_.Predicted();
+  if (flow.skipped != pipeline::SkipReason::kNone) ++skipped_[static_cast<int>(flow.skipped)];
   const nanoseconds now = options_.clock->Now();
   auto prediction =
       std::make_shared<const Prediction>(Describe(*std::move(in_flight), std::move(flow), now));

@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "ingest/uri.h"
+#include "pipeline/learning/update_policy.h"
 #include "pipeline/schedules.h"
 #include "service/config_checks.h"
 
@@ -204,8 +205,58 @@ constexpr Key<StreamConfig> kScheduleKeys[] = {
      }},
 };
 
+void ReadPolicy(const Value& value, StreamConfig& stream) {
+  static const std::vector<std::string_view> known(pipeline::UpdatePolicyNames().begin(),
+                                                   pipeline::UpdatePolicyNames().end());
+  std::string name = "every";
+  value.OneOf(known, name);
+  if (const auto kind = pipeline::UpdatePolicyKind(name); kind.ok()) {
+    stream.learner.learning.policy.kind = *kind;
+  }
+}
+
+pipeline::UpdatePolicyOptions& PolicyOf(StreamConfig& stream) {
+  return stream.learner.learning.policy;
+}
+
+constexpr Key<StreamConfig> kLearningKeys[] = {
+    {"policy", kOptional, ReadPolicy},
+    {"every", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 1'000'000}, PolicyOf(s).every);
+     }},
+    {"moving_share", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 1}, PolicyOf(s).moving_share);
+     }},
+    {"moving_pixels", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 1000}, PolicyOf(s).moving_pixels);
+     }},
+    {"difference", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 1}, PolicyOf(s).difference);
+     }},
+    {"divergence", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 1000}, PolicyOf(s).divergence);
+     }},
+    {"warm_up", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({0, 1'000'000'000}, PolicyOf(s).warm_up);
+     }},
+    {"force_after", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({0, 1'000'000'000}, PolicyOf(s).force_after);
+     }},
+};
+
 void ReadModel(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kModelKeys, stream);
+}
+
+void ReadLearning(const Value& value, StreamConfig& stream) {
+  value.Map<StreamConfig>(kLearningKeys, stream);
 }
 
 void ReadSchedule(const Value& value, StreamConfig& stream) {
@@ -218,17 +269,19 @@ constexpr Key<StreamConfig> kStreamKeys[] = {
      [](const Value& v, StreamConfig& s) { v.Map<StreamConfig>(kSourceKeys, s); }},
     {"model", kOptional, ReadModel},
     {"schedule", kOptional, ReadSchedule},
+    {"learning", kOptional, ReadLearning},
 };
 
 void ReadStreams(const Value& value, File& file);
 
-// Read in this order, so `model` and `schedule` are known as defaults before `streams` is read.
+// Read in this order, so `model`, `schedule` and `learning` are known as defaults before `streams` is read.
 constexpr Key<File> kFileKeys[] = {
     {"version", kRequired, ReadVersion},
     {"listen", kOptional,
      [](const Value& v, File& f) { v.Map<Listen>(kListenKeys, f.config.listen); }},
     {"model", kOptional, [](const Value& v, File& f) { ReadModel(v, f.defaults); }},
     {"schedule", kOptional, [](const Value& v, File& f) { ReadSchedule(v, f.defaults); }},
+    {"learning", kOptional, [](const Value& v, File& f) { ReadLearning(v, f.defaults); }},
     {"streams", kRequired, ReadStreams},
 };
 
