@@ -19,8 +19,6 @@ namespace {
 
 constexpr double kShares[] = {1.0, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6};
 constexpr int kMostUpdateEvery = 64;
-// Cuts for what a plan holds make another plan, which may hold more.
-constexpr int kMostCuttings = 4;
 
 absl::Status CheckRequest(const PlannerRequest& request) {
   if (!(request.interval > 0)) {
@@ -43,6 +41,12 @@ Plan Stretched(Plan plan, double share) {
     plan.stages[stage - 1].slots = lag + 1;
   }
   return plan;
+}
+
+StageHolds Larger(const StageHolds& a, const StageHolds& b) {
+  return {.versions = std::max(a.versions, b.versions),
+          .activations = std::max(a.activations, b.activations),
+          .inputs = std::max(a.inputs, b.inputs)};
 }
 
 class Planner {
@@ -87,6 +91,7 @@ class Planner {
 
   using MakeOne = std::function<absl::StatusOr<Plan>(ScheduleRequest&)>;
 
+  // Of the plans that do not fit, the first of so many stages needs least: why it does not is said.
   absl::Status AddCandidates(int stages, const Effort& effort,
                              std::vector<PlannedPipeline>& candidates) {
     PartitionRequest partition{.layers = AtEffort(request_.layers, effort),
@@ -98,49 +103,65 @@ class Planner {
       return absl::OkStatus();
     }
     MILLRACE_RETURN_IF_ERROR(cuts.status());
-    const auto add = [&](const MakeOne& make) -> absl::Status {
-      MILLRACE_ASSIGN_OR_RETURN(std::optional<PlannedPipeline> candidate,
-                                Fitting(partition, *cuts, effort, make));
-      if (candidate) candidates.push_back(*std::move(candidate));
-      return absl::OkStatus();
-    };
-    for (double share : kShares) {
-      MILLRACE_RETURN_IF_ERROR(add([&](ScheduleRequest& schedule) {
-        schedule.period = std::max(share * request_.interval, LeastPeriod(schedule.costs));
-        return MakePlan("one_f_one_b_star", schedule);
-      }));
-    }
-    for (double share : {0.0, 0.5, 1.0}) {
-      MILLRACE_RETURN_IF_ERROR(add([&](ScheduleRequest& schedule) -> absl::StatusOr<Plan> {
-        schedule.period = kEachStageAGroup;
-        MILLRACE_ASSIGN_OR_RETURN(Plan full, MakePlan("one_f_one_b_star", schedule));
-        return Stretched(std::move(full), share);
-      }));
+    if (TooSlow(partition, *cuts, effort)) return absl::OkStatus();
+    bool first = true;
+    for (const MakeOne& make : ManyKinds()) {
+      absl::StatusOr<std::optional<PlannedPipeline>> candidate =
+          Fitting(partition, *cuts, effort, make);
+      if (absl::IsResourceExhausted(candidate.status())) {
+        if (first) does_not_fit_ = candidate.status();
+      } else {
+        MILLRACE_RETURN_IF_ERROR(candidate.status());
+        if (*candidate) candidates.push_back(**std::move(candidate));
+      }
+      first = false;
     }
     return absl::OkStatus();
   }
 
-  // What `make` makes, cut so that it fits into the memory; nothing where it does not, or where it
-  // cannot keep up.
+  // From those that hold least to those that hold most.
+  [[nodiscard]] std::vector<MakeOne> ManyKinds() const {
+    std::vector<MakeOne> kinds;
+    for (double share : kShares) {
+      kinds.emplace_back([this, share](ScheduleRequest& schedule) {
+        schedule.period = std::max(share * request_.interval, LeastPeriod(schedule.costs));
+        return MakePlan("one_f_one_b_star", schedule);
+      });
+    }
+    for (double share : {0.0, 0.5, 1.0}) {
+      kinds.emplace_back([share](ScheduleRequest& schedule) -> absl::StatusOr<Plan> {
+        schedule.period = kEachStageAGroup;
+        MILLRACE_ASSIGN_OR_RETURN(Plan full, MakePlan("one_f_one_b_star", schedule));
+        return Stretched(std::move(full), share);
+      });
+    }
+    return kinds;
+  }
+
+  // Predicting alone is planned for at any rate: it is the last thing to give up.
+  [[nodiscard]] bool TooSlow(const PartitionRequest& partition, const Cuts& cuts,
+                             const Effort& effort) const {
+    const std::vector<StageCost> costs = StageCosts(CostsOf(partition.layers), cuts);
+    return effort.update_every != 0 && LeastPeriod(costs) > request_.interval;
+  }
+
+  // What `make` makes, cut so that it fits into the memory; nothing where it is too slow then. Each
+  // plan is cut again for what it and those before it hold, until that is enough or nothing fits.
   absl::StatusOr<std::optional<PlannedPipeline>> Fitting(PartitionRequest partition, Cuts cuts,
                                                          const Effort& effort,
-                                                         const MakeOne& make) {
-    for (int cutting = 0; cutting < kMostCuttings; ++cutting) {
+                                                         const MakeOne& make) const {
+    partition.holds.resize(partition.stages);
+    for (;;) {
+      if (request_.stop.stop_requested()) return absl::CancelledError("planning was stopped");
+      if (TooSlow(partition, cuts, effort)) return std::nullopt;
       MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline made, Make(partition, cuts, effort, make));
-      const bool too_slow = LeastPeriod(made.costs) > request_.interval;
-      if (too_slow && effort.update_every != 0) return std::nullopt;
       if (Fits(made)) return made;
-      partition.holds = HoldsOf(made.plan);
-      absl::StatusOr<Cuts> again = BestCuts(partition);
-      if (!again.ok()) {
-        does_not_fit_ = again.status();
-        return std::nullopt;
+      const std::vector<StageHolds> holds = HoldsOf(made.plan);
+      for (std::size_t i = 0; i < holds.size(); ++i) {
+        partition.holds[i] = Larger(partition.holds[i], holds[i]);
       }
-      cuts = *std::move(again);
+      MILLRACE_ASSIGN_OR_RETURN(cuts, BestCuts(partition));
     }
-    does_not_fit_ =
-        absl::ResourceExhaustedError("no cuts fit what their own plan holds; use more devices");
-    return std::nullopt;
   }
 
   [[nodiscard]] absl::StatusOr<PlannedPipeline> Make(const PartitionRequest& partition,
@@ -211,7 +232,6 @@ absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline) 
                                                          .frames = 1000}));
   pipeline.dropped_share = live.dropped_share;
   pipeline.mean_delay = live.mean_delay;
-  pipeline.least_period = LeastPeriod(pipeline.costs);
   return absl::OkStatus();
 }
 

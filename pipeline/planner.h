@@ -2,7 +2,7 @@
 // holds under the measured spread of the costs.
 //
 //   frame interval ─┐
-//   layer costs ────┼─▶ PlanFor() ─▶ cuts, plan, gate margin, what to expect, what limits
+//   layer costs ────┼─▶ PlanFor() ─▶ cuts, plan, what to expect, what limits
 //   devices, memory ┘
 #pragma once
 
@@ -64,10 +64,8 @@ struct PlannedPipeline {
   double mean_delay = 0;
   /// The largest of all stages.
   int staleness = 0;
-  /// Between two samples at best, learning from each.
-  double least_period = 0;
-  /// "layer 3 alone takes 62 of the 140 that a sample costs: no more than 2.26 devices' worth can
-  /// be gained".
+  /// "layer 3 alone takes 62 of the 140 that a sample costs: pipelining gains a factor of 2.26 at
+  /// most".
   std::string limit = {};
 };
 
@@ -76,14 +74,14 @@ struct PlannedPipeline {
 [[nodiscard]] std::vector<LayerCosts> AtEffort(std::vector<LayerCosts> layers,
                                                const Effort& effort);
 
-/// Fills in what to expect of `pipeline`, which has cuts, plan and costs: drops, delay, period.
+/// Fills in what to expect of `pipeline`, which has cuts, plan and costs: drops and delay.
 [[nodiscard]] absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline);
 
 /// Tries, from the least staleness on: one device, then more, 1F1B*(T) with T a share of the
 /// interval, then lags from D - h to 2(D - h). Where nothing holds, gives up learning first: every
-/// second sample, every fourth ... then predicts only. Fails with INVALID_ARGUMENT unless interval,
-/// devices and costs are positive, with RESOURCE_EXHAUSTED where no plan fits into the memory, and
-/// with CANCELLED once `stop` is requested.
+/// second sample, every fourth ... then predicts only. Fails with INVALID_ARGUMENT unless interval
+/// and devices are positive and there are layers, with RESOURCE_EXHAUSTED where no plan fits into
+/// the memory, and with CANCELLED once `stop` is requested.
 [[nodiscard]] absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request);
 
 }  // namespace millrace::pipeline

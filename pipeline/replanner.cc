@@ -118,7 +118,7 @@ std::optional<Replan> Replanner::Poll() {
 
 void Replanner::Begin(std::vector<StageCost> measured) {
   why_ = WhyMoved(StageCosts(CostsOf(request_.layers), running_.cuts), measured);
-  request_.layers = Scaled(std::move(request_.layers), running_.cuts, measured);
+  request_.layers = Scaled(request_.layers, running_.cuts, measured);
   watch_.PlannedWith(std::move(measured), clock_.Now() + pause_);
   planning_ = true;
   done_ = false;

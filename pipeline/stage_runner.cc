@@ -162,6 +162,8 @@ bool StageRunner::GoBackward(std::int64_t sample, const Kept& kept) {
     }
   }
   if (!real) return false;
+  roots_.clear();
+  root_gradients_.clear();
   // A stage of layers without parameters, right behind the camera, has no graph.
   for (std::size_t i = 0; i < kept.ends.size(); ++i) {
     if (!kept.ends[i].requires_grad()) continue;

@@ -19,7 +19,8 @@ Costs are a JSON file; what is left out is 0, or no limit:
    "copy_gb_per_s": 12, "memory_bytes": 8e9, "spread": 0.1}
 
 --schedule auto takes the least staleness, then the least delay, with which a camera's rate holds
-although costs vary. Where none does it learns from fewer samples, then only predicts.
+although costs vary and what the stages keep fits into the memory. Where none does it learns from
+fewer samples, then only predicts.
 
 Examples
   millrace plan --costs costs.json --devices 4 --compare

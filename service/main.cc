@@ -14,7 +14,7 @@ namespace {
 // faults, a twentieth of the time of a small network.
 void KeepFreedMemory() {
   constexpr int kGreatestOfAThread = 32 << 20;  // glibc takes no more for M_MMAP_THRESHOLD.
-  constexpr int kNever = 1 << 30;
+  constexpr int kNever = -1;
   // NOLINTBEGIN(concurrency-mt-unsafe): before any thread starts.
   mallopt(M_MMAP_THRESHOLD, kGreatestOfAThread);
   mallopt(M_TRIM_THRESHOLD, kNever);

@@ -13,11 +13,16 @@ namespace {
 
 using enum OperationKind;
 
-// Puts an operation on the gate's books, from `start` on for `cost`.
-void Do(AdmissionGate& gate, const AdmissionGate::Place& at, const Step& step, double start,
-        double cost, bool waited = false) {
-  gate.Started(at, start, waited);
-  gate.Ended(at.device, step, start + cost);
+struct Work {
+  double start = 0;
+  double cost = 0;
+  bool waited = false;
+};
+
+// Puts an operation on the gate's books.
+void Do(AdmissionGate& gate, const AdmissionGate::Place& at, const Step& step, const Work& work) {
+  gate.Started(at, work.start, work.waited);
+  gate.Ended(at.device, step, work.start + work.cost);
 }
 
 TEST(AdmissionGateTest, IsOpenWhileNothingRuns) {
@@ -34,7 +39,7 @@ TEST(AdmissionGateTest, HoldsASampleThatTheLastStageIsNotReadyFor) {
       *MakePlan("one_f_one_b_star", {.shape = {.stages = 2, .skips = {}}, .costs = costs});
   AdmissionGate gate(plan, costs);
   gate.Admitted(false);
-  Do(gate, {0, 0, 0}, {kForward, 1, 0, 0}, 10, 0.25);
+  Do(gate, {0, 0, 0}, {kForward, 1, 0, 0}, {10, 0.25});
   gate.Started({.device = 1, .place = 0, .period = 1}, 10.25, /*waited=*/true);
   // F2 until 11.25, B2 until 13.25; the next forward there is best made at 13.
   EXPECT_NEAR(gate.Opens(10.5), 13.25 - 0.25, 1e-9);
@@ -44,8 +49,8 @@ TEST(AdmissionGateTest, TheMarginGrowsWhenAStageHadToWaitAndShrinksOtherwise) {
   const ScheduleRequest request = RequestOf({.stages = 2, .skips = {}});
   AdmissionGate gate(*MakePlan("one_f_one_b_star", request), request.costs);
   gate.Admitted(/*held=*/true);
-  Do(gate, {0, 0, 0}, {kForward, 1, 0, 0}, 0, 1);
-  Do(gate, {1, 0, 1}, {kForward, 2, 0, 0}, 1, 1, /*waited=*/true);
+  Do(gate, {0, 0, 0}, {kForward, 1, 0, 0}, {0, 1});
+  Do(gate, {1, 0, 1}, {kForward, 2, 0, 0}, {1, 1, /*waited=*/true});
   const double margin = gate.margin();
   EXPECT_GT(margin, 0);
   gate.Admitted(/*held=*/false);

@@ -17,16 +17,41 @@ std::atomic<std::int64_t> own = 0;
 
 }  // namespace
 
-void* operator new(std::size_t bytes) {
-  const auto* const caller = static_cast<const char*>(__builtin_return_address(0));
+namespace {
+
+void* Counted(void* memory, const void* caller) {
+  const auto* const place = static_cast<const char*>(caller);
   ++all;
-  if (&__executable_start <= caller && caller < &etext) ++own;
-  void* memory = std::malloc(bytes);
+  if (&__executable_start <= place && place < &etext) ++own;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+
+void* Aligned(std::size_t bytes, std::align_val_t alignment) {
+  const auto side = static_cast<std::size_t>(alignment);
+  return std::aligned_alloc(side, (bytes + side - 1) / side * side);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  return Counted(std::malloc(bytes), __builtin_return_address(0));
+}
+void* operator new[](std::size_t bytes) {
+  return Counted(std::malloc(bytes), __builtin_return_address(0));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return Counted(Aligned(bytes, alignment), __builtin_return_address(0));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return Counted(Aligned(bytes, alignment), __builtin_return_address(0));
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t /*side*/) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t /*side*/) noexcept { std::free(memory); }
 
 namespace millrace::pipeline {
 

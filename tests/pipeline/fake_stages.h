@@ -130,13 +130,13 @@ class FakeStages {
         number == plan_.stage_count() || plan_.rules(number).gradient == GradientFrom::kOwnLoss;
     double gradient = own ? kept.output - Target(sample) : 0;
     ForChannels([&](const Channel& c, Rings& r) {
-      if (c.from == number && plan_.CarriesGradients(c))
-        gradient += r.backward.Read(PlaceOf(c, sample));
+      if (c.from != number || !plan_.CarriesGradients(c)) return;
+      gradient += r.backward.Read(PlaceOf(c, sample));
     });
     stage.gradient += gradient * kept.sum;
     ForChannels([&](const Channel& c, Rings& r) {
-      if (c.to == number && plan_.CarriesGradients(c))
-        r.backward.Write(PlaceOf(c, sample), gradient * weight);
+      if (c.to != number || !plan_.CarriesGradients(c)) return;
+      r.backward.Write(PlaceOf(c, sample), gradient * weight);
     });
   }
 

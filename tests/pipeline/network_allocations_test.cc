@@ -1,4 +1,5 @@
-// A network that learns allocates nothing for a sample but what LibTorch's own operators do.
+// A network without buffers allocates nothing for a sample, from the admission to the update, but
+// what LibTorch's own operators do.
 #include <memory>
 
 #include <ATen/Parallel.h>
@@ -64,6 +65,8 @@ TEST(NetworkAllocationsTest, WhatTheProgramAllocatesIsCounted) {
   const std::int64_t before = OwnAllocations();
   const auto number = std::make_unique<std::int64_t>(before);
   EXPECT_EQ(OwnAllocations(), *number + 1);
+  const auto numbers = std::make_unique<std::int64_t[]>(OwnAllocations());
+  EXPECT_EQ(OwnAllocations(), *number + 2);
 }
 
 }  // namespace

@@ -57,10 +57,11 @@ ScheduleRequest RandomRequest(int stages, int most_copy, std::mt19937& random) {
   ScheduleRequest request = EqualStages(stages);
   double all = 0;
   for (StageCost& cost : request.costs) {
-    cost = {.forward = 1.0 + random() % 4,
-            .backward = 1.0 + random() % 6,
-            .update = random() % 3 / 2.0,
-            .copy = most_copy > 0 ? random() % (2 * most_copy + 1) / 2.0 : 0};
+    const auto below = [&](int end) { return static_cast<double>(random() % end); };
+    cost = {.forward = 1 + below(4),
+            .backward = 1 + below(6),
+            .update = below(3) / 2,
+            .copy = most_copy > 0 ? below(2 * most_copy + 1) / 2 : 0};
     all += cost.total();
   }
   const double least = LeastPeriod(request.costs);
@@ -72,8 +73,9 @@ ScheduleRequest RandomRequest(int stages, int most_copy, std::mt19937& random) {
 // 1-periodic pattern is told by its NCAs; none that keeps the period has fewer anywhere.
 TEST(OneFOneBStarTest, HasTheLeastNcaOfAllOnePeriodicPatterns) {
   std::mt19937 random(7);
-  for (int round = 0; round < 60; ++round)
+  for (int round = 0; round < 60; ++round) {
     ExpectLeastSlots(RandomRequest(3 + round % 2, 0, random));
+  }
 }
 
 // Copies are resources of their own: up to as long as the longest stage they cost lag, not rate.
@@ -133,9 +135,8 @@ TEST(InterleavedTest, RunsAnyPlacement) {
     const int stages = 1 + static_cast<int>(random() % 7);
     ScheduleRequest request = EqualStages(stages);
     for (StageCost& cost : request.costs) {
-      cost = {.forward = 1.0 + random() % 5,
-              .backward = 1.0 + random() % 9,
-              .update = random() % 3 / 2.0};
+      const auto below = [&](int end) { return static_cast<double>(random() % end); };
+      cost = {.forward = 1 + below(5), .backward = 1 + below(9), .update = below(3) / 2};
       request.device_of.push_back(static_cast<int>(random() % 3));
     }
     const auto plan = MakePlan("interleaved", request);

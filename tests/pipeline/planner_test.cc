@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/numbers.h"
 #include "pipeline/plan_checker.h"
 #include "pipeline/plan_memory.h"
 
@@ -124,6 +125,26 @@ TEST(PlannerTest, SaysWhereTheMemoryIsTooLittle) {
   EXPECT_THAT(alone.message(), HasSubstr("layer 0 (conv) needs 10 bytes"));
   const absl::Status together = PlanFor(RequestWithBytes(20, 2, 30)).status();
   EXPECT_THAT(together.message(), HasSubstr("3 devices would do"));
+}
+
+// "the fullest needs 40 bytes at least"
+int LeastBytesIn(const absl::Status& refused) {
+  const std::string message(refused.message());
+  int least = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(message.substr(message.find("needs ") + 6, 2), &least)) << message;
+  return least;
+}
+
+// Who does as the messages say comes to a plan, and with a byte less there is none.
+TEST(PlannerTest, SaysTheLeastThatAnyPlanNeeds) {
+  int bytes = 10;
+  for (int tries = 0; !PlanFor(RequestWithBytes(1.0, 4, bytes)).ok(); ++tries) {
+    ASSERT_LT(tries, 5);
+    const int least = LeastBytesIn(PlanFor(RequestWithBytes(1.0, 4, bytes)).status());
+    ASSERT_GT(least, bytes);
+    bytes = least;
+  }
+  EXPECT_FALSE(PlanFor(RequestWithBytes(1.0, 4, bytes - 1)).ok());
 }
 
 TEST(PlannerTest, GivesUpWhenItIsStopped) {

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -121,39 +122,55 @@ TEST_F(ReplayTest, SequentialIsThePlainLoop) {
 
 // PARTIME by its definition: in every step each stage reads only what its neighbours made in the
 // step before, and a stage learns once its gradient is real.
-TEST_F(ReplayTest, PartimeIsTheLoopWithDoubleBuffers) {
-  constexpr int kStages = 3;
-  const NamedTensors samples = SquareSamples(kSamples);
-  const TorchScriptChain network = Network();
-  const std::vector<Stage> stages = CutIntoStages(network.chain, {1, 3});
-  std::vector<at::Tensor> outputs;
-  std::vector<at::Tensor> made(kStages);       // By each stage in the step before.
-  std::vector<at::Tensor> gradients(kStages);  // Of each stage's input, likewise.
-  for (int step = 0; step < kSamples + kStages; ++step) {
-    std::vector<at::Tensor> now_made(kStages);
-    std::vector<at::Tensor> now_gradients(kStages);
-    for (int h = 0; h < kStages; ++h) {
-      const int sample = step - h;
-      if (sample < 0 || sample >= kSamples) continue;
-      const at::Tensor input =
-          (h == 0 ? Row(samples, "inputs", sample) : made[h - 1]).detach().set_requires_grad(h > 0);
-      at::Tensor end = stages[h].Forward({input})[0];
-      now_made[h] = end.detach();
-      at::Tensor gradient;
-      if (h + 1 == kStages) {
-        outputs.push_back(end.detach());
-        end = at::mse_loss(end, Row(samples, "targets", sample));
-      } else {
-        gradient = gradients[h + 1];
-        if (!gradient.defined()) continue;  // Still filling.
-      }
-      torch::autograd::backward({end}, {gradient});
-      now_gradients[h] = input.grad();
-      Descend(stages[h].parameters());
+class DoubleBuffers {
+ public:
+  explicit DoubleBuffers(const LayerChain& chain)
+      : samples_(SquareSamples(kSamples)), stages_(CutIntoStages(chain, {1, 3})) {}
+
+  std::vector<at::Tensor> Run() {
+    for (int step = 0; step < kSamples + kStages; ++step) {
+      Buffers now;
+      for (int h = 0; h < kStages; ++h) Work(h, step - h, now);
+      before_ = now;
     }
-    made = now_made;
-    gradients = now_gradients;
+    return outputs_;
   }
+
+ private:
+  static constexpr int kStages = 3;
+  struct Buffers {
+    std::array<at::Tensor, kStages> made;
+    std::array<at::Tensor, kStages> gradients;  // Of each stage's input.
+  };
+
+  void Work(int h, int sample, Buffers& now) {
+    if (sample < 0 || sample >= kSamples) return;
+    const at::Tensor before = h == 0 ? Row(samples_, "inputs", sample) : before_.made[h - 1];
+    const at::Tensor input = before.detach().set_requires_grad(h > 0);
+    at::Tensor end = stages_[h].Forward({input})[0];
+    now.made[h] = end.detach();
+    at::Tensor gradient;
+    if (h + 1 == kStages) {
+      outputs_.push_back(end.detach());
+      end = at::mse_loss(end, Row(samples_, "targets", sample));
+    } else {
+      gradient = before_.gradients[h + 1];
+      if (!gradient.defined()) return;  // Still filling.
+    }
+    torch::autograd::backward({end}, {gradient});
+    now.gradients[h] = input.grad();
+    Descend(stages_[h].parameters());
+  }
+
+  const NamedTensors samples_;
+  const std::vector<Stage> stages_;
+  Buffers before_;
+  std::vector<at::Tensor> outputs_;
+};
+
+TEST_F(ReplayTest, PartimeIsTheLoopWithDoubleBuffers) {
+  const TorchScriptChain network = Network();
+  const std::vector<at::Tensor> outputs = DoubleBuffers(network.chain).Run();
   const NamedTensors result = ResultOf(Options("partime", {1, 2, 1}));
   for (int i = 0; i < kSamples; ++i) {
     EXPECT_TRUE(at::allclose(Row(result, "outputs", i), outputs[i], 1e-4, 1e-5)) << i;
@@ -258,8 +275,9 @@ TEST_F(ReplayTest, PeriodHasTheLayersMeasured) {
   ExpectSameWeights(ResultOf(options), [&] {
     TorchScriptChain network = Network();
     const NamedTensors sequential = ResultOf(Options("sequential", {2, 2}));
-    for (auto& [name, value] : network.parameters)
+    for (auto& [name, value] : network.parameters) {
       value = FindTensor(sequential, "weights." + name);
+    }
     return network;
   }());
 }

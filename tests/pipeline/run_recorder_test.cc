@@ -2,6 +2,7 @@
 // it reads.
 #include "pipeline/run_recorder.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -59,26 +60,41 @@ std::map<std::size_t, std::vector<TimelineEvent>> ByDevice(
   return by_device;
 }
 
-// The steps of each device in the plans' order, as far as they exist.
+// The steps of one device in the plan's order, as far as they exist.
+void AddSteps(const Phase& phase, std::int64_t samples, const std::vector<Operation>& order,
+              std::vector<Step>& steps) {
+  for (std::int64_t period = 0; period <= 3 * kSamples; ++period) {
+    for (const Operation& operation : order) {
+      Step step = StepOf(phase.plan, operation, period);
+      if (!Exists(phase.plan, step, samples)) continue;
+      step.first += phase.first_sample;
+      step.last += phase.first_sample;
+      steps.push_back(step);
+    }
+  }
+}
+
 std::map<std::size_t, std::vector<Step>> StepsOf(const Phases& phases) {
   std::map<std::size_t, std::vector<Step>> steps;
   for (std::size_t i = 0; i < phases.size(); ++i) {
-    const auto& [plan, first] = phases[i];
-    const std::int64_t samples =
-        (i + 1 < phases.size() ? phases[i + 1].first_sample : kSamples) - first;
-    for (std::size_t device = 0; device < plan.devices.size(); ++device) {
-      for (std::int64_t period = 0; period <= 3 * kSamples; ++period) {
-        for (const Operation& operation : plan.devices[device]) {
-          Step step = StepOf(plan, operation, period);
-          if (!Exists(plan, step, samples)) continue;
-          step.first += first;
-          step.last += first;
-          steps[device].push_back(step);
-        }
-      }
+    const std::int64_t end = i + 1 < phases.size() ? phases[i + 1].first_sample : kSamples;
+    const auto& devices = phases[i].plan.devices;
+    for (std::size_t device = 0; device < devices.size(); ++device) {
+      AddSteps(phases[i], end - phases[i].first_sample, devices[device], steps[device]);
     }
   }
   return steps;
+}
+
+// Where the operation of an event stands in the order of its device.
+std::size_t PlaceOf(const Plan& plan, const TimelineEvent& event) {
+  const auto& order = plan.devices[event.device];
+  const auto found = std::find_if(order.begin(), order.end(), [&](const Operation& operation) {
+    return operation.kind == event.step.kind && operation.stage == event.step.stage &&
+           operation.first == event.step.first % plan.samples_per_pattern;
+  });
+  EXPECT_NE(found, order.end());
+  return found - order.begin();
 }
 
 // No operation begins before what it needs of other stages has ended. Of whole patterns: in a last
@@ -94,21 +110,13 @@ void ExpectNeedsMet(const Plan& plan, const std::vector<TimelineEvent>& events) 
   const std::int64_t whole = kSamples - kSamples % plan.samples_per_pattern;
   for (const TimelineEvent& event : events) {
     if (event.step.last >= whole) continue;
-    const auto& order = plan.devices[event.device];
-    for (std::size_t place = 0; place < order.size(); ++place) {
-      const std::int64_t pattern = event.step.first / plan.samples_per_pattern;
-      const std::int64_t in_pattern = event.step.first % plan.samples_per_pattern;
-      if (order[place].kind != event.step.kind || order[place].stage != event.step.stage ||
-          order[place].first != in_pattern) {
-        continue;
-      }
-      for (const Need& need : dependencies.of(event.device, place)) {
-        const std::int64_t samples = need.samples + pattern * plan.samples_per_pattern;
-        const auto& of_stage = ends[{need.kind, need.stage}];
-        // Beyond the stream's end there is nothing to wait for; the camera is not recorded.
-        if (samples <= 0 || samples > static_cast<std::int64_t>(of_stage.size())) continue;
-        EXPECT_LE(of_stage[samples - 1], event.span.start) << ToString(event.step);
-      }
+    const std::int64_t pattern = event.step.first / plan.samples_per_pattern;
+    for (const Need& need : dependencies.of(event.device, PlaceOf(plan, event))) {
+      const std::int64_t samples = need.samples + pattern * plan.samples_per_pattern;
+      const auto& of_stage = ends[{need.kind, need.stage}];
+      // Beyond the stream's end there is nothing to wait for; the camera is not recorded.
+      if (samples <= 0 || samples > static_cast<std::int64_t>(of_stage.size())) continue;
+      EXPECT_LE(of_stage[samples - 1], event.span.start) << ToString(event.step);
     }
   }
 }

@@ -274,7 +274,24 @@ TEST(AutoPlanTest, SaysWhatItNeeds) {
               HasSubstr("1 to 3"));
   for (auto& layer : network.layers) layer.weight_bytes = 10;
   network.memory_bytes = 5;
-  EXPECT_THAT(ErrorOf(network, {.schedule = "auto", .period_ms = 9}), HasSubstr("bytes on device"));
+  EXPECT_THAT(ErrorOf(network, {.schedule = "auto", .period_ms = 9}),
+              HasSubstr("layer 0 (conv0) needs 10 bytes even alone"));
+}
+
+// Two stages of two layers balance best, but the first has to keep three samples.
+TEST(AutoPlanTest, KeepsToTheMemoryOfTheDevices) {
+  auto network = Network({5, 5, 5, 5});
+  for (auto& layer : network.layers) layer.activation_bytes = 10;
+  const PlanRequest request = {.schedule = "auto", .devices = 2, .period_ms = 11};
+  const PlanReport free = ReportOf(network, request);
+  EXPECT_EQ(free.stages[0].last_layer, 1);
+  const double most = std::ranges::max(free.memory_bytes);
+  network.memory_bytes = most;
+  EXPECT_EQ(ReportOf(network, request).memory_bytes, free.memory_bytes);
+  network.memory_bytes = most - 1;
+  const PlanReport kept = ReportOf(network, request);
+  EXPECT_LT(std::ranges::max(kept.memory_bytes), most);
+  EXPECT_TRUE(kept.found->holds);
 }
 
 // A model of four layers, configured as two stages under partime.

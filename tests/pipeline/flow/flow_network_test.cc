@@ -25,8 +25,9 @@ TEST(FlowNetworkTest, NamesItsLayersForAReader) {
 
 TEST(FlowNetworkTest, HasAThirdOfAMillionParameters) {
   std::int64_t count = 0;
-  for (const at::Tensor& parameter : WholeChain(MakeFlowNetwork()).parameters())
+  for (const at::Tensor& parameter : WholeChain(MakeFlowNetwork()).parameters()) {
     count += parameter.numel();
+  }
   EXPECT_GT(count, 300'000);
   EXPECT_LT(count, 375'000);
 }
