@@ -215,6 +215,7 @@ class FlowLearner final : public Learner {
     return engine_->Pause([this](const Phase& phase) {
       network_->Switch(phase.plan, phase.first_sample);
       safe_->RollBack(*network_);
+      if (replanner_ != nullptr) replanner_->Switched();
     });
   }
 

@@ -6,8 +6,6 @@
 namespace millrace::pipeline {
 namespace {
 
-// Each holds the network twice, with what an optimizer keeps.
-constexpr std::size_t kMostUnproven = 4;
 constexpr double kLeastScale = 1.0 / 64;
 
 }  // namespace
@@ -15,22 +13,19 @@ constexpr double kLeastScale = 1.0 / 64;
 void GoodStates::Add(NetworkState state, std::int64_t proven) {
   if (!AllFinite(state)) return;
   const MutexLock lock(mu_);
-  Settle(proven);
+  Prove(proven);
   unproven_.push_back(std::move(state));
-  if (unproven_.size() > kMostUnproven) unproven_.pop_front();
+  if (unproven_.size() > most_unproven_) unproven_.pop_front();
 }
 
-NetworkState GoodStates::Newest() const {
+NetworkState GoodStates::Settle(std::int64_t proven) {
   const MutexLock lock(mu_);
+  Prove(proven);
+  unproven_.clear();
   return good_;
 }
 
-void GoodStates::Forget() {
-  const MutexLock lock(mu_);
-  unproven_.clear();
-}
-
-void GoodStates::Settle(std::int64_t proven) {
+void GoodStates::Prove(std::int64_t proven) {
   while (!unproven_.empty() && unproven_.front().sample <= proven) {
     good_ = std::move(unproven_.front());
     unproven_.pop_front();
@@ -43,7 +38,7 @@ double RateScale::OnRollBack() {
   return scale_;
 }
 
-double RateScale::OnSample() {
+double RateScale::OnLearned() {
   if (++quiet_ >= recover_after_) {
     quiet_ = 0;
     scale_ = std::min(2 * scale_, 1.0);

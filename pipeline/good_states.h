@@ -1,6 +1,7 @@
 // Remembers the last weights of a network that have proven good, and how far it may learn.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <utility>
@@ -14,23 +15,22 @@ namespace millrace::pipeline {
 /// What to go back to when learning has gone wrong. Thread-safe.
 class GoodStates {
  public:
-  /// `start`: good until another has proven so.
-  explicit GoodStates(NetworkState start) : good_(std::move(start)) {}
+  /// `start`: good until another has proven so. Of those that have not, `most_unproven` are kept.
+  GoodStates(NetworkState start, std::size_t most_unproven)
+      : most_unproven_(most_unproven), good_(std::move(start)) {}
 
   /// A newer state, which may prove good later: by now, states after sample `proven` or before it
   /// have (LearningDecisions). Left out unless all of it is finite.
   void Add(NetworkState state, std::int64_t proven) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The newest state that has proven good.
-  [[nodiscard]] NetworkState Newest() const ABSL_LOCKS_EXCLUDED(mu_);
-
-  /// What is not known to be good yet never will be.
-  void Forget() ABSL_LOCKS_EXCLUDED(mu_);
+  /// The newest state that has proven good by now. Those that have not never will.
+  [[nodiscard]] NetworkState Settle(std::int64_t proven) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  void Settle(std::int64_t proven) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Prove(std::int64_t proven) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  mutable Mutex mu_;
+  const std::size_t most_unproven_;
+  Mutex mu_;
   NetworkState good_ ABSL_GUARDED_BY(mu_);
   std::deque<NetworkState> unproven_ ABSL_GUARDED_BY(mu_);  // The oldest first.
 };
@@ -39,12 +39,12 @@ class GoodStates {
 /// doubled again, up to the whole, after each long time without one. Not thread-safe.
 class RateScale {
  public:
-  /// Samples without a roll-back after which it doubles.
+  /// Samples learned from without a roll-back after which it doubles.
   explicit RateScale(std::int64_t recover_after) : recover_after_(recover_after) {}
 
   /// Each returns the share from now on.
   double OnRollBack();
-  double OnSample();
+  double OnLearned();
 
  private:
   const std::int64_t recover_after_;

@@ -13,10 +13,10 @@ namespace millrace::pipeline {
 /// One layer: independent of how the network is cut.
 struct LayerState {
   /// As Layer::parameters() and Layer::buffers() list them.
-  std::vector<at::Tensor> parameters;
-  std::vector<at::Tensor> buffers;
+  std::vector<at::Tensor> parameters = {};
+  std::vector<at::Tensor> buffers = {};
   /// Of its parameters.
-  OptimizerState optimizer;
+  OptimizerState optimizer = {};
 };
 
 /// The whole network after the same sample.
@@ -24,7 +24,7 @@ struct NetworkState {
   /// The last sample of the stream that was learned from or passed over.
   std::int64_t sample = -1;
   /// In the order of the chain.
-  std::vector<LayerState> layers;
+  std::vector<LayerState> layers = {};
 };
 
 /// Whether every number of it is finite: what may be gone back to.

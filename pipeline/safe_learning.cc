@@ -5,9 +5,18 @@
 
 namespace millrace::pipeline {
 
+namespace {
+
+// So many that the oldest has had the time to prove good, with a pipeline's length to spare.
+std::size_t MostUnproven(const SafeLearning::Options& options) {
+  return static_cast<std::size_t>(options.learning.divergence.window / options.copy_every + 3);
+}
+
+}  // namespace
+
 SafeLearning::SafeLearning(const Options& options, std::vector<LayerState> start)
     : decisions_(options.learning),
-      good_({.sample = -1, .layers = std::move(start)}),
+      good_({.sample = -1, .layers = std::move(start)}, MostUnproven(options)),
       collector_(options.copy_every,
                  [this](NetworkState state) { good_.Add(std::move(state), decisions_.proven()); }),
       ratios_({}),
@@ -16,12 +25,17 @@ SafeLearning::SafeLearning(const Options& options, std::vector<LayerState> start
 SafeLearning::Verdict SafeLearning::Judge(const ScoredFlow& scored, int learn_from_every,
                                           StagedNetwork& network) {
   Verdict verdict{.skipped = decisions_.Decide(scored, learn_from_every)};
-  counts_.rate_scale = rate_.OnSample();
-  network.ScaleLearningRates(counts_.rate_scale);
-  const bool still = verdict.skipped == SkipReason::kRepeated ||
-                     verdict.skipped == SkipReason::kFrozen || verdict.skipped == SkipReason::kCut;
+  if (verdict.skipped == SkipReason::kNone) {
+    ++learned_;
+    counts_.rate_scale = rate_.OnLearned();
+    network.ScaleLearningRates(counts_.rate_scale);
+  }
+  // Still pictures and cuts say nothing of the camera, and weights that went wrong neither.
+  const bool says_something = verdict.skipped == SkipReason::kNone ||
+                              verdict.skipped == SkipReason::kRate ||
+                              verdict.skipped == SkipReason::kPolicy;
   const double ratio = scored.loss / scored.loss_no_motion;
-  if (still || !std::isfinite(ratio)) return verdict;
+  if (!says_something || !std::isfinite(ratio)) return verdict;
   const auto change = ratios_.Add(ratio);
   verdict.drift = change && change->after > change->before;
   counts_.drifts += verdict.drift ? 1 : 0;
@@ -29,10 +43,11 @@ SafeLearning::Verdict SafeLearning::Judge(const ScoredFlow& scored, int learn_fr
 }
 
 void SafeLearning::RollBack(StagedNetwork& network) {
-  network.Restore(good_.Newest().layers);
-  good_.Forget();
+  network.Restore(good_.Settle(decisions_.proven()).layers);
   collector_.Restart();
   decisions_.Restart();
+  ratios_.Restart();
+  learned_ = 0;
   counts_.rate_scale = rate_.OnRollBack();
   network.ScaleLearningRates(counts_.rate_scale);
   ++counts_.roll_backs;

@@ -32,7 +32,7 @@ class SafeLearning {
     LearningOptions learning = {};
     /// A copy of the network is taken every so many samples.
     int copy_every = 200;
-    /// Samples without a roll-back after which half the way back to the learning rate is gone.
+    /// Samples learned from without a roll-back after which the learning rate is doubled again.
     std::int64_t recover_after = 2000;
   };
 
@@ -60,8 +60,9 @@ class SafeLearning {
     collector_.OnUpdate(network, update);
   }
 
-  /// Whether the network should go back. Thread-safe.
-  [[nodiscard]] bool RollBackIsDue() const { return decisions_.diverged(); }
+  /// Whether the network should go back: something was learned since it last did, and went wrong.
+  /// Thread-safe.
+  [[nodiscard]] bool RollBackIsDue() const { return decisions_.diverged() && learned_ > 0; }
 
   /// Takes `network` back. REQUIRES: StagedNetwork::Switch() was the network's last call, and
   /// nothing runs.
@@ -77,6 +78,7 @@ class SafeLearning {
   GoodStates good_;
   StateCollector collector_;
   LearningCounts counts_;
+  std::atomic<std::int64_t> learned_ = 0;  // Samples since the last roll-back.
   // Of the last stage's thread.
   AdaptiveWindow ratios_;
   RateScale rate_;

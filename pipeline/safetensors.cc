@@ -85,6 +85,7 @@ struct Entry {
 std::optional<std::size_t> BytesOf(const Entry& entry) {
   std::size_t bytes = c10::elementSize(entry.type);
   for (std::int64_t side : entry.shape) {
+    if (side < 0) return std::nullopt;  // More than there can be.
     if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(side), &bytes)) return std::nullopt;
   }
   return bytes;

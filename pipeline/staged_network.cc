@@ -117,10 +117,14 @@ void StagedNetwork::CutAgain(const Cuts& cuts) {
 }
 
 std::vector<LayerState> StagedNetwork::Save(int stage) const {
-  const MutexLock lock(mu_);
+  std::vector<OptimizerState> optimizers;
+  {
+    const MutexLock lock(mu_);
+    optimizers = OptimizerStates(stage - 1);
+  }
   std::vector<LayerState> layers;
   int layer = stages_[stage - 1].first();
-  for (OptimizerState& optimizer : OptimizerStates(stage - 1)) {
+  for (OptimizerState& optimizer : optimizers) {
     for (auto& of_parameter : optimizer.of_parameters) of_parameter = Copies(of_parameter);
     layers.push_back({.parameters = Copies(chain_.layers[layer]->parameters()),
                       .buffers = Copies(chain_.layers[layer]->buffers()),

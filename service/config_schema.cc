@@ -243,7 +243,9 @@ constexpr Key<StreamConfig> kLearningKeys[] = {
      }},
     {"warm_up", kOptional,
      [](const Value& v, StreamConfig& s) {
-       v.Whole({0, 1'000'000'000}, PolicyOf(s).warm_up);
+       int samples = static_cast<int>(PolicyOf(s).warm_up);
+       v.Whole({0, 1'000'000'000}, samples);
+       PolicyOf(s).warm_up = samples;
      }},
     {"force_after", kOptional,
      [](const Value& v, StreamConfig& s) {
@@ -274,7 +276,8 @@ constexpr Key<StreamConfig> kStreamKeys[] = {
 
 void ReadStreams(const Value& value, File& file);
 
-// Read in this order, so `model`, `schedule` and `learning` are known as defaults before `streams` is read.
+// Read in this order, so `model`, `schedule` and `learning` are known as defaults before `streams`
+// is read.
 constexpr Key<File> kFileKeys[] = {
     {"version", kRequired, ReadVersion},
     {"listen", kOptional,

@@ -286,6 +286,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   AppendIngest(readings, families);
   AppendFrames(readings, families);
   AppendLosses(readings, families);
+  AppendSafety(readings, families);
   AppendLearner(readings, families);
   AppendClients(options_, families);
   return families;

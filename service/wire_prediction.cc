@@ -2,6 +2,8 @@
 #include <cstddef>
 
 #include "service/wire.h"
+
+#include <optional>
 #include "service/wire_time.h"
 
 namespace millrace::service {

@@ -32,6 +32,12 @@ std::optional<AdaptiveWindow::Change> AdaptiveWindow::Add(double value) {
   return Change{.before = cut->older.mean, .after = cut->newer.mean};
 }
 
+void AdaptiveWindow::Restart() {
+  rows_.clear();
+  all_ = {};
+  last_.reset();
+}
+
 // Chan, Golub and LeVeque: means and squares of two parts make those of both.
 AdaptiveWindow::Part AdaptiveWindow::Joined(const Part& a, const Part& b) {
   const std::int64_t count = a.count + b.count;

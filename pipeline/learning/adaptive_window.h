@@ -42,6 +42,9 @@ class AdaptiveWindow {
   /// Takes the next value. Returns the change that it shows, if it does. REQUIRES: finite.
   std::optional<Change> Add(double value);
 
+  /// Forgets all values.
+  void Restart();
+
   /// Values in the window, and their mean (0 if there are none).
   [[nodiscard]] std::int64_t width() const { return all_.count; }
   [[nodiscard]] double mean() const { return all_.mean; }

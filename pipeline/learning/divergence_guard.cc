@@ -6,7 +6,7 @@ SkipReason DivergenceGuard::Next(const PredictionHealth& health) {
   const SkipReason refusal = Judge(health);
   refused_ = refusal == SkipReason::kNone ? 0 : refused_ + 1;
   if (refusal != SkipReason::kNonFinite) {
-    window_.push_back({health.loss, health.loss_no_motion});
+    window_.push_back({health.sample, health.loss, health.loss_no_motion});
     if (static_cast<int>(window_.size()) > options_.window) window_.pop_front();
   }
   return refusal;

@@ -6,6 +6,7 @@
 // can reach by doing nothing.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 
 #include "pipeline/learning/skip_reason.h"
@@ -14,6 +15,7 @@ namespace millrace::pipeline {
 
 /// What is known of a prediction before anything learns from it.
 struct PredictionHealth {
+  std::int64_t sample = 0;
   /// Whether the flow and its losses are finite.
   bool finite = true;
   /// The share of pixels whose match lies outside the picture.
@@ -51,12 +53,15 @@ class DivergenceGuard {
   /// Whether a whole window of predictions was better than no motion would have been: what made
   /// them is worth keeping.
   [[nodiscard]] bool Healthy() const;
+  /// The first sample of the window. REQUIRES: there is one.
+  [[nodiscard]] std::int64_t window_begins() const { return window_.front().sample; }
 
   /// Starts anew: other weights are in place.
   void Restart();
 
  private:
   struct Losses {
+    std::int64_t sample = 0;
     double loss = 0;
     double no_motion = 0;
   };

@@ -10,8 +10,7 @@ constexpr std::size_t kNotes = 1024;
 }  // namespace
 
 LearningDecisions::LearningDecisions(const LearningOptions& options)
-    : window_(options.divergence.window),
-      events_(options.events),
+    : events_(options.events),
       policy_(options.policy),
       guard_(options.divergence),
       notes_(kNotes) {}
@@ -25,8 +24,6 @@ SkipReason LearningDecisions::Decide(const ScoredFlow& scored, int learn_from_ev
   Noted& noted = notes_[scored.sample % kNotes];
   MILLRACE_CHECK(noted.sample == scored.sample);
   noted.decision = WhyNot(scored, noted, learn_from_every);
-  diverged_ = guard_.Diverged();
-  if (guard_.Healthy()) proven_ = scored.sample - window_;
   return noted.decision;
 }
 
@@ -36,11 +33,14 @@ SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& note
   if (noted.event != SkipReason::kNone) return noted.event;
   const FlowMotion motion =
       MotionOf(scored.flow, scored.width, scored.height, policy_.options().moving_pixels);
-  const SkipReason refused = guard_.Next({.finite = scored.finite,
+  const SkipReason refused = guard_.Next({.sample = scored.sample,
+                                          .finite = scored.finite,
                                           .leaving_share = motion.leaving_share,
                                           .motion = motion.length / scored.width,
                                           .loss = scored.loss,
                                           .loss_no_motion = scored.loss_no_motion});
+  diverged_ = guard_.Diverged();
+  if (guard_.Healthy()) proven_ = guard_.window_begins() - 1;
   if (refused != SkipReason::kNone) return refused;
   if (learn_from_every == 0 || scored.sample % learn_from_every != 0) return SkipReason::kRate;
   const bool learns =

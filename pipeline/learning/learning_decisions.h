@@ -58,8 +58,9 @@ class LearningDecisions {
   /// Whether the weights should be given up for older ones. Thread-safe.
   [[nodiscard]] bool diverged() const { return diverged_; }
 
-  /// The newest sample up to which the weights had proven good: they went on to predict better than
-  /// no motion for a whole window; -1: none. Thread-safe.
+  /// The newest sample whose weights have proven good: a whole window of predictions after it was
+  /// better than no motion, the first of which were made before those weights, as long as the
+  /// pipeline is; -1: none. Thread-safe.
   [[nodiscard]] std::int64_t proven() const { return proven_; }
 
   /// Starts judging anew, with other weights. REQUIRES: nothing else is called meanwhile.
@@ -77,7 +78,6 @@ class LearningDecisions {
                                   int learn_from_every);
   [[nodiscard]] const Noted& Note(std::int64_t sample) const;
 
-  const int window_;
   PictureEvents events_;
   UpdatePolicy policy_;
   DivergenceGuard guard_;

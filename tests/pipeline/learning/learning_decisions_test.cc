@@ -64,6 +64,15 @@ TEST(LearningDecisionsTest, StillPicturesSayNothingOfTheWeights) {
   EXPECT_EQ(stream.decisions().proven(), -1);
 }
 
+TEST(LearningDecisionsTest, NothingProvesGoodWhileThePictureStandsStill) {
+  Stream stream({.divergence = {.window = 5}});
+  for (int i = 0; i < 8; ++i) static_cast<void>(stream.Next(0.1F));
+  const std::int64_t proven = stream.decisions().proven();
+  EXPECT_EQ(proven, 2);
+  for (int i = 0; i < 50; ++i) static_cast<void>(stream.Next(0.1F, /*difference=*/0));
+  EXPECT_EQ(stream.decisions().proven(), proven);
+}
+
 TEST(LearningDecisionsTest, WeightsProveGoodOverAWindow) {
   Stream stream({.divergence = {.window = 5}});
   for (int i = 0; i < 4; ++i) static_cast<void>(stream.Next(0.1F));
