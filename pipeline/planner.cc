@@ -153,7 +153,6 @@ class Planner {
     partition.holds.resize(partition.stages);
     for (;;) {
       if (request_.stop.stop_requested()) return absl::CancelledError("planning was stopped");
-      if (TooSlow(partition, cuts, effort)) return std::nullopt;
       MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline made, Make(partition, cuts, effort, make));
       if (Fits(made)) return made;
       const std::vector<StageHolds> holds = HoldsOf(made.plan);
@@ -161,6 +160,7 @@ class Planner {
         partition.holds[i] = Larger(partition.holds[i], holds[i]);
       }
       MILLRACE_ASSIGN_OR_RETURN(cuts, BestCuts(partition));
+      if (TooSlow(partition, cuts, effort)) return std::nullopt;
     }
   }
 

@@ -52,8 +52,7 @@ std::string WhyMoved(const std::vector<StageCost>& planned,
 absl::StatusOr<PlannedPipeline> Judged(const PlannerRequest& request, PlannedPipeline running,
                                        const PlannedPipeline& found) {
   running.effort = found.effort;
-  running.costs = StageCosts(CostsOf(request.layers), running.cuts);
-  for (StageCost& cost : running.costs) cost = AtEffort(cost, found.effort);
+  running.costs = StageCosts(CostsOf(AtEffort(request.layers, found.effort)), running.cuts);
   MILLRACE_RETURN_IF_ERROR(Evaluate(request, running));
   running.holds = running.dropped_share <= request.tolerated_drops;
   running.limit = found.limit;

@@ -2,48 +2,28 @@
 // what LibTorch's own operators do.
 #include <memory>
 
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/engine.h"
 #include "pipeline/schedules.h"
-#include "pipeline/staged_network.h"
 #include "tests/pipeline/counted_allocations.h"
 #include "tests/pipeline/small_chain.h"
+#include "tests/pipeline/small_stream.h"
 
 namespace millrace::pipeline {
 namespace {
 
-const Cuts kCuts = {2, 4};
-
 // Of `samples` samples, after as many that warm the engine and the network up.
 std::int64_t AllocationsOf(const std::string& schedule, OptimizerOptions::Kind optimizer,
                            int samples) {
-  at::set_num_threads(1);
-  const LayerChain chain = SmallChain();
-  const std::vector<StageCost> costs(kCuts.size() + 1, {.forward = 1e-5, .backward = 2e-5});
-  const Plan plan = *MakePlan(schedule, {.shape = ShapeOf(chain, kCuts), .costs = costs});
-  StagedNetwork network(
-      {.chain = chain,
-       .cuts = kCuts,
-       .plan = plan,
-       .judge = [](const Judgement& made) { return made.output.square().mean(); },
-       .local_objective = [](int /*stage*/, std::int64_t /*sample*/, const at::Tensor& /*input*/,
-                             const at::Tensor& output) { return output.square().mean(); },
-       .optimizer = {.kind = optimizer, .learning_rate = 1e-3}});
-  auto engine = *Engine::Start({.plan = plan,
-                                .run = [&network](const Step& step) { network.Run(step); },
-                                .on_worker_start = [](int /*device*/) { at::set_num_threads(1); },
-                                .gate_costs = costs});
+  SmallStream stream(SmallChain(), {2, 4}, schedule, {.kind = optimizer, .learning_rate = 1e-3});
   const at::Tensor input = at::full({1, kWidth}, 0.1);
   std::int64_t before = 0;
   for (int i = 0; i < 2 * samples; ++i) {
     if (i == samples) before = OwnAllocations();
-    EXPECT_TRUE(engine->AwaitRoom().ok());
-    EXPECT_TRUE(engine->Admit([&](std::int64_t n) { network.Admit(n, input); }).ok());
+    stream.Admit(input);
   }
   const std::int64_t after = OwnAllocations();
-  EXPECT_TRUE(engine->Drain().ok());
+  stream.Drain();
   return after - before;
 }
 

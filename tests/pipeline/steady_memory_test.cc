@@ -2,13 +2,14 @@
 // tiny one, the smallest object that a sample left behind would add ten times what may be.
 #include <malloc.h>
 
-#include <ATen/Parallel.h>
+#include <memory>
+#include <utility>
+
 #include <gtest/gtest.h>
 
-#include "pipeline/engine.h"
 #include "pipeline/schedules.h"
-#include "pipeline/staged_network.h"
 #include "tests/pipeline/small_chain.h"
+#include "tests/pipeline/small_stream.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -23,35 +24,18 @@ double InUse() {
 
 // How much more is in use at the end of `samples` samples than after a fifth of them.
 double GrowthOver(const std::string& schedule, int samples) {
-  at::set_num_threads(1);
   LayerChain chain;
   for (const char* name : {"first", "last"}) {
     chain.layers.push_back(std::make_unique<SmallLayer>(name, 0));
   }
-  const std::vector<StageCost> costs(2, {.forward = 1e-5, .backward = 2e-5});
-  const Plan plan = *MakePlan(schedule, {.shape = ShapeOf(chain, {1}), .costs = costs});
-  const auto loss = [](const at::Tensor& output) { return output.square().mean(); };
-  StagedNetwork network(
-      {.chain = chain,
-       .cuts = {1},
-       .plan = plan,
-       .judge = [&](const Judgement& made) { return loss(made.output); },
-       .local_objective = [&](int /*stage*/, std::int64_t /*sample*/, const at::Tensor& /*input*/,
-                              const at::Tensor& output) { return loss(output); },
-       .optimizer = {.learning_rate = 1e-3}});
-  auto engine = *Engine::Start({.plan = plan,
-                                .run = [&network](const Step& step) { network.Run(step); },
-                                .on_worker_start = [](int /*device*/) { at::set_num_threads(1); },
-                                .gate_costs = costs});
+  SmallStream stream(std::move(chain), {1}, schedule, {.learning_rate = 1e-3});
   double before = 0;
   for (int i = 0; i < samples; ++i) {
     if (i == samples / 5) before = InUse();
-    EXPECT_TRUE(engine->AwaitRoom().ok());
-    const at::Tensor input = at::full({1, kWidth}, 0.01 * (i % 100));
-    EXPECT_TRUE(engine->Admit([&](std::int64_t n) { network.Admit(n, input); }).ok());
+    stream.Admit(at::full({1, kWidth}, 0.01 * (i % 100)));
   }
   const double growth = InUse() - before;
-  EXPECT_TRUE(engine->Drain().ok());
+  stream.Drain();
   return growth;
 }
 
