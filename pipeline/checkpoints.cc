@@ -136,6 +136,7 @@ absl::StatusOr<Checkpoints> Checkpoints::Open(const Options& options, const Laye
     return absl::InvalidArgumentError(absl::StrCat("cannot make the folder for checkpoints ",
                                                    options.folder, ": ", error.message()));
   }
+  MILLRACE_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(options.folder));
   MILLRACE_RETURN_IF_ERROR(CheckWritable(absl::StrCat(options.folder, "/", kManifest)));
   std::vector<LayerShape> layers;
   layers.reserve(chain.layers.size());
@@ -144,7 +145,7 @@ absl::StatusOr<Checkpoints> Checkpoints::Open(const Options& options, const Laye
                       .parameters = ShapesOf(layer->parameters()),
                       .buffers = ShapesOf(layer->buffers())});
   }
-  return Checkpoints(options, std::move(layers));
+  return Checkpoints(options, std::move(layers), std::move(lock));
 }
 
 absl::Status Checkpoints::Write(const Checkpoint& checkpoint) {
@@ -226,6 +227,7 @@ absl::StatusOr<Checkpoints::Found> Checkpoints::Read() const {
     absl::StatusOr<Checkpoint> checkpoint = ReadOne(folder);
     if (checkpoint.ok()) {
       found.newest = *std::move(checkpoint);
+      found.folder = folder;
       return found;
     }
     if (absl::IsFailedPrecondition(checkpoint.status())) return checkpoint.status();

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pipeline/checkpoint_manifest.h"
+#include "pipeline/folder_lock.h"
 #include "pipeline/layer.h"
 #include "pipeline/network_state.h"
 #include "pipeline/partition.h"
@@ -44,8 +45,9 @@ class Checkpoints {
     int keep = 3;
   };
 
-  /// Makes the folder if there is none. `chain`: the network that they are of; read here only.
-  /// Fails as the system says, naming the folder.
+  /// Makes the folder if there is none, and keeps other processes out of it. `chain`: the network
+  /// that they are of; read here only. Fails as the system says, and with FAILED_PRECONDITION if
+  /// another has the folder, naming it.
   [[nodiscard]] static absl::StatusOr<Checkpoints> Open(const Options& options,
                                                         const LayerChain& chain);
 
@@ -58,6 +60,8 @@ class Checkpoints {
   /// What Read() found.
   struct Found {
     std::optional<Checkpoint> newest;
+    /// The newest's own.
+    std::string folder = {};
     /// Why newer ones were passed over: each names its folder and what is wrong with it.
     std::vector<absl::Status> refused = {};
   };
@@ -67,8 +71,8 @@ class Checkpoints {
   [[nodiscard]] absl::StatusOr<Found> Read() const;
 
  private:
-  Checkpoints(Options options, std::vector<LayerShape> layers)
-      : options_(std::move(options)), layers_(std::move(layers)) {}
+  Checkpoints(Options options, std::vector<LayerShape> layers, FolderLock lock)
+      : options_(std::move(options)), layers_(std::move(layers)), lock_(std::move(lock)) {}
 
   [[nodiscard]] absl::StatusOr<Checkpoint> ReadOne(const std::string& folder) const;
   absl::Status WriteInto(const std::string& folder, const Checkpoint& checkpoint) const;
@@ -76,6 +80,7 @@ class Checkpoints {
 
   Options options_;
   std::vector<LayerShape> layers_;
+  FolderLock lock_;
 };
 
 }  // namespace millrace::pipeline

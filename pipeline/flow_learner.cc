@@ -17,6 +17,7 @@
 #include "pipeline/flow_pictures.h"
 #include "pipeline/flow_plan.h"
 #include "pipeline/learner.h"
+#include "pipeline/learner_checkpoints.h"
 #include "pipeline/learner_description.h"
 #include "pipeline/phased_engine.h"
 #include "pipeline/replanner.h"
@@ -85,7 +86,14 @@ class FlowLearner final : public Learner {
     DescribeNow().IgnoreError();
   }
 
-  absl::Status Drain() override { return engine_->Drain(); }
+  absl::Status Drain() override {
+    absl::Status drained = engine_->Drain();
+    if (checkpoints_ != nullptr) {
+      checkpoints_->Finish(drained.ok() ? std::optional(CheckpointOf(safe_->Last(*network_)))
+                                        : std::nullopt);
+    }
+    return drained;
+  }
 
   [[nodiscard]] std::shared_ptr<const LearnerDescription> description() const override
       ABSL_LOCKS_EXCLUDED(mu_) {
@@ -97,8 +105,15 @@ class FlowLearner final : public Learner {
 
   [[nodiscard]] LearningFigures learning() const override {
     const LearningCounts& counts = safe_->counts();
-    return {
-        .roll_backs = counts.roll_backs, .drifts = counts.drifts, .rate_scale = counts.rate_scale};
+    return {.roll_backs = counts.roll_backs,
+            .drifts = counts.drifts,
+            .rate_scale = counts.rate_scale,
+            .checkpoints = checkpoints_ != nullptr ? checkpoints_->figures() : CheckpointFigures()};
+  }
+
+  [[nodiscard]] const Resumption& resumption() const override {
+    static const Resumption anew;
+    return checkpoints_ != nullptr ? checkpoints_->resumption() : anew;
   }
 
  private:
@@ -107,6 +122,12 @@ class FlowLearner final : public Learner {
       : options_(options), on_prediction_(std::move(on_prediction)), chain_(std::move(chain)) {}
 
   absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
+    if (!options_.checkpoints.folder.empty()) {
+      MILLRACE_ASSIGN_OR_RETURN(checkpoints_,
+                                LearnerCheckpoints::Open(options_.checkpoints, *chain_));
+    }
+    admitted_ = resumption().first_sample;
+    flow.phases = PhasesFrom(std::move(flow.phases), admitted_);
     const Plan& first = flow.phases.front().plan;
     {
       const MutexLock lock(mu_);
@@ -128,6 +149,7 @@ class FlowLearner final : public Learner {
         .chain = *chain_,
         .cuts = std::move(flow.cuts),
         .plan = first,
+        .first_sample = admitted_,
         .judge =
             [this](const Judgement& made) {
               return judge_->Judge(made, learn_from_every_, *network_);
@@ -135,10 +157,39 @@ class FlowLearner final : public Learner {
         .optimizer = {.learning_rate = options_.learning_rate},
         .on_update = [this](const Step& update) { safe_->OnUpdate(*network_, update); }});
     safe_ = std::make_unique<SafeLearning>(
-        SafeLearning::Options{.learning = options_.learning, .copy_every = options_.copy_every},
-        network_->Save());
+        SafeLearning::Options{.learning = options_.learning,
+                              .copy_every = options_.copy_every,
+                              .on_good = [this](const NetworkState& good) { Keep(good); }},
+        GoOn());
     judge_ = std::make_unique<const FlowJudge>(options_, on_prediction_, *safe_);
     return StartEngine(std::move(flow.phases), flow.costs);
+  }
+
+  // Where a checkpoint ended, or from the weights that there are.
+  SafeLearning::Start GoOn() {
+    SafeLearning::Start start{.state = {.sample = admitted_ - 1, .layers = network_->Save()}};
+    std::optional<Checkpoint> newest =
+        checkpoints_ != nullptr ? checkpoints_->TakeNewest() : std::nullopt;
+    if (!newest) return start;
+    start.origin = std::exchange(start.state, std::move(newest->network));
+    start.before = FiguresOf(newest->facts);
+    network_->Restore(start.state.layers);
+    network_->ScaleLearningRates(start.before.rate_scale);
+    return start;
+  }
+
+  // On a stage's thread.
+  void Keep(const NetworkState& good) {
+    if (checkpoints_ == nullptr || !checkpoints_->IsDue(good.sample)) return;
+    checkpoints_->Offer(CheckpointOf(good));
+  }
+
+  [[nodiscard]] Checkpoint CheckpointOf(NetworkState state) const ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    return {.network = std::move(state),
+            .cuts = pipeline_.cuts,
+            .score = safe_->ratio(),
+            .facts = FactsOf(learning(), pipeline_.plan.schedule)};
   }
 
   absl::Status StartEngine(Phases phases, const std::vector<StageCost>& costs) {
@@ -233,6 +284,7 @@ class FlowLearner final : public Learner {
   const FlowLearnerOptions options_;
   const OnPrediction on_prediction_;
   const std::unique_ptr<const LayerChain> chain_;
+  std::unique_ptr<LearnerCheckpoints> checkpoints_;  // Null: nothing is kept.
   std::unique_ptr<SafeLearning> safe_;
   std::unique_ptr<const FlowJudge> judge_;
   std::unique_ptr<Replanner> replanner_;  // Null: what was planned stays.

@@ -10,12 +10,13 @@ constexpr double kLeastScale = 1.0 / 64;
 
 }  // namespace
 
-void GoodStates::Add(NetworkState state, std::int64_t proven) {
-  if (!AllFinite(state)) return;
+std::optional<NetworkState> GoodStates::Add(NetworkState state, std::int64_t proven) {
+  const bool finite = AllFinite(state);
   const MutexLock lock(mu_);
-  Prove(proven);
-  unproven_.push_back(std::move(state));
+  const bool newer = Prove(proven);
+  if (finite) unproven_.push_back(std::move(state));
   if (unproven_.size() > most_unproven_) unproven_.pop_front();
+  return newer ? std::optional(good_) : std::nullopt;
 }
 
 NetworkState GoodStates::Settle(std::int64_t proven) {
@@ -25,11 +26,21 @@ NetworkState GoodStates::Settle(std::int64_t proven) {
   return good_;
 }
 
-void GoodStates::Prove(std::int64_t proven) {
+void GoodStates::Reset(NetworkState start) {
+  const MutexLock lock(mu_);
+  good_ = std::move(start);
+  unproven_.clear();
+}
+
+// Whether any has.
+bool GoodStates::Prove(std::int64_t proven) {
+  bool any = false;
   while (!unproven_.empty() && unproven_.front().sample <= proven) {
     good_ = std::move(unproven_.front());
     unproven_.pop_front();
+    any = true;
   }
+  return any;
 }
 
 double RateScale::OnRollBack() {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -20,14 +21,19 @@ class GoodStates {
       : most_unproven_(most_unproven), good_(std::move(start)) {}
 
   /// A newer state, which may prove good later: by now, states after sample `proven` or before it
-  /// have (LearningDecisions). Left out unless all of it is finite.
-  void Add(NetworkState state, std::int64_t proven) ABSL_LOCKS_EXCLUDED(mu_);
+  /// have (LearningDecisions). Left out unless all of it is finite. Returns what has proven good
+  /// since the last call, the newest of it.
+  std::optional<NetworkState> Add(NetworkState state, std::int64_t proven)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   /// The newest state that has proven good by now. Those that have not never will.
   [[nodiscard]] NetworkState Settle(std::int64_t proven) ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// Begins anew: `start` is good until another has proven so.
+  void Reset(NetworkState start) ABSL_LOCKS_EXCLUDED(mu_);
+
  private:
-  void Prove(std::int64_t proven) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool Prove(std::int64_t proven) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::size_t most_unproven_;
   Mutex mu_;
@@ -39,8 +45,9 @@ class GoodStates {
 /// doubled again, up to the whole, after each long time without one. Not thread-safe.
 class RateScale {
  public:
-  /// Samples learned from without a roll-back after which it doubles.
-  explicit RateScale(std::int64_t recover_after) : recover_after_(recover_after) {}
+  /// Samples learned from without a roll-back after which it doubles, and the share to begin with.
+  explicit RateScale(std::int64_t recover_after, double scale = 1)
+      : recover_after_(recover_after), scale_(scale) {}
 
   /// Each returns the share from now on.
   double OnRollBack();
@@ -48,7 +55,7 @@ class RateScale {
 
  private:
   const std::int64_t recover_after_;
-  double scale_ = 1;
+  double scale_;
   std::int64_t quiet_ = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace millrace::pipeline {
 
 absl::StatusOr<std::unique_ptr<PhasedEngine>> PhasedEngine::Start(Options options) {
-  MILLRACE_CHECK(!options.phases.empty() && options.phases.front().first_sample == 0);
+  MILLRACE_CHECK(!options.phases.empty());
   std::int64_t last = -1;
   for (const Phase& phase : options.phases) {
     MILLRACE_CHECK(phase.first_sample > last);

@@ -14,17 +14,28 @@ std::size_t MostUnproven(const SafeLearning::Options& options) {
 
 }  // namespace
 
-SafeLearning::SafeLearning(const Options& options, std::vector<LayerState> start)
-    : decisions_(options.learning),
-      good_({.sample = -1, .layers = std::move(start)}, MostUnproven(options)),
-      collector_(options.copy_every,
-                 [this](NetworkState state) { good_.Add(std::move(state), decisions_.proven()); }),
+SafeLearning::SafeLearning(const Options& options, Start start)
+    : on_good_(options.on_good),
+      decisions_(options.learning),
+      good_(std::move(start.state), MostUnproven(options)),
+      collector_(options.copy_every, [this](NetworkState state) { OnCopy(std::move(state)); }),
+      origin_(std::move(start.origin)),
       ratios_({}),
-      rate_(options.recover_after) {}
+      rate_(options.recover_after, start.before.rate_scale) {
+  counts_.roll_backs = start.before.roll_backs;
+  counts_.drifts = start.before.drifts;
+  counts_.rate_scale = start.before.rate_scale;
+}
+
+void SafeLearning::OnCopy(NetworkState state) {
+  const std::optional<NetworkState> good = good_.Add(std::move(state), decisions_.proven());
+  if (good && on_good_) on_good_(*good);
+}
 
 SafeLearning::Verdict SafeLearning::Judge(const ScoredFlow& scored, int learn_from_every,
                                           StagedNetwork& network) {
   Verdict verdict{.skipped = decisions_.Decide(scored, learn_from_every)};
+  counts_.last_sample = scored.sample;
   if (verdict.skipped == SkipReason::kNone) {
     ++learned_;
     counts_.rate_scale = rate_.OnLearned();
@@ -43,6 +54,10 @@ SafeLearning::Verdict SafeLearning::Judge(const ScoredFlow& scored, int learn_fr
 }
 
 void SafeLearning::RollBack(StagedNetwork& network) {
+  if (learned_ == 0) {
+    // What it went on from is bad itself.
+    good_.Reset(*std::exchange(origin_, std::nullopt));
+  }
   network.Restore(good_.Settle(decisions_.proven()).layers);
   collector_.Restart();
   decisions_.Restart();
@@ -51,6 +66,12 @@ void SafeLearning::RollBack(StagedNetwork& network) {
   counts_.rate_scale = rate_.OnRollBack();
   network.ScaleLearningRates(counts_.rate_scale);
   ++counts_.roll_backs;
+}
+
+NetworkState SafeLearning::Last(const StagedNetwork& network) {
+  NetworkState last{.sample = counts_.last_sample, .layers = network.Save()};
+  if (!decisions_.suspicious() && AllFinite(last)) return last;
+  return good_.Settle(decisions_.proven());
 }
 
 }  // namespace millrace::pipeline

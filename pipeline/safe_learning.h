@@ -7,9 +7,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <vector>
+#include <functional>
+#include <optional>
 
 #include "pipeline/good_states.h"
+#include "pipeline/learner.h"
 #include "pipeline/learning/adaptive_window.h"
 #include "pipeline/learning/learning_decisions.h"
 #include "pipeline/state_collector.h"
@@ -18,6 +20,8 @@ namespace millrace::pipeline {
 
 /// What has happened to learning so far. Thread-safe.
 struct LearningCounts {
+  /// The newest sample that was judged.
+  std::atomic<std::int64_t> last_sample = -1;
   std::atomic<std::int64_t> roll_backs = 0;
   /// Times that the loss, relative to that of no motion, rose for good.
   std::atomic<std::int64_t> drifts = 0;
@@ -31,13 +35,24 @@ class SafeLearning {
   struct Options {
     LearningOptions learning = {};
     /// A copy of the network is taken every so many samples.
-    int copy_every = 200;
+    int copy_every = 100;
     /// Samples learned from without a roll-back after which the learning rate is doubled again.
     std::int64_t recover_after = 2000;
+    /// Called with copies that have proven good, each newer than the one before, on a stage's
+    /// thread. May be empty.
+    std::function<void(const NetworkState&)> on_good = {};
   };
 
-  /// `start`: what the network holds before it learns.
-  SafeLearning(const Options& options, std::vector<LayerState> start);
+  /// What learning starts with.
+  struct Start {
+    /// What the network holds.
+    NetworkState state;
+    /// What it falls back to if `state` goes wrong at once. Nothing: there is no other.
+    std::optional<NetworkState> origin = {};
+    LearningFigures before = {};
+  };
+
+  SafeLearning(const Options& options, Start start);
 
   /// On the thread that admits samples, before the engine has the sample.
   void OnAdmitted(std::int64_t sample, double difference) {
@@ -60,25 +75,37 @@ class SafeLearning {
     collector_.OnUpdate(network, update);
   }
 
-  /// Whether the network should go back: something was learned since it last did, and went wrong.
-  /// Thread-safe.
-  [[nodiscard]] bool RollBackIsDue() const { return decisions_.diverged() && learned_ > 0; }
+  /// Whether the network should go back: it has gone wrong, and there is something to go back to
+  /// that it did not just come from. On the thread that admits samples.
+  [[nodiscard]] bool RollBackIsDue() const {
+    return decisions_.diverged() && (learned_ > 0 || origin_);
+  }
 
-  /// Takes `network` back. REQUIRES: StagedNetwork::Switch() was the network's last call, and
-  /// nothing runs.
+  /// Takes `network` back. On the thread that admits samples. REQUIRES: StagedNetwork::Switch() was
+  /// the network's last call, and nothing runs.
   void RollBack(StagedNetwork& network);
+
+  /// What is worth keeping of `network` at its end: what it holds, or, where something speaks
+  /// against that, the newest that has proven good. REQUIRES: nothing runs.
+  [[nodiscard]] NetworkState Last(const StagedNetwork& network);
 
   /// What was being copied is given up. REQUIRES: nothing runs.
   void OnSwitch() { collector_.Restart(); }
 
   [[nodiscard]] const LearningCounts& counts() const { return counts_; }
+  /// Loss over that of no motion, of the last predictions. Thread-safe.
+  [[nodiscard]] double ratio() const { return decisions_.ratio(); }
 
  private:
+  void OnCopy(NetworkState state);
+
+  const std::function<void(const NetworkState&)> on_good_;
   LearningDecisions decisions_;
   GoodStates good_;
   StateCollector collector_;
   LearningCounts counts_;
   std::atomic<std::int64_t> learned_ = 0;  // Samples since the last roll-back.
+  std::optional<NetworkState> origin_;      // Of the thread that admits samples.
   // Of the last stage's thread.
   AdaptiveWindow ratios_;
   RateScale rate_;

@@ -48,26 +48,37 @@ absl::StatusOr<Parts> Split(std::string_view bytes) {
   std::memcpy(&length, bytes.data(), kLengthBytes);
   bytes.remove_prefix(kLengthBytes);
   if (length > bytes.size()) return Damaged("its header is cut off");
-  Json header = Json::parse(bytes.substr(0, length), nullptr, /*allow_exceptions=*/false);
-  if (!header.is_object()) return Damaged("its header cannot be read");
+  const std::string_view text = bytes.substr(0, length);
+  Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  // The parser takes a NUL for the end, and would leave out what comes after it.
+  if (!header.is_object() || text.find('\0') != std::string_view::npos) {
+    return Damaged("its header cannot be read");
+  }
   return Parts{std::move(header), bytes.substr(length)};
+}
+
+// Of the data, and of the header as it is without the checksum itself.
+std::string ChecksumOf(const Json& header, const std::string& checksum_of_data) {
+  return Checksum(absl::StrCat(header.dump(), checksum_of_data));
 }
 
 // Takes the metadata out of the header, leaving the tensors.
 absl::StatusOr<std::map<std::string, std::string>> TakeMetadata(Parts& parts) {
   const auto found = parts.header.find(kMetadata);
-  std::map<std::string, std::string> metadata;
-  if (found != parts.header.end() && found->is_object()) {
-    for (const auto& [name, value] : found->items()) {
-      if (value.is_string()) metadata[name] = value.get<std::string>();
-    }
-  }
-  const auto checksum = metadata.find(kChecksum);
-  if (checksum == metadata.end()) {
+  if (found == parts.header.end() || !found->is_object() || !found->contains(kChecksum)) {
     return absl::FailedPreconditionError("it was not made by millrace");
   }
-  if (checksum->second != Checksum(parts.data)) return Damaged("its checksum is wrong");
-  metadata.erase(checksum);
+  const Json checksum = found->at(kChecksum);
+  found->erase(kChecksum);
+  const std::string of_data = Checksum(parts.data);
+  // Earlier files have the checksum of their data alone.
+  if (checksum != ChecksumOf(parts.header, of_data) && checksum != of_data) {
+    return Damaged("its checksum is wrong");
+  }
+  std::map<std::string, std::string> metadata;
+  for (const auto& [name, value] : found->items()) {
+    if (value.is_string()) metadata[name] = value.get<std::string>();
+  }
   parts.header.erase(found);
   return metadata;
 }
@@ -83,12 +94,15 @@ struct Entry {
 
 // The bytes of such a tensor; nothing if there cannot be so many.
 std::optional<std::size_t> BytesOf(const Entry& entry) {
-  std::size_t bytes = c10::elementSize(entry.type);
+  auto bytes = static_cast<std::int64_t>(c10::elementSize(entry.type));
+  bool empty = false;
   for (std::int64_t side : entry.shape) {
     if (side < 0) return std::nullopt;  // More than there can be.
-    if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(side), &bytes)) return std::nullopt;
+    empty = empty || side == 0;
+    // Strides go over a side of 0 as if it were 1, and must not overflow either.
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(side, 1), &bytes)) return std::nullopt;
   }
-  return bytes;
+  return empty ? 0 : static_cast<std::size_t>(bytes);
 }
 
 absl::StatusOr<Entry> ReadEntry(const std::string& name, const Json& value, std::size_t data) {
@@ -138,7 +152,8 @@ std::string EncodeSafeTensors(const SafeTensors& content) {
   }
   MILLRACE_CHECK(!content.metadata.contains(kChecksum));
   header[kMetadata] = content.metadata;
-  header[kMetadata][kChecksum] = Checksum(data);
+  const std::string checksum = ChecksumOf(header, Checksum(data));
+  header[kMetadata][kChecksum] = checksum;
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');  // Keeps the data aligned, as the format asks.
   const std::uint64_t length = text.size();
@@ -161,7 +176,9 @@ absl::StatusOr<SafeTensors> DecodeSafeTensors(std::string_view bytes) {
                    [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
   for (const Entry& entry : entries) {
     const at::Tensor tensor = at::empty(entry.shape, entry.type);
-    std::memcpy(tensor.data_ptr(), parts.data.data() + entry.begin, entry.end - entry.begin);
+    if (tensor.numel() > 0) {  // Else it may have no address.
+      std::memcpy(tensor.data_ptr(), parts.data.data() + entry.begin, entry.end - entry.begin);
+    }
     content.tensors.emplace_back(entry.name, tensor);
   }
   return content;

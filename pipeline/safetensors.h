@@ -2,8 +2,8 @@
 //
 // The format is safetensors (https://github.com/huggingface/safetensors), so that any tool of the
 // field can look into it: a length, a header in JSON that names every tensor with its shape and
-// place, then their bytes. Our header also carries a checksum of these, since damaged bytes must
-// never become weights.
+// place, then their bytes. Our header also carries a checksum of these and of the rest of itself,
+// since damaged bytes must never become weights.
 #pragma once
 
 #include <map>

@@ -61,7 +61,7 @@ StagedNetwork::StagedNetwork(Options options)
       learning_rates_(std::move(options.learning_rates)),
       on_update_(std::move(options.on_update)) {
   Cut(options.cuts);
-  Begin(std::move(options.plan), 0);
+  Begin(std::move(options.plan), options.first_sample);
 }
 
 void StagedNetwork::Cut(const Cuts& cuts) {

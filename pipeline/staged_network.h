@@ -44,6 +44,8 @@ class StagedNetwork {
     const LayerChain& chain;
     Cuts cuts = {};
     Plan plan;
+    /// The stream's number of the plan's sample 0.
+    std::int64_t first_sample = 0;
     Judge judge;
     /// Needed where a plan gives a stage before the last its own loss.
     LocalObjective local_objective = {};

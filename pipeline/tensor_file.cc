@@ -1,6 +1,5 @@
 #include "pipeline/tensor_file.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include <ATen/core/Dict.h>

@@ -83,6 +83,8 @@ class CameraStream {
   [[nodiscard]] virtual const StreamConfig& config() const = 0;
   /// The learner as it is now.
   [[nodiscard]] virtual std::shared_ptr<const pipeline::LearnerDescription> learner() const = 0;
+  /// What the learner went on from. Constant.
+  [[nodiscard]] virtual const pipeline::Resumption& resumption() const = 0;
   [[nodiscard]] virtual PredictionRing& ring() = 0;
   [[nodiscard]] virtual StreamSnapshot Snapshot() const = 0;
 

@@ -265,6 +265,23 @@ void ReadSchedule(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kScheduleKeys, stream);
 }
 
+constexpr Key<StreamConfig> kCheckpointKeys[] = {
+    {"folder", kOptional,
+     [](const Value& v, StreamConfig& s) { v.Text(s.learner.checkpoints.folder); }},
+    {"every", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 1'000'000'000}, s.learner.checkpoints.every);
+     }},
+    {"keep", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 1000}, s.learner.checkpoints.keep);
+     }},
+};
+
+void ReadCheckpoints(const Value& value, StreamConfig& stream) {
+  value.Map<StreamConfig>(kCheckpointKeys, stream);
+}
+
 constexpr Key<StreamConfig> kStreamKeys[] = {
     {"name", kRequired, ReadName},
     {"source", kRequired,
@@ -272,12 +289,12 @@ constexpr Key<StreamConfig> kStreamKeys[] = {
     {"model", kOptional, ReadModel},
     {"schedule", kOptional, ReadSchedule},
     {"learning", kOptional, ReadLearning},
+    {"checkpoints", kOptional, ReadCheckpoints},
 };
 
 void ReadStreams(const Value& value, File& file);
 
-// Read in this order, so `model`, `schedule` and `learning` are known as defaults before `streams`
-// is read.
+// Read in this order, so that what holds for all streams is known before `streams` is read.
 constexpr Key<File> kFileKeys[] = {
     {"version", kRequired, ReadVersion},
     {"listen", kOptional,
@@ -285,6 +302,7 @@ constexpr Key<File> kFileKeys[] = {
     {"model", kOptional, [](const Value& v, File& f) { ReadModel(v, f.defaults); }},
     {"schedule", kOptional, [](const Value& v, File& f) { ReadSchedule(v, f.defaults); }},
     {"learning", kOptional, [](const Value& v, File& f) { ReadLearning(v, f.defaults); }},
+    {"checkpoints", kOptional, [](const Value& v, File& f) { ReadCheckpoints(v, f.defaults); }},
     {"streams", kRequired, ReadStreams},
 };
 
@@ -299,6 +317,8 @@ void ReadStreams(const Value& value, File& file) {
       entry.Find("name")->Wrong(
           absl::StrCat("is '", stream.name, "', as that of a stream before; names must differ"));
     }
+    std::string& folder = stream.learner.checkpoints.folder;
+    if (!folder.empty()) absl::StrAppend(&folder, "/", stream.name);
     file.config.streams.push_back(std::move(stream));
   });
 }

@@ -219,6 +219,22 @@ void AppendSafety(const Readings& readings, std::vector<MetricFamily>& families)
                 [](const Reading& r) { return r.snapshot.learning.rate_scale; }));
 }
 
+void AppendCheckpoints(const Readings& readings, std::vector<MetricFamily>& families) {
+  const auto append = [&](const char* name, const char* help, MetricType type, auto value) {
+    families.push_back(PerStream(name, help, type, readings, [value](const Reading& r) {
+      return value(r.snapshot.learning.checkpoints);
+    }));
+  };
+  using Figures = pipeline::CheckpointFigures;
+  append("millrace_pipeline_checkpoints_written_total", "Checkpoints written.", MetricType::Counter,
+         [](const Figures& f) { return static_cast<double>(f.written); });
+  append("millrace_pipeline_checkpoints_failed_total", "Checkpoints that could not be written.",
+         MetricType::Counter, [](const Figures& f) { return static_cast<double>(f.failed); });
+  append("millrace_pipeline_checkpoint_timestamp_seconds",
+         "When the last checkpoint was written, since 1970; 0: none was.", MetricType::Gauge,
+         [](const Figures& f) { return std::chrono::duration<double>(f.last_written).count(); });
+}
+
 void AppendLearner(const Readings& readings, std::vector<MetricFamily>& families) {
   families.push_back(PerStream("millrace_pipeline_learner_up",
                                "1 while the learner works, 0 once it has failed.",
@@ -287,6 +303,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   AppendFrames(readings, families);
   AppendLosses(readings, families);
   AppendSafety(readings, families);
+  AppendCheckpoints(readings, families);
   AppendLearner(readings, families);
   AppendClients(options_, families);
   return families;

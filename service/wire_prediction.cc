@@ -1,9 +1,8 @@
 #include <bit>
 #include <cstddef>
+#include <optional>
 
 #include "service/wire.h"
-
-#include <optional>
 #include "service/wire_time.h"
 
 namespace millrace::service {

@@ -1,5 +1,8 @@
 #include "pipeline/learning/divergence_guard.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace millrace::pipeline {
 
 SkipReason DivergenceGuard::Next(const PredictionHealth& health) {
@@ -8,6 +11,7 @@ SkipReason DivergenceGuard::Next(const PredictionHealth& health) {
   if (refusal != SkipReason::kNonFinite) {
     window_.push_back({health.sample, health.loss, health.loss_no_motion});
     if (static_cast<int>(window_.size()) > options_.window) window_.pop_front();
+    if (IsFull()) best_ = std::min(best_, Ratio());
   }
   return refusal;
 }
@@ -20,13 +24,17 @@ SkipReason DivergenceGuard::Judge(const PredictionHealth& health) const {
 }
 
 bool DivergenceGuard::Diverged() const {
-  return refused_ >= options_.most_refused || (IsFull() && Ratio() > options_.most_loss);
+  return refused_ >= options_.most_refused ||
+         (IsFull() && Ratio() > MostRatio(options_.most_loss));
 }
 
-bool DivergenceGuard::Healthy() const { return IsFull() && refused_ == 0 && Ratio() <= 1; }
+bool DivergenceGuard::Healthy() const {
+  return IsFull() && !Refusing() && Ratio() <= MostRatio((1 + options_.most_loss) / 2);
+}
 
 void DivergenceGuard::Restart() {
   window_.clear();
+  best_ = std::numeric_limits<double>::infinity();
   refused_ = 0;
 }
 

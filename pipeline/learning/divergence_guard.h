@@ -6,8 +6,10 @@
 // can reach by doing nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <limits>
 
 #include "pipeline/learning/skip_reason.h"
 
@@ -32,7 +34,8 @@ struct DivergenceOptions {
   double most_leaving = 0.5;
   double most_motion = 0.5;
   /// The weights are taken for bad when the loss over the last `window` predictions is more than so
-  /// many times that of no motion, or when `most_refused` in a row must not teach.
+  /// many times what it was at its best since the guard began, or that of no motion if that is
+  /// more; or when `most_refused` in a row must not teach.
   int window = 100;
   double most_loss = 1.1;
   int most_refused = 20;
@@ -50,9 +53,13 @@ class DivergenceGuard {
   /// Whether the weights that made the last predictions should be given up for older ones.
   [[nodiscard]] bool Diverged() const;
 
-  /// Whether a whole window of predictions was better than no motion would have been: what made
-  /// them is worth keeping.
+  /// Whether a whole window of predictions was well away from Diverged(): what made them is worth
+  /// keeping.
   [[nodiscard]] bool Healthy() const;
+  /// Loss over that of no motion, of the window; 1 while there is nothing to say.
+  [[nodiscard]] double Ratio() const;
+  /// Whether the last prediction must not teach.
+  [[nodiscard]] bool Refusing() const { return refused_ > 0; }
   /// The first sample of the window. REQUIRES: there is one.
   [[nodiscard]] std::int64_t window_begins() const { return window_.front().sample; }
 
@@ -67,12 +74,15 @@ class DivergenceGuard {
   };
 
   [[nodiscard]] SkipReason Judge(const PredictionHealth& health) const;
-  // Loss over that of no motion, of the window.
-  [[nodiscard]] double Ratio() const;
+  // Above it the loss is too high: what no motion would have, or these weights had, is 1.
+  [[nodiscard]] double MostRatio(double most) const { return most * std::max(best_, 1.0); }
   [[nodiscard]] bool IsFull() const { return static_cast<int>(window_.size()) == options_.window; }
 
   const DivergenceOptions options_;
   std::deque<Losses> window_;
+  // The least Ratio() of a full window since Restart(): weights that were no better than no motion
+  // from the start, as in front of a new camera, may learn.
+  double best_ = std::numeric_limits<double>::infinity();
   int refused_ = 0;  // In a row.
 };
 

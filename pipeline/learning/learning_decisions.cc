@@ -40,6 +40,8 @@ SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& note
                                           .loss = scored.loss,
                                           .loss_no_motion = scored.loss_no_motion});
   diverged_ = guard_.Diverged();
+  suspicious_ = diverged_ || guard_.Refusing();
+  ratio_ = guard_.Ratio();
   if (guard_.Healthy()) proven_ = guard_.window_begins() - 1;
   if (refused != SkipReason::kNone) return refused;
   if (learn_from_every == 0 || scored.sample % learn_from_every != 0) return SkipReason::kRate;
@@ -56,7 +58,7 @@ const LearningDecisions::Noted& LearningDecisions::Note(std::int64_t sample) con
 
 void LearningDecisions::Restart() {
   guard_.Restart();
-  diverged_ = false;
+  diverged_ = suspicious_ = false;
 }
 
 }  // namespace millrace::pipeline

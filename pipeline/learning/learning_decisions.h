@@ -63,6 +63,13 @@ class LearningDecisions {
   /// pipeline is; -1: none. Thread-safe.
   [[nodiscard]] std::int64_t proven() const { return proven_; }
 
+  /// Whether something speaks against the newest weights: the last prediction must not teach, or
+  /// they have gone wrong. Thread-safe.
+  [[nodiscard]] bool suspicious() const { return suspicious_; }
+
+  /// Loss over that of no motion, of the last predictions; 1 before the first. Thread-safe.
+  [[nodiscard]] double ratio() const { return ratio_; }
+
   /// Starts judging anew, with other weights. REQUIRES: nothing else is called meanwhile.
   void Restart();
 
@@ -83,7 +90,9 @@ class LearningDecisions {
   DivergenceGuard guard_;
   std::vector<Noted> notes_;  // A ring; each place is of one thread after the other.
   std::atomic<bool> diverged_ = false;
+  std::atomic<bool> suspicious_ = false;
   std::atomic<std::int64_t> proven_ = -1;
+  std::atomic<double> ratio_ = 1;
 };
 
 }  // namespace millrace::pipeline

@@ -1,6 +1,5 @@
 // A learner that has gone wrong comes back to weights that were good.
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -16,6 +15,7 @@
 #include "pipeline/serial_run.h"
 #include "pipeline/staged_network.h"
 #include "pipeline/state_collector.h"
+#include "tests/pipeline/moving_waves.h"
 #include "tests/pipeline/small_chain.h"
 
 namespace millrace::pipeline {
@@ -143,19 +143,7 @@ TEST(StateCollectorTest, CopiesEveryStageAfterTheSameSample) {
   }
 }
 
-constexpr int kSide = 64;
-
-// A picture of soft stripes that have moved by `shift` pixels.
-std::vector<std::uint8_t> Waves(double shift) {
-  std::vector<std::uint8_t> rgb;
-  for (int y = 0; y < kSide; ++y) {
-    for (int x = 0; x < kSide; ++x) {
-      const double wave = std::sin((x - shift) / 3) + std::sin((y + x) / 5.0);
-      rgb.insert(rgb.end(), 3, static_cast<std::uint8_t>(128 + 55 * wave));
-    }
-  }
-  return rgb;
-}
+constexpr int kSide = kWavesSide;
 
 // With a learning rate that tears any network apart, it goes wrong, comes back and goes on: every
 // sample is predicted, and right after it has come back its flow is that of the weights it began

@@ -85,6 +85,8 @@ TEST(LearningDecisionsTest, WeightsProveGoodOverAWindow) {
 
 TEST(LearningDecisionsTest, GoesWrongAndStartsAnew) {
   Stream stream({.divergence = {.window = 5}});
+  for (int i = 0; i < 5; ++i) static_cast<void>(stream.Next(0.1F));
+  EXPECT_FALSE(stream.decisions().diverged());
   for (int i = 0; i < 5; ++i) static_cast<void>(stream.Next(0.1F, 0.02, /*ratio=*/2));
   EXPECT_TRUE(stream.decisions().diverged());
   stream.decisions().Restart();
