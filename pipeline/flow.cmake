@@ -1,12 +1,12 @@
-# millrace_flow: what learns optical flow. The network, its loss and optimizer, the generated stream and
-# the warm start. Knows nothing of plans or threads.
+# millrace_flow: what learns optical flow. The network, its loss and optimizer, the generated stream
+# and the warm start. Knows nothing of plans or threads.
 find_package(LibTorch REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 add_library(millrace_flow
   adam.cc convolutions.cc correlation.cc finite.cc flow_loss.cc flow_network.cc generated_scene.cc
-  generated_stream.cc operator_hook.cc optimizer.cc optimizers.cc pretrain.cc rmsprop.cc seeded_draws.cc sgd.cc stage.cc texture.cc
-  warp.cc weights_file.cc)
+  generated_stream.cc operator_hook.cc optimizer.cc optimizers.cc pretrain.cc rmsprop.cc
+  safetensors.cc seeded_draws.cc sgd.cc stage.cc texture.cc warp.cc weights_file.cc)
 add_library(millrace::flow ALIAS millrace_flow)
 target_link_libraries(millrace_flow
   PUBLIC LibTorch::cpu millrace::base millrace::options absl::status absl::statusor

@@ -5,22 +5,23 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <utility>
 
 #include <ATen/Parallel.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
-#include "pipeline/finite.h"
-#include "pipeline/flow_loss.h"
+#include "pipeline/flow_judge.h"
 #include "pipeline/flow_pictures.h"
 #include "pipeline/flow_plan.h"
 #include "pipeline/learner.h"
+#include "pipeline/learner_checkpoints.h"
 #include "pipeline/learner_description.h"
 #include "pipeline/phased_engine.h"
 #include "pipeline/replanner.h"
+#include "pipeline/safe_learning.h"
 #include "pipeline/staged_network.h"
 
 namespace millrace::pipeline {
@@ -63,12 +64,18 @@ class FlowLearner final : public Learner {
                                                      options_.width, "x", options_.height, " RGB"));
     }
     const at::Tensor input = GreyPair(pair, options_.width, options_.height);
-    return engine_->Admit([&](std::int64_t sample) { network_->Admit(sample, input); });
+    safe_->OnAdmitted(admitted_, MeanDifference(pair.previous, pair.current));
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
+      network_->Admit(sample, input);
+    }));
+    MILLRACE_CHECK(number == admitted_);
+    return admitted_++;
   }
 
   // Switches here and not in Admit(): while it drains, frames wait where fresher ones replace them.
   absl::Status AwaitRoom() override {
     MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
+    if (safe_->RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
     return engine_->AwaitRoom();
   }
 
@@ -79,7 +86,14 @@ class FlowLearner final : public Learner {
     DescribeNow().IgnoreError();
   }
 
-  absl::Status Drain() override { return engine_->Drain(); }
+  absl::Status Drain() override {
+    absl::Status drained = engine_->Drain();
+    if (checkpoints_ != nullptr) {
+      checkpoints_->Finish(drained.ok() ? std::optional(CheckpointOf(safe_->Last(*network_)))
+                                        : std::nullopt);
+    }
+    return drained;
+  }
 
   [[nodiscard]] std::shared_ptr<const LearnerDescription> description() const override
       ABSL_LOCKS_EXCLUDED(mu_) {
@@ -89,12 +103,31 @@ class FlowLearner final : public Learner {
 
   [[nodiscard]] std::vector<std::int64_t> updates() const override { return network_->updates(); }
 
+  [[nodiscard]] LearningFigures learning() const override {
+    const LearningCounts& counts = safe_->counts();
+    return {.roll_backs = counts.roll_backs,
+            .drifts = counts.drifts,
+            .rate_scale = counts.rate_scale,
+            .checkpoints = checkpoints_ != nullptr ? checkpoints_->figures() : CheckpointFigures()};
+  }
+
+  [[nodiscard]] const Resumption& resumption() const override {
+    static const Resumption anew;
+    return checkpoints_ != nullptr ? checkpoints_->resumption() : anew;
+  }
+
  private:
   FlowLearner(const FlowLearnerOptions& options, OnPrediction on_prediction,
               std::unique_ptr<const LayerChain> chain)
       : options_(options), on_prediction_(std::move(on_prediction)), chain_(std::move(chain)) {}
 
   absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
+    if (!options_.checkpoints.folder.empty()) {
+      MILLRACE_ASSIGN_OR_RETURN(checkpoints_,
+                                LearnerCheckpoints::Open(options_.checkpoints, *chain_));
+    }
+    admitted_ = resumption().first_sample;
+    flow.phases = PhasesFrom(std::move(flow.phases), admitted_);
     const Plan& first = flow.phases.front().plan;
     {
       const MutexLock lock(mu_);
@@ -112,13 +145,51 @@ class FlowLearner final : public Learner {
                              .clock = options_.clock},
           std::move(flow.for_a_rate->found));
     }
-    network_ = std::make_unique<StagedNetwork>(
-        StagedNetwork::Options{.chain = *chain_,
-                               .cuts = std::move(flow.cuts),
-                               .plan = first,
-                               .judge = [this](const Judgement& made) { return Judge(made); },
-                               .optimizer = {.learning_rate = options_.learning_rate}});
+    network_ = std::make_unique<StagedNetwork>(StagedNetwork::Options{
+        .chain = *chain_,
+        .cuts = std::move(flow.cuts),
+        .plan = first,
+        .first_sample = admitted_,
+        .judge =
+            [this](const Judgement& made) {
+              return judge_->Judge(made, learn_from_every_, *network_);
+            },
+        .optimizer = {.learning_rate = options_.learning_rate},
+        .on_update = [this](const Step& update) { safe_->OnUpdate(*network_, update); }});
+    safe_ = std::make_unique<SafeLearning>(
+        SafeLearning::Options{.learning = options_.learning,
+                              .copy_every = options_.copy_every,
+                              .on_good = [this](const NetworkState& good) { Keep(good); }},
+        GoOn());
+    judge_ = std::make_unique<const FlowJudge>(options_, on_prediction_, *safe_);
     return StartEngine(std::move(flow.phases), flow.costs);
+  }
+
+  // Where a checkpoint ended, or from the weights that there are.
+  SafeLearning::Start GoOn() {
+    SafeLearning::Start start{.state = {.sample = admitted_ - 1, .layers = network_->Save()}};
+    std::optional<Checkpoint> newest =
+        checkpoints_ != nullptr ? checkpoints_->TakeNewest() : std::nullopt;
+    if (!newest) return start;
+    start.origin = std::exchange(start.state, std::move(newest->network));
+    start.before = FiguresOf(newest->facts);
+    network_->Restore(start.state.layers);
+    network_->ScaleLearningRates(start.before.rate_scale);
+    return start;
+  }
+
+  // On a stage's thread.
+  void Keep(const NetworkState& good) {
+    if (checkpoints_ == nullptr || !checkpoints_->IsDue(good.sample)) return;
+    checkpoints_->Offer(CheckpointOf(good));
+  }
+
+  [[nodiscard]] Checkpoint CheckpointOf(NetworkState state) const ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    return {.network = std::move(state),
+            .cuts = pipeline_.cuts,
+            .score = safe_->ratio(),
+            .facts = FactsOf(learning(), pipeline_.plan.schedule)};
   }
 
   absl::Status StartEngine(Phases phases, const std::vector<StageCost>& costs) {
@@ -132,6 +203,7 @@ class FlowLearner final : public Learner {
                                       .gate_costs = GateCosts(costs),
                                       .on_switch =
                                           [this](const Phase& phase) {
+                                            safe_->OnSwitch();
                                             network_->Switch(phase.plan, phase.first_sample);
                                           }}));
     return absl::OkStatus();
@@ -183,8 +255,18 @@ class FlowLearner final : public Learner {
 
   absl::Status SwitchTo(const Replan& next) {
     return engine_->Switch(next.pipeline.plan, GateCosts(next.costs), [&](const Phase& phase) {
+      safe_->OnSwitch();
       network_->Switch(phase.plan, phase.first_sample, next.pipeline.cuts);
       replanner_->Switched();
+    });
+  }
+
+  // The weights have gone wrong: what runs is drained, and the next sample meets good ones.
+  absl::Status RollBack() {
+    return engine_->Pause([this](const Phase& phase) {
+      network_->Switch(phase.plan, phase.first_sample);
+      safe_->RollBack(*network_);
+      if (replanner_ != nullptr) replanner_->Switched();
     });
   }
 
@@ -198,35 +280,17 @@ class FlowLearner final : public Learner {
     return absl::OkStatus();
   }
 
-  // Scores the flow before anything learns from its sample, and hands it over.
-  at::Tensor Judge(const Judgement& made) {
-    const FlowLoss loss = ComputeFlowLoss(made.input, made.output, options_.smoothness);
-    if (made.again) return Learns(made.sample) ? loss.objective : at::Tensor();
-    const auto photometric = loss.photometric.item<float>();
-    const auto no_motion = loss.no_motion.item<float>();
-    on_prediction_({.sample = made.sample,
-                    .width = options_.width,
-                    .height = options_.height,
-                    .flow = Interleaved(made.output),
-                    .loss = photometric,
-                    .loss_no_motion = no_motion,
-                    .updates = network_->updates().back(),
-                    .finite = std::isfinite(photometric) && std::isfinite(no_motion) &&
-                              AllFinite(made.output)});
-    return Learns(made.sample) ? loss.objective : at::Tensor();
-  }
-
-  [[nodiscard]] bool Learns(std::int64_t sample) const {
-    const int every = learn_from_every_;
-    return every > 0 && sample % every == 0;
-  }
-
   // Constant after Make(), but for their insides.
   const FlowLearnerOptions options_;
   const OnPrediction on_prediction_;
   const std::unique_ptr<const LayerChain> chain_;
+  std::unique_ptr<LearnerCheckpoints> checkpoints_;  // Null: nothing is kept.
+  std::unique_ptr<SafeLearning> safe_;
+  std::unique_ptr<const FlowJudge> judge_;
   std::unique_ptr<Replanner> replanner_;  // Null: what was planned stays.
   std::unique_ptr<StagedNetwork> network_;
+
+  std::int64_t admitted_ = 0;  // Of the thread that admits.
 
   // Self-synchronized.
   std::atomic<int> learn_from_every_ = 1;

@@ -8,6 +8,19 @@ namespace {
 
 constexpr int kLeastSide = 64;
 
+absl::Status CheckLearning(const FlowLearnerOptions& options) {
+  const auto positive = [](const char* name, int value) {
+    if (value >= 1) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, "; it must be at least 1"));
+  };
+  absl::Status status = CheckUpdatePolicy(options.learning.policy);
+  status.Update(positive("copy_every", options.copy_every));
+  status.Update(positive("frozen_after", options.learning.events.frozen_after));
+  status.Update(positive("window", options.learning.divergence.window));
+  status.Update(positive("most_refused", options.learning.divergence.most_refused));
+  return status;
+}
+
 }  // namespace
 
 absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
@@ -18,6 +31,7 @@ absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
           "; both sides must be multiples of ", kFlowSizeMultiple, " and at least ", kLeastSide));
     }
   }
+  if (absl::Status learning = CheckLearning(options); !learning.ok()) return learning;
   if (options.threads_per_stage < 1) {
     return absl::InvalidArgumentError("a stage needs at least one thread");
   }

@@ -5,6 +5,7 @@
 // learner of known behaviour, and clients of this header compile quickly.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "pipeline/learning/learning_decisions.h"
 
 namespace millrace::pipeline {
 
@@ -42,8 +44,41 @@ struct FlowPrediction {
   float loss_no_motion = 0;
   /// Updates that the last stage's weights had seen when they made this prediction.
   std::int64_t updates = 0;
-  /// Whether the flow and both losses are finite. A prediction that is not has no gradient.
+  /// Whether the flow and both losses are finite.
   bool finite = true;
+  /// Why the model does not learn from the sample; kNone: it does.
+  SkipReason skipped = SkipReason::kNone;
+  /// Whether the loss, relative to that of no motion, has risen for good: seen at this prediction.
+  bool drift = false;
+};
+
+/// What has become of a learner's checkpoints, in this process.
+struct CheckpointFigures {
+  std::int64_t written = 0;
+  std::int64_t failed = 0;
+  /// When the last one was written, since 1970; 0: none was.
+  std::chrono::nanoseconds last_written{0};
+};
+
+/// What has become of learning so far.
+struct LearningFigures {
+  /// Times that the weights had gone wrong and older ones that had proven good took their place.
+  std::int64_t roll_backs = 0;
+  /// Times that the loss rose for good.
+  std::int64_t drifts = 0;
+  /// The share of the configured learning rate in force: less for a while after a roll-back.
+  double rate_scale = 1;
+  CheckpointFigures checkpoints = {};
+};
+
+/// What a learner goes on from, and where.
+struct Resumption {
+  /// The checkpoint: its folder. Empty: there was none, and it begins with the weights configured.
+  std::string checkpoint = {};
+  /// The number of the first sample that it takes: 0, or the one after the checkpoint's last.
+  std::int64_t first_sample = 0;
+  /// Why newer checkpoints were passed over: each names what is wrong with which file.
+  std::vector<absl::Status> refused = {};
 };
 
 /// One stage of the pipeline, as it was cut and as it will behave.
@@ -120,21 +155,22 @@ class Learner {
  public:
   virtual ~Learner() = default;
 
-  /// Takes one sample, waiting until the first stage has room for it, and returns its number: 0, 1,
-  /// 2 ... Fails with INVALID_ARGUMENT if the pictures' size is not that of the description, and
+  /// Takes one sample, waiting until the first stage has room for it, and returns its number, which
+  /// counts on from resumption().first_sample. Fails with INVALID_ARGUMENT if the pictures' size is not that of the description, and
   /// with the cause once the pipeline has failed; such a sample has no number and no prediction.
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) = 0;
 
   /// Waits until a sample would be admitted at once. A source that drops frames then picks the
-  /// freshest. A learner that plans again changes plans here, and only here. Fails as Admit() does.
+  /// freshest. A learner that plans again changes plans here, and only here, and goes back to older
+  /// weights here. Fails as Admit() does.
   virtual absl::Status AwaitRoom() = 0;
 
   /// From now on only every n-th sample is learned from; 1: every one; 0: none, it only predicts.
   /// Every sample is predicted. Thread-safe.
   virtual void LearnFromEvery(int n) = 0;
 
-  /// Waits until every admitted sample is predicted and every operation whose inputs exist has run.
-  /// Nothing can be admitted afterwards. Returns the pipeline's failure, if it failed: then
+  /// Waits until every admitted sample is predicted and every operation whose inputs exist has run,
+  /// and a last checkpoint is written. Nothing can be admitted afterwards. Returns the pipeline's failure, if it failed: then
   /// the samples in flight get no prediction. Idempotent.
   virtual absl::Status Drain() = 0;
 
@@ -143,6 +179,23 @@ class Learner {
 
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
+
+  [[nodiscard]] virtual LearningFigures learning() const = 0;
+
+  /// Constant.
+  [[nodiscard]] virtual const Resumption& resumption() const = 0;
+};
+
+/// Whether and where a learner keeps what it has learned.
+struct CheckpointOptions {
+  /// For one learner of one process. What is there already is gone on from. Empty: nothing is kept.
+  std::string folder = {};
+  /// A checkpoint is written every so many samples, of weights that have proven good. At least 1.
+  int every = 1000;
+  /// So many of the newest are kept, and the best besides. At least 1.
+  int keep = 3;
+  /// Told what came of each attempt to write one, from a thread of the learner. May be empty.
+  std::function<void(const absl::Status&)> on_write = {};
 };
 
 /// How to make the learner of optical flow.
@@ -180,6 +233,11 @@ struct FlowLearnerOptions {
   /// Weight of the smoothness term against the photometric term, both relative to the loss of no
   /// motion.
   double smoothness = 0.1;
+  /// From which samples to learn, and when the weights have gone wrong.
+  LearningOptions learning = {};
+  /// A copy of the weights is taken every so many samples, to go back to. At least 1.
+  int copy_every = 100;
+  CheckpointOptions checkpoints = {};
   /// Seeds the random weights.
   std::uint64_t seed = 0;
   /// Threads inside an operation.
@@ -190,9 +248,11 @@ struct FlowLearnerOptions {
   const Clock* clock = &MonotonicClock();
 };
 
-/// Builds the network, measures its layers, cuts it, checks the plan and starts the workers. Takes
+/// Builds the network, measures its layers, cuts it, checks the plan, goes on from the newest
+/// checkpoint, if it is to keep some and there are, and starts the workers. Takes
 /// a few seconds. Fails with INVALID_ARGUMENT on a bad option, NOT_FOUND or DATA_LOSS on a bad
-/// weight file, each saying what to do, and CANCELLED once `stop` is requested.
+/// weight file, FAILED_PRECONDITION where the checkpoints are of another network or in use, each
+/// saying what to do, and CANCELLED once `stop` is requested.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Learner>> MakeFlowLearner(
     const FlowLearnerOptions& options, OnPrediction on_prediction);
 

@@ -86,9 +86,10 @@ void Optimizer::set_state(const OptimizerState& state) {
 }
 
 double Optimizer::learning_rate() const {
-  if (options_.pipemare_steps == 0) return options_.learning_rate;
+  const double rate = options_.learning_rate * rate_scale_;
+  if (options_.pipemare_steps == 0) return rate;
   const double done = static_cast<double>(updates()) / static_cast<double>(options_.pipemare_steps);
-  return options_.learning_rate / std::pow(std::max(1, delay_), 1 - std::min(done, 1.0));
+  return rate / std::pow(std::max(1, delay_), 1 - std::min(done, 1.0));
 }
 
 bool Optimizer::Step() {

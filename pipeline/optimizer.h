@@ -76,6 +76,9 @@ class Optimizer {
   /// stays as it is.
   bool Step();
 
+  /// From now on learning_rate() is so many times what the options and set_learning_rate() say.
+  void set_rate_scale(double scale) { rate_scale_ = scale; }
+
   /// What another optimizer of the same kind, for the same parameters or some of them, needs to go
   /// on exactly where this one is.
   [[nodiscard]] OptimizerState state();
@@ -120,6 +123,7 @@ class Optimizer {
 
   OptimizerOptions options_;
   int delay_ = 0;
+  double rate_scale_ = 1;
   std::vector<at::Tensor> parameters_;
   // The same memory as parameters_, but with version counters of their own.
   std::vector<at::Tensor> values_;

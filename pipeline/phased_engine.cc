@@ -9,7 +9,7 @@
 namespace millrace::pipeline {
 
 absl::StatusOr<std::unique_ptr<PhasedEngine>> PhasedEngine::Start(Options options) {
-  MILLRACE_CHECK(!options.phases.empty() && options.phases.front().first_sample == 0);
+  MILLRACE_CHECK(!options.phases.empty());
   std::int64_t last = -1;
   for (const Phase& phase : options.phases) {
     MILLRACE_CHECK(phase.first_sample > last);
@@ -45,6 +45,14 @@ absl::Status PhasedEngine::Switch(Plan plan, std::vector<StageCost> gate_costs,
   gate_costs_ = std::move(gate_costs);
   while_idle(phases_.front());
   return Begin(0);
+}
+
+absl::Status PhasedEngine::Pause(absl::FunctionRef<void(const Phase&)> while_idle) {
+  MILLRACE_RETURN_IF_ERROR(SwitchIfDue());
+  MILLRACE_RETURN_IF_ERROR(engine_->Drain());
+  phases_[phase_].first_sample = next_sample_;
+  while_idle(phases_[phase_]);
+  return Begin(phase_);
 }
 
 absl::Status PhasedEngine::AwaitRoom() {

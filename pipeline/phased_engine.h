@@ -32,7 +32,8 @@ class PhasedEngine {
   };
 
   /// Checks all plans and starts the first. Fails as CheckPlan() does.
-  /// REQUIRES: the first phase begins with sample 0, and each later one after the one before.
+  /// The first phase's first sample is the first number in the stream.
+  /// REQUIRES: each later phase begins after the one before.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<PhasedEngine>> Start(Options options);
 
   PhasedEngine(const PhasedEngine&) = delete;
@@ -52,6 +53,10 @@ class PhasedEngine {
   absl::Status Switch(Plan plan, std::vector<StageCost> gate_costs,
                       absl::FunctionRef<void(const Phase&)> while_idle);
 
+  /// Drains the plan that runs, calls `while_idle`, and goes on with the same plan from the next
+  /// sample to be admitted on; phases that are still to come stay. Fails as Drain() does.
+  absl::Status Pause(absl::FunctionRef<void(const Phase&)> while_idle);
+
   /// As Engine::Drain().
   absl::Status Drain() { return engine_->Drain(); }
 
@@ -61,7 +66,8 @@ class PhasedEngine {
         on_worker_start_(std::move(options.on_worker_start)),
         on_switch_(std::move(options.on_switch)),
         gate_costs_(std::move(options.gate_costs)),
-        phases_(std::move(options.phases)) {}
+        phases_(std::move(options.phases)),
+        next_sample_(phases_.front().first_sample) {}
 
   absl::Status Begin(std::size_t phase);
   absl::Status SwitchIfDue();
@@ -75,7 +81,7 @@ class PhasedEngine {
   std::vector<StageCost> gate_costs_;
   Phases phases_;
   std::size_t phase_ = 0;
-  std::int64_t next_sample_ = 0;
+  std::int64_t next_sample_;
   std::unique_ptr<Engine> engine_;
 };
 

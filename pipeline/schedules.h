@@ -71,6 +71,10 @@ struct Phase {
 /// What a learner runs: plans one after the other, the first from sample 0.
 using Phases = std::vector<Phase>;
 
+/// What is still to come of `phases` for a stream that goes on with sample `first`, and what runs
+/// then, from there. REQUIRES: there are phases, the first from a sample no later than that.
+[[nodiscard]] Phases PhasesFrom(Phases phases, std::int64_t first);
+
 /// The plans of the schedule called `name`. Fails with INVALID_ARGUMENT naming the schedules that
 /// there are, or the option that does not fit. REQUIRES: one cost a stage.
 [[nodiscard]] absl::StatusOr<Phases> MakePhases(std::string_view name,

@@ -44,6 +44,10 @@ class Stage {
   [[nodiscard]] Tensors Forward(at::TensorList inputs,
                                 std::optional<std::uint64_t> seed = std::nullopt) const;
 
+  /// Its layers, counted from 0 in the chain, both included.
+  [[nodiscard]] int first() const { return first_; }
+  [[nodiscard]] int last() const { return last_; }
+
   [[nodiscard]] std::vector<at::Tensor> parameters() const;
   /// What Forward() may change besides.
   [[nodiscard]] std::vector<at::Tensor> buffers() const;

@@ -200,7 +200,9 @@ void StageRunner::SendBack(std::int64_t sample, const Kept& kept, bool real) {
 bool StageRunner::Update() {
   versions_.Advance();
   buffers_.Commit();
-  return std::exchange(has_gradient_, false) && parts_.optimizer.Step();
+  if (!std::exchange(has_gradient_, false)) return false;
+  parts_.optimizer.set_rate_scale(parts_.rate_scale);
+  return parts_.optimizer.Step();
 }
 
 }  // namespace millrace::pipeline

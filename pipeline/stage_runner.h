@@ -1,6 +1,7 @@
 // Does the work of one stage of a network, as a plan says.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -45,6 +46,7 @@ class StageRunner {
     const Judge& judge;
     const LocalObjective& local_objective;
     Optimizer& optimizer;
+    const std::atomic<double>& rate_scale;
     std::uint64_t seed;
   };
 

@@ -4,10 +4,29 @@
 #include <iterator>
 #include <utility>
 
+#include <ATen/ops/clone.h>
+
 #include "base/check.h"
 #include "pipeline/stage_walk.h"
 
 namespace millrace::pipeline {
+
+namespace {
+
+std::vector<at::Tensor> Copies(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> copies;
+  copies.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.detach().clone());
+  return copies;
+}
+
+// Past autograd, which takes no notice.
+void Put(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& into) {
+  MILLRACE_CHECK(values.size() == into.size());
+  for (std::size_t i = 0; i < into.size(); ++i) into[i].variable_data().copy_(values[i]);
+}
+
+}  // namespace
 
 std::vector<Stage> CutIntoStages(const LayerChain& chain, const Cuts& cuts) {
   const int layers = static_cast<int>(chain.layers.size());
@@ -39,9 +58,10 @@ StagedNetwork::StagedNetwork(Options options)
       local_objective_(std::move(options.local_objective)),
       seed_(options.seed),
       optimizer_(options.optimizer),
-      learning_rates_(std::move(options.learning_rates)) {
+      learning_rates_(std::move(options.learning_rates)),
+      on_update_(std::move(options.on_update)) {
   Cut(options.cuts);
-  Begin(std::move(options.plan), 0);
+  Begin(std::move(options.plan), options.first_sample);
 }
 
 void StagedNetwork::Cut(const Cuts& cuts) {
@@ -56,32 +76,84 @@ void StagedNetwork::Cut(const Cuts& cuts) {
   }
 }
 
-// Stages go through the chain's parameters in its order, so the states of all, one after the other,
-// are dealt out again in that order.
-void StagedNetwork::CutAgain(const Cuts& cuts) {
-  MILLRACE_CHECK(learning_rates_.empty());
-  std::vector<std::vector<at::Tensor>> of_parameters;
-  std::vector<OptimizerState> counts;  // By layer.
-  for (std::size_t i = 0; i < stages_.size(); ++i) {
-    OptimizerState state = optimizers_[i]->state();
-    std::move(state.of_parameters.begin(), state.of_parameters.end(),
-              std::back_inserter(of_parameters));
-    state.of_parameters.clear();
-    counts.insert(counts.end(), stages_[i].layer_names().size(), state);
-  }
-  Cut(cuts);
-  auto next = of_parameters.begin();
-  auto layer = counts.begin();
-  for (std::size_t i = 0; i < stages_.size(); ++i) {
-    const auto layers = static_cast<std::ptrdiff_t>(stages_[i].layer_names().size());
-    const auto parameters = static_cast<std::ptrdiff_t>(stages_[i].parameters().size());
-    OptimizerState state = *std::max_element(
-        layer, layer + layers, [](const auto& a, const auto& b) { return a.updates < b.updates; });
-    state.of_parameters.assign(next, next + parameters);
-    optimizers_[i]->set_state(state);
-    layer += layers;
+// A stage goes through its layers' parameters in the order of the chain, and so does its optimizer.
+std::vector<OptimizerState> StagedNetwork::OptimizerStates(std::size_t stage) const {
+  const OptimizerState whole = optimizers_[stage]->state();
+  auto next = whole.of_parameters.begin();
+  std::vector<OptimizerState> of_layers;
+  for (int layer = stages_[stage].first(); layer <= stages_[stage].last(); ++layer) {
+    const auto parameters = static_cast<std::ptrdiff_t>(chain_.layers[layer]->parameters().size());
+    of_layers.push_back({.of_parameters = {next, next + parameters},
+                         .updates = whole.updates,
+                         .skipped = whole.skipped});
     next += parameters;
   }
+  return of_layers;
+}
+
+void StagedNetwork::SetOptimizerStates(std::span<const OptimizerState> of_layers) {
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    OptimizerState state{.updates = optimizers_[i]->updates(),
+                         .skipped = optimizers_[i]->skipped()};
+    for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
+      const OptimizerState& own = of_layers[layer];
+      state.updates = std::max(state.updates, own.updates);
+      state.skipped = std::max(state.skipped, own.skipped);
+      state.of_parameters.insert(state.of_parameters.end(), own.of_parameters.begin(),
+                                 own.of_parameters.end());
+    }
+    optimizers_[i]->set_state(state);
+  }
+}
+
+void StagedNetwork::CutAgain(const Cuts& cuts) {
+  MILLRACE_CHECK(learning_rates_.empty());
+  std::vector<OptimizerState> of_layers;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    std::ranges::move(OptimizerStates(i), std::back_inserter(of_layers));
+  }
+  Cut(cuts);
+  SetOptimizerStates(of_layers);
+}
+
+std::vector<LayerState> StagedNetwork::Save(int stage) const {
+  std::vector<OptimizerState> optimizers;
+  {
+    const MutexLock lock(mu_);
+    optimizers = OptimizerStates(stage - 1);
+  }
+  std::vector<LayerState> layers;
+  int layer = stages_[stage - 1].first();
+  for (OptimizerState& optimizer : optimizers) {
+    for (auto& of_parameter : optimizer.of_parameters) of_parameter = Copies(of_parameter);
+    layers.push_back({.parameters = Copies(chain_.layers[layer]->parameters()),
+                      .buffers = Copies(chain_.layers[layer]->buffers()),
+                      .optimizer = std::move(optimizer)});
+    ++layer;
+  }
+  return layers;
+}
+
+std::vector<LayerState> StagedNetwork::Save() const {
+  std::vector<LayerState> layers;
+  for (int stage = 1; stage <= stage_count(); ++stage) {
+    std::ranges::move(Save(stage), std::back_inserter(layers));
+  }
+  return layers;
+}
+
+void StagedNetwork::Restore(const std::vector<LayerState>& layers) {
+  MILLRACE_CHECK(layers.size() == chain_.layers.size());
+  std::vector<OptimizerState> of_layers;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    Put(layers[i].parameters, chain_.layers[i]->parameters());
+    Put(layers[i].buffers, chain_.layers[i]->buffers());
+    of_layers.push_back(layers[i].optimizer);
+    // An optimizer works in place on what it is given, and `layers` may be put in place again.
+    for (auto& of_parameter : of_layers.back().of_parameters) of_parameter = Copies(of_parameter);
+  }
+  const MutexLock lock(mu_);
+  SetOptimizerStates(of_layers);
 }
 
 void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
@@ -89,8 +161,8 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const StageFigures figures = WalkStage(at_work_->plan, static_cast<int>(i) + 1);
     optimizers_[i]->set_delay(std::max(figures.staleness, figures.gradient_age));
-    const StageRunner::Parts parts{stages_[i],       cuts_,           judge_,
-                                   local_objective_, *optimizers_[i], seed_};
+    const StageRunner::Parts parts{stages_[i],      cuts_,       judge_, local_objective_,
+                                   *optimizers_[i], rate_scale_, seed_};
     runners_.push_back(std::make_unique<StageRunner>(static_cast<int>(i) + 1, parts, *at_work_));
   }
 }
@@ -109,7 +181,16 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
   }
 }
 
-bool StagedNetwork::Run(const Step& step) { return runners_.at(step.stage - 1)->Run(step); }
+bool StagedNetwork::Run(const Step& step) {
+  const bool worked = runners_.at(step.stage - 1)->Run(step);
+  if (step.kind == OperationKind::kUpdate && on_update_) {
+    Step in_stream = step;
+    in_stream.first += at_work_->first_sample;
+    in_stream.last += at_work_->first_sample;
+    on_update_(in_stream);
+  }
+  return worked;
+}
 
 std::vector<std::int64_t> StagedNetwork::updates() const {
   const MutexLock lock(mu_);

@@ -5,8 +5,11 @@
 // real.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "base/mutex.h"
 #include "pipeline/judge.h"
 #include "pipeline/layer.h"
+#include "pipeline/network_state.h"
 #include "pipeline/optimizer.h"
 #include "pipeline/partition.h"
 #include "pipeline/plan.h"
@@ -40,6 +44,8 @@ class StagedNetwork {
     const LayerChain& chain;
     Cuts cuts = {};
     Plan plan;
+    /// The stream's number of the plan's sample 0.
+    std::int64_t first_sample = 0;
     Judge judge;
     /// Needed where a plan gives a stage before the last its own loss.
     LocalObjective local_objective = {};
@@ -49,6 +55,9 @@ class StagedNetwork {
     /// What layers draw at random depends on it, their number and the sample's, and on nothing
     /// else.
     std::uint64_t seed = 0;
+    /// Called after each update of a stage has been due, on the stage's thread, also where there
+    /// was nothing to apply. The step's samples are numbered as the stream's. May be empty.
+    std::function<void(const Step&)> on_update = {};
   };
 
   /// REQUIRES: the plan is for ShapeOf(chain, cuts).
@@ -80,12 +89,36 @@ class StagedNetwork {
   /// for an update that had none to apply.
   bool Run(const Step& step);
 
+  /// A copy of what `stage` (from 1) has learned, layer by layer. To be called on the thread that
+  /// updates the stage, between its operations, as from `on_update`; or while nothing runs.
+  /// REQUIRES: the stage's forwards run on the same thread.
+  [[nodiscard]] std::vector<LayerState> Save(int stage) const ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// The same of all stages. REQUIRES: nothing runs.
+  [[nodiscard]] std::vector<LayerState> Save() const ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Puts what Save() returned in place, bit for bit, however the network was cut then. Counts of
+  /// updates never go back. REQUIRES: Switch() was the last call and nothing runs; the layers are
+  /// those of the chain.
+  void Restore(const std::vector<LayerState>& layers) ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Multiplies the learning rates of all stages, each from its next update on. Thread-safe.
+  void ScaleLearningRates(double scale) { rate_scale_ = scale; }
+
+  /// Of the cuts of now. To be called on a stage's thread, or while nothing runs.
+  [[nodiscard]] int stage_count() const { return static_cast<int>(stages_.size()); }
+
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   void Cut(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CutAgain(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What every layer's optimizer keeps, and the way back: independent of the cuts.
+  [[nodiscard]] std::vector<OptimizerState> OptimizerStates(std::size_t stage) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SetOptimizerStates(std::span<const OptimizerState> of_layers)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Begin(Plan plan, std::int64_t first_sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after construction.
@@ -95,6 +128,9 @@ class StagedNetwork {
   const std::uint64_t seed_;
   const OptimizerOptions optimizer_;
   const std::vector<double> learning_rates_;
+  const std::function<void(const Step&)> on_update_;
+
+  std::atomic<double> rate_scale_ = 1;
 
   // Changed by Switch() alone, while nothing runs; what they point to is ordered by the plan.
   Cuts cuts_;

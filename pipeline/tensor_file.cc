@@ -1,6 +1,5 @@
 #include "pipeline/tensor_file.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include <ATen/core/Dict.h>
@@ -54,12 +53,6 @@ void WriteArchive(const c10::IValue& dict, std::string& bytes) {
 }
 
 }  // namespace
-
-at::Tensor FindTensor(const NamedTensors& tensors, const std::string& name) {
-  const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                  [&](const auto& named) { return named.first == name; });
-  return found == tensors.end() ? at::Tensor() : found->second;
-}
 
 absl::StatusOr<NamedTensors> ReadTensors(const std::string& path) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string content, ReadFile(path));

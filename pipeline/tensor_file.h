@@ -2,21 +2,12 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
-
-#include <ATen/core/Tensor.h>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "pipeline/named_tensors.h"
 
 namespace millrace::pipeline {
-
-/// Tensors by name, in the order of the file.
-using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
-
-/// The tensor called `name`, undefined if there is none.
-[[nodiscard]] at::Tensor FindTensor(const NamedTensors& tensors, const std::string& name);
 
 /// Reads the zip format that torch.save() has written since 1.6. Fails with NOT_FOUND if there is
 /// no file, and INVALID_ARGUMENT if it is not such a file or holds no dict of tensors by name.

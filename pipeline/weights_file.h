@@ -1,9 +1,4 @@
-// Keeps what a network has learned in one small file.
-//
-// The format is safetensors (https://github.com/huggingface/safetensors), so that any tool of the
-// field can look into it: a length, a header in JSON that names every tensor with its shape and
-// place, then their bytes. Our header also carries a version and a checksum, since a wrong or
-// damaged file must never become weights.
+// Keeps what a network has learned in one small file: its parameters, as safetensors.h says.
 #pragma once
 
 #include <string>

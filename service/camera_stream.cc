@@ -1,5 +1,6 @@
 #include "service/camera_stream.h"
 
+#include <array>
 #include <atomic>
 #include <exception>
 #include <thread>
@@ -23,6 +24,27 @@ using std::chrono::nanoseconds;
 absl::Status Named(const std::string& stream, const absl::Status& status) {
   return {status.code(), absl::StrCat("stream '", stream, "': ", status.message())};
 }
+
+/// Logs when checkpoints begin to fail and when they no longer do.
+class CheckpointLog {
+ public:
+  explicit CheckpointLog(std::string stream) : stream_(std::move(stream)) {}
+
+  void operator()(const absl::Status& written) {
+    if (written.ok() == ok_) return;
+    ok_ = written.ok();
+    if (ok_) {
+      spdlog::info("stream '{}': checkpoints can be written again", stream_);
+    } else {
+      spdlog::error("stream '{}': {}; it goes on learning and tries again", stream_,
+                    std::string(written.message()));
+    }
+  }
+
+ private:
+  std::string stream_;
+  bool ok_ = true;
+};
 
 /// Runs `call`, which may throw what foreign libraries throw, and returns its status.
 template <typename Call>
@@ -59,6 +81,7 @@ class RunningStream final : public CameraStream {
   std::shared_ptr<const pipeline::LearnerDescription> learner() const override {
     return learner_->description();
   }
+  const pipeline::Resumption& resumption() const override { return learner_->resumption(); }
   PredictionRing& ring() override { return ring_; }
   StreamSnapshot Snapshot() const override;
   bool ended() const override ABSL_LOCKS_EXCLUDED(mu_);
@@ -66,6 +89,8 @@ class RunningStream final : public CameraStream {
 
  private:
   enum class Phase { kRunning, kEnded, kStopped };
+
+  void LogResumption() const;
 
   // On the learner's thread.
   void Run();
@@ -95,6 +120,7 @@ class RunningStream final : public CameraStream {
   FramesInFlight in_flight_;
   RecentFigures figures_;
   std::atomic<bool> stopping_ = false;
+  std::array<std::atomic<std::uint64_t>, pipeline::kSkipReasons> skipped_ = {};
 
   mutable Mutex mu_;
   CondVar finished_;
@@ -113,16 +139,28 @@ class RunningStream final : public CameraStream {
 
 absl::Status RunningStream::Open() {
   MILLRACE_CHECK(options_.make_learner && options_.open_source && options_.clock != nullptr);
+  pipeline::FlowLearnerOptions learner = options_.config.learner;
+  learner.checkpoints.on_write = [log = CheckpointLog(options_.config.name)](
+                                     const absl::Status& written) mutable { log(written); };
   MILLRACE_ASSIGN_OR_RETURN(
-      learner_, options_.make_learner(options_.config.learner, [this](pipeline::FlowPrediction f) {
-        OnPrediction(std::move(f));
-      }));
+      learner_, options_.make_learner(
+                    learner, [this](pipeline::FlowPrediction f) { OnPrediction(std::move(f)); }));
+  in_flight_.StartAt(learner_->resumption().first_sample);
+  LogResumption();
   MILLRACE_ASSIGN_OR_RETURN(source_, options_.open_source(options_.config.source));
   if (options_.config.learner.schedule == "auto") {
     rate_.emplace(options_.config.name, *learner_);
   }
   thread_ = std::jthread([this] { Run(); });
   return absl::OkStatus();
+}
+
+void RunningStream::LogResumption() const {
+  const pipeline::Resumption& resumption = learner_->resumption();
+  for (const absl::Status& refused : resumption.refused) {
+    spdlog::warn("stream '{}': passing over a checkpoint: {}", options_.config.name,
+                 std::string(refused.message()));
+  }
 }
 
 StreamSnapshot RunningStream::Snapshot() const {
@@ -141,6 +179,8 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.loss = figures.loss;
   snapshot.loss_no_motion = figures.loss_no_motion;
   snapshot.updates = learner_->updates();
+  for (std::size_t i = 0; i < skipped_.size(); ++i) snapshot.skipped[i] = skipped_[i];
+  snapshot.learning = learner_->learning();
   snapshot.update_every = rate_ ? rate_->update_every() : learner_->description()->update_every;
   return snapshot;
 }
@@ -259,6 +299,7 @@ void RunningStream::OnPrediction(pipeline::FlowPrediction flow) {
   if (!in_flight) return;  // Given up when the learner failed, and counted then.
   // It has left those in flight: whatever throws from here on, it is counted.
   ledger_.Predicted();
+  if (flow.skipped != pipeline::SkipReason::kNone) ++skipped_[static_cast<int>(flow.skipped)];
   const nanoseconds now = options_.clock->Now();
   auto prediction =
       std::make_shared<const Prediction>(Describe(*std::move(in_flight), std::move(flow), now));

@@ -4,6 +4,7 @@
 //   source ─▶ FrameQueue ─▶ learner's thread ─▶ Learner ─▶ PredictionRing ─▶ readers
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -44,6 +45,9 @@ struct StreamSnapshot {
   std::vector<std::int64_t> updates;
   /// From every which frame it learns now; 0: from none, it only predicts.
   int update_every = 1;
+  /// Predictions that nothing was learned from, by reason: indexed by SkipReason.
+  std::array<std::uint64_t, pipeline::kSkipReasons> skipped = {};
+  pipeline::LearningFigures learning;
 };
 
 /// Runs from construction to Stop(). Thread-safe.
@@ -79,6 +83,8 @@ class CameraStream {
   [[nodiscard]] virtual const StreamConfig& config() const = 0;
   /// The learner as it is now.
   [[nodiscard]] virtual std::shared_ptr<const pipeline::LearnerDescription> learner() const = 0;
+  /// What the learner went on from. Constant.
+  [[nodiscard]] virtual const pipeline::Resumption& resumption() const = 0;
   [[nodiscard]] virtual PredictionRing& ring() = 0;
   [[nodiscard]] virtual StreamSnapshot Snapshot() const = 0;
 

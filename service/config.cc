@@ -1,5 +1,6 @@
 #include "service/config.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cerrno>
@@ -16,13 +17,44 @@
 namespace millrace::service {
 namespace {
 
+/// Hears a document's parts and keeps none.
+struct Ignore final : YAML::EventHandler {
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+/// 0, 1 or 2: more. YAML::LoadAll() never ends where a document begins with a comma, which the
+/// parser takes for an empty document and leaves there for the next.
+int CountDocuments(const std::string& yaml) {
+  std::istringstream text(yaml);
+  YAML::Parser parser(text);
+  Ignore events;
+  int documents = 0;
+  while (documents < 2 && parser.HandleNextDocument(events)) ++documents;
+  return documents;
+}
+
 /// The file's one document, or an error noted.
 std::optional<YAML::Node> Parse(std::string_view yaml, ConfigErrors& errors) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-    if (documents.size() == 1 && !documents.front().IsNull()) return documents.front();
-    errors.Add({}, documents.size() > 1 ? "there is more than one document; keep just one"
-                                        : "the file is empty; begin with 'version: 1'");
+    const std::string text(yaml);
+    const int documents = CountDocuments(text);
+    if (documents == 1) {
+      YAML::Node document = YAML::Load(text);
+      if (!document.IsNull()) return document;
+    }
+    errors.Add({}, documents > 1 ? "there is more than one document; keep just one"
+                                 : "the file is empty; begin with 'version: 1'");
   } catch (const YAML::Exception& error) {
     errors.Add(error.mark, absl::StrCat("this is not YAML: ", error.msg));
   }

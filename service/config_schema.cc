@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "ingest/uri.h"
+#include "pipeline/learning/update_policy.h"
 #include "pipeline/schedules.h"
 #include "service/config_checks.h"
 
@@ -204,12 +205,81 @@ constexpr Key<StreamConfig> kScheduleKeys[] = {
      }},
 };
 
+void ReadPolicy(const Value& value, StreamConfig& stream) {
+  static const std::vector<std::string_view> known(pipeline::UpdatePolicyNames().begin(),
+                                                   pipeline::UpdatePolicyNames().end());
+  std::string name = "every";
+  value.OneOf(known, name);
+  if (const auto kind = pipeline::UpdatePolicyKind(name); kind.ok()) {
+    stream.learner.learning.policy.kind = *kind;
+  }
+}
+
+pipeline::UpdatePolicyOptions& PolicyOf(StreamConfig& stream) {
+  return stream.learner.learning.policy;
+}
+
+constexpr Key<StreamConfig> kLearningKeys[] = {
+    {"policy", kOptional, ReadPolicy},
+    {"every", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 1'000'000}, PolicyOf(s).every);
+     }},
+    {"moving_share", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 1}, PolicyOf(s).moving_share);
+     }},
+    {"moving_pixels", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 1000}, PolicyOf(s).moving_pixels);
+     }},
+    {"difference", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 1}, PolicyOf(s).difference);
+     }},
+    {"divergence", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 1000}, PolicyOf(s).divergence);
+     }},
+    {"warm_up", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       int samples = static_cast<int>(PolicyOf(s).warm_up);
+       v.Whole({0, 1'000'000'000}, samples);
+       PolicyOf(s).warm_up = samples;
+     }},
+    {"force_after", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({0, 1'000'000'000}, PolicyOf(s).force_after);
+     }},
+};
+
 void ReadModel(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kModelKeys, stream);
 }
 
+void ReadLearning(const Value& value, StreamConfig& stream) {
+  value.Map<StreamConfig>(kLearningKeys, stream);
+}
+
 void ReadSchedule(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kScheduleKeys, stream);
+}
+
+constexpr Key<StreamConfig> kCheckpointKeys[] = {
+    {"folder", kOptional,
+     [](const Value& v, StreamConfig& s) { v.Text(s.learner.checkpoints.folder); }},
+    {"every", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 1'000'000'000}, s.learner.checkpoints.every);
+     }},
+    {"keep", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 1000}, s.learner.checkpoints.keep);
+     }},
+};
+
+void ReadCheckpoints(const Value& value, StreamConfig& stream) {
+  value.Map<StreamConfig>(kCheckpointKeys, stream);
 }
 
 constexpr Key<StreamConfig> kStreamKeys[] = {
@@ -218,17 +288,21 @@ constexpr Key<StreamConfig> kStreamKeys[] = {
      [](const Value& v, StreamConfig& s) { v.Map<StreamConfig>(kSourceKeys, s); }},
     {"model", kOptional, ReadModel},
     {"schedule", kOptional, ReadSchedule},
+    {"learning", kOptional, ReadLearning},
+    {"checkpoints", kOptional, ReadCheckpoints},
 };
 
 void ReadStreams(const Value& value, File& file);
 
-// Read in this order, so `model` and `schedule` are known as defaults before `streams` is read.
+// Read in this order, so that what holds for all streams is known before `streams` is read.
 constexpr Key<File> kFileKeys[] = {
     {"version", kRequired, ReadVersion},
     {"listen", kOptional,
      [](const Value& v, File& f) { v.Map<Listen>(kListenKeys, f.config.listen); }},
     {"model", kOptional, [](const Value& v, File& f) { ReadModel(v, f.defaults); }},
     {"schedule", kOptional, [](const Value& v, File& f) { ReadSchedule(v, f.defaults); }},
+    {"learning", kOptional, [](const Value& v, File& f) { ReadLearning(v, f.defaults); }},
+    {"checkpoints", kOptional, [](const Value& v, File& f) { ReadCheckpoints(v, f.defaults); }},
     {"streams", kRequired, ReadStreams},
 };
 
@@ -243,6 +317,8 @@ void ReadStreams(const Value& value, File& file) {
       entry.Find("name")->Wrong(
           absl::StrCat("is '", stream.name, "', as that of a stream before; names must differ"));
     }
+    std::string& folder = stream.learner.checkpoints.folder;
+    if (!folder.empty()) absl::StrAppend(&folder, "/", stream.name);
     file.config.streams.push_back(std::move(stream));
   });
 }

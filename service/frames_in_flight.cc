@@ -6,6 +6,12 @@
 
 namespace millrace::service {
 
+void FramesInFlight::StartAt(std::int64_t sample) {
+  MutexLock lock(mu_);
+  MILLRACE_CHECK(frames_.empty());
+  next_ = sample;
+}
+
 std::int64_t FramesInFlight::Add(FrameInFlight frame) {
   MutexLock lock(mu_);
   frames_.push_back(std::move(frame));

@@ -18,10 +18,14 @@ struct FrameInFlight {
   int camera_height = 0;
 };
 
-/// Frames by the sample numbers that the learner gives them: 0, 1, 2 ... As many as the learner
+/// Frames by the sample numbers that the learner gives them, each one more than the one before. As
+/// many as the learner
 /// holds, plus the one being admitted. Thread-safe; one thread adds.
 class FramesInFlight {
  public:
+  /// The number of the first sample. To be called before any other.
+  void StartAt(std::int64_t sample) ABSL_LOCKS_EXCLUDED(mu_);
+
   /// Remembers `frame` under the next sample number and returns that. Called before the frame is
   /// admitted, because its prediction may come before the call that admits it returns.
   std::int64_t Add(FrameInFlight frame) ABSL_LOCKS_EXCLUDED(mu_);

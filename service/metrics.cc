@@ -186,6 +186,55 @@ void AppendLosses(const Readings& readings, std::vector<MetricFamily>& families)
                 [](const Reading& r) { return static_cast<double>(r.figures.not_finite); }));
 }
 
+MetricFamily SkippedFamily(const Readings& readings) {
+  MetricBuilder family("millrace_pipeline_updates_skipped_total",
+                       "Predictions that nothing was learned from, by reason.",
+                       MetricType::Counter);
+  for (const Reading& reading : readings) {
+    for (int reason = 1; reason < pipeline::kSkipReasons; ++reason) {
+      family.Add({{"stream", reading.snapshot.name},
+                  {"reason", std::string(Name(static_cast<pipeline::SkipReason>(reason)))}},
+                 static_cast<double>(reading.snapshot.skipped[reason]));
+    }
+  }
+  return family.Take();
+}
+
+void AppendSafety(const Readings& readings, std::vector<MetricFamily>& families) {
+  families.push_back(SkippedFamily(readings));
+  families.push_back(PerStream(
+      "millrace_pipeline_roll_backs_total",
+      "Times that the weights had gone wrong and older ones that had proven good took their place.",
+      MetricType::Counter, readings,
+      [](const Reading& r) { return static_cast<double>(r.snapshot.learning.roll_backs); }));
+  families.push_back(PerStream(
+      "millrace_pipeline_drifts_total",
+      "Times that the loss, relative to that of no motion, rose for good.", MetricType::Counter,
+      readings, [](const Reading& r) { return static_cast<double>(r.snapshot.learning.drifts); }));
+  families.push_back(
+      PerStream("millrace_pipeline_learning_rate_ratio",
+                "The share of the configured learning rate in force: less for a while after a "
+                "roll-back.",
+                MetricType::Gauge, readings,
+                [](const Reading& r) { return r.snapshot.learning.rate_scale; }));
+}
+
+void AppendCheckpoints(const Readings& readings, std::vector<MetricFamily>& families) {
+  const auto append = [&](const char* name, const char* help, MetricType type, auto value) {
+    families.push_back(PerStream(name, help, type, readings, [value](const Reading& r) {
+      return value(r.snapshot.learning.checkpoints);
+    }));
+  };
+  using Figures = pipeline::CheckpointFigures;
+  append("millrace_pipeline_checkpoints_written_total", "Checkpoints written.", MetricType::Counter,
+         [](const Figures& f) { return static_cast<double>(f.written); });
+  append("millrace_pipeline_checkpoints_failed_total", "Checkpoints that could not be written.",
+         MetricType::Counter, [](const Figures& f) { return static_cast<double>(f.failed); });
+  append("millrace_pipeline_checkpoint_timestamp_seconds",
+         "When the last checkpoint was written, since 1970; 0: none was.", MetricType::Gauge,
+         [](const Figures& f) { return std::chrono::duration<double>(f.last_written).count(); });
+}
+
 void AppendLearner(const Readings& readings, std::vector<MetricFamily>& families) {
   families.push_back(PerStream("millrace_pipeline_learner_up",
                                "1 while the learner works, 0 once it has failed.",
@@ -253,6 +302,8 @@ std::vector<MetricFamily> Metrics::Collect() const {
   AppendIngest(readings, families);
   AppendFrames(readings, families);
   AppendLosses(readings, families);
+  AppendSafety(readings, families);
+  AppendCheckpoints(readings, families);
   AppendLearner(readings, families);
   AppendClients(options_, families);
   return families;

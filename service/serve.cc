@@ -110,7 +110,8 @@ void Serve::ShowBanner() {
   for (const RecordedStream& recorded : recorded_) {
     streams.push_back({.config = recorded.stream->config(),
                        .snapshot = recorded.stream->Snapshot(),
-                       .learner = *recorded.stream->learner()});
+                       .learner = *recorded.stream->learner(),
+                       .resumption = recorded.stream->resumption()});
   }
   *options_.out << Banner(streams, {.page = web_->page_url(),
                                     .grpc = absl::StrCat(UrlHost(options_.config.listen.address),

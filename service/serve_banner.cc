@@ -32,11 +32,19 @@ std::string DescribeLimit(const pipeline::LearnerDescription& learner) {
   return absl::StrCat("  limit     ", learner.rate_plan->limit, "\n");
 }
 
+/// What the model's weights are when it starts.
+std::string DescribeStart(const BannerStream& stream) {
+  const pipeline::Resumption& resumption = stream.resumption;
+  const std::string& weights = stream.config.learner.weights;
+  if (resumption.checkpoint.empty()) return weights.empty() ? "random weights" : weights;
+  return absl::StrCat(resumption.checkpoint, "\n", std::string(kIndent), "where it ended after ",
+                      Plural(resumption.first_sample, "frame"));
+}
+
 std::string StreamBanner(const BannerStream& stream) {
   const pipeline::LearnerDescription& learner = stream.learner;
-  const std::string& weights = stream.config.learner.weights;
   return absl::StrCat("  learns    optical flow at ", learner.width, "x", learner.height, ", from ",
-                      weights.empty() ? "random weights" : weights, "\n  plan      ",
+                      DescribeStart(stream), "\n  plan      ",
                       DescribePlan(learner), "\n  stages    ", DescribeStages(learner),
                       "\n  expect    ",
                       DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second),

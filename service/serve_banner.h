@@ -16,6 +16,7 @@ struct BannerStream {
   StreamConfig config;
   StreamSnapshot snapshot;
   pipeline::LearnerDescription learner;
+  pipeline::Resumption resumption = {};
 };
 
 /// Where the server really listens.

@@ -1,5 +1,6 @@
 #include <bit>
 #include <cstddef>
+#include <optional>
 
 #include "service/wire.h"
 #include "service/wire_time.h"
@@ -18,6 +19,27 @@ void WriteFlow(const pipeline::FlowPrediction& flow, v1::Tensor& message) {
   message.set_data(flow.flow->data(), flow.flow->size() * sizeof(float));
 }
 
+std::optional<v1::PredictionFlag> FlagOf(pipeline::SkipReason reason) {
+  using enum pipeline::SkipReason;
+  switch (reason) {
+    case kRepeated:
+      return v1::PREDICTION_FLAG_REPEATED_PICTURE;
+    case kFrozen:
+      return v1::PREDICTION_FLAG_FROZEN_PICTURE;
+    case kCut:
+      return v1::PREDICTION_FLAG_CUT;
+    case kLeavesPicture:
+    case kTooFast:
+      return v1::PREDICTION_FLAG_IMPLAUSIBLE;
+    case kNone:
+    case kNonFinite:  // Has a flag whatever else there is.
+    case kRate:
+    case kPolicy:
+      break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void ToMessage(const Prediction& prediction, WithFlow with_flow, v1::Prediction& message) {
@@ -34,7 +56,11 @@ void ToMessage(const Prediction& prediction, WithFlow with_flow, v1::Prediction&
   message.set_loss(flow.loss);
   message.set_loss_no_motion(flow.loss_no_motion);
   message.set_update_count(flow.updates);
+  const auto flag = FlagOf(flow.skipped);
   if (!flow.finite) message.add_flags(v1::PREDICTION_FLAG_NON_FINITE);
+  if (flag) message.add_flags(*flag);
+  if (flow.drift) message.add_flags(v1::PREDICTION_FLAG_DRIFT);
+  message.set_learned_from(flow.skipped == pipeline::SkipReason::kNone);
   if (with_flow == WithFlow::kYes) WriteFlow(flow, *message.mutable_flow());
   message.mutable_grid()->set_width(flow.width);
   message.mutable_grid()->set_height(flow.height);

@@ -126,7 +126,7 @@ def start(configuration: dict, *arguments: str) -> Iterator[tuple[subprocess.Pop
 def serve(configuration: dict, *arguments: str) -> Iterator[Server]:
     """Runs `millrace serve` while the block runs, in the checkout's root."""
     with start(configuration, *arguments) as (process, summary):
-        server = _stands(process)
+        server = stands(process)
         yield server
         stop(server)
         server.summary = json.loads(summary.read_text())
@@ -168,7 +168,7 @@ def _command(configuration: dict, *arguments: str) -> Iterator[tuple[list[str], 
         ], summary
 
 
-def _stands(process: subprocess.Popen) -> Server:
+def stands(process: subprocess.Popen) -> Server:
     """Waits for the banner, which names the ports, and goes on reading what comes after it."""
     output: list[str] = []
     lines: queue.Queue = queue.Queue()

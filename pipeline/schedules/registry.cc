@@ -53,6 +53,16 @@ absl::StatusOr<Phases> MakePhases(std::string_view name, const ScheduleRequest& 
                    "\"; use one of: ", absl::StrJoin(ScheduleNames(), ", ")));
 }
 
+Phases PhasesFrom(Phases phases, std::int64_t first) {
+  const auto later = std::find_if(phases.begin(), phases.end(), [first](const Phase& phase) {
+    return phase.first_sample > first;
+  });
+  MILLRACE_CHECK(later != phases.begin());
+  phases.erase(phases.begin(), later - 1);
+  phases.front().first_sample = first;
+  return phases;
+}
+
 absl::StatusOr<Plan> MakePlan(std::string_view name, const ScheduleRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(Phases phases, MakePhases(name, request));
   return std::move(phases.front().plan);

@@ -109,5 +109,20 @@ TEST(SchedulesTest, AnUnknownNameIsRefusedWithThoseThereAre) {
   EXPECT_THAT(plan.status().message(), HasSubstr("sequential, one_f_one_b_star, partime"));
 }
 
+TEST(SchedulesTest, AStreamThatGoesOnBeginsInThePhaseOfItsNextSample) {
+  ScheduleRequest request = RequestOf(ShapeWithSkips(3));
+  request.switch_at = 25;
+  const Phases phases = *MakePhases("hybrid", request);
+  const auto begins = [&](std::int64_t first) {
+    const Phases left = PhasesFrom(phases, first);
+    return std::pair(left.size(), left.front().plan.schedule);
+  };
+  EXPECT_EQ(begins(0), std::pair(std::size_t{2}, phases[0].plan.schedule));
+  EXPECT_EQ(begins(24), std::pair(std::size_t{2}, phases[0].plan.schedule));
+  EXPECT_EQ(begins(25), std::pair(std::size_t{1}, phases[1].plan.schedule));
+  EXPECT_EQ(PhasesFrom(phases, 24).front().first_sample, 24);
+  EXPECT_EQ(PhasesFrom(phases, 300).front().first_sample, 300);
+}
+
 }  // namespace
 }  // namespace millrace::pipeline

@@ -13,6 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 
@@ -227,7 +228,7 @@ TEST(CameraStreamTest, SnapshotShowsRatesDelaysAndLosses) {
   EXPECT_DOUBLE_EQ(snapshot.delay_p99_s, 0.090);
   EXPECT_GT(snapshot.loss, 0);
   EXPECT_DOUBLE_EQ(snapshot.loss_no_motion, 2 * snapshot.loss);
-  EXPECT_THAT(snapshot.updates, testing::ElementsAre(20, 20));
+  EXPECT_THAT(snapshot.updates, ElementsAre(20, 20));
   EXPECT_EQ(observed.size(), 20u);
   fake.stream->Stop();
 }
@@ -242,6 +243,40 @@ TEST(CameraStreamTest, PredictionThatIsNotFiniteIsPublishedAndLeftOutOfTheMeans)
   EXPECT_FALSE(fake.stream->ring().Newest()->flow.finite);
   EXPECT_DOUBLE_EQ(fake.stream->Snapshot().loss, 1);
   EXPECT_EQ(fake.stream->Snapshot().frames.predicted, 2u);
+}
+
+TEST(CameraStreamTest, CountsPredictionsThatNothingWasLearnedFromByReason) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
+  fake.source->Push();
+  // The reasons one, two, three times ..., and samples that are learned from before and after.
+  const auto film = [&](pipeline::SkipReason reason, int frames) {
+    fake.learner->ChangePredictions([=](pipeline::FlowPrediction& p) { p.skipped = reason; });
+    for (int i = 0; i < frames; ++i) {
+      fake.source->Push();
+      fake.learner->Predict();
+    }
+  };
+  film(pipeline::SkipReason::kNone, 3);
+  for (int reason = 1; reason < pipeline::kSkipReasons; ++reason) {
+    film(static_cast<pipeline::SkipReason>(reason), reason);
+  }
+  film(pipeline::SkipReason::kNone, 2);
+
+  const StreamSnapshot snapshot = fake.stream->Snapshot();
+  EXPECT_THAT(snapshot.skipped, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_EQ(snapshot.frames.predicted, 41u);
+}
+
+TEST(CameraStreamTest, SnapshotShowsWhatHasBecomeOfLearning) {
+  FakeStream fake = StartFakeStream();
+  EXPECT_EQ(fake.stream->Snapshot().learning.roll_backs, 0);
+  EXPECT_EQ(fake.stream->Snapshot().learning.rate_scale, 1);
+
+  fake.learner->SetLearning({.roll_backs = 2, .drifts = 3, .rate_scale = 0.25});
+  const pipeline::LearningFigures learning = fake.stream->Snapshot().learning;
+  EXPECT_EQ(learning.roll_backs, 2);
+  EXPECT_EQ(learning.drifts, 3);
+  EXPECT_EQ(learning.rate_scale, 0.25);
 }
 
 TEST(CameraStreamTest, SlowReaderNeverHoldsTheLearner) {

@@ -2,16 +2,25 @@
 
 #include <fstream>
 #include <random>
+#include <regex>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_split.h"
+#include "pipeline/learning/update_policy.h"
+
 namespace millrace::service {
 namespace {
 
+using pipeline::UpdatePolicyOptions;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 
 constexpr char kSample[] = MILLRACE_SOURCE_DIR "/samples/millrace.yaml";
 
@@ -19,6 +28,16 @@ std::string TextOf(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
+}
+
+/// A stream with `keys` beside its name.
+std::string Stream(const std::string& keys) {
+  return "version: 1\nstreams:\n- {name: a, " + keys + "}\n";
+}
+
+/// A good stream and `lines` of the file.
+std::string File(const std::string& lines) {
+  return "version: 1\nstreams: [{name: a, source: {uri: 'test:'}}]\n" + lines + "\n";
 }
 
 TEST(ConfigTest, SampleLoads) {
@@ -39,25 +58,27 @@ TEST(ConfigTest, SampleLoads) {
   EXPECT_EQ(street.learner.weights, "samples/weights/flow-start.safetensors");
   EXPECT_EQ(street.learner.schedule, "one_f_one_b_star");
   EXPECT_EQ(street.learner.stages, 2);
+  EXPECT_EQ(street.learner.learning.policy.kind, UpdatePolicyOptions::Kind::kEvery);
+}
+
+/// The sample with every optional key set. A comment sets a key if it is the key and one word or
+/// list: "# every: 1". A sentence that begins with a word and a colon explains: "# every: n. 1 is
+/// ...".
+std::string SampleWithAllKeys() {
+  std::istringstream sample(TextOf(kSample));
+  const std::regex key(R"(( *)# ([a-z_]+: (\[[^\]]*\]|[^ ]+)))");
+  std::string all;
+  for (std::string line; std::getline(sample, line);) {
+    std::smatch parts;
+    all += std::regex_match(line, parts, key) ? parts.str(1) + parts.str(2) : line;
+    all += "\n";
+  }
+  return all;
 }
 
 // The commented lines of the sample show defaults and examples: they must be right too.
 TEST(ConfigTest, SampleLoadsWithEveryOptionalKeySet) {
-  std::istringstream sample(TextOf(kSample));
-  std::string all;
-  for (std::string line; std::getline(sample, line);) {
-    const std::size_t hash = line.find("# ");
-    const std::size_t colon = line.find(": ");
-    const std::string key = hash == std::string::npos || colon == std::string::npos || colon < hash
-                                ? std::string()
-                                : line.substr(hash + 2, colon - hash - 2);
-    const bool is_key =
-        !key.empty() && key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
-    // Sentences that begin with a word and a colon explain the key's values.
-    const bool explains = key == "sequential" || key == "test" || key == "one_f_one_b_star";
-    all += (is_key && !explains ? line.erase(hash, 2) : line) + "\n";
-  }
-  const absl::StatusOr<Config> config = ParseConfig(all, "sample");
+  const absl::StatusOr<Config> config = ParseConfig(SampleWithAllKeys(), "sample");
   // The keys that do not go with the sample's schedule and a file.
   EXPECT_THAT(
       std::string(config.status().message()),
@@ -65,6 +86,58 @@ TEST(ConfigTest, SampleLoadsWithEveryOptionalKeySet) {
           "sample:.* 'frames_per_second' is for the kind auto only\n"
           "sample:.* 'samples' is for the kinds gpipe, timeprest, pipedream_2bw, k_periodic only\n"
           "sample:[0-9]+:[0-9]+: 'test_frames_per_second' is for test: only"));
+}
+
+/// The keys that `yaml`'s one unknown key could have been.
+std::vector<std::string> KnownKeys(const std::string& yaml) {
+  const std::string message(ParseConfig(yaml, "c").status().message());
+  constexpr std::string_view kList = "known here: ";
+  const std::size_t at = message.find(kList);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + kList.size();
+  return absl::StrSplit(message.substr(begin, message.find('\n', begin) - begin), ", ");
+}
+
+TEST(ConfigTest, SampleListsEveryKey) {
+  std::vector<std::string> keys = KnownKeys("{unheard_of: 1}");
+  const auto add = [&](const std::string& yaml) {
+    const std::vector<std::string> more = KnownKeys(yaml);
+    keys.insert(keys.end(), more.begin(), more.end());
+  };
+  for (const std::string& section : std::vector(keys)) add("{" + section + ": {unheard_of: 1}}");
+  add("{streams: [{unheard_of: 1}]}");
+  add("{streams: [{source: {unheard_of: 1}}]}");
+  EXPECT_THAT(keys, IsSupersetOf({"listen", "grpc_port", "seed", "force_after", "name", "queue"}));
+
+  const std::string sample = SampleWithAllKeys();
+  for (const std::string& key : keys) {
+    EXPECT_TRUE(std::regex_search(sample, std::regex("\n[ -]*" + key + ":"))) << key;
+  }
+}
+
+void ExpectSame(const UpdatePolicyOptions& a, const UpdatePolicyOptions& b) {
+  EXPECT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.every, b.every);
+  EXPECT_EQ(a.moving_share, b.moving_share);
+  EXPECT_EQ(a.moving_pixels, b.moving_pixels);
+  EXPECT_EQ(a.difference, b.difference);
+  EXPECT_EQ(a.divergence, b.divergence);
+  EXPECT_EQ(a.warm_up, b.warm_up);
+  EXPECT_EQ(a.force_after, b.force_after);
+}
+
+/// The policy of the only stream in `yaml`.
+UpdatePolicyOptions PolicyIn(const std::string& yaml) {
+  const absl::StatusOr<Config> config = ParseConfig(yaml, "c");
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.ok() ? config->streams.front().learner.learning.policy : UpdatePolicyOptions();
+}
+
+TEST(ConfigTest, SampleShowsTheDefaultsOfLearning) {
+  const std::string all = SampleWithAllKeys();
+  const std::size_t begin = all.find("\nlearning:\n");
+  ASSERT_NE(begin, std::string::npos);
+  ExpectSame(PolicyIn(File(all.substr(begin, all.find("\n\n", begin) - begin))), {});
 }
 
 TEST(ConfigTest, DefaultsAreThoseOfTheParts) {
@@ -77,6 +150,7 @@ TEST(ConfigTest, DefaultsAreThoseOfTheParts) {
   EXPECT_EQ(stream.source.queue_capacity, defaults.source.queue_capacity);
   EXPECT_EQ(stream.learner.schedule, defaults.learner.schedule);
   EXPECT_EQ(stream.learner.learning_rate, defaults.learner.learning_rate);
+  ExpectSame(stream.learner.learning.policy, {});
   EXPECT_EQ(config->listen.max_viewers, Listen().max_viewers);
 }
 
@@ -105,6 +179,49 @@ schedule: {stages: 3}
   EXPECT_EQ(yard.learner.learning_rate, 0);
   EXPECT_EQ(yard.learner.schedule, "partime");
   EXPECT_THAT(yard.learner.cuts, ElementsAre(1, 2, 3));
+}
+
+TEST(ConfigTest, ReadsEveryKeyOfLearning) {
+  ExpectSame(PolicyIn(File("learning: {policy: diff, every: 2, moving_share: 0.3, moving_pixels: "
+                           "4, difference: 0.5, divergence: 6, warm_up: 7, force_after: 8}")),
+             {.kind = UpdatePolicyOptions::Kind::kDiff,
+              .every = 2,
+              .moving_share = 0.3,
+              .moving_pixels = 4,
+              .difference = 0.5,
+              .divergence = 6,
+              .warm_up = 7,
+              .force_after = 8});
+}
+
+TEST(ConfigTest, ReadsEveryPolicyByItsName) {
+  for (const std::string& name : pipeline::UpdatePolicyNames()) {
+    EXPECT_EQ(PolicyIn(File("learning: {policy: " + name + "}")).kind,
+              *pipeline::UpdatePolicyKind(name));
+  }
+}
+
+TEST(ConfigTest, StreamsOwnLearningKeysComeBeforeTheFiles) {
+  const absl::StatusOr<Config> config = ParseConfig(R"(
+version: 1
+streams:
+  - name: street
+    source: {uri: street.avi}
+  - name: yard
+    source: {uri: yard.avi}
+    learning: {policy: div, divergence: 0.5, warm_up: 0}
+  - name: gate
+    source: {uri: gate.avi}
+    learning: {moving_share: 0.2}
+learning: {policy: mag, moving_share: 0.1, warm_up: 30, force_after: 50}
+)",
+                                                    "c");
+  ASSERT_TRUE(config.ok()) << config.status();
+  using enum UpdatePolicyOptions::Kind;
+  const auto policy = [&](int stream) { return config->streams[stream].learner.learning.policy; };
+  ExpectSame(policy(0), {.kind = kMag, .moving_share = 0.1, .warm_up = 30, .force_after = 50});
+  ExpectSame(policy(1), {.kind = kDiv, .moving_share = 0.1, .divergence = 0.5, .force_after = 50});
+  ExpectSame(policy(2), {.kind = kMag, .moving_share = 0.2, .warm_up = 30, .force_after = 50});
 }
 
 TEST(ConfigTest, NamesEveryErrorInTheOrderOfTheFile) {
@@ -143,7 +260,8 @@ streams:
             "c.yaml:11:47: 'cuts' must rise from entry to entry\n"
             "c.yaml:12:5: entry 2 of 'streams' has no key 'name', which it needs\n"
             "c.yaml:12:13: 'source' has no key 'uri', which it needs\n"
-            "c.yaml:13:5: unknown key 'foo'; known here: name, source, model, schedule\n"
+            "c.yaml:13:5: unknown key 'foo'; known here: name, source, model, schedule, learning, "
+            "checkpoints\n"
             "c.yaml:14:5: key 'foo' is there twice");
 }
 
@@ -163,16 +281,6 @@ TEST_P(BadConfigTest, IsRefusedWithItsPlace) {
   EXPECT_EQ(std::string(status.message()), GetParam().message);
 }
 
-/// A stream with `keys` beside its name.
-std::string Stream(const std::string& keys) {
-  return "version: 1\nstreams:\n- {name: a, " + keys + "}\n";
-}
-
-/// A good stream and `lines` of the file.
-std::string File(const std::string& lines) {
-  return "version: 1\nstreams: [{name: a, source: {uri: 'test:'}}]\n" + lines + "\n";
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Syntax, BadConfigTest,
     testing::ValuesIn(std::vector<BadFile>{
@@ -190,9 +298,14 @@ INSTANTIATE_TEST_SUITE_P(
          "c:1:1: the file must be a mapping, 'key: value' lines indented below it"},
         {"TwoDocuments", "version: 1\n---\nversion: 1\n",
          "c:1:1: there is more than one document; keep just one"},
+        // yaml-cpp finds ever more empty documents before a comma.
+        {"CommaFirst", ",\n", "c:1:1: there is more than one document; keep just one"},
+        {"CommaAfterADocument", "version: 1\n---\n,\n",
+         "c:1:1: there is more than one document; keep just one"},
         {"ListAsKey", File("? [a]\n: 1"), "c:3:3: a key must be a single word"},
         {"MergeKey", File("<<: {version: 1}"),
-         "c:3:1: unknown key '<<'; known here: version, listen, model, schedule, streams"}}),
+         "c:3:1: unknown key '<<'; known here: version, listen, model, schedule, learning, "
+         "checkpoints, streams"}}),
     [](const auto& tested) { return tested.param.title; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -277,6 +390,37 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:94: 'replan_share' is '-1'; it must be a number from 0 to 100"},
         {"OtherRecompute", Stream("source: {uri: a.avi}, schedule: {kind: gpipe, recompute: all}"),
          "c:3:70: 'recompute' is 'all'; it must be one of always, except_last, never"}}),
+    [](const auto& tested) { return tested.param.title; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Learning, BadConfigTest,
+    testing::ValuesIn(std::vector<BadFile>{
+        {"LearningIsText", File("learning: every"),
+         "c:3:11: 'learning' must be a mapping, 'key: value' lines indented below it"},
+        {"OtherPolicy", File("learning: {policy: sometimes}"),
+         "c:3:20: 'policy' is 'sometimes'; it must be one of every, mag, diff, div"},
+        {"PolicyIsEmpty", File("learning:\n  policy:"),
+         "c:4:3: 'policy' is empty; it must be one of every, mag, diff, div"},
+        {"EveryZeroth", File("learning: {every: 0}"),
+         "c:3:19: 'every' is '0'; it must be a whole number from 1 to 1000000"},
+        {"MoreThanAll", File("learning: {moving_share: 2}"),
+         "c:3:26: 'moving_share' is '2'; it must be a number from 0 to 1"},
+        {"LessThanStill", File("learning: {moving_pixels: -0.1}"),
+         "c:3:27: 'moving_pixels' is '-0.1'; it must be a number from 0 to 1000"},
+        {"DifferenceInGreyLevels", File("learning: {difference: 3}"),
+         "c:3:24: 'difference' is '3'; it must be a number from 0 to 1"},
+        {"DivergenceIsInfinite", File("learning: {divergence: inf}"),
+         "c:3:24: 'divergence' is 'inf'; it must be a number from 0 to 1000"},
+        {"NegativeWarmUp", File("learning: {warm_up: -1}"),
+         "c:3:21: 'warm_up' is '-1'; it must be a whole number from 0 to 1000000000"},
+        {"HalfAFrame", File("learning: {force_after: 0.5}"),
+         "c:3:25: 'force_after' is '0.5'; it must be a whole number from 0 to 1000000000"},
+        {"MisspelledInAStream", Stream("source: {uri: a.avi}, learning: {warmup: 5}"),
+         "c:3:46: unknown key 'warmup'; did you mean 'warm_up'?"},
+        {"OtherPolicyInAStream",
+         Stream("source: {uri: a.avi}, learning: {policy: never, every: 0}"),
+         "c:3:54: 'policy' is 'never'; it must be one of every, mag, diff, div\n"
+         "c:3:68: 'every' is '0'; it must be a whole number from 1 to 1000000"}}),
     [](const auto& tested) { return tested.param.title; });
 
 TEST(ConfigTest, UnreadableFileIsNotFound) {

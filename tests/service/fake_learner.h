@@ -2,8 +2,10 @@
 // own.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -94,6 +96,18 @@ class FakeLearner final : public pipeline::Learner {
 
   std::atomic<int> learn_from_every = 1;
 
+  pipeline::LearningFigures learning() const override {
+    std::scoped_lock lock(mu_);
+    return learning_;
+  }
+  const pipeline::Resumption& resumption() const override { return resumption_; }
+
+  /// What learning() returns from now on.
+  void SetLearning(const pipeline::LearningFigures& learning) {
+    std::scoped_lock lock(mu_);
+    learning_ = learning;
+  }
+
   std::vector<std::int64_t> updates() const override {
     std::scoped_lock lock(mu_);
     return {predicted_, predicted_};
@@ -123,10 +137,20 @@ class FakeLearner final : public pipeline::Learner {
     changed_.notify_all();
   }
 
+  /// Changes the next predictions: `change` gets each by reference, instead of any `change` before.
+  /// It must not call the learner.
+  void ChangePredictions(std::function<void(pipeline::FlowPrediction&)> change) {
+    std::scoped_lock lock(mu_);
+    change_ = std::move(change);
+  }
+
   /// The next predictions are not finite.
   void PredictNonFinite() {
-    std::scoped_lock lock(mu_);
-    finite_ = false;
+    ChangePredictions([](pipeline::FlowPrediction& prediction) {
+      prediction.loss = std::numeric_limits<float>::quiet_NaN();
+      prediction.finite = false;
+      prediction.skipped = pipeline::SkipReason::kNonFinite;
+    });
   }
 
  private:
@@ -154,14 +178,16 @@ class FakeLearner final : public pipeline::Learner {
   pipeline::FlowPrediction PredictionOf(std::int64_t sample) const {
     const std::size_t values = std::size_t{2} * options_.width * options_.height;
     const auto nth = static_cast<float>(sample + 1);
-    return {.sample = sample,
-            .width = options_.width,
-            .height = options_.height,
-            .flow = std::make_shared<const std::vector<float>>(values, static_cast<float>(sample)),
-            .loss = finite_ ? 1 / nth : std::numeric_limits<float>::quiet_NaN(),
-            .loss_no_motion = 2 / nth,
-            .updates = sample,
-            .finite = finite_};
+    pipeline::FlowPrediction prediction = {
+        .sample = sample,
+        .width = options_.width,
+        .height = options_.height,
+        .flow = std::make_shared<const std::vector<float>>(values, static_cast<float>(sample)),
+        .loss = 1 / nth,
+        .loss_no_motion = 2 / nth,
+        .updates = sample};
+    if (change_) change_(prediction);
+    return prediction;
   }
 
   void Work() {
@@ -176,14 +202,16 @@ class FakeLearner final : public pipeline::Learner {
 
   const Options options_;
   const pipeline::OnPrediction on_prediction_;
+  const pipeline::Resumption resumption_;
 
   mutable std::mutex mu_;
   pipeline::LearnerDescription description_;
+  pipeline::LearningFigures learning_;
+  std::function<void(pipeline::FlowPrediction&)> change_;
   std::condition_variable changed_;
   std::int64_t admitted_ = 0;
   std::int64_t predicted_ = 0;
   bool emitting_ = false;
-  bool finite_ = true;
   bool closed_ = false;
   absl::Status failure_;
 

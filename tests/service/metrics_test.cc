@@ -8,14 +8,19 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <regex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "service/metrics_process.h"
 #include "tests/service/fake_stream.h"
 #include "tests/service/web_fakes.h"
@@ -23,8 +28,12 @@
 namespace millrace::service {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::AnyOfArray;
+using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 class MetricsTest : public ::testing::Test {
  protected:
@@ -99,6 +108,39 @@ TEST_F(MetricsTest, CountsHowOftenItWasPlannedAgain) {
   }
 }
 
+TEST_F(MetricsTest, CountsPredictionsThatNothingWasLearnedFromByReason) {
+  stream_.Set([](StreamSnapshot& snapshot) {
+    std::iota(snapshot.skipped.begin(), snapshot.skipped.end(), 100);
+  });
+  const std::string text = metrics_.Text();
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StartsWith(line, "millrace_pipeline_updates_skipped_total")) lines.emplace_back(line);
+  }
+  const std::string name = "millrace_pipeline_updates_skipped_total{stream=\"street\",reason=";
+  EXPECT_THAT(lines,
+              UnorderedElementsAre(name + "\"repeated\"} 101", name + "\"frozen\"} 102",
+                                   name + "\"cut\"} 103", name + "\"non_finite\"} 104",
+                                   name + "\"leaves_picture\"} 105", name + "\"too_fast\"} 106",
+                                   name + "\"rate\"} 107", name + "\"policy\"} 108"));
+}
+
+TEST_F(MetricsTest, ShowsWhatHasBecomeOfLearning) {
+  EXPECT_THAT(metrics_.Text(),
+              AllOf(HasSubstr("millrace_pipeline_updates_skipped_total{stream=\"street\","
+                              "reason=\"cut\"} 0\n"),
+                    HasSubstr("millrace_pipeline_roll_backs_total{stream=\"street\"} 0\n"),
+                    HasSubstr("millrace_pipeline_drifts_total{stream=\"street\"} 0\n"),
+                    HasSubstr("millrace_pipeline_learning_rate_ratio{stream=\"street\"} 1\n")));
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.learning = {.roll_backs = 2, .drifts = 3, .rate_scale = 0.25};
+  });
+  EXPECT_THAT(metrics_.Text(),
+              AllOf(HasSubstr("millrace_pipeline_roll_backs_total{stream=\"street\"} 2\n"),
+                    HasSubstr("millrace_pipeline_drifts_total{stream=\"street\"} 3\n"),
+                    HasSubstr("millrace_pipeline_learning_rate_ratio{stream=\"street\"} 0.25\n")));
+}
+
 TEST_F(MetricsTest, NamesFollowTheConvention) {
   const std::set<std::string> known_by_every_client = {"process_cpu_seconds_total",
                                                        "process_resident_memory_bytes",
@@ -135,11 +177,44 @@ TEST_F(MetricsTest, ProcessFiguresArePlausible) {
   EXPECT_NEAR(figures["process_start_time_seconds"], now, 3600);
 }
 
-TEST_F(MetricsTest, EveryFamilyIsExplainedInTheDocumentation) {
+std::string Documentation() {
   std::ifstream file(MILLRACE_METRICS_DOC);
-  const std::string page(std::istreambuf_iterator<char>(file), {});
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(MetricsTest, EveryFamilyIsExplainedInTheDocumentation) {
+  const std::string page = Documentation();
   for (const prometheus::MetricFamily& family : metrics_.Collect()) {
     EXPECT_THAT(page, HasSubstr("`" + family.name + "`"));
+  }
+}
+
+TEST_F(MetricsTest, EveryMetricOfTheDocumentationExists) {
+  std::set<std::string> names;
+  for (const prometheus::MetricFamily& family : metrics_.Collect()) {
+    names.insert(family.name);
+    if (family.type != prometheus::MetricType::Histogram) continue;
+    for (const char* suffix : {"_bucket", "_sum", "_count"}) names.insert(family.name + suffix);
+  }
+  const std::string page = Documentation();
+  const std::regex name("millrace_[a-z0-9_]+");
+  const std::set<std::string> mentioned(std::sregex_token_iterator(page.begin(), page.end(), name),
+                                        {});
+  EXPECT_FALSE(mentioned.empty());
+  EXPECT_THAT(mentioned, Each(AnyOfArray(names)));
+}
+
+TEST_F(MetricsTest, EveryReasonIsExplainedInTheDocumentation) {
+  std::vector<std::string_view> reasons;
+  for (std::size_t i = 0; i < kDropReasons; ++i) {
+    reasons.push_back(Name(static_cast<DropReason>(i)));
+  }
+  for (int i = 1; i < pipeline::kSkipReasons; ++i) {
+    reasons.push_back(Name(static_cast<pipeline::SkipReason>(i)));
+  }
+  const std::string page = Documentation();
+  for (const std::string_view reason : reasons) {
+    EXPECT_THAT(page, HasSubstr("`" + std::string(reason) + "`"));
   }
 }
 

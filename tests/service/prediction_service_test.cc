@@ -11,7 +11,10 @@
 namespace millrace::service {
 namespace {
 
+using pipeline::SkipReason;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::UnorderedElementsAre;
 
 std::vector<float> Floats(const v1::Tensor& tensor) {
   std::vector<float> floats(tensor.data().size() / sizeof(float));
@@ -78,6 +81,7 @@ TEST_F(PredictionServiceTest, SubscriberGetsEveryPredictionWithItsFlow) {
   EXPECT_EQ(prediction.loss_no_motion(), 2);
   EXPECT_EQ(prediction.update_count(), 0);
   EXPECT_EQ(prediction.flags_size(), 0);
+  EXPECT_TRUE(prediction.learned_from());
   EXPECT_EQ(prediction.grid().width(), 4);
   EXPECT_EQ(prediction.grid().height(), 2);
   EXPECT_EQ(prediction.camera().width(), 768);
@@ -98,9 +102,74 @@ TEST_F(PredictionServiceTest, FlagsWhatIsNotFiniteAndTellsDelays) {
 
   const v1::Prediction prediction = subscriber.Next()->prediction();
   EXPECT_THAT(prediction.flags(), ElementsAre(v1::PREDICTION_FLAG_NON_FINITE));
+  EXPECT_FALSE(prediction.learned_from());
   EXPECT_EQ(prediction.delay().seconds(), 1);
   EXPECT_EQ(prediction.delay().nanos(), 250'000'000);
   EXPECT_EQ(prediction.delay_frames(), 1);
+}
+
+struct Skip {
+  SkipReason reason;
+  /// What the wire says, of a prediction that is finite unless that is the reason.
+  std::vector<v1::PredictionFlag> flags;
+};
+
+/// Every reason, in order.
+std::vector<Skip> AllSkips() {
+  return {{SkipReason::kNone, {}},
+          {SkipReason::kRepeated, {v1::PREDICTION_FLAG_REPEATED_PICTURE}},
+          {SkipReason::kFrozen, {v1::PREDICTION_FLAG_FROZEN_PICTURE}},
+          {SkipReason::kCut, {v1::PREDICTION_FLAG_CUT}},
+          {SkipReason::kNonFinite, {v1::PREDICTION_FLAG_NON_FINITE}},
+          {SkipReason::kLeavesPicture, {v1::PREDICTION_FLAG_IMPLAUSIBLE}},
+          {SkipReason::kTooFast, {v1::PREDICTION_FLAG_IMPLAUSIBLE}},
+          {SkipReason::kRate, {}},
+          {SkipReason::kPolicy, {}}};
+}
+
+TEST_F(PredictionServiceTest, TellsWhetherAndWhyNotAFrameIsLearnedFrom) {
+  Subscriber subscriber(*channel_, To("street"));
+  Film(street_, 1);
+  const std::vector<Skip> skips = AllSkips();
+  ASSERT_EQ(skips.size(), static_cast<std::size_t>(pipeline::kSkipReasons));
+  for (std::size_t i = 0; i < skips.size(); ++i) {
+    const SkipReason reason = skips[i].reason;
+    SCOPED_TRACE(pipeline::Name(reason));
+    ASSERT_EQ(static_cast<std::size_t>(reason), i);
+    street_.learner->ChangePredictions([=](pipeline::FlowPrediction& prediction) {
+      prediction.skipped = reason;
+      prediction.finite = reason != SkipReason::kNonFinite;
+    });
+    Film(street_, 1);
+    const v1::Prediction prediction = subscriber.Next()->prediction();
+    EXPECT_THAT(prediction.flags(), ElementsAreArray(skips[i].flags));
+    EXPECT_EQ(prediction.learned_from(), reason == SkipReason::kNone);
+  }
+}
+
+TEST_F(PredictionServiceTest, FlagsADriftOnAFrameThatIsLearnedFromToo) {
+  Subscriber subscriber(*channel_, To("street"));
+  street_.learner->ChangePredictions([](pipeline::FlowPrediction& p) { p.drift = true; });
+  Film(street_, 2);
+  const v1::Prediction prediction = subscriber.Next()->prediction();
+  EXPECT_THAT(prediction.flags(), ElementsAre(v1::PREDICTION_FLAG_DRIFT));
+  EXPECT_TRUE(prediction.learned_from());
+}
+
+// The reason is the picture's, which comes first; that the flow is not finite is said all the same.
+TEST_F(PredictionServiceTest, CarriesAllTheFlagsOfAPredictionOnceEach) {
+  Subscriber subscriber(*channel_, To("street"));
+  street_.learner->ChangePredictions([](pipeline::FlowPrediction& prediction) {
+    prediction.skipped = SkipReason::kCut;
+    prediction.finite = false;
+    prediction.drift = true;
+  });
+  Film(street_, 2);
+  const v1::Prediction prediction = subscriber.Next()->prediction();
+  EXPECT_THAT(prediction.flags(),
+              UnorderedElementsAre(v1::PREDICTION_FLAG_NON_FINITE, v1::PREDICTION_FLAG_CUT,
+                                   v1::PREDICTION_FLAG_DRIFT));
+  EXPECT_FALSE(prediction.learned_from());
 }
 
 TEST_F(PredictionServiceTest, OmitsTheFlowWhenAsked) {

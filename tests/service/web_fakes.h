@@ -128,6 +128,7 @@ class FakeCameraStream final : public CameraStream {
     MutexLock lock(mu_);
     return std::make_shared<const pipeline::LearnerDescription>(learner_);
   }
+  [[nodiscard]] const pipeline::Resumption& resumption() const override { return resumption_; }
   [[nodiscard]] PredictionRing& ring() override { return ring_; }
   [[nodiscard]] StreamSnapshot Snapshot() const override {
     MutexLock lock(mu_);
@@ -140,6 +141,7 @@ class FakeCameraStream final : public CameraStream {
 
  private:
   StreamConfig config_;
+  const pipeline::Resumption resumption_;
   PredictionRing ring_{16};
 
   mutable Mutex mu_;

@@ -16,6 +16,7 @@
 
 #include "base/atomic_file.h"
 #include "pipeline/flow_network.h"
+#include "pipeline/safetensors.h"
 #include "pipeline/stage.h"
 
 namespace millrace::pipeline {
@@ -65,17 +66,19 @@ class WeightsFileTest : public ::testing::Test {
     Write(content);
     return Load();
   }
+  // The same after `change` was made to what the file holds.
+  template <typename Change>
+  absl::Status LoadChanged(const Change& change) const {
+    return LoadDamaged([&](std::string& bytes) {
+      SafeTensors content = *DecodeSafeTensors(bytes);
+      change(content);
+      bytes = EncodeSafeTensors(content);
+    });
+  }
 
   std::filesystem::path folder_;
   std::string path_;
 };
-
-void Replace(std::string& text, const std::string& from, const std::string& to) {
-  ASSERT_EQ(from.size(), to.size());
-  const auto at = text.find(from);
-  ASSERT_NE(at, std::string::npos);
-  text.replace(at, from.size(), to);
-}
 
 TEST_F(WeightsFileTest, BringsEveryWeightBackBitForBit) {
   const LayerChain saved = SmallNetwork(1);
@@ -163,15 +166,18 @@ TEST_F(WeightsFileTest, FileOfAnotherProgramIsForeign) {
 }
 
 TEST_F(WeightsFileTest, AnotherVersionIsForeign) {
-  const absl::Status status = LoadDamaged(
-      [](std::string& content) { Replace(content, R"("version":"1")", R"("version":"9")"); });
+  const absl::Status status =
+      LoadChanged([](SafeTensors& content) { content.metadata.at("version") = "9"; });
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("another version"));
 }
 
 TEST_F(WeightsFileTest, MissingTensorIsNamed) {
-  const absl::Status status =
-      LoadDamaged([](std::string& content) { Replace(content, "decode 1/8.3", "decode 1/8.x"); });
+  const absl::Status status = LoadChanged([](SafeTensors& content) {
+    for (auto& [name, tensor] : content.tensors) {
+      if (name == "decode 1/8.3") name = "decode 1/8.x";
+    }
+  });
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("it has no \"decode 1/8.3\""));
 }

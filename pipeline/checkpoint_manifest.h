@@ -1,0 +1,51 @@
+// The last file of a checkpoint: what belongs to it, and how to tell whether it is whole.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace millrace::pipeline {
+
+/// A layer as a checkpoint must match it.
+struct LayerShape {
+  std::string name;
+  std::vector<std::vector<std::int64_t>> parameters;
+  std::vector<std::vector<std::int64_t>> buffers;
+
+  friend bool operator==(const LayerShape&, const LayerShape&) = default;
+};
+
+/// One stage's file.
+struct StageFile {
+  std::string name;
+  /// Counted from 0, one past the last.
+  int first_layer = 0;
+  int end_layer = 0;
+  std::uint64_t bytes = 0;
+  std::string checksum;
+};
+
+struct CheckpointManifest {
+  std::int64_t sample = -1;
+  double score = 1;
+  std::vector<LayerShape> network;
+  std::vector<StageFile> stages;
+  std::map<std::string, std::string> facts;
+};
+
+[[nodiscard]] std::string EncodeManifest(const CheckpointManifest& manifest);
+
+/// What EncodeManifest() made. Fails with DATA_LOSS if it is damaged and FAILED_PRECONDITION if it
+/// is of another version; the message says what is wrong with "it".
+[[nodiscard]] absl::StatusOr<CheckpointManifest> DecodeManifest(std::string_view text);
+
+/// "layer 3 is \"match 1/8\" where \"match 1/4\" is needed"; empty if they are the same.
+[[nodiscard]] std::string DifferenceOf(const std::vector<LayerShape>& found,
+                                       const std::vector<LayerShape>& needed);
+
+}  // namespace millrace::pipeline

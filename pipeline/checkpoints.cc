@@ -1,0 +1,260 @@
+#include "pipeline/checkpoints.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/atomic_file.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "pipeline/safetensors.h"
+
+namespace millrace::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kPrefix[] = "checkpoint-";
+constexpr char kManifest[] = "manifest.json";
+
+std::vector<std::vector<std::int64_t>> ShapesOf(const std::vector<at::Tensor>& tensors) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  shapes.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors) shapes.push_back(tensor.sizes().vec());
+  return shapes;
+}
+
+// "3.parameter.0": layers may share a name.
+std::string TensorName(int layer, const char* kind, std::size_t number) {
+  return absl::StrCat(layer, ".", kind, ".", number);
+}
+
+void AddAll(int layer, const char* kind, const std::vector<at::Tensor>& tensors,
+            NamedTensors& named) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    named.emplace_back(TensorName(layer, kind, i), tensors[i]);
+  }
+}
+
+SafeTensors TensorsOf(const std::vector<LayerState>& layers, int first, int end) {
+  SafeTensors file{.tensors = {}, .metadata = {{"format", "millrace stage"}}};
+  for (int layer = first; layer < end; ++layer) {
+    const LayerState& state = layers[layer];
+    AddAll(layer, "parameter", state.parameters, file.tensors);
+    AddAll(layer, "buffer", state.buffers, file.tensors);
+    const OptimizerState& optimizer = state.optimizer;
+    for (std::size_t i = 0; i < optimizer.of_parameters.size(); ++i) {
+      AddAll(layer, absl::StrCat("optimizer.", i).c_str(), optimizer.of_parameters[i],
+             file.tensors);
+    }
+    file.metadata[absl::StrCat(layer, ".updates")] = absl::StrCat(optimizer.updates);
+    file.metadata[absl::StrCat(layer, ".skipped")] = absl::StrCat(optimizer.skipped);
+  }
+  return file;
+}
+
+std::vector<at::Tensor> Take(const SafeTensors& file, int layer, const char* kind) {
+  std::vector<at::Tensor> tensors;
+  for (;;) {
+    const at::Tensor next = FindTensor(file.tensors, TensorName(layer, kind, tensors.size()));
+    if (!next.defined()) return tensors;
+    tensors.push_back(next);
+  }
+}
+
+std::int64_t TakeNumber(const SafeTensors& file, const std::string& name) {
+  const auto found = file.metadata.find(name);
+  return found == file.metadata.end() ? 0 : std::strtoll(found->second.c_str(), nullptr, 10);
+}
+
+// Whether it fits is for the caller to see: the manifest says what was written.
+LayerState LayerOf(const SafeTensors& file, int layer) {
+  LayerState state{.parameters = Take(file, layer, "parameter"),
+                   .buffers = Take(file, layer, "buffer"),
+                   .optimizer = {.updates = TakeNumber(file, absl::StrCat(layer, ".updates")),
+                                 .skipped = TakeNumber(file, absl::StrCat(layer, ".skipped"))}};
+  for (std::size_t i = 0; i < state.parameters.size(); ++i) {
+    state.optimizer.of_parameters.push_back(
+        Take(file, layer, absl::StrCat("optimizer.", i).c_str()));
+  }
+  return state;
+}
+
+absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const StageFile& expected) {
+  const std::string path = absl::StrCat(folder, "/", expected.name);
+  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
+  if (bytes.size() != expected.bytes) {
+    return absl::DataLossError(absl::StrCat(path, " has ", bytes.size(), " bytes where ",
+                                            expected.bytes, " were written"));
+  }
+  if (Checksum(bytes) != expected.checksum) {
+    return absl::DataLossError(absl::StrCat(path, " is damaged: its checksum is wrong"));
+  }
+  return bytes;
+}
+
+// The folders of checkpoints, the newest first.
+std::vector<std::string> FoldersIn(const std::string& folder) {
+  std::vector<std::string> folders;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (absl::StartsWith(entry.path().filename().string(), kPrefix)) {
+      folders.push_back(entry.path().string());
+    }
+  }
+  std::sort(folders.begin(), folders.end(), std::greater<>());  // Numbers have one length.
+  return folders;
+}
+
+void Remove(const std::string& folder) {
+  // The manifest first: what is left half removed is not complete.
+  std::error_code ignored;
+  fs::remove(fs::path(folder) / kManifest, ignored);
+  fs::remove_all(folder, ignored);
+}
+
+absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& folder) {
+  const std::string path = absl::StrCat(folder, "/", kManifest);
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  absl::StatusOr<CheckpointManifest> manifest = DecodeManifest(text);
+  if (manifest.ok()) return manifest;
+  return absl::Status(manifest.status().code(),
+                      absl::StrCat(path, " cannot be used: ", manifest.status().message()));
+}
+
+}  // namespace
+
+absl::StatusOr<Checkpoints> Checkpoints::Open(const Options& options, const LayerChain& chain) {
+  MILLRACE_CHECK(options.keep >= 1);
+  std::error_code error;
+  fs::create_directories(options.folder, error);
+  if (error) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot make the folder for checkpoints ",
+                                                   options.folder, ": ", error.message()));
+  }
+  MILLRACE_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(options.folder));
+  MILLRACE_RETURN_IF_ERROR(CheckWritable(absl::StrCat(options.folder, "/", kManifest)));
+  std::vector<LayerShape> layers;
+  layers.reserve(chain.layers.size());
+  for (const auto& layer : chain.layers) {
+    layers.push_back({.name = layer->name(),
+                      .parameters = ShapesOf(layer->parameters()),
+                      .buffers = ShapesOf(layer->buffers())});
+  }
+  return Checkpoints(options, std::move(layers), std::move(lock));
+}
+
+absl::Status Checkpoints::Write(const Checkpoint& checkpoint) {
+  MILLRACE_CHECK(checkpoint.network.layers.size() == layers_.size());
+  if (!AllFinite(checkpoint.network)) {
+    return absl::DataLossError(absl::StrCat("not writing a checkpoint after sample ",
+                                            checkpoint.network.sample,
+                                            ": a number of it is not finite"));
+  }
+  const std::string folder =
+      absl::StrFormat("%s/%s%012d", options_.folder, kPrefix, checkpoint.network.sample);
+  Remove(folder);  // What an earlier process left unfinished.
+  const absl::Status written = WriteInto(folder, checkpoint);
+  if (!written.ok()) {
+    Remove(folder);
+    return written;
+  }
+  Prune();
+  return absl::OkStatus();
+}
+
+absl::Status Checkpoints::WriteInto(const std::string& folder, const Checkpoint& checkpoint) const {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make the folder ", folder));
+  }
+  CheckpointManifest manifest{.sample = checkpoint.network.sample,
+                              .score = checkpoint.score,
+                              .network = layers_,
+                              .stages = {},
+                              .facts = checkpoint.facts};
+  int first = 0;
+  for (std::size_t stage = 0; stage <= checkpoint.cuts.size(); ++stage) {
+    const int end =
+        stage < checkpoint.cuts.size() ? checkpoint.cuts[stage] : static_cast<int>(layers_.size());
+    const std::string bytes = EncodeSafeTensors(TensorsOf(checkpoint.network.layers, first, end));
+    manifest.stages.push_back({.name = absl::StrCat("stage-", stage + 1, ".safetensors"),
+                               .first_layer = first,
+                               .end_layer = end,
+                               .bytes = bytes.size(),
+                               .checksum = Checksum(bytes)});
+    MILLRACE_RETURN_IF_ERROR(
+        WriteFileAtomically(absl::StrCat(folder, "/", manifest.stages.back().name), bytes));
+    first = end;
+  }
+  return WriteFileAtomically(absl::StrCat(folder, "/", kManifest), EncodeManifest(manifest));
+}
+
+absl::StatusOr<Checkpoint> Checkpoints::ReadOne(const std::string& folder) const {
+  MILLRACE_ASSIGN_OR_RETURN(const CheckpointManifest manifest, ReadManifest(folder));
+  if (const std::string difference = DifferenceOf(manifest.network, layers_); !difference.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the checkpoint ", folder, " is of another network: ", difference,
+                     "; configure that network again, or another folder to start anew"));
+  }
+  Checkpoint checkpoint{.network = {.sample = manifest.sample, .layers = {}},
+                        .cuts = {},
+                        .score = manifest.score,
+                        .facts = manifest.facts};
+  for (const StageFile& file : manifest.stages) {
+    MILLRACE_ASSIGN_OR_RETURN(const std::string bytes, ReadStageFile(folder, file));
+    MILLRACE_ASSIGN_OR_RETURN(const SafeTensors tensors, DecodeSafeTensors(bytes));
+    if (file.first_layer > 0) checkpoint.cuts.push_back(file.first_layer);
+    for (int layer = file.first_layer; layer < file.end_layer; ++layer) {
+      checkpoint.network.layers.push_back(LayerOf(tensors, layer));
+    }
+  }
+  if (checkpoint.network.layers.size() != layers_.size() || !AllFinite(checkpoint.network)) {
+    return absl::DataLossError(absl::StrCat("the checkpoint ", folder, " is damaged"));
+  }
+  return checkpoint;
+}
+
+absl::StatusOr<Checkpoints::Found> Checkpoints::Read() const {
+  Found found;
+  for (const std::string& folder : FoldersIn(options_.folder)) {
+    if (!fs::exists(fs::path(folder) / kManifest)) continue;  // Its writer was stopped.
+    absl::StatusOr<Checkpoint> checkpoint = ReadOne(folder);
+    if (checkpoint.ok()) {
+      found.newest = *std::move(checkpoint);
+      found.folder = folder;
+      return found;
+    }
+    if (absl::IsFailedPrecondition(checkpoint.status())) return checkpoint.status();
+    found.refused.push_back(checkpoint.status());
+  }
+  return found;
+}
+
+// The newest, and the best; what cannot be read is no reason to keep less.
+void Checkpoints::Prune() const {
+  const std::vector<std::string> folders = FoldersIn(options_.folder);
+  std::string best;
+  double best_score = 0;
+  std::vector<std::string> complete;
+  for (const std::string& folder : folders) {
+    const absl::StatusOr<CheckpointManifest> manifest = ReadManifest(folder);
+    if (!manifest.ok()) continue;
+    complete.push_back(folder);
+    if (!best.empty() && manifest->score >= best_score) continue;
+    best = folder;
+    best_score = manifest->score;
+  }
+  complete.resize(std::min(complete.size(), static_cast<std::size_t>(options_.keep)));
+  for (const std::string& folder : folders) {
+    const bool kept = folder == best || std::ranges::find(complete, folder) != complete.end();
+    if (!kept) Remove(folder);
+  }
+}
+
+}  // namespace millrace::pipeline

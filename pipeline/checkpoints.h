@@ -1,0 +1,86 @@
+// Keeps what a network has learned on disk, so that it goes on where it was after any end: a stop,
+// a crash, kill -9, a full disk.
+//
+//   FOLDER/checkpoint-000000001999/stage-1.safetensors    each: temporary file, sync, rename
+//                                  stage-2.safetensors
+//                                  manifest.json          last: what has none is not complete
+//
+// A reader takes the newest one that is complete and whole. Nothing is trusted: every file's length
+// and checksum stand in the manifest, and the manifest has a checksum of its own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pipeline/checkpoint_manifest.h"
+#include "pipeline/folder_lock.h"
+#include "pipeline/layer.h"
+#include "pipeline/network_state.h"
+#include "pipeline/partition.h"
+
+namespace millrace::pipeline {
+
+struct Checkpoint {
+  NetworkState network;
+  /// How the network was cut: a file for each stage.
+  Cuts cuts;
+  /// Of the predictions before it, relative to those of no motion. The lower the better.
+  double score = 1;
+  /// Whatever else there is to know, by name: the stream's position, counters, the plan.
+  std::map<std::string, std::string> facts = {};
+};
+
+/// The checkpoints of one stream. For one thread, and one process a folder.
+class Checkpoints {
+ public:
+  struct Options {
+    std::string folder;
+    /// So many of the newest are kept, and the best besides. At least 1.
+    int keep = 3;
+  };
+
+  /// Makes the folder if there is none, and keeps other processes out of it. `chain`: the network
+  /// that they are of; read here only. Fails as the system says, and with FAILED_PRECONDITION if
+  /// another has the folder, naming it.
+  [[nodiscard]] static absl::StatusOr<Checkpoints> Open(const Options& options,
+                                                        const LayerChain& chain);
+
+  /// Writes one and then removes what is kept no longer. On failure those before are untouched, and
+  /// what was written of this one is removed. Fails with DATA_LOSS, writing nothing, unless every
+  /// number of it is finite, and with the system's error, naming the file.
+  /// REQUIRES: of the network's layers.
+  absl::Status Write(const Checkpoint& checkpoint);
+
+  /// What Read() found.
+  struct Found {
+    std::optional<Checkpoint> newest;
+    /// The newest's own.
+    std::string folder = {};
+    /// Why newer ones were passed over: each names its folder and what is wrong with it.
+    std::vector<absl::Status> refused = {};
+  };
+
+  /// The newest that is complete and whole. Fails with FAILED_PRECONDITION if that one is of
+  /// another network or version, naming the difference: its user must say whether to start anew.
+  [[nodiscard]] absl::StatusOr<Found> Read() const;
+
+ private:
+  Checkpoints(Options options, std::vector<LayerShape> layers, FolderLock lock)
+      : options_(std::move(options)), layers_(std::move(layers)), lock_(std::move(lock)) {}
+
+  [[nodiscard]] absl::StatusOr<Checkpoint> ReadOne(const std::string& folder) const;
+  absl::Status WriteInto(const std::string& folder, const Checkpoint& checkpoint) const;
+  void Prune() const;
+
+  Options options_;
+  std::vector<LayerShape> layers_;
+  FolderLock lock_;
+};
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,46 @@
+#include "pipeline/flow_judge.h"
+
+#include <cmath>
+#include <utility>
+
+#include "pipeline/finite.h"
+#include "pipeline/flow_loss.h"
+#include "pipeline/flow_pictures.h"
+
+namespace millrace::pipeline {
+
+FlowJudge::FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction,
+                     SafeLearning& safe)
+    : options_(options), on_prediction_(std::move(on_prediction)), safe_(safe) {}
+
+at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
+                            StagedNetwork& network) const {
+  const FlowLoss loss = ComputeFlowLoss(made.input, made.output, options_.smoothness);
+  const auto if_learned = [&](SkipReason skipped) {
+    return skipped == SkipReason::kNone ? loss.objective : at::Tensor();
+  };
+  if (made.again) return if_learned(safe_.Decided(made.sample));
+  FlowPrediction prediction{.sample = made.sample,
+                            .width = options_.width,
+                            .height = options_.height,
+                            .flow = Interleaved(made.output),
+                            .loss = loss.photometric.item<float>(),
+                            .loss_no_motion = loss.no_motion.item<float>(),
+                            .updates = network.updates().back()};
+  prediction.finite = std::isfinite(prediction.loss) && std::isfinite(prediction.loss_no_motion) &&
+                      AllFinite(made.output);
+  const SafeLearning::Verdict verdict = safe_.Judge({.sample = made.sample,
+                                                     .flow = *prediction.flow,
+                                                     .width = options_.width,
+                                                     .height = options_.height,
+                                                     .finite = prediction.finite,
+                                                     .loss = prediction.loss,
+                                                     .loss_no_motion = prediction.loss_no_motion},
+                                                    learn_from_every, network);
+  prediction.skipped = verdict.skipped;
+  prediction.drift = verdict.drift;
+  on_prediction_(std::move(prediction));
+  return if_learned(verdict.skipped);
+}
+
+}  // namespace millrace::pipeline

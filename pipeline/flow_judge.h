@@ -1,0 +1,31 @@
+// Scores a flow before anything learns from its sample, decides whether anything will, and hands
+// the prediction over.
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+#include "pipeline/judge.h"
+#include "pipeline/learner.h"
+#include "pipeline/safe_learning.h"
+#include "pipeline/staged_network.h"
+
+namespace millrace::pipeline {
+
+/// For the last stage's thread. What it is made from must outlive it.
+class FlowJudge {
+ public:
+  FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction, SafeLearning& safe);
+
+  /// As Judge (judge.h). `learn_from_every`: there is time for every n-th sample only.
+  [[nodiscard]] at::Tensor Judge(const Judgement& made, int learn_from_every,
+                                 StagedNetwork& network) const;
+
+ private:
+  const FlowLearnerOptions& options_;
+  const OnPrediction on_prediction_;
+  SafeLearning& safe_;
+};
+
+}  // namespace millrace::pipeline

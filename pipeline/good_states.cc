@@ -1,0 +1,60 @@
+#include "pipeline/good_states.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr double kLeastScale = 1.0 / 64;
+
+}  // namespace
+
+std::optional<NetworkState> GoodStates::Add(NetworkState state, std::int64_t proven) {
+  const bool finite = AllFinite(state);
+  const MutexLock lock(mu_);
+  const bool newer = Prove(proven);
+  if (finite) unproven_.push_back(std::move(state));
+  if (unproven_.size() > most_unproven_) unproven_.pop_front();
+  return newer ? std::optional(good_) : std::nullopt;
+}
+
+NetworkState GoodStates::Settle(std::int64_t proven) {
+  const MutexLock lock(mu_);
+  Prove(proven);
+  unproven_.clear();
+  return good_;
+}
+
+void GoodStates::Reset(NetworkState start) {
+  const MutexLock lock(mu_);
+  good_ = std::move(start);
+  unproven_.clear();
+}
+
+// Whether any has.
+bool GoodStates::Prove(std::int64_t proven) {
+  bool any = false;
+  while (!unproven_.empty() && unproven_.front().sample <= proven) {
+    good_ = std::move(unproven_.front());
+    unproven_.pop_front();
+    any = true;
+  }
+  return any;
+}
+
+double RateScale::OnRollBack() {
+  quiet_ = 0;
+  scale_ = std::max(scale_ / 2, kLeastScale);
+  return scale_;
+}
+
+double RateScale::OnLearned() {
+  if (++quiet_ >= recover_after_) {
+    quiet_ = 0;
+    scale_ = std::min(2 * scale_, 1.0);
+  }
+  return scale_;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,62 @@
+// Remembers the last weights of a network that have proven good, and how far it may learn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "base/mutex.h"
+#include "pipeline/network_state.h"
+
+namespace millrace::pipeline {
+
+/// What to go back to when learning has gone wrong. Thread-safe.
+class GoodStates {
+ public:
+  /// `start`: good until another has proven so. Of those that have not, `most_unproven` are kept.
+  GoodStates(NetworkState start, std::size_t most_unproven)
+      : most_unproven_(most_unproven), good_(std::move(start)) {}
+
+  /// A newer state, which may prove good later: by now, states after sample `proven` or before it
+  /// have (LearningDecisions). Left out unless all of it is finite. Returns what has proven good
+  /// since the last call, the newest of it.
+  std::optional<NetworkState> Add(NetworkState state, std::int64_t proven)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// The newest state that has proven good by now. Those that have not never will.
+  [[nodiscard]] NetworkState Settle(std::int64_t proven) ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Begins anew: `start` is good until another has proven so.
+  void Reset(NetworkState start) ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  bool Prove(std::int64_t proven) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::size_t most_unproven_;
+  Mutex mu_;
+  NetworkState good_ ABSL_GUARDED_BY(mu_);
+  std::deque<NetworkState> unproven_ ABSL_GUARDED_BY(mu_);  // The oldest first.
+};
+
+/// The share of the configured learning rate that is in force: halved by each roll-back, and
+/// doubled again, up to the whole, after each long time without one. Not thread-safe.
+class RateScale {
+ public:
+  /// Samples learned from without a roll-back after which it doubles, and the share to begin with.
+  explicit RateScale(std::int64_t recover_after, double scale = 1)
+      : recover_after_(recover_after), scale_(scale) {}
+
+  /// Each returns the share from now on.
+  double OnRollBack();
+  double OnLearned();
+
+ private:
+  const std::int64_t recover_after_;
+  double scale_;
+  std::int64_t quiet_ = 0;
+};
+
+}  // namespace millrace::pipeline

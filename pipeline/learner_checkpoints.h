@@ -1,0 +1,80 @@
+// The checkpoints of a learner at work: what it goes on from, and the thread that writes them while
+// it learns.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "pipeline/checkpoints.h"
+#include "pipeline/learner.h"
+
+namespace millrace::pipeline {
+
+/// Thread-safe. The learner that offers must not outlive it.
+class LearnerCheckpoints {
+ public:
+  /// Opens the folder and reads what is there. Fails as Checkpoints::Open() and Read() do.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> Open(
+      const CheckpointOptions& options, const LayerChain& chain);
+
+  LearnerCheckpoints(const LearnerCheckpoints&) = delete;
+  LearnerCheckpoints& operator=(const LearnerCheckpoints&) = delete;
+  /// Writes what waits.
+  ~LearnerCheckpoints() { Finish(std::nullopt); }
+
+  [[nodiscard]] const Resumption& resumption() const { return resumption_; }
+  /// What was read; moved away by the one who goes on from it. To be called before anything else.
+  [[nodiscard]] std::optional<Checkpoint> TakeNewest() { return std::move(newest_); }
+
+  /// Whether a checkpoint after `sample` would be written.
+  [[nodiscard]] bool IsDue(std::int64_t sample) const ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Has it written soon; one that still waits is given up for it. Never waits.
+  void Offer(Checkpoint checkpoint) ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Has `last` written too, unless it was before, and waits until all is. Nothing can be offered
+  /// afterwards. Idempotent.
+  void Finish(std::optional<Checkpoint> last) ABSL_LOCKS_EXCLUDED(mu_);
+
+  [[nodiscard]] CheckpointFigures figures() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  LearnerCheckpoints(const CheckpointOptions& options, Checkpoints checkpoints,
+                     Checkpoints::Found found);
+
+  void Work() ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status Write(const Checkpoint& checkpoint);
+  [[nodiscard]] std::optional<Checkpoint> Next() ABSL_LOCKS_EXCLUDED(mu_);
+  void Note(std::int64_t sample, const absl::Status& written) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Constant after construction, but for the writer's thread.
+  const CheckpointOptions options_;
+  Resumption resumption_;
+  std::optional<Checkpoint> newest_;
+  Checkpoints checkpoints_;
+
+  mutable Mutex mu_;
+  CondVar changed_;
+  std::optional<Checkpoint> waiting_ ABSL_GUARDED_BY(mu_);
+  // After which sample the last was written or offered; before the first, what was gone on from.
+  std::int64_t last_ ABSL_GUARDED_BY(mu_);
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  CheckpointFigures figures_ ABSL_GUARDED_BY(mu_);
+
+  std::jthread writer_;
+};
+
+/// What a checkpoint says of learning beside the network, and the way back.
+[[nodiscard]] std::map<std::string, std::string> FactsOf(const LearningFigures& figures,
+                                                         const std::string& schedule);
+[[nodiscard]] LearningFigures FiguresOf(const std::map<std::string, std::string>& facts);
+
+}  // namespace millrace::pipeline

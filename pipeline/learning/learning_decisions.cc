@@ -1,0 +1,64 @@
+#include "pipeline/learning/learning_decisions.h"
+
+#include "base/check.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr std::size_t kNotes = 1024;
+
+}  // namespace
+
+LearningDecisions::LearningDecisions(const LearningOptions& options)
+    : events_(options.events),
+      policy_(options.policy),
+      guard_(options.divergence),
+      notes_(kNotes) {}
+
+void LearningDecisions::OnAdmitted(std::int64_t sample, double difference) {
+  notes_[sample % kNotes] = {
+      .sample = sample, .difference = difference, .event = events_.Next(difference)};
+}
+
+SkipReason LearningDecisions::Decide(const ScoredFlow& scored, int learn_from_every) {
+  Noted& noted = notes_[scored.sample % kNotes];
+  MILLRACE_CHECK(noted.sample == scored.sample);
+  noted.decision = WhyNot(scored, noted, learn_from_every);
+  return noted.decision;
+}
+
+// Still pictures and cuts say nothing of the weights, so the guard does not see them.
+SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& noted,
+                                     int learn_from_every) {
+  if (noted.event != SkipReason::kNone) return noted.event;
+  const FlowMotion motion =
+      MotionOf(scored.flow, scored.width, scored.height, policy_.options().moving_pixels);
+  const SkipReason refused = guard_.Next({.sample = scored.sample,
+                                          .finite = scored.finite,
+                                          .leaving_share = motion.leaving_share,
+                                          .motion = motion.length / scored.width,
+                                          .loss = scored.loss,
+                                          .loss_no_motion = scored.loss_no_motion});
+  diverged_ = guard_.Diverged();
+  suspicious_ = diverged_ || guard_.Refusing();
+  ratio_ = guard_.Ratio();
+  if (guard_.Healthy()) proven_ = guard_.window_begins() - 1;
+  if (refused != SkipReason::kNone) return refused;
+  if (learn_from_every == 0 || scored.sample % learn_from_every != 0) return SkipReason::kRate;
+  const bool learns =
+      policy_.Learns({.sample = scored.sample, .difference = noted.difference, .motion = motion});
+  return learns ? SkipReason::kNone : SkipReason::kPolicy;
+}
+
+const LearningDecisions::Noted& LearningDecisions::Note(std::int64_t sample) const {
+  const Noted& noted = notes_[sample % kNotes];
+  MILLRACE_CHECK(noted.sample == sample);
+  return noted;
+}
+
+void LearningDecisions::Restart() {
+  guard_.Restart();
+  diverged_ = suspicious_ = false;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,98 @@
+// Decides for every sample whether the network learns from it, once, so that stages never disagree:
+// what is decided travels with the sample.
+//
+//   admission ─▶ what its pictures are: repeated, frozen, a cut
+//   prediction ─▶ what its flow is worth, what the policy says ─▶ learned from, or why not
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pipeline/learning/divergence_guard.h"
+#include "pipeline/learning/flow_motion.h"
+#include "pipeline/learning/picture_events.h"
+#include "pipeline/learning/skip_reason.h"
+#include "pipeline/learning/update_policy.h"
+
+namespace millrace::pipeline {
+
+struct LearningOptions {
+  UpdatePolicyOptions policy = {};
+  PictureEventOptions events = {};
+  DivergenceOptions divergence = {};
+};
+
+/// A flow as it was predicted, and scored before anything learned from it.
+struct ScoredFlow {
+  std::int64_t sample = 0;
+  /// (dx, dy) for every pixel, as MotionOf() takes it.
+  std::span<const float> flow = {};
+  int width = 0;
+  int height = 0;
+  bool finite = true;
+  double loss = 0;
+  double loss_no_motion = 0;
+};
+
+/// The decisions of one stream. OnAdmitted() is for the thread that admits samples and the rest for
+/// the one that judges predictions, where nothing else is said; a sample is admitted before it is
+/// judged.
+class LearningDecisions {
+ public:
+  /// REQUIRES: CheckUpdatePolicy(options.policy) is OK.
+  explicit LearningDecisions(const LearningOptions& options);
+
+  /// Takes the next sample, of two pictures that differ by `difference` (MeanDifference()). At most
+  /// a thousand samples may lie between the last one admitted and the last one judged.
+  void OnAdmitted(std::int64_t sample, double difference);
+
+  /// Decides. `learn_from_every`: there is time for every n-th sample only; 0: for none.
+  SkipReason Decide(const ScoredFlow& scored, int learn_from_every);
+
+  /// What was decided of `sample`, for a forward that is run again. REQUIRES: Decide() was called
+  /// for it, and not for a thousand samples after it.
+  [[nodiscard]] SkipReason Decided(std::int64_t sample) const { return Note(sample).decision; }
+
+  /// Whether the weights should be given up for older ones. Thread-safe.
+  [[nodiscard]] bool diverged() const { return diverged_; }
+
+  /// The newest sample whose weights have proven good: a whole window of predictions after it was
+  /// better than no motion, the first of which were made before those weights, as long as the
+  /// pipeline is; -1: none. Thread-safe.
+  [[nodiscard]] std::int64_t proven() const { return proven_; }
+
+  /// Whether something speaks against the newest weights: the last prediction must not teach, or
+  /// they have gone wrong. Thread-safe.
+  [[nodiscard]] bool suspicious() const { return suspicious_; }
+
+  /// Loss over that of no motion, of the last predictions; 1 before the first. Thread-safe.
+  [[nodiscard]] double ratio() const { return ratio_; }
+
+  /// Starts judging anew, with other weights. REQUIRES: nothing else is called meanwhile.
+  void Restart();
+
+ private:
+  struct Noted {
+    std::int64_t sample = -1;
+    double difference = 0;
+    SkipReason event = SkipReason::kNone;
+    SkipReason decision = SkipReason::kNone;
+  };
+
+  [[nodiscard]] SkipReason WhyNot(const ScoredFlow& scored, const Noted& noted,
+                                  int learn_from_every);
+  [[nodiscard]] const Noted& Note(std::int64_t sample) const;
+
+  PictureEvents events_;
+  UpdatePolicy policy_;
+  DivergenceGuard guard_;
+  std::vector<Noted> notes_;  // A ring; each place is of one thread after the other.
+  std::atomic<bool> diverged_ = false;
+  std::atomic<bool> suspicious_ = false;
+  std::atomic<std::int64_t> proven_ = -1;
+  std::atomic<double> ratio_ = 1;
+};
+
+}  // namespace millrace::pipeline

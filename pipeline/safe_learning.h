@@ -1,0 +1,114 @@
+// Keeps a network that learns from a stream from going wrong, and brings it back when it has.
+//
+//   decisions    which samples are learned from, once for all stages
+//   states       copies of the network that have proven good
+//   roll-back    to the newest of these, with half the learning rate, between two samples
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "pipeline/good_states.h"
+#include "pipeline/learner.h"
+#include "pipeline/learning/adaptive_window.h"
+#include "pipeline/learning/learning_decisions.h"
+#include "pipeline/state_collector.h"
+
+namespace millrace::pipeline {
+
+/// What has happened to learning so far. Thread-safe.
+struct LearningCounts {
+  /// The newest sample that was judged.
+  std::atomic<std::int64_t> last_sample = -1;
+  std::atomic<std::int64_t> roll_backs = 0;
+  /// Times that the loss, relative to that of no motion, rose for good.
+  std::atomic<std::int64_t> drifts = 0;
+  /// The share of the configured learning rate in force.
+  std::atomic<double> rate_scale = 1;
+};
+
+/// The keeper of one network. Each call says on which thread.
+class SafeLearning {
+ public:
+  struct Options {
+    LearningOptions learning = {};
+    /// A copy of the network is taken every so many samples.
+    int copy_every = 100;
+    /// Samples learned from without a roll-back after which the learning rate is doubled again.
+    std::int64_t recover_after = 2000;
+    /// Called with copies that have proven good, each newer than the one before, on a stage's
+    /// thread. May be empty.
+    std::function<void(const NetworkState&)> on_good = {};
+  };
+
+  /// What learning starts with.
+  struct Start {
+    /// What the network holds.
+    NetworkState state;
+    /// What it falls back to if `state` goes wrong at once. Nothing: there is no other.
+    std::optional<NetworkState> origin = {};
+    LearningFigures before = {};
+  };
+
+  SafeLearning(const Options& options, Start start);
+
+  /// On the thread that admits samples, before the engine has the sample.
+  void OnAdmitted(std::int64_t sample, double difference) {
+    decisions_.OnAdmitted(sample, difference);
+  }
+
+  /// What came of a prediction.
+  struct Verdict {
+    SkipReason skipped = SkipReason::kNone;
+    /// The loss has risen for good, as this prediction shows.
+    bool drift = false;
+  };
+
+  /// On the last stage's thread, for each prediction in order.
+  Verdict Judge(const ScoredFlow& scored, int learn_from_every, StagedNetwork& network);
+  [[nodiscard]] SkipReason Decided(std::int64_t sample) const { return decisions_.Decided(sample); }
+
+  /// On each stage's thread, as StagedNetwork::Options::on_update.
+  void OnUpdate(const StagedNetwork& network, const Step& update) {
+    collector_.OnUpdate(network, update);
+  }
+
+  /// Whether the network should go back: it has gone wrong, and there is something to go back to
+  /// that it did not just come from. On the thread that admits samples.
+  [[nodiscard]] bool RollBackIsDue() const {
+    return decisions_.diverged() && (learned_ > 0 || origin_);
+  }
+
+  /// Takes `network` back. On the thread that admits samples. REQUIRES: StagedNetwork::Switch() was
+  /// the network's last call, and nothing runs.
+  void RollBack(StagedNetwork& network);
+
+  /// What is worth keeping of `network` at its end: what it holds, or, where something speaks
+  /// against that, the newest that has proven good. REQUIRES: nothing runs.
+  [[nodiscard]] NetworkState Last(const StagedNetwork& network);
+
+  /// What was being copied is given up. REQUIRES: nothing runs.
+  void OnSwitch() { collector_.Restart(); }
+
+  [[nodiscard]] const LearningCounts& counts() const { return counts_; }
+  /// Loss over that of no motion, of the last predictions. Thread-safe.
+  [[nodiscard]] double ratio() const { return decisions_.ratio(); }
+
+ private:
+  void OnCopy(NetworkState state);
+
+  const std::function<void(const NetworkState&)> on_good_;
+  LearningDecisions decisions_;
+  GoodStates good_;
+  StateCollector collector_;
+  LearningCounts counts_;
+  std::atomic<std::int64_t> learned_ = 0;  // Samples since the last roll-back.
+  std::optional<NetworkState> origin_;      // Of the thread that admits samples.
+  // Of the last stage's thread.
+  AdaptiveWindow ratios_;
+  RateScale rate_;
+};
+
+}  // namespace millrace::pipeline

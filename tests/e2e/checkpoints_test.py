@@ -1,0 +1,81 @@
+"""What a server has learned outlives it, however it ends."""
+
+import pathlib
+import re
+import signal
+import tempfile
+import unittest
+
+import client
+import millrace_process
+
+# So few frames that a test sees several checkpoints within seconds: weights prove good over a window of
+# a hundred predictions, and a copy is taken every hundredth.
+EVERY = 100
+RESUMED = re.compile(r"where it ended after (\d+) frames")
+
+
+class CheckpointsTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="millrace.")))
+        self.stream = self.folder / "street"
+
+    def configuration(self) -> dict:
+        return millrace_process.config(
+            streams=[millrace_process.test_stream("street", frames_per_second=200)],
+            checkpoints={"folder": str(self.folder), "every": EVERY})
+
+    def checkpoints(self) -> list[pathlib.Path]:
+        """Those that are complete, the oldest first."""
+        return sorted(path.parent for path in self.stream.glob("*/manifest.json"))
+
+    def written(self, server: millrace_process.Server) -> float:
+        return client.sums(client.get(server.metrics)[1])["millrace_pipeline_checkpoints_written_total"]
+
+    def learn(self, how_many: int) -> None:
+        """Serves until so many checkpoints are written, and kills the server."""
+        with millrace_process.start(self.configuration()) as (process, _):
+            server = millrace_process.stands(process)
+            millrace_process.wait_for("checkpoints", lambda: self.written(server) >= how_many)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+    def resumes_after(self) -> int:
+        """After how many frames a server says that it goes on; 0: it begins anew."""
+        with millrace_process.serve(self.configuration()) as server:
+            found = RESUMED.search("".join(server.output))
+            self.log = "".join(server.output)
+        return int(found[1]) if found else 0
+
+    def test_a_killed_server_goes_on_where_its_newest_checkpoint_was(self):
+        self.assertEqual(self.resumes_after(), 0)
+        self.learn(how_many=2)
+        newest = int(self.checkpoints()[-1].name.removeprefix("checkpoint-"))
+        self.assertEqual(self.resumes_after(), newest + 1)
+
+    def test_a_server_that_is_stopped_writes_a_last_one(self):
+        with millrace_process.serve(self.configuration()) as server, \
+                client.Subscriber(server.grpc) as subscriber:
+            subscriber.wait_for_predictions(20)
+        self.assertEqual(self.resumes_after(), server.summary["predicted"])
+
+    def test_a_damaged_checkpoint_is_passed_over_and_named(self):
+        self.learn(how_many=2)
+        before, newest = self.checkpoints()[-2:]
+        file = newest / "stage-1.safetensors"
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+        self.assertEqual(self.resumes_after(), int(before.name.removeprefix("checkpoint-")) + 1)
+        self.assertIn("passing over a checkpoint", self.log)
+        self.assertIn(str(file), self.log)
+
+    def test_two_servers_do_not_share_a_folder(self):
+        with millrace_process.serve(self.configuration()):
+            second = millrace_process.serve_to_end(self.configuration())
+        self.assertEqual(second.code, 1, second.output)
+        self.assertIn(f"the folder {self.stream} is in use by another stream or server", second.output)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,295 @@
+#include "pipeline/checkpoints.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/atomic_file.h"
+#include "tests/pipeline/small_chain.h"
+
+namespace millrace::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// What the network holds after `sample`: every number is that, so that no two mix unnoticed.
+Checkpoint CheckpointAfter(std::int64_t sample, const LayerChain& chain, Cuts cuts = {2, 4}) {
+  Checkpoint checkpoint{.network = {.sample = sample, .layers = {}},
+                        .cuts = std::move(cuts),
+                        .facts = {{"position", std::to_string(10 * sample)}}};
+  for (const auto& layer : chain.layers) {
+    LayerState state{.optimizer = {.updates = sample, .skipped = 1}};
+    for (const at::Tensor& parameter : layer->parameters()) {
+      state.parameters.push_back(at::full(parameter.sizes(), static_cast<double>(sample)));
+      state.optimizer.of_parameters.push_back(
+          {at::full(parameter.sizes(), static_cast<double>(sample) + 0.5)});
+    }
+    checkpoint.network.layers.push_back(std::move(state));
+  }
+  return checkpoint;
+}
+
+void ExpectSame(const Checkpoint& a, const Checkpoint& b) {
+  EXPECT_EQ(a.network.sample, b.network.sample);
+  EXPECT_EQ(a.facts, b.facts);
+  ASSERT_EQ(a.network.layers.size(), b.network.layers.size());
+  for (std::size_t i = 0; i < a.network.layers.size(); ++i) {
+    const LayerState& x = a.network.layers[i];
+    const LayerState& y = b.network.layers[i];
+    EXPECT_EQ(x.optimizer.updates, y.optimizer.updates);
+    EXPECT_EQ(x.optimizer.skipped, y.optimizer.skipped);
+    ASSERT_EQ(x.parameters.size(), y.parameters.size());
+    ASSERT_EQ(x.optimizer.of_parameters.size(), y.optimizer.of_parameters.size());
+    for (std::size_t k = 0; k < x.parameters.size(); ++k) {
+      EXPECT_TRUE(at::equal(x.parameters[k], y.parameters[k]));
+      ASSERT_EQ(x.optimizer.of_parameters[k].size(), 1U);
+      EXPECT_TRUE(at::equal(x.optimizer.of_parameters[k][0], y.optimizer.of_parameters[k][0]));
+    }
+  }
+}
+
+class CheckpointsTest : public ::testing::Test {
+ public:
+  ~CheckpointsTest() override { fs::remove_all(folder_); }
+
+ protected:
+  CheckpointsTest()
+      : folder_(fs::path(::testing::TempDir()) /
+                (std::string("checkpoints_test_") +
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+                 std::to_string(::getpid()))) {}
+
+  [[nodiscard]] Checkpoints Open(int keep = 3) const {
+    return *Checkpoints::Open({.folder = folder_.string(), .keep = keep}, chain_);
+  }
+  [[nodiscard]] Checkpoint After(std::int64_t sample) const {
+    return CheckpointAfter(sample, chain_);
+  }
+  void Write(const std::vector<std::int64_t>& samples) const {
+    Checkpoints checkpoints = Open();
+    for (std::int64_t sample : samples) ASSERT_TRUE(checkpoints.Write(After(sample)).ok());
+  }
+  [[nodiscard]] std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  [[nodiscard]] fs::path FileOf(int sample, const std::string& name) const {
+    std::string number = std::to_string(sample);
+    number.insert(0, 12 - number.size(), '0');
+    return folder_ / ("checkpoint-" + number) / name;
+  }
+  // The newest is damaged: the one before is used, and it is said what is wrong.
+  void ExpectTheOneBefore(const std::string& complaint) const {
+    const auto found = Open().Read();
+    ASSERT_TRUE(found.ok()) << found.status();
+    ASSERT_TRUE(found->newest);
+    ExpectSame(*found->newest, After(1));
+    ASSERT_EQ(found->refused.size(), 1U);
+    EXPECT_THAT(std::string(found->refused[0].message()),
+                AllOf(HasSubstr("checkpoint-000000000002"), HasSubstr(complaint)));
+  }
+
+  const LayerChain chain_ = SmallChain();
+  const fs::path folder_;
+};
+
+TEST_F(CheckpointsTest, ThereIsNoneAtFirst) {
+  const auto found = Open().Read();
+  ASSERT_TRUE(found.ok());
+  EXPECT_FALSE(found->newest);
+}
+
+TEST_F(CheckpointsTest, BringsEverythingBackBitForBit) {
+  Write({7});
+  const auto found = Open().Read();
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_TRUE(found->newest);
+  ExpectSame(*found->newest, After(7));
+  EXPECT_THAT(found->newest->cuts, ElementsAre(2, 4));
+}
+
+TEST_F(CheckpointsTest, KeepsTheNewestAndTheBest) {
+  Checkpoints checkpoints = Open(/*keep=*/2);
+  for (int sample = 1; sample <= 6; ++sample) {
+    Checkpoint checkpoint = After(sample);
+    checkpoint.score = sample == 2 ? 0.5 : 0.8;
+    ASSERT_TRUE(checkpoints.Write(checkpoint).ok());
+  }
+  EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000002", "checkpoint-000000000005",
+                                   "checkpoint-000000000006"));
+}
+
+TEST_F(CheckpointsTest, AFileCutShortIsRefused) {
+  Write({1, 2});
+  fs::resize_file(FileOf(2, "stage-2.safetensors"), 100);
+  ExpectTheOneBefore("has 100 bytes where");
+}
+
+TEST_F(CheckpointsTest, OneFlippedBitIsRefusedWhereverItIs) {
+  Write({1, 2});
+  for (const std::string name : {"stage-1.safetensors", "stage-3.safetensors", "manifest.json"}) {
+    const fs::path path = FileOf(2, name);
+    const std::string whole = *ReadFile(path.string());
+    for (std::size_t place = 0; place < whole.size(); place += whole.size() / 7) {
+      std::string flipped = whole;
+      flipped[place] ^= 1;
+      ASSERT_TRUE(WriteFileAtomically(path.string(), flipped).ok());
+      const auto found = Open().Read();
+      ASSERT_TRUE(found.ok()) << found.status();
+      ASSERT_TRUE(found->newest);
+      EXPECT_EQ(found->newest->network.sample, 1) << name << " at " << place;
+    }
+    ASSERT_TRUE(WriteFileAtomically(path.string(), whole).ok());
+  }
+}
+
+TEST_F(CheckpointsTest, AMissingFileIsRefused) {
+  Write({1, 2});
+  fs::remove(FileOf(2, "stage-3.safetensors"));
+  ExpectTheOneBefore("stage-3.safetensors");
+}
+
+TEST_F(CheckpointsTest, WithoutAManifestItIsNotComplete) {
+  Write({1, 2});
+  fs::remove(FileOf(2, "manifest.json"));
+  const auto found = Open().Read();
+  ASSERT_TRUE(found.ok());
+  ExpectSame(*found->newest, After(1));
+  EXPECT_TRUE(found->refused.empty());
+}
+
+TEST_F(CheckpointsTest, AnotherNetworkIsRefusedWithTheDifference) {
+  Write({1});
+  LayerChain other = SmallChain();
+  other.layers[3] = std::make_unique<SmallLayer>("another", 0);
+  const absl::Status named =
+      Checkpoints::Open({.folder = folder_.string()}, other)->Read().status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(named));
+  EXPECT_THAT(std::string(named.message()),
+              HasSubstr("layer 3 is \"layer 3\" where \"another\" is needed"));
+  other.layers.pop_back();
+  other.layers[3] = std::make_unique<SmallLayer>("layer 3", 0);
+  const absl::Status longer =
+      Checkpoints::Open({.folder = folder_.string()}, other)->Read().status();
+  EXPECT_THAT(std::string(longer.message()), HasSubstr("6 layers where 5 are needed"));
+}
+
+TEST_F(CheckpointsTest, AnotherVersionIsRefused) {
+  Write({1});
+  CheckpointManifest manifest = *DecodeManifest(*ReadFile(FileOf(1, "manifest.json").string()));
+  std::string text = EncodeManifest(manifest);
+  // The checksum is of the other version's, too.
+  const std::string other = "\"version\": 2";
+  text.replace(text.find("\"version\": 1"), other.size(), other);
+  ASSERT_TRUE(WriteFileAtomically(FileOf(1, "manifest.json").string(), text).ok());
+  const auto found = Open().Read();
+  ASSERT_TRUE(found.ok());
+  EXPECT_FALSE(found->newest) << "a changed version without its checksum is damage";
+}
+
+TEST_F(CheckpointsTest, ANumberThatIsNotFiniteIsNeverWritten) {
+  Checkpoint bad = After(1);
+  bad.network.layers[2].optimizer.of_parameters[0][0].fill_(
+      std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(absl::IsDataLoss(Open().Write(bad)));
+  EXPECT_THAT(Names(), ElementsAre());
+}
+
+// Files of this process may not grow beyond so many bytes meanwhile: as on a full disk, a write
+// fails in the middle of a file.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit = {bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(CheckpointsTest, AFullDiskLeavesThoseBefore) {
+  Write({1});
+  const auto size = fs::file_size(FileOf(1, "stage-1.safetensors"));
+  absl::Status written;
+  {
+    const FullDisk full(size / 2);
+    written = Open().Write(After(2));
+  }
+  EXPECT_FALSE(written.ok());
+  EXPECT_THAT(std::string(written.message()), HasSubstr("stage-1.safetensors"));
+  EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000001")) << "nothing is left of the other";
+  const auto found = Open().Read();
+  ASSERT_TRUE(found.ok());
+  ASSERT_TRUE(found->newest);
+  ExpectSame(*found->newest, After(1));
+}
+
+// Writes checkpoints without end, until it is killed.
+[[noreturn]] void WriteForEver(const std::string& folder, const LayerChain& chain,
+                               std::int64_t from) {
+  Checkpoints checkpoints = *Checkpoints::Open({.folder = folder, .keep = 2}, chain);
+  for (std::int64_t sample = from;; ++sample) {
+    if (!checkpoints.Write(CheckpointAfter(sample, chain)).ok()) ::_exit(1);
+  }
+}
+
+// Killed at any instant, the next process finds a whole checkpoint, and none is older than what the
+// process before had found.
+TEST_F(CheckpointsTest, TwoHundredKillsLoseNoCompleteCheckpoint) {
+  at::set_num_threads(1);  // So that this process has one thread, and may fork.
+  std::mt19937 random(5);
+  Write({0});
+  std::int64_t last = 0;
+  for (int kill = 0; kill < 200; ++kill) {
+    const pid_t writer = ::fork();
+    ASSERT_GE(writer, 0);
+    if (writer == 0) WriteForEver(folder_.string(), chain_, last + 1);
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
+    ASSERT_EQ(::kill(writer, SIGKILL), 0);
+    int status = 0;
+    ASSERT_EQ(::waitpid(writer, &status, 0), writer);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "it stopped by itself";
+    const auto found = Open().Read();
+    ASSERT_TRUE(found.ok()) << found.status();
+    ASSERT_TRUE(found->newest) << "kill " << kill;
+    EXPECT_TRUE(found->refused.empty()) << found->refused.front();
+    EXPECT_GE(found->newest->network.sample, last);
+    last = found->newest->network.sample;
+    ExpectSame(*found->newest, After(last));
+  }
+  EXPECT_GT(last, 100) << "the writer hardly ever got to write";
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

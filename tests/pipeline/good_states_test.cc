@@ -1,0 +1,165 @@
+#include "pipeline/good_states.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <ATen/ops/full.h>
+#include <gtest/gtest.h>
+
+namespace millrace::pipeline {
+namespace {
+
+// After `sample`, one layer of one parameter.
+NetworkState StateAfter(std::int64_t sample, double number = 1) {
+  return {.sample = sample,
+          .layers = {{.parameters = {at::full({2}, number)},
+                      .buffers = {at::full({2}, 1.0)},
+                      .optimizer = {.of_parameters = {{at::full({2}, 1.0)}}}}}};
+}
+
+constexpr std::int64_t kStart = -1;  // The sample of what there is before any other.
+constexpr std::int64_t kNone = -1;   // Nothing has proven.
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+class GoodStatesTest : public ::testing::Test {
+ protected:
+  void Add(const std::vector<std::int64_t>& samples, std::int64_t proven = kNone) {
+    for (std::int64_t sample : samples) states_.Add(StateAfter(sample), proven);
+  }
+  std::int64_t Settle(std::int64_t proven) { return states_.Settle(proven).sample; }
+
+  GoodStates states_{StateAfter(kStart), /*most_unproven=*/3};
+};
+
+TEST_F(GoodStatesTest, TheStartIsGoodUntilAnotherHasProven) {
+  EXPECT_EQ(Settle(100), kStart);
+  Add({110});
+  EXPECT_EQ(Settle(109), kStart);
+  Add({120});
+  EXPECT_EQ(Settle(120), 120);
+}
+
+TEST_F(GoodStatesTest, TheNewestThatHasProvenWins) {
+  Add({10, 20, 30});
+  EXPECT_EQ(Settle(29), 20);
+  EXPECT_EQ(Settle(29), 20) << "as often as it is gone back to";
+}
+
+TEST_F(GoodStatesTest, WhatHasNotProvenWhenItSettlesNeverWill) {
+  Add({10, 20});
+  EXPECT_EQ(Settle(15), 10);
+  EXPECT_EQ(Settle(20), 10);
+  Add({30});
+  EXPECT_EQ(Settle(30), 30) << "what comes later may";
+}
+
+TEST_F(GoodStatesTest, WhatProvesWhileOthersAreAddedIsKept) {
+  Add({10, 20});
+  Add({30}, /*proven=*/20);
+  EXPECT_EQ(Settle(20), 20);
+}
+
+TEST_F(GoodStatesTest, TheOldestIsGivenUpWhereTooManyWait) {
+  Add({10, 20, 30, 40});
+  EXPECT_EQ(Settle(10), kStart);
+  Add({50, 60, 70, 80});
+  EXPECT_EQ(Settle(60), 60);
+}
+
+// What proves just as the next is added is good, not given up for it.
+TEST_F(GoodStatesTest, AStateThatProvesMakesRoom) {
+  Add({10, 20, 30});
+  Add({40}, /*proven=*/10);
+  EXPECT_EQ(Settle(10), 10);
+}
+
+TEST_F(GoodStatesTest, AStateWithANumberThatIsNotFiniteIsLeftOut) {
+  NetworkState bad_buffer = StateAfter(20);
+  bad_buffer.layers[0].buffers[0][1] = kNaN;
+  NetworkState bad_optimizer = StateAfter(30);
+  bad_optimizer.layers[0].optimizer.of_parameters[0][0][1] = kNaN;
+  states_.Add(StateAfter(10, std::numeric_limits<double>::infinity()), kNone);
+  states_.Add(bad_buffer, kNone);
+  states_.Add(bad_optimizer, kNone);
+  EXPECT_EQ(Settle(30), kStart);
+}
+
+TEST_F(GoodStatesTest, WhatIsLeftOutTakesNoRoom) {
+  Add({10, 20, 30});
+  states_.Add(StateAfter(40, kNaN), kNone);
+  EXPECT_EQ(Settle(10), 10);
+}
+
+TEST_F(GoodStatesTest, SaysOnceWhatHasProvenGood) {
+  Add({10, 20});
+  const auto proven = states_.Add(StateAfter(30), 20);
+  ASSERT_TRUE(proven);
+  EXPECT_EQ(proven->sample, 20) << "the newest";
+  EXPECT_FALSE(states_.Add(StateAfter(40), 20));
+  EXPECT_TRUE(states_.Add(StateAfter(50, kNaN), 30)) << "whatever is added";
+}
+
+TEST_F(GoodStatesTest, BeginsAnewFromAnotherStart) {
+  Add({10, 20});
+  EXPECT_EQ(Settle(10), 10);
+  Add({30});
+  states_.Reset(StateAfter(5));
+  EXPECT_EQ(Settle(30), 5);
+}
+
+TEST_F(GoodStatesTest, GivesTheNumbersBackAsTheyWere) {
+  states_.Add(StateAfter(10, 0.25), kNone);
+  const NetworkState good = states_.Settle(10);
+  ASSERT_EQ(good.layers.size(), 1U);
+  EXPECT_EQ(good.layers[0].parameters[0][1].item<double>(), 0.25);
+}
+
+// The share after as many samples that were learned from.
+double Learn(RateScale& rate, int samples) {
+  double scale = 0;
+  for (int i = 0; i < samples; ++i) scale = rate.OnLearned();
+  return scale;
+}
+
+TEST(RateScaleTest, IsWholeWhileNothingGoesWrong) {
+  RateScale rate(/*recover_after=*/10);
+  EXPECT_EQ(Learn(rate, 100), 1);
+}
+
+TEST(RateScaleTest, EachRollBackHalvesItDownToALeast) {
+  RateScale rate(/*recover_after=*/10);
+  EXPECT_EQ(rate.OnRollBack(), 0.5);
+  EXPECT_EQ(rate.OnRollBack(), 0.25);
+  for (int i = 0; i < 100; ++i) rate.OnRollBack();
+  EXPECT_EQ(rate.OnRollBack(), 1.0 / 64);
+}
+
+TEST(RateScaleTest, DoublesAfterEachLongTimeWithoutOneUpToTheWhole) {
+  RateScale rate(/*recover_after=*/10);
+  rate.OnRollBack();
+  rate.OnRollBack();
+  EXPECT_EQ(Learn(rate, 9), 0.25);
+  EXPECT_EQ(Learn(rate, 1), 0.5);
+  EXPECT_EQ(Learn(rate, 9), 0.5);
+  EXPECT_EQ(Learn(rate, 1), 1);
+  EXPECT_EQ(Learn(rate, 100), 1);
+}
+
+TEST(RateScaleTest, GoesOnFromTheShareItIsGiven) {
+  RateScale rate(/*recover_after=*/10, /*scale=*/0.25);
+  EXPECT_EQ(Learn(rate, 9), 0.25);
+  EXPECT_EQ(Learn(rate, 1), 0.5);
+}
+
+TEST(RateScaleTest, ARollBackBeginsTheLongTimeAnew) {
+  RateScale rate(/*recover_after=*/10);
+  rate.OnRollBack();
+  Learn(rate, 9);
+  EXPECT_EQ(rate.OnRollBack(), 0.25);
+  EXPECT_EQ(Learn(rate, 9), 0.25);
+  EXPECT_EQ(Learn(rate, 1), 0.5);
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

@@ -1,0 +1,197 @@
+// A learner that ended, however that came about, goes on where its newest checkpoint was.
+#include "pipeline/learner_checkpoints.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/flow_network.h"
+#include "pipeline/learner.h"
+#include "tests/pipeline/moving_waves.h"
+
+namespace millrace::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+// A learner and what it predicted.
+class TestLearner {
+ public:
+  explicit TestLearner(const FlowLearnerOptions& options) {
+    auto made = MakeFlowLearner(options, [this](const FlowPrediction& prediction) {
+      const std::lock_guard lock(mu_);
+      predictions_.push_back(prediction);
+    });
+    status_ = made.status();
+    if (made.ok()) learner_ = *std::move(made);
+  }
+
+  // Shows it the pictures that follow those before, as one process after the other would see them.
+  void Learn(std::int64_t samples) {
+    for (std::int64_t i = 0; i < samples; ++i) {
+      ASSERT_TRUE(learner_->AwaitRoom().ok());
+      const double shift = 0.7 * static_cast<double>(next_++ % 40);
+      ASSERT_TRUE(learner_->Admit({Waves(shift), Waves(shift + 0.7)}).ok());
+    }
+  }
+  void StartAt(std::int64_t picture) { next_ = picture; }
+
+  std::vector<FlowPrediction> End() {
+    EXPECT_TRUE(learner_->Drain().ok());
+    return predictions_;
+  }
+  Learner* operator->() const { return learner_.get(); }
+  [[nodiscard]] const absl::Status& status() const { return status_; }
+
+ private:
+  std::mutex mu_;
+  std::vector<FlowPrediction> predictions_;
+  absl::Status status_;
+  std::int64_t next_ = 0;
+  std::unique_ptr<Learner> learner_;
+};
+
+class LearnerCheckpointsTest : public ::testing::Test {
+ public:
+  ~LearnerCheckpointsTest() override { fs::remove_all(folder_); }
+
+ protected:
+  LearnerCheckpointsTest()
+      : folder_(fs::path(::testing::TempDir()) /
+                (std::string("learner_checkpoints_test_") +
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+                 std::to_string(::getpid()))) {}
+
+  [[nodiscard]] FlowLearnerOptions Options() const {
+    return {.width = kWavesSide,
+            .height = kWavesSide,
+            .schedule = "sequential",
+            .stages = 1,
+            .learning = {.divergence = {.window = 10, .most_refused = 5}},
+            .copy_every = 10,
+            .checkpoints = {.folder = folder_.string(), .every = 20}};
+  }
+  [[nodiscard]] FlowLearnerOptions WithoutCheckpoints() const {
+    FlowLearnerOptions options = Options();
+    options.checkpoints = {};
+    return options;
+  }
+
+  const fs::path folder_;
+};
+
+TEST_F(LearnerCheckpointsTest, GoesOnBitForBitWhereItEnded) {
+  TestLearner whole(WithoutCheckpoints());
+  whole.Learn(40);
+  const std::vector<FlowPrediction> expected = whole.End();
+  std::vector<std::int64_t> updates;
+  {
+    TestLearner first(Options());
+    EXPECT_EQ(first->resumption().checkpoint, "");
+    first.Learn(25);
+    first.End();
+    updates = first->updates();
+  }
+  TestLearner second(Options());
+  EXPECT_THAT(second->resumption().checkpoint, HasSubstr("checkpoint-000000000024"));
+  EXPECT_EQ(second->resumption().first_sample, 25);
+  EXPECT_EQ(second->updates(), updates) << "they go on, too";
+  second.StartAt(25);
+  second.Learn(15);
+  const std::vector<FlowPrediction> predicted = second.End();
+  ASSERT_EQ(predicted.size(), 15U);
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    EXPECT_EQ(predicted[i].sample, expected[25 + i].sample);
+    EXPECT_EQ(predicted[i].updates, expected[25 + i].updates);
+    EXPECT_EQ(*predicted[i].flow, *expected[25 + i].flow);
+  }
+}
+
+// A crash is a learner that is never drained.
+TEST_F(LearnerCheckpointsTest, WhileItLearnsItKeepsWhatHasProvenGood) {
+  {
+    TestLearner first(Options());
+    first.Learn(60);
+  }
+  const TestLearner second(Options());
+  ASSERT_TRUE(second.status().ok()) << second.status();
+  const std::int64_t first_sample = second->resumption().first_sample;
+  EXPECT_GE(first_sample, 20) << "it began to keep them as soon as one was due";
+  EXPECT_LE(first_sample, 50) << "the last window has not proven anything yet";
+  EXPECT_EQ(first_sample % 10, 0) << "a copy is taken every tenth sample";
+}
+
+TEST_F(LearnerCheckpointsTest, KeepsOthersOut) {
+  TestLearner first(Options());
+  const TestLearner second(Options());
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr("in use by another stream"));
+  first.End();
+}
+
+TEST_F(LearnerCheckpointsTest, GoesOnLearningWhereNothingCanBeWritten) {
+  std::mutex mu;
+  std::vector<absl::Status> told;
+  FlowLearnerOptions options = Options();
+  options.checkpoints.on_write = [&](const absl::Status& written) {
+    const std::lock_guard lock(mu);
+    told.push_back(written);
+  };
+  TestLearner learner(options);
+  fs::remove_all(folder_);
+  std::ofstream(folder_) << "no folder";
+  learner.Learn(80);
+  EXPECT_EQ(learner.End().size(), 80U);
+  EXPECT_GE(learner->learning().checkpoints.failed, 2) << "it tries again";
+  EXPECT_EQ(learner->learning().checkpoints.written, 0);
+  ASSERT_FALSE(told.empty());
+  EXPECT_THAT(std::string(told.front().message()), HasSubstr(folder_.string()));
+}
+
+// Weights that are whole, and finite, and worth nothing: every flow of theirs leaves the picture.
+TEST_F(LearnerCheckpointsTest, BeginsAnewWhereACheckpointIsBadItself) {
+  {
+    TestLearner first(Options());
+    first.Learn(25);
+    first.End();
+  }
+  {
+    const LayerChain chain = MakeFlowNetwork();
+    auto checkpoints = *Checkpoints::Open({.folder = folder_.string()}, chain);
+    Checkpoint bad = *checkpoints.Read()->newest;
+    for (LayerState& layer : bad.network.layers) {
+      for (at::Tensor& parameter : layer.parameters) parameter.fill_(0.5);
+    }
+    bad.network.sample = 99;
+    ASSERT_TRUE(checkpoints.Write(bad).ok());
+  }
+  TestLearner second(Options());
+  EXPECT_EQ(second->resumption().first_sample, 100);
+  second.Learn(40);
+  const std::vector<FlowPrediction> predicted = second.End();
+  EXPECT_EQ(second->learning().roll_backs, 1);
+  EXPECT_NE(predicted.front().skipped, SkipReason::kNone);
+  EXPECT_EQ(predicted.back().skipped, SkipReason::kNone);
+}
+
+TEST_F(LearnerCheckpointsTest, FactsComeBackAsTheyWere) {
+  const LearningFigures figures =
+      FiguresOf(FactsOf({.roll_backs = 3, .drifts = 7, .rate_scale = 0.25}, "partime"));
+  EXPECT_EQ(figures.roll_backs, 3);
+  EXPECT_EQ(figures.drifts, 7);
+  EXPECT_EQ(figures.rate_scale, 0.25);
+  EXPECT_EQ(FiguresOf({{"roll_backs", "many"}}).roll_backs, 0);
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

@@ -1,0 +1,97 @@
+#include "pipeline/learning/learning_decisions.h"
+
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kSide = 4;
+
+// A learner whose flow is (dx, 0) everywhere.
+class Stream {
+ public:
+  explicit Stream(const LearningOptions& options) : decisions_(options) {}
+
+  SkipReason Next(float dx, double difference = 0.02, double ratio = 0.8, int every = 1) {
+    std::vector<float> flow;
+    for (int i = 0; i < kSide * kSide; ++i) flow.insert(flow.end(), {dx, 0});
+    decisions_.OnAdmitted(sample_, difference);
+    return decisions_.Decide({.sample = sample_++,
+                              .flow = flow,
+                              .width = kSide,
+                              .height = kSide,
+                              .finite = true,
+                              .loss = 0.05 * ratio,
+                              .loss_no_motion = 0.05},
+                             every);
+  }
+  LearningDecisions& decisions() { return decisions_; }
+
+ private:
+  LearningDecisions decisions_;
+  std::int64_t sample_ = 0;
+};
+
+TEST(LearningDecisionsTest, LearnsFromWhatNothingSpeaksAgainst) {
+  Stream stream({});
+  EXPECT_EQ(stream.Next(0.1F), SkipReason::kNone);
+  EXPECT_EQ(stream.decisions().Decided(0), SkipReason::kNone);
+}
+
+TEST(LearningDecisionsTest, NamesTheFirstReasonAgainst) {
+  Stream stream({.policy = {.kind = UpdatePolicyOptions::Kind::kMag}});
+  EXPECT_EQ(stream.Next(100, /*difference=*/0), SkipReason::kRepeated);
+  EXPECT_EQ(stream.Next(100), SkipReason::kLeavesPicture);
+  EXPECT_EQ(stream.Next(0.0F, 0.02, 0.8, /*every=*/0), SkipReason::kRate);
+  EXPECT_EQ(stream.Next(0.0F), SkipReason::kPolicy);
+  EXPECT_EQ(stream.Next(0.3F), SkipReason::kNone);
+}
+
+TEST(LearningDecisionsTest, LearnsFromEveryNthWhereTimeIsShort) {
+  Stream stream({});
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(stream.Next(0.1F, 0.02, 0.8, 3), i % 3 == 0 ? SkipReason::kNone : SkipReason::kRate);
+  }
+}
+
+TEST(LearningDecisionsTest, StillPicturesSayNothingOfTheWeights) {
+  Stream stream({.divergence = {.window = 5}});
+  for (int i = 0; i < 50; ++i) static_cast<void>(stream.Next(0.1F, /*difference=*/0, /*ratio=*/9));
+  EXPECT_FALSE(stream.decisions().diverged());
+  EXPECT_EQ(stream.decisions().proven(), -1);
+}
+
+TEST(LearningDecisionsTest, NothingProvesGoodWhileThePictureStandsStill) {
+  Stream stream({.divergence = {.window = 5}});
+  for (int i = 0; i < 8; ++i) static_cast<void>(stream.Next(0.1F));
+  const std::int64_t proven = stream.decisions().proven();
+  EXPECT_EQ(proven, 2);
+  for (int i = 0; i < 50; ++i) static_cast<void>(stream.Next(0.1F, /*difference=*/0));
+  EXPECT_EQ(stream.decisions().proven(), proven);
+}
+
+TEST(LearningDecisionsTest, WeightsProveGoodOverAWindow) {
+  Stream stream({.divergence = {.window = 5}});
+  for (int i = 0; i < 4; ++i) static_cast<void>(stream.Next(0.1F));
+  EXPECT_EQ(stream.decisions().proven(), -1);
+  static_cast<void>(stream.Next(0.1F));
+  EXPECT_EQ(stream.decisions().proven(), -1) << "the state before the first sample";
+  static_cast<void>(stream.Next(0.1F));
+  EXPECT_EQ(stream.decisions().proven(), 0);
+}
+
+TEST(LearningDecisionsTest, GoesWrongAndStartsAnew) {
+  Stream stream({.divergence = {.window = 5}});
+  for (int i = 0; i < 5; ++i) static_cast<void>(stream.Next(0.1F));
+  EXPECT_FALSE(stream.decisions().diverged());
+  for (int i = 0; i < 5; ++i) static_cast<void>(stream.Next(0.1F, 0.02, /*ratio=*/2));
+  EXPECT_TRUE(stream.decisions().diverged());
+  stream.decisions().Restart();
+  EXPECT_FALSE(stream.decisions().diverged());
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

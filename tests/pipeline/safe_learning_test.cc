@@ -1,0 +1,209 @@
+// A learner that has gone wrong comes back to weights that were good.
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/learner.h"
+#include "pipeline/schedules.h"
+#include "pipeline/serial_run.h"
+#include "pipeline/staged_network.h"
+#include "pipeline/state_collector.h"
+#include "tests/pipeline/moving_waves.h"
+#include "tests/pipeline/small_chain.h"
+
+namespace millrace::pipeline {
+namespace {
+
+std::vector<at::Tensor> Copies(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> copies;
+  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.detach().clone());
+  return copies;
+}
+
+constexpr int kMostSamples = 64;
+
+// A small network under a schedule, run step by step.
+class LearningNetwork {
+ public:
+  explicit LearningNetwork(const std::string& schedule, Cuts cuts,
+                           std::function<void(const Step&)> on_update = {})
+      : chain_(SmallChain()),
+        plan_(PlanOf(schedule, cuts)),
+        network_({.chain = chain_,
+                  .cuts = std::move(cuts),
+                  .plan = plan_,
+                  .judge = [](const Judgement& j) { return SmallLoss(j.input, j.output); },
+                  .optimizer = {.kind = OptimizerOptions::Kind::kAdam, .learning_rate = 0.01},
+                  .on_update = std::move(on_update)}) {}
+
+  void Learn(int samples) {
+    const std::vector<at::Tensor> inputs = SmallInputs(samples);
+    RunSerially(plan_, samples, [&](const Step& step) {
+      if (step.kind == OperationKind::kForward && step.stage == 1) {
+        for (std::int64_t i = step.first; i <= step.last; ++i) network_.Admit(i, inputs[i]);
+      }
+      network_.Run(step);
+    });
+  }
+  void SwitchTo(const std::string& schedule, const Cuts& cuts) {
+    plan_ = PlanOf(schedule, cuts);
+    network_.Switch(plan_, 0, cuts);
+  }
+  StagedNetwork& network() { return network_; }
+  [[nodiscard]] std::vector<at::Tensor> weights() const {
+    return Copies(WholeChain(chain_).parameters());
+  }
+
+ private:
+  [[nodiscard]] Plan PlanOf(const std::string& schedule, const Cuts& cuts) const {
+    const std::vector<StageCost> costs(cuts.size() + 1, {.forward = 1, .backward = 2});
+    const Plan plan = *MakePlan(schedule, {.shape = ShapeOf(chain_, cuts), .costs = costs});
+    return WithoutBounds(plan, kMostSamples);
+  }
+
+  const LayerChain chain_;
+  Plan plan_;
+  StagedNetwork network_;
+};
+
+bool Equal(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return at::equal(x, y); });
+}
+
+void ExpectSame(const std::vector<LayerState>& a, const std::vector<LayerState>& b,
+                const std::string& where) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t layer = 0; layer < a.size(); ++layer) {
+    EXPECT_TRUE(Equal(a[layer].parameters, b[layer].parameters)) << where << layer;
+    const auto& kept = a[layer].optimizer.of_parameters;
+    ASSERT_EQ(kept.size(), b[layer].optimizer.of_parameters.size());
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      ASSERT_FALSE(kept[i].empty());
+      EXPECT_TRUE(Equal(kept[i], b[layer].optimizer.of_parameters[i])) << where << layer;
+    }
+  }
+}
+
+// What comes after a state depends on nothing but the state: learning on from it gives the same
+// bits, whatever was learned in between and however the network is cut.
+TEST(NetworkStateTest, LearnsOnFromItBitForBit) {
+  LearningNetwork learned("sequential", {2, 4});
+  learned.Learn(20);
+  const std::vector<LayerState> state = learned.network().Save();
+  learned.SwitchTo("sequential", {2, 4});
+  learned.Learn(30);
+  const std::vector<at::Tensor> expected = learned.weights();
+
+  learned.SwitchTo("sequential", {3});
+  learned.network().Restore(state);
+  learned.Learn(30);
+  EXPECT_TRUE(Equal(learned.weights(), expected));
+  learned.SwitchTo("sequential", {1, 2, 5});
+  learned.network().Restore(state);
+  EXPECT_FALSE(Equal(learned.weights(), expected)) << "it went back";
+  learned.Learn(30);
+  EXPECT_TRUE(Equal(learned.weights(), expected)) << "and can be put in place again";
+}
+
+TEST(NetworkStateTest, CountsNeverGoBack) {
+  LearningNetwork learned("sequential", {3});
+  const std::vector<LayerState> start = learned.network().Save();
+  learned.Learn(20);
+  learned.SwitchTo("sequential", {3});
+  learned.network().Restore(start);
+  EXPECT_EQ(learned.network().updates(), (std::vector<std::int64_t>{20, 20}));
+}
+
+// A run that ended there tells what every stage holds after a sample; the copies that were made
+// while the pipeline went on must be that, with all that the optimizers keep. (Not under partime,
+// whose stages learn from a sample with the activations of later ones.)
+TEST(StateCollectorTest, CopiesEveryStageAfterTheSameSample) {
+  for (const std::string schedule : {"one_f_one_b_star", "recompute", "gpipe", "pipedream"}) {
+    std::vector<NetworkState> collected;
+    StateCollector collector(10, [&](NetworkState s) { collected.push_back(std::move(s)); });
+    StagedNetwork* network = nullptr;
+    LearningNetwork learned(schedule, {2, 4},
+                            [&](const Step& update) { collector.OnUpdate(*network, update); });
+    network = &learned.network();
+    learned.Learn(60);
+    ASSERT_GE(collected.size(), 4U) << schedule;
+    for (const NetworkState& state : collected) {
+      LearningNetwork ended(schedule, {2, 4});
+      ended.Learn(static_cast<int>(state.sample) + 1);
+      ExpectSame(state.layers, ended.network().Save(), schedule);
+    }
+  }
+}
+
+constexpr int kSide = kWavesSide;
+
+// With a learning rate that tears any network apart, it goes wrong, comes back and goes on: every
+// sample is predicted, and right after it has come back its flow is that of the weights it began
+// with, which see no motion.
+TEST(SafeLearningTest, ALearnerThatExplodesComesBackAndGoesOn) {
+  std::mutex mu;
+  std::vector<FlowPrediction> predictions;
+  auto learner = MakeFlowLearner({.width = kSide,
+                                  .height = kSide,
+                                  .stages = 2,
+                                  .learning_rate = 0.5,
+                                  .learning = {.divergence = {.window = 10, .most_refused = 5}},
+                                  .copy_every = 10},
+                                 [&](FlowPrediction prediction) {
+                                   const std::lock_guard lock(mu);
+                                   predictions.push_back(std::move(prediction));
+                                 });
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  int admitted = 0;
+  std::vector<int> came_back;  // The samples that met the old weights first.
+  for (; admitted < 3000 && came_back.size() < 2; ++admitted) {
+    const std::int64_t before = (*learner)->learning().roll_backs;
+    ASSERT_TRUE((*learner)->AwaitRoom().ok());
+    if ((*learner)->learning().roll_backs > before) came_back.push_back(admitted);
+    ASSERT_TRUE((*learner)->Admit({Waves(admitted), Waves(admitted + 1)}).ok());
+  }
+  ASSERT_TRUE((*learner)->Drain().ok());
+  ASSERT_EQ(came_back.size(), 2U);
+  EXPECT_EQ((*learner)->learning().rate_scale, 0.25);
+  ASSERT_EQ(predictions.size(), static_cast<std::size_t>(admitted));
+  for (int sample : came_back) {
+    const std::vector<float>& flow = *predictions[sample].flow;
+    EXPECT_TRUE(std::ranges::all_of(flow, [](float x) { return x == 0; })) << sample;
+    EXPECT_NE(*predictions[sample - 1].flow, flow) << "it had gone wrong";
+  }
+}
+
+// Stripes that stand still teach nothing; stage by stage.
+TEST(SafeLearningTest, NothingIsLearnedFromARepeatedPicture) {
+  std::mutex mu;
+  std::vector<SkipReason> skipped;
+  auto learner = MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2},
+                                 [&](const FlowPrediction& prediction) {
+                                   const std::lock_guard lock(mu);
+                                   skipped.push_back(prediction.skipped);
+                                 });
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  for (int i = 0; i < 40; ++i) {
+    const double at = std::min(i, 20);  // It stops.
+    ASSERT_TRUE((*learner)->Admit({Waves(at), Waves(std::min(i + 1, 20))}).ok());
+  }
+  ASSERT_TRUE((*learner)->Drain().ok());
+  for (int i = 0; i < 40; ++i) {
+    const SkipReason expected = i < 20   ? SkipReason::kNone
+                                : i < 29 ? SkipReason::kRepeated
+                                         : SkipReason::kFrozen;
+    EXPECT_EQ(skipped[i], expected) << i;
+  }
+  EXPECT_EQ((*learner)->updates(), (std::vector<std::int64_t>{20, 20}));
+}
+
+}  // namespace
+}  // namespace millrace::pipeline
