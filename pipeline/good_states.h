@@ -23,8 +23,7 @@ class GoodStates {
   /// A newer state, which may prove good later: by now, states after sample `proven` or before it
   /// have (LearningDecisions). Left out unless all of it is finite. Returns what has proven good
   /// since the last call, the newest of it.
-  std::optional<NetworkState> Add(NetworkState state, std::int64_t proven)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  std::optional<NetworkState> Add(NetworkState state, std::int64_t proven) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// The newest state that has proven good by now. Those that have not never will.
   [[nodiscard]] NetworkState Settle(std::int64_t proven) ABSL_LOCKS_EXCLUDED(mu_);

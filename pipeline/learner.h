@@ -156,8 +156,9 @@ class Learner {
   virtual ~Learner() = default;
 
   /// Takes one sample, waiting until the first stage has room for it, and returns its number, which
-  /// counts on from resumption().first_sample. Fails with INVALID_ARGUMENT if the pictures' size is not that of the description, and
-  /// with the cause once the pipeline has failed; such a sample has no number and no prediction.
+  /// counts on from resumption().first_sample. Fails with INVALID_ARGUMENT if the pictures' size is
+  /// not that of the description, and with the cause once the pipeline has failed; such a sample
+  /// has no number and no prediction.
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) = 0;
 
   /// Waits until a sample would be admitted at once. A source that drops frames then picks the
@@ -170,8 +171,8 @@ class Learner {
   virtual void LearnFromEvery(int n) = 0;
 
   /// Waits until every admitted sample is predicted and every operation whose inputs exist has run,
-  /// and a last checkpoint is written. Nothing can be admitted afterwards. Returns the pipeline's failure, if it failed: then
-  /// the samples in flight get no prediction. Idempotent.
+  /// and a last checkpoint is written. Nothing can be admitted afterwards. Returns the pipeline's
+  /// failure, if it failed: then the samples in flight get no prediction. Idempotent.
   virtual absl::Status Drain() = 0;
 
   /// As it is now: planning again and LearnFromEvery() change it.

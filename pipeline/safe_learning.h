@@ -105,7 +105,7 @@ class SafeLearning {
   StateCollector collector_;
   LearningCounts counts_;
   std::atomic<std::int64_t> learned_ = 0;  // Samples since the last roll-back.
-  std::optional<NetworkState> origin_;      // Of the thread that admits samples.
+  std::optional<NetworkState> origin_;     // Of the thread that admits samples.
   // Of the last stage's thread.
   AdaptiveWindow ratios_;
   RateScale rate_;

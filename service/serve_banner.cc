@@ -44,9 +44,8 @@ std::string DescribeStart(const BannerStream& stream) {
 std::string StreamBanner(const BannerStream& stream) {
   const pipeline::LearnerDescription& learner = stream.learner;
   return absl::StrCat("  learns    optical flow at ", learner.width, "x", learner.height, ", from ",
-                      DescribeStart(stream), "\n  plan      ",
-                      DescribePlan(learner), "\n  stages    ", DescribeStages(learner),
-                      "\n  expect    ",
+                      DescribeStart(stream), "\n  plan      ", DescribePlan(learner),
+                      "\n  stages    ", DescribeStages(learner), "\n  expect    ",
                       DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second),
                       "\n", DescribeLimit(learner));
 }

@@ -24,8 +24,7 @@ SkipReason DivergenceGuard::Judge(const PredictionHealth& health) const {
 }
 
 bool DivergenceGuard::Diverged() const {
-  return refused_ >= options_.most_refused ||
-         (IsFull() && Ratio() > MostRatio(options_.most_loss));
+  return refused_ >= options_.most_refused || (IsFull() && Ratio() > MostRatio(options_.most_loss));
 }
 
 bool DivergenceGuard::Healthy() const {
