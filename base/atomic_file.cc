@@ -1,11 +1,9 @@
 #include "base/atomic_file.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -54,22 +52,19 @@ absl::Status WriteAndSync(const std::string& path, std::string_view content) {
   return absl::OkStatus();
 }
 
-// Makes a rename last: the name is kept by the folder.
-absl::Status SyncFolderOf(const std::string& path) {
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const std::string folder = parent.empty() ? std::filesystem::path(".") : parent;
+std::string TemporaryBeside(const std::string& path) {
+  return absl::StrCat(path, ".", ::getpid(), ".tmp");
+}
+
+}  // namespace
+
+absl::Status SyncFolder(const std::string& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (descriptor.value() < 0 || ::fsync(descriptor.value()) != 0) {
     return SystemError("sync", folder);
   }
   return absl::OkStatus();
 }
-
-std::string TemporaryBeside(const std::string& path) {
-  return absl::StrCat(path, ".", ::getpid(), ".tmp");
-}
-
-}  // namespace
 
 absl::Status CheckWritable(const std::string& path) {
   if (path.empty()) return absl::InvalidArgumentError("no name was given for the file to write");
@@ -92,18 +87,26 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view conte
     ::unlink(temporary.c_str());
     return status;
   }
-  return SyncFolderOf(path);
+  // The name is kept by the folder.
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return SyncFolder(folder.empty() ? "." : folder.string());
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  if (std::filesystem::is_directory(path)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.value() < 0) return SystemError("open", path);
+  std::string content;
+  std::array<char, 1 << 16> part;
+  for (;;) {
+    const ssize_t got = ::read(file.value(), part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EISDIR) {
+      return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
+    }
+    if (got < 0) return SystemError("read", path);
+    if (got == 0) return content;
+    content.append(part.data(), static_cast<std::size_t>(got));
   }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return SystemError("open", path);
-  std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return SystemError("read", path);
-  return content;
 }
 
 }  // namespace millrace

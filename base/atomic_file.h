@@ -14,6 +14,9 @@ namespace millrace {
 /// cause.
 [[nodiscard]] absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
 
+/// Makes names that were made or removed in `folder` outlast a loss of power.
+[[nodiscard]] absl::Status SyncFolder(const std::string& folder);
+
 /// Whether WriteFileAtomically() could write to `path` now: for a caller about to work for minutes.
 /// The error names the file and the cause.
 [[nodiscard]] absl::Status CheckWritable(const std::string& path);

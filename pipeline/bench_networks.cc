@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "pipeline/bench_layers.h"
 #include "pipeline/bench_network_kinds.h"
+#include "pipeline/unit_layers.h"
 
 namespace millrace::pipeline {
 namespace {

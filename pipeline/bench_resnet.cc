@@ -12,8 +12,8 @@
 #include <ATen/ops/zeros.h>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/bench_layers.h"
 #include "pipeline/bench_network_kinds.h"
+#include "pipeline/unit_layers.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -24,7 +24,7 @@ constexpr int kExpansion = 4;
 constexpr int kClasses = 1000;
 
 // Three convolutions beside a shortcut, which is a convolution where the shape changes.
-class BottleneckLayer final : public BenchLayer {
+class BottleneckLayer final : public NamedLayer {
  public:
   struct Shape {
     int inputs;
@@ -33,7 +33,7 @@ class BottleneckLayer final : public BenchLayer {
   };
 
   BottleneckLayer(std::string name, const Shape& shape, at::Generator& random)
-      : BenchLayer(std::move(name)) {
+      : NamedLayer(std::move(name)) {
     const int outputs = kExpansion * shape.width;
     units_.emplace_back(UnitOptions(shape.inputs, shape.width, 1, 1, Activation::kRelu), random);
     units_.emplace_back(UnitOptions(shape.width, shape.width, 3, shape.stride, Activation::kRelu),
@@ -76,10 +76,10 @@ class BottleneckLayer final : public BenchLayer {
 };
 
 // The mean over space, and a linear layer.
-class ClassifyLayer final : public BenchLayer {
+class ClassifyLayer final : public NamedLayer {
  public:
   ClassifyLayer(int inputs, at::Generator& random)
-      : BenchLayer("classify"),
+      : NamedLayer("classify"),
         weight_(at::empty({kClasses, inputs}, at::kFloat).normal_(0, 0.01, random)),
         bias_(at::zeros({kClasses}, at::kFloat)) {
     weight_.set_requires_grad(true);

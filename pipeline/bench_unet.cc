@@ -8,8 +8,8 @@
 #include <ATen/ops/upsample_nearest2d.h>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/bench_layers.h"
 #include "pipeline/bench_network_kinds.h"
+#include "pipeline/unit_layers.h"
 
 namespace millrace::pipeline {
 namespace {

@@ -62,14 +62,15 @@ std::string EncodeManifest(const CheckpointManifest& manifest) {
 absl::StatusOr<CheckpointManifest> DecodeManifest(std::string_view text) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return absl::DataLossError("it cannot be read");
+  // Before the checksum, which another version may make in another way.
+  const Json version = json.value("version", Json());
+  if (json.value("format", Json()) == kFormat && version.is_number() && version != kVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "it has version ", version.dump(), " of the format, where ", kVersion, " is needed"));
+  }
   const Json checksum = json.value(kChecksum, Json());
   json.erase(kChecksum);
   if (checksum != Checksum(json.dump())) return absl::DataLossError("its checksum is wrong");
-  if (json.value("format", Json()) != kFormat || json.value("version", Json()) != kVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("it has another version of the format: ", json.value("version", Json()).dump(),
-                     " where ", kVersion, " is needed"));
-  }
   try {
     return CheckpointManifest{.sample = json.at("sample").get<std::int64_t>(),
                               .score = json.at("score").get<double>(),

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/atomic_file.h"
@@ -97,17 +98,27 @@ absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const Stage
   return bytes;
 }
 
-// The folders of checkpoints, the newest first.
+std::string FolderName(std::int64_t sample) { return absl::StrFormat("%s%012d", kPrefix, sample); }
+
+// The folders of checkpoints, the newest first. Others that stand beside them are left alone.
 std::vector<std::string> FoldersIn(const std::string& folder) {
-  std::vector<std::string> folders;
+  std::vector<std::string> names;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (absl::StartsWith(entry.path().filename().string(), kPrefix)) {
-      folders.push_back(entry.path().string());
-    }
+    const std::string name = entry.path().filename().string();
+    std::int64_t sample = 0;
+    const bool numbered = absl::StartsWith(name, kPrefix) &&
+                          absl::SimpleAtoi(name.substr(sizeof(kPrefix) - 1), &sample);
+    if (numbered && name == FolderName(sample)) names.push_back(name);
   }
-  std::sort(folders.begin(), folders.end(), std::greater<>());  // Numbers have one length.
-  return folders;
+  std::sort(names.begin(), names.end(), std::greater<>());  // Numbers have one length.
+  for (std::string& name : names) name = absl::StrCat(folder, "/", name);
+  return names;
+}
+
+bool HasManifest(const std::string& folder) {
+  std::error_code ignored;
+  return fs::exists(fs::path(folder) / kManifest, ignored);
 }
 
 void Remove(const std::string& folder) {
@@ -138,6 +149,9 @@ absl::StatusOr<Checkpoints> Checkpoints::Open(const Options& options, const Laye
   }
   MILLRACE_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(options.folder));
   MILLRACE_RETURN_IF_ERROR(CheckWritable(absl::StrCat(options.folder, "/", kManifest)));
+  for (const std::string& folder : FoldersIn(options.folder)) {
+    if (!HasManifest(folder)) Remove(folder);  // Its writer was stopped.
+  }
   std::vector<LayerShape> layers;
   layers.reserve(chain.layers.size());
   for (const auto& layer : chain.layers) {
@@ -156,14 +170,14 @@ absl::Status Checkpoints::Write(const Checkpoint& checkpoint) {
                                             ": a number of it is not finite"));
   }
   const std::string folder =
-      absl::StrFormat("%s/%s%012d", options_.folder, kPrefix, checkpoint.network.sample);
-  Remove(folder);  // What an earlier process left unfinished.
+      absl::StrCat(options_.folder, "/", FolderName(checkpoint.network.sample));
+  Remove(folder);  // What could not be read.
   const absl::Status written = WriteInto(folder, checkpoint);
   if (!written.ok()) {
     Remove(folder);
     return written;
   }
-  Prune();
+  Prune(folder);
   return absl::OkStatus();
 }
 
@@ -173,6 +187,7 @@ absl::Status Checkpoints::WriteInto(const std::string& folder, const Checkpoint&
   if (error) {
     return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make the folder ", folder));
   }
+  MILLRACE_RETURN_IF_ERROR(SyncFolder(options_.folder));
   CheckpointManifest manifest{.sample = checkpoint.network.sample,
                               .score = checkpoint.score,
                               .network = layers_,
@@ -208,10 +223,14 @@ absl::StatusOr<Checkpoint> Checkpoints::ReadOne(const std::string& folder) const
                         .facts = manifest.facts};
   for (const StageFile& file : manifest.stages) {
     MILLRACE_ASSIGN_OR_RETURN(const std::string bytes, ReadStageFile(folder, file));
-    MILLRACE_ASSIGN_OR_RETURN(const SafeTensors tensors, DecodeSafeTensors(bytes));
+    const absl::StatusOr<SafeTensors> tensors = DecodeSafeTensors(bytes);
+    if (!tensors.ok()) {
+      return absl::DataLossError(
+          absl::StrCat(folder, "/", file.name, " is damaged: ", tensors.status().message()));
+    }
     if (file.first_layer > 0) checkpoint.cuts.push_back(file.first_layer);
     for (int layer = file.first_layer; layer < file.end_layer; ++layer) {
-      checkpoint.network.layers.push_back(LayerOf(tensors, layer));
+      checkpoint.network.layers.push_back(LayerOf(*tensors, layer));
     }
   }
   if (checkpoint.network.layers.size() != layers_.size() || !AllFinite(checkpoint.network)) {
@@ -223,7 +242,7 @@ absl::StatusOr<Checkpoint> Checkpoints::ReadOne(const std::string& folder) const
 absl::StatusOr<Checkpoints::Found> Checkpoints::Read() const {
   Found found;
   for (const std::string& folder : FoldersIn(options_.folder)) {
-    if (!fs::exists(fs::path(folder) / kManifest)) continue;  // Its writer was stopped.
+    if (!HasManifest(folder)) continue;  // Its writer was stopped.
     absl::StatusOr<Checkpoint> checkpoint = ReadOne(folder);
     if (checkpoint.ok()) {
       found.newest = *std::move(checkpoint);
@@ -236,15 +255,16 @@ absl::StatusOr<Checkpoints::Found> Checkpoints::Read() const {
   return found;
 }
 
-// The newest, and the best; what cannot be read is no reason to keep less.
-void Checkpoints::Prune() const {
-  const std::vector<std::string> folders = FoldersIn(options_.folder);
+// The newest, and the best. Those that are newer than what was just written could not be read, or
+// it would have gone on from them.
+void Checkpoints::Prune(const std::string& newest) const {
   std::string best;
   double best_score = 0;
   std::vector<std::string> complete;
+  const std::vector<std::string> folders = FoldersIn(options_.folder);
   for (const std::string& folder : folders) {
     const absl::StatusOr<CheckpointManifest> manifest = ReadManifest(folder);
-    if (!manifest.ok()) continue;
+    if (folder > newest || !manifest.ok()) continue;
     complete.push_back(folder);
     if (!best.empty() && manifest->score >= best_score) continue;
     best = folder;

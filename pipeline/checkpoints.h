@@ -30,9 +30,10 @@ struct Checkpoint {
   NetworkState network;
   /// How the network was cut: a file for each stage.
   Cuts cuts;
-  /// Of the predictions before it, relative to those of no motion. The lower the better.
+  /// Loss over that of no motion, of the window of predictions with which its weights were proven;
+  /// 1: of none. The lower the better.
   double score = 1;
-  /// Whatever else there is to know, by name: the stream's position, counters, the plan.
+  /// Whatever else there is to know, by name: counters, the schedule.
   std::map<std::string, std::string> facts = {};
 };
 
@@ -76,7 +77,7 @@ class Checkpoints {
 
   [[nodiscard]] absl::StatusOr<Checkpoint> ReadOne(const std::string& folder) const;
   absl::Status WriteInto(const std::string& folder, const Checkpoint& checkpoint) const;
-  void Prune() const;
+  void Prune(const std::string& newest) const;
 
   Options options_;
   std::vector<LayerShape> layers_;

@@ -4,12 +4,14 @@ find_package(LibTorch REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 add_library(millrace_flow
-  adam.cc convolutions.cc correlation.cc finite.cc flow_loss.cc flow_network.cc generated_scene.cc
-  generated_stream.cc operator_hook.cc optimizer.cc optimizers.cc pretrain.cc rmsprop.cc
-  safetensors.cc seeded_draws.cc sgd.cc stage.cc texture.cc warp.cc weights_file.cc)
+  adam.cc convolutions.cc correlation.cc finite.cc flow_loss.cc
+  flow_network.cc flow_networks.cc flow_terms.cc flownets.cc generated_scene.cc
+  generated_stream.cc ndconv.cc occlusion.cc operator_hook.cc optimizer.cc optimizers.cc
+  pretrain.cc resunet.cc rmsprop.cc safetensors.cc seeded_draws.cc sgd.cc stage.cc texture.cc
+  unit_layers.cc warp.cc weights_file.cc)
 add_library(millrace::flow ALIAS millrace_flow)
 target_link_libraries(millrace_flow
-  PUBLIC LibTorch::cpu millrace::base millrace::options absl::status absl::statusor
+  PUBLIC LibTorch::cpu millrace::learning millrace::base millrace::options absl::status absl::statusor
   PRIVATE absl::strings nlohmann_json::nlohmann_json)
 # Otherwise the operators of tensors would bring every operation's header with them.
 target_compile_definitions(millrace_flow PRIVATE AT_PER_OPERATOR_HEADERS)

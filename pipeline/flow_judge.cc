@@ -15,7 +15,7 @@ FlowJudge::FlowJudge(const FlowLearnerOptions& options, OnPrediction on_predicti
 
 at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
                             StagedNetwork& network) const {
-  const FlowLoss loss = ComputeFlowLoss(made.input, made.output, options_.smoothness);
+  const FlowLoss loss = ComputeFlowLoss(made.input, made.output, options_.loss);
   const auto if_learned = [&](SkipReason skipped) {
     return skipped == SkipReason::kNone ? loss.objective : at::Tensor();
   };
@@ -23,10 +23,14 @@ at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
   FlowPrediction prediction{.sample = made.sample,
                             .width = options_.width,
                             .height = options_.height,
-                            .flow = Interleaved(made.output),
+                            // Both ways, the way back is a second sample.
+                            .flow = Interleaved(made.output.narrow(0, 0, 1)),
                             .loss = loss.photometric.item<float>(),
                             .loss_no_motion = loss.no_motion.item<float>(),
                             .updates = network.updates().back()};
+  for (const FlowLoss::Term& term : loss.terms) {
+    prediction.terms.push_back(term.value.item<float>());
+  }
   prediction.finite = std::isfinite(prediction.loss) && std::isfinite(prediction.loss_no_motion) &&
                       AllFinite(made.output);
   const SafeLearning::Verdict verdict = safe_.Judge({.sample = made.sample,

@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/flow_judge.h"
+#include "pipeline/flow_networks.h"
 #include "pipeline/flow_pictures.h"
 #include "pipeline/flow_plan.h"
 #include "pipeline/learner.h"
@@ -63,7 +64,7 @@ class FlowLearner final : public Learner {
                                                      pair.current.size(), " bytes are not ",
                                                      options_.width, "x", options_.height, " RGB"));
     }
-    const at::Tensor input = GreyPair(pair, options_.width, options_.height);
+    const at::Tensor input = PairOf(pair, options_.width, options_.height, channels_);
     safe_->OnAdmitted(admitted_, MeanDifference(pair.previous, pair.current));
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
       network_->Admit(sample, input);
@@ -89,8 +90,7 @@ class FlowLearner final : public Learner {
   absl::Status Drain() override {
     absl::Status drained = engine_->Drain();
     if (checkpoints_ != nullptr) {
-      checkpoints_->Finish(drained.ok() ? std::optional(CheckpointOf(safe_->Last(*network_)))
-                                        : std::nullopt);
+      checkpoints_->Finish(CheckpointOf(safe_->Last(*network_, drained.ok())));
     }
     return drained;
   }
@@ -119,7 +119,10 @@ class FlowLearner final : public Learner {
  private:
   FlowLearner(const FlowLearnerOptions& options, OnPrediction on_prediction,
               std::unique_ptr<const LayerChain> chain)
-      : options_(options), on_prediction_(std::move(on_prediction)), chain_(std::move(chain)) {}
+      : options_(options),
+        on_prediction_(std::move(on_prediction)),
+        channels_(FlowNetworkInputOf(options.network)->channels),
+        chain_(std::move(chain)) {}
 
   absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
     if (!options_.checkpoints.folder.empty()) {
@@ -172,9 +175,10 @@ class FlowLearner final : public Learner {
         checkpoints_ != nullptr ? checkpoints_->TakeNewest() : std::nullopt;
     if (!newest) return start;
     start.origin = std::exchange(start.state, std::move(newest->network));
-    start.before = FiguresOf(newest->facts);
+    before_ = FiguresOf(newest->facts);
+    start.rate_scale = before_.rate_scale;
     network_->Restore(start.state.layers);
-    network_->ScaleLearningRates(start.before.rate_scale);
+    network_->ScaleLearningRates(start.rate_scale);
     return start;
   }
 
@@ -185,11 +189,15 @@ class FlowLearner final : public Learner {
   }
 
   [[nodiscard]] Checkpoint CheckpointOf(NetworkState state) const ABSL_LOCKS_EXCLUDED(mu_) {
+    Checkpoint checkpoint{
+        .network = std::move(state), .cuts = {}, .score = safe_->ratio(), .facts = {}};
+    LearningFigures figures = learning();
+    figures.roll_backs += before_.roll_backs;
+    figures.drifts += before_.drifts;
     const MutexLock lock(mu_);
-    return {.network = std::move(state),
-            .cuts = pipeline_.cuts,
-            .score = safe_->ratio(),
-            .facts = FactsOf(learning(), pipeline_.plan.schedule)};
+    checkpoint.cuts = pipeline_.cuts;
+    checkpoint.facts = FactsOf(figures, pipeline_.plan.schedule);
+    return checkpoint;
   }
 
   absl::Status StartEngine(Phases phases, const std::vector<StageCost>& costs) {
@@ -283,6 +291,7 @@ class FlowLearner final : public Learner {
   // Constant after Make(), but for their insides.
   const FlowLearnerOptions options_;
   const OnPrediction on_prediction_;
+  const int channels_;  // Of a picture, as the network reads it.
   const std::unique_ptr<const LayerChain> chain_;
   std::unique_ptr<LearnerCheckpoints> checkpoints_;  // Null: nothing is kept.
   std::unique_ptr<SafeLearning> safe_;
@@ -290,6 +299,7 @@ class FlowLearner final : public Learner {
   std::unique_ptr<Replanner> replanner_;  // Null: what was planned stays.
   std::unique_ptr<StagedNetwork> network_;
 
+  LearningFigures before_;     // Of the process before, from its checkpoint.
   std::int64_t admitted_ = 0;  // Of the thread that admits.
 
   // Self-synchronized.

@@ -1,52 +1,150 @@
 #include "pipeline/flow_loss.h"
 
+#include <vector>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/where.h>
 
 #include "base/check.h"
+#include "pipeline/flow_terms.h"
+#include "pipeline/occlusion.h"
 #include "pipeline/warp.h"
 
 namespace millrace::pipeline {
 namespace {
 
-constexpr double kCharbonnierEpsilon = 1e-3;
-constexpr double kEdgeSharpness = 10;
+using Kind = FlowLossOptions::Kind;
 
-at::Tensor Charbonnier(const at::Tensor& difference) {
-  return (difference.square() + kCharbonnierEpsilon * kCharbonnierEpsilon).sqrt();
+// Where pictures are equal, nothing can be relative to what no motion costs.
+constexpr double kLeastAtRest = 1e-3;
+constexpr double kSsimShare = 0.85;
+
+// One or both directions of a pair, each as a sample of its own.
+struct Directions {
+  at::Tensor from;
+  at::Tensor to;
+};
+
+Directions DirectionsOf(const at::Tensor& pictures, const at::Tensor& flow) {
+  if (flow.size(0) == 2) return {pictures, pictures.flip(0)};
+  return {pictures.narrow(0, 0, 1), pictures.narrow(0, 1, 1)};
 }
 
-// Differences of neighbours along one dimension.
-at::Tensor Steps(const at::Tensor& values, int dimension) {
-  const std::int64_t count = values.size(dimension) - 1;
-  return values.narrow(dimension, 1, count) - values.narrow(dimension, 0, count);
+// What the flow shows of the other picture, and where that can be judged.
+struct Seen {
+  at::Tensor picture;
+  at::Tensor inside;  // Not pointing out of the picture.
+  at::Tensor judged;  // Inside and, as far as that is asked for, not hidden.
+};
+
+Seen LookThrough(const at::Tensor& flow, const at::Tensor& to, bool occlusion) {
+  const at::Tensor grid = LookUpGrid(flow);
+  Seen seen{.picture = LookUp(to, grid), .inside = InsideMask(grid), .judged = {}};
+  seen.judged = occlusion ? seen.inside.logical_and(VisibleMask(flow)) : seen.inside;
+  return seen;
 }
 
-// A flow may jump where the picture does: at the edges of things.
-at::Tensor Roughness(const at::Tensor& picture, const at::Tensor& flow) {
-  const auto along = [&](int dimension) {
-    const at::Tensor weight = (Steps(picture, dimension).abs() * -kEdgeSharpness).exp();
-    return (weight * Charbonnier(Steps(flow, dimension))).mean();
-  };
-  return along(2) + along(3);
+// A distance between pictures may leave out their border.
+at::Tensor CutTo(const at::Tensor& mask, const at::Tensor& distance) {
+  const std::int64_t border = (mask.size(2) - distance.size(2)) / 2;
+  return mask.narrow(2, border, distance.size(2)).narrow(3, border, distance.size(3));
+}
+
+// The distances between the picture and what the flow shows of it, pixel by pixel, and those of no
+// motion. What cannot be judged costs the latter.
+struct Distances {
+  at::Tensor of_flow;
+  at::Tensor at_rest;
+
+  [[nodiscard]] at::Tensor Mean(const at::Tensor& judged) const {
+    return at::where(CutTo(judged, of_flow), of_flow, at_rest).mean();
+  }
+  [[nodiscard]] at::Tensor Relative(const at::Tensor& mean) const {
+    return mean / at_rest.mean().clamp_min(kLeastAtRest);
+  }
+};
+
+template <typename Distance>
+Distances Measure(const Directions& pair, const Seen& seen, const Distance& distance) {
+  return {.of_flow = distance(pair.from, seen.picture), .at_rest = distance(pair.from, pair.to)};
+}
+
+at::Tensor Photometric(const at::Tensor& a, const at::Tensor& b) { return Charbonnier(a - b); }
+
+// The part of an objective that the pictures decide, and its terms.
+struct DataPart {
+  at::Tensor objective;
+  at::Tensor term;
+  at::Tensor second_term = {};
+};
+
+DataPart Relative(const Distances& distances, const Seen& seen) {
+  const at::Tensor mean = distances.Mean(seen.judged);
+  return {distances.Relative(mean), mean};
+}
+
+DataPart DataOf(const Directions& pair, const at::Tensor& flow, const Seen& seen,
+                const Distances& photometric, Kind kind) {
+  switch (kind) {
+    case Kind::kRelative:
+      break;
+    case Kind::kCensus:
+      return Relative(Measure(pair, seen, CensusDistance), seen);
+    case Kind::kSsim: {
+      const DataPart ssim = Relative(Measure(pair, seen, SsimDistance), seen);
+      const DataPart bright = Relative(photometric, seen);
+      return {kSsimShare * ssim.objective + (1 - kSsimShare) * bright.objective, ssim.term,
+              bright.term};
+    }
+    case Kind::kPhotoAndSmooth: {
+      const at::Tensor mean = Photometric(pair.from, LookUpHeld(pair.to, LookUpGrid(flow))).mean();
+      return {mean, mean};
+    }
+    case Kind::kHs: {
+      const at::Tensor invariance = Invariance(pair.from, pair.to, flow);
+      return {invariance, invariance};
+    }
+  }
+  return Relative(photometric, seen);
+}
+
+at::Tensor RoughnessOf(const at::Tensor& picture, const at::Tensor& flow, Kind kind) {
+  return kind == Kind::kPhotoAndSmooth || kind == Kind::kHs ? QuadraticRoughness(flow)
+                                                            : EdgeAwareRoughness(picture, flow);
+}
+
+// The score of the flow from the previous picture to the current one.
+void Score(const Distances& photometric, const Seen& seen, FlowLoss& loss) {
+  const Distances forward{.of_flow = photometric.of_flow.narrow(0, 0, 1).detach(),
+                          .at_rest = photometric.at_rest.narrow(0, 0, 1)};
+  loss.photometric = forward.Mean(seen.inside.narrow(0, 0, 1));
+  loss.no_motion = forward.at_rest.mean();
 }
 
 }  // namespace
 
-FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow, double smoothness) {
-  MILLRACE_CHECK(pictures.dim() == 4 && pictures.size(0) == 2 && pictures.size(1) == 1);
+FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
+                         const FlowLossOptions& options) {
+  MILLRACE_CHECK(pictures.dim() == 4 && pictures.size(0) == 2);
   MILLRACE_CHECK(flow.dim() == 4 && flow.size(2) == pictures.size(2) &&
                  flow.size(3) == pictures.size(3));
-  const at::Tensor previous = pictures.narrow(0, 0, 1);
-  const at::Tensor current = pictures.narrow(0, 1, 1);
-
-  const at::Tensor cost_at_rest = Charbonnier(previous - current);
-  const at::Tensor grid = LookUpGrid(flow);
-  const at::Tensor cost = Charbonnier(previous - LookUp(current, grid));
-  const at::Tensor photometric = at::where(InsideMask(grid), cost, cost_at_rest).mean();
-  const at::Tensor no_motion = cost_at_rest.mean();
-  return {photometric / no_motion + smoothness * Roughness(previous, flow), photometric.detach(),
-          no_motion};
+  MILLRACE_CHECK(flow.size(0) == (options.occlusion ? 2 : 1));
+  const Directions pair = DirectionsOf(pictures, flow);
+  const Seen seen = LookThrough(flow, pair.to, options.occlusion);
+  const Distances photometric = Measure(pair, seen, Photometric);
+  const DataPart data = DataOf(pair, flow, seen, photometric, options.kind);
+  const at::Tensor roughness = RoughnessOf(pair.from, flow, options.kind);
+  FlowLoss loss;
+  loss.objective = data.objective + options.smoothness * roughness;
+  Score(photometric, seen, loss);
+  const std::vector<std::string_view> names = FlowLossTerms(options);
+  loss.terms = {{names[0], data.term.detach()}, {names[1], roughness.detach()}};
+  if (data.second_term.defined()) loss.terms.push_back({names[2], data.second_term.detach()});
+  if (options.occlusion) {
+    const at::Tensor hidden = seen.inside.logical_and(seen.judged.logical_not());
+    loss.terms.push_back({names.back(), hidden.to(flow.scalar_type()).mean()});
+  }
+  return loss;
 }
 
 }  // namespace millrace::pipeline

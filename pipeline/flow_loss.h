@@ -1,12 +1,18 @@
-// How well a flow explains a pair of pictures, without any label: the unsupervised objective of
+// How well a flow explains a pair of pictures, without any label: the unsupervised objectives of
 // optical flow.
 //
-// A street at night and a park at noon differ tenfold in what a pixel of motion costs. So both
-// terms are weighed against the loss of no motion on the same pair: one setting of the smoothness
-// then serves every camera, where an absolute one leaves some of them at zero flow for ever.
+// A street at night and a park at noon differ tenfold in what a pixel of motion costs. So the terms
+// of relative, census and ssim are weighed against the loss of no motion on the same pair: one
+// setting of the smoothness then serves every camera, where an absolute one, as photo_and_smooth
+// and hs were published with, leaves some of them at zero flow for ever.
 #pragma once
 
+#include <string_view>
+
 #include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include "pipeline/learning/flow_loss_options.h"
 
 namespace millrace::pipeline {
 
@@ -14,24 +20,38 @@ namespace millrace::pipeline {
 struct FlowLoss {
   /// What is minimised; a scalar that autograd can go back from.
   at::Tensor objective;
-  /// Scalars without a graph: the photometric loss of the flow, and that of zero flow. A pixel
-  /// whose match lies outside the picture costs what no motion costs there, so that pointing
-  /// outside wins nothing.
+  /// Scalars without a graph, the same under every objective, so that all can be compared: the
+  /// photometric loss of the flow, and that of zero flow. A pixel whose match lies outside the
+  /// picture costs what no motion costs there, so that pointing outside wins nothing.
   at::Tensor photometric;
   at::Tensor no_motion;
+  /// The objective's terms without their weights, without a graph, as FlowLossTerms() names them.
+  struct Term {
+    std::string_view name;
+    at::Tensor value;
+  };
+  c10::SmallVector<Term, 4> terms;
 };
 
-/// Judges `flow` [1, 2, height, width] on `pictures` [2, 1, height, width] (previous, current; grey
-/// in 0..1):
+/// Judges `flow` [1, 2, height, width] on `pictures` [2, channels, height, width] (previous,
+/// current; in 0..1; means are over channels, too). With `options.occlusion` the flow is [2, 2,
+/// height, width], the second from the current picture to the previous one; terms and objective are
+/// then the mean of both directions.
 ///
-///   objective   = photometric / no_motion + smoothness * roughness
-///   photometric = mean of rho(previous(x) - current(x + flow(x))),  rho(d) = sqrt(d^2 + 0.001^2)
-///   roughness   = mean of exp(-10 |step of the picture|) rho(step of the flow),  over neighbours
+///   relative          photometric / no_motion + smoothness * roughness
+///   census, ssim      data / data of no motion + smoothness * roughness; data of ssim is 0.85 of
+///                     SsimDistance() and 0.15 of photometric, each relative to no motion (the
+///                     shares of Godard et al., "Unsupervised monocular depth estimation", 2017)
+///   photo_and_smooth  photometric + smoothness * QuadraticRoughness(), beyond the picture its
+///   border hs                Invariance() + smoothness * QuadraticRoughness()
 ///
-/// A pixel that points out of the picture has no photometric gradient. Finite for every finite
-/// flow; where the pictures are equal, no_motion is 0.001. A flow that is not finite makes an
-/// objective that is not.
+///   photometric = mean of Charbonnier(previous(x) - current(x + flow(x)))
+///   roughness   = EdgeAwareRoughness() on the previous picture
+///
+/// A pixel whose match is out of the picture or hidden has no gradient of relative, census and
+/// ssim's data. Finite for every finite flow; where the pictures are equal, no_motion is 0.001. A
+/// flow that is not finite makes an objective that is not.
 [[nodiscard]] FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
-                                       double smoothness);
+                                       const FlowLossOptions& options);
 
 }  // namespace millrace::pipeline

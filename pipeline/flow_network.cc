@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "pipeline/convolutions.h"
 #include "pipeline/correlation.h"
+#include "pipeline/unit_layers.h"
 #include "pipeline/warp.h"
 
 namespace millrace::pipeline {
@@ -21,17 +22,30 @@ constexpr int kRadius = 3;
 constexpr int kMatchChannels = (2 * kRadius + 1) * (2 * kRadius + 1);
 constexpr int kFlowChannels = 2;
 
-at::Tensor OfPrevious(const at::Tensor& features) { return features.narrow(0, 0, 1); }
-at::Tensor OfCurrent(const at::Tensor& features) { return features.narrow(0, 1, 1); }
-
-class NamedLayer : public Layer {
+// The picture that a flow starts from and the one that it leads to, of both pictures' features.
+// Both ways, the flow from the current picture to the previous one is a second sample.
+class Directions {
  public:
-  explicit NamedLayer(std::string name) : name_(std::move(name)) {}
-  [[nodiscard]] const std::string& name() const override { return name_; }
+  explicit Directions(bool both_ways) : both_ways_(both_ways) {}
+
+  [[nodiscard]] at::Tensor From(const at::Tensor& features) const {
+    return both_ways_ ? features : features.narrow(0, 0, 1);
+  }
+  [[nodiscard]] at::Tensor To(const at::Tensor& features) const {
+    return both_ways_ ? features.flip(0) : features.narrow(0, 1, 1);
+  }
 
  private:
-  const std::string name_;
+  const bool both_ways_;
 };
+
+at::Tensor Match(const at::Tensor& from, const at::Tensor& to) {
+  std::vector<at::Tensor> samples;
+  for (std::int64_t i = 0; i < from.size(0); ++i) {
+    samples.push_back(Correlate(from.narrow(0, i, 1), to.narrow(0, i, 1), kRadius));
+  }
+  return samples.size() == 1 ? samples.front() : at::cat(samples, 0);
+}
 
 class ConvolutionalLayer : public NamedLayer {
  public:
@@ -67,33 +81,39 @@ class FeatureLayer final : public ConvolutionalLayer {
 // The coarsest comparison: no flow is known yet.
 class FirstMatchLayer final : public NamedLayer {
  public:
-  using NamedLayer::NamedLayer;
+  FirstMatchLayer(std::string name, Directions directions)
+      : NamedLayer(std::move(name)), directions_(directions) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     const at::Tensor features = NormalizeChannels(inputs.main);
-    const at::Tensor match = Correlate(OfPrevious(features), OfCurrent(features), kRadius);
-    return {at::cat({match, OfPrevious(inputs.main)}, 1), {}};
+    const at::Tensor match = Match(directions_.From(features), directions_.To(features));
+    return {at::cat({match, directions_.From(inputs.main)}, 1), {}};
   }
+
+ private:
+  const Directions directions_;
 };
 
 // Compares through the flow of the coarser level. Makes the comparison, the previous picture's
 // features and, last, the flow that they are relative to; sends that flow on if asked to.
 class MatchLayer final : public NamedLayer {
  public:
-  MatchLayer(std::string name, bool has_skip) : NamedLayer(std::move(name)), has_skip_(has_skip) {}
+  MatchLayer(std::string name, Directions directions, bool has_skip)
+      : NamedLayer(std::move(name)), directions_(directions), has_skip_(has_skip) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     const at::Tensor& features = inputs.skips[0];
     const at::Tensor flow = UpsampleFlow(inputs.main, 2);
     const at::Tensor normalized = NormalizeChannels(features);
-    const at::Tensor seen = LookUp(OfCurrent(normalized), LookUpGrid(flow));
-    const at::Tensor match = Correlate(OfPrevious(normalized), seen, kRadius);
+    const at::Tensor seen = LookUp(directions_.To(normalized), LookUpGrid(flow));
+    const at::Tensor match = Match(directions_.From(normalized), seen);
     Tensors skips;
     if (has_skip_) skips.push_back(flow);
-    return {at::cat({match, OfPrevious(features), flow}, 1), std::move(skips)};
+    return {at::cat({match, directions_.From(features), flow}, 1), std::move(skips)};
   }
 
  private:
+  const Directions directions_;
   const bool has_skip_;
 };
 
@@ -173,18 +193,19 @@ class Builder {
 
 LayerChain Builder::Build() && {
   const auto& channels = options_.feature_channels;
+  const Directions directions(options_.both_ways);
   AddFeatures("features 1/2", 0, false);
   const int features_4 = AddFeatures("features 1/4", 1, true);
   const int features_8 = AddFeatures("features 1/8", 2, true);
   AddFeatures("features 1/16", 3, false);
 
-  Add<FirstMatchLayer>("match 1/16");
+  Add<FirstMatchLayer>("match 1/16", directions);
   Add<FirstDecodeLayer>("decode 1/16", HiddenAndFlow(kMatchChannels + channels[3], 0));
 
-  const int match_8 = Add<MatchLayer>("match 1/8", false);
+  const int match_8 = Add<MatchLayer>("match 1/8", directions, false);
   Add<DecodeLayer>("decode 1/8", HiddenAndFlow(kMatchChannels + channels[2] + kFlowChannels, 0));
 
-  const int match_4 = Add<MatchLayer>("match 1/4", true);
+  const int match_4 = Add<MatchLayer>("match 1/4", directions, true);
   Add<FirstDecodeLayer>("decode 1/4 a", Hidden(kMatchChannels + channels[1] + kFlowChannels, 0, 1));
   const int last =
       Add<LastDecodeLayer>("decode 1/4 b", HiddenAndFlow(options_.decoder_channels[0], 1));

@@ -26,6 +26,9 @@ struct FlowNetworkOptions {
   std::array<int, 4> feature_channels = {16, 24, 32, 48};
   /// Channels of each decoder's hidden convolutions.
   std::array<int, 3> decoder_channels = {64, 48, 32};
+  /// The flow back, from the current picture to the previous one, is made as well: a second sample
+  /// of the same weights.
+  bool both_ways = false;
 };
 
 /// Pictures must have sides that are multiples of this, because the coarsest features are at 1/16.
@@ -33,7 +36,8 @@ inline constexpr int kFlowSizeMultiple = 16;
 
 /// The network as a chain of eleven layers. Reads float32 pictures [2, 1, height, width] in 0..1,
 /// previous then current; makes the flow [1, 2, height, width] in pixels, (dx, dy), indexed at the
-/// previous picture: previous(x) ~ current(x + flow(x)). The flow is exactly zero until it learns.
+/// previous picture: previous(x) ~ current(x + flow(x)); both ways, [2, 2, height, width]. The flow
+/// is exactly zero until it learns.
 [[nodiscard]] LayerChain MakeFlowNetwork(const FlowNetworkOptions& options = {});
 
 }  // namespace millrace::pipeline

@@ -1,7 +1,8 @@
 #include "pipeline/flow_options.h"
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/flow_network.h"
+#include "base/status.h"
+#include "pipeline/flow_networks.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -24,11 +25,13 @@ absl::Status CheckLearning(const FlowLearnerOptions& options) {
 }  // namespace
 
 absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
+  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(options.network));
   for (int side : {options.width, options.height}) {
-    if (side < kLeastSide || side % kFlowSizeMultiple != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the model's input size is ", options.width, "x", options.height,
-          "; both sides must be multiples of ", kFlowSizeMultiple, " and at least ", kLeastSide));
+    if (side < kLeastSide || side % input.size_multiple != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model's input size is ", options.width, "x", options.height,
+                       "; for the network ", options.network, " both sides must be multiples of ",
+                       input.size_multiple, " and at least ", kLeastSide));
     }
   }
   if (absl::Status learning = CheckLearning(options); !learning.ok()) return learning;
@@ -46,7 +49,7 @@ absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
     return absl::InvalidArgumentError(
         "the share by which costs must move to plan again must not be negative; 0: never");
   }
-  if (!(options.smoothness >= 0)) {
+  if (!(options.loss.smoothness >= 0)) {
     return absl::InvalidArgumentError("the smoothness must not be negative");
   }
   if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {

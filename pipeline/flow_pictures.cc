@@ -5,7 +5,10 @@
 
 #include <ATen/ops/empty.h>
 
+#include "base/check.h"
+
 namespace millrace::pipeline {
+namespace {
 
 at::Tensor GreyPair(const PicturePair& pair, int width, int height) {
   at::Tensor grey = at::empty({2, 1, height, width}, at::kFloat);
@@ -19,6 +22,26 @@ at::Tensor GreyPair(const PicturePair& pair, int width, int height) {
     }
   }
   return grey;
+}
+
+at::Tensor ColourPair(const PicturePair& pair, int width, int height) {
+  at::Tensor colours = at::empty({2, 3, height, width}, at::kFloat);
+  float* out = colours.data_ptr<float>();
+  for (std::span<const std::uint8_t> rgb : {pair.previous, pair.current}) {
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+      for (std::size_t i = channel; i < rgb.size(); i += 3) {
+        *out++ = static_cast<float>(rgb[i]) / 255.0F;
+      }
+    }
+  }
+  return colours;
+}
+
+}  // namespace
+
+at::Tensor PairOf(const PicturePair& pair, int width, int height, int channels) {
+  MILLRACE_CHECK(channels == 1 || channels == 3);
+  return channels == 1 ? GreyPair(pair, width, height) : ColourPair(pair, width, height);
 }
 
 std::shared_ptr<const std::vector<float>> Interleaved(const at::Tensor& flow) {

@@ -10,9 +10,10 @@
 
 namespace millrace::pipeline {
 
-/// Two pictures as the network reads them: grey [2, 1, height, width] in 0..1, previous then
-/// current. REQUIRES: both have 3 * width * height bytes.
-[[nodiscard]] at::Tensor GreyPair(const PicturePair& pair, int width, int height);
+/// Two pictures as a network reads them: [2, channels, height, width] in 0..1, previous then
+/// current; one channel is grey, three are red, green, blue.
+/// REQUIRES: both have 3 * width * height bytes; 1 or 3 channels.
+[[nodiscard]] at::Tensor PairOf(const PicturePair& pair, int width, int height, int channels);
 
 /// [1, 2, height, width] as (dx, dy) for every pixel.
 [[nodiscard]] std::shared_ptr<const std::vector<float>> Interleaved(const at::Tensor& flow);

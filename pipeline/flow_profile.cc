@@ -7,22 +7,26 @@
 #include "base/status.h"
 #include "pipeline/cost_profile.h"
 #include "pipeline/flow_loss.h"
-#include "pipeline/flow_network.h"
+#include "pipeline/flow_networks.h"
 #include "pipeline/weights_file.h"
 
 namespace millrace::pipeline {
 
 absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int runs) {
-  ProfiledFlow flow{.chain = MakeFlowNetwork({.seed = options.seed}), .costs = {}};
+  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
+  ProfiledFlow flow{
+      .chain = MakeNamedFlowNetwork(
+          {.name = options.network, .seed = options.seed, .both_ways = options.loss.occlusion}),
+      .costs = {}};
   if (!options.weights.empty()) {
     MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, flow.chain));
   }
   at::set_num_threads(options.threads_per_stage);
-  const at::Tensor input = at::rand({2, 1, options.height, options.width},
+  const at::Tensor input = at::rand({2, shape.channels, options.height, options.width},
                                     at::make_generator<at::CPUGeneratorImpl>(options.seed));
   flow.costs = ProfileLayers(flow.chain, input,
                              [&](const at::Tensor& output) {
-                               return ComputeFlowLoss(input, output, options.smoothness).objective;
+                               return ComputeFlowLoss(input, output, options.loss).objective;
                              },
                              {.runs = runs, .stop = options.stop});
   if (options.stop.stop_requested()) {

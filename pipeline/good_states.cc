@@ -14,8 +14,8 @@ std::optional<NetworkState> GoodStates::Add(NetworkState state, std::int64_t pro
   const bool finite = AllFinite(state);
   const MutexLock lock(mu_);
   const bool newer = Prove(proven);
-  if (finite) unproven_.push_back(std::move(state));
-  if (unproven_.size() > most_unproven_) unproven_.pop_front();
+  // The oldest proves first: giving it up for a newer one, for ever, would prove none.
+  if (finite && unproven_.size() < most_unproven_) unproven_.push_back(std::move(state));
   return newer ? std::optional(good_) : std::nullopt;
 }
 
@@ -26,9 +26,15 @@ NetworkState GoodStates::Settle(std::int64_t proven) {
   return good_;
 }
 
+bool GoodStates::any_proven() const {
+  const MutexLock lock(mu_);
+  return any_proven_;
+}
+
 void GoodStates::Reset(NetworkState start) {
   const MutexLock lock(mu_);
   good_ = std::move(start);
+  any_proven_ = false;
   unproven_.clear();
 }
 
@@ -38,7 +44,7 @@ bool GoodStates::Prove(std::int64_t proven) {
   while (!unproven_.empty() && unproven_.front().sample <= proven) {
     good_ = std::move(unproven_.front());
     unproven_.pop_front();
-    any = true;
+    any = any_proven_ = true;
   }
   return any;
 }

@@ -16,7 +16,8 @@ namespace millrace::pipeline {
 /// What to go back to when learning has gone wrong. Thread-safe.
 class GoodStates {
  public:
-  /// `start`: good until another has proven so. Of those that have not, `most_unproven` are kept.
+  /// `start`: good until another has proven so. Of those that have not, the first `most_unproven`
+  /// are kept.
   GoodStates(NetworkState start, std::size_t most_unproven)
       : most_unproven_(most_unproven), good_(std::move(start)) {}
 
@@ -28,6 +29,9 @@ class GoodStates {
   /// The newest state that has proven good by now. Those that have not never will.
   [[nodiscard]] NetworkState Settle(std::int64_t proven) ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// Whether any has proven good, beside what it started with.
+  [[nodiscard]] bool any_proven() const ABSL_LOCKS_EXCLUDED(mu_);
+
   /// Begins anew: `start` is good until another has proven so.
   void Reset(NetworkState start) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -35,8 +39,9 @@ class GoodStates {
   bool Prove(std::int64_t proven) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::size_t most_unproven_;
-  Mutex mu_;
+  mutable Mutex mu_;
   NetworkState good_ ABSL_GUARDED_BY(mu_);
+  bool any_proven_ ABSL_GUARDED_BY(mu_) = false;
   std::deque<NetworkState> unproven_ ABSL_GUARDED_BY(mu_);  // The oldest first.
 };
 

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/learning_decisions.h"
 
 namespace millrace::pipeline {
@@ -44,6 +45,8 @@ struct FlowPrediction {
   float loss_no_motion = 0;
   /// Updates that the last stage's weights had seen when they made this prediction.
   std::int64_t updates = 0;
+  /// The terms of what it learns by, without their weights, as FlowLossTerms() names them.
+  std::vector<float> terms = {};
   /// Whether the flow and both losses are finite.
   bool finite = true;
   /// Why the model does not learn from the sample; kNone: it does.
@@ -60,7 +63,7 @@ struct CheckpointFigures {
   std::chrono::nanoseconds last_written{0};
 };
 
-/// What has become of learning so far.
+/// What has become of learning so far, in this process.
 struct LearningFigures {
   /// Times that the weights had gone wrong and older ones that had proven good took their place.
   std::int64_t roll_backs = 0;
@@ -201,7 +204,9 @@ struct CheckpointOptions {
 
 /// How to make the learner of optical flow.
 struct FlowLearnerOptions {
-  /// Size of the pictures, in pixels: multiples of 16, at least 64.
+  /// One of FlowNetworkNames() (flow_networks.h).
+  std::string network = "flow";
+  /// Size of the pictures, in pixels: at least 64, multiples of what the network asks for.
   int width = 320;
   int height = 240;
   /// One of ScheduleNames() (schedules.h) but "local", for which flow has no losses; or "auto":
@@ -231,9 +236,8 @@ struct FlowLearnerOptions {
   /// A file made by `millrace pretrain`. Empty: start from random weights.
   std::string weights = {};
   double learning_rate = 1e-4;
-  /// Weight of the smoothness term against the photometric term, both relative to the loss of no
-  /// motion.
-  double smoothness = 0.1;
+  /// By what it learns.
+  FlowLossOptions loss = {};
   /// From which samples to learn, and when the weights have gone wrong.
   LearningOptions learning = {};
   /// A copy of the weights is taken every so many samples, to go back to. At least 1.

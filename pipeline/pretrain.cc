@@ -9,7 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/status.h"
 #include "pipeline/flow_loss.h"
-#include "pipeline/flow_network.h"
+#include "pipeline/flow_networks.h"
 #include "pipeline/generated_stream.h"
 #include "pipeline/rmsprop.h"
 #include "pipeline/stage.h"
@@ -20,24 +20,27 @@ namespace {
 
 constexpr int kLeastSide = 64;
 
-absl::Status CheckSide(const char* name, int side) {
-  if (side >= kLeastSide && side % kFlowSizeMultiple == 0) return absl::OkStatus();
+absl::Status CheckSide(const char* name, int side, int multiple) {
+  if (side >= kLeastSide && side % multiple == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, " is ", side, "; it must be a multiple of ",
-                                                 kFlowSizeMultiple, ", at least ", kLeastSide));
+                                                 multiple, ", at least ", kLeastSide));
 }
 
 absl::Status CheckOptions(const PretrainOptions& options) {
-  MILLRACE_RETURN_IF_ERROR(CheckSide("width", options.width));
-  MILLRACE_RETURN_IF_ERROR(CheckSide("height", options.height));
+  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(options.network));
+  MILLRACE_RETURN_IF_ERROR(CheckSide("width", options.width, input.size_multiple));
+  MILLRACE_RETURN_IF_ERROR(CheckSide("height", options.height, input.size_multiple));
   if (options.frames < 1 || options.frames_per_report < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("frames is ", options.frames, ", frames per report ",
                      options.frames_per_report, "; both must be at least 1"));
   }
-  if (!(options.learning_rate > 0) || !(options.smoothness >= 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("learning rate is ", options.learning_rate, ", smoothness ",
-                     options.smoothness, "; the first must be above 0, the second not below"));
+  const double smoothness = options.loss.smoothness;
+  if (!(options.learning_rate > 0) || !(smoothness >= 0)) {
+    return absl::InvalidArgumentError(absl::StrCat("learning rate is ", options.learning_rate,
+                                                   ", smoothness ", smoothness,
+                                                   "; the first must be above 0, the second not "
+                                                   "below"));
   }
   return absl::OkStatus();
 }
@@ -87,11 +90,11 @@ class Report {
 };
 
 // Scores the network on one pair, then learns from it.
-void Learn(const Stage& network, const GeneratedPair& pair, double smoothness, RmsProp& optimizer,
-           Report& report) {
+void Learn(const Stage& network, const GeneratedPair& pair, const FlowLossOptions& options,
+           RmsProp& optimizer, Report& report) {
   const at::Tensor flow = network.Forward({pair.pictures})[0];
-  const FlowLoss loss = ComputeFlowLoss(pair.pictures, flow, smoothness);
-  report.Add(loss, flow.detach(), pair.flow);
+  const FlowLoss loss = ComputeFlowLoss(pair.pictures, flow, options);
+  report.Add(loss, flow.detach().narrow(0, 0, 1), pair.flow);
   loss.objective.backward();
   optimizer.Step();
 }
@@ -104,9 +107,11 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
   MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
   MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));
   const OneThread one_thread;
-  const LayerChain network = MakeFlowNetwork({.seed = options.seed});
+  const LayerChain network = MakeNamedFlowNetwork(
+      {.name = options.network, .seed = options.seed, .both_ways = options.loss.occlusion});
   const Stage whole = WholeChain(network);
   RmsProp optimizer(whole.parameters(), options.learning_rate);
+  const int channels = FlowNetworkInputOf(options.network)->channels;
   GeneratedStream stream({.width = options.width, .height = options.height, .seed = options.seed});
   PretrainSummary summary;
   Report report;
@@ -115,7 +120,9 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
       return absl::CancelledError(
           absl::StrCat("stopped after ", frame - 1, " frames; ", options.output, " not written"));
     }
-    Learn(whole, stream.Next(), options.smoothness, optimizer, report);
+    GeneratedPair pair = stream.Next();
+    pair.pictures = pair.pictures.expand({2, channels, options.height, options.width});
+    Learn(whole, pair, options.loss, optimizer, report);
     if (frame % options.frames_per_report != 0 && frame != options.frames) continue;
     summary.last = report.Close(frame);
     if (summary.first.frames == 0) summary.first = summary.last;

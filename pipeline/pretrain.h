@@ -11,21 +11,24 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "pipeline/learning/flow_loss_options.h"
 
 namespace millrace::pipeline {
 
 struct PretrainOptions {
   /// Where the weights go. Written at the end, to a temporary file beside it that is then renamed.
   std::string output;
-  /// Size of the generated pictures, in pixels: multiples of 16, at least 64.
+  /// One of FlowNetworkNames() (flow_networks.h).
+  std::string network = "flow";
+  /// Size of the generated pictures, in pixels: at least 64, multiples of what the network asks
+  /// for.
   int width = 192;
   int height = 144;
   /// Pairs to learn from, each once. At least 1.
   std::int64_t frames = 3000;
   double learning_rate = 3e-4;
-  /// Weight of the smoothness term against the photometric term, both relative to the loss of no
-  /// motion.
-  double smoothness = 0.1;
+  /// By what it learns.
+  FlowLossOptions loss = {};
   /// Seeds the random weights and the stream. The same options give the same weights on the same
   /// machine.
   std::uint64_t seed = 0;

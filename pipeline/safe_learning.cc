@@ -21,13 +21,13 @@ SafeLearning::SafeLearning(const Options& options, Start start)
       collector_(options.copy_every, [this](NetworkState state) { OnCopy(std::move(state)); }),
       origin_(std::move(start.origin)),
       ratios_({}),
-      rate_(options.recover_after, start.before.rate_scale) {
-  counts_.roll_backs = start.before.roll_backs;
-  counts_.drifts = start.before.drifts;
-  counts_.rate_scale = start.before.rate_scale;
+      rate_(options.recover_after, start.rate_scale) {
+  counts_.rate_scale = start.rate_scale;
 }
 
 void SafeLearning::OnCopy(NetworkState state) {
+  // Gradients that are finite can still make what an optimizer keeps of them overflow.
+  if (!AllFinite(state)) not_finite_ = true;
   const std::optional<NetworkState> good = good_.Add(std::move(state), decisions_.proven());
   if (good && on_good_) on_good_(*good);
 }
@@ -54,23 +54,31 @@ SafeLearning::Verdict SafeLearning::Judge(const ScoredFlow& scored, int learn_fr
 }
 
 void SafeLearning::RollBack(StagedNetwork& network) {
-  if (learned_ == 0) {
-    // What it went on from is bad itself.
-    good_.Reset(*std::exchange(origin_, std::nullopt));
+  NetworkState good = good_.Settle(decisions_.proven());
+  if (!good_.any_proven()) {
+    // What it went on from may be bad itself: it is tried once more, if it ever taught anything.
+    if (origin_ && (went_back_to_start_ || learned_ == 0)) {
+      good = *std::exchange(origin_, std::nullopt);
+      good_.Reset(good);
+    }
+    went_back_to_start_ = true;
   }
-  network.Restore(good_.Settle(decisions_.proven()).layers);
+  network.Restore(good.layers);
   collector_.Restart();
   decisions_.Restart();
   ratios_.Restart();
   learned_ = 0;
+  not_finite_ = false;
   counts_.rate_scale = rate_.OnRollBack();
   network.ScaleLearningRates(counts_.rate_scale);
   ++counts_.roll_backs;
 }
 
-NetworkState SafeLearning::Last(const StagedNetwork& network) {
-  NetworkState last{.sample = counts_.last_sample, .layers = network.Save()};
-  if (!decisions_.suspicious() && AllFinite(last)) return last;
+NetworkState SafeLearning::Last(const StagedNetwork& network, bool finished) {
+  if (finished && decisions_.sound()) {
+    NetworkState last{.sample = counts_.last_sample, .layers = network.Save()};
+    if (AllFinite(last)) return last;
+  }
   return good_.Settle(decisions_.proven());
 }
 

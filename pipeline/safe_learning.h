@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "pipeline/good_states.h"
-#include "pipeline/learner.h"
 #include "pipeline/learning/adaptive_window.h"
 #include "pipeline/learning/learning_decisions.h"
 #include "pipeline/state_collector.h"
@@ -49,7 +48,8 @@ class SafeLearning {
     NetworkState state;
     /// What it falls back to if `state` goes wrong at once. Nothing: there is no other.
     std::optional<NetworkState> origin = {};
-    LearningFigures before = {};
+    /// The share of the configured learning rate in force.
+    double rate_scale = 1;
   };
 
   SafeLearning(const Options& options, Start start);
@@ -78,16 +78,17 @@ class SafeLearning {
   /// Whether the network should go back: it has gone wrong, and there is something to go back to
   /// that it did not just come from. On the thread that admits samples.
   [[nodiscard]] bool RollBackIsDue() const {
-    return decisions_.diverged() && (learned_ > 0 || origin_);
+    const bool wrong = decisions_.diverged() || not_finite_;
+    return wrong && (learned_ > 0 || (origin_ && !good_.any_proven()));
   }
 
   /// Takes `network` back. On the thread that admits samples. REQUIRES: StagedNetwork::Switch() was
   /// the network's last call, and nothing runs.
   void RollBack(StagedNetwork& network);
 
-  /// What is worth keeping of `network` at its end: what it holds, or, where something speaks
-  /// against that, the newest that has proven good. REQUIRES: nothing runs.
-  [[nodiscard]] NetworkState Last(const StagedNetwork& network);
+  /// What is worth keeping of `network` at its end: what it holds if all of it was `finished` and
+  /// nothing speaks against it; else the newest that has proven good. REQUIRES: nothing runs.
+  [[nodiscard]] NetworkState Last(const StagedNetwork& network, bool finished);
 
   /// What was being copied is given up. REQUIRES: nothing runs.
   void OnSwitch() { collector_.Restart(); }
@@ -105,7 +106,10 @@ class SafeLearning {
   StateCollector collector_;
   LearningCounts counts_;
   std::atomic<std::int64_t> learned_ = 0;  // Samples since the last roll-back.
-  std::optional<NetworkState> origin_;     // Of the thread that admits samples.
+  std::atomic<bool> not_finite_ = false;   // A copy of the network was not.
+  // Of the thread that admits samples.
+  std::optional<NetworkState> origin_;
+  bool went_back_to_start_ = false;
   // Of the last stage's thread.
   AdaptiveWindow ratios_;
   RateScale rate_;

@@ -14,6 +14,7 @@ namespace {
 // grid_sampler_2d names its modes by number.
 constexpr int kBilinear = 0;
 constexpr int kZerosOutside = 0;
+constexpr int kBorderOutside = 1;
 
 // One side's coordinates: where pixel i + displacement lies when the side spans -1..1.
 at::Tensor Coordinates(const at::Tensor& displacement, std::int64_t side, int dimension) {
@@ -33,6 +34,10 @@ at::Tensor LookUpGrid(const at::Tensor& flow) {
 
 at::Tensor LookUp(const at::Tensor& values, const at::Tensor& grid) {
   return at::grid_sampler_2d(values, grid, kBilinear, kZerosOutside, /*align_corners=*/true);
+}
+
+at::Tensor LookUpHeld(const at::Tensor& values, const at::Tensor& grid) {
+  return at::grid_sampler_2d(values, grid, kBilinear, kBorderOutside, /*align_corners=*/true);
 }
 
 at::Tensor InsideMask(const at::Tensor& grid) {

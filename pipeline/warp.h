@@ -14,6 +14,9 @@ namespace millrace::pipeline {
 /// Values at the grid's points, bilinear; outside the picture zero.
 [[nodiscard]] at::Tensor LookUp(const at::Tensor& values, const at::Tensor& grid);
 
+/// The same, but outside the picture the nearest value of its border.
+[[nodiscard]] at::Tensor LookUpHeld(const at::Tensor& values, const at::Tensor& grid);
+
 /// Whether the grid points into the picture: bool [1, 1, height, width], without a graph.
 [[nodiscard]] at::Tensor InsideMask(const at::Tensor& grid);
 

@@ -1,5 +1,6 @@
 #include "service/camera_stream.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <exception>
@@ -91,6 +92,7 @@ class RunningStream final : public CameraStream {
   enum class Phase { kRunning, kEnded, kStopped };
 
   void LogResumption() const;
+  void LogRollBacks();
 
   // On the learner's thread.
   void Run();
@@ -131,6 +133,9 @@ class RunningStream final : public CameraStream {
   std::unique_ptr<pipeline::Learner> learner_;
   std::unique_ptr<ingest::Source> source_;
 
+  std::int64_t roll_backs_logged_ = 0;  // Of the learner's thread.
+  std::int64_t updates_at_start_ = 0;   // Of the stage that had made the fewest.
+
   // Planned for a rate, the learner keeps that; any other schedule is kept as it was asked for.
   std::optional<RateKeeper> rate_;
 
@@ -147,6 +152,8 @@ absl::Status RunningStream::Open() {
                     learner, [this](pipeline::FlowPrediction f) { OnPrediction(std::move(f)); }));
   in_flight_.StartAt(learner_->resumption().first_sample);
   LogResumption();
+  const std::vector<std::int64_t> updates = learner_->updates();
+  if (!updates.empty()) updates_at_start_ = *std::min_element(updates.begin(), updates.end());
   MILLRACE_ASSIGN_OR_RETURN(source_, options_.open_source(options_.config.source));
   if (options_.config.learner.schedule == "auto") {
     rate_.emplace(options_.config.name, *learner_);
@@ -179,6 +186,7 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.loss = figures.loss;
   snapshot.loss_no_motion = figures.loss_no_motion;
   snapshot.updates = learner_->updates();
+  snapshot.updates_at_start = updates_at_start_;
   for (std::size_t i = 0; i < skipped_.size(); ++i) snapshot.skipped[i] = skipped_[i];
   snapshot.learning = learner_->learning();
   snapshot.update_every = rate_ ? rate_->update_every() : learner_->description()->update_every;
@@ -219,6 +227,18 @@ void RunningStream::AwaitRoom() {
   if (const absl::Status room = Guarded([this] { return learner_->AwaitRoom(); }); !room.ok()) {
     FailLearner(room);
   }
+  LogRollBacks();
+}
+
+void RunningStream::LogRollBacks() {
+  const pipeline::LearningFigures learning = learner_->learning();
+  if (learning.roll_backs == roll_backs_logged_) return;
+  roll_backs_logged_ = learning.roll_backs;
+  spdlog::warn(
+      "stream '{}': the weights had gone wrong; it goes on from the last that were good, with "
+      "{:.3g} "
+      "of the learning rate",
+      options_.config.name, learning.rate_scale);
 }
 
 void RunningStream::Handle(const ingest::Frame& frame) {
@@ -299,6 +319,10 @@ void RunningStream::OnPrediction(pipeline::FlowPrediction flow) {
   if (!in_flight) return;  // Given up when the learner failed, and counted then.
   // It has left those in flight: whatever throws from here on, it is counted.
   ledger_.Predicted();
+  if (flow.drift) {
+    spdlog::info("stream '{}': the loss has risen for good: the camera shows something else",
+                 options_.config.name);
+  }
   if (flow.skipped != pipeline::SkipReason::kNone) ++skipped_[static_cast<int>(flow.skipped)];
   const nanoseconds now = options_.clock->Now();
   auto prediction =

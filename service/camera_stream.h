@@ -42,7 +42,10 @@ struct StreamSnapshot {
   /// Means over the last 200 predictions or fewer; 0 before the first.
   double loss = 0;
   double loss_no_motion = 0;
+  /// Of each stage, over all processes that learned from this stream, and how many of them a
+  /// process before had made.
   std::vector<std::int64_t> updates;
+  std::int64_t updates_at_start = 0;
   /// From every which frame it learns now; 0: from none, it only predicts.
   int update_every = 1;
   /// Predictions that nothing was learned from, by reason: indexed by SkipReason.

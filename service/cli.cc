@@ -7,6 +7,7 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
+#include "pipeline/learning/flow_network_names.h"
 #include "pipeline/pretrain.h"
 #include "service/cli_bench.h"
 #include "service/cli_exit_codes.h"
@@ -105,13 +106,27 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
   pretrain->add_option("--frames", options.frames, "Pairs of pictures to learn from")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  pretrain->add_option("--width", options.width, "Their width: a multiple of 16, at least 64")
+  pretrain
+      ->add_option("--width", options.width,
+                   "Their width: at least 64, a multiple of what the network asks for")
       ->capture_default_str();
   pretrain->add_option("--height", options.height, "Their height, likewise")->capture_default_str();
   pretrain->add_option("--learning-rate", options.learning_rate, "RMSprop's learning rate")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  pretrain->add_option("--smoothness", options.smoothness, "Weight of the smoothness term")
+  pretrain->add_option("--network", options.network, "The network that learns")
+      ->check(CLI::IsMember(pipeline::FlowNetworkNames()))
+      ->capture_default_str();
+  pretrain
+      ->add_option_function<std::string>(
+          "--loss",
+          [&options](const std::string& name) {
+            options.loss.kind = *pipeline::FlowLossKind(name);  // CLI11 checked it.
+          },
+          "By what it learns")
+      ->check(CLI::IsMember(pipeline::FlowLossNames()))
+      ->default_str("relative");
+  pretrain->add_option("--smoothness", options.loss.smoothness, "Weight of the smoothness term")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   pretrain->add_option("--seed", options.seed, "Seeds the weights and the pictures")

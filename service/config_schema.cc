@@ -12,6 +12,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "ingest/uri.h"
+#include "pipeline/learning/flow_loss_options.h"
+#include "pipeline/learning/flow_network_names.h"
 #include "pipeline/learning/update_policy.h"
 #include "pipeline/schedules.h"
 #include "service/config_checks.h"
@@ -84,10 +86,20 @@ void ReadInput(const Value& value, StreamConfig& stream) {
   stream.source.height = stream.learner.height = size[1];
 }
 
-void ReadNetwork(const Value& value, StreamConfig& /*stream*/) {
-  static constexpr std::array<std::string_view, 1> kKnown = {"flow"};
-  std::string network;
-  value.OneOf(kKnown, network);
+std::vector<std::string_view> Views(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+void ReadNetwork(const Value& value, StreamConfig& stream) {
+  static const std::vector<std::string_view> known = Views(pipeline::FlowNetworkNames());
+  value.OneOf(known, stream.learner.network);
+}
+
+void ReadLoss(const Value& value, StreamConfig& stream) {
+  static const std::vector<std::string_view> known = Views(pipeline::FlowLossNames());
+  std::string name = "relative";
+  value.OneOf(known, name);
+  if (const auto kind = pipeline::FlowLossKind(name); kind.ok()) stream.learner.loss.kind = *kind;
 }
 
 void ReadKind(const Value& value, StreamConfig& stream) {
@@ -160,10 +172,13 @@ constexpr Key<StreamConfig> kModelKeys[] = {
      [](const Value& v, StreamConfig& s) {
        v.Real({0, 1}, s.learner.learning_rate);
      }},
+    {"loss", kOptional, ReadLoss},
     {"smoothness", kOptional,
      [](const Value& v, StreamConfig& s) {
-       v.Real({0, 100}, s.learner.smoothness);
+       v.Real({0, 100}, s.learner.loss.smoothness);
      }},
+    {"occlusion", kOptional,
+     [](const Value& v, StreamConfig& s) { v.Flag(s.learner.loss.occlusion); }},
     {"seed", kOptional,
      [](const Value& v, StreamConfig& s) {
        v.Whole({0, INT64_MAX}, s.learner.seed);
@@ -206,8 +221,7 @@ constexpr Key<StreamConfig> kScheduleKeys[] = {
 };
 
 void ReadPolicy(const Value& value, StreamConfig& stream) {
-  static const std::vector<std::string_view> known(pipeline::UpdatePolicyNames().begin(),
-                                                   pipeline::UpdatePolicyNames().end());
+  static const std::vector<std::string_view> known = Views(pipeline::UpdatePolicyNames());
   std::string name = "every";
   value.OneOf(known, name);
   if (const auto kind = pipeline::UpdatePolicyKind(name); kind.ok()) {

@@ -27,6 +27,7 @@ struct Reading {
   RunFigures figures;
   prometheus::ClientMetric delays;
   std::shared_ptr<const pipeline::LearnerDescription> learner;
+  pipeline::FlowLossOptions loss;
 };
 using Readings = std::vector<Reading>;
 
@@ -37,7 +38,8 @@ std::vector<Reading> Read(const std::vector<RecordedStream>& streams) {
     readings.push_back({.snapshot = recorded.stream->Snapshot(),
                         .figures = recorded.record->Figures(),
                         .delays = recorded.record->DelayMetric(),
-                        .learner = recorded.stream->learner()});
+                        .learner = recorded.stream->learner(),
+                        .loss = recorded.stream->config().learner.loss});
   }
   return readings;
 }
@@ -162,6 +164,21 @@ void AppendFrames(const Readings& readings, std::vector<MetricFamily>& families)
   families.push_back(delay.Take());
 }
 
+MetricFamily TermsFamily(const Readings& readings) {
+  MetricBuilder family("millrace_pipeline_loss_terms_total",
+                       "Sums of the terms of what the model learns by, without their weights.",
+                       MetricType::Counter);
+  for (const Reading& reading : readings) {
+    const auto terms = pipeline::FlowLossTerms(reading.loss);
+    const std::vector<double>& sums = reading.figures.loss_term_sums;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      family.Add({{"stream", reading.snapshot.name}, {"term", std::string(terms[i])}},
+                 i < sums.size() ? sums[i] : 0);
+    }
+  }
+  return family.Take();
+}
+
 void AppendLosses(const Readings& readings, std::vector<MetricFamily>& families) {
   families.push_back(PerStream("millrace_pipeline_loss_total",
                                "Sum of the losses of all predictions: its rate over the rate of "
@@ -172,6 +189,7 @@ void AppendLosses(const Readings& readings, std::vector<MetricFamily>& families)
                                "Sum of the losses of no motion on the same frames.",
                                MetricType::Counter, readings,
                                [](const Reading& r) { return r.figures.loss_no_motion_sum; }));
+  families.push_back(TermsFamily(readings));
   families.push_back(PerStream("millrace_pipeline_loss_mean",
                                "Mean loss of the last 200 predictions.", MetricType::Gauge,
                                readings, [](const Reading& r) { return r.snapshot.loss; }));
@@ -248,10 +266,11 @@ void AppendLearner(const Readings& readings, std::vector<MetricFamily>& families
       [](const Reading& r) { return static_cast<double>(r.snapshot.update_every); }));
   families.push_back(ReplansFamily(readings));
   families.push_back(
-      PerStage("millrace_pipeline_updates_total", "Updates of a stage's weights.",
+      PerStage("millrace_pipeline_updates_total", "Updates of a stage's weights by this process.",
                MetricType::Counter, readings, [](const Reading& r, std::size_t stage) {
                  const std::vector<std::int64_t>& updates = r.snapshot.updates;
-                 return stage < updates.size() ? static_cast<double>(updates[stage]) : 0;
+                 if (stage >= updates.size()) return 0.0;
+                 return static_cast<double>(updates[stage] - r.snapshot.updates_at_start);
                }));
   families.push_back(PerStage(
       "millrace_pipeline_staleness_updates",

@@ -40,6 +40,8 @@ struct RunFigures {
   DelayHistogram delays;
   double loss_sum = 0;
   double loss_no_motion_sum = 0;
+  /// Of the terms of what the model learns by, as FlowLossTerms() names them.
+  std::vector<double> loss_term_sums = {};
 };
 
 /// Thread-safe. Must outlive the stream whose predictions it records.

@@ -1,17 +1,24 @@
 #include "pipeline/learning/divergence_guard.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace millrace::pipeline {
 
 SkipReason DivergenceGuard::Next(const PredictionHealth& health) {
   const SkipReason refusal = Judge(health);
-  refused_ = refusal == SkipReason::kNone ? 0 : refused_ + 1;
-  if (refusal != SkipReason::kNonFinite) {
-    window_.push_back({health.sample, health.loss, health.loss_no_motion});
-    if (static_cast<int>(window_.size()) > options_.window) window_.pop_front();
-    if (IsFull()) best_ = std::min(best_, Ratio());
+  const bool refused = refusal != SkipReason::kNone;
+  refused_ = refused ? refused_ + 1 : 0;
+  // Losses that are no numbers count as nothing beside those that are.
+  const bool counts = refusal != SkipReason::kNonFinite;
+  window_.push_back({.sample = health.sample,
+                     .loss = counts ? health.loss : 0,
+                     .no_motion = counts ? health.loss_no_motion : 0,
+                     .refused = refused});
+  if (static_cast<int>(window_.size()) > options_.window) window_.pop_front();
+  if (IsFull() || static_cast<int>(window_.size()) == fifth()) {
+    best_ = std::min(best_, RatioOfLast(static_cast<int>(window_.size())));
   }
   return refusal;
 }
@@ -24,11 +31,20 @@ SkipReason DivergenceGuard::Judge(const PredictionHealth& health) const {
 }
 
 bool DivergenceGuard::Diverged() const {
-  return refused_ >= options_.most_refused || (IsFull() && Ratio() > MostRatio(options_.most_loss));
+  if (refused_ >= options_.most_refused) return true;
+  if (!IsFull()) return false;
+  return 2 * RefusedOfLast(options_.window) >= options_.window ||
+         RatioOfLast(options_.window) > MostRatio(options_.most_loss);
 }
 
 bool DivergenceGuard::Healthy() const {
-  return IsFull() && !Refusing() && Ratio() <= MostRatio((1 + options_.most_loss) / 2);
+  return IsFull() && RefusedOfLast(options_.window) == 0 &&
+         RatioOfLast(options_.window) <= MostRatio((1 + options_.most_loss) / 2);
+}
+
+bool DivergenceGuard::Sound() const {
+  return !Diverged() && RefusedOfLast(fifth()) == 0 &&
+         RatioOfLast(fifth()) <= MostRatio(options_.most_loss);
 }
 
 void DivergenceGuard::Restart() {
@@ -37,14 +53,23 @@ void DivergenceGuard::Restart() {
   refused_ = 0;
 }
 
-double DivergenceGuard::Ratio() const {
-  Losses sum;
-  for (const Losses& losses : window_) {
-    sum.loss += losses.loss;
-    sum.no_motion += losses.no_motion;
+double DivergenceGuard::RatioOfLast(int predictions) const {
+  const auto count = std::min(window_.size(), static_cast<std::size_t>(predictions));
+  double loss = 0;
+  double no_motion = 0;
+  for (auto entry = window_.end() - static_cast<std::ptrdiff_t>(count); entry != window_.end();
+       ++entry) {
+    loss += entry->loss;
+    no_motion += entry->no_motion;
   }
   // Of still pictures alone nothing can be said.
-  return sum.no_motion > 0 ? sum.loss / sum.no_motion : 1;
+  return no_motion > 0 ? loss / no_motion : 1;
+}
+
+int DivergenceGuard::RefusedOfLast(int predictions) const {
+  const auto count = std::min(window_.size(), static_cast<std::size_t>(predictions));
+  return static_cast<int>(std::count_if(window_.end() - static_cast<std::ptrdiff_t>(count),
+                                        window_.end(), [](const Entry& e) { return e.refused; }));
 }
 
 }  // namespace millrace::pipeline

@@ -33,9 +33,10 @@ struct DivergenceOptions {
   /// on average, in widths of the picture.
   double most_leaving = 0.5;
   double most_motion = 0.5;
-  /// The weights are taken for bad when the loss over the last `window` predictions is more than so
-  /// many times what it was at its best since the guard began, or that of no motion if that is
-  /// more; or when `most_refused` in a row must not teach.
+  /// The weights are taken for bad when `most_refused` predictions in a row must not teach, or half
+  /// of the last `window`; or when the loss over that window is more than so many times that of no
+  /// motion, or, where the first fifth of a window was worse than that already, of what they had
+  /// then. So a network that is no match for a new camera may learn.
   int window = 100;
   double most_loss = 1.1;
   int most_refused = 20;
@@ -53,13 +54,16 @@ class DivergenceGuard {
   /// Whether the weights that made the last predictions should be given up for older ones.
   [[nodiscard]] bool Diverged() const;
 
-  /// Whether a whole window of predictions was well away from Diverged(): what made them is worth
-  /// keeping.
+  /// Whether a whole window of predictions was well away from Diverged(), and none of it had to be
+  /// refused: what made them is worth keeping.
   [[nodiscard]] bool Healthy() const;
-  /// Loss over that of no motion, of the window; 1 while there is nothing to say.
-  [[nodiscard]] double Ratio() const;
-  /// Whether the last prediction must not teach.
-  [[nodiscard]] bool Refusing() const { return refused_ > 0; }
+
+  /// Whether nothing speaks against the newest weights: the last fifth of a window was no worse
+  /// than Diverged() allows, and none of it had to be refused.
+  [[nodiscard]] bool Sound() const;
+
+  /// Loss over that of no motion, of a whole window; 1 while there is none.
+  [[nodiscard]] double Ratio() const { return IsFull() ? RatioOfLast(options_.window) : 1; }
   /// The first sample of the window. REQUIRES: there is one.
   [[nodiscard]] std::int64_t window_begins() const { return window_.front().sample; }
 
@@ -67,21 +71,24 @@ class DivergenceGuard {
   void Restart();
 
  private:
-  struct Losses {
+  struct Entry {
     std::int64_t sample = 0;
     double loss = 0;
     double no_motion = 0;
+    bool refused = false;
   };
 
   [[nodiscard]] SkipReason Judge(const PredictionHealth& health) const;
-  // Above it the loss is too high: what no motion would have, or these weights had, is 1.
-  [[nodiscard]] double MostRatio(double most) const { return most * std::max(best_, 1.0); }
   [[nodiscard]] bool IsFull() const { return static_cast<int>(window_.size()) == options_.window; }
+  [[nodiscard]] int fifth() const { return std::max(options_.window / 5, 1); }
+  [[nodiscard]] double RatioOfLast(int predictions) const;
+  [[nodiscard]] int RefusedOfLast(int predictions) const;
+  // Above it the loss is too high: `most` times what is to be expected at the least.
+  [[nodiscard]] double MostRatio(double most) const { return most * std::max(best_, 1.0); }
 
   const DivergenceOptions options_;
-  std::deque<Losses> window_;
-  // The least Ratio() of a full window since Restart(): weights that were no better than no motion
-  // from the start, as in front of a new camera, may learn.
+  std::deque<Entry> window_;
+  // The ratio of the first fifth of a window since Restart(), or of a whole window that was better.
   double best_ = std::numeric_limits<double>::infinity();
   int refused_ = 0;  // In a row.
 };

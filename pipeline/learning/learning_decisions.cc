@@ -40,7 +40,7 @@ SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& note
                                           .loss = scored.loss,
                                           .loss_no_motion = scored.loss_no_motion});
   diverged_ = guard_.Diverged();
-  suspicious_ = diverged_ || guard_.Refusing();
+  sound_ = guard_.Sound();
   ratio_ = guard_.Ratio();
   if (guard_.Healthy()) proven_ = guard_.window_begins() - 1;
   if (refused != SkipReason::kNone) return refused;
@@ -58,7 +58,8 @@ const LearningDecisions::Noted& LearningDecisions::Note(std::int64_t sample) con
 
 void LearningDecisions::Restart() {
   guard_.Restart();
-  diverged_ = suspicious_ = false;
+  diverged_ = false;
+  sound_ = true;
 }
 
 }  // namespace millrace::pipeline

@@ -59,15 +59,14 @@ class LearningDecisions {
   [[nodiscard]] bool diverged() const { return diverged_; }
 
   /// The newest sample whose weights have proven good: a whole window of predictions after it was
-  /// better than no motion, the first of which were made before those weights, as long as the
+  /// healthy (DivergenceGuard), the first of which were made before those weights, as long as the
   /// pipeline is; -1: none. Thread-safe.
   [[nodiscard]] std::int64_t proven() const { return proven_; }
 
-  /// Whether something speaks against the newest weights: the last prediction must not teach, or
-  /// they have gone wrong. Thread-safe.
-  [[nodiscard]] bool suspicious() const { return suspicious_; }
+  /// Whether nothing speaks against the newest weights. Thread-safe.
+  [[nodiscard]] bool sound() const { return sound_; }
 
-  /// Loss over that of no motion, of the last predictions; 1 before the first. Thread-safe.
+  /// Loss over that of no motion, of the last window; 1 before it is full. Thread-safe.
   [[nodiscard]] double ratio() const { return ratio_; }
 
   /// Starts judging anew, with other weights. REQUIRES: nothing else is called meanwhile.
@@ -90,7 +89,7 @@ class LearningDecisions {
   DivergenceGuard guard_;
   std::vector<Noted> notes_;  // A ring; each place is of one thread after the other.
   std::atomic<bool> diverged_ = false;
-  std::atomic<bool> suspicious_ = false;
+  std::atomic<bool> sound_ = true;
   std::atomic<std::int64_t> proven_ = -1;
   std::atomic<double> ratio_ = 1;
 };

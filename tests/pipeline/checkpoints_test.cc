@@ -200,15 +200,42 @@ TEST_F(CheckpointsTest, AnotherNetworkIsRefusedWithTheDifference) {
 
 TEST_F(CheckpointsTest, AnotherVersionIsRefused) {
   Write({1});
-  CheckpointManifest manifest = *DecodeManifest(*ReadFile(FileOf(1, "manifest.json").string()));
-  std::string text = EncodeManifest(manifest);
-  // The checksum is of the other version's, too.
+  std::string text = *ReadFile(FileOf(1, "manifest.json").string());
   const std::string other = "\"version\": 2";
   text.replace(text.find("\"version\": 1"), other.size(), other);
   ASSERT_TRUE(WriteFileAtomically(FileOf(1, "manifest.json").string(), text).ok());
-  const auto found = Open().Read();
-  ASSERT_TRUE(found.ok());
-  EXPECT_FALSE(found->newest) << "a changed version without its checksum is damage";
+  const absl::Status refused = Open().Read().status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("version 2 of the format, where 1"));
+}
+
+TEST_F(CheckpointsTest, WhatCouldNotBeReadTakesNoPlaceOfANewOne) {
+  Write({1, 2, 3});
+  for (const int damaged : {2, 3}) fs::resize_file(FileOf(damaged, "stage-2.safetensors"), 10);
+  Checkpoints checkpoints = Open(/*keep=*/1);
+  Checkpoint next = *checkpoints.Read()->newest;
+  ASSERT_EQ(next.network.sample, 1);
+  next.network.sample = 2;
+  next.score = 5;  // Not the best.
+  ASSERT_TRUE(checkpoints.Write(next).ok());
+  EXPECT_EQ(checkpoints.Read()->newest->network.sample, 2);
+}
+
+TEST_F(CheckpointsTest, LeavesOtherFoldersAlone) {
+  Write({1});
+  for (const std::string name : {"checkpoint-good", "checkpoint-9", "notes"}) {
+    fs::copy(folder_ / "checkpoint-000000000001", folder_ / name);
+  }
+  EXPECT_EQ(Open().Read()->folder, (folder_ / "checkpoint-000000000001").string());
+  Write({2, 3, 4, 5});
+  EXPECT_TRUE(fs::exists(folder_ / "checkpoint-good"));
+}
+
+TEST_F(CheckpointsTest, WhatAKilledWriterLeftIsRemovedBeforeAnythingIsWritten) {
+  Write({1});
+  fs::create_directories(folder_ / "checkpoint-000000000002");
+  static_cast<void>(Open());
+  EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000001"));
 }
 
 TEST_F(CheckpointsTest, ANumberThatIsNotFiniteIsNeverWritten) {

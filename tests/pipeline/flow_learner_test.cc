@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/learner.h"
+#include "pipeline/learning/flow_loss_options.h"
+#include "pipeline/learning/flow_network_names.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -74,6 +76,48 @@ TEST(FlowLearnerTest, ColdItStartsAtNoMotion) {
   const FlowPrediction& first = collected.predictions.at(0);
   EXPECT_TRUE(std::all_of(first.flow->begin(), first.flow->end(), [](float v) { return v == 0; }));
   EXPECT_NEAR(first.loss, first.loss_no_motion, 1e-6);
+}
+
+void ExpectToLearn(const FlowLearnerOptions& options) {
+  Collected collected;
+  auto learner = MakeFlowLearner(options, collected.callback());
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE((*learner)->Admit({.previous = Stripes(i), .current = Stripes(i + 1)}).ok());
+  }
+  ASSERT_TRUE((*learner)->Drain().ok());
+  EXPECT_THAT((*learner)->updates(), ::testing::ElementsAre(4, 4));
+  for (const FlowPrediction& prediction : collected.predictions) {
+    EXPECT_TRUE(prediction.finite);
+    EXPECT_EQ(prediction.terms.size(), FlowLossTerms(options.loss).size());
+    EXPECT_EQ(prediction.flow->size(), std::size_t{2} * kSide * kSide);
+  }
+}
+
+TEST(FlowLearnerTest, LearnsByAnyObjectiveOneWayAndBothWays) {
+  for (const std::string& name : FlowLossNames()) {
+    for (const bool occlusion : {false, true}) {
+      SCOPED_TRACE(name);
+      ExpectToLearn({.width = kSide,
+                     .height = kSide,
+                     .stages = 2,
+                     .learning_rate = 1e-6,
+                     .loss = {.kind = *FlowLossKind(name), .occlusion = occlusion}});
+    }
+  }
+}
+
+// But FlowNetS, whose updates take a second each.
+TEST(FlowLearnerTest, AnyNetworkLearnsAsItWasPublished) {
+  for (const std::string network : {"ndconv", "resunet"}) {
+    SCOPED_TRACE(network);
+    ExpectToLearn({.network = network,
+                   .width = kSide,
+                   .height = kSide,
+                   .stages = 2,
+                   .learning_rate = 1e-6,
+                   .loss = {.kind = FlowLossOptions::Kind::kPhotoAndSmooth, .smoothness = 1}});
+  }
 }
 
 TEST(FlowLearnerTest, DescribesTheStagesAsTheyWereCut) {
@@ -201,7 +245,7 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
       {{.width = 64, .height = 64, .schedule = "auto"}, "say the camera's frames_per_second"},
       {{.width = 64, .height = 64, .replan_share = -1}, "must not be negative; 0: never"},
       {{.width = 64, .height = 64, .learning_rate = -1}, "must not be negative"},
-      {{.width = 64, .height = 64, .smoothness = -1}, "smoothness must not be negative"},
+      {{.width = 64, .height = 64, .loss = {.smoothness = -1}}, "smoothness must not be negative"},
       {{.width = 64, .height = 64, .threads_per_stage = 0}, "at least one thread"},
   };
   for (const Bad& bad : all) {

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -182,6 +183,31 @@ TEST_F(LearnerCheckpointsTest, BeginsAnewWhereACheckpointIsBadItself) {
   EXPECT_EQ(second->learning().roll_backs, 1);
   EXPECT_NE(predicted.front().skipped, SkipReason::kNone);
   EXPECT_EQ(predicted.back().skipped, SkipReason::kNone);
+}
+
+// Weights that go wrong are tried once more; then it is they that are bad.
+TEST_F(LearnerCheckpointsTest, FallsBackToTheStartWhereACheckpointGoesWrongTwice) {
+  {
+    TestLearner first(Options());
+    first.Learn(25);
+    first.End();
+  }
+  FlowLearnerOptions options = Options();
+  options.learning_rate = 0.5;  // Tears any network apart.
+  TestLearner second(options);
+  const auto is_zero = [](const FlowPrediction& prediction) {
+    return std::ranges::all_of(*prediction.flow, [](float x) { return x == 0; });
+  };
+  std::vector<std::size_t> came_back;  // The samples of this process that met older weights first.
+  for (std::size_t i = 0; i < 3000 && came_back.size() < 2; ++i) {
+    const std::int64_t before = second->learning().roll_backs;
+    second.Learn(1);
+    if (second->learning().roll_backs > before) came_back.push_back(i);
+  }
+  const std::vector<FlowPrediction> predicted = second.End();
+  ASSERT_EQ(came_back.size(), 2U);
+  EXPECT_FALSE(is_zero(predicted[came_back[0]])) << "the checkpoint's, which see motion";
+  EXPECT_TRUE(is_zero(predicted[came_back[1]])) << "those that it would have begun with";
 }
 
 TEST_F(LearnerCheckpointsTest, FactsComeBackAsTheyWere) {

@@ -87,6 +87,9 @@ TEST_F(MetricsTest, ShowsEachFigureUnderItsNameAndLabels) {
            "millrace_ingest_source_state{stream=\"street\",state=\"backing_off\"} 0\n",
            "millrace_service_subscribers{stream=\"street\"} 2\n",
            "millrace_service_viewers 1\n",
+           // MovingDisc() has 0.5 of the one and 2 of the other.
+           "millrace_pipeline_loss_terms_total{stream=\"street\",term=\"photometric\"} 1.5\n",
+           "millrace_pipeline_loss_terms_total{stream=\"street\",term=\"smoothness\"} 6\n",
        }) {
     EXPECT_THAT(text, HasSubstr(line));
   }

@@ -94,6 +94,7 @@ inline std::shared_ptr<const Prediction> MovingDisc(const std::string& stream, s
                       .loss = 0.037F,
                       .loss_no_motion = 0.05F,
                       .updates = number,
+                      .terms = {0.5F, 2.0F},
                       .finite = true};
   prediction->previous = picture;
   prediction->picture = picture;

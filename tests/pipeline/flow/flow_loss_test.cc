@@ -1,6 +1,11 @@
 #include "pipeline/flow_loss.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
@@ -35,7 +40,7 @@ TEST(FlowLossTest, TrueTranslationExplainsEveryPixelThatStaysInThePicture) {
   const at::Tensor previous = wide.narrow(2, 0, kHeight).narrow(3, 2, kWidth);
   const at::Tensor current = wide.narrow(2, 1, kHeight).narrow(3, 0, kWidth);
   const at::Tensor pictures = at::cat({previous, current}, 0);
-  const FlowLoss loss = ComputeFlowLoss(pictures, ConstantFlow(2, -1), 0);
+  const FlowLoss loss = ComputeFlowLoss(pictures, ConstantFlow(2, -1), {.smoothness = 0});
 
   // The rest, the right two columns and the top row, cost what no motion costs there.
   const at::Tensor at_rest = ((previous - current).square() + 1e-6).sqrt();
@@ -46,7 +51,7 @@ TEST(FlowLossTest, TrueTranslationExplainsEveryPixelThatStaysInThePicture) {
 }
 
 TEST(FlowLossTest, NoMotionCostsOneOfItself) {
-  const FlowLoss loss = ComputeFlowLoss(RandomPictures(), ConstantFlow(0, 0), 0);
+  const FlowLoss loss = ComputeFlowLoss(RandomPictures(), ConstantFlow(0, 0), {.smoothness = 0});
   EXPECT_NEAR(loss.objective.item<double>(), 1, 1e-9);
   EXPECT_NEAR(loss.photometric.item<double>(), loss.no_motion.item<double>(), 1e-9);
 }
@@ -54,8 +59,9 @@ TEST(FlowLossTest, NoMotionCostsOneOfItself) {
 TEST(FlowLossTest, BrightnessRangeOfThePicturesDoesNotChangeTheObjective) {
   const at::Tensor pictures = RandomPictures();
   const at::Tensor flow = at::randn({1, 2, kHeight, kWidth}, at::kDouble);
-  const double bright = ComputeFlowLoss(pictures, flow, 0).objective.item<double>();
-  const double dark = ComputeFlowLoss(pictures * 0.1, flow, 0).objective.item<double>();
+  const double bright = ComputeFlowLoss(pictures, flow, {.smoothness = 0}).objective.item<double>();
+  const double dark =
+      ComputeFlowLoss(pictures * 0.1, flow, {.smoothness = 0}).objective.item<double>();
   EXPECT_NEAR(dark, bright, 0.01 * bright);
 }
 
@@ -63,7 +69,7 @@ TEST(FlowLossTest, GradientEqualsFiniteDifferences) {
   const at::Tensor pictures = RandomPictures();
   const at::Tensor flow = at::randn({1, 2, kHeight, kWidth}, at::kDouble);
   const auto objective = [&](const at::Tensor& x) {
-    return ComputeFlowLoss(pictures, x, 0.1).objective;
+    return ComputeFlowLoss(pictures, x, {.smoothness = 0.1}).objective;
   };
   EXPECT_TRUE(at::allclose(AutogradGradient(objective, flow), NumericGradient(objective, flow),
                            1e-4, 1e-6));
@@ -74,7 +80,10 @@ TEST(FlowLossTest, PixelThatPointsOutsideHasNoPhotometricGradient) {
   flow.select(1, 0).select(2, kWidth - 1).fill_(0.5);  // The last column points out.
   const at::Tensor pictures = RandomPictures();
   const at::Tensor gradient = AutogradGradient(
-      [&](const at::Tensor& x) { return ComputeFlowLoss(pictures, x, 0).objective; }, flow);
+      [&](const at::Tensor& x) {
+        return ComputeFlowLoss(pictures, x, {.smoothness = 0}).objective;
+      },
+      flow);
   EXPECT_EQ(gradient.select(3, kWidth - 1).abs().max().item<double>(), 0);
   EXPECT_GT(gradient.select(3, 0).abs().max().item<double>(), 0);
 }
@@ -83,11 +92,14 @@ TEST(FlowLossTest, FlowFarOutsideIsFiniteAndWinsNothing) {
   const at::Tensor pictures = RandomPictures();
   for (const double far : {1e3, -1e6, 1e30}) {
     const at::Tensor flow = ConstantFlow(far, -far);
-    const FlowLoss loss = ComputeFlowLoss(pictures, flow, 0.1);
+    const FlowLoss loss = ComputeFlowLoss(pictures, flow, {.smoothness = 0.1});
     EXPECT_NEAR(loss.photometric.item<double>(), loss.no_motion.item<double>(), 1e-9);
     EXPECT_TRUE(loss.objective.isfinite().item<bool>());
     const at::Tensor gradient = AutogradGradient(
-        [&](const at::Tensor& x) { return ComputeFlowLoss(pictures, x, 0.1).objective; }, flow);
+        [&](const at::Tensor& x) {
+          return ComputeFlowLoss(pictures, x, {.smoothness = 0.1}).objective;
+        },
+        flow);
     EXPECT_TRUE(gradient.isfinite().all().item<bool>());
   }
 }
@@ -95,17 +107,144 @@ TEST(FlowLossTest, FlowFarOutsideIsFiniteAndWinsNothing) {
 TEST(FlowLossTest, EqualPicturesHaveAFiniteLossThatIsLeastWithoutMotion) {
   const at::Tensor picture = at::rand({1, 1, kHeight, kWidth}, at::kDouble);
   const at::Tensor pictures = at::cat({picture, picture}, 0);
-  const FlowLoss still = ComputeFlowLoss(pictures, ConstantFlow(0, 0), 0);
+  const FlowLoss still = ComputeFlowLoss(pictures, ConstantFlow(0, 0), {.smoothness = 0});
   EXPECT_NEAR(still.no_motion.item<double>(), kAtRest, 1e-12);
   EXPECT_NEAR(still.objective.item<double>(), 1, 1e-6);
-  EXPECT_GT(ComputeFlowLoss(pictures, ConstantFlow(1, 0), 0).objective.item<double>(), 10);
+  EXPECT_GT(
+      ComputeFlowLoss(pictures, ConstantFlow(1, 0), {.smoothness = 0}).objective.item<double>(),
+      10);
 }
 
 TEST(FlowLossTest, FlowThatIsNotFiniteMakesAnObjectiveThatIsNot) {
   at::Tensor flow = ConstantFlow(0, 0);
   flow.select(1, 0).select(1, 5).fill_(std::numeric_limits<double>::quiet_NaN());
-  const FlowLoss loss = ComputeFlowLoss(RandomPictures(), flow, 0.1);
+  const FlowLoss loss = ComputeFlowLoss(RandomPictures(), flow, {.smoothness = 0.1});
   EXPECT_FALSE(loss.objective.isfinite().item<bool>());
+}
+
+// Every objective there is, and the flow's samples that it takes.
+std::vector<FlowLossOptions> AllObjectives() {
+  std::vector<FlowLossOptions> all;
+  for (const std::string& name : FlowLossNames()) {
+    for (const bool occlusion : {false, true}) {
+      all.push_back({.kind = *FlowLossKind(name), .smoothness = 0.1, .occlusion = occlusion});
+    }
+  }
+  return all;
+}
+
+at::Tensor RandomFlow(const FlowLossOptions& options) {
+  return at::randn({options.occlusion ? 2 : 1, 2, kHeight, kWidth}, at::kDouble);
+}
+
+TEST(FlowLossTest, GradientOfEveryObjectiveEqualsFiniteDifferences) {
+  for (const FlowLossOptions& options : AllObjectives()) {
+    const int channels = options.occlusion ? 1 : 3;
+    const at::Tensor pictures = at::rand({2, channels, kHeight, kWidth}, at::kDouble);
+    const at::Tensor flow = RandomFlow(options);
+    const auto objective = [&](const at::Tensor& x) {
+      return ComputeFlowLoss(pictures, x, options).objective;
+    };
+    EXPECT_TRUE(at::allclose(AutogradGradient(objective, flow), NumericGradient(objective, flow),
+                             1e-4, 1e-6))
+        << FlowLossTerms(options).front() << (options.occlusion ? ", occlusion" : "");
+  }
+}
+
+TEST(FlowLossTest, TermsAreNamedAndWeighedAsTheObjectiveSays) {
+  for (const FlowLossOptions& options : AllObjectives()) {
+    const at::Tensor pictures = RandomPictures();
+    const at::Tensor flow = RandomFlow(options);
+    const FlowLoss loss = ComputeFlowLoss(pictures, flow, options);
+    const std::vector<std::string_view> names = FlowLossTerms(options);
+    ASSERT_EQ(loss.terms.size(), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(loss.terms[i].name, names[i]);
+    FlowLossOptions smoother = options;
+    smoother.smoothness += 1;
+    const FlowLoss twice = ComputeFlowLoss(pictures, flow, smoother);
+    EXPECT_NEAR((twice.objective - loss.objective).item<double>(),
+                loss.terms[1].value.item<double>(), 1e-9)
+        << names[1];
+  }
+}
+
+TEST(FlowLossTest, ScoreIsTheSameUnderEveryObjective) {
+  const at::Tensor pictures = RandomPictures();
+  const at::Tensor flow = at::randn({2, 2, kHeight, kWidth}, at::kDouble);
+  const FlowLoss expected = ComputeFlowLoss(pictures, flow.narrow(0, 0, 1), {});
+  for (const FlowLossOptions& options : AllObjectives()) {
+    const FlowLoss loss =
+        ComputeFlowLoss(pictures, options.occlusion ? flow : flow.narrow(0, 0, 1), options);
+    EXPECT_NEAR(loss.photometric.item<double>(), expected.photometric.item<double>(), 1e-12);
+    EXPECT_NEAR(loss.no_motion.item<double>(), expected.no_motion.item<double>(), 1e-12);
+  }
+}
+
+// The published form, pixel by pixel: what lies outside the picture is its border.
+TEST(FlowLossTest, PhotoAndSmoothIsThatOfItsDefinition) {
+  const at::Tensor pictures = RandomPictures();
+  const at::Tensor flow = at::randn({1, 2, kHeight, kWidth}, at::kDouble) * 3;
+  const auto value = [](const at::Tensor& of, int y, int x) {
+    return of.select(0, y).select(0, x).item<double>();
+  };
+  const at::Tensor before = pictures.select(0, 0).select(0, 0);
+  const at::Tensor now = pictures.select(0, 1).select(0, 0);
+  double sum = 0;
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth; ++x) {
+      const double at_x =
+          std::clamp(x + value(flow.select(0, 0).select(0, 0), y, x), 0.0, kWidth - 1.0);
+      const double at_y =
+          std::clamp(y + value(flow.select(0, 0).select(0, 1), y, x), 0.0, kHeight - 1.0);
+      const int left = std::min(static_cast<int>(at_x), kWidth - 2);
+      const int top = std::min(static_cast<int>(at_y), kHeight - 2);
+      const double right_share = at_x - left;
+      const double bottom_share = at_y - top;
+      const double seen = (1 - bottom_share) * ((1 - right_share) * value(now, top, left) +
+                                                right_share * value(now, top, left + 1)) +
+                          bottom_share * ((1 - right_share) * value(now, top + 1, left) +
+                                          right_share * value(now, top + 1, left + 1));
+      const double difference = value(before, y, x) - seen;
+      sum += std::sqrt(difference * difference + 1e-6);
+    }
+  }
+  const FlowLoss loss = ComputeFlowLoss(
+      pictures, flow, {.kind = FlowLossOptions::Kind::kPhotoAndSmooth, .smoothness = 0});
+  EXPECT_NEAR(loss.objective.item<double>(), sum / (kHeight * kWidth), 1e-9);
+}
+
+TEST(FlowLossTest, HiddenPixelsTeachNothing) {
+  // A block of noise goes four pixels to the right before a wall of noise.
+  constexpr int kShift = 4;
+  at::Tensor pictures = at::rand({1, 1, kHeight, kWidth}, at::kDouble).repeat({2, 1, 1, 1});
+  const at::Tensor block = at::rand({kHeight, 6}, at::kDouble);
+  pictures.select(0, 0).select(0, 0).narrow(1, 2, 6).copy_(block);
+  pictures.select(0, 1).select(0, 0).narrow(1, 2 + kShift, 6).copy_(block);
+  at::Tensor flow = at::zeros({2, 2, kHeight, kWidth}, at::kDouble);
+  flow.select(0, 0).select(0, 0).narrow(1, 2, 6).fill_(kShift);
+  flow.select(0, 1).select(0, 0).narrow(1, 2 + kShift, 6).fill_(-kShift);
+  const FlowLossOptions options{.smoothness = 0, .occlusion = true};
+  const at::Tensor gradient = AutogradGradient(
+      [&](const at::Tensor& x) { return ComputeFlowLoss(pictures, x, options).objective; },
+      flow + 0.01);
+  // In the first picture, what the block is about to cover.
+  EXPECT_EQ(gradient.select(0, 0).narrow(2, 8, kShift).abs().max().item<double>(), 0);
+  EXPECT_GT(gradient.select(0, 0).narrow(2, 2, 6).abs().max().item<double>(), 0);
+  const FlowLoss loss = ComputeFlowLoss(pictures, flow, options);
+  EXPECT_NEAR(loss.terms.back().value.item<double>(), static_cast<double>(kShift) / kWidth, 1e-9);
+}
+
+TEST(FlowLossTest, EveryObjectiveIsFiniteForEqualPicturesAndFlowFarOutside) {
+  const at::Tensor picture = at::rand({1, 1, kHeight, kWidth}, at::kDouble);
+  for (FlowLossOptions options : AllObjectives()) {
+    const at::Tensor flow = RandomFlow(options) * 1e3;
+    const at::Tensor gradient = AutogradGradient(
+        [&](const at::Tensor& x) {
+          return ComputeFlowLoss(at::cat({picture, picture}, 0), x, options).objective;
+        },
+        flow);
+    EXPECT_TRUE(gradient.isfinite().all().item<bool>()) << FlowLossTerms(options).front();
+  }
 }
 
 TEST(FlowLossTest, StepOfTheFlowCostsLessAtAnEdgeOfThePicture) {
@@ -115,8 +254,8 @@ TEST(FlowLossTest, StepOfTheFlowCostsLessAtAnEdgeOfThePicture) {
   at::Tensor flow = ConstantFlow(0, 0);
   flow.select(1, 1).narrow(2, kWidth / 2, kWidth / 2).fill_(0.5);  // Along the edge.
   const auto roughness = [&](const at::Tensor& pictures) {
-    return (ComputeFlowLoss(pictures, flow, 1).objective -
-            ComputeFlowLoss(pictures, flow, 0).objective)
+    return (ComputeFlowLoss(pictures, flow, {.smoothness = 1}).objective -
+            ComputeFlowLoss(pictures, flow, {.smoothness = 0}).objective)
         .item<double>();
   };
   EXPECT_GT(roughness(flat), 5 * roughness(edge));

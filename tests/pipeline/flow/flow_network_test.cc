@@ -57,7 +57,7 @@ TEST(FlowNetworkTest, EveryParameterGetsAGradientAfterAFewSteps) {
     if (step > 0) {
       ASSERT_TRUE(optimizer.Step());
     }
-    ComputeFlowLoss(pictures, WholeChain(network).Forward({pictures})[0], 0.1).objective.backward();
+    ComputeFlowLoss(pictures, WholeChain(network).Forward({pictures})[0], {}).objective.backward();
   }
   for (const at::Tensor& parameter : parameters) {
     EXPECT_GT(parameter.grad().abs().max().item<float>(), 0) << parameter.sizes();

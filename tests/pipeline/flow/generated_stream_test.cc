@@ -22,7 +22,7 @@ TEST(GeneratedStreamTest, TruthExplainsThePicturesFarBetterThanNoMotion) {
   double no_motion = 0;
   for (int i = 0; i < 60; ++i) {
     const GeneratedPair pair = stream.Next();
-    const FlowLoss loss = ComputeFlowLoss(pair.pictures, pair.flow, 0);
+    const FlowLoss loss = ComputeFlowLoss(pair.pictures, pair.flow, {.smoothness = 0});
     truth += loss.photometric.item<double>();
     no_motion += loss.no_motion.item<double>();
   }

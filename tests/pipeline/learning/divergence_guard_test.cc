@@ -63,8 +63,41 @@ TEST(DivergenceGuardTest, NotFiniteLossesDoNotPoisonTheWindow) {
   DivergenceGuard guard = After(100, Good());
   const double nan = std::numeric_limits<double>::quiet_NaN();
   static_cast<void>(guard.Next({.finite = false, .loss = nan, .loss_no_motion = nan}));
-  static_cast<void>(guard.Next(Good()));
+  EXPECT_NEAR(guard.Ratio(), 0.8, 1e-9);
+  EXPECT_FALSE(guard.Healthy()) << "one of the window had to be refused";
+  Take(100, Good(), guard);
   EXPECT_TRUE(guard.Healthy());
+}
+
+// A pixel that points outside costs what no motion costs: a torn flow may look harmless by its
+// loss.
+TEST(DivergenceGuardTest, ARefusalNowAndThenProvesNothingGood) {
+  DivergenceGuard guard({});
+  for (int i = 0; i < 500; ++i) {
+    static_cast<void>(guard.Next(Good(1)));
+    static_cast<void>(guard.Next({.leaving_share = 0.6, .loss = 0.05, .loss_no_motion = 0.05}));
+    EXPECT_FALSE(guard.Healthy());
+  }
+  EXPECT_TRUE(guard.Diverged()) << "half of the window";
+}
+
+TEST(DivergenceGuardTest, WeightsThatGoWrongInTheFirstWindowAreBad) {
+  DivergenceGuard guard = After(30, Good());
+  Take(70, Good(5), guard);
+  EXPECT_TRUE(guard.Diverged());
+  EXPECT_FALSE(guard.Healthy());
+}
+
+TEST(DivergenceGuardTest, TheNewestWeightsAreSoundByTheLastPredictions) {
+  DivergenceGuard guard = After(100, Good());
+  EXPECT_TRUE(guard.Sound());
+  Take(10, Good(2), guard);
+  EXPECT_FALSE(guard.Sound());
+  EXPECT_FALSE(guard.Diverged()) << "not yet, over the window";
+  Take(30, Good(), guard);
+  EXPECT_TRUE(guard.Sound());
+  static_cast<void>(guard.Next({.finite = false}));
+  EXPECT_FALSE(guard.Sound());
 }
 
 TEST(DivergenceGuardTest, OnlyAWholeGoodWindowIsHealthy) {

@@ -1,4 +1,4 @@
-// What the networks of `millrace bench` are made of.
+// What convolutional networks are made of.
 #pragma once
 
 #include <functional>
@@ -26,6 +26,10 @@ class ConvolutionUnit {
     /// By the mean and variance over space of the one sample, in place of a bias.
     bool normalized = false;
     Activation activation = Activation::kRelu;
+    /// Of kLeakyRelu, below zero.
+    double slope = 0.01;
+    /// All weights are zero: what it makes is, until it learns.
+    bool zero = false;
   };
 
   /// Draws the weights so that a ReLU keeps the variance.
@@ -39,9 +43,10 @@ class ConvolutionUnit {
   std::vector<at::Tensor> parameters_;  // Weight and bias; or weight, scale and shift.
 };
 
-class BenchLayer : public Layer {
+/// Gives a layer its name.
+class NamedLayer : public Layer {
  public:
-  explicit BenchLayer(std::string name) : name_(std::move(name)) {}
+  explicit NamedLayer(std::string name) : name_(std::move(name)) {}
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:
@@ -49,10 +54,10 @@ class BenchLayer : public Layer {
 };
 
 /// A unit that may send its output on as a skip, too.
-class ConvolutionLayer final : public BenchLayer {
+class ConvolutionLayer final : public NamedLayer {
  public:
   ConvolutionLayer(std::string name, ConvolutionUnit unit, bool has_skip = false)
-      : BenchLayer(std::move(name)), unit_(std::move(unit)), has_skip_(has_skip) {}
+      : NamedLayer(std::move(name)), unit_(std::move(unit)), has_skip_(has_skip) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override;
   [[nodiscard]] std::vector<at::Tensor> parameters() const override { return unit_.parameters(); }
@@ -63,12 +68,12 @@ class ConvolutionLayer final : public BenchLayer {
 };
 
 /// A function without parameters, such as pooling.
-class FunctionLayer final : public BenchLayer {
+class FunctionLayer final : public NamedLayer {
  public:
   using Function = std::function<at::Tensor(const LayerValues&)>;
 
   FunctionLayer(std::string name, Function function)
-      : BenchLayer(std::move(name)), function_(std::move(function)) {}
+      : NamedLayer(std::move(name)), function_(std::move(function)) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     return {function_(inputs), {}};

@@ -1,4 +1,4 @@
-#include "pipeline/bench_layers.h"
+#include "pipeline/unit_layers.h"
 
 #include <cmath>
 
@@ -17,7 +17,9 @@ ConvolutionUnit::ConvolutionUnit(const Options& options, at::Generator& random)
     : options_(options) {
   at::Tensor weight =
       at::empty({options.outputs, options.inputs, options.kernel, options.kernel}, at::kFloat);
-  weight.normal_(0, std::sqrt(2.0 / (options.inputs * options.kernel * options.kernel)), random);
+  const double deviation =
+      options.zero ? 0 : std::sqrt(2.0 / (options.inputs * options.kernel * options.kernel));
+  weight.normal_(0, deviation, random);
   parameters_.push_back(weight.contiguous(at::MemoryFormat::ChannelsLast));
   if (options.normalized) parameters_.push_back(at::ones({options.outputs}, at::kFloat));
   parameters_.push_back(at::zeros({options.outputs}, at::kFloat));
@@ -38,7 +40,7 @@ at::Tensor ConvolutionUnit::Forward(const at::Tensor& values) const {
     case Activation::kRelu:
       return at::relu(made);
     case Activation::kLeakyRelu:
-      return at::leaky_relu(made);
+      return at::leaky_relu(made, options_.slope);
   }
   return made;
 }
