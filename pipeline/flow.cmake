@@ -4,7 +4,7 @@ find_package(LibTorch REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 add_library(millrace_flow
-  adam.cc convolutions.cc correlation.cc finite.cc flow_loss.cc
+  adam.cc convolutions.cc correlation.cc finite.cc flow_levels.cc flow_loss.cc
   flow_network.cc flow_networks.cc flow_terms.cc flownets.cc generated_scene.cc
   generated_stream.cc ndconv.cc occlusion.cc operator_hook.cc optimizer.cc optimizers.cc
   pretrain.cc resunet.cc rmsprop.cc safetensors.cc seeded_draws.cc sgd.cc stage.cc texture.cc

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include <ATen/ops/avg_pool2d.h>
+
 #include "pipeline/finite.h"
 #include "pipeline/flow_loss.h"
 #include "pipeline/flow_pictures.h"
@@ -45,6 +47,13 @@ at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
   prediction.drift = verdict.drift;
   on_prediction_(std::move(prediction));
   return if_learned(verdict.skipped);
+}
+
+at::Tensor FlowJudge::JudgeLevel(std::int64_t sample, const at::Tensor& pictures,
+                                 const at::Tensor& flow, int learn_from_every) const {
+  if (!safe_.MayTeach(sample, learn_from_every)) return {};
+  const std::int64_t factor = pictures.size(3) / flow.size(3);
+  return ComputeFlowLoss(at::avg_pool2d(pictures, {factor, factor}), flow, options_.loss).objective;
 }
 
 }  // namespace millrace::pipeline

@@ -13,7 +13,7 @@
 
 namespace millrace::pipeline {
 
-/// For the last stage's thread. What it is made from must outlive it.
+/// Judge() is for the last stage's thread. What it is made from must outlive it.
 class FlowJudge {
  public:
   FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction, SafeLearning& safe);
@@ -21,6 +21,12 @@ class FlowJudge {
   /// As Judge (judge.h). `learn_from_every`: there is time for every n-th sample only.
   [[nodiscard]] at::Tensor Judge(const Judgement& made, int learn_from_every,
                                  StagedNetwork& network) const;
+
+  /// As LocalObjective (judge.h): judges a coarser flow on the pictures at its size. Nothing is
+  /// learned where the pictures speak against it, or there is no time; what the prediction will be
+  /// worth is not known yet. Thread-safe.
+  [[nodiscard]] at::Tensor JudgeLevel(std::int64_t sample, const at::Tensor& pictures,
+                                      const at::Tensor& flow, int learn_from_every) const;
 
  private:
   const FlowLearnerOptions& options_;

@@ -157,6 +157,11 @@ class FlowLearner final : public Learner {
             [this](const Judgement& made) {
               return judge_->Judge(made, learn_from_every_, *network_);
             },
+        .local_objective =
+            [this](int /*stage*/, std::int64_t sample, const at::Tensor& input,
+                   const at::Tensor& output) {
+              return judge_->JudgeLevel(sample, input, output, learn_from_every_);
+            },
         .optimizer = {.learning_rate = options_.learning_rate},
         .on_update = [this](const Step& update) { safe_->OnUpdate(*network_, update); }});
     safe_ = std::make_unique<SafeLearning>(

@@ -1,4 +1,5 @@
-// The networks of CoLLAs 2022, each in a file of its own: what flow_networks.cc puts names to.
+// The networks beside the usual one, each in a file of its own: what flow_networks.cc puts names
+// to.
 #pragma once
 
 #include "pipeline/flow_networks.h"
@@ -6,6 +7,7 @@
 
 namespace millrace::pipeline {
 
+[[nodiscard]] LayerChain MakeFlowLevels(const NamedFlowNetworkOptions& options);
 [[nodiscard]] LayerChain MakeNdConv(const NamedFlowNetworkOptions& options);
 [[nodiscard]] LayerChain MakeResUnet(const NamedFlowNetworkOptions& options);
 [[nodiscard]] LayerChain MakeFlowNetS(const NamedFlowNetworkOptions& options);

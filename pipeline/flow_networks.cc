@@ -9,6 +9,7 @@
 namespace millrace::pipeline {
 
 LayerChain MakeNamedFlowNetwork(const NamedFlowNetworkOptions& options) {
+  if (options.name == "levels") return MakeFlowLevels(options);
   if (options.name == "ndconv") return MakeNdConv(options);
   if (options.name == "resunet") return MakeResUnet(options);
   if (options.name == "flownets") return MakeFlowNetS(options);

@@ -1,6 +1,10 @@
 #include "pipeline/flow_options.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "pipeline/flow_networks.h"
 
@@ -20,6 +24,28 @@ absl::Status CheckLearning(const FlowLearnerOptions& options) {
   status.Update(positive("window", options.learning.divergence.window));
   status.Update(positive("most_refused", options.learning.divergence.most_refused));
   return status;
+}
+
+// Stages with losses of their own must each end with a flow.
+absl::Status CheckLocal(const FlowLearnerOptions& options, const std::vector<int>& level_begins) {
+  if (level_begins.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "schedule local needs a network of which every stage makes a flow: levels, not ",
+        options.network));
+  }
+  const int most = static_cast<int>(level_begins.size()) + 1;
+  if (options.stages > most) {
+    return absl::InvalidArgumentError(absl::StrCat("schedule local has a level of the network ",
+                                                   options.network, " for each stage, at most ",
+                                                   most, " stages, not ", options.stages));
+  }
+  for (int cut : options.cuts) {
+    if (std::ranges::find(level_begins, cut) != level_begins.end()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("with schedule local a stage begins with a level, at one of the layers ",
+                     absl::StrJoin(level_begins, ", "), ", not ", cut));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -56,11 +82,7 @@ absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.stages, " stages have ", options.stages - 1, " cuts, not ", options.cuts.size()));
   }
-  if (options.schedule == "local") {
-    return absl::InvalidArgumentError(
-        "schedule local needs a loss for every stage, and optical flow has one for the last stage "
-        "only; use another schedule, such as one_f_one_b_star");
-  }
+  if (options.schedule == "local") return CheckLocal(options, input.level_begins);
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "pipeline/flow_options.h"
 #include "pipeline/flow_profile.h"
+#include "pipeline/learning/flow_network_names.h"
 #include "pipeline/staged_network.h"
 
 namespace millrace::pipeline {
@@ -36,7 +37,11 @@ absl::Status PlanForTheRate(const FlowLearnerOptions& options, PlannerRequest re
 absl::Status PlanAsNamed(const FlowLearnerOptions& options, const std::vector<LayerCosts>& layers,
                          PlannedFlow& flow) {
   flow.cuts = options.cuts;
-  if (flow.cuts.empty()) {
+  if (flow.cuts.empty() && options.schedule == "local") {
+    // The coarse levels, which are small, share the first stage.
+    MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(options.network));
+    flow.cuts.assign(input.level_begins.end() - (options.stages - 1), input.level_begins.end());
+  } else if (flow.cuts.empty()) {
     MILLRACE_ASSIGN_OR_RETURN(flow.cuts, BestCuts({.layers = layers, .stages = options.stages}));
   }
   MILLRACE_RETURN_IF_ERROR(CheckCuts(flow.cuts, static_cast<int>(layers.size())));

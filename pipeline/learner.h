@@ -209,7 +209,7 @@ struct FlowLearnerOptions {
   /// Size of the pictures, in pixels: at least 64, multiples of what the network asks for.
   int width = 320;
   int height = 240;
-  /// One of ScheduleNames() (schedules.h) but "local", for which flow has no losses; or "auto":
+  /// One of ScheduleNames() (schedules.h), "local" with the network "levels" only; or "auto":
   /// planned for the frame rate.
   std::string schedule = "one_f_one_b_star";
   /// Number of stages, each with a worker thread of its own; "auto": at most so many.

@@ -70,6 +70,12 @@ class SafeLearning {
   Verdict Judge(const ScoredFlow& scored, int learn_from_every, StagedNetwork& network);
   [[nodiscard]] SkipReason Decided(std::int64_t sample) const { return decisions_.Decided(sample); }
 
+  /// Whether a stage that learns from its own loss may learn from `sample`, whose prediction has
+  /// not been judged yet. On any stage's thread, while it works on the sample.
+  [[nodiscard]] bool MayTeach(std::int64_t sample, int learn_from_every) const {
+    return decisions_.MayTeach(sample, learn_from_every);
+  }
+
   /// On each stage's thread, as StagedNetwork::Options::on_update.
   void OnUpdate(const StagedNetwork& network, const Step& update) {
     collector_.OnUpdate(network, update);

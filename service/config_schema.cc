@@ -105,9 +105,7 @@ void ReadLoss(const Value& value, StreamConfig& stream) {
 void ReadKind(const Value& value, StreamConfig& stream) {
   static const std::vector<std::string_view> known = [] {
     std::vector<std::string_view> all = {"auto"};
-    for (const std::string& name : pipeline::ScheduleNames()) {
-      if (name != "local") all.emplace_back(name);  // Flow has no losses of single stages.
-    }
+    for (const std::string& name : pipeline::ScheduleNames()) all.emplace_back(name);
     return all;
   }();
   value.OneOf(known, stream.learner.schedule);

@@ -1,7 +1,6 @@
 #include "pipeline/learning/flow_network_names.h"
 
 #include <algorithm>
-#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -15,26 +14,32 @@ struct Kind {
 };
 
 // A network halves its pictures so often that their sides must be multiples.
-constexpr std::array<Kind, 4> kKinds = {{{"flow", {.channels = 1, .size_multiple = 16}},
-                                         {"ndconv", {.channels = 3, .size_multiple = 1}},
-                                         {"resunet", {.channels = 3, .size_multiple = 32}},
-                                         {"flownets", {.channels = 3, .size_multiple = 64}}}};
+const std::vector<Kind>& Kinds() {
+  static const std::vector<Kind> kinds = {
+      {"flow", {.channels = 1, .size_multiple = 16}},
+      {"levels", {.channels = 1, .size_multiple = 16, .level_begins = {3, 6}}},
+      {"ndconv", {.channels = 3, .size_multiple = 1}},
+      {"resunet", {.channels = 3, .size_multiple = 32}},
+      {"flownets", {.channels = 3, .size_multiple = 64}}};
+  return kinds;
+}
 
 }  // namespace
 
 const std::vector<std::string>& FlowNetworkNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Kind& kind : kKinds) all.emplace_back(kind.name);
+    for (const Kind& kind : Kinds()) all.emplace_back(kind.name);
     return all;
   }();
   return names;
 }
 
 absl::StatusOr<FlowNetworkInput> FlowNetworkInputOf(std::string_view name) {
-  const auto* const found =
-      std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.name == name; });
-  if (found != kKinds.end()) return found->input;
+  const std::vector<Kind>& kinds = Kinds();
+  const auto found =
+      std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return k.name == name; });
+  if (found != kinds.end()) return found->input;
   return absl::InvalidArgumentError(
       absl::StrCat("there is no network \"", std::string(name),
                    "\"; use one of: ", absl::StrJoin(FlowNetworkNames(), ", ")));

@@ -11,6 +11,10 @@ namespace millrace::pipeline {
 
 /// flow: the coarse-to-fine network with matching built in (flow_network.h).
 ///
+/// levels: the same with features for each level of its own, so that every level can be a stage
+/// that
+///         learns from its own loss: schedule local.
+///
 /// The others are those of Marullo, Tiezzi and Betti, "Continual unsupervised learning for optical
 /// flow estimation with deep networks", CoLLAs 2022. They read both pictures' colours as six
 /// channels, the current one's first, and must find out themselves that matching is what helps:
@@ -27,6 +31,9 @@ struct FlowNetworkInput {
   int channels = 1;
   /// Both sides must be multiples of it.
   int size_multiple = 1;
+  /// The layers, counted from 0, after which the flow of a pyramid's next level is made: where
+  /// stages with losses of their own may begin. Empty: a stage's output is no flow.
+  std::vector<int> level_begins = {};
 };
 
 /// Fails with INVALID_ARGUMENT naming the networks that there are.

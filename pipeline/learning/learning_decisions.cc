@@ -44,7 +44,7 @@ SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& note
   ratio_ = guard_.Ratio();
   if (guard_.Healthy()) proven_ = guard_.window_begins() - 1;
   if (refused != SkipReason::kNone) return refused;
-  if (learn_from_every == 0 || scored.sample % learn_from_every != 0) return SkipReason::kRate;
+  if (!HasTime(scored.sample, learn_from_every)) return SkipReason::kRate;
   const bool learns =
       policy_.Learns({.sample = scored.sample, .difference = noted.difference, .motion = motion});
   return learns ? SkipReason::kNone : SkipReason::kPolicy;

@@ -55,6 +55,13 @@ class LearningDecisions {
   /// for it, and not for a thousand samples after it.
   [[nodiscard]] SkipReason Decided(std::int64_t sample) const { return Note(sample).decision; }
 
+  /// What can be said of `sample` before it is judged: whether neither its pictures nor the time
+  /// that there is speak against learning from it. On any thread between its admission and a
+  /// thousand samples later.
+  [[nodiscard]] bool MayTeach(std::int64_t sample, int learn_from_every) const {
+    return Note(sample).event == SkipReason::kNone && HasTime(sample, learn_from_every);
+  }
+
   /// Whether the weights should be given up for older ones. Thread-safe.
   [[nodiscard]] bool diverged() const { return diverged_; }
 
@@ -83,6 +90,9 @@ class LearningDecisions {
   [[nodiscard]] SkipReason WhyNot(const ScoredFlow& scored, const Noted& noted,
                                   int learn_from_every);
   [[nodiscard]] const Noted& Note(std::int64_t sample) const;
+  [[nodiscard]] static bool HasTime(std::int64_t sample, int learn_from_every) {
+    return learn_from_every > 0 && sample % learn_from_every == 0;
+  }
 
   PictureEvents events_;
   UpdatePolicy policy_;

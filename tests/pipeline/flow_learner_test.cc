@@ -120,6 +120,31 @@ TEST(FlowLearnerTest, AnyNetworkLearnsAsItWasPublished) {
   }
 }
 
+// Each level from its own loss: the coarse ones, too, whatever comes of the prediction.
+TEST(FlowLearnerTest, LevelsLearnFromLossesOfTheirOwn) {
+  for (const int stages : {1, 2, 3}) {
+    Collected collected;
+    auto learner = MakeFlowLearner({.network = "levels",
+                                    .width = kSide,
+                                    .height = kSide,
+                                    .schedule = "local",
+                                    .stages = stages},
+                                   collected.callback());
+    ASSERT_TRUE(learner.ok()) << learner.status();
+    for (int i = 0; i < 20; ++i) {
+      // From the tenth on the picture stands still, which teaches no level anything.
+      const int shift = std::min(i, 10);
+      const int next = std::min(i + 1, 10);
+      ASSERT_TRUE((*learner)->Admit({.previous = Stripes(shift), .current = Stripes(next)}).ok());
+    }
+    ASSERT_TRUE((*learner)->Drain().ok());
+    EXPECT_EQ((*learner)->description()->stages.back().layers.back(), "decode 1/4 b");
+    EXPECT_EQ(collected.predictions.size(), 20U);
+    EXPECT_THAT((*learner)->updates(), ::testing::Each(10)) << stages;
+    EXPECT_EQ((*learner)->description()->stages.front().staleness, 0);
+  }
+}
+
 TEST(FlowLearnerTest, DescribesTheStagesAsTheyWereCut) {
   auto learner = MakeFlowLearner(
       {.width = kSide, .height = kSide, .schedule = "partime", .stages = 3, .cuts = {4, 8}},
@@ -238,7 +263,11 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
       {{.width = 100, .height = 64}, "multiples of 16"},
       {{.width = 64, .height = 48}, "at least 64"},
       {{.width = 64, .height = 64, .schedule = "fast"}, "use one of: sequential, one_f_one_b_star"},
-      {{.width = 64, .height = 64, .schedule = "local"}, "needs a loss for every stage"},
+      {{.width = 64, .height = 64, .schedule = "local"}, "levels, not flow"},
+      {{.network = "levels", .width = 64, .height = 64, .schedule = "local", .stages = 4},
+       "at most 3 stages, not 4"},
+      {{.network = "levels", .width = 64, .height = 64, .schedule = "local", .cuts = {4}},
+       "at one of the layers 3, 6, not 4"},
       {{.width = 64, .height = 64, .stages = 40}, "ask for 1 to"},
       {{.width = 64, .height = 64, .stages = 3, .cuts = {2}}, "3 stages have 2 cuts, not 1"},
       {{.width = 64, .height = 64, .stages = 2, .cuts = {99}}, "cut 99 is not allowed"},

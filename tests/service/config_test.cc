@@ -254,7 +254,8 @@ streams:
             "a multiple of 16\n"
             "c.yaml:10:7: 'learning_rate' is empty; it must be a number from 0 to 1\n"
             "c.yaml:11:22: 'kind' is 'partme'; it must be one of auto, sequential, "
-            "one_f_one_b_star, partime, recompute, stale, hybrid, pipedream, pipedream_2bw, gpipe, "
+            "one_f_one_b_star, partime, recompute, stale, hybrid, local, pipedream, pipedream_2bw, "
+            "gpipe, "
             "timeprest, k_periodic, interleaved\n"
             "c.yaml:11:47: 'cuts' has 3 entries; 3 stages need 2\n"
             "c.yaml:11:47: 'cuts' must rise from entry to entry\n"
@@ -364,7 +365,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"LongQueue", Stream("source: {uri: a.avi, queue: 65}"),
          "c:3:41: 'queue' is '65'; it must be a whole number from 1 to 64"},
         {"OtherNetwork", Stream("source: {uri: a.avi}, model: {network: depth}"),
-         "c:3:52: 'network' is 'depth'; it must be one of flow, ndconv, resunet, flownets"},
+         "c:3:52: 'network' is 'depth'; it must be one of flow, levels, ndconv, resunet, flownets"},
         {"OtherLoss", Stream("source: {uri: a.avi}, model: {loss: l2}"),
          "c:3:49: 'loss' is 'l2'; it must be one of relative, census, ssim, photo_and_smooth, hs"},
         {"OneNumberAsInput", Stream("source: {uri: a.avi}, model: {input: [320]}"),

@@ -97,8 +97,9 @@ TEST(FlowNetworksTest, EveryParameterLearns) {
 }
 
 TEST(FlowNetworksTest, UnknownOnesAreNamedWithThoseThatAre) {
-  EXPECT_THAT(std::string(FlowNetworkInputOf("raft").status().message()),
-              ::testing::AllOf(::testing::HasSubstr("raft"), ::testing::HasSubstr("flow, ndconv")));
+  EXPECT_THAT(
+      std::string(FlowNetworkInputOf("raft").status().message()),
+      ::testing::AllOf(::testing::HasSubstr("raft"), ::testing::HasSubstr("flow, levels, ndconv")));
 }
 
 }  // namespace

@@ -57,6 +57,16 @@ TEST(LearningDecisionsTest, LearnsFromEveryNthWhereTimeIsShort) {
   }
 }
 
+TEST(LearningDecisionsTest, SaysBeforeAPredictionWhatSpeaksAgainstItsSample) {
+  LearningDecisions decisions({});
+  decisions.OnAdmitted(0, /*difference=*/0.02);
+  decisions.OnAdmitted(1, /*difference=*/0);
+  EXPECT_TRUE(decisions.MayTeach(0, 1));
+  EXPECT_FALSE(decisions.MayTeach(1, 1)) << "a repeated picture";
+  EXPECT_FALSE(decisions.MayTeach(0, 0)) << "no time";
+  EXPECT_TRUE(decisions.MayTeach(0, 2));
+}
+
 TEST(LearningDecisionsTest, StillPicturesSayNothingOfTheWeights) {
   Stream stream({.divergence = {.window = 5}});
   for (int i = 0; i < 50; ++i) static_cast<void>(stream.Next(0.1F, /*difference=*/0, /*ratio=*/9));
