@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "service/plural.h"
 #include "service/rate_plan_json.h"
 
 namespace millrace::service {
@@ -89,6 +90,21 @@ json StagesJson(const StreamSummary& stream) {
   return stages;
 }
 
+json LearningJson(const StreamSnapshot& snapshot) {
+  json not_learned_from = json::object();
+  for (int reason = 1; reason < pipeline::kSkipReasons; ++reason) {
+    not_learned_from[std::string(Name(static_cast<pipeline::SkipReason>(reason)))] =
+        snapshot.skipped[reason];
+  }
+  const pipeline::LearningFigures& learning = snapshot.learning;
+  return {{"not_learned_from", not_learned_from},
+          {"roll_backs", learning.roll_backs},
+          {"drifts", learning.drifts},
+          {"learning_rate_ratio", learning.rate_scale},
+          {"checkpoints",
+           {{"written", learning.checkpoints.written}, {"failed", learning.checkpoints.failed}}}};
+}
+
 json StreamJson(const StreamSummary& stream) {
   json result = TotalsJson(TotalsOf(stream));
   result["name"] = stream.snapshot.name;
@@ -103,6 +119,7 @@ json StreamJson(const StreamSummary& stream) {
   result["stages"] = StagesJson(stream);
   result["cuts"] = stream.learner.cuts();
   result["updates"] = stream.snapshot.updates;
+  result["learning"] = LearningJson(stream.snapshot);
   result["update_every"] = stream.snapshot.update_every;
   result["rate_plan"] = RatePlanJson(stream.learner.rate_plan);
   result["seconds"] = stream.figures.seconds;
@@ -117,6 +134,36 @@ std::string DroppedText(const FrameCounts& frames) {
         absl::StrCat(std::string(Name(static_cast<DropReason>(i))), " ", frames.dropped[i]));
   }
   return parts.empty() ? "" : absl::StrCat(" (", absl::StrJoin(parts, ", "), ")");
+}
+
+// From how many frames it learned, and what happened to it on the way.
+std::string LearningText(const StreamSnapshot& snapshot) {
+  std::vector<std::string> reasons;
+  std::uint64_t skipped = 0;
+  for (int reason = 1; reason < pipeline::kSkipReasons; ++reason) {
+    if (snapshot.skipped[reason] == 0) continue;
+    skipped += snapshot.skipped[reason];
+    reasons.push_back(absl::StrCat(std::string(Name(static_cast<pipeline::SkipReason>(reason))),
+                                   " ", snapshot.skipped[reason]));
+  }
+  std::string text =
+      absl::StrCat("  learned   from ", snapshot.frames.predicted - skipped, " predictions");
+  if (skipped > 0) {
+    absl::StrAppend(&text, ", not from ", skipped, " (", absl::StrJoin(reasons, ", "), ")");
+  }
+  const pipeline::LearningFigures& learning = snapshot.learning;
+  if (learning.roll_backs > 0) {
+    absl::StrAppend(&text, ", went back ", Plural(learning.roll_backs, "time"));
+  }
+  if (learning.drifts > 0) absl::StrAppend(&text, ", ", Plural(learning.drifts, "drift"));
+  const pipeline::CheckpointFigures& checkpoints = learning.checkpoints;
+  if (checkpoints.written + checkpoints.failed > 0) {
+    absl::StrAppend(&text, ", ", Plural(checkpoints.written, "checkpoint"));
+  }
+  if (checkpoints.failed > 0) {
+    absl::StrAppend(&text, " and ", checkpoints.failed, " that could not be written");
+  }
+  return text + "\n";
 }
 
 std::string StreamText(const StreamSummary& stream) {
@@ -137,6 +184,7 @@ std::string StreamText(const StreamSummary& stream) {
         &text, "  loss      %.4f, %.2f of no motion's %.4f (last 200)\n", stream.snapshot.loss,
         stream.snapshot.loss / stream.snapshot.loss_no_motion, stream.snapshot.loss_no_motion);
   }
+  absl::StrAppend(&text, LearningText(stream.snapshot));
   absl::StrAppend(&text, "  updates   ", absl::StrJoin(stream.snapshot.updates, " "),
                   " by stage\n");
   return text;

@@ -47,6 +47,30 @@ TEST(SummaryJsonTest, SaysWhatTheRunCameTo) {
   }
 }
 
+TEST(SummaryJsonTest, SaysWhatBecameOfLearning) {
+  StreamSummary stream = LearnedStream("street");
+  stream.snapshot.skipped[static_cast<int>(pipeline::SkipReason::kRepeated)] = 20;
+  stream.snapshot.skipped[static_cast<int>(pipeline::SkipReason::kCut)] = 1;
+  stream.snapshot.learning = {.roll_backs = 1,
+                              .drifts = 2,
+                              .rate_scale = 0.5,
+                              .checkpoints = {.written = 3, .failed = 4, .last_written = {}}};
+  const std::vector<StreamSummary> streams = {stream};
+  const json learning = SummaryJson(streams)["streams"][0]["learning"];
+  EXPECT_EQ(learning["not_learned_from"]["repeated"], 20);
+  EXPECT_EQ(learning["not_learned_from"]["policy"], 0);
+  EXPECT_EQ(learning["roll_backs"], 1);
+  EXPECT_EQ(learning["drifts"], 2);
+  EXPECT_EQ(learning["learning_rate_ratio"], 0.5);
+  EXPECT_EQ(learning["checkpoints"], json({{"written", 3}, {"failed", 4}}));
+  EXPECT_THAT(
+      SummaryText(streams),
+      HasSubstr("  learned   from 384 predictions, not from 21 (repeated 20, cut 1), went back 1 "
+                "time, 2 drifts, 3 checkpoints and 4 that could not be written\n"));
+  EXPECT_THAT(SummaryText(std::vector<StreamSummary>{LearnedStream("street")}),
+              HasSubstr("  learned   from 405 predictions\n"));
+}
+
 TEST(SummaryJsonTest, IdentifiesTheRun) {
   const json summary = SummaryJson(std::vector<StreamSummary>{LearnedStream("street")});
   ASSERT_THAT(summary["streams"], SizeIs(1));
