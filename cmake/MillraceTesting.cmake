@@ -34,5 +34,5 @@ function(millrace_add_test name)
     return()
   endif()
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 120 ${properties})
+                       PROPERTIES TIMEOUT 300 ${properties})
 endfunction()

@@ -63,13 +63,18 @@ void CameraSource::Stop() {
 }
 
 void CameraSource::OnFormat(const CameraFormat& format) {
-  MutexLock lock(mu_);
-  format_ = format;
-  if (format.frames_per_second > 0) {
-    const std::chrono::duration<double> interval(
-        std::min(1 / format.frames_per_second, kLongestInterval.count()));
-    machine_.ExpectFrameEvery(std::chrono::duration_cast<nanoseconds>(interval));
+  bool other_size = false;
+  {
+    MutexLock lock(mu_);
+    other_size = !format.SameSize(format_);
+    format_ = format;
+    if (format.frames_per_second > 0) {
+      const std::chrono::duration<double> interval(
+          std::min(1 / format.frames_per_second, kLongestInterval.count()));
+      machine_.ExpectFrameEvery(std::chrono::duration_cast<nanoseconds>(interval));
+    }
   }
+  if (other_size) feed_.BeginEpoch();
 }
 
 void CameraSource::OnPicture(DecodedPicture picture) {

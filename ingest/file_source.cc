@@ -156,8 +156,13 @@ void FileSource::Finish(const absl::Status& outcome) {
 }
 
 void FileSource::SetFormat(const CameraFormat& format) {
-  MutexLock lock(mu_);
-  format_ = format;
+  bool other_size = false;
+  {
+    MutexLock lock(mu_);
+    other_size = !format.SameSize(format_);
+    format_ = format;
+  }
+  if (other_size) feed_.BeginEpoch();
 }
 
 void FileSource::Take(DecodedPicture picture) {

@@ -163,9 +163,10 @@ void GstPicturePipeline::WatchPictures() {
   gst_app_sink_set_callbacks(GST_APP_SINK(sink.get()), &callbacks, &listener_, nullptr);
 }
 
+// Behind the queue, so that all pictures of the format before have been handed over.
 void GstPicturePipeline::WatchFormat() {
   const GstOwned<GstElement> entry = Find(pipeline_.get(), "entry");
-  const GstOwned<GstPad> pad(gst_element_get_static_pad(entry.get(), "sink"));
+  const GstOwned<GstPad> pad(gst_element_get_static_pad(entry.get(), "src"));
   gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, OnEvent, this, nullptr);
 }
 

@@ -29,6 +29,12 @@ struct CameraFormat {
   int width = 0;
   int height = 0;
   double frames_per_second = 0;  ///< 0 where the stream does not say.
+
+  /// Whether pictures of the one and of the other show the same part of the world. Before the first
+  /// format there is nothing to differ from.
+  [[nodiscard]] bool SameSize(const CameraFormat& before) const {
+    return before.width == 0 || (width == before.width && height == before.height);
+  }
 };
 
 /// Hears from a pipeline, on GStreamer's threads. OnPicture() may wait, which holds the pipeline
@@ -36,6 +42,7 @@ struct CameraFormat {
 class PipelineListener {
  public:
   virtual ~PipelineListener() = default;
+  /// The pictures from now on are of this format.
   virtual void OnFormat(const CameraFormat& format) = 0;
   virtual void OnPicture(DecodedPicture picture) = 0;
   /// Something is wrong, but the pipeline goes on. Often the reason for an end that follows.

@@ -52,6 +52,7 @@ at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
 at::Tensor FlowJudge::JudgeLevel(std::int64_t sample, const at::Tensor& pictures,
                                  const at::Tensor& flow, int learn_from_every) const {
   if (!safe_.MayTeach(sample, learn_from_every)) return {};
+  safe_.OnLevelLearns();
   const std::int64_t factor = pictures.size(3) / flow.size(3);
   return ComputeFlowLoss(at::avg_pool2d(pictures, {factor, factor}), flow, options_.loss).objective;
 }

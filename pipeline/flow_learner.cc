@@ -107,6 +107,7 @@ class FlowLearner final : public Learner {
     const LearningCounts& counts = safe_->counts();
     return {.roll_backs = counts.roll_backs,
             .drifts = counts.drifts,
+            .gradients_not_finite = network_->gradients_not_finite(),
             .rate_scale = counts.rate_scale,
             .checkpoints = checkpoints_ != nullptr ? checkpoints_->figures() : CheckpointFigures()};
   }

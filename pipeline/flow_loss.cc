@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/where.h>
 
 #include "base/check.h"
@@ -20,12 +21,12 @@ constexpr double kLeastAtRest = 1e-3;
 constexpr double kSsimShare = 0.85;
 
 // One or both directions of a pair, each as a sample of its own.
-struct Directions {
+struct PicturePairs {
   at::Tensor from;
   at::Tensor to;
 };
 
-Directions DirectionsOf(const at::Tensor& pictures, const at::Tensor& flow) {
+PicturePairs PairsOf(const at::Tensor& pictures, const at::Tensor& flow) {
   if (flow.size(0) == 2) return {pictures, pictures.flip(0)};
   return {pictures.narrow(0, 0, 1), pictures.narrow(0, 1, 1)};
 }
@@ -44,10 +45,13 @@ Seen LookThrough(const at::Tensor& flow, const at::Tensor& to, bool occlusion) {
   return seen;
 }
 
-// A distance between pictures may leave out their border.
+// A distance over windows leaves out the border that no window is around, and judges a pixel only
+// where all of its window can be judged.
 at::Tensor CutTo(const at::Tensor& mask, const at::Tensor& distance) {
-  const std::int64_t border = (mask.size(2) - distance.size(2)) / 2;
-  return mask.narrow(2, border, distance.size(2)).narrow(3, border, distance.size(3));
+  const std::int64_t window = mask.size(2) - distance.size(2) + 1;
+  if (window == 1) return mask;
+  return at::max_pool2d(mask.logical_not().to(at::kFloat), {window, window}, /*stride=*/{1, 1}) ==
+         0;
 }
 
 // The distances between the picture and what the flow shows of it, pixel by pixel, and those of no
@@ -65,7 +69,7 @@ struct Distances {
 };
 
 template <typename Distance>
-Distances Measure(const Directions& pair, const Seen& seen, const Distance& distance) {
+Distances Measure(const PicturePairs& pair, const Seen& seen, const Distance& distance) {
   return {.of_flow = distance(pair.from, seen.picture), .at_rest = distance(pair.from, pair.to)};
 }
 
@@ -83,7 +87,7 @@ DataPart Relative(const Distances& distances, const Seen& seen) {
   return {distances.Relative(mean), mean};
 }
 
-DataPart DataOf(const Directions& pair, const at::Tensor& flow, const Seen& seen,
+DataPart DataOf(const PicturePairs& pair, const at::Tensor& flow, const Seen& seen,
                 const Distances& photometric, Kind kind) {
   switch (kind) {
     case Kind::kRelative:
@@ -127,9 +131,9 @@ FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
                          const FlowLossOptions& options) {
   MILLRACE_CHECK(pictures.dim() == 4 && pictures.size(0) == 2);
   MILLRACE_CHECK(flow.dim() == 4 && flow.size(2) == pictures.size(2) &&
-                 flow.size(3) == pictures.size(3));
+                 flow.size(3) == pictures.size(3) && flow.size(1) == 2);
   MILLRACE_CHECK(flow.size(0) == (options.occlusion ? 2 : 1));
-  const Directions pair = DirectionsOf(pictures, flow);
+  const PicturePairs pair = PairsOf(pictures, flow);
   const Seen seen = LookThrough(flow, pair.to, options.occlusion);
   const Distances photometric = Measure(pair, seen, Photometric);
   const DataPart data = DataOf(pair, flow, seen, photometric, options.kind);

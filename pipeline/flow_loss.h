@@ -38,19 +38,21 @@ struct FlowLoss {
 /// height, width], the second from the current picture to the previous one; terms and objective are
 /// then the mean of both directions.
 ///
-///   relative          photometric / no_motion + smoothness * roughness
-///   census, ssim      data / data of no motion + smoothness * roughness; data of ssim is 0.85 of
-///                     SsimDistance() and 0.15 of photometric, each relative to no motion (the
-///                     shares of Godard et al., "Unsupervised monocular depth estimation", 2017)
-///   photo_and_smooth  photometric + smoothness * QuadraticRoughness(), beyond the picture its
-///   border hs                Invariance() + smoothness * QuadraticRoughness()
+///   relative           photometric / no_motion + smoothness * roughness
+///   census, ssim       data / data of no motion + smoothness * roughness
+///   photo_and_smooth   photometric + smoothness * QuadraticRoughness()
+///   hs                 Invariance() + smoothness * QuadraticRoughness()
+///
+/// Data of ssim is 0.85 of SsimDistance() and 0.15 of photometric, each relative to no motion (the
+/// shares of Godard et al., "Unsupervised monocular depth estimation", 2017). For photo_and_smooth
+/// what lies beyond a picture is its border.
 ///
 ///   photometric = mean of Charbonnier(previous(x) - current(x + flow(x)))
 ///   roughness   = EdgeAwareRoughness() on the previous picture
 ///
 /// A pixel whose match is out of the picture or hidden has no gradient of relative, census and
-/// ssim's data. Finite for every finite flow; where the pictures are equal, no_motion is 0.001. A
-/// flow that is not finite makes an objective that is not.
+/// ssim's data. Finite as far as a flow's square is; where the pictures are equal, no_motion is
+/// 0.001. A flow that is not finite makes an objective that is not.
 [[nodiscard]] FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
                                        const FlowLossOptions& options);
 

@@ -34,10 +34,10 @@ absl::Status CheckLocal(const FlowLearnerOptions& options, const std::vector<int
         options.network));
   }
   const int most = static_cast<int>(level_begins.size()) + 1;
-  if (options.stages > most) {
+  if (options.stages < 1 || options.stages > most) {
     return absl::InvalidArgumentError(absl::StrCat("schedule local has a level of the network ",
-                                                   options.network, " for each stage, at most ",
-                                                   most, " stages, not ", options.stages));
+                                                   options.network, " for each stage, 1 to ", most,
+                                                   " stages, not ", options.stages));
   }
   for (int cut : options.cuts) {
     if (std::ranges::find(level_begins, cut) != level_begins.end()) continue;
@@ -81,6 +81,11 @@ absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
   if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.stages, " stages have ", options.stages - 1, " cuts, not ", options.cuts.size()));
+  }
+  if (options.loss.occlusion && !KnowsHiddenPixels(options.loss.kind)) {
+    return absl::InvalidArgumentError(
+        "occlusion is for the losses relative, census and ssim: the others are as they were "
+        "published");
   }
   if (options.schedule == "local") return CheckLocal(options, input.level_begins);
   return absl::OkStatus();

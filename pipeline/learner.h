@@ -69,6 +69,9 @@ struct LearningFigures {
   std::int64_t roll_backs = 0;
   /// Times that the loss rose for good.
   std::int64_t drifts = 0;
+  /// Gradients that were not finite: where they came up, and in the stages before, nothing was
+  /// learned from the sample.
+  std::int64_t gradients_not_finite = 0;
   /// The share of the configured learning rate in force: less for a while after a roll-back.
   double rate_scale = 1;
   CheckpointFigures checkpoints = {};

@@ -76,6 +76,9 @@ class SafeLearning {
     return decisions_.MayTeach(sample, learn_from_every);
   }
 
+  /// A stage that learns from its own loss does so from a sample. On any stage's thread.
+  void OnLevelLearns() { ++learned_; }
+
   /// On each stage's thread, as StagedNetwork::Options::on_update.
   void OnUpdate(const StagedNetwork& network, const Step& update) {
     collector_.OnUpdate(network, update);

@@ -185,7 +185,10 @@ void StageRunner::SendBack(std::int64_t sample, const Kept& kept, bool real) {
     const at::Tensor& gradient = kept.inputs[i].grad();
     gradients.push_back(gradient.defined() ? gradient : at::zeros_like(kept.inputs[i]));
   }
-  real = real && AllFinite(gradients);
+  if (real && !AllFinite(gradients)) {
+    real = false;
+    ++parts_.not_finite;
+  }
   for (const auto& rings : at_work_.channels.all()) {
     if (rings->channel.to != number_ || !rings->carries_gradients) continue;
     rings->backward.Write(position, {Tensors(rings->wires), real});
@@ -202,7 +205,9 @@ bool StageRunner::Update() {
   buffers_.Commit();
   if (!std::exchange(has_gradient_, false)) return false;
   parts_.optimizer.set_rate_scale(parts_.rate_scale);
-  return parts_.optimizer.Step();
+  const bool updated = parts_.optimizer.Step();
+  if (!updated) ++parts_.not_finite;
+  return updated;
 }
 
 }  // namespace millrace::pipeline

@@ -47,6 +47,8 @@ class StageRunner {
     const LocalObjective& local_objective;
     Optimizer& optimizer;
     const std::atomic<double>& rate_scale;
+    /// Counts gradients that were not finite, of weights and on the way to another stage.
+    std::atomic<std::int64_t>& not_finite;
     std::uint64_t seed;
   };
 

@@ -161,8 +161,14 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const StageFigures figures = WalkStage(at_work_->plan, static_cast<int>(i) + 1);
     optimizers_[i]->set_delay(std::max(figures.staleness, figures.gradient_age));
-    const StageRunner::Parts parts{stages_[i],      cuts_,       judge_, local_objective_,
-                                   *optimizers_[i], rate_scale_, seed_};
+    const StageRunner::Parts parts{.stage = stages_[i],
+                                   .cuts = cuts_,
+                                   .judge = judge_,
+                                   .local_objective = local_objective_,
+                                   .optimizer = *optimizers_[i],
+                                   .rate_scale = rate_scale_,
+                                   .not_finite = gradients_not_finite_,
+                                   .seed = seed_};
     runners_.push_back(std::make_unique<StageRunner>(static_cast<int>(i) + 1, parts, *at_work_));
   }
 }

@@ -105,6 +105,10 @@ class StagedNetwork {
   /// Multiplies the learning rates of all stages, each from its next update on. Thread-safe.
   void ScaleLearningRates(double scale) { rate_scale_ = scale; }
 
+  /// Gradients so far that were not finite: nothing was learned from them, in the stage where they
+  /// came up and in those before it. Thread-safe.
+  [[nodiscard]] std::int64_t gradients_not_finite() const { return gradients_not_finite_; }
+
   /// Of the cuts of now. To be called on a stage's thread, or while nothing runs.
   [[nodiscard]] int stage_count() const { return static_cast<int>(stages_.size()); }
 
@@ -131,6 +135,7 @@ class StagedNetwork {
   const std::function<void(const Step&)> on_update_;
 
   std::atomic<double> rate_scale_ = 1;
+  std::atomic<std::int64_t> gradients_not_finite_ = 0;
 
   // Changed by Switch() alone, while nothing runs; what they point to is ordered by the plan.
   Cuts cuts_;

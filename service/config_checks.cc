@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ingest/uri.h"
+#include "pipeline/learning/flow_loss_options.h"
+#include "pipeline/learning/flow_network_names.h"
 
 namespace millrace::service {
 namespace {
@@ -63,6 +65,28 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
   }
   if (kind == "auto" && cuts > 0) {
     WrongAt(stream, "schedule", "cuts", "cannot be given with the kind auto, which cuts by itself");
+  }
+}
+
+void CheckModel(const ConfigValue& stream, const StreamConfig& config) {
+  const pipeline::FlowLearnerOptions& learner = config.learner;
+  const auto input = pipeline::FlowNetworkInputOf(learner.network);
+  if (!input.ok()) return;  // It has been said.
+  if (learner.width % input->size_multiple != 0 || learner.height % input->size_multiple != 0) {
+    WrongAt(stream, "model", "input",
+            absl::StrCat("is ", learner.width, "x", learner.height, "; the network ",
+                         learner.network, " needs multiples of ", input->size_multiple));
+  }
+  if (learner.loss.occlusion && !pipeline::KnowsHiddenPixels(learner.loss.kind)) {
+    WrongAt(stream, "model", "occlusion", "is for the losses relative, census and ssim only");
+  }
+  if (learner.schedule != "local") return;
+  const auto most = static_cast<int>(input->level_begins.size()) + 1;
+  if (most == 1) {
+    WrongAt(stream, "schedule", "kind", "is local, which needs the network levels");
+  } else if (learner.stages > most) {
+    WrongAt(stream, "schedule", "stages",
+            absl::StrCat("is ", learner.stages, "; with the kind local there are at most ", most));
   }
 }
 

@@ -9,6 +9,7 @@ namespace millrace::service {
 /// Note in the errors of `stream`, a stream's node, what does not fit together in `config`, which
 /// was read from it and from the file's defaults.
 void CheckSchedule(const ConfigValue& stream, const StreamConfig& config);
+void CheckModel(const ConfigValue& stream, const StreamConfig& config);
 void CheckSource(const ConfigValue& stream, const StreamConfig& config);
 
 /// Notes ports that are given twice. `root` is the file's node.

@@ -324,6 +324,7 @@ void ReadStreams(const Value& value, File& file) {
     StreamConfig stream = file.defaults;
     entry.Map<StreamConfig>(kStreamKeys, stream);
     CheckSchedule(entry, stream);
+    CheckModel(entry, stream);
     CheckSource(entry, stream);
     if (!stream.name.empty() && !names.insert(stream.name).second) {
       entry.Find("name")->Wrong(

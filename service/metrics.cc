@@ -229,6 +229,13 @@ void AppendSafety(const Readings& readings, std::vector<MetricFamily>& families)
       "millrace_pipeline_drifts_total",
       "Times that the loss, relative to that of no motion, rose for good.", MetricType::Counter,
       readings, [](const Reading& r) { return static_cast<double>(r.snapshot.learning.drifts); }));
+  families.push_back(PerStream(
+      "millrace_pipeline_gradients_not_finite_total",
+      "Gradients that were not finite. Where they came up, and in the stages before, nothing was "
+      "learned from the frame.",
+      MetricType::Counter, readings, [](const Reading& r) {
+        return static_cast<double>(r.snapshot.learning.gradients_not_finite);
+      }));
   families.push_back(
       PerStream("millrace_pipeline_learning_rate_ratio",
                 "The share of the configured learning rate in force: less for a while after a "

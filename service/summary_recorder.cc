@@ -1,5 +1,7 @@
 #include "service/summary_recorder.h"
 
+#include <cmath>
+
 namespace millrace::service {
 namespace {
 
@@ -47,7 +49,9 @@ void RunRecorder::RecordLoss(const pipeline::FlowPrediction& flow) {
   sums_.loss_sum += flow.loss;
   sums_.loss_no_motion_sum += flow.loss_no_motion;
   sums_.loss_term_sums.resize(flow.terms.size());
-  for (std::size_t i = 0; i < flow.terms.size(); ++i) sums_.loss_term_sums[i] += flow.terms[i];
+  for (std::size_t i = 0; i < flow.terms.size(); ++i) {
+    if (std::isfinite(flow.terms[i])) sums_.loss_term_sums[i] += flow.terms[i];
+  }
   if (const std::int64_t second = SecondNow(); second != open_.sum.second) {
     CloseSecond();
     open_.sum.second = second;

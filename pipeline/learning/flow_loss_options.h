@@ -30,6 +30,11 @@ struct FlowLossOptions {
 [[nodiscard]] const std::vector<std::string>& FlowLossNames();
 [[nodiscard]] absl::StatusOr<FlowLossOptions::Kind> FlowLossKind(std::string_view name);
 
+/// Whether an objective leaves hidden pixels out: those that were published do not.
+[[nodiscard]] constexpr bool KnowsHiddenPixels(FlowLossOptions::Kind kind) {
+  return kind != FlowLossOptions::Kind::kPhotoAndSmooth && kind != FlowLossOptions::Kind::kHs;
+}
+
 /// What FlowLoss::terms holds for these options, in order.
 [[nodiscard]] std::vector<std::string_view> FlowLossTerms(const FlowLossOptions& options);
 

@@ -59,7 +59,9 @@ class LearningDecisions {
   /// that there is speak against learning from it. On any thread between its admission and a
   /// thousand samples later.
   [[nodiscard]] bool MayTeach(std::int64_t sample, int learn_from_every) const {
-    return Note(sample).event == SkipReason::kNone && HasTime(sample, learn_from_every);
+    const Noted& noted = Note(sample);
+    return noted.event == SkipReason::kNone && HasTime(sample, learn_from_every) &&
+           policy_.MayLearn(sample, noted.difference);
   }
 
   /// Whether the weights should be given up for older ones. Thread-safe.

@@ -75,6 +75,20 @@ bool UpdatePolicy::Learns(const SampleFigures& figures) {
   return learns;
 }
 
+bool UpdatePolicy::MayLearn(std::int64_t sample, double difference) const {
+  if (sample < options_.warm_up || options_.force_after > 0) return true;
+  switch (options_.kind) {
+    case Kind::kEvery:
+      return sample % options_.every == 0;
+    case Kind::kDiff:
+      return difference > options_.difference;
+    case Kind::kMag:
+    case Kind::kDiv:
+      break;
+  }
+  return true;
+}
+
 bool UpdatePolicy::IsForced(std::int64_t sample) const {
   return options_.force_after > 0 && sample - last_sample_ >= options_.force_after;
 }

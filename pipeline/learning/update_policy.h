@@ -63,6 +63,9 @@ class UpdatePolicy {
   /// Whether to learn from this sample.
   [[nodiscard]] bool Learns(const SampleFigures& figures);
 
+  /// What can be said before a flow is known: whether Learns() may be true. Thread-safe.
+  [[nodiscard]] bool MayLearn(std::int64_t sample, double difference) const;
+
   [[nodiscard]] const UpdatePolicyOptions& options() const { return options_; }
 
  private:

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "ingest/open_source.h"
 #include "tests/ingest/media.h"
@@ -77,6 +78,30 @@ TEST(FileSourceTest, LoopsInNewEpochs) {
   }
   source->Stop();
   EXPECT_EQ(source->status().state, SourceState::kStopped);
+}
+
+// Between a picture and the next, of another shape, nothing has moved: no pair is made of the two.
+TEST(FileSourceTest, AnotherSizeBeginsAnEpoch) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "movie.h264";
+  std::ofstream movie(path, std::ios::binary);
+  for (const std::string size : {"width=160,height=120", "width=320,height=120"}) {
+    const std::string part = folder / "part.h264";
+    RunPipeline("videotestsrc pattern=ball num-buffers=10 ! video/x-raw,framerate=30/1," + size +
+                " ! x264enc speed-preset=ultrafast bframes=0 ! video/x-h264,stream-format="
+                "byte-stream,alignment=au ! filesink location=" +
+                part);
+    movie << std::ifstream(part, std::ios::binary).rdbuf();
+  }
+  movie.close();
+  const auto source = Open({.uri = path});
+  const std::vector<Frame> frames = PopAll(*source);
+  ASSERT_EQ(frames.size(), 20U);
+  for (const Frame& frame : frames) {
+    EXPECT_EQ(frame.epoch, frame.number / 10);
+    EXPECT_EQ(frame.previous == nullptr, frame.number % 10 == 0) << frame.number;
+  }
+  EXPECT_EQ(source->status().camera_width, 320);
 }
 
 TEST(FileSourceTest, LoopsRealFootage) {

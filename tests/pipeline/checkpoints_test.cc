@@ -282,37 +282,55 @@ TEST_F(CheckpointsTest, AFullDiskLeavesThoseBefore) {
   ExpectSame(*found->newest, After(1));
 }
 
-// Writes checkpoints without end, until it is killed.
+// Writes checkpoints without end, until it is killed, and tells each that is written.
 [[noreturn]] void WriteForEver(const std::string& folder, const LayerChain& chain,
-                               std::int64_t from) {
+                               std::int64_t from, int told) {
   Checkpoints checkpoints = *Checkpoints::Open({.folder = folder, .keep = 2}, chain);
   for (std::int64_t sample = from;; ++sample) {
     if (!checkpoints.Write(CheckpointAfter(sample, chain)).ok()) ::_exit(1);
+    if (::write(told, &sample, sizeof(sample)) != sizeof(sample)) ::_exit(1);
   }
 }
 
-// Killed at any instant, the next process finds a whole checkpoint, and none is older than what the
-// process before had found.
+// Starts a writer, kills it some time later, and returns the last checkpoint that it said was
+// written; `from` - 1 if it said nothing.
+std::int64_t KillAWriter(const std::string& folder, const LayerChain& chain, std::int64_t from,
+                         std::chrono::microseconds after) {
+  int pipe[2];
+  EXPECT_EQ(::pipe(pipe), 0);
+  const pid_t writer = ::fork();
+  EXPECT_GE(writer, 0);
+  if (writer == 0) WriteForEver(folder, chain, from, pipe[1]);
+  ::close(pipe[1]);
+  std::this_thread::sleep_for(after);
+  EXPECT_EQ(::kill(writer, SIGKILL), 0);
+  int status = 0;
+  EXPECT_EQ(::waitpid(writer, &status, 0), writer);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "it stopped by itself";
+  std::int64_t last = from - 1;
+  while (::read(pipe[0], &last, sizeof(last)) == sizeof(last)) {
+  }
+  ::close(pipe[0]);
+  return last;
+}
+
+// Killed at any instant, the next process finds a whole checkpoint, and none older than the last
+// that was written.
 TEST_F(CheckpointsTest, TwoHundredKillsLoseNoCompleteCheckpoint) {
   at::set_num_threads(1);  // So that this process has one thread, and may fork.
   std::mt19937 random(5);
   Write({0});
   std::int64_t last = 0;
   for (int kill = 0; kill < 200; ++kill) {
-    const pid_t writer = ::fork();
-    ASSERT_GE(writer, 0);
-    if (writer == 0) WriteForEver(folder_.string(), chain_, last + 1);
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
-    ASSERT_EQ(::kill(writer, SIGKILL), 0);
-    int status = 0;
-    ASSERT_EQ(::waitpid(writer, &status, 0), writer);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "it stopped by itself";
+    const std::int64_t written = KillAWriter(folder_.string(), chain_, last + 1,
+                                             std::chrono::microseconds(random() % 20000));
     const auto found = Open().Read();
     ASSERT_TRUE(found.ok()) << found.status();
     ASSERT_TRUE(found->newest) << "kill " << kill;
     EXPECT_TRUE(found->refused.empty()) << found->refused.front();
-    EXPECT_GE(found->newest->network.sample, last);
     last = found->newest->network.sample;
+    EXPECT_GE(last, written);
+    EXPECT_LE(last, written + 1) << "only the one that it was about to tell may be there besides";
     ExpectSame(*found->newest, After(last));
   }
   EXPECT_GT(last, 100) << "the writer hardly ever got to write";

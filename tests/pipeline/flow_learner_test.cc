@@ -98,6 +98,7 @@ TEST(FlowLearnerTest, LearnsByAnyObjectiveOneWayAndBothWays) {
   for (const std::string& name : FlowLossNames()) {
     for (const bool occlusion : {false, true}) {
       SCOPED_TRACE(name);
+      if (occlusion && !KnowsHiddenPixels(*FlowLossKind(name))) continue;
       ExpectToLearn({.width = kSide,
                      .height = kSide,
                      .stages = 2,
@@ -138,7 +139,13 @@ TEST(FlowLearnerTest, LevelsLearnFromLossesOfTheirOwn) {
       ASSERT_TRUE((*learner)->Admit({.previous = Stripes(shift), .current = Stripes(next)}).ok());
     }
     ASSERT_TRUE((*learner)->Drain().ok());
-    EXPECT_EQ((*learner)->description()->stages.back().layers.back(), "decode 1/4 b");
+    const std::vector<std::size_t> begins = {3, 6};
+    const LearnerDescription description = *(*learner)->description();
+    EXPECT_EQ(description.cuts(),
+              (std::vector<std::size_t>(begins.end() - (stages - 1), begins.end())));
+    for (const StageDescription& stage : description.stages) {
+      EXPECT_THAT(stage.layers.front(), HasSubstr("pyramid"));
+    }
     EXPECT_EQ(collected.predictions.size(), 20U);
     EXPECT_THAT((*learner)->updates(), ::testing::Each(10)) << stages;
     EXPECT_EQ((*learner)->description()->stages.front().staleness, 0);
@@ -265,7 +272,9 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
       {{.width = 64, .height = 64, .schedule = "fast"}, "use one of: sequential, one_f_one_b_star"},
       {{.width = 64, .height = 64, .schedule = "local"}, "levels, not flow"},
       {{.network = "levels", .width = 64, .height = 64, .schedule = "local", .stages = 4},
-       "at most 3 stages, not 4"},
+       "stages, not 4"},
+      {{.width = 64, .height = 64, .loss = {.kind = FlowLossOptions::Kind::kHs, .occlusion = true}},
+       "occlusion is for the losses"},
       {{.network = "levels", .width = 64, .height = 64, .schedule = "local", .cuts = {4}},
        "at one of the layers 3, 6, not 4"},
       {{.width = 64, .height = 64, .stages = 40}, "ask for 1 to"},

@@ -32,14 +32,15 @@ constexpr int kMostSamples = 64;
 // A small network under a schedule, run step by step.
 class LearningNetwork {
  public:
-  explicit LearningNetwork(const std::string& schedule, Cuts cuts,
-                           std::function<void(const Step&)> on_update = {})
+  explicit LearningNetwork(
+      const std::string& schedule, Cuts cuts, std::function<void(const Step&)> on_update = {},
+      Judge judge = [](const Judgement& j) { return SmallLoss(j.input, j.output); })
       : chain_(SmallChain()),
         plan_(PlanOf(schedule, cuts)),
         network_({.chain = chain_,
                   .cuts = std::move(cuts),
                   .plan = plan_,
-                  .judge = [](const Judgement& j) { return SmallLoss(j.input, j.output); },
+                  .judge = std::move(judge),
                   .optimizer = {.kind = OptimizerOptions::Kind::kAdam, .learning_rate = 0.01},
                   .on_update = std::move(on_update)}) {}
 
@@ -120,6 +121,19 @@ TEST(NetworkStateTest, CountsNeverGoBack) {
   learned.SwitchTo("sequential", {3});
   learned.network().Restore(start);
   EXPECT_EQ(learned.network().updates(), (std::vector<std::int64_t>{20, 20}));
+}
+
+// The loss is zero; its gradient is infinity times zero.
+TEST(SafeLearningTest, AGradientThatIsNotFiniteTeachesNothingAndIsCounted) {
+  LearningNetwork learned("sequential", {3}, {}, [](const Judgement& j) {
+    return (j.output - j.output.detach()).abs().sqrt().sum();
+  });
+  const std::vector<at::Tensor> start = learned.weights();
+  learned.Learn(5);
+  EXPECT_TRUE(Equal(learned.weights(), start));
+  EXPECT_EQ(learned.network().updates(), (std::vector<std::int64_t>{0, 0}));
+  EXPECT_EQ(learned.network().gradients_not_finite(), 10)
+      << "of the last stage's weights, and on the way to the first";
 }
 
 // A run that ended there tells what every stage holds after a sample; the copies that were made

@@ -136,12 +136,15 @@ TEST_F(MetricsTest, ShowsWhatHasBecomeOfLearning) {
                     HasSubstr("millrace_pipeline_drifts_total{stream=\"street\"} 0\n"),
                     HasSubstr("millrace_pipeline_learning_rate_ratio{stream=\"street\"} 1\n")));
   stream_.Set([](StreamSnapshot& snapshot) {
-    snapshot.learning = {.roll_backs = 2, .drifts = 3, .rate_scale = 0.25};
+    snapshot.learning = {
+        .roll_backs = 2, .drifts = 3, .gradients_not_finite = 4, .rate_scale = 0.25};
   });
-  EXPECT_THAT(metrics_.Text(),
-              AllOf(HasSubstr("millrace_pipeline_roll_backs_total{stream=\"street\"} 2\n"),
-                    HasSubstr("millrace_pipeline_drifts_total{stream=\"street\"} 3\n"),
-                    HasSubstr("millrace_pipeline_learning_rate_ratio{stream=\"street\"} 0.25\n")));
+  EXPECT_THAT(
+      metrics_.Text(),
+      AllOf(HasSubstr("millrace_pipeline_roll_backs_total{stream=\"street\"} 2\n"),
+            HasSubstr("millrace_pipeline_drifts_total{stream=\"street\"} 3\n"),
+            HasSubstr("millrace_pipeline_gradients_not_finite_total{stream=\"street\"} 4\n"),
+            HasSubstr("millrace_pipeline_learning_rate_ratio{stream=\"street\"} 0.25\n")));
 }
 
 TEST_F(MetricsTest, NamesFollowTheConvention) {

@@ -17,6 +17,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/flow_terms.h"
 #include "tests/pipeline/flow/numeric_gradient.h"
 
 namespace millrace::pipeline {
@@ -75,17 +76,55 @@ TEST(FlowLossTest, GradientEqualsFiniteDifferences) {
                            1e-4, 1e-6));
 }
 
-TEST(FlowLossTest, PixelThatPointsOutsideHasNoPhotometricGradient) {
+TEST(FlowLossTest, PixelThatPointsOutsideHasNoGradientOfTheData) {
   at::Tensor flow = ConstantFlow(0.3, 0.3);
   flow.select(1, 0).select(2, kWidth - 1).fill_(0.5);  // The last column points out.
   const at::Tensor pictures = RandomPictures();
-  const at::Tensor gradient = AutogradGradient(
-      [&](const at::Tensor& x) {
-        return ComputeFlowLoss(pictures, x, {.smoothness = 0}).objective;
-      },
-      flow);
-  EXPECT_EQ(gradient.select(3, kWidth - 1).abs().max().item<double>(), 0);
-  EXPECT_GT(gradient.select(3, 0).abs().max().item<double>(), 0);
+  for (const char* name : {"relative", "census", "ssim"}) {
+    const FlowLossOptions options{.kind = *FlowLossKind(name), .smoothness = 0};
+    const at::Tensor gradient = AutogradGradient(
+        [&](const at::Tensor& x) { return ComputeFlowLoss(pictures, x, options).objective; }, flow);
+    EXPECT_EQ(gradient.select(3, kWidth - 1).abs().max().item<double>(), 0) << name;
+    EXPECT_GT(gradient.select(3, 2).abs().max().item<double>(), 0) << name;
+  }
+}
+
+// A window that reaches beyond the picture would compare the picture with nothing.
+TEST(FlowLossTest, TheRimOfAPanCostsWhatNoMotionCosts) {
+  const at::Tensor wide = at::rand({1, 1, kHeight, kWidth + 2}, at::kDouble);
+  const at::Tensor pictures = at::cat({wide.narrow(3, 2, kWidth), wide.narrow(3, 0, kWidth)}, 0);
+  const at::Tensor at_rest = CensusDistance(wide.narrow(3, 2, kWidth), wide.narrow(3, 0, kWidth));
+  // Windows around the last three columns that can be judged reach the two that point out.
+  const double expected =
+      at_rest.narrow(3, kWidth - 4, 2).sum().item<double>() / static_cast<double>(at_rest.numel());
+  const FlowLoss loss = ComputeFlowLoss(pictures, ConstantFlow(2, 0),
+                                        {.kind = FlowLossOptions::Kind::kCensus, .smoothness = 0});
+  EXPECT_NEAR(loss.terms[0].value.item<double>(), expected, 1e-9);
+}
+
+// Each name selects its own objective: the data by the terms' own functions.
+TEST(FlowLossTest, EachNameSelectsItsObjective) {
+  const at::Tensor pictures = RandomPictures();
+  const at::Tensor previous = pictures.narrow(0, 0, 1);
+  const at::Tensor current = pictures.narrow(0, 1, 1);
+  const at::Tensor still = ConstantFlow(0, 0);
+  const auto data = [&](const char* name) {
+    return ComputeFlowLoss(pictures, still, {.kind = *FlowLossKind(name), .smoothness = 0})
+        .terms[0]
+        .value.item<double>();
+  };
+  const double photometric = Charbonnier(previous - current).mean().item<double>();
+  EXPECT_NEAR(data("relative"), photometric, 1e-9);
+  EXPECT_NEAR(data("photo_and_smooth"), photometric, 1e-9);
+  EXPECT_NEAR(data("census"), CensusDistance(previous, current).mean().item<double>(), 1e-9);
+  EXPECT_NEAR(data("ssim"), SsimDistance(previous, current).mean().item<double>(), 1e-9);
+  EXPECT_NEAR(data("hs"), Invariance(previous, current, still).item<double>(), 1e-9);
+  EXPECT_EQ(FlowLossTerms({.kind = *FlowLossKind("census")}),
+            (std::vector<std::string_view>{"census", "smoothness"}));
+  EXPECT_EQ(FlowLossTerms({.kind = *FlowLossKind("ssim"), .occlusion = true}),
+            (std::vector<std::string_view>{"ssim", "smoothness", "photometric", "occluded"}));
+  EXPECT_EQ(FlowLossTerms({.kind = *FlowLossKind("hs")}),
+            (std::vector<std::string_view>{"invariance", "smoothness"}));
 }
 
 TEST(FlowLossTest, FlowFarOutsideIsFiniteAndWinsNothing) {

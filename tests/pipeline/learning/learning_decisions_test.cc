@@ -65,6 +65,11 @@ TEST(LearningDecisionsTest, SaysBeforeAPredictionWhatSpeaksAgainstItsSample) {
   EXPECT_FALSE(decisions.MayTeach(1, 1)) << "a repeated picture";
   EXPECT_FALSE(decisions.MayTeach(0, 0)) << "no time";
   EXPECT_TRUE(decisions.MayTeach(0, 2));
+  LearningDecisions thin({.policy = {.every = 10}});
+  for (int i = 0; i < 20; ++i) {
+    thin.OnAdmitted(i, 0.02);
+    EXPECT_EQ(thin.MayTeach(i, 1), i % 10 == 0) << "the policy needs no flow for that";
+  }
 }
 
 TEST(LearningDecisionsTest, StillPicturesSayNothingOfTheWeights) {
