@@ -31,9 +31,6 @@ struct FlowNetworkOptions {
   bool both_ways = false;
 };
 
-/// Pictures must have sides that are multiples of this, because the coarsest features are at 1/16.
-inline constexpr int kFlowSizeMultiple = 16;
-
 /// The network as a chain of eleven layers. Reads float32 pictures [2, 1, height, width] in 0..1,
 /// previous then current; makes the flow [1, 2, height, width] in pixels, (dx, dy), indexed at the
 /// previous picture: previous(x) ~ current(x + flow(x)); both ways, [2, 2, height, width]. The flow

@@ -235,9 +235,8 @@ void RunningStream::LogRollBacks() {
   if (learning.roll_backs == roll_backs_logged_) return;
   roll_backs_logged_ = learning.roll_backs;
   spdlog::warn(
-      "stream '{}': the weights had gone wrong; it goes on from the last that were good, with "
-      "{:.3g} "
-      "of the learning rate",
+      "stream '{}': the weights had gone wrong; it goes on from the last that were good, "
+      "with {:.3g} of the learning rate",
       options_.config.name, learning.rate_scale);
 }
 
