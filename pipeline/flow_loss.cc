@@ -33,14 +33,16 @@ PicturePairs PairsOf(const at::Tensor& pictures, const at::Tensor& flow) {
 
 // What the flow shows of the other picture, and where that can be judged.
 struct Seen {
+  at::Tensor grid;
   at::Tensor picture;
   at::Tensor inside;  // Not pointing out of the picture.
   at::Tensor judged;  // Inside and, as far as that is asked for, not hidden.
 };
 
 Seen LookThrough(const at::Tensor& flow, const at::Tensor& to, bool occlusion) {
-  const at::Tensor grid = LookUpGrid(flow);
-  Seen seen{.picture = LookUp(to, grid), .inside = InsideMask(grid), .judged = {}};
+  Seen seen{.grid = LookUpGrid(flow), .picture = {}, .inside = {}, .judged = {}};
+  seen.picture = LookUp(to, seen.grid);
+  seen.inside = InsideMask(seen.grid);
   seen.judged = occlusion ? seen.inside.logical_and(VisibleMask(flow)) : seen.inside;
   return seen;
 }
@@ -101,7 +103,7 @@ DataPart DataOf(const PicturePairs& pair, const at::Tensor& flow, const Seen& se
               bright.term};
     }
     case Kind::kPhotoAndSmooth: {
-      const at::Tensor mean = Photometric(pair.from, LookUpHeld(pair.to, LookUpGrid(flow))).mean();
+      const at::Tensor mean = Photometric(pair.from, LookUpHeld(pair.to, seen.grid)).mean();
       return {mean, mean};
     }
     case Kind::kHs: {
