@@ -299,6 +299,8 @@ void RunningStream::FailLearner(const absl::Status& cause) {
 }
 
 void RunningStream::Finish() {
+  // Asked to stop from here on, it has ended by itself all the same.
+  const Phase phase = stopping_ ? Phase::kStopped : Phase::kEnded;
   absl::Status drained = Guarded([this] { return learner_->Drain(); });
   const std::size_t without_prediction = in_flight_.Clear();
   ledger_.Dropped(DropReason::kRejected, without_prediction);
@@ -309,7 +311,7 @@ void RunningStream::Finish() {
   if (!drained.ok()) RecordFailure(drained);
   ring_.Close();
   MutexLock lock(mu_);
-  phase_ = stopping_ ? Phase::kStopped : Phase::kEnded;
+  phase_ = phase;
   finished_.notify_all();
 }
 

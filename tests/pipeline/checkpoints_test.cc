@@ -319,11 +319,14 @@ std::int64_t KillAWriter(const std::string& folder, const LayerChain& chain, std
 TEST_F(CheckpointsTest, TwoHundredKillsLoseNoCompleteCheckpoint) {
   at::set_num_threads(1);  // So that this process has one thread, and may fork.
   std::mt19937 random(5);
+  const auto began = std::chrono::steady_clock::now();
   Write({0});
+  const std::chrono::microseconds a_write = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - began);
   std::int64_t last = 0;
   for (int kill = 0; kill < 200; ++kill) {
-    const std::int64_t written = KillAWriter(folder_.string(), chain_, last + 1,
-                                             std::chrono::microseconds(random() % 20000));
+    const std::int64_t written =
+        KillAWriter(folder_.string(), chain_, last + 1, a_write * (random() % 400) / 100);
     const auto found = Open().Read();
     ASSERT_TRUE(found.ok()) << found.status();
     ASSERT_TRUE(found->newest) << "kill " << kill;
