@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "base/check.h"
 #include "base/status.h"
@@ -15,7 +16,7 @@ constexpr double kTolerance = 1e-3;
 // A margin that is no gate at all.
 constexpr double kMostIntervals = 16;
 
-// The frames of a camera, and a queue that drops its oldest.
+// The frames of a camera, and a queue that drops its oldest: what becomes a sample.
 class Camera {
  public:
   explicit Camera(const LiveOptions& options)
@@ -24,34 +25,28 @@ class Camera {
   std::optional<double> Admit(double ready) {
     const auto arrived = std::min<std::int64_t>(
         frames_, static_cast<std::int64_t>(std::floor(ready / interval_ + 1e-9)) + 1);
-    const std::int64_t oldest = std::max(next_, arrived - queue_);
-    for (; next_ < oldest; ++next_) dropped_ += next_ >= frames_ / 10 ? 1 : 0;
+    next_ = std::max(next_, arrived - queue_);
     if (next_ == frames_) return std::nullopt;
     const double arrival = static_cast<double>(next_) * interval_;
-    admitted_.push_back(next_++);
+    samples_.push_back({.frame = next_++});
     return std::max(ready, arrival);
   }
 
-  /// The frame of each sample.
-  [[nodiscard]] const std::vector<std::int64_t>& admitted() const { return admitted_; }
-  [[nodiscard]] double DroppedShare() const {
-    const auto warm_up = frames_ / 10;
-    return static_cast<double>(dropped_) / static_cast<double>(frames_ - warm_up);
-  }
+  [[nodiscard]] std::vector<LiveSample>& samples() { return samples_; }
 
  private:
   const double interval_;
   const std::int64_t queue_;
   const std::int64_t frames_;
   std::int64_t next_ = 0;
-  std::int64_t dropped_ = 0;
-  std::vector<std::int64_t> admitted_;
+  std::vector<LiveSample> samples_;
 };
 
 }  // namespace
 
-absl::StatusOr<LiveFigures> SimulateLive(const Plan& plan, const LiveOptions& options) {
-  MILLRACE_CHECK(options.interval > 0 && options.queue >= 1 && options.frames >= 10);
+absl::StatusOr<std::vector<LiveSample>> SimulateSamples(const Plan& plan,
+                                                        const LiveOptions& options) {
+  MILLRACE_CHECK(options.interval > 0 && options.queue >= 1);
   Camera camera(options);
   std::mt19937_64 random(options.seed);
   std::lognormal_distribution<double> factor(-options.spread * options.spread / 2, options.spread);
@@ -62,15 +57,24 @@ absl::StatusOr<LiveFigures> SimulateLive(const Plan& plan, const LiveOptions& op
     simulation.vary = [&](const Step& /*step*/, double cost) { return cost * factor(random); };
   }
   MILLRACE_ASSIGN_OR_RETURN(const Timeline timeline, Simulate(plan, simulation));
-
-  std::vector<double> delays;
-  for (std::size_t sample = 0; sample < camera.admitted().size(); ++sample) {
-    const std::int64_t frame = camera.admitted()[sample];
-    if (frame < options.frames / 10) continue;
-    delays.push_back(timeline.predictions()[sample].end -
-                     static_cast<double>(frame) * options.interval);
+  std::vector<LiveSample> samples = std::move(camera.samples());
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i].predicted = timeline.predictions()[i].end;
   }
-  LiveFigures figures{.dropped_share = camera.DroppedShare()};
+  return samples;
+}
+
+absl::StatusOr<LiveFigures> SimulateLive(const Plan& plan, const LiveOptions& options) {
+  MILLRACE_CHECK(options.frames >= 10);
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<LiveSample> samples, SimulateSamples(plan, options));
+  const std::int64_t filling = options.frames / 10;
+  std::vector<double> delays;
+  for (const LiveSample& sample : samples) {
+    if (sample.frame < filling) continue;
+    delays.push_back(sample.predicted - static_cast<double>(sample.frame) * options.interval);
+  }
+  const auto counted = static_cast<double>(options.frames - filling);
+  LiveFigures figures{.dropped_share = 1 - static_cast<double>(delays.size()) / counted};
   if (delays.empty()) return figures;
   for (double delay : delays) figures.mean_delay += delay;
   figures.mean_delay /= static_cast<double>(delays.size());

@@ -35,7 +35,20 @@ struct LiveFigures {
   double p99_delay = 0;
 };
 
-/// Runs `plan` on frames that arrive one an interval. The first tenth is not counted: the pipeline
+/// A frame that was admitted, and when its prediction was handed over. Times count from the
+/// arrival of frame 0; frame n arrives n intervals later.
+struct LiveSample {
+  std::int64_t frame = 0;
+  double predicted = 0;
+};
+
+/// The samples that `plan` makes of frames that arrive one an interval, in their order; a frame
+/// that is missing was dropped. Fails as Simulate() does. REQUIRES: one cost a stage, an interval
+/// above 0, room for a frame in the queue.
+[[nodiscard]] absl::StatusOr<std::vector<LiveSample>> SimulateSamples(const Plan& plan,
+                                                                      const LiveOptions& options);
+
+/// What those samples come to. The first tenth is not counted: the pipeline
 /// fills. Fails as Simulate() does. REQUIRES: one cost a stage.
 [[nodiscard]] absl::StatusOr<LiveFigures> SimulateLive(const Plan& plan,
                                                        const LiveOptions& options);

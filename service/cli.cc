@@ -3,18 +3,22 @@
 #include <functional>
 #include <iostream>
 #include <string>
+#include <utility>
 
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
+#include "absl/strings/str_join.h"
 #include "pipeline/learning/flow_network_names.h"
 #include "pipeline/pretrain.h"
 #include "service/cli_bench.h"
+#include "service/cli_evaluate_flow.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_plan.h"
 #include "service/cli_replay.h"
 #include "service/cmd_bench.h"
 #include "service/cmd_check_config.h"
+#include "service/cmd_evaluate_flow.h"
 #include "service/cmd_plan.h"
 #include "service/cmd_pretrain.h"
 #include "service/cmd_replay.h"
@@ -161,6 +165,10 @@ int RunCommandLine(int argc, char** argv) {
   AddReplay(app, replay);
   BenchArguments bench;
   AddBench(app, bench);
+  EvaluateFlowArguments evaluate_flow;
+  CLI::App* evaluate = app.add_subcommand("evaluate", "Compare what learners are worth");
+  evaluate->require_subcommand(1);
+  AddEvaluateFlow(*evaluate, evaluate_flow);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -174,6 +182,9 @@ int RunCommandLine(int argc, char** argv) {
   }
   if (app.got_subcommand("replay")) return RunReplay(replay);
   if (app.got_subcommand("bench")) return RunBench(bench);
+  if (app.got_subcommand("evaluate")) {
+    return RunEvaluateFlow(std::move(evaluate_flow), absl::StrJoin(argv, argv + argc, " "));
+  }
   return RunPretrain(pretrain);
 }
 

@@ -55,23 +55,33 @@ add_library(millrace_program
   bench_report.cc
   cli.cc
   cli_bench.cc
+  cli_evaluate_flow.cc
   cli_log.cc
   cli_replay.cc
   cmd_bench.cc
   cmd_check_config.cc
+  cmd_evaluate_flow.cc
+  evaluation_json.cc
+  evaluation_metrics.cc
+  evaluation_plots.cc
+  evaluation_table.cc
+  gnuplot.cc
   cmd_pretrain.cc
   cmd_replay.cc
   cmd_serve.cc
   cmd_watch.cc
   measure_model.cc
+  progress_bar.cc
   serve.cc
   serve_banner.cc
-  serve_signals.cc)
+  serve_signals.cc
+  video_clip.cc)
 add_library(millrace::program ALIAS millrace_program)
-set_source_files_properties(cli.cc serve_banner.cc PROPERTIES
+set_source_files_properties(cli.cc evaluation_json.cc serve_banner.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(millrace_program
   PUBLIC millrace::web millrace::planning millrace::service millrace::pipeline millrace::ingest
+         millrace::flow_evaluation
   PRIVATE CLI11::CLI11 spdlog::spdlog)
 
 add_executable(millrace main.cc)

@@ -1,0 +1,187 @@
+#include "pipeline/evaluation/flow_run.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "pipeline/evaluation/newest_flow.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// Predictions between the learner's thread and the one that scores them. Thread-safe.
+class Predictions {
+ public:
+  void Push(FlowPrediction prediction) ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    made_.push_back(std::move(prediction));
+  }
+
+  [[nodiscard]] std::vector<FlowPrediction> Take() ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    return std::exchange(made_, {});
+  }
+
+ private:
+  Mutex mu_;
+  std::vector<FlowPrediction> made_ ABSL_GUARDED_BY(mu_);
+};
+
+class FlowRun {
+ public:
+  explicit FlowRun(const FlowRunOptions& options)
+      : options_(options),
+        model_(options.window, options.clip.width, options.clip.height, options.reference_losses) {
+    if (!options.camera) return;
+    const std::size_t values = std::size_t{2} * options.clip.width * options.clip.height;
+    streaming_.emplace(options.camera_interval, std::make_shared<const std::vector<float>>(values),
+                       StreamScorer(options.window, options.clip.width, options.clip.height,
+                                    options.reference_losses));
+  }
+
+  absl::StatusOr<FlowRunResult> Run() {
+    MILLRACE_ASSIGN_OR_RETURN(
+        learner_, options_.make([this](FlowPrediction made) { made_.Push(std::move(made)); }));
+    MILLRACE_RETURN_IF_ERROR(Learn());
+    MILLRACE_RETURN_IF_ERROR(TestFrozen());
+    MILLRACE_RETURN_IF_ERROR(learner_->Drain());
+    ScoreWhatIsMade();
+    return Result();
+  }
+
+ private:
+  absl::Status Learn() {
+    MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, options_.clip.open());
+    for (;;) {
+      MILLRACE_ASSIGN_OR_RETURN(std::optional<ClipPair> pair, Next(*clip));
+      if (!pair) break;
+      times_.push_back(pair->stream_time);
+      if (options_.on_pair) options_.on_pair();
+      if (streaming_) streaming_->AddPair(*pair);
+      if (IsDropped(pair->number)) {
+        ++result_.dropped;
+      } else {
+        MILLRACE_RETURN_IF_ERROR(Admit(*std::move(pair), nullptr));
+      }
+      ScoreWhatIsMade();
+    }
+    if (times_.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options_.clip.name, " has no pair of pictures: it needs two at least"));
+    }
+    result_.pairs = static_cast<std::int64_t>(times_.size());
+    return absl::OkStatus();
+  }
+
+  // Nothing that is admitted from here on is learned from.
+  absl::Status TestFrozen() {
+    learner_->LearnFromEvery(0);
+    tests_.reserve(options_.frozen.size());
+    for (const FrozenTest& test : options_.frozen) {
+      MILLRACE_CHECK(test.clip.width == options_.clip.width &&
+                     test.clip.height == options_.clip.height);
+      tests_.emplace_back(options_.window, test.clip.width, test.clip.height);
+      MILLRACE_RETURN_IF_ERROR(Test(test, tests_.back()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Test(const FrozenTest& test, StreamScorer& scorer) {
+    MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, test.clip.open());
+    std::optional<std::chrono::nanoseconds> begin;
+    if (test.part == FrozenTest::Part::kLast) begin = times_.back() - options_.window;
+    const bool to_the_end = begin.has_value();
+    for (;;) {
+      MILLRACE_ASSIGN_OR_RETURN(std::optional<ClipPair> pair, Next(*clip));
+      if (!pair) return absl::OkStatus();
+      if (!begin) begin = pair->stream_time;
+      if (!to_the_end && pair->stream_time >= *begin + options_.window) return absl::OkStatus();
+      if (to_the_end && pair->stream_time <= *begin) continue;
+      MILLRACE_RETURN_IF_ERROR(Admit(*std::move(pair), &scorer));
+      ScoreWhatIsMade();
+    }
+  }
+
+  absl::StatusOr<std::optional<ClipPair>> Next(Clip& clip) const {
+    if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
+    return clip.Next();
+  }
+
+  [[nodiscard]] bool IsDropped(std::int64_t number) {
+    if (!options_.camera) return false;
+    const std::vector<LiveSample>& samples = *options_.camera;
+    return admitted_ >= samples.size() || samples[admitted_].frame != number;
+  }
+
+  // `frozen`: what scores it; null: it is learned from.
+  absl::Status Admit(ClipPair pair, StreamScorer* frozen) {
+    // Where learners go back to older weights, which is nothing for a test.
+    if (frozen == nullptr) MILLRACE_RETURN_IF_ERROR(learner_->AwaitRoom());
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample,
+                              learner_->Admit({*pair.previous, *pair.current}));
+    InFlight in_flight{.pair = std::move(pair), .frozen = frozen};
+    if (frozen == nullptr) {
+      if (options_.camera) in_flight.there_at = (*options_.camera)[admitted_].predicted;
+      ++admitted_;
+    }
+    in_flight_.emplace(sample, std::move(in_flight));
+    return absl::OkStatus();
+  }
+
+  void ScoreWhatIsMade() {
+    for (FlowPrediction& made : made_.Take()) {
+      // It may be made before Admit() returns its number, but is taken after.
+      auto found = in_flight_.extract(made.sample);
+      MILLRACE_CHECK(!found.empty());
+      const InFlight& in_flight = found.mapped();
+      const bool learned = made.skipped == SkipReason::kNone;
+      StreamScorer& scorer = in_flight.frozen != nullptr ? *in_flight.frozen : model_;
+      scorer.Add(in_flight.pair, *made.flow, learned);
+      if (streaming_ && in_flight.frozen == nullptr) {
+        streaming_->AddFlow(in_flight.there_at, std::move(made.flow), learned);
+      }
+    }
+  }
+
+  FlowRunResult Result() {
+    result_.model = std::move(model_).Finish();
+    if (streaming_) result_.streaming = std::move(*streaming_).Finish();
+    for (std::size_t i = 0; i < tests_.size(); ++i) {
+      result_.frozen.push_back({options_.frozen[i].name, std::move(tests_[i]).Finish().whole});
+    }
+    result_.updates = learner_->updates();
+    result_.learning = learner_->learning();
+    result_.stages = learner_->description()->stages;
+    return std::move(result_);
+  }
+
+  struct InFlight {
+    ClipPair pair;
+    StreamScorer* frozen = nullptr;
+    double there_at = 0;
+  };
+
+  const FlowRunOptions& options_;
+  StreamScorer model_;
+  std::optional<NewestFlowScorer> streaming_;
+  std::vector<StreamScorer> tests_;
+  std::vector<std::chrono::nanoseconds> times_;  // Of the clip's pairs.
+  std::size_t admitted_ = 0;                     // To be learned from.
+  std::unordered_map<std::int64_t, InFlight> in_flight_;
+  FlowRunResult result_;
+  Predictions made_;
+  std::unique_ptr<Learner> learner_;  // Last: its threads use what is above.
+};
+
+}  // namespace
+
+absl::StatusOr<FlowRunResult> RunFlow(const FlowRunOptions& options) {
+  return FlowRun(options).Run();
+}
+
+}  // namespace millrace::pipeline

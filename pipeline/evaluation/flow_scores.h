@@ -1,0 +1,82 @@
+// What a flow is worth: against the true motion, and by what the pictures look like through it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pipeline/evaluation/clip.h"
+#include "pipeline/evaluation/pictures.h"
+
+namespace millrace::pipeline {
+
+/// A mean over pixels that more can be added to.
+class PixelMean {
+ public:
+  void Add(double value) {
+    sum_ += value;
+    ++count_;
+  }
+  void Add(const PixelMean& more) {
+    sum_ += more.sum_;
+    count_ += more.count_;
+  }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  /// Nothing without any pixel.
+  [[nodiscard]] std::optional<double> mean() const {
+    if (count_ == 0) return std::nullopt;
+    return sum_ / static_cast<double>(count_);
+  }
+
+ private:
+  double sum_ = 0;
+  std::int64_t count_ = 0;
+};
+
+/// Which pixels move, predicted against true, counted.
+struct MotionCounts {
+  std::int64_t both = 0;
+  std::int64_t predicted_only = 0;
+  std::int64_t true_only = 0;
+
+  /// 2 both / (2 both + predicted_only + true_only). Nothing where nothing moves and nothing was
+  /// said to.
+  [[nodiscard]] std::optional<double> f1() const;
+};
+
+/// Scores of any number of pairs. Means are over all their pixels whose truth is known, but for the
+/// reconstructed ones. A flow that is not finite counts as no motion.
+struct FlowScores {
+  /// End-point error: the distance from the true vector, in the truth's pixels.
+  PixelMean error;
+  /// Of what is still seen, and of what is not, where the clip says so.
+  PixelMean error_visible;
+  PixelMean error_hidden;
+  /// By how long the true vector is: under 1 pixel, up to 10, above.
+  PixelMean error_slow;
+  PixelMean error_medium;
+  PixelMean error_fast;
+  /// 1 where the error is above 3 pixels and above 5 % of the true vector: KITTI's Fl (Menze and
+  /// Geiger, CVPR 2015).
+  PixelMean outlier;
+  /// In degrees, between (dx, dy, 1) predicted and true (Barron, Fleet and Beauchemin, IJCV 1994).
+  PixelMean angle;
+  /// Moving: a side of the vector is longer than half a pixel. Motion-F1 of Marullo, Tiezzi and
+  /// Betti, CoLLAs 2022.
+  MotionCounts motion;
+  /// 1 where the current picture, looked up where the flow points, is within 0.05 (0.025) of the
+  /// previous one in every colour: reconstruction accuracy of the same paper. Of the pixels that
+  /// move; where nobody knows which do, of those that the pictures show differently (by 0.05 in a
+  /// colour), so that no motion reconstructs none of them within 0.05.
+  PixelMean reconstructed;
+  PixelMean reconstructed_closely;
+
+  void Add(const FlowScores& more);
+};
+
+/// The scores of `flow`, which is of the pictures' size. `truth` may be null.
+[[nodiscard]] FlowScores ScoresOf(const PairOfPictures& pair, std::span<const float> flow,
+                                  const TrueFlow* truth);
+
+}  // namespace millrace::pipeline

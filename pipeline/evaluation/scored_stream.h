@@ -1,0 +1,59 @@
+// The scores of a whole stream and of its windows, whatever made the flows.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pipeline/evaluation/clip.h"
+#include "pipeline/evaluation/flow_scores.h"
+#include "pipeline/learning/score_windows.h"
+
+namespace millrace::pipeline {
+
+/// Prequential where what made the flows learns: each flow was made before anything learned from
+/// its pair.
+struct StreamScores {
+  ScoreSummary loss;
+  FlowScores flow;
+};
+
+struct WindowScores {
+  /// Where it begins, by the stream's own clock.
+  std::chrono::nanoseconds start{0};
+  StreamScores scores;
+};
+
+struct ScoredStream {
+  StreamScores whole;
+  std::vector<WindowScores> windows;
+};
+
+/// Scores flows one by one. For one thread.
+class StreamScorer {
+ public:
+  /// Windows of `length` of the stream's time. `reference_losses`: of another method, by a pair's
+  /// number; may be empty; outlives the scorer.
+  /// REQUIRES: length > 0.
+  StreamScorer(std::chrono::nanoseconds length, int width, int height,
+               std::span<const double> reference_losses = {});
+
+  /// Takes the next pair, in the order of the stream. Returns the photometric loss of the flow.
+  double Add(const ClipPair& pair, std::span<const float> flow, bool learned_from);
+
+  /// What it comes to. Nothing can be added afterwards.
+  [[nodiscard]] ScoredStream Finish() &&;
+
+ private:
+  void Close(const ScoreWindow& window);
+
+  const int width_;
+  const int height_;
+  const std::span<const double> reference_losses_;
+  ScoreWindows losses_;
+  FlowScores of_window_;
+  ScoredStream scored_;
+};
+
+}  // namespace millrace::pipeline

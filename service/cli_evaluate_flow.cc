@@ -1,0 +1,149 @@
+#include "service/cli_evaluate_flow.h"
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "absl/strings/str_join.h"
+#include "pipeline/evaluation/reference_flow.h"
+#include "pipeline/learning/flow_loss_options.h"
+#include "pipeline/learning/flow_network_names.h"
+#include "pipeline/schedules.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr char kFooter[] = R"(
+Each combination of network, schedule, number of stages, camera rate and seed is a run. A run learns from
+the stream once, in order; each flow is scored before anything learns from its pair. Then learning
+ends, and what is left is tried on the first and the last window and on --others.
+
+`generated` is a stream made by the program, whose motion is known exactly and synthetic; each seed has
+its own. Other inputs are the same for all seeds, and a seed draws the random weights: with --weights
+all seeds begin alike.
+
+With --camera-rates the camera does not wait: what a learner is too slow for is dropped. Its time is kept
+on paper, stage by stage, as if each stage had a device of its own; --step-ms says what one sample costs
+one device, and the layers' shares of it are measured.
+
+--out FOLDER gets evaluation.json (every figure, window by window), tables.txt, and plots as .svg beside
+the .gp that gnuplot drew them from.
+
+Examples
+  millrace evaluate flow generated --seeds 5 --out cold
+  millrace evaluate flow street.mp4 --weights flow-start.safetensors --schedules sequential,partime \
+      --stages 2,4 --learning-rate 1e-4
+  millrace evaluate flow generated --camera-rates 10,20,40 --step-ms 60 --stages 2,4 \
+      --schedules sequential,one_f_one_b_star --seeds 5 --out camera
+  millrace evaluate flow pictures/ --truth flow/ --size 1024x432)";
+
+void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
+  flow.add_option("input", arguments.input, "generated, a video file, or a folder of pictures")
+      ->required();
+  flow.add_option("--size", arguments.size, "What pictures are scaled to: WIDTHxHEIGHT")
+      ->capture_default_str();
+  flow.add_option("--pairs", arguments.pairs,
+                  "End after so many pairs of pictures. 0: all, of the generated stream 2000")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  flow.add_option("--truth", arguments.truth,
+                  "For a folder: a folder of the true motion, .flo or KITTI's .png");
+  flow.add_option("--hidden", arguments.hidden,
+                  "For a folder: a folder of pictures that are not black where things get hidden");
+  flow.add_option("--frames-per-second", arguments.frames_per_second,
+                  "The clock of a folder and of the generated stream")
+      ->check(CLI::Range(1e-3, 1e6))
+      ->capture_default_str();
+  flow.add_option("--others", arguments.others,
+                  "Inputs on which what was learned is tried, and not learned from")
+      ->delimiter(',');
+}
+
+void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
+  pipeline::FlowEvaluationOptions& options = arguments.options;
+  flow.add_option("--networks", options.networks,
+                  "Of " + absl::StrJoin(pipeline::FlowNetworkNames(), ", "))
+      ->delimiter(',')
+      ->check(CLI::IsMember(pipeline::FlowNetworkNames()))
+      ->capture_default_str();
+  flow.add_option("--schedules", options.schedules,
+                  "Of " + absl::StrJoin(pipeline::ScheduleNames(), ", "))
+      ->delimiter(',')
+      ->check(CLI::IsMember(pipeline::ScheduleNames()))
+      ->capture_default_str();
+  flow.add_option("--stages", options.stages, "Numbers of stages; sequential always has one")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  flow.add_option("--seeds", arguments.seeds, "How many seeds each runs with")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  flow.add_option("--first-seed", arguments.first_seed, "The first of them")->capture_default_str();
+  flow.add_option("--camera-rates", options.camera_rates,
+                  "Frames a second of a camera that does not wait. Left out: every pair waits")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  flow.add_option("--step-ms", options.step_ms,
+                  "What a sample costs one device, on paper. 0: as measured here")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  flow.add_option("--spread", options.spread,
+                  "Standard deviation of the logarithm of an operation's time, on paper")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+void AddLearning(CLI::App& flow, pipeline::FlowLearnerOptions& learner) {
+  flow.add_option("--weights", learner.weights,
+                  "Begin with these, from `millrace pretrain`. Left out: random ones");
+  flow.add_option("--learning-rate", learner.learning_rate, "RMSprop's learning rate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  flow.add_option_function<std::string>(
+          "--loss",
+          [&learner](const std::string& name) {
+            learner.loss.kind = *pipeline::FlowLossKind(name);  // CLI11 checked it.
+          },
+          "By what it learns: one of " + absl::StrJoin(pipeline::FlowLossNames(), ", "))
+      ->check(CLI::IsMember(pipeline::FlowLossNames()))
+      ->default_str("relative");
+  flow.add_option("--smoothness", learner.loss.smoothness, "Weight of the smoothness term")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  flow.add_flag("--occlusion", learner.loss.occlusion,
+                "Find what is hidden by flow back and forth, and learn nothing there");
+}
+
+void AddOutput(CLI::App& flow, EvaluateFlowArguments& arguments) {
+  pipeline::FlowEvaluationOptions& options = arguments.options;
+  flow.add_option("--references", options.references,
+                  "What does not learn, on the same pairs, of " +
+                      absl::StrJoin(pipeline::ReferenceFlowNames(), ", "))
+      ->delimiter(',')
+      ->check(CLI::IsMember(pipeline::ReferenceFlowNames()))
+      ->capture_default_str();
+  flow.add_option("--window", arguments.window_s, "Seconds of the stream in a window")
+      ->check(CLI::Range(1e-3, 1e9))
+      ->capture_default_str();
+  flow.add_flag("--no-frozen", arguments.no_frozen, "Try nothing once learning has ended");
+  flow.add_option("--jobs", options.jobs, "Runs at once")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  flow.add_option("-o,--out", arguments.out,
+                  "A folder for JSON, tables and plots; made if missing");
+  flow.add_flag("--no-plots", arguments.no_plots, "Draw none");
+}
+
+}  // namespace
+
+void AddEvaluateFlow(CLI::App& evaluate, EvaluateFlowArguments& arguments) {
+  CLI::App* flow = evaluate.add_subcommand(
+      "flow", "Compare learners of optical flow on a video, pictures or a generated stream");
+  arguments.options.learner.learning_rate = 3e-4;
+  AddInput(*flow, arguments);
+  AddRuns(*flow, arguments);
+  AddLearning(*flow, arguments.options.learner);
+  AddOutput(*flow, arguments);
+  flow->footer(kFooter);
+}
+
+}  // namespace millrace::service
