@@ -106,7 +106,7 @@ std::optional<EvaluationPlot> PlotOf(std::string name, const Axes& axes,
                        "'\n"
                        "set key outside right top noenhanced\n"
                        "set grid ytics lc rgb '#dddddd'\nset border 3\nset tics nomirror\n"
-                       "set yrange [0:*]\nset offsets graph 0.02, graph 0.02, 0, 0\n")};
+                       "set xrange [0:*] noextend\nset yrange [0:*]\n")};
   std::string drawn;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].points.empty()) continue;
