@@ -4,10 +4,10 @@ find_package(LibTorch REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 add_library(millrace_flow
-  adam.cc convolutions.cc correlation.cc finite.cc flow_levels.cc flow_loss.cc
+  adam.cc batch_statistics.cc convolutions.cc correlation.cc finite.cc flow_levels.cc flow_loss.cc
   flow_network.cc flow_networks.cc flow_terms.cc flownets.cc generated_scene.cc
-  generated_stream.cc ndconv.cc occlusion.cc operator_hook.cc optimizer.cc optimizers.cc
-  pretrain.cc resunet.cc rmsprop.cc safetensors.cc seeded_draws.cc sgd.cc stage.cc texture.cc
+  generated_stream.cc ndconv.cc occlusion.cc open_flow_network.cc operator_hook.cc optimizer.cc optimizers.cc
+  pretrain.cc resunet.cc rmsprop.cc safetensors.cc seeded_draws.cc sgd.cc stage.cc stage_buffers.cc tensor_file.cc texture.cc torchscript_chain.cc
   unit_layers.cc warp.cc weights_file.cc)
 add_library(millrace::flow ALIAS millrace_flow)
 target_link_libraries(millrace_flow

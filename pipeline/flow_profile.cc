@@ -1,5 +1,7 @@
 #include "pipeline/flow_profile.h"
 
+#include <utility>
+
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/rand.h>
@@ -7,17 +9,19 @@
 #include "base/status.h"
 #include "pipeline/cost_profile.h"
 #include "pipeline/flow_loss.h"
-#include "pipeline/flow_networks.h"
+#include "pipeline/open_flow_network.h"
 #include "pipeline/weights_file.h"
 
 namespace millrace::pipeline {
 
 absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int runs) {
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
-  ProfiledFlow flow{
-      .chain = MakeNamedFlowNetwork(
-          {.name = options.network, .seed = options.seed, .both_ways = options.loss.occlusion}),
-      .costs = {}};
+  MILLRACE_ASSIGN_OR_RETURN(
+      OpenedFlowNetwork opened,
+      OpenFlowNetwork(
+          {.name = options.network, .seed = options.seed, .both_ways = options.loss.occlusion},
+          options.width, options.height));
+  ProfiledFlow flow{.chain = std::move(opened.chain), .costs = {}};
   if (!options.weights.empty()) {
     MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, flow.chain));
   }

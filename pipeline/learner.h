@@ -207,7 +207,8 @@ struct CheckpointOptions {
 
 /// How to make the learner of optical flow.
 struct FlowLearnerOptions {
-  /// One of FlowNetworkNames() (flow_networks.h).
+  /// One of FlowNetworkNames() (flow_networks.h), or a user's own network: a file that torch.jit
+  /// saved, *.pt (open_flow_network.h).
   std::string network = "flow";
   /// Size of the pictures, in pixels: at least 64, multiples of what the network asks for.
   int width = 320;
@@ -236,7 +237,8 @@ struct FlowLearnerOptions {
   /// `one_f_one_b_star` only: the T that its groups must fit into, in milliseconds. 0: the least
   /// possible.
   double period_ms = 0;
-  /// A file made by `millrace pretrain`. Empty: start from random weights.
+  /// A file made by `millrace pretrain`, `millrace export` or PyTorch. Empty: start from random
+  /// weights, or those of a network's file.
   std::string weights = {};
   double learning_rate = 1e-4;
   /// By what it learns.

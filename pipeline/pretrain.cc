@@ -9,8 +9,8 @@
 #include "base/atomic_file.h"
 #include "base/status.h"
 #include "pipeline/flow_loss.h"
-#include "pipeline/flow_networks.h"
 #include "pipeline/generated_stream.h"
+#include "pipeline/open_flow_network.h"
 #include "pipeline/rmsprop.h"
 #include "pipeline/stage.h"
 #include "pipeline/weights_file.h"
@@ -107,8 +107,12 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
   MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
   MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));
   const OneThread one_thread;
-  const LayerChain network = MakeNamedFlowNetwork(
-      {.name = options.network, .seed = options.seed, .both_ways = options.loss.occlusion});
+  MILLRACE_ASSIGN_OR_RETURN(
+      const OpenedFlowNetwork opened,
+      OpenFlowNetwork(
+          {.name = options.network, .seed = options.seed, .both_ways = options.loss.occlusion},
+          options.width, options.height));
+  const LayerChain& network = opened.chain;
   const Stage whole = WholeChain(network);
   RmsProp optimizer(whole.parameters(), options.learning_rate);
   const int channels = FlowNetworkInputOf(options.network)->channels;

@@ -16,9 +16,10 @@
 namespace millrace::pipeline {
 
 struct PretrainOptions {
-  /// Where the weights go. Written at the end, to a temporary file beside it that is then renamed.
+  /// Where the weights go, for PyTorch if it ends in .pt. Written at the end, to a temporary file
+  /// beside it that is then renamed.
   std::string output;
-  /// One of FlowNetworkNames() (flow_networks.h).
+  /// One of FlowNetworkNames(), or a file of a network (open_flow_network.h).
   std::string network = "flow";
   /// Size of the generated pictures, in pixels: at least 64, multiples of what the network asks
   /// for.

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/layer.h"
-#include "pipeline/tensor_file.h"
+#include "pipeline/named_tensors.h"
 
 namespace millrace::pipeline {
 

@@ -1,5 +1,8 @@
 #include "pipeline/weights_file.h"
 
+#include <utility>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -8,24 +11,13 @@
 #include "base/status.h"
 #include "pipeline/finite.h"
 #include "pipeline/safetensors.h"
+#include "pipeline/tensor_file.h"
 
 namespace millrace::pipeline {
 namespace {
 
 constexpr char kFormat[] = "millrace weights";
 constexpr char kVersion[] = "1";
-
-// The parameters by name, "features 1/2.0" and so on, in the order of the layers.
-NamedTensors ParametersOf(const LayerChain& network) {
-  NamedTensors all;
-  for (const auto& layer : network.layers) {
-    int number = 0;
-    for (const at::Tensor& parameter : layer->parameters()) {
-      all.emplace_back(absl::StrCat(layer->name(), ".", number++), parameter.variable_data());
-    }
-  }
-  return all;
-}
 
 std::string ShapeOf(const at::Tensor& tensor) {
   return absl::StrCat("[", absl::StrJoin(tensor.sizes(), ","), "]");
@@ -72,7 +64,30 @@ absl::Status CheckTensors(const std::string& path, const NamedTensors& found,
   return absl::OkStatus();
 }
 
+// The tensors of a file, however it was written.
+absl::StatusOr<NamedTensors> TensorsOf(const std::string& path, const std::string& bytes) {
+  constexpr absl::string_view kZip = "PK";  // What torch.save() writes.
+  if (!absl::StartsWith(bytes, kZip)) {
+    MILLRACE_ASSIGN_OR_RETURN(SafeTensors content, Decode(path, bytes));
+    return std::move(content.tensors);
+  }
+  absl::StatusOr<NamedTensors> tensors = ReadTensors(path);
+  if (!tensors.ok()) return Damaged(path, tensors.status().message());
+  return tensors;
+}
+
 }  // namespace
+
+NamedTensors ParametersOf(const LayerChain& network) {
+  NamedTensors all;
+  for (const auto& layer : network.layers) {
+    int number = 0;
+    for (const at::Tensor& parameter : layer->parameters()) {
+      all.emplace_back(absl::StrCat(layer->name(), ".", number++), parameter.variable_data());
+    }
+  }
+  return all;
+}
 
 absl::Status SaveWeights(const LayerChain& network, const std::string& path) {
   const NamedTensors tensors = ParametersOf(network);
@@ -84,6 +99,7 @@ absl::Status SaveWeights(const LayerChain& network, const std::string& path) {
                                               "rate"));
     }
   }
+  if (absl::EndsWith(path, ".pt")) return WriteTensors(path, tensors);
   return WriteFileAtomically(
       path, EncodeSafeTensors({tensors, {{"format", kFormat}, {"version", kVersion}}}));
 }
@@ -96,10 +112,10 @@ absl::Status LoadWeights(const std::string& path, LayerChain& network) {
                                             "`"));
   }
   if (!bytes.ok()) return bytes.status();
-  MILLRACE_ASSIGN_OR_RETURN(const SafeTensors content, Decode(path, *bytes));
+  MILLRACE_ASSIGN_OR_RETURN(const NamedTensors found, TensorsOf(path, *bytes));
   const NamedTensors needed = ParametersOf(network);
-  MILLRACE_RETURN_IF_ERROR(CheckTensors(path, content.tensors, needed));
-  for (const auto& [name, tensor] : needed) tensor.copy_(FindTensor(content.tensors, name));
+  MILLRACE_RETURN_IF_ERROR(CheckTensors(path, found, needed));
+  for (const auto& [name, tensor] : needed) tensor.copy_(FindTensor(found, name));
   return absl::OkStatus();
 }
 

@@ -9,16 +9,17 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "absl/strings/str_join.h"
-#include "pipeline/learning/flow_network_names.h"
 #include "pipeline/pretrain.h"
 #include "service/cli_bench.h"
 #include "service/cli_evaluate_flow.h"
 #include "service/cli_exit_codes.h"
+#include "service/cli_network.h"
 #include "service/cli_plan.h"
 #include "service/cli_replay.h"
 #include "service/cmd_bench.h"
 #include "service/cmd_check_config.h"
 #include "service/cmd_evaluate_flow.h"
+#include "service/cmd_export.h"
 #include "service/cmd_plan.h"
 #include "service/cmd_pretrain.h"
 #include "service/cmd_replay.h"
@@ -72,6 +73,18 @@ move in a way that is known exactly. The same options give the same weights on t
 Example
   millrace pretrain --output flow-start.safetensors --frames 3000)";
 
+constexpr char kExportFooter[] = R"(
+NAME.pt is a dict of the tensors by name, which torch.load() reads. For a network of your own it is its
+state_dict(). The way back: a network's file is read with the weights in it, and `model.weights` of a
+configuration also takes a dict that torch.save() wrote, with the names that this command gives.
+
+Examples
+  millrace export --checkpoints checkpoints/gate --output gate.pt
+  millrace export --network mine.pt --checkpoints checkpoints/gate --output gate.pt
+
+In Python
+  network.load_state_dict(torch.load("gate.pt")))";
+
 void AddServe(CLI::App& app, ServeArguments& arguments) {
   CLI::App* serve =
       app.add_subcommand("serve", "Learn from the configured cameras and serve the predictions");
@@ -118,8 +131,8 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
   pretrain->add_option("--learning-rate", options.learning_rate, "RMSprop's learning rate")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  pretrain->add_option("--network", options.network, "The network that learns")
-      ->check(CLI::IsMember(pipeline::FlowNetworkNames()))
+  pretrain->add_option("--network", options.network, NetworkHelp())
+      ->check(NetworkCheck())
       ->capture_default_str();
   pretrain
       ->add_option_function<std::string>(
@@ -141,6 +154,18 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   pretrain->footer(kPretrainFooter);
+}
+
+void AddExport(CLI::App& app, pipeline::ExportOptions& options) {
+  CLI::App* weights = app.add_subcommand("export", "Write what was learned for PyTorch to load");
+  weights->add_option("--network", options.network, NetworkHelp())
+      ->check(NetworkCheck())
+      ->capture_default_str();
+  weights->add_option("--checkpoints", options.checkpoints,
+                      "A stream's folder of checkpoints: the newest is taken");
+  weights->add_option("--weights", options.weights, "Else: a weight file");
+  weights->add_option("-o,--output", options.output, "NAME.pt, or NAME.safetensors")->required();
+  weights->footer(kExportFooter);
 }
 
 }  // namespace
@@ -165,6 +190,8 @@ int RunCommandLine(int argc, char** argv) {
   AddReplay(app, replay);
   BenchArguments bench;
   AddBench(app, bench);
+  pipeline::ExportOptions weights;
+  AddExport(app, weights);
   EvaluateFlowArguments evaluate_flow;
   CLI::App* evaluate = app.add_subcommand("evaluate", "Compare what learners are worth");
   evaluate->require_subcommand(1);
@@ -182,6 +209,7 @@ int RunCommandLine(int argc, char** argv) {
   }
   if (app.got_subcommand("replay")) return RunReplay(replay);
   if (app.got_subcommand("bench")) return RunBench(bench);
+  if (app.got_subcommand("export")) return RunExport(weights);
   if (app.got_subcommand("evaluate")) {
     return RunEvaluateFlow(std::move(evaluate_flow), absl::StrJoin(argv, argv + argc, " "));
   }

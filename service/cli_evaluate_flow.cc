@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "pipeline/evaluation/reference_flow.h"
 #include "pipeline/learning/flow_loss_options.h"
-#include "pipeline/learning/flow_network_names.h"
 #include "pipeline/schedules.h"
+#include "service/cli_network.h"
 
 namespace millrace::service {
 namespace {
@@ -60,10 +60,9 @@ void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
 
 void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
   pipeline::FlowEvaluationOptions& options = arguments.options;
-  flow.add_option("--networks", options.networks,
-                  "Of " + absl::StrJoin(pipeline::FlowNetworkNames(), ", "))
+  flow.add_option("--networks", options.networks, NetworkHelp())
       ->delimiter(',')
-      ->check(CLI::IsMember(pipeline::FlowNetworkNames()))
+      ->check(NetworkCheck())
       ->capture_default_str();
   flow.add_option("--schedules", options.schedules,
                   "Of " + absl::StrJoin(pipeline::ScheduleNames(), ", "))

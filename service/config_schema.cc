@@ -11,6 +11,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ingest/uri.h"
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/flow_network_names.h"
@@ -91,8 +92,16 @@ std::vector<std::string_view> Views(const std::vector<std::string>& names) {
 }
 
 void ReadNetwork(const Value& value, StreamConfig& stream) {
-  static const std::vector<std::string_view> known = Views(pipeline::FlowNetworkNames());
-  value.OneOf(known, stream.learner.network);
+  std::string name;
+  value.Text(name);
+  if (name.empty()) return;  // It has been said.
+  if (pipeline::FlowNetworkInputOf(name).ok()) {
+    stream.learner.network = std::move(name);
+    return;
+  }
+  value.Wrong(absl::StrCat("is '", name, "'; it must be one of ",
+                           absl::StrJoin(pipeline::FlowNetworkNames(), ", "),
+                           ", or a file NAME.pt that torch.jit.save() wrote"));
 }
 
 void ReadLoss(const Value& value, StreamConfig& stream) {

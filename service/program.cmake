@@ -61,6 +61,7 @@ add_library(millrace_program
   cmd_bench.cc
   cmd_check_config.cc
   cmd_evaluate_flow.cc
+  cmd_export.cc
   evaluation_json.cc
   evaluation_metrics.cc
   evaluation_plots.cc

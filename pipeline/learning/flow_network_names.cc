@@ -35,14 +35,17 @@ const std::vector<std::string>& FlowNetworkNames() {
   return names;
 }
 
+bool IsNetworkFile(std::string_view name) { return name.ends_with(".pt"); }
+
 absl::StatusOr<FlowNetworkInput> FlowNetworkInputOf(std::string_view name) {
+  if (IsNetworkFile(name)) return FlowNetworkInput{.channels = 3, .size_multiple = 1};
   const std::vector<Kind>& kinds = Kinds();
   const auto found =
       std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return k.name == name; });
   if (found != kinds.end()) return found->input;
-  return absl::InvalidArgumentError(
-      absl::StrCat("there is no network \"", std::string(name),
-                   "\"; use one of: ", absl::StrJoin(FlowNetworkNames(), ", ")));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there is no network \"", std::string(name), "\"; use one of: ",
+      absl::StrJoin(FlowNetworkNames(), ", "), ", or a file that torch.jit.save() wrote, NAME.pt"));
 }
 
 }  // namespace millrace::pipeline

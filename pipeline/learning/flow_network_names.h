@@ -36,7 +36,10 @@ struct FlowNetworkInput {
   std::vector<int> level_begins = {};
 };
 
-/// Fails with INVALID_ARGUMENT naming the networks that there are.
+/// Whether that is no name but a file's: a user's own network (open_flow_network.h), *.pt.
+[[nodiscard]] bool IsNetworkFile(std::string_view name);
+
+/// Of a name, or of any file. Fails with INVALID_ARGUMENT naming the networks that there are.
 [[nodiscard]] absl::StatusOr<FlowNetworkInput> FlowNetworkInputOf(std::string_view name);
 
 }  // namespace millrace::pipeline

@@ -1,0 +1,89 @@
+#include "pipeline/open_flow_network.h"
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "pipeline/foreign_error.h"
+#include "pipeline/stage.h"
+#include "pipeline/stage_buffers.h"
+#include "pipeline/torchscript_chain.h"
+#include "pipeline/unit_layers.h"
+#include "pipeline/weights_file.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kPictures = 2;
+constexpr int kColours = 3;
+constexpr int kFlowValues = 2;
+
+// Both pictures' colours as one sample, the previous one's first; both ways also the other way
+// round.
+at::Tensor Stacked(const at::Tensor& pictures, bool both_ways) {
+  const auto sample = [](const at::Tensor& pair) {
+    return pair.reshape({1, kPictures * kColours, pair.size(2), pair.size(3)});
+  };
+  const at::Tensor there = sample(pictures);
+  return both_ways ? at::cat({there, sample(pictures.flip(0))}, 0) : there;
+}
+
+// Runs one pair through, layer by layer, so that what does not fit is told before a camera waits.
+absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options, int width,
+                 int height) {
+  const at::NoGradGuard no_graph;
+  const Stage whole = WholeChain(chain);
+  const TensorValues found(whole.buffers());
+  const auto refused = [&](const std::string& why) {
+    return absl::InvalidArgumentError(absl::StrCat(options.name, " cannot be used: ", why));
+  };
+  at::Tensor made;
+  try {
+    made = whole.Forward({at::zeros({kPictures, kColours, height, width})})[0];
+  } catch (const std::exception& e) {
+    return refused(absl::StrCat("it fails on a pair of pictures, of 6 channels, ", width, "x",
+                                height, ": ", CauseLine(e.what())));
+  }
+  found.PutInto(whole.buffers());
+  const std::vector<std::int64_t> needed = {options.both_ways ? 2 : 1, kFlowValues, height, width};
+  if (made.sizes().vec() == needed && made.scalar_type() == at::kFloat) return absl::OkStatus();
+  return refused(absl::StrCat("it makes [", absl::StrJoin(made.sizes(), ", "), "] of ",
+                              c10::toString(made.scalar_type()), " where the flow of a picture, [",
+                              absl::StrJoin(needed, ", "), "] of Float, is needed"));
+}
+
+absl::StatusOr<OpenedFlowNetwork> OpenFile(const NamedFlowNetworkOptions& options, int width,
+                                           int height) {
+  MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(options.name));
+  OpenedFlowNetwork opened{.chain = std::move(file.chain), .state = std::move(file.parameters)};
+  opened.state.insert(opened.state.end(), file.buffers.begin(), file.buffers.end());
+  auto& layers = opened.chain.layers;
+  layers.insert(layers.begin(),
+                std::make_unique<FunctionLayer>(
+                    "pictures", [both_ways = options.both_ways](const LayerValues& inputs) {
+                      return Stacked(inputs.main, both_ways);
+                    }));
+  MILLRACE_RETURN_IF_ERROR(Try(opened.chain, options, width, height));
+  return opened;
+}
+
+}  // namespace
+
+absl::StatusOr<OpenedFlowNetwork> OpenFlowNetwork(const NamedFlowNetworkOptions& options, int width,
+                                                  int height) {
+  if (IsNetworkFile(options.name)) return OpenFile(options, width, height);
+  OpenedFlowNetwork opened{.chain = MakeNamedFlowNetwork(options), .state = {}};
+  opened.state = ParametersOf(opened.chain);
+  return opened;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,37 @@
+// The network that learns optical flow: one that Millrace knows by name, or a user's own.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "pipeline/flow_networks.h"
+#include "pipeline/layer.h"
+#include "pipeline/named_tensors.h"
+
+namespace millrace::pipeline {
+
+/// A network, and its tensors as PyTorch would name them.
+struct OpenedFlowNetwork {
+  LayerChain chain;
+  /// Sharing memory with the layers. Of a file: parameters and buffers, as its state_dict() has
+  /// them; of a name: parameters, by layer and number.
+  NamedTensors state;
+};
+
+/// Opens `options.name`: MakeNamedFlowNetwork() for a name, and for a file (IsNetworkFile()) the
+/// network that torch.jit saved there. Of the latter
+///
+///  * the top-level children, in order, are the layers (torchscript_chain.h), behind one of ours
+///    that puts both pictures on top of each other;
+///  * the first reads float32 [n, 6, height, width] in 0..1: red, green, blue of the previous
+///    picture, then of the current one; n is 2 with `both_ways`, the second the other way round;
+///  * the last makes the flow [n, 2, height, width] in pixels, (dx, dy), from the previous picture
+///    to the current one, indexed at the previous;
+///  * its weights are what it starts from, and `seed` does nothing.
+///
+/// It is tried on one pair of that size. Fails with NOT_FOUND or INVALID_ARGUMENT, naming the file,
+/// what is wrong, and what to do.
+[[nodiscard]] absl::StatusOr<OpenedFlowNetwork> OpenFlowNetwork(
+    const NamedFlowNetworkOptions& options, int width, int height);
+
+}  // namespace millrace::pipeline
