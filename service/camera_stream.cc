@@ -326,8 +326,9 @@ void RunningStream::OnPrediction(pipeline::FlowPrediction flow) {
   }
   if (flow.skipped != pipeline::SkipReason::kNone) ++skipped_[static_cast<int>(flow.skipped)];
   const nanoseconds now = options_.clock->Now();
-  auto prediction =
-      std::make_shared<const Prediction>(Describe(*std::move(in_flight), std::move(flow), now));
+  Prediction described = Describe(*std::move(in_flight), std::move(flow), now);
+  if (options_.compare) described.comparison = options_.compare(described);
+  auto prediction = std::make_shared<const Prediction>(std::move(described));
   figures_.RecordPrediction(*prediction, now);
   if (options_.observe) options_.observe(*prediction);
   ring_.Publish(std::move(prediction));
@@ -342,12 +343,14 @@ Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::FlowPredic
   return {.stream = options_.config.name,
           .epoch = frame.epoch,
           .frame_number = frame.number,
+          .stream_time = frame.stream_time,
           .camera_time = frame.camera_time,
           .arrival_time = wall - delay,
           .emission_time = wall,
           .delay = delay,
           .delay_frames = received - 1 - frame.number,
           .flow = std::move(flow),
+          .comparison = std::nullopt,
           .previous = std::move(frame.previous),
           .picture = std::move(frame.picture),
           .camera_width = in_flight.camera_width,

@@ -70,6 +70,9 @@ class CameraStream {
     const Clock* clock = &MonotonicClock();
     /// Predictions that the ring keeps for slow readers.
     std::size_t ring_capacity = 16;
+    /// What a prediction is worth beside a method that does not learn. Called for each, in their
+    /// order, from a thread of the learner, which it holds up. May be empty.
+    std::function<Comparison(const Prediction&)> compare;
     /// Called with each prediction before it is published, for a histogram of delays. Called from a
     /// thread of the learner, so it must be quick. May be empty.
     std::function<void(const Prediction&)> observe;

@@ -12,6 +12,7 @@
 #include "service/cli_exit_codes.h"
 #include "service/progress.h"
 #include "service/real_stream.h"
+#include "service/reference_comparison.h"
 #include "service/serve.h"
 #include "service/serve_signals.h"
 #include "service/terminal.h"
@@ -33,6 +34,11 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(
     const StreamConfig& config, std::function<void(const Prediction&)> observe) {
   CameraStream::Options options = RealStream(config);
   options.observe = std::move(observe);
+  if (config.scores.compare_with != "none") {
+    MILLRACE_ASSIGN_OR_RETURN(
+        options.compare,
+        CompareWith(config.scores.compare_with, config.learner.width, config.learner.height));
+  }
   spdlog::info("{}: measuring the layers and cutting the network", config.name);
   return CameraStream::Start(std::move(options));
 }

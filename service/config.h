@@ -11,6 +11,15 @@
 
 namespace millrace::service {
 
+/// How a stream's predictions are scored, beside what the learner itself says.
+struct ScoreConfig {
+  /// Seconds of the stream's own time in a window.
+  double window_s = 60;
+  /// A method that runs beside the model on every frame: one of pipeline::ReferenceFlowNames().
+  /// "none": nothing does.
+  std::string compare_with = "none";
+};
+
 /// One camera and the learner that lives on it.
 struct StreamConfig {
   /// Letters, digits, '-' and '_'; unique. Names the stream in the API and in the `stream` label.
@@ -18,6 +27,7 @@ struct StreamConfig {
   /// `source.width` and `source.height` are the model's input size.
   ingest::SourceOptions source;
   pipeline::FlowLearnerOptions learner;
+  ScoreConfig scores;
 };
 
 struct Listen {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ingest/uri.h"
+#include "pipeline/evaluation/reference_flow_names.h"
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/flow_network_names.h"
 #include "pipeline/learning/update_policy.h"
@@ -240,6 +241,19 @@ pipeline::UpdatePolicyOptions& PolicyOf(StreamConfig& stream) {
   return stream.learner.learning.policy;
 }
 
+void ReadCompareWith(const Value& value, StreamConfig& stream) {
+  static const std::vector<std::string_view> known = Views(pipeline::ReferenceFlowNames());
+  value.OneOf(known, stream.scores.compare_with);
+}
+
+constexpr Key<StreamConfig> kScoreKeys[] = {
+    {"window_s", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({1, 1e6}, s.scores.window_s);
+     }},
+    {"compare_with", kOptional, ReadCompareWith},
+};
+
 constexpr Key<StreamConfig> kLearningKeys[] = {
     {"policy", kOptional, ReadPolicy},
     {"every", kOptional,
@@ -282,6 +296,10 @@ void ReadLearning(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kLearningKeys, stream);
 }
 
+void ReadScores(const Value& value, StreamConfig& stream) {
+  value.Map<StreamConfig>(kScoreKeys, stream);
+}
+
 void ReadSchedule(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kScheduleKeys, stream);
 }
@@ -310,6 +328,7 @@ constexpr Key<StreamConfig> kStreamKeys[] = {
     {"model", kOptional, ReadModel},
     {"schedule", kOptional, ReadSchedule},
     {"learning", kOptional, ReadLearning},
+    {"scores", kOptional, ReadScores},
     {"checkpoints", kOptional, ReadCheckpoints},
 };
 
@@ -323,6 +342,7 @@ constexpr Key<File> kFileKeys[] = {
     {"model", kOptional, [](const Value& v, File& f) { ReadModel(v, f.defaults); }},
     {"schedule", kOptional, [](const Value& v, File& f) { ReadSchedule(v, f.defaults); }},
     {"learning", kOptional, [](const Value& v, File& f) { ReadLearning(v, f.defaults); }},
+    {"scores", kOptional, [](const Value& v, File& f) { ReadScores(v, f.defaults); }},
     {"checkpoints", kOptional, [](const Value& v, File& f) { ReadCheckpoints(v, f.defaults); }},
     {"streams", kRequired, ReadStreams},
 };

@@ -179,6 +179,33 @@ MetricFamily TermsFamily(const Readings& readings) {
   return family.Take();
 }
 
+// Of the last full window of the stream's own time; no sample before there is one.
+void AppendWindows(const Readings& readings, std::vector<MetricFamily>& families) {
+  using Summary = pipeline::ScoreSummary;
+  const auto append = [&](const char* name, const char* help, auto value) {
+    MetricBuilder family(name, help, MetricType::Gauge);
+    for (const Reading& reading : readings) {
+      if (!reading.figures.window) continue;
+      const std::optional<double> known = value(reading.figures.window->summary);
+      if (known) family.Add({{"stream", reading.snapshot.name}}, *known);
+    }
+    families.push_back(family.Take());
+  };
+  append("millrace_pipeline_window_loss_ratio",
+         "Loss over that of no motion, of the last full window of the stream's own time.",
+         [](const Summary& s) { return std::optional(s.ratio()); });
+  append("millrace_pipeline_window_gain_ratio",
+         "(no motion - model) / (no motion - reference) of the same window: 1 is as good as the "
+         "method that the stream is compared with.",
+         [](const Summary& s) { return s.gain(); });
+  append("millrace_pipeline_window_learned_ratio",
+         "Share of the predictions of the same window that the model learned from.",
+         [](const Summary& s) {
+           return std::optional(static_cast<double>(s.learned_from) /
+                                static_cast<double>(s.predictions));
+         });
+}
+
 void AppendLosses(const Readings& readings, std::vector<MetricFamily>& families) {
   families.push_back(PerStream("millrace_pipeline_loss_total",
                                "Sum of the losses of all predictions: its rate over the rate of "
@@ -328,6 +355,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   AppendIngest(readings, families);
   AppendFrames(readings, families);
   AppendLosses(readings, families);
+  AppendWindows(readings, families);
   AppendSafety(readings, families);
   AppendCheckpoints(readings, families);
   AppendLearner(readings, families);

@@ -12,12 +12,22 @@
 
 namespace millrace::service {
 
+/// What the model's flow and that of a method that does not learn are worth on the same pictures,
+/// judged alike: photometric losses on grey.
+struct Comparison {
+  double loss = 0;
+  double loss_no_motion = 0;
+  double loss_reference = 0;
+};
+
 /// Immutable once published; shared between the ring and its readers.
 struct Prediction {
   std::string stream;
   std::int64_t epoch = 0;
   std::int64_t frame_number = 0;
 
+  /// The frame's, by the stream's own clock, which begins anew with every epoch.
+  std::chrono::nanoseconds stream_time{0};
   /// Since 1970-01-01 UTC. The camera's own clock is absent when the camera does not tell.
   std::optional<std::chrono::nanoseconds> camera_time;
   std::chrono::nanoseconds arrival_time{0};
@@ -28,6 +38,8 @@ struct Prediction {
   std::int64_t delay_frames = 0;
 
   pipeline::FlowPrediction flow;
+  /// Nothing unless the stream is compared with something.
+  std::optional<Comparison> comparison;
   /// The pictures that the flow joins.
   std::shared_ptr<const ingest::Picture> previous;
   std::shared_ptr<const ingest::Picture> picture;

@@ -73,6 +73,7 @@ add_library(millrace_program
   cmd_watch.cc
   measure_model.cc
   progress_bar.cc
+  reference_comparison.cc
   serve.cc
   serve_banner.cc
   serve_signals.cc

@@ -72,7 +72,10 @@ absl::Status Serve::StartStreams() {
 
 absl::StatusOr<std::unique_ptr<CameraStream>> Serve::StartStream(StreamConfig config) {
   config.learner.stop = config.source.stop = stop_.get_token();
-  records_.push_back(std::make_unique<RunRecorder>(MonotonicClock(), start_));
+  records_.push_back(
+      std::make_unique<RunRecorder>(MonotonicClock(), start_,
+                                    std::chrono::round<std::chrono::nanoseconds>(
+                                        std::chrono::duration<double>(config.scores.window_s))));
   const auto observe = [this, record = records_.back().get()](const Prediction& prediction) {
     record->Record(prediction);
     if (record->predictions() == options_.frames) Wake();

@@ -1,5 +1,7 @@
 #include "service/summary.h"
 
+#include <chrono>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -123,7 +125,48 @@ json StreamJson(const StreamSummary& stream) {
   result["update_every"] = stream.snapshot.update_every;
   result["rate_plan"] = RatePlanJson(stream.learner.rate_plan);
   result["seconds"] = stream.figures.seconds;
+  result["scores"] = {{"whole", ScoresJson(stream.figures.scores)},
+                      {"window", WindowJson(stream.figures.window)}};
   return result;
+}
+
+// Prequential scores; null where there are none.
+json ScoresJson(const pipeline::ScoreSummary& scores) {
+  const auto if_known = [](const std::optional<double>& value) {
+    return value ? json(*value) : json(nullptr);
+  };
+  if (scores.predictions == 0) return nullptr;
+  return {{"predictions", scores.predictions},
+          {"learned_from", scores.learned_from},
+          {"loss", scores.loss},
+          {"loss_deviation", scores.loss_deviation},
+          {"loss_no_motion", scores.loss_no_motion},
+          {"loss_ratio", scores.ratio()},
+          {"loss_reference", if_known(scores.loss_reference)},
+          {"gain", if_known(scores.gain())}};
+}
+
+json WindowJson(const std::optional<pipeline::ScoreWindow>& window) {
+  if (!window) return nullptr;
+  json result = ScoresJson(window->summary);
+  result["start_s"] = std::chrono::duration<double>(window->start).count();
+  result["loss_p10"] = window->summary.loss_p10;
+  result["loss_p90"] = window->summary.loss_p90;
+  return result;
+}
+
+// What it was worth, each prediction before anything was learned from its frame.
+std::string ScoresText(const RunFigures& run) {
+  if (run.scores.loss_no_motion <= 0) return "";
+  std::string text =
+      absl::StrFormat("  scores    %.2f of no motion over the whole run", run.scores.ratio());
+  if (run.window)
+    absl::StrAppendFormat(&text, ", %.2f in the last window", run.window->summary.ratio());
+  if (run.scores.loss_reference) {
+    absl::StrAppendFormat(&text, "; the reference has %.2f",
+                          *run.scores.loss_reference / run.scores.loss_no_motion);
+  }
+  return text + "\n";
 }
 
 std::string DroppedText(const FrameCounts& frames) {
@@ -184,7 +227,7 @@ std::string StreamText(const StreamSummary& stream) {
         &text, "  loss      %.4f, %.2f of no motion's %.4f (last 200)\n", stream.snapshot.loss,
         stream.snapshot.loss / stream.snapshot.loss_no_motion, stream.snapshot.loss_no_motion);
   }
-  absl::StrAppend(&text, LearningText(stream.snapshot));
+  absl::StrAppend(&text, ScoresText(run), LearningText(stream.snapshot));
   absl::StrAppend(&text, "  updates   ", absl::StrJoin(stream.snapshot.updates, " "),
                   " by stage\n");
   return text;

@@ -1,6 +1,8 @@
 #include "service/summary_recorder.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace millrace::service {
 namespace {
@@ -26,8 +28,18 @@ double Rate(double count, std::chrono::nanoseconds time) {
 
 }  // namespace
 
-RunRecorder::RunRecorder(const Clock& clock, std::chrono::nanoseconds start)
-    : clock_(clock), start_(start), delays_(DelayBuckets()) {}
+std::chrono::nanoseconds RunRecorder::StreamTime::Of(const Prediction& prediction) {
+  if (prediction.epoch != epoch_) {
+    epoch_ = prediction.epoch;
+    added_ = newest_ - prediction.stream_time;
+  }
+  newest_ = std::max(newest_, prediction.stream_time + added_);
+  return newest_;
+}
+
+RunRecorder::RunRecorder(const Clock& clock, std::chrono::nanoseconds start,
+                         std::chrono::nanoseconds window)
+    : clock_(clock), start_(start), scores_(window), delays_(DelayBuckets()) {}
 
 void RunRecorder::Record(const Prediction& prediction) {
   const std::chrono::nanoseconds now = clock_.Now();
@@ -38,7 +50,22 @@ void RunRecorder::Record(const Prediction& prediction) {
   ++sums_.predictions;
   sums_.delays.Add(prediction.delay);
   delays_.Observe(Seconds(prediction.delay).count());
+  RecordScore(prediction);
   RecordLoss(prediction.flow);
+}
+
+void RunRecorder::RecordScore(const Prediction& prediction) {
+  const pipeline::FlowPrediction& flow = prediction.flow;
+  pipeline::Score score{.stream_time = stream_time_.Of(prediction),
+                        .loss = flow.loss,
+                        .loss_no_motion = flow.loss_no_motion,
+                        .learned_from = flow.skipped == pipeline::SkipReason::kNone};
+  if (prediction.comparison) {
+    score.loss = prediction.comparison->loss;
+    score.loss_no_motion = prediction.comparison->loss_no_motion;
+    score.loss_reference = prediction.comparison->loss_reference;
+  }
+  if (auto closed = scores_.Add(score)) sums_.window = std::move(closed);
 }
 
 void RunRecorder::RecordLoss(const pipeline::FlowPrediction& flow) {
@@ -74,6 +101,7 @@ void RunRecorder::CloseSecond() {
 RunFigures RunRecorder::Figures() const {
   MutexLock lock(mu_);
   RunFigures figures = sums_;
+  figures.scores = scores_.whole();
   if (first_.has_value()) {
     figures.rate_in = Rate(static_cast<double>(last_.frame_number - first_->frame_number),
                            last_.arrival - first_->arrival);

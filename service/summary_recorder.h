@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "pipeline/learning/score_windows.h"
 #include "prometheus/client_metric.h"
 #include "prometheus/histogram.h"
 #include "service/camera_stream.h"
@@ -40,6 +41,10 @@ struct RunFigures {
   DelayHistogram delays;
   double loss_sum = 0;
   double loss_no_motion_sum = 0;
+  /// Prequential: over the whole run, and over the last window of the stream's own time that is
+  /// full.
+  pipeline::ScoreSummary scores;
+  std::optional<pipeline::ScoreWindow> window = {};
   /// Of the terms of what the model learns by, as FlowLossTerms() names them.
   std::vector<double> loss_term_sums = {};
 };
@@ -48,7 +53,9 @@ struct RunFigures {
 class RunRecorder {
  public:
   /// `clock` must outlive the recorder; seconds of the history are counted from `start` on it.
-  RunRecorder(const Clock& clock, std::chrono::nanoseconds start);
+  /// `window`: the length of a window of the scores.
+  RunRecorder(const Clock& clock, std::chrono::nanoseconds start,
+              std::chrono::nanoseconds window = std::chrono::seconds(60));
 
   RunRecorder(const RunRecorder&) = delete;
   RunRecorder& operator=(const RunRecorder&) = delete;
@@ -70,12 +77,23 @@ class RunRecorder {
     std::chrono::nanoseconds arrival{0};
     std::chrono::nanoseconds emission{0};
   };
+  // The stream's time over all epochs: goes on where the epoch before ended.
+  class StreamTime {
+   public:
+    std::chrono::nanoseconds Of(const Prediction& prediction);
+
+   private:
+    std::int64_t epoch_ = 0;
+    std::chrono::nanoseconds added_{0};
+    std::chrono::nanoseconds newest_{0};
+  };
   struct OpenSecond {
     LossPoint sum;
     int count = 0;
   };
 
   [[nodiscard]] std::int64_t SecondNow() const;
+  void RecordScore(const Prediction& prediction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RecordLoss(const pipeline::FlowPrediction& flow) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CloseSecond() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -85,6 +103,8 @@ class RunRecorder {
 
   mutable Mutex mu_;
   RunFigures sums_ ABSL_GUARDED_BY(mu_);
+  pipeline::ScoreWindows scores_ ABSL_GUARDED_BY(mu_);
+  StreamTime stream_time_ ABSL_GUARDED_BY(mu_);
   std::optional<Moment> first_ ABSL_GUARDED_BY(mu_);
   Moment last_ ABSL_GUARDED_BY(mu_);
   prometheus::Histogram delays_ ABSL_GUARDED_BY(mu_);

@@ -166,7 +166,7 @@ class FlowEvaluating {
       if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
       MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
       if (!pair) break;
-      const std::vector<float> flow = method->Flow(*pair);
+      const std::vector<float> flow = method->Flow(*pair->previous, *pair->current);
       const double loss = scorer.Add(*pair, flow, /*learned_from=*/false);
       if (name == kGainReference) reference_losses_[number].push_back(loss);
       progress_.PairDone();

@@ -28,16 +28,17 @@ class OpenCvFlow final : public ReferenceFlow {
   OpenCvFlow(cv::Ptr<cv::DenseOpticalFlow> method, int width, int height)
       : method_(std::move(method)), width_(width), height_(height) {}
 
-  std::vector<float> Flow(const ClipPair& pair) override {
+  std::vector<float> Flow(std::span<const std::uint8_t> previous,
+                          std::span<const std::uint8_t> current) override {
     cv::Mat flow;
-    method_->calc(Grey(pair.previous), Grey(pair.current), flow);
+    method_->calc(Grey(previous), Grey(current), flow);
     return {flow.ptr<float>(0), flow.ptr<float>(0) + flow.total() * 2};
   }
 
  private:
-  [[nodiscard]] cv::Mat Grey(const Rgb& rgb) const {
+  [[nodiscard]] cv::Mat Grey(std::span<const std::uint8_t> rgb) const {
     // OpenCV wants bytes that it could write to; it only reads them here.
-    const cv::Mat colours(height_, width_, CV_8UC3, const_cast<std::uint8_t*>(rgb->data()));
+    const cv::Mat colours(height_, width_, CV_8UC3, const_cast<std::uint8_t*>(rgb.data()));
     cv::Mat grey;
     cv::cvtColor(colours, grey, cv::COLOR_RGB2GRAY);
     return grey;
@@ -63,12 +64,6 @@ cv::Ptr<cv::DenseOpticalFlow> OpenCvMethod(std::string_view name) {
 }
 
 }  // namespace
-
-const std::vector<std::string>& ReferenceFlowNames() {
-  static const std::vector<std::string> names = {"none", "dis", "dis_fast", "dis_ultrafast",
-                                                 "farneback"};
-  return names;
-}
 
 absl::StatusOr<std::unique_ptr<ReferenceFlow>> MakeReferenceFlow(std::string_view name, int width,
                                                                  int height) {

@@ -1,0 +1,15 @@
+// The names of the methods that learners are compared with. Free of OpenCV.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace millrace::pipeline {
+
+/// none: no motion at all.
+/// dis: OpenCV's DIS (Kroeger et al., "Fast optical flow using dense inverse search", ECCV 2016),
+///      preset medium; dis_fast, dis_ultrafast: its other presets.
+/// farneback: OpenCV's Farnebäck (SCIA 2003), with the settings of OpenCV's own example.
+[[nodiscard]] const std::vector<std::string>& ReferenceFlowNames();
+
+}  // namespace millrace::pipeline
