@@ -20,6 +20,11 @@ namespace {
 
 constexpr int kLeastSide = 64;
 
+// Of the generated stream: how fast its fastest cameras are, in pixels a frame, and how long a
+// scene lasts.
+constexpr double kFastest = 2.75;
+constexpr int kFramesPerScene = 50;
+
 absl::Status CheckSide(const char* name, int side, int multiple) {
   if (side >= kLeastSide && side % multiple == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, " is ", side, "; it must be a multiple of ",
@@ -116,7 +121,12 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
   const Stage whole = WholeChain(network);
   RmsProp optimizer(whole.parameters(), options.learning_rate);
   const int channels = FlowNetworkInputOf(options.network)->channels;
-  GeneratedStream stream({.width = options.width, .height = options.height, .seed = options.seed});
+  GeneratedStream stream({.width = options.width,
+                          .height = options.height,
+                          .seed = options.seed,
+                          .scenes = GeneratedStream::Scenes::kVaried,
+                          .speed = kFastest,
+                          .frames_per_scene = kFramesPerScene});
   PretrainSummary summary;
   Report report;
   for (std::int64_t frame = 1; frame <= options.frames; ++frame) {

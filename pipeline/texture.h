@@ -14,7 +14,8 @@ namespace millrace::pipeline {
 
 /// A picture that can be looked up between its pixels, mirrored for ever beyond its borders.
 ///
-/// Constant after construction.
+/// Constant after construction. The same on every machine: its file is compiled so that no product
+/// and sum are joined into one rounding.
 class Texture {
  public:
   struct Options {
@@ -28,6 +29,7 @@ class Texture {
     double brightness = 0.5;
   };
 
+  /// REQUIRES: width and height at least 2.
   Texture(const Options& options, Random& random);
 
   /// The grey value at a point, interpolated by cubics. Values lie around 0..1, not strictly
@@ -35,11 +37,10 @@ class Texture {
   [[nodiscard]] float At(std::complex<double> point) const;
 
  private:
-  [[nodiscard]] float Pixel(int x, int y) const;
-
-  int width_;
-  int height_;
-  std::vector<float> pixels_;
+  const int width_;
+  const int height_;
+  const int row_;              // Pixels of a row, with its margins.
+  std::vector<float> pixels_;  // With margins that mirror what is inside.
 };
 
 }  // namespace millrace::pipeline
