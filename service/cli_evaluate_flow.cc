@@ -45,6 +45,10 @@ void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
                   "End after so many pairs of pictures. 0: all, of the generated stream 2000")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  flow.add_option("--speed", arguments.speed,
+                  "Of the generated stream: the mean motion between two pictures, in pixels")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   flow.add_option("--truth", arguments.truth,
                   "For a folder: a folder of the true motion, .flo or KITTI's .png");
   flow.add_option("--hidden", arguments.hidden,

@@ -21,6 +21,8 @@ struct EvaluateFlowArguments {
   double frames_per_second = 25;
   /// 0: all; of the generated stream 2,000.
   std::int64_t pairs = 0;
+  /// Of the generated stream: the mean motion, in pixels.
+  double speed = 2.75;
   int seeds = 1;
   std::uint64_t first_seed = 0;
   double window_s = 60;

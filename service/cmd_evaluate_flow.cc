@@ -86,6 +86,7 @@ class Inputs {
          .height = size_.height,
          .seed = seed,
          .pairs = arguments_.pairs > 0 ? arguments_.pairs : kGeneratedPairs,
+         .speed = arguments_.speed,
          .frames_per_second = arguments_.frames_per_second});
   }
 

@@ -1,6 +1,5 @@
 #include "pipeline/evaluation/generated_clip.h"
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -16,38 +15,42 @@
 namespace millrace::pipeline {
 namespace {
 
-// One picture of a pair, as a camera would deliver it.
-Rgb BytesOf(const at::Tensor& pictures, int which) {
-  const at::Tensor grey = pictures.select(0, which).contiguous();
-  const float* values = grey.data_ptr<float>();
-  auto rgb = std::make_shared<std::vector<std::uint8_t>>();
-  rgb->reserve(3 * static_cast<std::size_t>(grey.numel()));
-  for (std::int64_t i = 0; i < grey.numel(); ++i) {
-    const float level = std::clamp(values[i] * 255.0F + 0.5F, 0.0F, 255.0F);
-    rgb->insert(rgb->end(), 3, static_cast<std::uint8_t>(level));
-  }
-  return rgb;
+Rgb Shared(std::vector<std::uint8_t> rgb) {
+  return std::make_shared<const std::vector<std::uint8_t>>(std::move(rgb));
+}
+
+// Nothing where the pictures are of different scenes.
+std::shared_ptr<const TrueFlow> TruthOf(const GeneratedPair& made, int width, int height) {
+  if (made.kind == GeneratedPair::Kind::kCut) return nullptr;
+  const at::Tensor visible = made.visible.contiguous();
+  const std::uint8_t* const bytes = visible.data_ptr<std::uint8_t>();
+  return std::make_shared<const TrueFlow>(TrueFlow{.width = width,
+                                                   .height = height,
+                                                   .flow = *Interleaved(made.flow),
+                                                   .known = {},
+                                                   .visible = {bytes, bytes + visible.numel()}});
 }
 
 class Reading final : public Clip {
  public:
   explicit Reading(const GeneratedClipOptions& options)
       : options_(options),
-        stream_({.width = options.width, .height = options.height, .seed = options.seed}) {}
+        stream_({.width = options.width,
+                 .height = options.height,
+                 .seed = options.seed,
+                 .speed = options.speed}) {}
 
   absl::StatusOr<std::optional<ClipPair>> Next() override {
     if (next_ == options_.pairs) return std::nullopt;
-    const GeneratedPair made = stream_.Next();
-    TrueFlow truth{
-        .width = options_.width, .height = options_.height, .flow = *Interleaved(made.flow)};
+    GeneratedPair made = stream_.Next();
     const std::int64_t number = next_++;
     const std::chrono::duration<double> time(static_cast<double>(number + 1) /
                                              options_.frames_per_second);
     return ClipPair{.number = number,
                     .stream_time = std::chrono::round<std::chrono::nanoseconds>(time),
-                    .previous = BytesOf(made.pictures, 0),
-                    .current = BytesOf(made.pictures, 1),
-                    .truth = std::make_shared<const TrueFlow>(std::move(truth))};
+                    .previous = Shared(std::move(made.previous_rgb)),
+                    .current = Shared(std::move(made.current_rgb)),
+                    .truth = TruthOf(made, options_.width, options_.height)};
   }
 
  private:

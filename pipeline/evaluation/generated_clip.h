@@ -12,6 +12,8 @@ struct GeneratedClipOptions {
   int height = 144;
   std::uint64_t seed = 0;
   std::int64_t pairs = 2000;
+  /// The mean motion, in pixels.
+  double speed = 2.75;
   /// The stream's own clock.
   double frames_per_second = 25;
 };
