@@ -17,7 +17,10 @@ class NoMotion final : public ReferenceFlow {
  public:
   NoMotion(int width, int height) : values_(std::size_t{2} * width * height) {}
 
-  std::vector<float> Flow(const ClipPair& /*pair*/) override { return std::vector<float>(values_); }
+  std::vector<float> Flow(std::span<const std::uint8_t> /*previous*/,
+                          std::span<const std::uint8_t> /*current*/) override {
+    return std::vector<float>(values_);
+  }
 
  private:
   const std::size_t values_;
