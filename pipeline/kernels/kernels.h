@@ -1,0 +1,114 @@
+// The inner loops of the flow network's operators, on plain memory, compiled for several kinds of
+// processor: LibTorch's own operators spend more time around such small maps than on them.
+//
+// Maps lie with the channels of a pixel side by side. Each loop writes only what it is told to, and
+// in an order of its own: threads that share out rows, or parts of weights, change no value. This
+// header knows no LibTorch, and a file that includes it for one kind of processor must include
+// nothing with functions of its own, lest the linker keep a copy that other processors cannot run.
+#pragma once
+
+#include <cstdint>
+
+namespace millrace::pipeline::kernels {
+
+/// Rows of weights and gradients are padded with zeros to a multiple of so many floats: no vector
+/// of any processor is longer.
+inline constexpr std::int64_t kPadding = 16;
+
+[[nodiscard]] constexpr std::int64_t Padded(std::int64_t floats) {
+  return (floats + kPadding - 1) / kPadding * kPadding;
+}
+
+inline constexpr int kTaps = 9;  // Of a 3x3 window.
+
+/// A pixel has no more, in any map.
+inline constexpr std::int64_t kMostChannels = 4096;
+
+/// One of the weights' places in the window, for a whole row of results.
+struct Tap {
+  /// The row of the source, and its weights: [source channels][padded results].
+  const float* row = nullptr;
+  const float* weights = nullptr;
+  /// Result i reads the pixel first + i * step, which is zero outside the row.
+  std::int64_t first = 0;
+  std::int64_t step = 1;
+};
+
+/// A row of pixels, each a weighted sum of pixels of other rows:
+///
+///   result[i] = leaky(bias + sum over taps of weights^T row[first + i * step])
+struct GatheredRow {
+  Tap taps[kTaps] = {};
+  int tap_count = 0;
+  std::int64_t source_width = 0;
+  std::int64_t source_channels = 0;
+  /// Floats from a pixel to the next.
+  std::int64_t source_stride = 0;
+  /// `channels` floats each, `stride` apart.
+  float* results = nullptr;
+  std::int64_t count = 0;
+  std::int64_t channels = 0;
+  std::int64_t stride = 0;
+  /// Padded; nullptr: none.
+  const float* bias = nullptr;
+  /// By which a negative result is multiplied.
+  float slope = 1;
+};
+
+/// What a row of gradients adds to a part of one tap's weights:
+///
+///   sums[c][k] += sum over i of pixels[i * step + c] gradients[i][k]
+struct WeighedRow {
+  const float* pixels = nullptr;
+  std::int64_t step = 0;
+  std::int64_t pixel_channels = 0;
+  const float* gradients = nullptr;
+  std::int64_t gradient_channels = 0;  // Padded.
+  std::int64_t count = 0;
+  float* sums = nullptr;
+};
+
+/// A row of pixels through the leaky ReLU backwards, padded, and what it adds to the bias'.
+struct MaskedRow {
+  const float* gradients = nullptr;
+  const float* results = nullptr;  // What the ReLU made.
+  std::int64_t count = 0;
+  std::int64_t channels = 0;
+  float slope = 1;
+  float* masked = nullptr;
+  float* bias = nullptr;  // `channels` long.
+};
+
+/// value -= rate gradient / (sqrt(square) + eps), square = decay square + fresh gradient^2,
+/// where weight_decay value is added to the gradient first.
+struct RmsPropStep {
+  float* values = nullptr;
+  const float* gradients = nullptr;
+  float* squares = nullptr;
+  std::int64_t count = 0;
+  float decay = 0;
+  float fresh = 0;
+  float rate = 0;
+  float eps = 0;
+  float weight_decay = 0;
+};
+
+struct Kernels {
+  void (*gather)(const GatheredRow&);
+  void (*weigh)(const WeighedRow&);
+  void (*mask)(const MaskedRow&);
+  void (*rmsprop)(const RmsPropStep&);
+  bool (*all_finite)(const float* values, std::int64_t count);
+};
+
+/// The best that this machine can run.
+[[nodiscard]] const Kernels& Best();
+
+/// For each kind of processor there is.
+[[nodiscard]] const Kernels& Plain();
+#if defined(__x86_64__)
+[[nodiscard]] const Kernels& Avx2();
+[[nodiscard]] const Kernels& Avx512();
+#endif
+
+}  // namespace millrace::pipeline::kernels
