@@ -2,11 +2,8 @@
 
 #include <utility>
 
-#include <ATen/ops/_foreach_add.h>
-#include <ATen/ops/_foreach_addcdiv.h>
-#include <ATen/ops/_foreach_addcmul.h>
-#include <ATen/ops/_foreach_mul.h>
-#include <ATen/ops/_foreach_sqrt.h>
+#include "base/check.h"
+#include "pipeline/kernels/kernels.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -19,15 +16,26 @@ RmsProp::RmsProp(std::vector<at::Tensor> parameters, const OptimizerOptions& opt
     : Optimizer(std::move(parameters), options), squares_(Zeros()) {}
 
 void RmsProp::Apply(const Batch& batch, double learning_rate) {
-  const std::vector<at::Tensor>& squares = batch.states[0];
-  if (options().weight_decay > 0) {
-    at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
+  for (std::size_t i = 0; i < batch.values.size(); ++i) {
+    const at::Tensor& value = batch.values[i];
+    MILLRACE_CHECK(value.device().is_cpu() && value.is_non_overlapping_and_dense());
+    const auto step = [&]<typename T>(auto* kernel, T /*type*/) {
+      kernel({.values = value.mutable_data_ptr<T>(),
+              .gradients = batch.gradients[i].const_data_ptr<T>(),
+              .squares = batch.states[0][i].mutable_data_ptr<T>(),
+              .count = value.numel(),
+              .decay = static_cast<T>(kDecay),
+              .fresh = static_cast<T>(1 - kDecay),
+              .rate = static_cast<T>(learning_rate),
+              .eps = static_cast<T>(options().eps),
+              .weight_decay = static_cast<T>(options().weight_decay)});
+    };
+    if (value.scalar_type() == at::kDouble) {
+      step(kernels::Best().rmsprop_double, 0.0);
+    } else {
+      step(kernels::Best().rmsprop, 0.0F);
+    }
   }
-  at::_foreach_mul_(squares, kDecay);
-  at::_foreach_addcmul_(squares, batch.gradients, batch.gradients, 1 - kDecay);
-  const std::vector<at::Tensor> divisors = at::_foreach_sqrt(squares);
-  at::_foreach_add_(divisors, options().eps);
-  at::_foreach_addcdiv_(batch.values, batch.gradients, divisors, -learning_rate);
 }
 
 }  // namespace millrace::pipeline

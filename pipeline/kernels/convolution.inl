@@ -60,10 +60,15 @@ void GatherColumns(const GatheredRow& row, std::int64_t column) {
     for (int t = 0; t < row.tap_count; ++t) {
       const Tap& tap = row.taps[t];
       const float* pixels[kRows];
+      const std::int64_t x0 = tap.first + begin * tap.step;
+      const bool all_inside = x0 >= 0 && x0 + (kRows - 1) * tap.step < row.source_width;
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
-        const std::int64_t x = tap.first + (begin + r) * tap.step;
-        pixels[r] = 0 <= x && x < row.source_width ? tap.row + x * row.source_stride : kNothing;
+        pixels[r] = tap.row + (x0 + r * tap.step) * row.source_stride;
+      }
+      for (int r = 0; r < kRows && !all_inside; ++r) {
+        const std::int64_t x = x0 + r * tap.step;
+        if (x < 0 || x >= row.source_width) pixels[r] = kNothing;
       }
       AddProducts<kRows, kVectors>(pixels, 1, tap.weights + column, padded, row.source_channels,
                                    sums);
@@ -140,16 +145,19 @@ void Weigh(const WeighedRow& row) {
 }
 
 void Mask(const MaskedRow& row) {
-  const std::int64_t padded = Padded(row.channels);
+  const std::int64_t channels = row.channels;
+  const std::int64_t padded = Padded(channels);
+  const float slope = row.slope;
+  float* const __restrict bias = row.bias;
   for (std::int64_t i = 0; i < row.count; ++i) {
-    const float* gradients = row.gradients + i * row.channels;
-    const float* results = row.results + i * row.channels;
-    float* masked = row.masked + i * padded;
-    for (std::int64_t c = 0; c < row.channels; ++c) {
-      const float gradient = gradients[c] * (results[c] > 0 ? 1.0F : row.slope);
+    const float* const gradients = row.gradients + i * channels;
+    const float* const results = row.results + i * channels;
+    float* const __restrict masked = row.masked + i * padded;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const float gradient = gradients[c] * (results[c] > 0 ? 1.0F : slope);
       masked[c] = gradient;
-      row.bias[c] += gradient;
+      bias[c] += gradient;
     }
-    for (std::int64_t c = row.channels; c < padded; ++c) masked[c] = 0;
+    for (std::int64_t c = channels; c < padded; ++c) masked[c] = 0;
   }
 }

@@ -81,23 +81,88 @@ struct MaskedRow {
 
 /// value -= rate gradient / (sqrt(square) + eps), square = decay square + fresh gradient^2,
 /// where weight_decay value is added to the gradient first.
+template <typename T>
 struct RmsPropStep {
-  float* values = nullptr;
-  const float* gradients = nullptr;
-  float* squares = nullptr;
+  T* values = nullptr;
+  const T* gradients = nullptr;
+  T* squares = nullptr;
   std::int64_t count = 0;
-  float decay = 0;
-  float fresh = 0;
-  float rate = 0;
-  float eps = 0;
-  float weight_decay = 0;
+  T decay = 0;
+  T fresh = 0;
+  T rate = 0;
+  T eps = 0;
+  T weight_decay = 0;
+};
+
+/// Below this squared length a pixel says nothing, and is kept from being blown up.
+inline constexpr float kLeastSquaredLength = 1e-6F;
+
+/// Pixels scaled to length one: normal = inverse features, padded.
+struct NormalizedRow {
+  const float* features = nullptr;
+  std::int64_t count = 0;
+  std::int64_t channels = 0;
+  float* normal = nullptr;
+  float* inverse = nullptr;
+};
+
+/// A row of a map as seen through a flow, bilinear, zero beyond the map. A match further out than
+/// half a map beside it is held there; one that is not finite sees nothing.
+struct WarpedRow {
+  const float* map = nullptr;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;
+  std::int64_t y = 0;
+  const float* flow = nullptr;  // Of the row: (dx, dy) of each pixel.
+  float* seen = nullptr;
+};
+
+/// results[x * stride + (dy + radius) (2 radius + 1) + dx + radius]
+///   = sum over c of first[c][x] second[y + dy][c][x + dx + radius]
+struct ComparedRow {
+  const float* first = nullptr;  // [channels][first_width], a multiple of kPadding.
+  std::int64_t first_width = 0;
+  /// [height][channels][second_width]: `radius` zeros on the left, and zeros on the right up to
+  /// kPadding + 2 radius + 8 pixels beyond the row.
+  const float* second = nullptr;
+  std::int64_t second_width = 0;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;
+  std::int64_t y = 0;
+  int radius = 0;
+  float* results = nullptr;
+  std::int64_t stride = 0;
+};
+
+/// The gradients of comparisons, `stride` apart, back to row y of the first map, or, `opposite`, of
+/// the second: results[x] += sum over the neighbours of factor(x, neighbour) map[neighbour].
+struct SpreadRow {
+  const float* factors = nullptr;
+  std::int64_t stride = 0;
+  const float* map = nullptr;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;  // Padded.
+  std::int64_t y = 0;
+  int radius = 0;
+  bool opposite = false;
+  float* results = nullptr;
 };
 
 struct Kernels {
   void (*gather)(const GatheredRow&);
   void (*weigh)(const WeighedRow&);
   void (*mask)(const MaskedRow&);
-  void (*rmsprop)(const RmsPropStep&);
+  void (*rmsprop)(const RmsPropStep<float>&);
+  void (*rmsprop_double)(const RmsPropStep<double>&);
+  void (*normalize)(const NormalizedRow&);
+  void (*normalize_back)(const NormalizedRow&, const float* gradients, float* results);
+  void (*warp)(const WarpedRow&);
+  void (*warp_back)(const WarpedRow&, const float* gradients, float* to_map, float* to_flow);
+  void (*compare)(const ComparedRow&);
+  void (*spread)(const SpreadRow&);
   bool (*all_finite)(const float* values, std::int64_t count);
 };
 

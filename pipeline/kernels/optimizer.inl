@@ -1,15 +1,19 @@
 // The loops of updates: once through each tensor.
 
-void RmsProp(const RmsPropStep& step) {
-  float* const __restrict values = step.values;
-  const float* const __restrict gradients = step.gradients;
-  float* const __restrict squares = step.squares;
-  const RmsPropStep by = step;
+MILLRACE_INLINE float Root(float of) { return __builtin_sqrtf(of); }
+MILLRACE_INLINE double Root(double of) { return __builtin_sqrt(of); }
+
+template <typename T>
+void RmsProp(const RmsPropStep<T>& step) {
+  T* const __restrict values = step.values;
+  const T* const __restrict gradients = step.gradients;
+  T* const __restrict squares = step.squares;
+  const RmsPropStep<T> by = step;
   for (std::int64_t i = 0; i < by.count; ++i) {
-    const float gradient = gradients[i] + by.weight_decay * values[i];
-    const float square = by.decay * squares[i] + by.fresh * gradient * gradient;
+    const T gradient = gradients[i] + by.weight_decay * values[i];
+    const T square = by.decay * squares[i] + by.fresh * gradient * gradient;
     squares[i] = square;
-    values[i] -= by.rate * gradient / (__builtin_sqrtf(square) + by.eps);
+    values[i] -= by.rate * gradient / (Root(square) + by.eps);
   }
 }
 
