@@ -15,10 +15,10 @@
 namespace millrace::pipeline {
 namespace {
 
+using kernels::kSide;
 using kernels::kTaps;
 using kernels::Padded;
 
-constexpr int kSide = 3;
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast;
 
 struct Shape {
@@ -85,7 +85,8 @@ at::Tensor ForwardWeights(const Shape& shape, const at::Tensor& weight) {
   return packed;
 }
 
-// [tap][outputs][padded inputs].
+// [tap][outputs][padded inputs], taps from the last to the first: in the order of the results that
+// a pixel reached.
 at::Tensor BackwardWeights(const Shape& shape, const at::Tensor& weight) {
   const std::int64_t padded = Padded(shape.inputs);
   at::Tensor packed = at::zeros({kTaps * shape.outputs * padded}, weight.options());
@@ -93,7 +94,7 @@ at::Tensor BackwardWeights(const Shape& shape, const at::Tensor& weight) {
   float* to = packed.mutable_data_ptr<float>();
   for (std::int64_t output = 0; output < shape.outputs; ++output) {
     for (std::int64_t tap = 0; tap < kTaps; ++tap) {
-      std::copy_n(from, shape.inputs, to + (tap * shape.outputs + output) * padded);
+      std::copy_n(from, shape.inputs, to + ((kTaps - 1 - tap) * shape.outputs + output) * padded);
       from += shape.inputs;
     }
   }
@@ -116,13 +117,12 @@ void Forward(const Shape& shape, const at::Tensor& input, const kernels::Gathere
     for (int ky = 0; ky < kSide; ++ky) {
       const std::int64_t from = y * shape.stride + ky - 1;
       if (from < 0 || from >= shape.height) continue;
-      for (int kx = 0; kx < kSide; ++kx) {
-        row.taps[row.tap_count++] = {
-            .row = pixels + (n * shape.height + from) * shape.width * shape.inputs,
-            .weights = weights + (ky * kSide + kx) * of_tap,
-            .first = kx - 1,
-            .step = shape.stride};
-      }
+      row.taps[row.tap_count++] = {
+          .row = pixels + (n * shape.height + from) * shape.width * shape.inputs,
+          .weights = weights + ky * kSide * of_tap,
+          .first = -1,
+          .step = shape.stride,
+          .span = kSide};
     }
     kernels::Best().gather(row);
   });
@@ -147,12 +147,23 @@ void BackwardRow(const Shape& shape, const float* gradients, const float* weight
     for (int ky = 0; ky < kSide; ++ky) {
       const std::int64_t from = Halved(y + 1 - ky, shape.stride);
       if (!Reached(y, ky, shape.stride) || from < 0 || from >= shape.out_height) continue;
+      const float* const source = gradients + from * shape.out_width * row.source_stride;
+      const float* const last = weights + (kTaps - 1 - ky * kSide) * of_tap;
+      if (shape.stride == 1 && row.source_stride == row.source_channels) {
+        row.taps[row.tap_count++] = {.row = source,
+                                     .weights = last - (kSide - 1) * of_tap,
+                                     .first = -1,
+                                     .step = 1,
+                                     .span = kSide};
+        continue;
+      }
       for (int kx = 0; kx < kSide; ++kx) {
         if (!Reached(x, kx, shape.stride)) continue;
-        row.taps[row.tap_count++] = {.row = gradients + from * shape.out_width * row.source_stride,
-                                     .weights = weights + (ky * kSide + kx) * of_tap,
+        row.taps[row.tap_count++] = {.row = source,
+                                     .weights = last - kx * of_tap,
                                      .first = Halved(x + 1 - kx, shape.stride),
-                                     .step = 1};
+                                     .step = 1,
+                                     .span = 1};
       }
     }
     row.results = begin + x * shape.inputs;

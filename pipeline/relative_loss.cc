@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include <ATen/Dispatch.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
+#include <c10/util/SmallVector.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "base/check.h"
@@ -45,6 +45,9 @@ struct Direction {
   const bool* visible;  // nullptr: all are.
   T* gradient;          // As flow.
 };
+
+template <typename T>
+using Directions = c10::SmallVector<Direction<T>, 2>;
 
 struct Sums {
   double judged = 0;  // What cannot be judged costs what no motion does.
@@ -148,7 +151,7 @@ struct Steps {
 
 // How much a step of the flow counts, for a row of them: as flow_terms.h says.
 template <typename T>
-void WeighSteps(const Shape& shape, const T* picture, const Steps& steps, std::vector<T>& weights) {
+void WeighSteps(const Shape& shape, const T* picture, const Steps& steps, T* weights) {
   for (std::int64_t x = 0; x < steps.columns; ++x) {
     T step = 0;
     for (std::int64_t c = 0; c < shape.channels; ++c) {
@@ -163,7 +166,7 @@ void WeighSteps(const Shape& shape, const T* picture, const Steps& steps, std::v
 // The sum of the weighed penalties; adds its gradient, times `scale`.
 template <typename T>
 double Roughen(const Shape& shape, const Direction<T>& direction, const Steps& steps, T scale,
-               std::vector<T>& weights) {
+               T* weights) {
   double sum = 0;
   for (std::int64_t row = 0; row < steps.rows; ++row) {
     WeighSteps(shape, direction.from + row * shape.width, steps, weights);
@@ -187,22 +190,22 @@ double Roughen(const Shape& shape, const Direction<T>& direction, const Steps& s
 enum : int { kPhotometric, kRoughness, kScore, kNoMotion, kFigures };
 
 template <typename T>
-double RoughnessAlong(const Shape& shape, const std::vector<Direction<T>>& directions,
-                      const Steps& steps, double smoothness) {
+double RoughnessAlong(const Shape& shape, const Directions<T>& directions, const Steps& steps,
+                      double smoothness) {
   const double count = static_cast<double>(2 * shape.samples * steps.rows * steps.columns);
   if (count == 0) return 0;
-  std::vector<T> weights(shape.width);
+  const at::Tensor weights = at::empty({shape.width}, c10::CppTypeToScalarType<T>::value);
   double sum = 0;
   for (const Direction<T>& direction : directions) {
-    sum += Roughen(shape, direction, steps, static_cast<T>(smoothness / count), weights);
+    sum += Roughen(shape, direction, steps, static_cast<T>(smoothness / count),
+                   weights.mutable_data_ptr<T>());
   }
   return sum / count;
 }
 
 /// Fills `figures` and returns the objective. Gradients are zero before.
 template <typename T>
-double Judge(const Shape& shape, const std::vector<Direction<T>>& directions, double smoothness,
-             T* figures) {
+double Judge(const Shape& shape, const Directions<T>& directions, double smoothness, T* figures) {
   const double of_one = shape.values() / static_cast<double>(shape.samples);
   double at_rest = 0;
   for (const Direction<T>& direction : directions) {
@@ -242,7 +245,7 @@ class Relative : public torch::autograd::Function<Relative> {
     AT_DISPATCH_FLOATING_TYPES(flows.scalar_type(), "ComputeRelativeLoss", [&] {
       const scalar_t* const picture = pair.const_data_ptr<scalar_t>();
       const std::int64_t size = shape.channels * shape.pixels();
-      std::vector<Direction<scalar_t>> directions;
+      Directions<scalar_t> directions;
       for (std::int64_t i = 0; i < shape.samples; ++i) {
         directions.push_back(
             {.from = picture + i * size,

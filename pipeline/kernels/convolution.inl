@@ -24,8 +24,14 @@ MILLRACE_INLINE void AddProducts(const float* const* rows, std::int64_t step, co
   }
 }
 
-// What pixels beyond a row read.
-alignas(64) const float kNothing[kMostChannels] = {};
+/// The pixels that a tap reads from `x` on, where some are beyond the row: a copy with zeros.
+void CopyInside(const GatheredRow& row, const Tap& tap, std::int64_t x, float* to) {
+  for (std::int64_t p = 0; p < tap.span; ++p) {
+    const bool inside = 0 <= x + p && x + p < row.source_width;
+    const float* const from = tap.row + (x + p) * row.source_stride;
+    for (std::int64_t c = 0; c < row.source_channels; ++c) *to++ = inside ? from[c] : 0;
+  }
+}
 
 template <int kVectors>
 MILLRACE_INLINE void Store(const Lanes (&sums)[kVectors], float slope, std::int64_t channels,
@@ -48,6 +54,8 @@ template <int kVectors>
 void GatherColumns(const GatheredRow& row, std::int64_t column) {
   constexpr int kRows = kRowsFor<kVectors>;
   const std::int64_t padded = Padded(row.channels);
+  // One result reads before the row, and one beyond it.
+  float edges[2][kSide * kMostChannels];
   for (std::int64_t begin = 0; begin < row.count; begin += kRows) {
     Lanes sums[kRows][kVectors];
 #pragma GCC unroll 8
@@ -61,17 +69,24 @@ void GatherColumns(const GatheredRow& row, std::int64_t column) {
       const Tap& tap = row.taps[t];
       const float* pixels[kRows];
       const std::int64_t x0 = tap.first + begin * tap.step;
-      const bool all_inside = x0 >= 0 && x0 + (kRows - 1) * tap.step < row.source_width;
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         pixels[r] = tap.row + (x0 + r * tap.step) * row.source_stride;
       }
+      const bool all_inside = x0 >= 0 && x0 + (kRows - 1) * tap.step + tap.span <= row.source_width;
       for (int r = 0; r < kRows && !all_inside; ++r) {
         const std::int64_t x = x0 + r * tap.step;
-        if (x < 0 || x >= row.source_width) pixels[r] = kNothing;
+        if (x >= 0 && x + tap.span <= row.source_width) continue;
+        if (begin + r >= row.count) {
+          pixels[r] = pixels[0];  // Thrown away.
+          continue;
+        }
+        float* const edge = edges[x < 0 ? 0 : 1];
+        CopyInside(row, tap, x, edge);
+        pixels[r] = edge;
       }
-      AddProducts<kRows, kVectors>(pixels, 1, tap.weights + column, padded, row.source_channels,
-                                   sums);
+      AddProducts<kRows, kVectors>(pixels, 1, tap.weights + column, padded,
+                                   tap.span * row.source_channels, sums);
     }
     float* to = row.results + begin * row.stride + column;
     for (int r = 0; r < kRows && begin + r < row.count; ++r) {

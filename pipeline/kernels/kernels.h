@@ -19,24 +19,29 @@ inline constexpr std::int64_t kPadding = 16;
   return (floats + kPadding - 1) / kPadding * kPadding;
 }
 
-inline constexpr int kTaps = 9;  // Of a 3x3 window.
+/// Of a window, and its places.
+inline constexpr int kSide = 3;
+inline constexpr int kTaps = kSide * kSide;
 
 /// A pixel has no more, in any map.
-inline constexpr std::int64_t kMostChannels = 4096;
+inline constexpr std::int64_t kMostChannels = 1024;
 
-/// One of the weights' places in the window, for a whole row of results.
+/// Places of the weights in the window, for a whole row of results: `span` of them, side by side.
 struct Tap {
-  /// The row of the source, and its weights: [source channels][padded results].
+  /// The row of the source, and their weights: [span][source channels][padded results].
   const float* row = nullptr;
   const float* weights = nullptr;
-  /// Result i reads the pixel first + i * step, which is zero outside the row.
+  /// Result i reads `span` pixels from first + i * step on, which are zero outside the row.
   std::int64_t first = 0;
   std::int64_t step = 1;
+  /// 1, or where pixels lie without gaps also kSide.
+  std::int64_t span = 1;
 };
 
 /// A row of pixels, each a weighted sum of pixels of other rows:
 ///
-///   result[i] = leaky(bias + sum over taps of weights^T row[first + i * step])
+///   result[i] = leaky(bias + sum over taps, and places p of them, of
+///                     weights[p]^T row[first + i * step + p])
 struct GatheredRow {
   Tap taps[kTaps] = {};
   int tap_count = 0;
