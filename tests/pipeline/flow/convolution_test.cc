@@ -33,7 +33,7 @@ const std::vector<Case>& Cases() {
   return kCases;
 }
 
-// What goes in and, after Run(), what comes out and back.
+// What goes in and, after GoThereAndBack(), what comes out and back.
 struct Values {
   at::Tensor input;
   at::Tensor weight;
@@ -57,7 +57,8 @@ bool Near(const at::Tensor& value, const at::Tensor& expected) {
   return at::allclose(value.to(at::kDouble), expected, /*rtol=*/1e-4, /*atol=*/1e-4);
 }
 
-Values Run(const Values& given, const at::Tensor& weights, const Case& of, double slope) {
+Values GoThereAndBack(const Values& given, const at::Tensor& weights, const Case& of,
+                      double slope) {
   Values made = given.Leaves(at::kFloat);
   made.result = Convolve(made.input, made.weight, made.bias, {.stride = of.stride, .slope = slope});
   (made.result * weights).sum().backward();
@@ -74,7 +75,7 @@ TEST(ConvolveTest, EqualsLibTorchsInDoublePrecisionThereAndBack) {
     for (const double slope : {1.0, 0.1}) {
       const Values given = Values::Random(of);
       const at::Tensor weights = WeightsOfResult(of);
-      const Values made = Run(given, weights, of, slope);
+      const Values made = GoThereAndBack(given, weights, of, slope);
       Values expected = given.Leaves(at::kDouble);
       expected.result =
           plain::Convolve(expected.input, expected.weight, expected.bias, of.stride, slope);
@@ -93,12 +94,12 @@ TEST(ConvolveTest, ThreadsAndLayoutChangeNoBit) {
   for (const Case& of : Cases()) {
     const Values given = Values::Random(of);
     const at::Tensor weights = WeightsOfResult(of);
-    const Values one = Run(given, weights, of, 0.1);
+    const Values one = GoThereAndBack(given, weights, of, 0.1);
     at::set_num_threads(2);
     const auto layout = at::MemoryFormat::ChannelsLast;
-    const Values two =
-        Run({given.input.contiguous(layout), given.weight.contiguous(layout), given.bias}, weights,
-            of, 0.1);
+    const Values two = GoThereAndBack(
+        {given.input.contiguous(layout), given.weight.contiguous(layout), given.bias}, weights, of,
+        0.1);
     at::set_num_threads(1);
     EXPECT_TRUE(at::equal(one.result, two.result));
     EXPECT_TRUE(at::equal(one.input.grad(), two.input.grad()));
