@@ -197,7 +197,8 @@ void WeighTap(const Shape& shape, const float* pixels, std::int64_t tap, kernels
   const std::int64_t kx = tap % kSide;
   // The first result whose pixel is inside the row, and the first after it whose is not.
   const std::int64_t begin = kx == 0 ? 1 : 0;
-  const std::int64_t end = std::min(shape.out_width, (shape.width - kx) / shape.stride + 1);
+  const std::int64_t end =
+      std::min(shape.out_width, (shape.width - kx + shape.stride) / shape.stride);
   if (end <= begin) return;
   row.pixels = pixels + (begin * shape.stride + kx - 1) * shape.inputs;
   row.gradients += begin * row.gradient_channels;
