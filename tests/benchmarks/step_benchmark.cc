@@ -5,7 +5,6 @@
 #include <ctime>
 
 #include <exception>
-#include <functional>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -39,7 +38,8 @@ double CpuMilliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
 }
 
-double MillisecondsOfAStep(const std::function<void()>& step) {
+template <typename Step>
+double MillisecondsOfAStep(Step& step) {
   const double begin = CpuMilliseconds();
   for (int i = 0; i < kStepsOfATurn; ++i) step();
   return (CpuMilliseconds() - begin) / kStepsOfATurn;
