@@ -26,8 +26,8 @@
 namespace millrace::benchmarks {
 namespace {
 
-constexpr int kTurns = 30;
-constexpr int kStepsOfATurn = 5;
+constexpr int kTurns = 15;
+constexpr int kStepsOfATurn = 3;
 constexpr double kRate = 1e-5;
 constexpr double kSmoothness = 0.003;
 
