@@ -3,12 +3,11 @@
 #include <cmath>
 #include <utility>
 
-#include <ATen/ops/conv2d.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/zeros.h>
 
 #include "base/check.h"
+#include "pipeline/convolution.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -38,8 +37,7 @@ void Convolutions::Append(at::Tensor weight, int stride) {
   MILLRACE_CHECK(!linear_end_);
   channels_ = static_cast<int>(weight.size(0));
   strides_.push_back(stride);
-  // With the channels of a pixel side by side a step takes a sixth less time; what a convolution
-  // makes follows its weight.
+  // As the convolution wants it.
   weight = weight.contiguous(at::MemoryFormat::ChannelsLast);
   parameters_.push_back(weight.set_requires_grad(true));
   parameters_.push_back(at::zeros({channels_}, at::kFloat).set_requires_grad(true));
@@ -47,10 +45,9 @@ void Convolutions::Append(at::Tensor weight, int stride) {
 
 at::Tensor Convolutions::Forward(at::Tensor values) const {
   for (std::size_t i = 0; i < strides_.size(); ++i) {
-    values = at::conv2d(values, parameters_[2 * i], parameters_[2 * i + 1], strides_[i],
-                        /*padding=*/kKernel / 2);
-    const bool last = i + 1 == strides_.size();
-    if (!last || !linear_end_) values = at::leaky_relu(values, kNegativeSlope);
+    const bool linear = linear_end_ && i + 1 == strides_.size();
+    values = Convolve(values, parameters_[2 * i], parameters_[2 * i + 1],
+                      {.stride = strides_[i], .slope = linear ? 1 : kNegativeSlope});
   }
   return values;
 }

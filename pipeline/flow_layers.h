@@ -7,44 +7,14 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/cat.h>
 
 #include "pipeline/convolutions.h"
-#include "pipeline/correlation.h"
 #include "pipeline/layer.h"
+#include "pipeline/match.h"
 #include "pipeline/unit_layers.h"
 #include "pipeline/warp.h"
 
 namespace millrace::pipeline {
-
-inline constexpr int kMatchRadius = 3;
-inline constexpr int kMatchChannels = (2 * kMatchRadius + 1) * (2 * kMatchRadius + 1);
-inline constexpr int kFlowChannels = 2;
-
-/// The picture that a flow starts from and the one that it leads to, of both pictures' features.
-/// Both ways, the flow from the current picture to the previous one is a second sample.
-class Directions {
- public:
-  explicit Directions(bool both_ways) : both_ways_(both_ways) {}
-
-  [[nodiscard]] at::Tensor From(const at::Tensor& features) const {
-    return both_ways_ ? features : features.narrow(0, 0, 1);
-  }
-  [[nodiscard]] at::Tensor To(const at::Tensor& features) const {
-    return both_ways_ ? features.flip(0) : features.narrow(0, 1, 1);
-  }
-
- private:
-  const bool both_ways_;
-};
-
-inline at::Tensor Match(const at::Tensor& from, const at::Tensor& to) {
-  std::vector<at::Tensor> samples;
-  for (std::int64_t i = 0; i < from.size(0); ++i) {
-    samples.push_back(Correlate(from.narrow(0, i, 1), to.narrow(0, i, 1), kMatchRadius));
-  }
-  return samples.size() == 1 ? samples.front() : at::cat(samples, 0);
-}
 
 class ConvolutionalLayer : public NamedLayer {
  public:
@@ -80,39 +50,35 @@ class FeatureLayer final : public ConvolutionalLayer {
 /// The coarsest comparison: no flow is known yet.
 class FirstMatchLayer final : public NamedLayer {
  public:
-  FirstMatchLayer(std::string name, Directions directions)
-      : NamedLayer(std::move(name)), directions_(directions) {}
+  FirstMatchLayer(std::string name, bool both_ways)
+      : NamedLayer(std::move(name)), both_ways_(both_ways) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    const at::Tensor features = NormalizeChannels(inputs.main);
-    const at::Tensor match = Match(directions_.From(features), directions_.To(features));
-    return {at::cat({match, directions_.From(inputs.main)}, 1), {}};
+    return {Match(inputs.main, /*flow=*/{}, both_ways_), {}};
   }
 
  private:
-  const Directions directions_;
+  const bool both_ways_;
 };
 
-/// Compares through the flow of the coarser level. Makes the comparison, the previous picture's
-/// features and, last, the flow that they are relative to; sends that flow on if asked to.
+/// Compares through the flow of the coarser level. Makes the comparison, the features of the
+/// picture that the flow starts from and, last, the flow that they are relative to; sends that flow
+/// on if asked to.
 class MatchLayer final : public NamedLayer {
  public:
-  MatchLayer(std::string name, Directions directions, bool has_skip)
-      : NamedLayer(std::move(name)), directions_(directions), has_skip_(has_skip) {}
+  MatchLayer(std::string name, bool both_ways, bool has_skip)
+      : NamedLayer(std::move(name)), both_ways_(both_ways), has_skip_(has_skip) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    const at::Tensor& features = inputs.skips[0];
-    const at::Tensor flow = UpsampleFlow(inputs.main, 2);
-    const at::Tensor normalized = NormalizeChannels(features);
-    const at::Tensor seen = LookUp(directions_.To(normalized), LookUpGrid(flow));
-    const at::Tensor match = Match(directions_.From(normalized), seen);
+    at::Tensor flow = UpsampleFlow(inputs.main, 2);
+    at::Tensor match = Match(inputs.skips[0], flow, both_ways_);
     Tensors skips;
-    if (has_skip_) skips.push_back(flow);
-    return {at::cat({match, directions_.From(features), flow}, 1), std::move(skips)};
+    if (has_skip_) skips.push_back(std::move(flow));
+    return {std::move(match), std::move(skips)};
   }
 
  private:
-  const Directions directions_;
+  const bool both_ways_;
   const bool has_skip_;
 };
 

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "pipeline/flow_terms.h"
 #include "pipeline/occlusion.h"
+#include "pipeline/relative_loss.h"
 #include "pipeline/warp.h"
 
 namespace millrace::pipeline {
@@ -16,8 +17,6 @@ namespace {
 
 using Kind = FlowLossOptions::Kind;
 
-// Where pictures are equal, nothing can be relative to what no motion costs.
-constexpr double kLeastAtRest = 1e-3;
 constexpr double kSsimShare = 0.85;
 
 // One or both directions of a pair, each as a sample of its own.
@@ -93,7 +92,7 @@ DataPart DataOf(const PicturePairs& pair, const at::Tensor& flow, const Seen& se
                 const Distances& photometric, Kind kind) {
   switch (kind) {
     case Kind::kRelative:
-      break;
+      break;  // An operator of its own.
     case Kind::kCensus:
       return Relative(Measure(pair, seen, CensusDistance), seen);
     case Kind::kSsim: {
@@ -111,7 +110,8 @@ DataPart DataOf(const PicturePairs& pair, const at::Tensor& flow, const Seen& se
       return {invariance, invariance};
     }
   }
-  return Relative(photometric, seen);
+  MILLRACE_CHECK(false);
+  return {};
 }
 
 at::Tensor RoughnessOf(const at::Tensor& picture, const at::Tensor& flow, Kind kind) {
@@ -127,6 +127,35 @@ void Score(const Distances& photometric, const Seen& seen, FlowLoss& loss) {
   loss.no_motion = forward.at_rest.mean();
 }
 
+void NameTerms(const DataPart& data, const at::Tensor& roughness, const FlowLossOptions& options,
+               FlowLoss& loss) {
+  const std::vector<std::string_view> names = FlowLossTerms(options);
+  loss.terms = {{names[0], data.term.detach()}, {names[1], roughness.detach()}};
+  if (data.second_term.defined()) loss.terms.push_back({names[2], data.second_term.detach()});
+}
+
+void NameHidden(const at::Tensor& inside, const at::Tensor& judged, const at::Tensor& flow,
+                const FlowLossOptions& options, FlowLoss& loss) {
+  const at::Tensor hidden = inside.logical_and(judged.logical_not());
+  loss.terms.push_back({FlowLossTerms(options).back(), hidden.to(flow.scalar_type()).mean()});
+}
+
+FlowLoss Relative(const at::Tensor& pictures, const at::Tensor& flow,
+                  const FlowLossOptions& options) {
+  const at::Tensor visible = options.occlusion ? VisibleMask(flow) : at::Tensor();
+  const RelativeLoss made = ComputeRelativeLoss(pictures, flow, visible, options.smoothness);
+  FlowLoss loss{.objective = made.objective,
+                .photometric = made.score,
+                .no_motion = made.no_motion,
+                .terms = {}};
+  NameTerms({made.objective, made.photometric}, made.roughness, options, loss);
+  if (options.occlusion) {
+    const at::Tensor inside = InsideMask(LookUpGrid(flow.detach()));
+    NameHidden(inside, inside.logical_and(visible), flow, options, loss);
+  }
+  return loss;
+}
+
 }  // namespace
 
 FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
@@ -135,6 +164,7 @@ FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
   MILLRACE_CHECK(flow.dim() == 4 && flow.size(2) == pictures.size(2) &&
                  flow.size(3) == pictures.size(3) && flow.size(1) == 2);
   MILLRACE_CHECK(flow.size(0) == (options.occlusion ? 2 : 1));
+  if (options.kind == Kind::kRelative) return Relative(pictures, flow, options);
   const PicturePairs pair = PairsOf(pictures, flow);
   const Seen seen = LookThrough(flow, pair.to, options.occlusion);
   const Distances photometric = Measure(pair, seen, Photometric);
@@ -143,13 +173,8 @@ FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
   FlowLoss loss;
   loss.objective = data.objective + options.smoothness * roughness;
   Score(photometric, seen, loss);
-  const std::vector<std::string_view> names = FlowLossTerms(options);
-  loss.terms = {{names[0], data.term.detach()}, {names[1], roughness.detach()}};
-  if (data.second_term.defined()) loss.terms.push_back({names[2], data.second_term.detach()});
-  if (options.occlusion) {
-    const at::Tensor hidden = seen.inside.logical_and(seen.judged.logical_not());
-    loss.terms.push_back({names.back(), hidden.to(flow.scalar_type()).mean()});
-  }
+  NameTerms(data, roughness, options, loss);
+  if (options.occlusion) NameHidden(seen.inside, seen.judged, flow, options, loss);
   return loss;
 }
 

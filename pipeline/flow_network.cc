@@ -56,19 +56,18 @@ class Builder {
 
 LayerChain Builder::Build() && {
   const auto& channels = options_.feature_channels;
-  const Directions directions(options_.both_ways);
   AddFeatures("features 1/2", 0, false);
   const int features_4 = AddFeatures("features 1/4", 1, true);
   const int features_8 = AddFeatures("features 1/8", 2, true);
   AddFeatures("features 1/16", 3, false);
 
-  Add<FirstMatchLayer>("match 1/16", directions);
+  Add<FirstMatchLayer>("match 1/16", options_.both_ways);
   Add<FirstDecodeLayer>("decode 1/16", HiddenAndFlow(kMatchChannels + channels[3], 0));
 
-  const int match_8 = Add<MatchLayer>("match 1/8", directions, false);
+  const int match_8 = Add<MatchLayer>("match 1/8", options_.both_ways, false);
   Add<DecodeLayer>("decode 1/8", HiddenAndFlow(kMatchChannels + channels[2] + kFlowChannels, 0));
 
-  const int match_4 = Add<MatchLayer>("match 1/4", directions, true);
+  const int match_4 = Add<MatchLayer>("match 1/4", options_.both_ways, true);
   Add<FirstDecodeLayer>("decode 1/4 a", Hidden(kMatchChannels + channels[1] + kFlowChannels, 0, 1));
   const int last =
       Add<LastDecodeLayer>("decode 1/4 b", HiddenAndFlow(options_.decoder_channels[0], 1));

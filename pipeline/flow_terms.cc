@@ -8,9 +8,6 @@
 namespace millrace::pipeline {
 namespace {
 
-constexpr double kCharbonnierEpsilon = 1e-3;
-constexpr double kEdgeSharpness = 10;
-
 constexpr int kWindow = 3;
 constexpr int kNeighbours = kWindow * kWindow;
 

@@ -6,6 +6,11 @@
 
 namespace millrace::pipeline {
 
+inline constexpr double kCharbonnierEpsilon = 1e-3;
+inline constexpr double kEdgeSharpness = 10;
+/// Where pictures are equal, nothing can be relative to what no motion costs: then it is this.
+inline constexpr double kLeastAtRest = 1e-3;
+
 /// sqrt(d^2 + 0.001^2) of every difference: the generalised Charbonnier penalty with exponent 1/2.
 [[nodiscard]] at::Tensor Charbonnier(const at::Tensor& difference);
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
-#include <ATen/ops/_foreach_zero.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros_like.h>
@@ -23,6 +23,15 @@ void ClipByNorm(const std::vector<at::Tensor>& gradients, double most) {
   const at::Tensor norms = at::stack(at::_foreach_norm(gradients, 2));
   const double scale = most / (norms.norm().item<double>() + 1e-6);
   if (scale < 1) at::_foreach_mul_(gradients, scale);
+}
+
+// What an operator's call costs is more than most of them need.
+void Zero(const at::Tensor& tensor) {
+  if (tensor.device().is_cpu() && tensor.is_non_overlapping_and_dense()) {
+    std::memset(tensor.mutable_data_ptr(), 0, tensor.nbytes());
+  } else {
+    tensor.zero_();
+  }
 }
 
 }  // namespace
@@ -101,7 +110,7 @@ bool Optimizer::Step() {
     if (options_.clip_norm > 0) ClipByNorm(batch_.gradients, options_.clip_norm);
     Apply(batch_, learning_rate());
   }
-  if (any) at::_foreach_zero_(batch_.gradients);
+  for (const at::Tensor& gradient : batch_.gradients) Zero(gradient);
   ++(finite ? updates_ : skipped_);
   return finite;
 }

@@ -2,16 +2,53 @@
 
 #include <utility>
 
-#include <ATen/ops/_foreach_add.h>
-#include <ATen/ops/_foreach_addcdiv.h>
-#include <ATen/ops/_foreach_addcmul.h>
-#include <ATen/ops/_foreach_mul.h>
-#include <ATen/ops/_foreach_sqrt.h>
+#include "pipeline/kernels/kernels.h"
 
 namespace millrace::pipeline {
 namespace {
 
 constexpr double kDecay = 0.99;
+
+// What an update of one parameter works on.
+struct Update {
+  const at::Tensor& value;
+  const at::Tensor& gradient;
+  const at::Tensor& squares;
+  double learning_rate;
+  const OptimizerOptions& options;
+};
+
+// Whether the kernels can go through all of it as through one row of numbers.
+bool FitsKernels(const Update& update) {
+  const at::ScalarType type = update.value.scalar_type();
+  return update.value.device().is_cpu() && (type == at::kFloat || type == at::kDouble) &&
+         update.value.is_non_overlapping_and_dense() &&
+         update.gradient.strides() == update.value.strides() &&
+         update.squares.strides() == update.value.strides();
+}
+
+template <typename T>
+void ByKernel(const Update& update, void (*kernel)(const kernels::RmsPropStep<T>&)) {
+  kernel({.values = update.value.mutable_data_ptr<T>(),
+          .gradients = update.gradient.const_data_ptr<T>(),
+          .squares = update.squares.mutable_data_ptr<T>(),
+          .count = update.value.numel(),
+          .decay = static_cast<T>(kDecay),
+          .fresh = static_cast<T>(1 - kDecay),
+          .rate = static_cast<T>(update.learning_rate),
+          .eps = static_cast<T>(update.options.eps),
+          .weight_decay = static_cast<T>(update.options.weight_decay)});
+}
+
+// On another device, or in a layout of its own.
+void ByOperators(const Update& update) {
+  if (update.options.weight_decay > 0) {
+    update.gradient.add_(update.value, update.options.weight_decay);
+  }
+  update.squares.mul_(kDecay).addcmul_(update.gradient, update.gradient, 1 - kDecay);
+  update.value.addcdiv_(update.gradient, update.squares.sqrt().add_(update.options.eps),
+                        -update.learning_rate);
+}
 
 }  // namespace
 
@@ -19,15 +56,17 @@ RmsProp::RmsProp(std::vector<at::Tensor> parameters, const OptimizerOptions& opt
     : Optimizer(std::move(parameters), options), squares_(Zeros()) {}
 
 void RmsProp::Apply(const Batch& batch, double learning_rate) {
-  const std::vector<at::Tensor>& squares = batch.states[0];
-  if (options().weight_decay > 0) {
-    at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
+  for (std::size_t i = 0; i < batch.values.size(); ++i) {
+    const Update update{batch.values[i], batch.gradients[i], batch.states[0][i], learning_rate,
+                        options()};
+    if (!FitsKernels(update)) {
+      ByOperators(update);
+    } else if (update.value.scalar_type() == at::kDouble) {
+      ByKernel(update, kernels::Best().rmsprop_double);
+    } else {
+      ByKernel(update, kernels::Best().rmsprop);
+    }
   }
-  at::_foreach_mul_(squares, kDecay);
-  at::_foreach_addcmul_(squares, batch.gradients, batch.gradients, 1 - kDecay);
-  const std::vector<at::Tensor> divisors = at::_foreach_sqrt(squares);
-  at::_foreach_add_(divisors, options().eps);
-  at::_foreach_addcdiv_(batch.values, batch.gradients, divisors, -learning_rate);
 }
 
 }  // namespace millrace::pipeline

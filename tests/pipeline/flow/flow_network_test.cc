@@ -1,14 +1,17 @@
 #include "pipeline/flow_network.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "pipeline/flow_loss.h"
 #include "pipeline/rmsprop.h"
 #include "pipeline/stage.h"
+#include "tests/pipeline/plain_flow.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -36,6 +39,32 @@ TEST(FlowNetworkTest, StartsAtExactlyZeroFlowOfThePicturesSize) {
   const at::Tensor flow = WholeChain(MakeFlowNetwork()).Forward({at::rand({2, 1, 64, 96})})[0];
   EXPECT_EQ(flow.sizes(), (std::vector<std::int64_t>{1, 2, 64, 96}));
   EXPECT_EQ(flow.abs().max().item<float>(), 0);
+}
+
+// All operators together, and in which order the network uses its parameters.
+TEST(FlowNetworkTest, EqualsLibTorchsOperatorsInDoublePrecisionThereAndBack) {
+  for (const bool both_ways : {false, true}) {
+    const LayerChain network = MakeFlowNetwork({.both_ways = both_ways});
+    const at::Tensor pictures = at::rand({2, 1, 48, 64});
+    const std::vector<at::Tensor> parameters = WholeChain(network).parameters();
+    std::vector<at::Tensor> expected;
+    for (const at::Tensor& parameter : parameters) {
+      // Not zero: all of the network is seen.
+      parameter.variable_data().add_(at::randn(parameter.sizes()), 0.03);
+      expected.push_back(parameter.detach().to(at::kDouble).requires_grad_(true));
+    }
+    const at::Tensor flow = WholeChain(network).Forward({pictures})[0];
+    const at::Tensor flow_expected = plain::Flow(expected, pictures.to(at::kDouble), both_ways);
+    EXPECT_TRUE(at::allclose(flow.to(at::kDouble), flow_expected, 1e-3, 1e-3));
+    const at::Tensor weights = at::randn(flow.sizes());
+    (flow * weights).mean().backward();
+    (flow_expected * weights).mean().backward();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const at::Tensor difference = parameters[i].grad().to(at::kDouble) - expected[i].grad();
+      EXPECT_LT(difference.norm().item<double>(), 0.01 * expected[i].grad().norm().item<double>())
+          << i;
+    }
+  }
 }
 
 TEST(FlowNetworkTest, SeedDecidesTheWeights) {

@@ -1,0 +1,32 @@
+// Compares every pixel of a feature map with the neighbours of where a flow says it went: the cost
+// volume of optical flow, with all that is around it, in one operator.
+//
+// Composed of LibTorch's own operators it is two dozen of them, each a pass over a map so small
+// that the call costs more.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace millrace::pipeline {
+
+inline constexpr int kMatchRadius = 3;
+inline constexpr int kMatchChannels = (2 * kMatchRadius + 1) * (2 * kMatchRadius + 1);
+inline constexpr int kFlowChannels = 2;
+
+/// `features`: float32 [2, channels, height, width], of the previous picture and the current one.
+/// `flow`: [n, 2, height, width], or undefined: none. n is 1, from the previous picture to the
+/// current one, or, `both_ways`, 2, the second from the current one back. Makes, with the channels
+/// of a pixel side by side, [n, kMatchChannels + channels (+ 2), height, width]:
+///
+///   the comparison: channel (dy + 3) 7 + dx + 3 of pixel (y, x) is the cosine between the features
+///     of (y, x) in the one picture and those of (y + dy, x + dx) in the other as seen through the
+///     flow, bilinear, zero beyond the picture
+///   the features of the picture that the flow starts from
+///   the flow
+///
+/// A match further out than half a picture beside the frame is held there, without gradient: a flow
+/// of any size can be looked up. Autograd can go back from the result, once. Threads of LibTorch's
+/// change no value.
+[[nodiscard]] at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, bool both_ways);
+
+}  // namespace millrace::pipeline

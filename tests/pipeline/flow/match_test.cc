@@ -1,0 +1,109 @@
+#include "pipeline/match.h"
+
+#include <limits>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include "tests/pipeline/plain_flow.h"
+
+namespace millrace::pipeline {
+namespace {
+
+struct Case {
+  std::int64_t channels;
+  std::int64_t height;
+  std::int64_t width;
+  bool has_flow;
+  bool both_ways;
+};
+
+// The flow network's, odd ones, maps smaller than the window and wider than a vector.
+const std::vector<Case>& Cases() {
+  static const std::vector<Case> kCases = {{24, 9, 12, true, false},  {32, 7, 19, true, true},
+                                           {48, 9, 12, false, false}, {48, 5, 6, false, true},
+                                           {5, 2, 3, true, false},    {17, 4, 33, true, true}};
+  return kCases;
+}
+
+at::Tensor Leaf(const at::Tensor& of, at::ScalarType type) {
+  if (!of.defined()) return of;
+  return of.detach().to(type, /*non_blocking=*/false, /*copy=*/true).requires_grad_(true);
+}
+
+at::Tensor FlowOf(const Case& of) {
+  if (!of.has_flow) return {};
+  return at::randn({of.both_ways ? 2 : 1, 2, of.height, of.width}) * 2;
+}
+
+bool Near(const at::Tensor& value, const at::Tensor& expected) {
+  return at::allclose(value.to(at::kDouble), expected, /*rtol=*/1e-3, /*atol=*/1e-4);
+}
+
+TEST(MatchTest, EqualsLibTorchsOperatorsInDoublePrecisionThereAndBack) {
+  for (const Case& of : Cases()) {
+    const at::Tensor features = at::randn({2, of.channels, of.height, of.width});
+    const at::Tensor flow = FlowOf(of);
+    const at::Tensor made_of = Leaf(features, at::kFloat);
+    const at::Tensor made_through = Leaf(flow, at::kFloat);
+    const at::Tensor made = Match(made_of, made_through, of.both_ways);
+    const at::Tensor weights = at::randn(made.sizes());
+    (made * weights).sum().backward();
+    const at::Tensor plain_of = Leaf(features, at::kDouble);
+    const at::Tensor plain_through = Leaf(flow, at::kDouble);
+    const at::Tensor expected = plain::Match(plain_of, plain_through, of.both_ways);
+    (expected * weights).sum().backward();
+    EXPECT_TRUE(Near(made, expected)) << of.channels << " channels";
+    EXPECT_TRUE(Near(made_of.grad(), plain_of.grad())) << of.channels << " channels";
+    if (of.has_flow) {
+      EXPECT_TRUE(Near(made_through.grad(), plain_through.grad())) << of.channels << " channels";
+    }
+  }
+}
+
+TEST(MatchTest, ThreadsAndLayoutChangeNoBit) {
+  const at::Tensor features = at::randn({2, 24, 8, 10});
+  const at::Tensor flow = at::randn({2, 2, 8, 10});
+  const auto run = [&](const at::Tensor& of) {
+    const at::Tensor leaf = of.detach().requires_grad_(true);
+    const at::Tensor made = Match(leaf, flow, /*both_ways=*/true);
+    made.square().sum().backward();
+    return std::vector<at::Tensor>{made, leaf.grad()};
+  };
+  const auto one = run(features.clone());
+  at::set_num_threads(2);
+  const auto two = run(features.contiguous(at::MemoryFormat::ChannelsLast));
+  at::set_num_threads(1);
+  EXPECT_TRUE(at::equal(one[0], two[0]));
+  EXPECT_TRUE(at::equal(one[1], two[1]));
+}
+
+TEST(MatchTest, FlowFarOutsideOrNotFiniteSeesNothing) {
+  const at::Tensor features = at::randn({2, 16, 6, 8});
+  for (const double far : {1e3, -1e30, std::numeric_limits<double>::infinity(),
+                           std::numeric_limits<double>::quiet_NaN()}) {
+    const at::Tensor leaf = features.clone().requires_grad_(true);
+    const at::Tensor made = Match(leaf, at::full({1, 2, 6, 8}, far), /*both_ways=*/false);
+    EXPECT_EQ(made.narrow(1, 0, kMatchChannels).abs().max().item<float>(), 0) << far;
+    made.narrow(1, 0, kMatchChannels).sum().backward();
+    EXPECT_TRUE(leaf.grad().isfinite().all().item<bool>()) << far;
+  }
+}
+
+TEST(MatchTest, PixelWithoutFeaturesIsFinite) {
+  const at::Tensor leaf = at::zeros({2, 16, 4, 4}).requires_grad_(true);
+  const at::Tensor made = Match(leaf, {}, /*both_ways=*/false);
+  made.sum().backward();
+  EXPECT_EQ(made.abs().max().item<float>(), 0);
+  EXPECT_TRUE(leaf.grad().isfinite().all().item<bool>());
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

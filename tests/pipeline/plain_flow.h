@@ -1,0 +1,30 @@
+// The flow network and its objective as compositions of LibTorch's own operators: what our
+// operators must equal, and what they are measured against.
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace millrace::pipeline::plain {
+
+/// As Convolve(), in the type of its input.
+[[nodiscard]] at::Tensor Convolve(const at::Tensor& input, const at::Tensor& weight,
+                                  const at::Tensor& bias, int stride, double slope);
+
+/// As Match().
+[[nodiscard]] at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, bool both_ways);
+
+/// As the objective `relative`; `visible` undefined: every pixel is.
+[[nodiscard]] at::Tensor RelativeObjective(const at::Tensor& pictures, const at::Tensor& flow,
+                                           const at::Tensor& visible, double smoothness);
+
+/// As the network `flow` with these parameters, in their order and type.
+[[nodiscard]] at::Tensor Flow(const std::vector<at::Tensor>& parameters, const at::Tensor& pictures,
+                              bool both_ways);
+
+/// As RMSprop's update without weight decay, by the parameters' gradients, which it then zeroes.
+void Update(const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& squares,
+            double learning_rate);
+
+}  // namespace millrace::pipeline::plain
