@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
@@ -38,6 +39,23 @@ TEST(RmsPropTest, EqualsTheFormulaWrittenOutForEveryValue) {
     }
   }
   EXPECT_EQ(optimizer.updates(), 5);
+}
+
+// A gradient may come laid out otherwise than its parameter: each number still meets its own.
+TEST(RmsPropTest, LayoutOfAGradientChangesNothing) {
+  const at::Tensor values = at::randn({5, 3});
+  const at::Tensor plain = values.clone().set_requires_grad(true);
+  const at::Tensor turned = values.clone().set_requires_grad(true);
+  RmsProp of_plain({plain}, 0.01);
+  RmsProp of_turned({turned}, 0.01);
+  for (int step = 0; step < 3; ++step) {
+    const at::Tensor gradient = at::randn({5, 3});
+    plain.mutable_grad() = gradient.clone();
+    turned.mutable_grad() = gradient.t().contiguous().t();
+    ASSERT_TRUE(of_plain.Step());
+    ASSERT_TRUE(of_turned.Step());
+  }
+  EXPECT_TRUE(at::allclose(plain.detach(), turned.detach(), 1e-5, 1e-6));
 }
 
 TEST(RmsPropTest, ZeroesTheGradientsThatItApplied) {
