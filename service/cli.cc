@@ -10,11 +10,13 @@
 #include "pipeline/learning/flow_network_names.h"
 #include "pipeline/pretrain.h"
 #include "service/cli_bench.h"
+#include "service/cli_evaluate_labels.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_plan.h"
 #include "service/cli_replay.h"
 #include "service/cmd_bench.h"
 #include "service/cmd_check_config.h"
+#include "service/cmd_evaluate_labels.h"
 #include "service/cmd_plan.h"
 #include "service/cmd_pretrain.h"
 #include "service/cmd_replay.h"
@@ -161,6 +163,10 @@ int RunCommandLine(int argc, char** argv) {
   AddReplay(app, replay);
   BenchArguments bench;
   AddBench(app, bench);
+  EvaluateLabelsArguments evaluate_labels;
+  CLI::App* evaluate = app.add_subcommand("evaluate", "Measure how well models learn");
+  evaluate->require_subcommand(1);
+  AddEvaluateLabels(*evaluate, evaluate_labels);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -174,6 +180,7 @@ int RunCommandLine(int argc, char** argv) {
   }
   if (app.got_subcommand("replay")) return RunReplay(replay);
   if (app.got_subcommand("bench")) return RunBench(bench);
+  if (app.got_subcommand("evaluate")) return RunEvaluateLabels(evaluate_labels);
   return RunPretrain(pretrain);
 }
 

@@ -55,14 +55,18 @@ add_library(millrace_program
   bench_report.cc
   cli.cc
   cli_bench.cc
+  cli_evaluate_labels.cc
   cli_log.cc
+  cli_optimizer.cc
   cli_replay.cc
   cmd_bench.cc
   cmd_check_config.cc
+  cmd_evaluate_labels.cc
   cmd_pretrain.cc
   cmd_replay.cc
   cmd_serve.cc
   cmd_watch.cc
+  labels_report.cc
   measure_model.cc
   serve.cc
   serve_banner.cc

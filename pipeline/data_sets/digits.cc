@@ -1,9 +1,10 @@
-#include <string_view>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "base/status.h"
 #include "pipeline/data_sets/formats.h"
 #include "pipeline/data_sets/whole_file.h"
@@ -16,8 +17,8 @@ constexpr int kNumbers = kSide * kSide;
 constexpr int kGreatest = 16;
 constexpr int kClasses = 10;
 
-absl::Status AddLine(std::string_view line, LabelledSamples& samples) {
-  const std::vector<std::string_view> cells = absl::StrSplit(line, ',');
+absl::Status AddLine(absl::string_view line, LabelledSamples& samples) {
+  const std::vector<absl::string_view> cells = absl::StrSplit(line, ',');
   if (cells.size() != kNumbers + 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("it has ", cells.size(), " numbers where 64 and the digit are needed"));
@@ -28,7 +29,7 @@ absl::Status AddLine(std::string_view line, LabelledSamples& samples) {
     int number = 0;
     if (!absl::SimpleAtoi(cells[i], &number) || number < 0 || number > most) {
       return absl::InvalidArgumentError(absl::StrCat(is_label ? "its digit is \"" : "it has \"",
-                                                     std::string(cells[i]), "\"; only 0 to ", most,
+                                                     cells[i], "\"; only 0 to ", most,
                                                      " is allowed"));
     }
     if (is_label) {
@@ -47,7 +48,7 @@ absl::StatusOr<LabelledSamples> ReadDigits(const std::string& path) {
   LabelledSamples samples{
       .shape = {1, kSide, kSide}, .unit = 1.0F / kGreatest, .classes = kClasses};
   int number = 0;
-  for (std::string_view line : absl::StrSplit(content, '\n')) {
+  for (absl::string_view line : absl::StrSplit(content, '\n')) {
     ++number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty()) continue;

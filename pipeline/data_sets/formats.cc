@@ -1,7 +1,6 @@
 #include "pipeline/data_sets/formats.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -11,8 +10,8 @@
 namespace millrace::pipeline {
 namespace {
 
-constexpr std::string_view kImages = "-images-idx3-ubyte";
-constexpr std::string_view kLabels = "-labels-idx1-ubyte";
+constexpr char kImages[] = "-images-idx3-ubyte";
+constexpr char kLabels[] = "-labels-idx1-ubyte";
 
 bool IsCifar10(const std::string& path) { return absl::EndsWith(path, ".bin"); }
 

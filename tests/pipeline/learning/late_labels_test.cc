@@ -57,7 +57,7 @@ TEST_F(LateLabelsTest, LabelThatCameWithItsSampleCountsFromItsOwnStep) {
 TEST_F(LateLabelsTest, StepThatAsksAgainGetsWhatItGot) {
   Admit(8);
   ASSERT_TRUE(labels_.Add(2, Class(1)).ok());
-  for (const std::int64_t step : {0, 1, 2, 3}) labels_.Labels(step);
+  for (const std::int64_t step : {0, 1, 2, 3}) SamplesOf(labels_, step);
   ASSERT_TRUE(labels_.Add(3, Class(1)).ok());
   EXPECT_THAT(SamplesOf(labels_, 3), ElementsAre(2));
   EXPECT_THAT(SamplesOf(labels_, 4), ElementsAre(2, 3));
@@ -66,7 +66,7 @@ TEST_F(LateLabelsTest, StepThatAsksAgainGetsWhatItGot) {
 
 TEST_F(LateLabelsTest, LabelOfASampleThatLeftIsRefusedAndNamesTheWindow) {
   Admit(10);
-  labels_.Labels(6);
+  SamplesOf(labels_, 6);
   EXPECT_TRUE(labels_.Add(4, Class(0)).ok()) << "step 7 still has it";
   const absl::Status refused = labels_.Add(3, Class(0));
   EXPECT_TRUE(absl::IsOutOfRange(refused)) << refused;
