@@ -97,7 +97,7 @@ void AddSchedules(CLI::App& labels, EvaluateLabelsArguments& arguments) {
 void AddNetwork(CLI::App& labels, EvaluateLabelsArguments& arguments) {
   pipeline::LabelLearnerOptions& learner = arguments.trial.learner;
   labels.add_option("--model", learner.model,
-                    "A network saved by torch.jit, whose children are the layers, instead of");
+                    "In place of --network: one saved by torch.jit, its children are the layers");
   labels
       .add_option("--network", learner.network,
                   "Of " + absl::StrJoin(pipeline::LabelNetworkNames(), ", "))

@@ -30,6 +30,15 @@ TEST(SampleWindowTest, NewSampleTakesTheRowOfTheOldest) {
   EXPECT_THAT(Rows(first), ElementsAre(10, 10, 10)) << "those in flight keep theirs";
 }
 
+// With one row the batch used to be the sample itself, in memory that the caller had only lent.
+TEST(SampleWindowTest, BatchDoesNotShareTheSamplesMemory) {
+  SampleWindow window(1);
+  at::Tensor sample = at::full({2}, 5.F);
+  const at::Tensor batch = window.Add(sample);
+  sample.fill_(6);
+  EXPECT_THAT(Rows(batch), ElementsAre(5));
+}
+
 TEST(SampleWindowTest, WindowOfOneIsTheSample) {
   SampleWindow window(1);
   for (const float value : {3.F, 4.F}) {

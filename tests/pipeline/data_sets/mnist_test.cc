@@ -53,6 +53,17 @@ TEST_F(MnistTest, FilesThatAreCutShortOrTooLongAreRefused) {
       IdxLabels("x"), "cut short or damaged");
 }
 
+TEST_F(MnistTest, NoFileThatIsCutShortAnywhereIsTaken) {
+  const std::string images = IdxImages(3);
+  const std::string labels = IdxLabels(std::string(3, 1));
+  for (std::size_t length = 0; length < images.size(); ++length) {
+    ExpectRefused(images.substr(0, length), labels, "cut short");
+  }
+  for (std::size_t length = 0; length < labels.size(); ++length) {
+    ExpectRefused(images, labels.substr(0, length), "cut short");
+  }
+}
+
 TEST_F(MnistTest, CompressedFileThatIsCutShortIsRefused) {
   const std::string whole = WriteCompressed("i.gz", IdxImages(200));
   std::filesystem::resize_file(whole, std::filesystem::file_size(whole) / 2);
