@@ -35,7 +35,7 @@ std::int64_t NumbersOf(const std::vector<std::int64_t>& shape) {
 // So many samples, one after the other in memory. Borrows it.
 at::Tensor Batch(std::span<const float> values, std::vector<std::int64_t> shape) {
   shape.insert(shape.begin(), static_cast<std::int64_t>(values.size()) / NumbersOf(shape));
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): nobody writes to it.
+  // Nobody writes to it.
   return at::from_blob(const_cast<float*>(values.data()), shape, at::TensorOptions(at::kFloat));
 }
 
