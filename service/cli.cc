@@ -164,7 +164,7 @@ int RunCommandLine(int argc, char** argv) {
   BenchArguments bench;
   AddBench(app, bench);
   EvaluateLabelsArguments evaluate_labels;
-  CLI::App* evaluate = app.add_subcommand("evaluate", "Measure how well models learn");
+  CLI::App* evaluate = app.add_subcommand("evaluate", "Compare what learners are worth");
   evaluate->require_subcommand(1);
   AddEvaluateLabels(*evaluate, evaluate_labels);
   try {
@@ -180,7 +180,7 @@ int RunCommandLine(int argc, char** argv) {
   }
   if (app.got_subcommand("replay")) return RunReplay(replay);
   if (app.got_subcommand("bench")) return RunBench(bench);
-  if (app.got_subcommand("evaluate")) return RunEvaluateLabels(evaluate_labels);
+  if (evaluate->got_subcommand("labels")) return RunEvaluateLabels(evaluate_labels);
   return RunPretrain(pretrain);
 }
 

@@ -22,8 +22,9 @@ struct Idx {
 
 std::uint32_t BigEndian(const std::string& content, std::size_t at) {
   std::uint32_t number = 0;
-  for (std::size_t i = at; i < at + 4; ++i)
+  for (std::size_t i = at; i < at + 4; ++i) {
     number = number << 8 | static_cast<unsigned char>(content[i]);
+  }
   return number;
 }
 
