@@ -109,8 +109,9 @@ class StagedLabelLearner final : public LabelLearner {
             options_.on_copy(state.sample, copied_);
           });
     }
+    StagedNetwork::Options network = NetworkOptions(phases.front().plan);
     MILLRACE_ASSIGN_OR_RETURN(run_,
-                              NetworkRun::Start({.network = NetworkOptions(phases.front().plan),
+                              NetworkRun::Start({.network = std::move(network),
                                                  .phases = std::move(phases),
                                                  .threads_per_stage = options_.threads_per_stage}));
     return absl::OkStatus();
@@ -129,7 +130,7 @@ class StagedLabelLearner final : public LabelLearner {
     if (label) MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(*label));
     MILLRACE_RETURN_IF_ERROR(failure_);
     labels_->Admit(admitted_, std::move(label));
-    const absl::StatusOr<std::int64_t> number =
+    absl::StatusOr<std::int64_t> number =
         run_->Admit(window_.Add(Batch(values, options_.sample_shape)[0]));
     failure_ = number.status();
     MILLRACE_CHECK(!number.ok() || *number == admitted_);

@@ -31,8 +31,8 @@ add_test(NAME service_page.browser
 millrace_limit_time(120 service_page.browser)
 
 millrace_add_test(service_program
-  SOURCES serve_banner_test.cc serve_signals_test.cc
-  LIBS millrace::program)
+  SOURCES labels_report_test.cc serve_banner_test.cc serve_signals_test.cc
+  LIBS millrace::program nlohmann_json::nlohmann_json)
 
 set(environment
   MILLRACE_PROGRAM=$<TARGET_FILE:millrace>
