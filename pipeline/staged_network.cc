@@ -7,6 +7,7 @@
 #include <ATen/ops/clone.h>
 
 #include "base/check.h"
+#include "pipeline/network_values.h"
 #include "pipeline/stage_walk.h"
 
 namespace millrace::pipeline {
@@ -18,12 +19,6 @@ std::vector<at::Tensor> Copies(const std::vector<at::Tensor>& tensors) {
   copies.reserve(tensors.size());
   for (const at::Tensor& tensor : tensors) copies.push_back(tensor.detach().clone());
   return copies;
-}
-
-// Past autograd, which takes no notice.
-void Put(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& into) {
-  MILLRACE_CHECK(values.size() == into.size());
-  for (std::size_t i = 0; i < into.size(); ++i) into[i].variable_data().copy_(values[i]);
 }
 
 }  // namespace
@@ -143,12 +138,10 @@ std::vector<LayerState> StagedNetwork::Save() const {
 }
 
 void StagedNetwork::Restore(const std::vector<LayerState>& layers) {
-  MILLRACE_CHECK(layers.size() == chain_.layers.size());
+  PutValues(layers, chain_);
   std::vector<OptimizerState> of_layers;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    Put(layers[i].parameters, chain_.layers[i]->parameters());
-    Put(layers[i].buffers, chain_.layers[i]->buffers());
-    of_layers.push_back(layers[i].optimizer);
+  for (const LayerState& layer : layers) {
+    of_layers.push_back(layer.optimizer);
     // An optimizer works in place on what it is given, and `layers` may be put in place again.
     for (auto& of_parameter : of_layers.back().of_parameters) of_parameter = Copies(of_parameter);
   }

@@ -12,6 +12,7 @@
 #include "pipeline/pretrain.h"
 #include "service/cli_bench.h"
 #include "service/cli_evaluate_flow.h"
+#include "service/cli_evaluate_labels.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_network.h"
 #include "service/cli_plan.h"
@@ -20,6 +21,7 @@
 #include "service/cmd_check_config.h"
 #include "service/cmd_evaluate_flow.h"
 #include "service/cmd_export.h"
+#include "service/cmd_evaluate_labels.h"
 #include "service/cmd_plan.h"
 #include "service/cmd_pretrain.h"
 #include "service/cmd_replay.h"
@@ -196,6 +198,8 @@ int RunCommandLine(int argc, char** argv) {
   CLI::App* evaluate = app.add_subcommand("evaluate", "Compare what learners are worth");
   evaluate->require_subcommand(1);
   AddEvaluateFlow(*evaluate, evaluate_flow);
+  EvaluateLabelsArguments evaluate_labels;
+  AddEvaluateLabels(*evaluate, evaluate_labels);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -210,9 +214,10 @@ int RunCommandLine(int argc, char** argv) {
   if (app.got_subcommand("replay")) return RunReplay(replay);
   if (app.got_subcommand("bench")) return RunBench(bench);
   if (app.got_subcommand("export")) return RunExport(weights);
-  if (app.got_subcommand("evaluate")) {
+  if (evaluate->got_subcommand("flow")) {
     return RunEvaluateFlow(std::move(evaluate_flow), absl::StrJoin(argv, argv + argc, " "));
   }
+  if (evaluate->got_subcommand("labels")) return RunEvaluateLabels(evaluate_labels);
   return RunPretrain(pretrain);
 }
 

@@ -7,6 +7,7 @@
 #include "CLI/Formatter.hpp"
 #include "absl/strings/str_join.h"
 #include "service/cli_drawings.h"
+#include "service/cli_optimizer.h"
 
 namespace millrace::service {
 namespace {
@@ -65,32 +66,6 @@ void AddSchedule(CLI::App& replay, ReplayArguments& arguments) {
                   "Of stale and hybrid: backwards on threads of their own");
 }
 
-void AddOptimizer(CLI::App& replay, ReplayArguments& arguments) {
-  pipeline::OptimizerOptions& optimizer = arguments.options.optimizer;
-  replay.add_option("--optimizer", arguments.optimizer, "sgd, rmsprop, adam or adamw")
-      ->capture_default_str();
-  replay.add_option("--learning-rate", optimizer.learning_rate, "The learning rate")
-      ->capture_default_str();
-  replay.add_option("--momentum", optimizer.momentum, "Of sgd")->capture_default_str();
-  replay.add_flag("--nesterov", optimizer.nesterov, "Nesterov's momentum, of sgd");
-  replay.add_option("--weight-decay", optimizer.weight_decay, "Weight decay")
-      ->capture_default_str();
-  replay.add_option("--beta1", optimizer.beta1, "Of adam and adamw")->capture_default_str();
-  replay.add_option("--beta2", optimizer.beta2, "Of adam and adamw")->capture_default_str();
-  replay.add_option("--eps", optimizer.eps, "Of all but sgd")->capture_default_str();
-  replay
-      .add_option("--clip-norm", optimizer.clip_norm,
-                  "Scale gradients of a stage down to this norm; 0: do not")
-      ->capture_default_str();
-  replay
-      .add_option("--pipemare-steps", optimizer.pipemare_steps,
-                  "Updates in which a stage with late gradients reaches the learning rate; 0: at "
-                  "once")
-      ->capture_default_str();
-  replay.add_flag("--spike-compensation", optimizer.spike_compensation,
-                  "Do at once what sgd's momentum would have done while a gradient was late");
-}
-
 }  // namespace
 
 void AddReplay(CLI::App& app, ReplayArguments& arguments) {
@@ -102,7 +77,7 @@ void AddReplay(CLI::App& app, ReplayArguments& arguments) {
   replay->add_option("--samples", options.samples, "The samples, saved by torch.save")->required();
   replay->add_option("-o,--out", options.output, "The file of results to write")->required();
   AddSchedule(*replay, arguments);
-  AddOptimizer(*replay, arguments);
+  AddOptimizer(*replay, arguments.optimizer, options.optimizer);
   replay->add_option("--loss", options.loss, "mse, l1 or cross_entropy")->capture_default_str();
   replay->add_option("--threads-per-stage", options.threads_per_stage, "Threads in an operation")
       ->check(CLI::PositiveNumber)

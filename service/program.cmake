@@ -56,7 +56,9 @@ add_library(millrace_program
   cli.cc
   cli_bench.cc
   cli_evaluate_flow.cc
+  cli_evaluate_labels.cc
   cli_log.cc
+  cli_optimizer.cc
   cli_replay.cc
   cmd_bench.cc
   cmd_check_config.cc
@@ -67,10 +69,12 @@ add_library(millrace_program
   evaluation_plots.cc
   evaluation_table.cc
   gnuplot.cc
+  cmd_evaluate_labels.cc
   cmd_pretrain.cc
   cmd_replay.cc
   cmd_serve.cc
   cmd_watch.cc
+  labels_report.cc
   measure_model.cc
   progress_bar.cc
   reference_comparison.cc

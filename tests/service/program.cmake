@@ -31,8 +31,8 @@ add_test(NAME service_page.browser
 millrace_limit_time(120 service_page.browser)
 
 millrace_add_test(service_program
-  SOURCES serve_banner_test.cc serve_signals_test.cc
-  LIBS millrace::program)
+  SOURCES labels_report_test.cc serve_banner_test.cc serve_signals_test.cc
+  LIBS millrace::program nlohmann_json::nlohmann_json)
 
 set(environment
   MILLRACE_PROGRAM=$<TARGET_FILE:millrace>
@@ -41,7 +41,7 @@ set(environment
 if(MILLRACE_SANITIZE)
   list(APPEND environment MILLRACE_STOP_LIMIT_S=60)
 endif()
-foreach(name bench cli serve)
+foreach(name bench cli evaluate_labels serve)
   add_test(NAME service_program.${name}
            COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(service_program.${name} PROPERTIES ENVIRONMENT "${environment}")

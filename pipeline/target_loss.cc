@@ -1,4 +1,4 @@
-#include "pipeline/replay_loss.h"
+#include "pipeline/target_loss.h"
 
 #include <vector>
 
@@ -24,15 +24,15 @@ std::vector<std::int64_t> OfOneSample(const at::Tensor& all) {
 
 }  // namespace
 
-absl::StatusOr<ReplayLoss> ReplayLoss::Named(std::string_view name) {
-  if (name == "mse") return ReplayLoss(Kind::kMse);
-  if (name == "l1") return ReplayLoss(Kind::kL1);
-  if (name == "cross_entropy") return ReplayLoss(Kind::kCrossEntropy);
+absl::StatusOr<TargetLoss> TargetLoss::Named(std::string_view name) {
+  if (name == "mse") return TargetLoss(Kind::kMse);
+  if (name == "l1") return TargetLoss(Kind::kL1);
+  if (name == "cross_entropy") return TargetLoss(Kind::kCrossEntropy);
   return absl::InvalidArgumentError(absl::StrCat("there is no loss \"", std::string(name),
                                                  "\"; use one of: mse, l1, cross_entropy"));
 }
 
-absl::Status ReplayLoss::CheckFits(const at::Tensor& output, const at::Tensor& targets,
+absl::Status TargetLoss::CheckFits(const at::Tensor& output, const at::Tensor& targets,
                                    const std::string& what) const {
   if (kind_ != Kind::kCrossEntropy) {
     if (output.sizes() == OfOneSample(targets) && targets.is_floating_point()) {
@@ -59,7 +59,7 @@ absl::Status ReplayLoss::CheckFits(const at::Tensor& output, const at::Tensor& t
   return absl::OkStatus();
 }
 
-at::Tensor ReplayLoss::operator()(const at::Tensor& output, const at::Tensor& target) const {
+at::Tensor TargetLoss::operator()(const at::Tensor& output, const at::Tensor& target) const {
   switch (kind_) {
     case Kind::kMse:
       return at::mse_loss(output, target.to(output.scalar_type()));

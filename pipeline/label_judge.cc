@@ -1,0 +1,132 @@
+#include "pipeline/label_judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/softmax.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace millrace::pipeline {
+namespace {
+
+TargetLoss LossFor(LabelTask task) {
+  return *TargetLoss::Named(task == LabelTask::kClassification ? "cross_entropy" : "mse");
+}
+
+// A tensor of its own.
+template <typename T>
+at::Tensor TensorOf(std::vector<T>& values, at::IntArrayRef sizes, at::ScalarType type) {
+  return at::from_blob(values.data(), sizes, at::TensorOptions(type)).clone();
+}
+
+}  // namespace
+
+std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task) {
+  at::Tensor out = row.detach().flatten().to(at::kFloat);
+  if (task == LabelTask::kClassification) out = at::softmax(out, 0);
+  out = out.contiguous();
+  const float* const first = out.const_data_ptr<float>();
+  return {first, first + out.numel()};
+}
+
+// A sample's slot on the way to the last stage is free once that stage has judged it; what the
+// stage keeps of it for a second time takes one of its slots.
+std::int64_t StepsInFlight(const Phases& phases) {
+  std::int64_t most = 0;
+  for (const Phase& phase : phases) {
+    const int last = phase.plan.stage_count();
+    std::int64_t steps = phase.plan.rules(last).slots;
+    for (const Channel& channel : phase.plan.channels) {
+      if (channel.from == 0 && channel.to == last) steps += channel.slots;
+    }
+    most = std::max(most, steps);
+  }
+  return most;
+}
+
+LabelJudge::LabelJudge(const LabelLearnerOptions& options, LateLabels& labels,
+                       OnLabelPrediction on_prediction, std::function<std::int64_t()> updates)
+    : task_(options.task),
+      window_(options.window),
+      outputs_(options.outputs),
+      loss_(LossFor(options.task)),
+      labels_(labels),
+      on_prediction_(std::move(on_prediction)),
+      updates_(std::move(updates)) {}
+
+absl::Status LabelJudge::CheckFits(const at::Tensor& output, const std::string& what) const {
+  if (output.sizes() == at::IntArrayRef({window_, outputs_})) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, " makes [", absl::StrJoin(output.sizes(), ", "), "] of a window of ", window_,
+      " samples; ", outputs_, task_ == LabelTask::kClassification ? " classes" : " values",
+      " need [", window_, ", ", outputs_, "]"));
+}
+
+absl::Status LabelJudge::CheckLabel(const SampleLabel& label) const {
+  if (task_ == LabelTask::kClassification) {
+    const auto* const number = std::get_if<std::int64_t>(&label);
+    if (number != nullptr && *number >= 0 && *number < outputs_) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(number != nullptr ? absl::StrCat("class ", *number) : "a list of values",
+                     " is no label of this model; a class of 0 to ", outputs_ - 1, " is"));
+  }
+  const auto* const values = std::get_if<std::vector<float>>(&label);
+  if (values != nullptr && static_cast<int>(values->size()) == outputs_ &&
+      std::all_of(values->begin(), values->end(), [](float v) { return std::isfinite(v); })) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      values != nullptr ? absl::StrCat("a list of ", values->size(), " values") : "a class",
+      " is no label of this model; ", outputs_, " finite values are"));
+}
+
+at::Tensor LabelJudge::LossOf(const std::vector<LateLabels::Labelled>& labels,
+                              const at::Tensor& output) const {
+  const auto count = static_cast<std::int64_t>(labels.size());
+  if (count == 0) return {};
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> classes;
+  std::vector<float> values;
+  for (const LateLabels::Labelled& labelled : labels) {
+    rows.push_back(labelled.sample % window_);
+    if (const auto* const number = std::get_if<std::int64_t>(&labelled.label)) {
+      classes.push_back(*number);
+    } else {
+      const auto& own = std::get<std::vector<float>>(labelled.label);
+      values.insert(values.end(), own.begin(), own.end());
+    }
+  }
+  const at::Tensor judged = output.index_select(0, TensorOf(rows, {count}, at::kLong));
+  return loss_(judged, task_ == LabelTask::kClassification
+                           ? TensorOf(classes, {count}, at::kLong)
+                           : TensorOf(values, {count, outputs_}, at::kFloat));
+}
+
+at::Tensor LabelJudge::LossOf(std::int64_t step, const at::Tensor& output) const {
+  return LossOf(labels_.Labels(step), output);
+}
+
+at::Tensor LabelJudge::Judge(const Judgement& made) const {
+  const std::vector<LateLabels::Labelled> labels = labels_.Labels(made.sample);
+  at::Tensor loss = LossOf(labels, made.output);
+  if (made.again) return loss;
+  LabelPrediction prediction{.sample = made.sample,
+                             .outputs = OutputsOf(made.output[made.sample % window_], task_),
+                             .labelled = static_cast<int>(labels.size()),
+                             .updates = updates_()};
+  if (task_ == LabelTask::kClassification) {
+    prediction.best_class =
+        static_cast<int>(std::ranges::max_element(prediction.outputs) - prediction.outputs.begin());
+  }
+  if (loss.defined()) prediction.loss = loss.item<float>();
+  on_prediction_(prediction);
+  return loss;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,253 @@
+#include "pipeline/label_learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/from_blob.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "pipeline/foreign_error.h"
+#include "pipeline/label_judge.h"
+#include "pipeline/label_networks.h"
+#include "pipeline/network_run.h"
+#include "pipeline/network_values.h"
+#include "pipeline/partition.h"
+#include "pipeline/sample_window.h"
+#include "pipeline/state_collector.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kMostWindow = 1 << 20;
+
+std::int64_t NumbersOf(const std::vector<std::int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+// So many samples, one after the other in memory. Borrows it.
+at::Tensor Batch(std::span<const float> values, std::vector<std::int64_t> shape) {
+  shape.insert(shape.begin(), static_cast<std::int64_t>(values.size()) / NumbersOf(shape));
+  // Nobody writes to it.
+  return at::from_blob(const_cast<float*>(values.data()), shape, at::TensorOptions(at::kFloat));
+}
+
+// A second network of the same layers, to put copies into and to ask.
+class CopiedModel final : public LabelModel {
+ public:
+  CopiedModel(LayerChain chain, const LabelLearnerOptions& options)
+      : chain_(std::move(chain)),
+        whole_(WholeChain(chain_)),
+        shape_(options.sample_shape),
+        task_(options.task),
+        seed_(options.seed) {}
+
+  void Take(const std::vector<LayerState>& layers) { PutValues(layers, chain_); }
+
+  [[nodiscard]] std::vector<std::vector<float>> Outputs(
+      std::span<const float> values) const override {
+    const at::NoGradGuard no_graph;
+    const at::Tensor made = whole_.Forward({Batch(values, shape_)}, seed_)[0];
+    std::vector<std::vector<float>> outputs;
+    for (std::int64_t row = 0; row < made.size(0); ++row) {
+      outputs.push_back(OutputsOf(made[row], task_));
+    }
+    return outputs;
+  }
+
+ private:
+  const LayerChain chain_;
+  const Stage whole_;
+  const std::vector<std::int64_t> shape_;
+  const LabelTask task_;
+  const std::uint64_t seed_;
+};
+
+class StagedLabelLearner final : public LabelLearner {
+ public:
+  struct Networks {
+    LayerChain learning;
+    LayerChain copied;
+    Cuts cuts;
+  };
+
+  StagedLabelLearner(const LabelLearnerOptions& options, Networks networks)
+      : options_(options),
+        chain_(std::move(networks.learning)),
+        cuts_(std::move(networks.cuts)),
+        window_(options.window),
+        copied_(std::move(networks.copied), options) {}
+
+  absl::Status Start(OnLabelPrediction on_prediction) {
+    const std::vector<float> zeros(NumbersOf(options_.sample_shape), 0.0F);
+    const at::Tensor first =
+        SampleWindow(options_.window).Add(Batch(zeros, options_.sample_shape)[0]);
+    const FirstInput input{.chain = chain_, .cuts = cuts_, .input = first, .seed = options_.seed};
+    MILLRACE_ASSIGN_OR_RETURN(
+        Phases phases, PlanStages(input, options_.schedule, options_.request,
+                                  [](const at::Tensor& output) { return output.square().mean(); }));
+    labels_ = std::make_unique<LateLabels>(
+        LateLabels::Options{.window = options_.window, .in_flight = StepsInFlight(phases)});
+    judge_ =
+        std::make_unique<const LabelJudge>(options_, *labels_, std::move(on_prediction),
+                                           [this] { return run_->network().updates().back(); });
+    MILLRACE_RETURN_IF_ERROR(TryStages(input, options_.schedule,
+                                       [this](const at::Tensor& output, const std::string& what) {
+                                         return judge_->CheckFits(output, what);
+                                       }));
+    if (options_.copy_every > 0) {
+      copies_ =
+          std::make_unique<StateCollector>(options_.copy_every, [this](const NetworkState& state) {
+            copied_.Take(state.layers);
+            options_.on_copy(state.sample, copied_);
+          });
+    }
+    StagedNetwork::Options network = NetworkOptions(phases.front().plan);
+    MILLRACE_ASSIGN_OR_RETURN(run_,
+                              NetworkRun::Start({.network = std::move(network),
+                                                 .phases = std::move(phases),
+                                                 .threads_per_stage = options_.threads_per_stage}));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::int64_t> Admit(std::span<const float> values,
+                                     std::optional<SampleLabel> label) override {
+    const auto numbers = static_cast<std::size_t>(NumbersOf(options_.sample_shape));
+    if (values.size() != numbers) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a sample of ", values.size(), " numbers; the model reads ", numbers));
+    }
+    if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
+      return absl::InvalidArgumentError("a number of the sample is not finite");
+    }
+    if (label) MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(*label));
+    MILLRACE_RETURN_IF_ERROR(failure_);
+    labels_->Admit(admitted_, std::move(label));
+    absl::StatusOr<std::int64_t> number =
+        run_->Admit(window_.Add(Batch(values, options_.sample_shape)[0]));
+    failure_ = number.status();
+    MILLRACE_CHECK(!number.ok() || *number == admitted_);
+    ++admitted_;
+    return number;
+  }
+
+  absl::Status Label(std::int64_t sample, SampleLabel label) override {
+    MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(label));
+    return labels_->Add(sample, std::move(label));
+  }
+
+  absl::Status Drain() override { return run_->Drain(); }
+
+  [[nodiscard]] const LabelModel& Model() override {
+    copied_.Take(run_->network().Save());
+    return copied_;
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> updates() const override {
+    return run_->network().updates();
+  }
+  [[nodiscard]] LabelFigures figures() const override { return labels_->figures(); }
+
+ private:
+  [[nodiscard]] StagedNetwork::Options NetworkOptions(const Plan& plan) {
+    StagedNetwork::Options network{
+        .chain = chain_,
+        .cuts = cuts_,
+        .plan = plan,
+        .judge = [this](const Judgement& made) { return judge_->Judge(made); },
+        .local_objective = [this](
+                               int /*stage*/, std::int64_t sample, const at::Tensor& /*input*/,
+                               const at::Tensor& output) { return judge_->LossOf(sample, output); },
+        .optimizer = options_.optimizer,
+        .seed = options_.seed};
+    if (copies_ != nullptr) {
+      network.on_update = [this](const Step& update) {
+        copies_->OnUpdate(run_->network(), update);
+      };
+    }
+    return network;
+  }
+
+  // Constant after Start(), but for their insides.
+  const LabelLearnerOptions options_;
+  const LayerChain chain_;
+  const Cuts cuts_;
+  std::unique_ptr<LateLabels> labels_;
+  std::unique_ptr<const LabelJudge> judge_;
+  std::unique_ptr<StateCollector> copies_;  // Null: nobody wants any.
+
+  // Of the thread that admits.
+  SampleWindow window_;
+  std::int64_t admitted_ = 0;
+  absl::Status failure_;
+
+  // Of the stage that puts a copy together: no later copy is complete before that stage goes on.
+  CopiedModel copied_;
+
+  std::unique_ptr<NetworkRun> run_;  // Last: its workers use what is above.
+};
+
+absl::Status CheckOptions(const LabelLearnerOptions& options) {
+  MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
+  if (options.window < 1 || options.window > kMostWindow) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a window of ", options.window, " samples; it must be 1 to ", kMostWindow));
+  }
+  if (options.outputs < (options.task == LabelTask::kClassification ? 2 : 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.outputs, " outputs; there must be 2 classes or 1 value at least"));
+  }
+  if (options.threads_per_stage < 1) {
+    return absl::InvalidArgumentError("a stage needs at least one thread");
+  }
+  if (options.sample_shape.empty() ||
+      std::any_of(options.sample_shape.begin(), options.sample_shape.end(),
+                  [](std::int64_t size) { return size < 1 || size > (1 << 24); })) {
+    return absl::InvalidArgumentError("the shape of a sample needs positive sizes");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Cuts> CutsOf(const LabelLearnerOptions& options, int layers) {
+  if (!options.cuts.empty()) {
+    MILLRACE_RETURN_IF_ERROR(CheckCuts(options.cuts, layers));
+    return options.cuts;
+  }
+  return BestCuts(std::vector<StageCost>(layers, {.forward = 1, .backward = 2}), options.stages);
+}
+
+}  // namespace
+
+absl::StatusOr<LabelTask> LabelTaskNamed(std::string_view name) {
+  if (name == "classification") return LabelTask::kClassification;
+  if (name == "regression") return LabelTask::kRegression;
+  return absl::InvalidArgumentError(absl::StrCat("there is no task \"", std::string(name),
+                                                 "\"; use one of: classification, regression"));
+}
+
+absl::StatusOr<std::unique_ptr<LabelLearner>> MakeLabelLearner(const LabelLearnerOptions& options,
+                                                               OnLabelPrediction on_prediction) {
+  MILLRACE_RETURN_IF_ERROR(CheckOptions(options));
+  at::set_num_threads(options.threads_per_stage);
+  try {
+    StagedLabelLearner::Networks networks;
+    MILLRACE_ASSIGN_OR_RETURN(networks.learning, MakeLabelNetwork(options));
+    MILLRACE_ASSIGN_OR_RETURN(networks.copied, MakeLabelNetwork(options));
+    MILLRACE_ASSIGN_OR_RETURN(networks.cuts,
+                              CutsOf(options, static_cast<int>(networks.learning.layers.size())));
+    auto learner = std::make_unique<StagedLabelLearner>(options, std::move(networks));
+    MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(on_prediction)));
+    return learner;
+  } catch (const std::exception& e) {
+    return absl::InternalError(CauseLine(e.what()));
+  }
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,143 @@
+// A network that learns classes or values from labels that a client sends, by the number of the
+// sample, while it predicts: in time, late or never.
+//
+// What goes through the pipeline at each step is the window of the last W samples: the new one
+// takes the row of the oldest. So each step differs from the one before by one row, which is what
+// schedules that mix neighbouring samples count on (PARTIME, section V.D), and a label that comes
+// late still teaches while its sample is in the window. Free of LibTorch, like learner.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pipeline/learning/late_labels.h"
+#include "pipeline/optimizer_options.h"
+#include "pipeline/schedules.h"
+
+namespace millrace::pipeline {
+
+enum class LabelTask {
+  kClassification,  ///< Cross entropy of logits; a label is a class.
+  kRegression,      ///< Mean squared error; a label is as many values as the network makes.
+};
+
+/// "classification" or "regression". INVALID_ARGUMENT naming them if it is neither.
+[[nodiscard]] absl::StatusOr<LabelTask> LabelTaskNamed(std::string_view name);
+
+/// What the model said of a sample before it had learned anything from it.
+struct LabelPrediction {
+  /// The number that Admit() returned for the sample.
+  std::int64_t sample = 0;
+  /// The probability of each class, or the values.
+  std::vector<float> outputs = {};
+  /// The most probable class. -1: values are predicted.
+  int best_class = -1;
+  /// Samples of the window whose labels had come: this step learns from them. 0: it learns nothing.
+  int labelled = 0;
+  /// The mean loss over them. Nothing: there are none.
+  std::optional<float> loss = {};
+  /// Updates that the last stage's weights had seen when they made this prediction.
+  std::int64_t updates = 0;
+};
+
+/// Called with each prediction, in the order of the samples, from a thread of the learner. Must be
+/// quick. May call LabelLearner::Label(), and nothing else of the learner: a label sent from here
+/// counts from the next step on, in any timing.
+using OnLabelPrediction = std::function<void(const LabelPrediction&)>;
+
+/// A network as it was at one moment. Not thread-safe.
+class LabelModel {
+ public:
+  virtual ~LabelModel() = default;
+
+  /// The outputs (as LabelPrediction has them) for samples that lie one after the other.
+  /// REQUIRES: `values` holds whole samples, at least one.
+  [[nodiscard]] virtual std::vector<std::vector<float>> Outputs(
+      std::span<const float> values) const = 0;
+};
+
+/// Called with the network as it was after all stages learned at step `sample`. `model` is
+/// borrowed.
+using OnLabelCopy = std::function<void(std::int64_t sample, const LabelModel& model)>;
+
+struct LabelLearnerOptions {
+  /// A network that torch.jit saved, its top-level children the layers. Empty: `network`.
+  std::string model = {};
+  /// Instead of it, one of LabelNetworkNames(), with so many layers, each so many numbers or
+  /// channels wide.
+  std::string network = "mlp";
+  int layers = 10;
+  int width = 64;
+  /// Of one sample, without the dimension of the window.
+  std::vector<std::int64_t> sample_shape = {1, 8, 8};
+  LabelTask task = LabelTask::kClassification;
+  /// Classes, or values to predict: the network makes [window, outputs].
+  int outputs = 10;
+  /// W: samples learned from at each step. 1: online learning, each sample alone.
+  int window = 1;
+  /// One of ScheduleNames() (schedules.h).
+  std::string schedule = "sequential";
+  int stages = 1;
+  /// The layer that starts each stage after the first, counted from 0. Empty: equally many layers.
+  std::vector<int> cuts = {};
+  /// The schedule's options; its shape and costs are filled in. Where a period in milliseconds is
+  /// given, layers are measured; otherwise all stages cost the same.
+  ScheduleRequest request = {};
+  OptimizerOptions optimizer = {};
+  /// Threads inside an operation.
+  int threads_per_stage = 1;
+  /// Of the built-in networks' weights, and of what layers draw at random.
+  std::uint64_t seed = 0;
+  /// `on_copy` is called every so many samples, on a thread of the learner, which waits. 0: never.
+  int copy_every = 0;
+  OnLabelCopy on_copy = {};
+};
+
+/// "mlp": fully connected layers with ReLUs; "convolutional": 3x3 convolutions with ReLUs, the size
+/// halved twice, then means over space and a fully connected layer.
+[[nodiscard]] const std::vector<std::string>& LabelNetworkNames();
+
+/// Learns from samples and labels, and predicts. Admit() and Drain() are for one thread; Label()
+/// and figures() are thread-safe.
+class LabelLearner {
+ public:
+  virtual ~LabelLearner() = default;
+
+  /// Takes the next sample, waiting until the first stage has room, and returns its number: 0, 1, 2
+  /// ... With a `label`, the very first step learns from it. INVALID_ARGUMENT if there are not as
+  /// many values as a sample has, one is not finite, or the label does not fit; such a sample has
+  /// no number. Fails with the cause once the pipeline has failed.
+  [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(
+      std::span<const float> values, std::optional<SampleLabel> label = {}) = 0;
+
+  /// Takes the label of a sample: it is learned from at every step from the first that has not
+  /// begun to the last whose window holds the sample. NOT_FOUND, OUT_OF_RANGE and ALREADY_EXISTS as
+  /// LateLabels::Add(); INVALID_ARGUMENT if it is no label of the task.
+  [[nodiscard]] virtual absl::Status Label(std::int64_t sample, SampleLabel label) = 0;
+
+  /// Runs every operation whose inputs exist. Nothing can be admitted afterwards. Returns the
+  /// pipeline's failure, if it failed. Idempotent.
+  virtual absl::Status Drain() = 0;
+
+  /// The network as it is now. REQUIRES: drained.
+  [[nodiscard]] virtual const LabelModel& Model() = 0;
+
+  /// Updates of each stage so far, first stage first.
+  [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
+  [[nodiscard]] virtual LabelFigures figures() const = 0;
+};
+
+/// Builds the network, tries it, cuts it, plans and starts the workers. The same options, samples
+/// and labels give the same bits, as long as each label is there from the same step on and no
+/// period is given. Fails with INVALID_ARGUMENT or NOT_FOUND, saying what to do.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<LabelLearner>> MakeLabelLearner(
+    const LabelLearnerOptions& options, OnLabelPrediction on_prediction);
+
+}  // namespace millrace::pipeline

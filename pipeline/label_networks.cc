@@ -1,0 +1,126 @@
+#include "pipeline/label_networks.h"
+
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/flatten.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/zeros.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "pipeline/torchscript_chain.h"
+#include "pipeline/unit_layers.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// Fully connected, over whatever shape comes in.
+class LinearLayer final : public NamedLayer {
+ public:
+  struct Options {
+    std::int64_t inputs = 1;
+    std::int64_t outputs = 1;
+    bool relu = true;
+    /// Of pictures, takes the mean over space first.
+    bool means = false;
+  };
+
+  LinearLayer(std::string name, const Options& options, at::Generator& random)
+      : NamedLayer(std::move(name)), options_(options) {
+    // A ReLU keeps the variance then; what it does not follow is a score.
+    const double gain = options.relu ? 2 : 1;
+    at::Tensor weight = at::empty({options.outputs, options.inputs}, at::kFloat);
+    weight.normal_(0, std::sqrt(gain / static_cast<double>(options.inputs)), random);
+    parameters_ = {weight.set_requires_grad(true),
+                   at::zeros({options.outputs}, at::kFloat).set_requires_grad(true)};
+  }
+
+  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
+    const at::Tensor in = options_.means ? inputs.main.mean({2, 3}) : inputs.main.flatten(1);
+    at::Tensor made = at::linear(in, parameters_[0], parameters_[1]);
+    return {options_.relu ? at::relu(made) : std::move(made), {}};
+  }
+  [[nodiscard]] std::vector<at::Tensor> parameters() const override { return parameters_; }
+
+ private:
+  const Options options_;
+  std::vector<at::Tensor> parameters_;
+};
+
+LayerChain Mlp(const LabelLearnerOptions& options, at::Generator& random) {
+  std::int64_t inputs = std::accumulate(options.sample_shape.begin(), options.sample_shape.end(),
+                                        std::int64_t{1}, std::multiplies<>());
+  LayerChain chain;
+  for (int i = 1; i <= options.layers; ++i) {
+    const bool last = i == options.layers;
+    const std::int64_t outputs = last ? options.outputs : options.width;
+    chain.layers.push_back(std::make_unique<LinearLayer>(
+        absl::StrCat("linear ", i),
+        LinearLayer::Options{.inputs = inputs, .outputs = outputs, .relu = !last}, random));
+    inputs = outputs;
+  }
+  return chain;
+}
+
+// The size is halved after a third and two thirds of the convolutions.
+LayerChain Convolutional(const LabelLearnerOptions& options, at::Generator& random) {
+  LayerChain chain;
+  int channels = static_cast<int>(options.sample_shape[0]);
+  const int convolutions = options.layers - 1;
+  for (int i = 1; i <= convolutions; ++i) {
+    const bool halves = i > 1 && 3 * (i - 1) / convolutions != 3 * (i - 2) / convolutions;
+    ConvolutionUnit unit({.inputs = channels, .outputs = options.width, .stride = halves ? 2 : 1},
+                         random);
+    chain.layers.push_back(
+        std::make_unique<ConvolutionLayer>(absl::StrCat("convolution ", i), std::move(unit)));
+    channels = options.width;
+  }
+  chain.layers.push_back(std::make_unique<LinearLayer>(
+      "linear",
+      LinearLayer::Options{
+          .inputs = channels, .outputs = options.outputs, .relu = false, .means = true},
+      random));
+  return chain;
+}
+
+}  // namespace
+
+const std::vector<std::string>& LabelNetworkNames() {
+  static const std::vector<std::string> names = {"mlp", "convolutional"};
+  return names;
+}
+
+absl::StatusOr<LayerChain> MakeLabelNetwork(const LabelLearnerOptions& options) {
+  if (!options.model.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain loaded, LoadTorchScriptChain(options.model));
+    return std::move(loaded.chain);
+  }
+  if (options.layers < 2 || options.layers > 1000 || options.width < 1 || options.width > 65'536) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.layers, " layers ", options.width,
+        " wide cannot be built; use 2 to 1000 layers, 1 to 65536 numbers or channels wide"));
+  }
+  at::Generator random = at::make_generator<at::CPUGeneratorImpl>(options.seed);
+  if (options.network == "mlp") return Mlp(options, random);
+  if (options.network == "convolutional" && options.sample_shape.size() == 3) {
+    return Convolutional(options, random);
+  }
+  if (options.network == "convolutional") {
+    return absl::InvalidArgumentError(
+        "the network \"convolutional\" needs samples of channels, rows and columns");
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no network \"", options.network,
+                   "\"; use one of: ", absl::StrJoin(LabelNetworkNames(), ", ")));
+}
+
+}  // namespace millrace::pipeline

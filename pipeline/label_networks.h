@@ -1,0 +1,14 @@
+// Small networks to learn classes or values by, as chains of layers that can be cut anywhere.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "pipeline/label_learner.h"
+#include "pipeline/layer.h"
+
+namespace millrace::pipeline {
+
+/// The network that the options name: a user's or a built-in one. Each call makes a new one, with
+/// the same weights. INVALID_ARGUMENT or NOT_FOUND, saying what is allowed.
+[[nodiscard]] absl::StatusOr<LayerChain> MakeLabelNetwork(const LabelLearnerOptions& options);
+
+}  // namespace millrace::pipeline
