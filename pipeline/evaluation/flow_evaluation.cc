@@ -62,6 +62,7 @@ class FlowEvaluating {
   }
 
   absl::StatusOr<FlowEvaluation> Run() {
+    MILLRACE_RETURN_IF_ERROR(CheckReferences());
     MILLRACE_RETURN_IF_ERROR(Plan());
     MILLRACE_RETURN_IF_ERROR(CountPairs());
     for (const std::string& name : options_.references) {
@@ -74,6 +75,14 @@ class FlowEvaluating {
   }
 
  private:
+  [[nodiscard]] absl::Status CheckReferences() const {
+    const ClipSource& clip = options_.clips.front();
+    for (const std::string& name : options_.references) {
+      MILLRACE_RETURN_IF_ERROR(MakeReferenceFlow(name, clip.width, clip.height).status());
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Plan() {
     for (const std::string& network : options_.networks) {
       for (const std::string& schedule : options_.schedules) {
@@ -145,6 +154,7 @@ class FlowEvaluating {
         MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
         if (!pair) break;
       }
+      if (pairs == 0) return NoPairs(source);
       evaluation_.pairs.push_back(pairs);
     }
     std::int64_t all = 0;
