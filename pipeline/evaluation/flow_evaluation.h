@@ -91,10 +91,10 @@ struct FlowEvaluation {
   std::vector<Run> runs;
 };
 
-/// Runs all of it. Each run's values depend only on its own name and the cuts, never on timing;
-/// cuts are made once for all seeds and rates. Fails with INVALID_ARGUMENT on what cannot be run,
-/// before anything does; then with the first failure, and with CANCELLED when asked to end.
-/// REQUIRES: one clip, or as many as seeds.
+/// Runs all of it, with one set of cuts for all seeds and rates. Values depend on that, on a run's
+/// name and, behind a camera, in interleaved and in one_f_one_b_star from three stages on, on what
+/// was measured; not on timing, unless weights go wrong. REQUIRES: one clip, or as many as seeds.
+/// Fails with INVALID_ARGUMENT before anything runs, with the first failure, or with CANCELLED.
 [[nodiscard]] absl::StatusOr<FlowEvaluation> EvaluateFlow(const FlowEvaluationOptions& options);
 
 }  // namespace millrace::pipeline
