@@ -91,8 +91,8 @@ struct FlowEvaluation {
   std::vector<Run> runs;
 };
 
-/// Runs all of it, with one set of cuts for all seeds and rates. Values depend on that, on a run's
-/// name and, behind a camera, in interleaved and in one_f_one_b_star from three stages on, on what
+/// Runs all of it, with one set of cuts for all seeds and rates. Values depend on that, a run's name
+/// and, behind a camera and where orders follow from costs (interleaved, one_f_one_b_star), on what
 /// was measured; not on timing, unless weights go wrong. REQUIRES: one clip, or as many as seeds.
 /// Fails with INVALID_ARGUMENT before anything runs, with the first failure, or with CANCELLED.
 [[nodiscard]] absl::StatusOr<FlowEvaluation> EvaluateFlow(const FlowEvaluationOptions& options);
