@@ -15,6 +15,7 @@
 #include "pipeline/flow_options.h"
 #include "pipeline/flow_plan.h"
 #include "pipeline/foreign_error.h"
+#include "pipeline/schedules.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -109,6 +110,8 @@ class FlowEvaluating {
     learner.width = options_.clips.front().width;
     learner.height = options_.clips.front().height;
     learner.stop = options_.stop;
+    const bool grouped = schedule == "one_f_one_b_star" && learner.period_ms == 0;
+    if (grouped) learner.period_ms = kEachStageAGroup;
     MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(learner));
     if (flow.phases.size() > 1 && !options_.camera_rates.empty()) {
       return absl::InvalidArgumentError(

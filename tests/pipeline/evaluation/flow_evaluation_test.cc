@@ -28,7 +28,7 @@ class FlowEvaluationTest : public ::testing::Test {
     FlowEvaluationOptions options;
     for (const std::uint64_t seed : {3, 4}) options.clips.push_back(Generated(seed));
     options.others = {Generated(5)};
-    options.schedules = {"partime", "pipedream"};
+    options.schedules = {"partime", "one_f_one_b_star"};
     options.stages = {2};
     options.learner.cuts = {5};
     options.seeds = {3, 4};
@@ -83,7 +83,7 @@ TEST_F(FlowEvaluationTest, EveryCombinationRunsOnTheClipOfItsSeed) {
   ASSERT_EQ(evaluation.runs.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i) {
     const FlowEvaluation::Run& run = evaluation.runs[i];
-    EXPECT_EQ(run.name.schedule, i < 2 ? "partime" : "pipedream");
+    EXPECT_EQ(run.name.schedule, i < 2 ? "partime" : "one_f_one_b_star");
     EXPECT_EQ(run.name.seed, 3 + i % 2);
     EXPECT_EQ(run.name.stages, 2);
     EXPECT_EQ(run.name.Text(), "flow " + run.name.schedule + " x2");
