@@ -61,7 +61,8 @@ TEST_F(GeneratedClipTest, LookedUpThroughTheTruthTheCurrentPictureIsThePreviousO
     through_truth += pictures.Loss(pair.truth->flow);
     at_rest += pictures.LossOfNoMotion();
   }
-  EXPECT_LT(through_truth, 0.5 * at_rest);
+  // Noise of their own and what got hidden are left.
+  EXPECT_LT(through_truth, 0.8 * at_rest);
 }
 
 TEST_F(GeneratedClipTest, WithoutPairsItEndsAtOnce) {
