@@ -4,7 +4,9 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <iterator>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -46,6 +48,20 @@ RatePlan RatePlanOf(const FlowLearnerOptions& options, const PlannedPipeline& fo
 // what was given up because frames were really dropped is not taken up again on paper.
 int Less(int a, int b) { return a == 0 || b == 0 ? 0 : std::max(a, b); }
 
+// From every which sample is learned, as it was when a sample was admitted: so what
+// LearnFromEvery() means does not depend on how far the samples before are. Each place is of one
+// thread after the other, as in LearningDecisions, which holds as many samples.
+class Efforts {
+ public:
+  void OnAdmitted(std::int64_t sample, int learn_from_every) {
+    of_[sample % std::ssize(of_)] = learn_from_every;
+  }
+  [[nodiscard]] int Of(std::int64_t sample) const { return of_[sample % std::ssize(of_)]; }
+
+ private:
+  std::array<int, 1024> of_ = {};
+};
+
 class FlowLearner final : public Learner {
  public:
   static absl::StatusOr<std::unique_ptr<Learner>> Make(const FlowLearnerOptions& options,
@@ -66,6 +82,7 @@ class FlowLearner final : public Learner {
     }
     const at::Tensor input = PairOf(pair, options_.width, options_.height, channels_);
     safe_->OnAdmitted(admitted_, MeanDifference(pair.previous, pair.current));
+    efforts_.OnAdmitted(admitted_, learn_from_every_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
       network_->Admit(sample, input);
     }));
@@ -156,12 +173,12 @@ class FlowLearner final : public Learner {
         .first_sample = admitted_,
         .judge =
             [this](const Judgement& made) {
-              return judge_->Judge(made, learn_from_every_, *network_);
+              return judge_->Judge(made, efforts_.Of(made.sample), *network_);
             },
         .local_objective =
             [this](int /*stage*/, std::int64_t sample, const at::Tensor& input,
                    const at::Tensor& output) {
-              return judge_->JudgeLevel(sample, input, output, learn_from_every_);
+              return judge_->JudgeLevel(sample, input, output, efforts_.Of(sample));
             },
         .optimizer = {.learning_rate = options_.learning_rate},
         .on_update = [this](const Step& update) { safe_->OnUpdate(*network_, update); }});
@@ -309,7 +326,8 @@ class FlowLearner final : public Learner {
   std::int64_t admitted_ = 0;  // Of the thread that admits.
 
   // Self-synchronized.
-  std::atomic<int> learn_from_every_ = 1;
+  std::atomic<int> learn_from_every_ = 1;  // Of the next sample.
+  Efforts efforts_;
 
   mutable Mutex mu_;
   CutPipeline pipeline_ ABSL_GUARDED_BY(mu_);

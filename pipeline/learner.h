@@ -172,7 +172,8 @@ class Learner {
   /// weights here. Fails as Admit() does.
   virtual absl::Status AwaitRoom() = 0;
 
-  /// From now on only every n-th sample is learned from; 1: every one; 0: none, it only predicts.
+  /// Of the samples admitted from now on only every n-th is learned from; 1: every one; 0: none, it
+  /// only predicts.
   /// Every sample is predicted. Thread-safe.
   virtual void LearnFromEvery(int n) = 0;
 

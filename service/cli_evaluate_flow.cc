@@ -13,28 +13,34 @@ namespace millrace::service {
 namespace {
 
 constexpr char kFooter[] = R"(
-Each combination of network, schedule, number of stages, camera rate and seed is a run. A run learns from
-the stream once, in order; each flow is scored before anything learns from its pair. Then learning
-ends, and what is left is tried on the first and the last window and on --others.
+Each combination of network, schedule, number of stages, camera rate and seed is a run. A run
+learns from the stream once, in order; each flow is scored before anything learns from its pair.
+Then learning ends, and what is left is tried on the first and the last window and on --others.
 
-`generated` is a stream made by the program, whose motion is known exactly and synthetic; each seed has
-its own. Other inputs are the same for all seeds, and a seed draws the random weights: with --weights
-all seeds begin alike.
+`generated` is a stream made by the program, whose motion is known exactly and synthetic; each seed
+has its own. Other inputs are the same for all seeds, and a seed draws the random weights: with
+--weights all seeds begin alike.
 
-With --camera-rates the camera does not wait: what a learner is too slow for is dropped. Its time is kept
-on paper, stage by stage, as if each stage had a device of its own; --step-ms says what one sample costs
-one device, and the layers' shares of it are measured.
+With --camera-rates the camera does not wait: what a learner is too slow for is dropped. Its time
+is kept on paper, stage by stage, as if each stage had a device of its own; --step-ms says what one
+sample costs one device, and the layers' shares of it are measured.
 
---out FOLDER gets evaluation.json (every figure, window by window), tables.txt, and plots as .svg beside
-the .gp that gnuplot drew them from.
+The pictures of a folder are its stream by name: 0009.png before 0010.png, but 10.png before 9.png.
+
+--out FOLDER gets evaluation.json (every figure, window by window), tables.txt, and plots as .svg
+beside the .gp that gnuplot drew them from.
 
 Examples
   millrace evaluate flow generated --seeds 5 --out cold
-  millrace evaluate flow street.mp4 --weights flow-start.safetensors --schedules sequential,partime \
-      --stages 2,4 --learning-rate 1e-4
+  millrace evaluate flow street.mp4 --weights flow-start.safetensors \
+      --schedules sequential,partime --stages 2,4 --learning-rate 1e-4
   millrace evaluate flow generated --camera-rates 10,20,40 --step-ms 60 --stages 2,4 \
       --schedules sequential,one_f_one_b_star --seeds 5 --out camera
   millrace evaluate flow pictures/ --truth flow/ --size 1024x432)";
+
+// CLI11's own bound is a number of 309 digits, in every message.
+CLI::Range Count() { return {1, 1'000'000}; }
+CLI::Range Rate() { return {1e-3, 1e6}; }
 
 void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
   flow.add_option("input", arguments.input, "generated, a video file, or a folder of pictures")
@@ -43,7 +49,7 @@ void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
       ->capture_default_str();
   flow.add_option("--pairs", arguments.pairs,
                   "End after so many pairs of pictures. 0: all, of the generated stream 2000")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1'000'000'000))
       ->capture_default_str();
   flow.add_option("--speed", arguments.speed,
                   "Of the generated stream: the mean motion between two pictures, in pixels")
@@ -55,7 +61,7 @@ void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
                   "For a folder: a folder of pictures that are not black where things get hidden");
   flow.add_option("--frames-per-second", arguments.frames_per_second,
                   "The clock of a folder and of the generated stream")
-      ->check(CLI::Range(1e-3, 1e6))
+      ->check(Rate())
       ->capture_default_str();
   flow.add_option("--others", arguments.others,
                   "Inputs on which what was learned is tried, and not learned from")
@@ -75,16 +81,18 @@ void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
       ->capture_default_str();
   flow.add_option("--stages", options.stages, "Numbers of stages; sequential always has one")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber)
+      ->check(Count())
       ->capture_default_str();
   flow.add_option("--seeds", arguments.seeds, "How many seeds each runs with")
-      ->check(CLI::PositiveNumber)
+      ->check(Count())
       ->capture_default_str();
-  flow.add_option("--first-seed", arguments.first_seed, "The first of them")->capture_default_str();
+  flow.add_option("--first-seed", arguments.first_seed, "The first of them")
+      ->check(CLI::Range(0, 1'000'000'000))
+      ->capture_default_str();
   flow.add_option("--camera-rates", options.camera_rates,
                   "Frames a second of a camera that does not wait. Left out: every pair waits")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
+      ->check(Rate());
   flow.add_option("--step-ms", options.step_ms,
                   "What a sample costs one device, on paper. 0: as measured here")
       ->check(CLI::NonNegativeNumber)
@@ -128,9 +136,7 @@ void AddOutput(CLI::App& flow, EvaluateFlowArguments& arguments) {
       ->check(CLI::Range(1e-3, 1e9))
       ->capture_default_str();
   flow.add_flag("--no-frozen", arguments.no_frozen, "Try nothing once learning has ended");
-  flow.add_option("--jobs", options.jobs, "Runs at once")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  flow.add_option("--jobs", options.jobs, "Runs at once")->check(Count())->capture_default_str();
   flow.add_option("-o,--out", arguments.out,
                   "A folder for JSON, tables and plots; made if missing");
   flow.add_flag("--no-plots", arguments.no_plots, "Draw none");

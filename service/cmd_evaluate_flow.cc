@@ -52,6 +52,12 @@ absl::StatusOr<Size> SizeOf(const std::string& text) {
       absl::StrCat("--size ", text, "; it is WIDTHxHEIGHT, as 192x144"));
 }
 
+absl::Status CheckNoTruth(const std::string& truth, const std::string& hidden) {
+  if (truth.empty() && hidden.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--truth and --hidden go with a folder of pictures, one file for each pair");
+}
+
 // The clips that an evaluation runs on, as the command line names them.
 class Inputs {
  public:
@@ -61,6 +67,7 @@ class Inputs {
       const std::vector<std::uint64_t>& seeds) const {
     std::vector<pipeline::ClipSource> clips;
     if (arguments_.input == "generated") {
+      MILLRACE_RETURN_IF_ERROR(CheckNoTruth(arguments_.truth, arguments_.hidden));
       for (const std::uint64_t seed : seeds) clips.push_back(Generated(seed));
       return clips;
     }
@@ -95,7 +102,8 @@ class Inputs {
                                                             const std::string& hidden) const {
     // Of a stream that nothing here learns from.
     if (input == "generated") return Generated(arguments_.first_seed + arguments_.seeds);
-    if (fs::is_directory(input)) {
+    std::error_code none;
+    if (fs::is_directory(input, none)) {
       MILLRACE_ASSIGN_OR_RETURN(
           pipeline::ClipSource clip,
           pipeline::ImageFolder({.pictures = input,
@@ -106,10 +114,7 @@ class Inputs {
                                  .frames_per_second = arguments_.frames_per_second}));
       return FirstPairs(std::move(clip), arguments_.pairs);
     }
-    if (!truth.empty() || !hidden.empty()) {
-      return absl::InvalidArgumentError(
-          "--truth and --hidden go with a folder of pictures, one file for each pair");
-    }
+    MILLRACE_RETURN_IF_ERROR(CheckNoTruth(truth, hidden));
     MILLRACE_ASSIGN_OR_RETURN(pipeline::ClipSource clip,
                               VideoClip(input, size_.width, size_.height));
     return FirstPairs(std::move(clip), arguments_.pairs);
@@ -145,10 +150,6 @@ absl::Status Prepare(EvaluateFlowArguments& arguments) {
 }
 
 absl::StatusOr<pipeline::FlowEvaluation> Evaluate(pipeline::FlowEvaluationOptions& options) {
-  StopSignals signals;
-  std::stop_source stop;
-  signals.Watch([&] { stop.request_stop(); });
-  options.stop = stop.get_token();
   constexpr std::size_t kColumns = 80;
   ProgressBar bar(std::cerr, {.unit = "pairs",
                               .rewrites = ::isatty(STDERR_FILENO) != 0,
@@ -156,7 +157,6 @@ absl::StatusOr<pipeline::FlowEvaluation> Evaluate(pipeline::FlowEvaluationOption
   options.on_progress = [&bar](std::int64_t done, std::int64_t all) { bar.Show(done, all); };
   absl::StatusOr<pipeline::FlowEvaluation> evaluation = pipeline::EvaluateFlow(options);
   bar.Finish();
-  signals.Forget();  // What it would call ends here.
   return evaluation;
 }
 
@@ -176,7 +176,13 @@ absl::Status Run(EvaluateFlowArguments& arguments, const std::string& command) {
 }  // namespace
 
 int RunEvaluateFlow(EvaluateFlowArguments arguments, const std::string& command) {
+  // Before anything is opened: what decodes videos starts threads of its own.
+  StopSignals signals;
+  std::stop_source stop;
+  signals.Watch([&] { stop.request_stop(); });
+  arguments.options.stop = stop.get_token();
   const absl::Status status = Run(arguments, command);
+  signals.Forget();  // What it would call ends here.
   if (status.ok()) return kExitOk;
   std::cerr << "millrace evaluate flow: " << status.message() << "\n";
   const bool usage = absl::IsInvalidArgument(status) || absl::IsNotFound(status);

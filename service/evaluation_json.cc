@@ -95,7 +95,8 @@ std::string EvaluationJson(const pipeline::FlowEvaluationOptions& options,
       {"clips", std::move(clips)},
       {"references", std::move(references)},
       {"runs", std::move(runs)}};
-  return all.dump(2) + "\n";
+  // Names of files need not be UTF-8.
+  return all.dump(2, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace millrace::service

@@ -63,13 +63,13 @@ add_library(millrace_program
   cmd_bench.cc
   cmd_check_config.cc
   cmd_evaluate_flow.cc
+  cmd_evaluate_labels.cc
   cmd_export.cc
   evaluation_json.cc
   evaluation_metrics.cc
   evaluation_plots.cc
   evaluation_table.cc
   gnuplot.cc
-  cmd_evaluate_labels.cc
   cmd_pretrain.cc
   cmd_replay.cc
   cmd_serve.cc

@@ -28,6 +28,8 @@ ProgressBar::ProgressBar(std::ostream& out, Options options)
 
 void ProgressBar::Show(std::int64_t done, std::int64_t all) {
   const MutexLock lock(mu_);
+  if (done < done_) return;
+  done_ = done;
   const nanoseconds now = options_.clock->Now();
   if (!options_.rewrites) {
     const std::int64_t tenths = all > 0 ? 10 * done / all : 0;

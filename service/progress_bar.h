@@ -29,7 +29,8 @@ class ProgressBar {
 
   ProgressBar(std::ostream& out, Options options);
 
-  /// Told as often as anybody likes. REQUIRES: done <= all.
+  /// Told as often as anybody likes; less than before says nothing, as threads come when they come.
+  /// REQUIRES: done <= all.
   void Show(std::int64_t done, std::int64_t all) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Ends the line, so that what follows starts a new one.
@@ -45,6 +46,7 @@ class ProgressBar {
   Mutex mu_;
   std::ostream& out_ ABSL_GUARDED_BY(mu_);
   std::optional<std::chrono::nanoseconds> shown_ ABSL_GUARDED_BY(mu_);
+  std::int64_t done_ ABSL_GUARDED_BY(mu_) = 0;
   std::int64_t tenths_ ABSL_GUARDED_BY(mu_) = 0;
   bool line_open_ ABSL_GUARDED_BY(mu_) = false;
 };

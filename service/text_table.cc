@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -10,13 +11,19 @@
 namespace millrace::service {
 namespace {
 
-bool IsNumber(const std::string& cell) {
-  return !cell.empty() && (absl::ascii_isdigit(cell[0]) || cell == "-") &&
-         std::none_of(cell.begin() + 1, cell.end(), [](char c) { return c == '-'; });
+bool IsNumber(std::string_view cell) {
+  if (cell == "-") return true;
+  if (cell.starts_with('-')) cell.remove_prefix(1);
+  return !cell.empty() && absl::ascii_isdigit(cell[0]) && cell.find('-') == std::string_view::npos;
+}
+
+// Characters, of UTF-8: all bytes but those that go on with one.
+std::size_t WidthOf(std::string_view cell) {
+  return std::count_if(cell.begin(), cell.end(), [](char c) { return (c & 0xC0) != 0x80; });
 }
 
 std::string Padded(const std::string& cell, std::size_t width, bool right) {
-  const std::string blanks(width - cell.size(), ' ');
+  const std::string blanks(width - WidthOf(cell), ' ');
   return right ? blanks + cell : cell + blanks;
 }
 
@@ -28,7 +35,7 @@ std::string TextTable::Text() const {
   std::vector<bool> right(columns, true);
   for (std::size_t column = 0; column < columns; ++column) {
     for (const auto& row : rows_) {
-      widths[column] = std::max(widths[column], row[column].size());
+      widths[column] = std::max(widths[column], WidthOf(row[column]));
       if (&row != &rows_.front()) right[column] = right[column] && IsNumber(row[column]);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 
 namespace millrace::pipeline {
@@ -24,6 +25,11 @@ class ShortReading final : public Clip {
 };
 
 }  // namespace
+
+absl::Status NoPairs(const ClipSource& source) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(source.name, " has no pair of pictures: it needs two pictures at least"));
+}
 
 ClipSource FirstPairs(ClipSource source, std::int64_t pairs) {
   if (pairs == 0) return source;

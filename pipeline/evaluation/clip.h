@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace millrace::pipeline {
@@ -64,6 +65,9 @@ struct ClipSource {
   /// Starts to read from the begin. Thread-safe.
   std::function<absl::StatusOr<std::unique_ptr<Clip>>()> open;
 };
+
+/// What to say of a clip without any pair.
+[[nodiscard]] absl::Status NoPairs(const ClipSource& source);
 
 /// The first `pairs` of `source`; 0: all.
 [[nodiscard]] ClipSource FirstPairs(ClipSource source, std::int64_t pairs);

@@ -15,6 +15,7 @@
 #include "pipeline/flow_options.h"
 #include "pipeline/flow_plan.h"
 #include "pipeline/foreign_error.h"
+#include "pipeline/schedules.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -62,6 +63,7 @@ class FlowEvaluating {
   }
 
   absl::StatusOr<FlowEvaluation> Run() {
+    MILLRACE_RETURN_IF_ERROR(CheckReferences());
     MILLRACE_RETURN_IF_ERROR(Plan());
     MILLRACE_RETURN_IF_ERROR(CountPairs());
     for (const std::string& name : options_.references) {
@@ -74,6 +76,14 @@ class FlowEvaluating {
   }
 
  private:
+  [[nodiscard]] absl::Status CheckReferences() const {
+    const ClipSource& clip = options_.clips.front();
+    for (const std::string& name : options_.references) {
+      MILLRACE_RETURN_IF_ERROR(MakeReferenceFlow(name, clip.width, clip.height).status());
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Plan() {
     for (const std::string& network : options_.networks) {
       for (const std::string& schedule : options_.schedules) {
@@ -100,6 +110,8 @@ class FlowEvaluating {
     learner.width = options_.clips.front().width;
     learner.height = options_.clips.front().height;
     learner.stop = options_.stop;
+    const bool grouped = schedule == "one_f_one_b_star" && learner.period_ms == 0;
+    if (grouped) learner.period_ms = kEachStageAGroup;
     MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(learner));
     if (flow.phases.size() > 1 && !options_.camera_rates.empty()) {
       return absl::InvalidArgumentError(
@@ -145,6 +157,7 @@ class FlowEvaluating {
         MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
         if (!pair) break;
       }
+      if (pairs == 0) return NoPairs(source);
       evaluation_.pairs.push_back(pairs);
     }
     std::int64_t all = 0;

@@ -41,7 +41,8 @@ struct FlowEvaluationOptions {
   /// All but what FlowRunName says. Its pictures' size is the clips'.
   FlowLearnerOptions learner = {};
   /// Every combination runs, but: `sequential` in one stage, and that only, whatever `stages` says;
-  /// `local` with the network `levels` only.
+  /// `local` with the network `levels` only. `one_f_one_b_star` has each stage as a group of its
+  /// own, unless `learner` gives a period: groups by measured costs differ from run to run.
   std::vector<std::string> networks = {"flow"};
   std::vector<std::string> schedules = {"sequential"};
   std::vector<int> stages = {1};
@@ -91,9 +92,10 @@ struct FlowEvaluation {
   std::vector<Run> runs;
 };
 
-/// Runs all of it. Each run's values depend only on its own name and the cuts, never on timing;
-/// cuts are made once for all seeds and rates. Fails with INVALID_ARGUMENT on what cannot be run,
-/// before anything does; then with the first failure, and with CANCELLED when asked to end.
+/// Runs all of it, with one set of cuts for all seeds and rates. Values depend on those, on a run's
+/// name and, behind a camera and for interleaved, on what was measured; not on timing, unless
+/// weights go wrong and older ones take their place. Fails with INVALID_ARGUMENT on what cannot be
+/// run, before anything does; then with the first failure, and with CANCELLED when asked to end.
 /// REQUIRES: one clip, or as many as seeds.
 [[nodiscard]] absl::StatusOr<FlowEvaluation> EvaluateFlow(const FlowEvaluationOptions& options);
 

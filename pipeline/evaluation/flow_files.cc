@@ -13,6 +13,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
 #include "base/status.h"
@@ -72,7 +73,10 @@ absl::StatusOr<TrueFlow> ReadKitti(const std::string& path) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   const std::vector<std::uint8_t> coded(bytes.begin(), bytes.end());
   cv::Mat picture;
-  if (!coded.empty()) picture = cv::imdecode(coded, cv::IMREAD_UNCHANGED);
+  try {
+    if (!coded.empty()) picture = cv::imdecode(coded, cv::IMREAD_UNCHANGED);
+  } catch (const cv::Exception&) {  // Of an absurd size, for one.
+  }
   if (picture.empty()) return Wrong(path, "it cannot be read as a picture");
   if (picture.type() != CV_16UC3) {
     return Wrong(path, "a flow picture has three colours of 16 bits each; this one has not");
@@ -95,7 +99,8 @@ absl::StatusOr<TrueFlow> ReadKitti(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<TrueFlow> ReadTrueFlow(const std::string& path) {
-  const std::string ending = std::filesystem::path(path).extension().string();
+  const std::string ending =
+      absl::AsciiStrToLower(std::filesystem::path(path).extension().string());
   if (ending == ".flo") return ReadFlo(path);
   if (ending == ".png") return ReadKitti(path);
   return Wrong(path, "true motion is read from .flo files and from KITTI's .png");

@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
@@ -70,10 +69,7 @@ class FlowRun {
       }
       ScoreWhatIsMade();
     }
-    if (times_.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(options_.clip.name, " has no pair of pictures: it needs two at least"));
-    }
+    if (times_.empty()) return NoPairs(options_.clip);
     result_.pairs = static_cast<std::int64_t>(times_.size());
     return absl::OkStatus();
   }

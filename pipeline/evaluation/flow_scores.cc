@@ -65,6 +65,19 @@ void ScoreTruth(const PairOfPictures& pair, std::span<const float> flow, const T
   }
 }
 
+// Whether a pixel of the pictures is known to move, by the nearest true vector: in between those
+// that are known and those that are not there is nothing.
+bool MovesAt(const TrueFlow& truth, const PairOfPictures& pair, int x, int y) {
+  const int true_x = (2 * x + 1) * truth.width / (2 * pair.width());
+  const int true_y = (2 * y + 1) * truth.height / (2 * pair.height());
+  const std::size_t nearest = static_cast<std::size_t>(true_y) * truth.width + true_x;
+  if (!truth.known.empty() && truth.known[nearest] == 0) return false;
+  Vector vector = VectorAt(truth.flow, nearest);
+  vector.x *= static_cast<double>(pair.width()) / truth.width;
+  vector.y *= static_cast<double>(pair.height()) / truth.height;
+  return vector.moves();
+}
+
 // Which pixels are to be reconstructed: those that move, as far as anybody knows.
 std::vector<bool> Moving(const PairOfPictures& pair, const TrueFlow* truth) {
   const std::size_t pixels = static_cast<std::size_t>(pair.width()) * pair.height();
@@ -74,9 +87,10 @@ std::vector<bool> Moving(const PairOfPictures& pair, const TrueFlow* truth) {
     for (std::size_t i = 0; i < pixels; ++i) moving[i] = changed[i] >= kNear;
     return moving;
   }
-  const std::vector<float> flow =
-      ResizedFlow(truth->flow, truth->width, truth->height, pair.width(), pair.height());
-  for (std::size_t i = 0; i < pixels; ++i) moving[i] = VectorAt(flow, i).moves();
+  std::size_t pixel = 0;
+  for (int y = 0; y < pair.height(); ++y) {
+    for (int x = 0; x < pair.width(); ++x, ++pixel) moving[pixel] = MovesAt(*truth, pair, x, y);
+  }
   return moving;
 }
 

@@ -67,8 +67,9 @@ struct FlowScores {
   MotionCounts motion;
   /// 1 where the current picture, looked up where the flow points, is within 0.05 (0.025) of the
   /// previous one in every colour: reconstruction accuracy of the same paper. Of the pixels that
-  /// move; where nobody knows which do, of those that the pictures show differently (by 0.05 in a
-  /// colour), so that no motion reconstructs none of them within 0.05.
+  /// are known to move, by the nearest true vector; without any truth, of those that the pictures
+  /// show differently (by 0.05 in a colour), so that no motion reconstructs none of them within
+  /// 0.05.
   PixelMean reconstructed;
   PixelMean reconstructed_closely;
 

@@ -33,10 +33,12 @@ absl::StatusOr<Files> FilesOf(const std::string& folder, const std::set<std::str
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (!endings.contains(absl::AsciiStrToLower(entry.path().extension().string()))) continue;
-    files.push_back(entry.path());
+    std::error_code unreadable;
+    if (!entry.is_directory(unreadable)) files.push_back(entry.path());
   }
   if (error) {
-    return absl::NotFoundError(absl::StrCat(folder, ": no such folder: ", error.message()));
+    return absl::NotFoundError(
+        absl::StrCat(folder, ": it cannot be read as a folder: ", error.message()));
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -77,7 +79,11 @@ absl::StatusOr<FileOfPair> ForPairs(const Files& pictures, const std::string& fo
 }
 
 absl::StatusOr<cv::Mat> ReadPicture(const fs::path& path) {
-  cv::Mat picture = cv::imread(path.string(), cv::IMREAD_COLOR);
+  cv::Mat picture;
+  try {
+    picture = cv::imread(path.string(), cv::IMREAD_COLOR);
+  } catch (const cv::Exception&) {  // Of an absurd size, for one.
+  }
   if (!picture.empty()) return picture;
   return absl::InvalidArgumentError(
       absl::StrCat(path.string(), ": it cannot be read as a picture; remove or replace it"));
@@ -151,11 +157,17 @@ class FolderClip final : public Clip {
 }  // namespace
 
 absl::StatusOr<ClipSource> ImageFolder(const ImageFolderOptions& options) {
+  if (!options.hidden.empty() && options.truth.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.hidden,
+        ": what is hidden says something only beside the true motion; give that, too"));
+  }
   Folder folder{.options = options, .pictures = {}, .truth = {}, .hidden = {}};
   MILLRACE_ASSIGN_OR_RETURN(folder.pictures, FilesOf(options.pictures, PictureEndings()));
   if (folder.pictures.size() < 2) {
     return absl::InvalidArgumentError(absl::StrCat(
-        options.pictures, " has ", folder.pictures.size(), " pictures; motion needs two at least"));
+        options.pictures, " has ", folder.pictures.size(),
+        " pictures (.png, .jpg, .jpeg, .ppm, .pgm or .bmp); motion needs two at least"));
   }
   MILLRACE_ASSIGN_OR_RETURN(folder.truth,
                             ForPairs(folder.pictures, options.truth, {".flo", ".png"}));

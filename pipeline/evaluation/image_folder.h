@@ -15,8 +15,8 @@ struct ImageFolderOptions {
   /// KITTI and Sintel have them, one for each picture with the same name but for the ending. Empty:
   /// nobody knows.
   std::string truth = {};
-  /// As `truth`: pictures that are not black where what the previous one shows is hidden in the
-  /// current one. Empty: nobody said.
+  /// As `truth`, and only beside it: pictures that are not black where what the previous one shows
+  /// is hidden in the current one. Empty: nobody said.
   std::string hidden = {};
   /// The size that pictures are scaled to.
   int width = 0;

@@ -67,6 +67,27 @@ TEST(FlowLearnerTest, PredictsEverySampleInOrderAndLearns) {
   EXPECT_THAT((*learner)->updates(), ::testing::ElementsAre(20, 20));
 }
 
+// Whatever is still on its way through the stages then: what is learned does not depend on timing.
+TEST(FlowLearnerTest, LearningLessBeginsWithTheNextSampleAdmitted) {
+  for (int round = 0; round < 5; ++round) {
+    Collected collected;
+    auto learner = MakeFlowLearner(
+        {.width = kSide, .height = kSide, .schedule = "partime", .stages = 2, .cuts = {5}},
+        collected.callback());
+    ASSERT_TRUE(learner.ok()) << learner.status();
+    for (int i = 0; i < 12; ++i) {
+      if (i == 6) (*learner)->LearnFromEvery(0);
+      ASSERT_TRUE((*learner)->Admit({.previous = Stripes(i), .current = Stripes(i + 1)}).ok());
+    }
+    ASSERT_TRUE((*learner)->Drain().ok());
+    ASSERT_EQ(collected.predictions.size(), 12U);
+    for (const FlowPrediction& prediction : collected.predictions) {
+      EXPECT_EQ(prediction.skipped, prediction.sample < 6 ? SkipReason::kNone : SkipReason::kRate)
+          << prediction.sample;
+    }
+  }
+}
+
 TEST(FlowLearnerTest, ColdItStartsAtNoMotion) {
   Collected collected;
   auto learner =

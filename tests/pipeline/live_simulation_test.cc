@@ -1,5 +1,8 @@
 #include "pipeline/live_simulation.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,6 +62,85 @@ TEST(LiveSimulationTest, AGateShortensTheDelayAndKeepsTheRate) {
       EXPECT_LE(with->mean_delay, without->mean_delay * 1.001) << schedule << load;
     }
   }
+}
+
+// Of every schedule that keeps to one plan, at and beyond its load.
+TEST(LiveSimulationTest, SamplesRiseAndNoneIsPredictedBeforeItCouldBe) {
+  for (const std::string& schedule : ScheduleNames()) {
+    if (schedule == "hybrid") continue;
+    const int stages = schedule == "sequential" ? 1 : 4;
+    const Plan plan = PlanWithout(schedule, stages);
+    for (const double load : {0.5, 1.0, 3.0}) {
+      LiveOptions options = Behind(stages, load);
+      options.frames = 101;  // No whole number of patterns.
+      const auto samples = SimulateSamples(plan, options);
+      ASSERT_TRUE(samples.ok()) << schedule << ": " << samples.status();
+      ASSERT_FALSE(samples->empty()) << schedule;
+      const LiveSample* before = nullptr;
+      for (const LiveSample& sample : *samples) {
+        EXPECT_LT(sample.frame, 101) << schedule;
+        const double forwards = plan.stage_count();  // Of 1 each.
+        EXPECT_GE(sample.predicted + 1e-9,
+                  static_cast<double>(sample.frame) * options.interval + forwards)
+            << schedule << " at " << load << ", frame " << sample.frame;
+        if (before != nullptr) {
+          EXPECT_GT(sample.frame, before->frame) << schedule;
+          EXPECT_GE(sample.predicted, before->predicted) << schedule << ": in their order";
+        }
+        before = &sample;
+      }
+      EXPECT_EQ(samples->front().frame, 0) << schedule;
+      EXPECT_GE(samples->back().frame, 100 - 1) << schedule << ": the queue keeps the freshest two";
+    }
+  }
+}
+
+TEST(LiveSimulationTest, FiguresAreThoseOfTheSamples) {
+  for (const double load : {0.9, 1.0, 2.0}) {
+    LiveOptions options = Behind(4, load);
+    options.spread = 0.2;
+    options.frames = 1000;
+    const Plan plan = PlanWithout("one_f_one_b_star", 4);
+    const auto samples = SimulateSamples(plan, options);
+    const auto figures = SimulateLive(plan, options);
+    ASSERT_TRUE(samples.ok() && figures.ok());
+    std::vector<double> delays;
+    for (const LiveSample& sample : *samples) {
+      if (sample.frame < 100) continue;
+      delays.push_back(sample.predicted - static_cast<double>(sample.frame) * options.interval);
+    }
+    const auto counted = static_cast<double>(delays.size());
+    EXPECT_NEAR(figures->dropped_share, (900 - counted) / 900, 1e-12) << load;
+    EXPECT_NEAR(figures->mean_delay, std::accumulate(delays.begin(), delays.end(), 0.0) / counted,
+                1e-9);
+    std::sort(delays.begin(), delays.end());
+    EXPECT_EQ(figures->p99_delay, delays[delays.size() * 99 / 100]);
+  }
+}
+
+TEST(LiveSimulationTest, ASeedDrawsTheSameSpreadAgain) {
+  LiveOptions options = Behind(4, 1.0);
+  options.spread = 0.2;
+  options.frames = 200;
+  const Plan plan = PlanWithout("partime", 4);
+  const auto once = SimulateSamples(plan, options);
+  const auto again = SimulateSamples(plan, options);
+  options.seed = 2;
+  const auto other = SimulateSamples(plan, options);
+  ASSERT_TRUE(once.ok() && again.ok() && other.ok());
+  ASSERT_EQ(once->size(), again->size());
+  for (std::size_t i = 0; i < once->size(); ++i) {
+    EXPECT_EQ((*once)[i].predicted, (*again)[i].predicted);
+  }
+  EXPECT_NE(once->back().predicted, other->back().predicted);
+}
+
+TEST(LiveSimulationTest, WithoutFramesThereAreNoSamples) {
+  LiveOptions options = Behind(4, 1.0);
+  options.frames = 0;
+  const auto samples = SimulateSamples(PlanWithout("one_f_one_b_star", 4), options);
+  ASSERT_TRUE(samples.ok());
+  EXPECT_TRUE(samples->empty());
 }
 
 }  // namespace

@@ -34,6 +34,11 @@ millrace_add_test(service_program
   SOURCES labels_report_test.cc serve_banner_test.cc serve_signals_test.cc
   LIBS millrace::program nlohmann_json::nlohmann_json)
 
+# Evaluations: what is made of them, and the clips that are read here.
+millrace_add_test(service_evaluation
+  SOURCES evaluation_report_test.cc progress_bar_test.cc video_clip_test.cc
+  LIBS millrace::program millrace_test_media)
+
 set(environment
   MILLRACE_PROGRAM=$<TARGET_FILE:millrace>
   PYTHONPATH=${PROJECT_SOURCE_DIR}/tests
@@ -41,7 +46,7 @@ set(environment
 if(MILLRACE_SANITIZE)
   list(APPEND environment MILLRACE_STOP_LIMIT_S=60)
 endif()
-foreach(name bench cli evaluate_labels serve)
+foreach(name bench cli evaluate_flow evaluate_labels serve)
   add_test(NAME service_program.${name}
            COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(service_program.${name} PROPERTIES ENVIRONMENT "${environment}")

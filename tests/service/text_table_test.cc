@@ -17,6 +17,20 @@ TEST(TextTableTest, NumbersStandToTheRightAndTextsToTheLeft) {
             "none      -  11\n");
 }
 
+TEST(TextTableTest, SignsAndDeviationsDoNotShiftAColumn) {
+  TextTable table({"name", "gain"});
+  table.Add({"a", "0.900 ±0.100"});
+  table.Add({"b", "-1.250 ±0.100"});
+  table.Add({"c", "1.000"});
+  table.Add({"d", "-"});
+  EXPECT_EQ(table.Text(),
+            "name           gain\n"
+            "a      0.900 ±0.100\n"
+            "b     -1.250 ±0.100\n"
+            "c             1.000\n"
+            "d                 -\n");
+}
+
 TEST(TextTableTest, NumbersHaveThreeDigitsThatMatter) {
   EXPECT_EQ(NumberText(0), "0");
   EXPECT_EQ(NumberText(0.25), "0.25");

@@ -1,0 +1,248 @@
+// Whole comparisons, as small as they come: real learners on generated pictures.
+#include "pipeline/evaluation/flow_evaluation.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/evaluation/generated_clip.h"
+#include "pipeline/evaluation/reference_flow.h"
+#include "tests/pipeline/evaluation/made_clip.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kPairs = 12;
+
+class FlowEvaluationTest : public ::testing::Test {
+ protected:
+  // Two schedules, two seeds with a clip each, cut always alike; windows of five pairs.
+  static FlowEvaluationOptions Options() {
+    FlowEvaluationOptions options;
+    for (const std::uint64_t seed : {3, 4}) options.clips.push_back(Generated(seed));
+    options.others = {Generated(5)};
+    options.schedules = {"partime", "one_f_one_b_star"};
+    options.stages = {2};
+    options.learner.cuts = {5};
+    options.seeds = {3, 4};
+    options.references = {"none", "dis"};
+    options.window = std::chrono::milliseconds(500);
+    return options;
+  }
+
+  static ClipSource Generated(std::uint64_t seed) {
+    return GeneratedClip(
+        {.width = 64, .height = 64, .seed = seed, .pairs = kPairs, .frames_per_second = 10});
+  }
+
+  static FlowEvaluation Evaluated(const FlowEvaluationOptions& options) {
+    absl::StatusOr<FlowEvaluation> evaluation = EvaluateFlow(options);
+    EXPECT_TRUE(evaluation.ok()) << evaluation.status();
+    return evaluation.ok() ? *std::move(evaluation) : FlowEvaluation();
+  }
+
+  static void ExpectRefused(const FlowEvaluationOptions& options, const char* says) {
+    int told = 0;
+    FlowEvaluationOptions watched = options;
+    watched.on_progress = [&](std::int64_t, std::int64_t) { ++told; };
+    const absl::Status status = EvaluateFlow(watched).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(says));
+    EXPECT_EQ(told, 0) << "before anything runs";
+  }
+};
+
+void ExpectSame(const StreamScores& a, const StreamScores& b, const std::string& what) {
+  EXPECT_EQ(a.loss.predictions, b.loss.predictions) << what;
+  EXPECT_EQ(a.loss.learned_from, b.loss.learned_from) << what;
+  EXPECT_EQ(a.loss.loss, b.loss.loss) << what;
+  EXPECT_EQ(a.flow.error.mean(), b.flow.error.mean()) << what;
+}
+
+TEST_F(FlowEvaluationTest, EveryCombinationRunsOnTheClipOfItsSeed) {
+  const FlowEvaluation evaluation = Evaluated(Options());
+  EXPECT_THAT(evaluation.pairs, ElementsAre(kPairs, kPairs));
+  ASSERT_EQ(evaluation.references.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const FlowEvaluation::Reference& reference = evaluation.references[i];
+    EXPECT_EQ(reference.name, i < 2 ? "none" : "dis");
+    EXPECT_EQ(reference.clip, i % 2);
+    EXPECT_EQ(reference.scores.whole.loss.predictions, kPairs);
+    EXPECT_EQ(reference.scores.windows.size(), 3u);
+    if (i < 2) {
+      EXPECT_EQ(reference.scores.whole.loss.ratio(), 1);
+    }
+  }
+  ASSERT_EQ(evaluation.runs.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const FlowEvaluation::Run& run = evaluation.runs[i];
+    EXPECT_EQ(run.name.schedule, i < 2 ? "partime" : "one_f_one_b_star");
+    EXPECT_EQ(run.name.seed, 3 + i % 2);
+    EXPECT_EQ(run.name.stages, 2);
+    EXPECT_EQ(run.name.Text(), "flow " + run.name.schedule + " x2");
+    EXPECT_THAT(run.cuts, ElementsAre(5));
+    const ScoreSummary& loss = run.result.model.whole.loss;
+    EXPECT_EQ(loss.predictions, kPairs);
+    EXPECT_EQ(loss.learned_from, kPairs) << "tests without learning must not reach back";
+    EXPECT_THAT(run.result.updates, ElementsAre(kPairs, kPairs));
+    EXPECT_EQ(run.result.dropped, 0);
+    EXPECT_EQ(*loss.loss_reference, evaluation.references[2 + i % 2].scores.whole.loss.loss)
+        << "on the clip of its seed";
+    ASSERT_EQ(run.result.frozen.size(), 3u);
+    EXPECT_EQ(run.result.frozen[0].name, "first");
+    EXPECT_EQ(run.result.frozen[1].name, "last");
+    EXPECT_EQ(run.result.frozen[2].name, Generated(5).name);
+    for (const auto& frozen : run.result.frozen) {
+      EXPECT_EQ(frozen.scores.loss.predictions, 5);
+      EXPECT_EQ(frozen.scores.loss.learned_from, 0);
+    }
+  }
+}
+
+TEST_F(FlowEvaluationTest, ValuesDependNeitherOnTimingNorOnHowManyRunAtOnce) {
+  FlowEvaluationOptions options = Options();
+  const FlowEvaluation once = Evaluated(options);
+  options.jobs = 2;
+  const FlowEvaluation at_once = Evaluated(options);
+  ASSERT_EQ(once.runs.size(), at_once.runs.size());
+  for (std::size_t i = 0; i < once.runs.size(); ++i) {
+    const std::string name = once.runs[i].name.Text() + std::to_string(i);
+    EXPECT_EQ(at_once.runs[i].name.Text() + std::to_string(i), name);
+    const FlowRunResult& a = once.runs[i].result;
+    const FlowRunResult& b = at_once.runs[i].result;
+    EXPECT_EQ(a.stages.front().staleness, b.stages.front().staleness) << name;
+    EXPECT_EQ(a.learning.roll_backs + b.learning.roll_backs, 0) << name;
+    ExpectSame(a.model.whole, b.model.whole, name);
+    for (std::size_t test = 0; test < a.frozen.size(); ++test) {
+      ExpectSame(a.frozen[test].scores, b.frozen[test].scores, name + a.frozen[test].name);
+    }
+  }
+}
+
+TEST_F(FlowEvaluationTest, ASlowerCameraLosesFewer) {
+  FlowEvaluationOptions options = Options();
+  options.clips = {
+      GeneratedClip({.width = 64, .height = 64, .seed = 3, .pairs = 30, .frames_per_second = 10})};
+  options.others.clear();
+  options.frozen = false;
+  options.references.clear();
+  options.schedules = {"sequential", "partime"};
+  options.learner.cuts.clear();
+  options.seeds = {3};
+  options.step_ms = 100;
+  options.camera_rates = {5, 40, 160};
+  const FlowEvaluation evaluation = Evaluated(options);
+  ASSERT_EQ(evaluation.runs.size(), 6u);
+  std::map<std::string, std::vector<std::int64_t>> dropped;
+  for (const FlowEvaluation::Run& run : evaluation.runs) {
+    dropped[run.name.schedule].push_back(run.result.dropped);
+    EXPECT_NEAR(run.step_ms, 100, 1e-9);
+    ASSERT_TRUE(run.result.streaming.has_value());
+    EXPECT_EQ(run.result.streaming->whole.loss.predictions, 30);
+    EXPECT_EQ(run.result.model.whole.loss.predictions, 30 - run.result.dropped);
+  }
+  for (const auto& [schedule, of_rates] : dropped) {
+    EXPECT_EQ(of_rates[0], 0) << schedule << ": 10 a second are no trouble at 5";
+    EXPECT_LT(of_rates[0], of_rates[1]) << schedule;
+    EXPECT_LT(of_rates[1], of_rates[2]) << schedule;
+  }
+  EXPECT_LT(dropped["partime"][1], dropped["sequential"][1]) << "two stages do more";
+}
+
+TEST_F(FlowEvaluationTest, ProgressRisesToAllThatThereIs) {
+  FlowEvaluationOptions options = Options();
+  options.jobs = 2;
+  std::mutex mu;
+  std::set<std::int64_t> told;
+  options.on_progress = [&](std::int64_t done, std::int64_t all) {
+    const std::lock_guard lock(mu);
+    told.insert(done);
+    EXPECT_EQ(all, 4 * kPairs + 4 * kPairs);
+  };
+  (void)Evaluated(options);
+  EXPECT_EQ(std::ssize(told), 8 * kPairs);
+  EXPECT_EQ(*told.rbegin(), 8 * kPairs);
+}
+
+TEST_F(FlowEvaluationTest, SequentialHasOneStageAndRunsOnce) {
+  FlowEvaluationOptions options = Options();
+  options.clips.resize(1);
+  options.seeds = {1};
+  options.learner.cuts.clear();
+  options.schedules = {"sequential"};
+  options.stages = {2, 3};
+  options.references.clear();
+  options.frozen = false;
+  const FlowEvaluation evaluation = Evaluated(options);
+  ASSERT_EQ(evaluation.runs.size(), 1u);
+  EXPECT_EQ(evaluation.runs[0].name.stages, 1);
+  EXPECT_EQ(evaluation.runs[0].name.Text(), "flow sequential");
+  EXPECT_EQ(evaluation.runs[0].result.model.whole.loss.gain(), std::nullopt) << "without dis";
+  EXPECT_TRUE(evaluation.runs[0].result.frozen.empty());
+}
+
+TEST_F(FlowEvaluationTest, WhatCannotBeRunIsRefusedBeforeAnythingRuns) {
+  FlowEvaluationOptions options = Options();
+  options.schedules = {"local"};
+  ExpectRefused(options, "local needs the network levels");
+  options = Options();
+  options.schedules = {"partime", "magic"};
+  ExpectRefused(options, "magic");
+  options = Options();
+  options.networks = {"gpt"};
+  ExpectRefused(options, "gpt");
+  options = Options();
+  options.references = {"none", "raft"};
+  ExpectRefused(options, "raft");
+  options = Options();
+  options.schedules = {"hybrid"};
+  options.camera_rates = {10};
+  ExpectRefused(options, "cannot run behind a camera");
+  options = Options();
+  options.clips[1] = MadeClip("empty", 64, 64, {});
+  ExpectRefused(options, "empty has no pair of pictures");
+}
+
+TEST_F(FlowEvaluationTest, ATornClipIsToldBeforeAnythingRuns) {
+  FlowEvaluationOptions options = Options();
+  std::mt19937 random(1);
+  options.clips[1] =
+      MadeClip("torn", 64, 64, RandomPairs(9, 64, 64, std::chrono::milliseconds(100), random), 7);
+  int told = 0;
+  options.on_progress = [&](std::int64_t, std::int64_t) { ++told; };
+  EXPECT_EQ(EvaluateFlow(options).status(), absl::DataLossError("the clip is torn"));
+  EXPECT_EQ(told, 0);
+}
+
+TEST_F(FlowEvaluationTest, AFailureNamesItsRun) {
+  FlowEvaluationOptions options = Options();
+  std::mt19937 random(1);
+  options.others = {
+      MadeClip("torn", 64, 64, RandomPairs(9, 64, 64, std::chrono::milliseconds(100), random), 2)};
+  const absl::Status status = EvaluateFlow(options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(status.message(), "flow partime x2: the clip is torn");
+}
+
+TEST_F(FlowEvaluationTest, AskedToEndItIsCancelled) {
+  for (const std::int64_t after : {1, 60}) {  // In a reference; in a run.
+    FlowEvaluationOptions options = Options();
+    std::stop_source stop;
+    options.stop = stop.get_token();
+    options.jobs = 2;
+    options.on_progress = [&](std::int64_t done, std::int64_t) {
+      if (done == after) stop.request_stop();
+    };
+    EXPECT_EQ(EvaluateFlow(options).status().code(), absl::StatusCode::kCancelled) << after;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

@@ -1,0 +1,55 @@
+// A folder that is gone, with all that is in it, at the end of the scope.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace millrace::pipeline {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "millrace-evaluation-XXXXXX";
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ / name; }
+
+  /// Writes a file and returns its path.
+  [[nodiscard]] std::string Write(const std::string& name, std::string_view bytes) const {
+    std::ofstream(path_ / name, std::ios::binary) << bytes;
+    return path_ / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A PNG file whose head says that size and which has nothing else.
+inline std::string PngHead(std::uint32_t width, std::uint32_t height) {
+  const auto big_endian = [](std::uint32_t number) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      bytes.push_back(static_cast<char>(number >> shift & 0xFF));
+    }
+    return bytes;
+  };
+  // 16 bits, three colours.
+  const std::string head =
+      "IHDR" + big_endian(width) + big_endian(height) + std::string("\x10\x02\x00\x00\x00", 5);
+  std::uint32_t crc = 0xFFFFFFFF;
+  for (const char byte : head) {
+    crc ^= static_cast<std::uint8_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (0xEDB88320 & (0 - (crc & 1)));
+  }
+  return "\x89PNG\r\n\x1A\n" + big_endian(13) + head + big_endian(~crc);
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,191 @@
+"""`millrace evaluate flow`: a tiny evaluation has all its files; what it cannot do it refuses."""
+
+import json
+import pathlib
+import signal
+import struct
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from millrace_process import PATIENCE_S, ROOT, end, program, run
+
+SIDE = 64
+TINY = ("--size", f"{SIDE}x{SIDE}", "--window", "0.2")
+
+
+def ppm(shift: int, side: int = SIDE) -> bytes:
+    """Soft stripes that have moved by so many pixels to the right."""
+    pixels = bytearray()
+    for y in range(side):
+        for x in range(side):
+            pixels += bytes([(x - shift) * 11 % 60 + 40, (x - shift + y) * 7 % 90, y * 3 % 200])
+    return b"P6 %d %d 255\n" % (side, side) + bytes(pixels)
+
+
+def flo(dx: float, dy: float, side: int = SIDE) -> bytes:
+    """A .flo file that says the same everywhere."""
+    return struct.pack("<fii", 202021.25, side, side) + struct.pack("<ff", dx, dy) * side * side
+
+
+class EvaluateTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="millrace-evaluate.")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def evaluate(self, *arguments):
+        return run("evaluate", "flow", *(str(argument) for argument in arguments))
+
+    def assert_refused(self, *arguments, says):
+        result = self.evaluate(*arguments)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(result.stdout, "")
+        for part in says:
+            self.assertIn(part, result.stderr)
+
+    def stream(self, pictures=5):
+        """A folder of pictures that move by two pixels each, and one of what is true of them."""
+        (self.folder / "pictures").mkdir()
+        (self.folder / "truth").mkdir()
+        for i in range(pictures):
+            (self.folder / "pictures" / f"{i:04}.ppm").write_bytes(ppm(2 * i))
+        for i in range(pictures - 1):
+            (self.folder / "truth" / f"{i:04}.flo").write_bytes(flo(2, 0))
+        return self.folder / "pictures", self.folder / "truth"
+
+    def test_help_has_an_example(self):
+        overview = run("evaluate", "--help")
+        self.assertEqual(overview.returncode, 0)
+        self.assertIn("flow", overview.stdout)
+        result = run("evaluate", "flow", "--help")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("Examples", result.stdout)
+        self.assertIn("millrace evaluate flow generated", result.stdout)
+
+    def test_a_generated_stream_is_evaluated_into_files(self):
+        out = self.folder / "made" / "here"
+        result = self.evaluate("generated", *TINY, "--pairs", 8, "--schedules",
+                               "sequential,partime", "--stages", 2, "--seeds", 2,
+                               "--camera-rates", "5,500", "--step-ms", 40, "--out", out)  # fmt: skip
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for part in ("While it learns", "At every instant", "no longer learning", "EPE px", "±",
+                     "flow partime x2 at 500/s", "dis", "farneback"):  # fmt: skip
+            self.assertIn(part, result.stdout)
+        self.assertEqual((out / "tables.txt").read_text(), result.stdout)
+        self.assertIn("100 %", result.stderr)
+        report = json.loads((out / "evaluation.json").read_text())
+        self.assertEqual([clip["pairs"] for clip in report["clips"]], [8, 8])
+        self.assertEqual(len(report["runs"]), 2 * 2 * 2)
+        self.assertEqual(len(report["references"]), 3 * 2)
+        self.assertIn("evaluate flow generated", report["command"])
+        for one in report["runs"]:
+            self.check_run(one)
+        for name in ("loss_ratio", "epe", "loss_ratio_by_rate", "epe_by_rate"):
+            self.assertTrue((out / f"{name}.gp").exists())
+            root = xml.etree.ElementTree.parse(out / f"{name}.svg").getroot()
+            self.assertTrue(root.tag.endswith("svg"), root.tag)
+
+    def check_run(self, one):
+        self.assertEqual(one["step_ms"], 40)
+        self.assertEqual(one["pairs"], 8)
+        self.assertEqual(one["model"]["whole"]["pairs"], 8 - one["dropped"])
+        self.assertEqual(one["streaming"]["whole"]["pairs"], 8)
+        windows = one["streaming"]["windows"]
+        self.assertEqual(sum(window["pairs"] for window in windows), 8)
+        self.assertEqual([window["start_s"] for window in windows], [0.04, 0.24])
+        self.assertEqual([test["on"] for test in one["frozen"]], ["first", "last"])
+        if one["camera_rate"] == 5:
+            self.assertEqual(one["dropped"], 0)
+        else:
+            self.assertGreater(one["dropped"], 0)
+
+    def test_a_folder_of_pictures_is_evaluated_against_its_truth(self):
+        pictures, truth = self.stream()
+        out = self.folder / "out"
+        result = self.evaluate(pictures, "--truth", truth, *TINY, "--references", "none",
+                               "--no-frozen", "--no-plots", "--out", out)  # fmt: skip
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("no longer learning", result.stdout)
+        self.assertEqual(sorted(file.name for file in out.iterdir()),
+                         ["evaluation.json", "tables.txt"])  # fmt: skip
+        report = json.loads((out / "evaluation.json").read_text())
+        self.assertEqual(report["clips"][0]["name"], "pictures")
+        self.assertEqual(report["clips"][0]["pairs"], 4)
+        self.assertAlmostEqual(report["references"][0]["whole"]["epe"], 2)
+
+    def test_tables_alone_need_no_folder_and_no_truth(self):
+        pictures, _ = self.stream()
+        result = self.evaluate(pictures, *TINY, "--pairs", 2, "--no-frozen")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("loss ratio", result.stdout)
+        self.assertNotIn("EPE", result.stdout)
+
+    def test_inputs_that_cannot_be_evaluated_are_refused(self):
+        pictures, truth = self.stream()
+        text = self.folder / "notes.mp4"
+        text.write_text("no video")
+        nowhere = self.folder / "nowhere.mp4"
+        self.assert_refused(nowhere, says=[str(nowhere), "no such file"])
+        self.assert_refused(
+            "rtsp://user:secret@camera/1", says=["rtsp://", "record it, and evaluate the file"]
+        )
+        self.assert_refused(truth, *TINY, says=["truth has 0 pictures", "two at least"])
+        self.assert_refused("generated", "--truth", truth, says=["--truth", "folder of pictures"])
+        self.assert_refused(
+            ROOT / ".deps/video/vtest.avi", "--truth", truth, says=["--truth", "folder of pictures"]
+        )
+        self.assert_refused(pictures, "--truth", pictures, *TINY, says=["0 files for 4 pairs"])
+        self.assert_refused(pictures, "--hidden", pictures, *TINY, says=["beside the true motion"])
+        self.assert_refused("generated", "--others", nowhere, says=[str(nowhere), "no such file"])
+        (pictures / "0002.ppm").write_text("torn")
+        self.assert_refused(pictures, *TINY, says=["0002.ppm", "cannot be read as a picture"])
+
+    def test_options_that_cannot_be_are_refused_with_what_can(self):
+        self.assert_refused(says=["input"])
+        self.assert_refused("generated", "--networks", "gpt", says=["gpt", "flow", "levels"])
+        self.assert_refused("generated", "--schedules", "magic", says=["magic", "partime"])
+        self.assert_refused("generated", "--references", "raft", says=["raft", "farneback"])
+        self.assert_refused("generated", "--loss", "love", says=["love", "census"])
+        self.assert_refused("generated", "--size", "big", says=["--size big", "192x144"])
+        self.assert_refused("generated", "--size", "100x64", says=["100x64", "multiples of 16"])
+        self.assert_refused("generated", "--size", "48x64", says=["48x64", "at least 64"])
+        self.assert_refused("generated", "--stages", "0", says=["--stages", "1"])
+        self.assert_refused("generated", "--seeds", "-1", says=["--seeds"])
+        self.assert_refused("generated", "--first-seed", "-1", says=["--first-seed"])
+        self.assert_refused("generated", "--window", "0", says=["--window"])
+        self.assert_refused("generated", *TINY, "--schedules", "local", says=["levels"])
+        self.assert_refused("generated", *TINY, "--stages", "99", "--schedules", "partime",
+                            says=["99 stages", "ask for 1 to"])  # fmt: skip
+        self.assert_refused("generated", *TINY, "--weights", "nowhere.safetensors",
+                            says=["nowhere.safetensors", "millrace pretrain"])  # fmt: skip
+
+    def test_without_gnuplot_it_says_so_before_it_works(self):
+        result = run("evaluate", "flow", "generated", "--out", str(self.folder / "out"),
+                     env={"PATH": str(self.folder)})  # fmt: skip
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("gnuplot-nox", result.stderr)
+        self.assertIn("--no-plots", result.stderr)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_interrupted_it_ends_in_good_order(self):
+        for arguments in (("generated",), (ROOT / ".deps/video/vtest.avi",)):
+            command = [program(), "evaluate", "flow", *map(str, arguments), "--size", "64x64",
+                       "--references", "none", "--out", self.folder / "out"]  # fmt: skip
+            with subprocess.Popen(
+                command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            ) as process:
+                self.addCleanup(process.kill)
+                # The first line says that a tenth is done.
+                self.assertIn("10 %", process.stderr.readline())
+                code, _ = end(process, signal.SIGINT)
+                output, errors = process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(code, 1, errors)
+            self.assertIn("asked to end", errors)
+            self.assertEqual(output, "")
+            self.assertFalse((self.folder / "out" / "evaluation.json").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
