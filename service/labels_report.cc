@@ -21,6 +21,7 @@ constexpr double kPercent = 100;
 template <typename Figure>
 std::vector<double> Of(const LabelsRow& row, Figure figure) {
   std::vector<double> values;
+  values.reserve(row.runs.size());
   for (const LabelTrialResult& run : row.runs) values.push_back(figure(run));
   return values;
 }
@@ -75,8 +76,9 @@ MeanAndDeviation MeanOf(const std::vector<double>& values) {
   MeanAndDeviation found;
   for (const double value : values) found.mean += value / count;
   if (values.size() == 1) return found;
-  for (const double value : values)
+  for (const double value : values) {
     found.deviation += std::pow(value - found.mean, 2) / (count - 1);
+  }
   found.deviation = std::sqrt(found.deviation);
   return found;
 }
