@@ -107,29 +107,6 @@ json LearningJson(const StreamSnapshot& snapshot) {
            {{"written", learning.checkpoints.written}, {"failed", learning.checkpoints.failed}}}};
 }
 
-json StreamJson(const StreamSummary& stream) {
-  json result = TotalsJson(TotalsOf(stream));
-  result["name"] = stream.snapshot.name;
-  result["source"] = stream.snapshot.uri;
-  result["source_state"] = std::string(ingest::Name(stream.snapshot.source.state));
-  result["epoch"] = stream.snapshot.source.epoch;
-  result["reconnects"] = stream.snapshot.source.reconnects;
-  result["error"] = std::string(stream.snapshot.learner.message());
-  result["schedule"] = stream.learner.schedule;
-  result["width"] = stream.learner.width;
-  result["height"] = stream.learner.height;
-  result["stages"] = StagesJson(stream);
-  result["cuts"] = stream.learner.cuts();
-  result["updates"] = stream.snapshot.updates;
-  result["learning"] = LearningJson(stream.snapshot);
-  result["update_every"] = stream.snapshot.update_every;
-  result["rate_plan"] = RatePlanJson(stream.learner.rate_plan);
-  result["seconds"] = stream.figures.seconds;
-  result["scores"] = {{"whole", ScoresJson(stream.figures.scores)},
-                      {"window", WindowJson(stream.figures.window)}};
-  return result;
-}
-
 // Prequential scores; null where there are none.
 json ScoresJson(const pipeline::ScoreSummary& scores) {
   const auto if_known = [](const std::optional<double>& value) {
@@ -152,6 +129,29 @@ json WindowJson(const std::optional<pipeline::ScoreWindow>& window) {
   result["start_s"] = std::chrono::duration<double>(window->start).count();
   result["loss_p10"] = window->summary.loss_p10;
   result["loss_p90"] = window->summary.loss_p90;
+  return result;
+}
+
+json StreamJson(const StreamSummary& stream) {
+  json result = TotalsJson(TotalsOf(stream));
+  result["name"] = stream.snapshot.name;
+  result["source"] = stream.snapshot.uri;
+  result["source_state"] = std::string(ingest::Name(stream.snapshot.source.state));
+  result["epoch"] = stream.snapshot.source.epoch;
+  result["reconnects"] = stream.snapshot.source.reconnects;
+  result["error"] = std::string(stream.snapshot.learner.message());
+  result["schedule"] = stream.learner.schedule;
+  result["width"] = stream.learner.width;
+  result["height"] = stream.learner.height;
+  result["stages"] = StagesJson(stream);
+  result["cuts"] = stream.learner.cuts();
+  result["updates"] = stream.snapshot.updates;
+  result["learning"] = LearningJson(stream.snapshot);
+  result["update_every"] = stream.snapshot.update_every;
+  result["rate_plan"] = RatePlanJson(stream.learner.rate_plan);
+  result["seconds"] = stream.figures.seconds;
+  result["scores"] = {{"whole", ScoresJson(stream.figures.scores)},
+                      {"window", WindowJson(stream.figures.window)}};
   return result;
 }
 

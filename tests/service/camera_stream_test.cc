@@ -57,6 +57,24 @@ TEST(CameraStreamTest, PredictionTellsItsFrameAndItsTimes) {
   EXPECT_NE(prediction->previous, prediction->picture);
 }
 
+TEST(CameraStreamTest, PredictionsAreComparedBeforeAnybodySeesThem) {
+  std::vector<double> observed;
+  FakeStream fake = StartFakeStream(
+      {.queue_capacity = 8,
+       .observe = [&](const Prediction& p) { observed.push_back(p.comparison->loss_reference); },
+       .compare =
+           [](const Prediction& p) {
+             return Comparison{.loss_reference = static_cast<double>(p.frame_number)};
+           }});
+  PredictionRing::Cursor cursor = fake.stream->ring().Begin();
+  for (int i = 0; i < 3; ++i) fake.source->Push();
+  fake.learner->WaitForAdmitted(2);
+  fake.learner->Predict(2);
+  EXPECT_EQ(Next(fake.stream->ring(), cursor)->comparison->loss_reference, 1);
+  EXPECT_EQ(Next(fake.stream->ring(), cursor)->comparison->loss_reference, 2);
+  EXPECT_THAT(observed, ElementsAre(1, 2));
+}
+
 TEST(CameraStreamTest, DropsFramesWithoutPredecessorByReason) {
   FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
   fake.source->Push();

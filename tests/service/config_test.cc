@@ -262,7 +262,7 @@ streams:
             "c.yaml:12:5: entry 2 of 'streams' has no key 'name', which it needs\n"
             "c.yaml:12:13: 'source' has no key 'uri', which it needs\n"
             "c.yaml:13:5: unknown key 'foo'; known here: name, source, model, schedule, learning, "
-            "checkpoints\n"
+            "scores, checkpoints\n"
             "c.yaml:14:5: key 'foo' is there twice");
 }
 
@@ -306,7 +306,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"ListAsKey", File("? [a]\n: 1"), "c:3:3: a key must be a single word"},
         {"MergeKey", File("<<: {version: 1}"),
          "c:3:1: unknown key '<<'; known here: version, listen, model, schedule, learning, "
-         "checkpoints, streams"}}),
+         "scores, checkpoints, streams"}}),
     [](const auto& tested) { return tested.param.title; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -347,6 +347,32 @@ INSTANTIATE_TEST_SUITE_P(
          "2"}}),
     [](const auto& tested) { return tested.param.title; });
 
+TEST(ConfigTest, StreamsOwnScoreKeysComeBeforeTheFiles) {
+  const absl::StatusOr<Config> config = ParseConfig(R"(
+version: 1
+streams:
+  - name: street
+    source: {uri: street.avi}
+  - name: yard
+    source: {uri: yard.avi}
+    scores: {compare_with: dis_fast}
+scores: {window_s: 30}
+)",
+                                                    "c");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->streams[0].scores.window_s, 30);
+  EXPECT_EQ(config->streams[0].scores.compare_with, "none");
+  EXPECT_EQ(config->streams[1].scores.window_s, 30);
+  EXPECT_EQ(config->streams[1].scores.compare_with, "dis_fast");
+}
+
+TEST(ConfigTest, ANetworkMayBeAFile) {
+  const auto config = ParseConfig(
+      Stream("source: {uri: a.avi}, model: {network: nets/mine.pt, input: [80, 64]}"), "c");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->streams[0].learner.network, "nets/mine.pt");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Streams, BadConfigTest,
     testing::ValuesIn(std::vector<BadFile>{
@@ -365,7 +391,11 @@ INSTANTIATE_TEST_SUITE_P(
         {"LongQueue", Stream("source: {uri: a.avi, queue: 65}"),
          "c:3:41: 'queue' is '65'; it must be a whole number from 1 to 64"},
         {"OtherNetwork", Stream("source: {uri: a.avi}, model: {network: depth}"),
-         "c:3:52: 'network' is 'depth'; it must be one of flow, levels, ndconv, resunet, flownets"},
+         "c:3:52: 'network' is 'depth'; it must be one of flow, levels, ndconv, resunet, "
+         "flownets, or a file NAME.pt that torch.jit.save() wrote"},
+        {"OtherReference", Stream("source: {uri: a.avi}, scores: {compare_with: raft}"),
+         "c:3:58: 'compare_with' is 'raft'; it must be one of none, dis, dis_fast, dis_ultrafast, "
+         "farneback"},
         {"LocalWithoutLevels", Stream("source: {uri: a.avi}, schedule: {kind: local}"),
          "c:3:52: 'kind' is local, which needs the network levels"},
         {"SizeOfAnotherNetwork",

@@ -24,6 +24,7 @@ struct FakeStreamOptions {
   FakeLearner::Options learner = {};
   std::size_t ring_capacity = 16;
   std::function<void(const Prediction&)> observe = nullptr;
+  std::function<Comparison(const Prediction&)> compare = nullptr;
 };
 
 /// The parts are owned by `stream` and live as long.
@@ -47,6 +48,7 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
   stream.clock = fake.clock.get();
   stream.ring_capacity = options.ring_capacity;
   stream.observe = options.observe;
+  stream.compare = options.compare;
   stream.make_learner =
       [&](const pipeline::FlowLearnerOptions&,
           pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {

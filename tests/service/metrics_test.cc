@@ -57,6 +57,27 @@ class MetricsTest : public ::testing::Test {
                     .viewers = [] { return std::size_t{1}; }}};
 };
 
+TEST(MetricsWindowTest, FiguresOfTheLastFullWindowComeOnceThereIsOne) {
+  FakeClock clock;
+  FakeCameraStream stream("street");
+  RunRecorder record(clock, clock.Now(), std::chrono::seconds(1));
+  Metrics metrics({.streams = {{.stream = &stream, .record = &record}},
+                   .subscribers = [] { return std::vector<StreamSubscribers>(); },
+                   .viewers = [] { return std::size_t{0}; }});
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("millrace_pipeline_window_loss_ratio{")));
+  for (int second = 0; second < 2; ++second) {
+    Prediction prediction = *MovingDisc("street", second, 16, 16);
+    prediction.stream_time = std::chrono::seconds(second);
+    prediction.comparison = {.loss = 0.25, .loss_no_motion = 1, .loss_reference = 0.5};
+    prediction.flow.skipped = pipeline::SkipReason::kCut;
+    record.Record(prediction);
+  }
+  EXPECT_THAT(metrics.Text(),
+              AllOf(HasSubstr("millrace_pipeline_window_loss_ratio{stream=\"street\"} 0.25"),
+                    HasSubstr("millrace_pipeline_window_gain_ratio{stream=\"street\"} 1.5"),
+                    HasSubstr("millrace_pipeline_window_learned_ratio{stream=\"street\"} 0")));
+}
+
 TEST_F(MetricsTest, PromtoolFindsNothingToSay) {
   const std::string path = ::testing::TempDir() + "/millrace_metrics_" + std::to_string(getpid());
   std::ofstream(path) << metrics_.Text();

@@ -36,7 +36,8 @@ millrace_add_test(service_program
 
 # Evaluations: what is made of them, and the clips that are read here.
 millrace_add_test(service_evaluation
-  SOURCES evaluation_report_test.cc progress_bar_test.cc video_clip_test.cc
+  SOURCES evaluation_report_test.cc progress_bar_test.cc reference_comparison_test.cc
+          video_clip_test.cc
   LIBS millrace::program millrace_test_media)
 
 set(environment

@@ -32,6 +32,44 @@ class RunRecorderTest : public ::testing::Test {
   RunRecorder record_{clock_, clock_.Now()};
 };
 
+Prediction At(std::int64_t epoch, seconds stream_time, float loss) {
+  Prediction prediction;
+  prediction.epoch = epoch;
+  prediction.stream_time = stream_time;
+  prediction.flow.loss = loss;
+  prediction.flow.loss_no_motion = 1;
+  return prediction;
+}
+
+// The clock of the machine stands still: windows are of the stream's own time.
+TEST(RunRecorderScoresTest, WindowsGoOnOverEpochs) {
+  const FakeClock clock;
+  RunRecorder record(clock, clock.Now(), seconds(10));
+  for (int i = 0; i < 8; ++i) record.Record(At(0, seconds(100 + i), 0.5F));
+  EXPECT_FALSE(record.Figures().window.has_value()) << "it is not full";
+  // A new session, whose clock begins at 3: five of its seconds end the first window.
+  for (int i = 0; i < 5; ++i) record.Record(At(1, seconds(3 + i), 0.25F));
+  const RunFigures figures = record.Figures();
+  ASSERT_TRUE(figures.window.has_value());
+  EXPECT_EQ(figures.window->start, seconds(100));
+  EXPECT_EQ(figures.window->summary.predictions, 11);
+  EXPECT_NEAR(figures.window->summary.loss, (8 * 0.5 + 3 * 0.25) / 11, 1e-9);
+  EXPECT_EQ(figures.scores.predictions, 13);
+  EXPECT_FALSE(figures.scores.gain().has_value()) << "there is nothing to compare with";
+}
+
+TEST(RunRecorderScoresTest, ComparisonJudgesBothAlike) {
+  const FakeClock clock;
+  RunRecorder record(clock, clock.Now());
+  Prediction prediction = At(0, seconds(0), 0.9F);
+  prediction.comparison = {.loss = 0.6, .loss_no_motion = 1, .loss_reference = 0.5};
+  record.Record(prediction);
+  const pipeline::ScoreSummary scores = record.Figures().scores;
+  EXPECT_NEAR(scores.loss, 0.6, 1e-9);
+  EXPECT_NEAR(*scores.loss_reference, 0.5, 1e-9);
+  EXPECT_NEAR(*scores.gain(), 0.8, 1e-9);
+}
+
 TEST_F(RunRecorderTest, HasNoRatesBeforeTheSecondPrediction) {
   EXPECT_EQ(record_.Figures().rate_in, 0);
   Record(0);

@@ -71,6 +71,30 @@ TEST(SummaryJsonTest, SaysWhatBecameOfLearning) {
               HasSubstr("  learned   from 405 predictions\n"));
 }
 
+TEST(SummaryJsonTest, SaysWhatPredictionsWereWorth) {
+  StreamSummary stream = LearnedStream("street");
+  const std::vector<StreamSummary> alone = {stream};
+  const json scores = SummaryJson(alone)["streams"][0]["scores"];
+  EXPECT_EQ(scores["whole"]["predictions"], 11);
+  EXPECT_EQ(scores["whole"]["learned_from"], 11);
+  EXPECT_NEAR(scores["whole"]["loss_ratio"], 0.74, 1e-6);
+  EXPECT_TRUE(scores["whole"]["gain"].is_null());
+  EXPECT_TRUE(scores["window"].is_null());
+  EXPECT_THAT(SummaryText(alone), HasSubstr("  scores    0.74 of no motion over the whole run\n"));
+
+  stream.figures.scores.loss_reference = 0.025;
+  stream.figures.window = pipeline::ScoreWindow{
+      .start = std::chrono::seconds(60),
+      .summary = {.predictions = 4, .loss = 0.03, .loss_no_motion = 0.05, .loss_p90 = 0.04}};
+  const std::vector<StreamSummary> compared = {stream};
+  const json window = SummaryJson(compared)["streams"][0]["scores"]["window"];
+  EXPECT_EQ(window["start_s"], 60);
+  EXPECT_EQ(window["loss_p90"], 0.04);
+  EXPECT_THAT(SummaryText(compared),
+              HasSubstr("  scores    0.74 of no motion over the whole run, 0.60 in the last "
+                        "window; the reference has 0.50\n"));
+}
+
 TEST(SummaryJsonTest, IdentifiesTheRun) {
   const json summary = SummaryJson(std::vector<StreamSummary>{LearnedStream("street")});
   ASSERT_THAT(summary["streams"], SizeIs(1));
