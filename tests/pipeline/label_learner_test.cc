@@ -56,7 +56,7 @@ std::vector<Sample> Samples(int count) {
   std::vector<Sample> samples;
   for (int i = 0; i < count; ++i) {
     Sample& sample = samples.emplace_back();
-    for (int k = 0; k < 4; ++k) sample.values.push_back(static_cast<float>(random.Normal()));
+    for (int k = 0; k < 4; ++k) sample.values.push_back(static_cast<float>(random.Bell()));
     sample.label = sample.values[0] > sample.values[3] ? 1 : 0;
   }
   return samples;

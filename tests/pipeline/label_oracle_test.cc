@@ -53,7 +53,7 @@ LabelLearnerOptions OptionsOf(const Case& c) {
 std::vector<float> ValuesOf(int n) {
   Random random(100 + static_cast<std::uint64_t>(n));
   std::vector<float> values;
-  for (int i = 0; i < kNumbers; ++i) values.push_back(static_cast<float>(random.Normal()));
+  for (int i = 0; i < kNumbers; ++i) values.push_back(static_cast<float>(random.Bell()));
   return values;
 }
 
