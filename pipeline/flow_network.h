@@ -9,9 +9,7 @@
 // A match layer warps the current picture's features by the flow of the coarser level and compares
 // them with the previous picture's in a window of radius 3; a decode layer turns the comparison
 // into a correction of that flow. Matching is built in because plain convolutions barely learn it
-// in the first minutes of a stream. The pictures are brought to mean 0 and deviation 1 first, and
-// from every channel of features its mean over both pictures is taken away: what all pixels have in
-// common would hide the match. No layer normalises over a batch, since a batch is one sample.
+// in the first minutes of a stream. No layer normalises over a batch, since a batch is one sample.
 #pragma once
 
 #include <array>
