@@ -20,9 +20,6 @@ namespace millrace::pipeline {
 inline constexpr int kMatchRadius = 3;
 inline constexpr int kMatchChannels = (2 * kMatchRadius + 1) * (2 * kMatchRadius + 1);
 inline constexpr int kFlowChannels = 2;
-/// By how much a comparison is made larger before it is decoded: a decoder that starts from random
-/// weights would hardly see it beside the features.
-inline constexpr double kMatchGain = 4;
 
 /// The picture that a flow starts from and the one that it leads to, of both pictures' features.
 /// Both ways, the flow from the current picture to the previous one is a second sample.
@@ -44,24 +41,9 @@ class Directions {
 inline at::Tensor Match(const at::Tensor& from, const at::Tensor& to) {
   std::vector<at::Tensor> samples;
   for (std::int64_t i = 0; i < from.size(0); ++i) {
-    samples.push_back(kMatchGain *
-                      Correlate(from.narrow(0, i, 1), to.narrow(0, i, 1), kMatchRadius));
+    samples.push_back(Correlate(from.narrow(0, i, 1), to.narrow(0, i, 1), kMatchRadius));
   }
   return samples.size() == 1 ? samples.front() : at::cat(samples, 0);
-}
-
-/// Grey values of mean 0 and deviation 1 over both pictures, less where they hardly differ:
-/// features of a dim camera are those of a bright one.
-inline at::Tensor NormalizePictures(const at::Tensor& pictures) {
-  constexpr double kLeastDeviation = 0.02;
-  const at::Tensor centered = pictures - pictures.mean();
-  return centered / (centered.square().mean().sqrt() + kLeastDeviation);
-}
-
-/// Each channel less its mean over both pictures: what all pixels have in common would make every
-/// match look as good as the right one.
-inline at::Tensor CenterChannels(const at::Tensor& features) {
-  return features - features.mean({0, 2, 3}, /*keepdim=*/true);
 }
 
 class ConvolutionalLayer : public NamedLayer {
@@ -77,25 +59,15 @@ class ConvolutionalLayer : public NamedLayer {
   const Convolutions convolutions_;
 };
 
-/// The finest octave of the feature pyramid, from the pictures.
-class FirstFeatureLayer final : public ConvolutionalLayer {
- public:
-  using ConvolutionalLayer::ConvolutionalLayer;
-
-  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    return {CenterChannels(convolutions_.Forward(NormalizePictures(inputs.main))), {}};
-  }
-};
-
-/// One more octave of the feature pyramid, of both pictures at once. May send its features on to
-/// the match layer of its level.
+/// One octave of the feature pyramid, of both pictures at once. May send its features on to the
+/// match layer of its level.
 class FeatureLayer final : public ConvolutionalLayer {
  public:
   FeatureLayer(std::string name, Convolutions convolutions, bool has_skip)
       : ConvolutionalLayer(std::move(name), std::move(convolutions)), has_skip_(has_skip) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    at::Tensor features = CenterChannels(convolutions_.Forward(inputs.main));
+    at::Tensor features = convolutions_.Forward(inputs.main);
     Tensors skips;
     if (has_skip_) skips.push_back(features);
     return {std::move(features), std::move(skips)};

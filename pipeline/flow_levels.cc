@@ -14,37 +14,27 @@ namespace {
 constexpr int kDecoder[] = {64, 48, 32};
 constexpr int kFeatures[] = {16, 24, 32, 48};  // At 1/2, 1/4, 1/8 and 1/16.
 
-// A level's own feature pyramid, from the pictures.
-class PicturesLayer : public ConvolutionalLayer {
+// A level's own feature pyramid, from the pictures. The coarsest level's has the pictures from the
+// camera and sends them to the other levels.
+class FirstPyramidLayer final : public ConvolutionalLayer {
  public:
   using ConvolutionalLayer::ConvolutionalLayer;
 
- protected:
-  [[nodiscard]] at::Tensor Features(const at::Tensor& pictures) const {
-    return CenterChannels(convolutions_.Forward(NormalizePictures(pictures)));
-  }
-};
-
-// The coarsest level's has the pictures from the camera and sends them to the other levels.
-class FirstPyramidLayer final : public PicturesLayer {
- public:
-  using PicturesLayer::PicturesLayer;
-
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    LayerValues made{Features(inputs.main), {}};
+    LayerValues made{convolutions_.Forward(inputs.main), {}};
     made.skips = {inputs.main, inputs.main};
     return made;
   }
 };
 
 // The others' have them from there. The flow of the level before goes on as it came.
-class PyramidLayer final : public PicturesLayer {
+class PyramidLayer final : public ConvolutionalLayer {
  public:
-  using PicturesLayer::PicturesLayer;
+  using ConvolutionalLayer::ConvolutionalLayer;
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     LayerValues made{inputs.main, {}};
-    made.skips = {Features(inputs.skips[0])};
+    made.skips = {convolutions_.Forward(inputs.skips[0])};
     return made;
   }
 };

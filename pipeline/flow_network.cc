@@ -29,10 +29,11 @@ class Builder {
     return static_cast<int>(chain_.layers.size()) - 1;
   }
 
-  Convolutions Octave(int level) {
+  int AddFeatures(const char* name, int level, bool has_skip) {
     const int input = level == 0 ? 1 : options_.feature_channels[level - 1];
     const int output = options_.feature_channels[level];
-    return Convolutions(input, {{output, 2}, {output, 1}}, random_);
+    return Add<FeatureLayer>(name, Convolutions(input, {{output, 2}, {output, 1}}, random_),
+                             has_skip);
   }
 
   // The decoder's hidden convolutions from number `begin` up to `end`.
@@ -56,10 +57,10 @@ class Builder {
 LayerChain Builder::Build() && {
   const auto& channels = options_.feature_channels;
   const Directions directions(options_.both_ways);
-  Add<FirstFeatureLayer>("features 1/2", Octave(0));
-  const int features_4 = Add<FeatureLayer>("features 1/4", Octave(1), true);
-  const int features_8 = Add<FeatureLayer>("features 1/8", Octave(2), true);
-  Add<FeatureLayer>("features 1/16", Octave(3), false);
+  AddFeatures("features 1/2", 0, false);
+  const int features_4 = AddFeatures("features 1/4", 1, true);
+  const int features_8 = AddFeatures("features 1/8", 2, true);
+  AddFeatures("features 1/16", 3, false);
 
   Add<FirstMatchLayer>("match 1/16", directions);
   Add<FirstDecodeLayer>("decode 1/16", HiddenAndFlow(kMatchChannels + channels[3], 0));

@@ -25,9 +25,8 @@ struct PretrainOptions {
   int width = 192;
   int height = 144;
   /// Pairs to learn from, each once. At least 1.
-  std::int64_t frames = 2000;
-  /// RMSprop's at the beginning. It falls along half a cosine to an eighth.
-  double learning_rate = 4e-4;
+  std::int64_t frames = 3000;
+  double learning_rate = 3e-4;
   /// By what it learns.
   FlowLossOptions loss = {};
   /// Seeds the random weights and the stream. The same options give the same weights on the same

@@ -66,7 +66,7 @@ that starts from these weights adapts at once. The stream is made by the program
 move in a way that is known exactly. The same options give the same weights on the same machine.
 
 Example
-  millrace pretrain --output flow-start.safetensors --frames 2000)";
+  millrace pretrain --output flow-start.safetensors --frames 3000)";
 
 void AddServe(CLI::App& app, ServeArguments& arguments) {
   CLI::App* serve =
@@ -111,9 +111,7 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
                    "Their width: at least 64, a multiple of what the network asks for")
       ->capture_default_str();
   pretrain->add_option("--height", options.height, "Their height, likewise")->capture_default_str();
-  pretrain
-      ->add_option("--learning-rate", options.learning_rate,
-                   "RMSprop's learning rate at the beginning; it falls to an eighth")
+  pretrain->add_option("--learning-rate", options.learning_rate, "RMSprop's learning rate")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   pretrain->add_option("--network", options.network, "The network that learns")
