@@ -152,7 +152,7 @@ std::vector<std::uint8_t> GeneratedScene::Draw() {
   picture.reserve(grey.size());
   for (const float value : grey) {
     const double noisy = value + options_.noise * random_.Bell();
-    picture.push_back(static_cast<std::uint8_t>(std::clamp(noisy, 0.0, 1.0) * 255 + 0.5));
+    picture.push_back(static_cast<std::uint8_t>(std::lround(std::clamp(noisy, 0.0, 1.0) * 255)));
   }
   return picture;
 }
@@ -204,8 +204,9 @@ GeneratedScene::Motion GeneratedScene::MotionToHere() const {
   Motion motion{.flow = std::vector<float>(2 * labels.size()),
                 .visible = std::vector<std::uint8_t>(labels.size())};
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    const Point pixel(static_cast<double>(i % options_.width),
-                      static_cast<double>(i / options_.width));
+    const std::size_t column = i % options_.width;
+    const std::size_t row = i / options_.width;
+    const Point pixel(static_cast<double>(column), static_cast<double>(row));
     const int label = labels[i];
     const Point flow = label == 0
                            ? Product(turn - 1.0, pixel - middle_) + shift
