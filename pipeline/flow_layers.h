@@ -29,15 +29,21 @@ class ConvolutionalLayer : public NamedLayer {
   const Convolutions convolutions_;
 };
 
-/// One octave of the feature pyramid, of both pictures at once. May send its features on to the
-/// match layer of its level.
+/// Features less each channel's mean over both pictures: what all pixels have in common would make
+/// every match look as good as the right one.
+inline at::Tensor Centered(const at::Tensor& features) {
+  return features - features.mean({0, 2, 3}, /*keepdim=*/true);
+}
+
+/// One octave of the feature pyramid, of both pictures at once, centered. May send its features on
+/// to the match layer of its level.
 class FeatureLayer final : public ConvolutionalLayer {
  public:
   FeatureLayer(std::string name, Convolutions convolutions, bool has_skip)
       : ConvolutionalLayer(std::move(name), std::move(convolutions)), has_skip_(has_skip) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    at::Tensor features = convolutions_.Forward(inputs.main);
+    at::Tensor features = Centered(convolutions_.Forward(inputs.main));
     Tensors skips;
     if (has_skip_) skips.push_back(features);
     return {std::move(features), std::move(skips)};

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -19,6 +20,9 @@ using kernels::kPadding;
 using kernels::Padded;
 
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast;
+// Both factors of a product are longer by this much than those of a cosine.
+constexpr int kLength = 2;
+static_assert(kLength * kLength == kMatchGain);
 
 struct Shape {
   std::int64_t samples;
@@ -204,6 +208,7 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
     at::Tensor result =
         at::empty({shape.samples, shape.stride(), shape.height, shape.width}, options, kLayout);
     kernels::Best().normalize(Whole(shape, from, normal, inverse));
+    normal.mul_(kLength);
     for (std::int64_t i = 0; i < shape.samples; ++i) {
       const Sample sample = SampleOf(shape, normal, through, seen, i);
       float* const made = result.mutable_data_ptr<float>() + i * shape.pixels() * shape.stride();
@@ -241,7 +246,8 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
                        ? to_flow.mutable_data_ptr<float>() + i * shape.pixels() * kFlowChannels
                        : nullptr});
     }
-    kernels::Best().normalize_back(Whole(shape, saved[0], saved[2], saved[3]),
+    to_normal.mul_(kLength);
+    kernels::Best().normalize_back(Whole(shape, saved[0], saved[2] / kLength, saved[3]),
                                    to_normal.const_data_ptr<float>(),
                                    to_features.mutable_data_ptr<float>());
     return {to_features, to_flow, at::Tensor()};

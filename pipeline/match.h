@@ -12,15 +12,18 @@ namespace millrace::pipeline {
 inline constexpr int kMatchRadius = 3;
 inline constexpr int kMatchChannels = (2 * kMatchRadius + 1) * (2 * kMatchRadius + 1);
 inline constexpr int kFlowChannels = 2;
+/// By how much a comparison is made larger: beside the features, a decoder that starts from random
+/// weights would hardly see it.
+inline constexpr int kMatchGain = 4;
 
 /// `features`: float32 [2, channels, height, width], of the previous picture and the current one.
 /// `flow`: [n, 2, height, width], or undefined: none. n is 1, from the previous picture to the
 /// current one, or, `both_ways`, 2, the second from the current one back. Makes, with the channels
 /// of a pixel side by side, [n, kMatchChannels + channels (+ 2), height, width]:
 ///
-///   the comparison: channel (dy + 3) 7 + dx + 3 of pixel (y, x) is the cosine between the features
-///     of (y, x) in the one picture and those of (y + dy, x + dx) in the other as seen through the
-///     flow, bilinear, zero beyond the picture
+///   the comparison: channel (dy + 3) 7 + dx + 3 of pixel (y, x) is kMatchGain times the cosine
+///     between the features of (y, x) in the one picture and those of (y + dy, x + dx) in the other
+///     as seen through the flow, bilinear, zero beyond the picture
 ///   the features of the picture that the flow starts from
 ///   the flow
 ///

@@ -1,5 +1,8 @@
 #include "pipeline/pretrain.h"
 
+#include <cmath>
+#include <numbers>
+
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -48,6 +51,13 @@ absl::Status CheckOptions(const PretrainOptions& options) {
                                                    "below"));
   }
   return absl::OkStatus();
+}
+
+constexpr double kLeastRateShare = 1.0 / 8;
+
+// The learning rate after that share of all frames, relative to that at the beginning.
+double RateShare(double done) {
+  return kLeastRateShare + (1 - kLeastRateShare) * (1 + std::cos(std::numbers::pi * done)) / 2;
 }
 
 double EndPointError(const at::Tensor& flow, const at::Tensor& truth) {
@@ -136,6 +146,8 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
     }
     GeneratedPair pair = stream.Next();
     pair.pictures = pair.pictures.expand({2, channels, options.height, options.width});
+    optimizer.set_rate_scale(
+        RateShare(static_cast<double>(frame) / static_cast<double>(options.frames)));
     Learn(whole, pair, options.loss, optimizer, report);
     if (frame % options.frames_per_report != 0 && frame != options.frames) continue;
     summary.last = report.Close(frame);

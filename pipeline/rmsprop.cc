@@ -1,5 +1,6 @@
 #include "pipeline/rmsprop.h"
 
+#include <cstdint>
 #include <utility>
 
 #include "pipeline/kernels/kernels.h"
@@ -18,13 +19,21 @@ struct Update {
   const OptimizerOptions& options;
 };
 
+// Whether the numbers of both, of the same shape, lie in the same order. A dimension of one has any
+// stride.
+bool LieAlike(const at::Tensor& a, const at::Tensor& b) {
+  for (std::int64_t i = 0; i < a.dim(); ++i) {
+    if (a.size(i) > 1 && a.stride(i) != b.stride(i)) return false;
+  }
+  return true;
+}
+
 // Whether the kernels can go through all of it as through one row of numbers.
 bool FitsKernels(const Update& update) {
   const at::ScalarType type = update.value.scalar_type();
   return update.value.device().is_cpu() && (type == at::kFloat || type == at::kDouble) &&
-         update.value.is_non_overlapping_and_dense() &&
-         update.gradient.strides() == update.value.strides() &&
-         update.squares.strides() == update.value.strides();
+         update.value.is_non_overlapping_and_dense() && LieAlike(update.gradient, update.value) &&
+         LieAlike(update.squares, update.value);
 }
 
 template <typename T>

@@ -20,8 +20,8 @@
 #include "service/cmd_bench.h"
 #include "service/cmd_check_config.h"
 #include "service/cmd_evaluate_flow.h"
-#include "service/cmd_export.h"
 #include "service/cmd_evaluate_labels.h"
+#include "service/cmd_export.h"
 #include "service/cmd_plan.h"
 #include "service/cmd_pretrain.h"
 #include "service/cmd_replay.h"
@@ -68,8 +68,8 @@ Example
   millrace check-config samples/millrace.yaml)";
 
 constexpr char kPretrainFooter[] = R"(
-A network with random weights sits at zero flow for the first thousand frames of a real camera; one
-that starts from these weights adapts at once. The stream is made by the program: textures that
+A network with random weights needs hundreds of frames of a real camera to see any motion; one that
+starts from these weights adapts at once. The stream is made by the program: textures that
 move in a way that is known exactly. The same options give the same weights on the same machine.
 
 Example
@@ -130,7 +130,9 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
                    "Their width: at least 64, a multiple of what the network asks for")
       ->capture_default_str();
   pretrain->add_option("--height", options.height, "Their height, likewise")->capture_default_str();
-  pretrain->add_option("--learning-rate", options.learning_rate, "RMSprop's learning rate")
+  pretrain
+      ->add_option("--learning-rate", options.learning_rate,
+                   "RMSprop's learning rate at the beginning; it falls to an eighth")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   pretrain->add_option("--network", options.network, NetworkHelp())

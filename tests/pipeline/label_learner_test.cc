@@ -89,6 +89,7 @@ TEST(LabelLearnerTest, LearnsValues) {
   LabelLearnerOptions options = SmallOptions();
   options.task = LabelTask::kRegression;
   options.outputs = 1;
+  options.optimizer.learning_rate = 0.03;
   Predictions predictions;
   const auto learner = Make(options, predictions);
   for (const Sample& sample : Samples(800)) {

@@ -40,7 +40,10 @@ class Convolver {
  public:
   explicit Convolver(const std::vector<at::Tensor>& parameters) : next_(parameters.begin()) {}
 
-  at::Tensor Features(const at::Tensor& input) { return Hidden(Hidden(input, 2), 1); }
+  at::Tensor Features(const at::Tensor& input) {
+    const at::Tensor features = Hidden(Hidden(input, 2), 1);
+    return features - features.mean({0, 2, 3}, /*keepdim=*/true);
+  }
   at::Tensor Decode(at::Tensor values) {
     for (int i = 0; i < 3; ++i) values = Hidden(values, 1);
     return Apply(values, 1, 1);
@@ -69,7 +72,8 @@ at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, bool both_w
   const auto from = [&](const at::Tensor& of) { return both_ways ? of : of.narrow(0, 0, 1); };
   const at::Tensor to = both_ways ? normal.flip(0) : normal.narrow(0, 1, 1);
   const at::Tensor seen = flow.defined() ? LookUp(to, LookUpGrid(flow)) : to;
-  std::vector<at::Tensor> parts = {ShiftedProducts(from(normal), seen), from(features)};
+  std::vector<at::Tensor> parts = {kMatchGain * ShiftedProducts(from(normal), seen),
+                                   from(features)};
   if (flow.defined()) parts.push_back(flow);
   return at::cat(parts, 1);
 }

@@ -61,7 +61,8 @@ TEST(FlowNetworkTest, EqualsLibTorchsOperatorsInDoublePrecisionThereAndBack) {
     (flow_expected * weights).mean().backward();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const at::Tensor difference = parameters[i].grad().to(at::kDouble) - expected[i].grad();
-      EXPECT_LT(difference.norm().item<double>(), 0.01 * expected[i].grad().norm().item<double>())
+      // A ReLU whose input rounds to the other side of zero is off as a whole.
+      EXPECT_LT(difference.norm().item<double>(), 0.03 * expected[i].grad().norm().item<double>())
           << i;
     }
   }
