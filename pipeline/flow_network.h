@@ -10,7 +10,8 @@
 // them with the previous picture's in a window of radius 3; a decode layer turns the comparison
 // into a correction of that flow. Matching is built in because plain convolutions barely learn it
 // in the first minutes of a stream. Features are centered and comparisons enlarged, without which a
-// network that starts from random weights sees no match for a thousand frames. No layer normalises over a batch, since a batch is one sample.
+// network that starts from random weights sees no match for a thousand frames. No layer normalises
+// over a batch, since a batch is one sample.
 #pragma once
 
 #include <array>
