@@ -8,28 +8,10 @@ constexpr int kLanes = 8;
 constexpr int kSums = 12;
 constexpr int kMostVectors = 2;
 
-#include "pipeline/kernels/lanes.inl"
-// After what it needs.
-#include "pipeline/kernels/convolution.inl"
-#include "pipeline/kernels/match.inl"
-#include "pipeline/kernels/optimizer.inl"
+#include "pipeline/kernels/all.inl"
 
 }  // namespace
 
-const Kernels& Avx2() {
-  static constexpr Kernels kKernels = {.gather = Gather,
-                                       .weigh = Weigh,
-                                       .mask = Mask,
-                                       .rmsprop = RmsProp<float>,
-                                       .rmsprop_double = RmsProp<double>,
-                                       .normalize = Normalize,
-                                       .normalize_back = NormalizeBack,
-                                       .warp = Warp,
-                                       .warp_back = WarpBack,
-                                       .compare = Compare,
-                                       .spread = Spread,
-                                       .all_finite = AllFinite};
-  return kKernels;
-}
+const Kernels& Avx2() { return kKernels; }
 
 }  // namespace millrace::pipeline::kernels
