@@ -113,12 +113,13 @@ class FakeLearner final : public pipeline::Learner {
     return {predicted_, predicted_};
   }
 
-  /// Waits for `samples` to be admitted, and predicts them. REQUIRES: kWhenTold.
+  /// Waits for `samples` to be admitted, and predicts them; Drain(), which predicts what is left,
+  /// may have done so before. REQUIRES: kWhenTold.
   void Predict(int samples = 1) {
     for (int i = 0; i < samples; ++i) {
       {
         std::unique_lock lock(mu_);
-        changed_.wait(lock, [this] { return Waiting() > 0; });
+        changed_.wait(lock, [this] { return Waiting() > 0 || closed_; });
       }
       PredictOne();
     }
