@@ -18,6 +18,13 @@
 namespace millrace::pipeline {
 namespace {
 
+// Fused kernels go through memory as it lies, so gradients and what is kept of them must lie as
+// their parameter does. What is read from a file does not, nor does every gradient.
+at::Tensor LaidAs(const at::Tensor& value, const at::Tensor& given) {
+  if (given.strides() == value.strides()) return given;
+  return at::empty_like(value).copy_(given);
+}
+
 // As torch.nn.utils.clip_grad_norm_.
 void ClipByNorm(const std::vector<at::Tensor>& gradients, double most) {
   const at::Tensor norms = at::stack(at::_foreach_norm(gradients, 2));
@@ -52,7 +59,6 @@ std::vector<at::Tensor> Optimizer::Zeros() const {
   return zeros;
 }
 
-// Fused kernels go through memory as it lies, so a gradient must lie as its parameter does.
 void Optimizer::Gather() {
   if (lists_.empty()) lists_ = Lists();
   batch_.values.clear();
@@ -62,9 +68,7 @@ void Optimizer::Gather() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     at::Tensor& gradient = parameters_[i].mutable_grad();
     if (!gradient.defined()) continue;
-    if (gradient.strides() != values_[i].strides()) {
-      gradient = at::empty_like(values_[i]).copy_(gradient);
-    }
+    gradient = LaidAs(values_[i], gradient);
     batch_.values.push_back(values_[i]);
     batch_.gradients.push_back(gradient);
     for (std::size_t k = 0; k < lists_.size(); ++k) {
@@ -87,7 +91,9 @@ void Optimizer::set_state(const OptimizerState& state) {
   MILLRACE_CHECK(state.of_parameters.size() == parameters_.size());
   std::size_t kind = 0;
   for (std::vector<at::Tensor>* list : Lists()) {
-    for (std::size_t i = 0; i < list->size(); ++i) (*list)[i] = state.of_parameters[i].at(kind);
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      (*list)[i] = LaidAs(values_[i], state.of_parameters[i].at(kind));
+    }
     ++kind;
   }
   updates_ = state.updates;

@@ -3,17 +3,48 @@
 MILLRACE_INLINE float Root(float of) { return __builtin_sqrtf(of); }
 MILLRACE_INLINE double Root(double of) { return __builtin_sqrt(of); }
 
+// So many numbers at once as fill a vector. A loop over single numbers would do, too, but compilers
+// round its vectors otherwise than what is left over before and behind them, and how much that is
+// depends on where the numbers lie.
+template <typename T>
+struct Several {
+  static constexpr std::int64_t kCount = kLanes * sizeof(float) / sizeof(T);
+  using Vector __attribute__((vector_size(kCount * sizeof(T)))) = T;
+
+  Vector values = {};
+
+  Several(const T* from, std::int64_t count) {
+    if (count == kCount) {
+      __builtin_memcpy(&values, from, sizeof(values));
+    } else {
+      __builtin_memcpy(&values, from, static_cast<std::size_t>(count) * sizeof(T));
+    }
+  }
+  void Store(T* to, std::int64_t count) const {
+    if (count == kCount) {
+      __builtin_memcpy(to, &values, sizeof(values));
+    } else {
+      __builtin_memcpy(to, &values, static_cast<std::size_t>(count) * sizeof(T));
+    }
+  }
+};
+
 template <typename T>
 void RmsProp(const RmsPropStep<T>& step) {
-  T* const __restrict values = step.values;
-  const T* const __restrict gradients = step.gradients;
-  T* const __restrict squares = step.squares;
   const RmsPropStep<T> by = step;
-  for (std::int64_t i = 0; i < by.count; ++i) {
-    const T gradient = gradients[i] + by.weight_decay * values[i];
-    const T square = by.decay * squares[i] + by.fresh * gradient * gradient;
-    squares[i] = square;
-    values[i] -= by.rate * gradient / (Root(square) + by.eps);
+  for (std::int64_t i = 0; i < by.count; i += Several<T>::kCount) {
+    const std::int64_t count =
+        by.count - i < Several<T>::kCount ? by.count - i : Several<T>::kCount;
+    Several<T> value(by.values + i, count);
+    Several<T> square(by.squares + i, count);
+    const Several<T> given(by.gradients + i, count);
+    const auto gradient = given.values + by.weight_decay * value.values;
+    square.values = by.decay * square.values + by.fresh * gradient * gradient;
+    auto roots = square.values;
+    for (std::int64_t k = 0; k < Several<T>::kCount; ++k) roots[k] = Root(roots[k]);
+    value.values -= by.rate * gradient / (roots + by.eps);
+    square.Store(by.squares + i, count);
+    value.Store(by.values + i, count);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 namespace millrace::pipeline {
@@ -56,6 +57,45 @@ TEST(RmsPropTest, LayoutOfAGradientChangesNothing) {
     ASSERT_TRUE(of_turned.Step());
   }
   EXPECT_TRUE(at::allclose(plain.detach(), turned.detach(), 1e-5, 1e-6));
+}
+
+// Restored from a file, the state lies elsewhere: learning must go on bit for bit all the same.
+TEST(RmsPropTest, WhereTheStateLiesChangesNoBit) {
+  for (const std::int64_t count : {1, 7, 64, 1001}) {
+    const at::Tensor values = at::randn({count});
+    const at::Tensor gradient = at::randn({count});
+    const at::Tensor before = at::randn({count}).square();
+    std::vector<at::Tensor> made;
+    for (std::int64_t offset = 0; offset < 17; ++offset) {
+      const at::Tensor room = at::zeros({count + 17});
+      OptimizerState state{.of_parameters = {{room.narrow(0, offset, count)}}};
+      state.of_parameters[0][0].copy_(before);
+      const at::Tensor parameter = values.clone().set_requires_grad(true);
+      RmsProp optimizer({parameter}, 0.01);
+      optimizer.set_state(state);
+      parameter.mutable_grad() = gradient.clone();
+      ASSERT_TRUE(optimizer.Step());
+      made.push_back(parameter.detach());
+      EXPECT_TRUE(at::equal(made.back(), made.front())) << count << " from " << offset;
+    }
+  }
+}
+
+// The same, where it is laid out otherwise than a parameter whose channels lie side by side.
+TEST(RmsPropTest, LayoutOfARestoredStateChangesNoBit) {
+  const at::Tensor values = at::randn({4, 3, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor gradient = at::randn({4, 3, 3, 3});
+  const at::Tensor squares = at::randn({4, 3, 3, 3}).square();
+  std::vector<at::Tensor> made;
+  for (const auto layout : {at::MemoryFormat::ChannelsLast, at::MemoryFormat::Contiguous}) {
+    const at::Tensor parameter = values.clone().set_requires_grad(true);
+    RmsProp optimizer({parameter}, 0.01);
+    optimizer.set_state({.of_parameters = {{squares.contiguous(layout)}}});
+    parameter.mutable_grad() = gradient.clone();
+    ASSERT_TRUE(optimizer.Step());
+    made.push_back(parameter.detach());
+  }
+  EXPECT_TRUE(at::equal(made[0], made[1]));
 }
 
 TEST(RmsPropTest, ZeroesTheGradientsThatItApplied) {
