@@ -1,7 +1,6 @@
 #include "service/evaluation_metrics.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/check.h"
 
@@ -12,7 +11,7 @@ using pipeline::PixelMean;
 using pipeline::StreamScores;
 
 template <PixelMean pipeline::FlowScores::*mean>
-std::optional<double> MeanOf(const StreamScores& scores) {
+std::optional<double> MeanIn(const StreamScores& scores) {
   return (scores.flow.*mean).mean();
 }
 
@@ -38,22 +37,22 @@ constexpr EvaluationMetric kMetrics[] = {
     {"gain", "gain", "gain (1: as good as DIS)",
      [](const StreamScores& s) { return s.loss.gain(); }},
     {"learned_share", "learned", "share of the frames learned from", LearnedOf},
-    {"epe", "EPE px", "end-point error (px)", MeanOf<&Scores::error>},
+    {"epe", "EPE px", "end-point error (px)", MeanIn<&Scores::error>},
     {"epe_visible", "visible", "end-point error of what stays visible (px)",
-     MeanOf<&Scores::error_visible>},
+     MeanIn<&Scores::error_visible>},
     {"epe_hidden", "hidden", "end-point error of what is hidden (px)",
-     MeanOf<&Scores::error_hidden>},
-    {"epe_under_1_px", "<1 px", "end-point error, motion under 1 px", MeanOf<&Scores::error_slow>},
+     MeanIn<&Scores::error_hidden>},
+    {"epe_under_1_px", "<1 px", "end-point error, motion under 1 px", MeanIn<&Scores::error_slow>},
     {"epe_1_to_10_px", "1-10 px", "end-point error, motion of 1 to 10 px",
-     MeanOf<&Scores::error_medium>},
-    {"epe_over_10_px", ">10 px", "end-point error, motion over 10 px", MeanOf<&Scores::error_fast>},
-    {"fl", "Fl", "share of outliers (Fl)", MeanOf<&Scores::outlier>},
-    {"angular_error_degrees", "angle", "angular error (degrees)", MeanOf<&Scores::angle>},
+     MeanIn<&Scores::error_medium>},
+    {"epe_over_10_px", ">10 px", "end-point error, motion over 10 px", MeanIn<&Scores::error_fast>},
+    {"fl", "Fl", "share of outliers (Fl)", MeanIn<&Scores::outlier>},
+    {"angular_error_degrees", "angle", "angular error (degrees)", MeanIn<&Scores::angle>},
     {"motion_f1", "F1", "Motion-F1", [](const StreamScores& s) { return s.flow.motion.f1(); }},
     {"reconstructed_0_05", "rec .05", "reconstruction accuracy within 0.05",
-     MeanOf<&Scores::reconstructed>},
+     MeanIn<&Scores::reconstructed>},
     {"reconstructed_0_025", "rec .025", "reconstruction accuracy within 0.025",
-     MeanOf<&Scores::reconstructed_closely>},
+     MeanIn<&Scores::reconstructed_closely>},
 };
 
 }  // namespace
@@ -66,17 +65,6 @@ const EvaluationMetric& EvaluationMetricNamed(std::string_view name) {
                    [name](const EvaluationMetric& metric) { return metric.name == name; });
   MILLRACE_CHECK(found != std::end(kMetrics));
   return *found;
-}
-
-std::optional<Spread> SpreadOf(std::span<const double> values) {
-  if (values.empty()) return std::nullopt;
-  Spread spread{.count = static_cast<int>(values.size())};
-  for (const double value : values) spread.mean += value / static_cast<double>(values.size());
-  if (values.size() == 1) return spread;
-  double squares = 0;
-  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
-  spread.deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
-  return spread;
 }
 
 std::vector<EvaluationGroup> GroupsOf(const pipeline::FlowEvaluation& evaluation) {

@@ -28,16 +28,6 @@ struct EvaluationMetric {
 /// REQUIRES: there is one of that name.
 [[nodiscard]] const EvaluationMetric& EvaluationMetricNamed(std::string_view name);
 
-/// The mean of some values and how far they are from it: the deviation of a sample, 0 for one.
-struct Spread {
-  double mean = 0;
-  double deviation = 0;
-  int count = 0;
-};
-
-/// Nothing without any value.
-[[nodiscard]] std::optional<Spread> SpreadOf(std::span<const double> values);
-
 /// Runs that are the same but for the seed.
 struct EvaluationGroup {
   std::string name;

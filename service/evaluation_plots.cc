@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "service/evaluation_metrics.h"
 #include "service/gnuplot.h"
+#include "service/mean_and_deviation.h"
 
 namespace millrace::service {
 namespace {
@@ -76,7 +77,7 @@ std::vector<Line> OverRates(const FlowEvaluation& evaluation, const EvaluationMe
 std::string BlockOf(const Line& line, std::size_t number) {
   std::string block = absl::StrFormat("$line%d << EOD\n", number);
   for (const auto& [x, values] : line.points) {
-    const Spread spread = *SpreadOf(values);
+    const MeanAndDeviation spread = MeanOf(values);
     absl::StrAppendFormat(&block, "%g %g %g\n", x, spread.mean, spread.deviation);
   }
   return block + "EOD\n";

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "service/evaluation_metrics.h"
+#include "service/mean_and_deviation.h"
 #include "service/text_table.h"
 
 namespace millrace::service {
@@ -36,10 +37,10 @@ std::string SpreadText(const std::vector<const StreamScores*>& scores,
   for (const StreamScores* of_seed : scores) {
     if (const std::optional<double> value = metric.of(*of_seed)) values.push_back(*value);
   }
-  const std::optional<Spread> spread = SpreadOf(values);
-  if (!spread) return "-";
-  if (spread->count == 1) return absl::StrFormat("%.3f", spread->mean);
-  return absl::StrFormat("%.3f ±%.3f", spread->mean, spread->deviation);
+  if (values.empty()) return "-";
+  const MeanAndDeviation found = MeanOf(values);
+  if (values.size() == 1) return absl::StrFormat("%.3f", found.mean);
+  return absl::StrFormat("%.3f ±%.3f", found.mean, found.deviation);
 }
 
 bool IsKnown(const std::vector<Row>& rows, const EvaluationMetric& metric) {
@@ -78,7 +79,7 @@ std::string DroppedText(const EvaluationGroup& group) {
     shares.push_back(static_cast<double>(run->result.dropped) /
                      static_cast<double>(run->result.pairs));
   }
-  return absl::StrFormat("%.1f %%", 100 * SpreadOf(shares)->mean);
+  return absl::StrFormat("%.1f %%", 100 * MeanOf(shares).mean);
 }
 
 std::vector<Row> References(const FlowEvaluation& evaluation) {

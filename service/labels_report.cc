@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "base/check.h"
 #include "nlohmann/json.hpp"
+#include "service/mean_and_deviation.h"
 #include "service/text_table.h"
 
 namespace millrace::service {
@@ -69,19 +70,6 @@ json RunJson(const LabelTrialResult& run) {
 }
 
 }  // namespace
-
-MeanAndDeviation MeanOf(const std::vector<double>& values) {
-  MILLRACE_CHECK(!values.empty());
-  const auto count = static_cast<double>(values.size());
-  MeanAndDeviation found;
-  for (const double value : values) found.mean += value / count;
-  if (values.size() == 1) return found;
-  for (const double value : values) {
-    found.deviation += std::pow(value - found.mean, 2) / (count - 1);
-  }
-  found.deviation = std::sqrt(found.deviation);
-  return found;
-}
 
 std::string LabelsTable(const std::vector<LabelsRow>& rows) {
   TextTable table({"schedule", "stages", "window", "test %", "least", "greatest", "difference",

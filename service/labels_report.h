@@ -26,14 +26,6 @@ struct LabelsConditions {
   std::string optimizer = {};
 };
 
-struct MeanAndDeviation {
-  double mean = 0;
-  /// Of a sample; 0 of a single value.
-  double deviation = 0;
-};
-/// REQUIRES: not empty.
-[[nodiscard]] MeanAndDeviation MeanOf(const std::vector<double>& values);
-
 /// A row each. Differences are to the first row of the same window, seed by seed.
 /// REQUIRES: as many runs in each row, at least one.
 [[nodiscard]] std::string LabelsTable(const std::vector<LabelsRow>& rows);

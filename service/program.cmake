@@ -75,6 +75,7 @@ add_library(millrace_program
   cmd_serve.cc
   cmd_watch.cc
   labels_report.cc
+  mean_and_deviation.cc
   measure_model.cc
   progress_bar.cc
   reference_comparison.cc

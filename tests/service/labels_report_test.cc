@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "nlohmann/json.hpp"
+#include "service/mean_and_deviation.h"
 
 namespace millrace::service {
 namespace {
