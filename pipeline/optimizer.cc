@@ -92,7 +92,7 @@ void Optimizer::set_state(const OptimizerState& state) {
   std::size_t kind = 0;
   for (std::vector<at::Tensor>* list : Lists()) {
     for (std::size_t i = 0; i < list->size(); ++i) {
-      (*list)[i] = LaidAs(values_[i], state.of_parameters[i].at(kind));
+      (*list)[i] = LaidAs((*list)[i], state.of_parameters[i].at(kind));
     }
     ++kind;
   }
