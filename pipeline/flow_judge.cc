@@ -22,14 +22,14 @@ at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
     return skipped == SkipReason::kNone ? loss.objective : at::Tensor();
   };
   if (made.again) return if_learned(safe_.Decided(made.sample));
-  FlowPrediction prediction{.sample = made.sample,
-                            .width = options_.width,
-                            .height = options_.height,
-                            // Both ways, the way back is a second sample.
-                            .flow = Interleaved(made.output.narrow(0, 0, 1)),
-                            .loss = loss.photometric.item<float>(),
-                            .loss_no_motion = loss.no_motion.item<float>(),
-                            .updates = network.updates().back()};
+  ModelPrediction prediction{.sample = made.sample,
+                             .width = options_.width,
+                             .height = options_.height,
+                             // Both ways, the way back is a second sample.
+                             .flow = Interleaved(made.output.narrow(0, 0, 1)),
+                             .loss = loss.photometric.item<float>(),
+                             .loss_no_motion = loss.no_motion.item<float>(),
+                             .updates = network.updates().back()};
   for (const FlowLoss::Term& term : loss.terms) {
     prediction.terms.push_back(term.value.item<float>());
   }

@@ -31,7 +31,7 @@ struct PicturePair {
 };
 
 /// What the model said of one sample, and how well: scored before it learned from that sample.
-struct FlowPrediction {
+struct ModelPrediction {
   /// The number that Admit() returned for the sample.
   std::int64_t sample = 0;
   int width = 0;
@@ -153,7 +153,7 @@ struct LearnerDescription {
 
 /// Called with each prediction, in the order of the samples, from a thread of the learner. Must be
 /// quick and must not call the learner.
-using OnPrediction = std::function<void(FlowPrediction)>;
+using OnPrediction = std::function<void(ModelPrediction)>;
 
 /// Learns from samples and predicts. Admit(), AwaitRoom() and Drain() are for one thread; the rest
 /// is thread-safe.

@@ -107,8 +107,8 @@ class RunningStream final : public CameraStream {
   void Finish() ABSL_LOCKS_EXCLUDED(mu_);
 
   // On a thread of the learner.
-  void OnPrediction(pipeline::FlowPrediction flow);
-  [[nodiscard]] Prediction Describe(FrameInFlight in_flight, pipeline::FlowPrediction flow,
+  void OnPrediction(pipeline::ModelPrediction model);
+  [[nodiscard]] Prediction Describe(FrameInFlight in_flight, pipeline::ModelPrediction model,
                                     nanoseconds now) const;
 
   [[nodiscard]] absl::Status learner_status() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -149,7 +149,7 @@ absl::Status RunningStream::Open() {
                                      const absl::Status& written) mutable { log(written); };
   MILLRACE_ASSIGN_OR_RETURN(
       learner_, options_.make_learner(
-                    learner, [this](pipeline::FlowPrediction f) { OnPrediction(std::move(f)); }));
+                    learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
   in_flight_.StartAt(learner_->resumption().first_sample);
   LogResumption();
   const std::vector<std::int64_t> updates = learner_->updates();
@@ -315,18 +315,18 @@ void RunningStream::Finish() {
   finished_.notify_all();
 }
 
-void RunningStream::OnPrediction(pipeline::FlowPrediction flow) {
-  std::optional<FrameInFlight> in_flight = in_flight_.Take(flow.sample);
+void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
+  std::optional<FrameInFlight> in_flight = in_flight_.Take(model.sample);
   if (!in_flight) return;  // Given up when the learner failed, and counted then.
   // It has left those in flight: whatever throws from here on, it is counted.
   ledger_.Predicted();
-  if (flow.drift) {
+  if (model.drift) {
     spdlog::info("stream '{}': the loss has risen for good: the camera shows something else",
                  options_.config.name);
   }
-  if (flow.skipped != pipeline::SkipReason::kNone) ++skipped_[static_cast<int>(flow.skipped)];
+  if (model.skipped != pipeline::SkipReason::kNone) ++skipped_[static_cast<int>(model.skipped)];
   const nanoseconds now = options_.clock->Now();
-  Prediction described = Describe(*std::move(in_flight), std::move(flow), now);
+  Prediction described = Describe(*std::move(in_flight), std::move(model), now);
   if (options_.compare) described.comparison = options_.compare(described);
   auto prediction = std::make_shared<const Prediction>(std::move(described));
   figures_.RecordPrediction(*prediction, now);
@@ -334,7 +334,7 @@ void RunningStream::OnPrediction(pipeline::FlowPrediction flow) {
   ring_.Publish(std::move(prediction));
 }
 
-Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::FlowPrediction flow,
+Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPrediction model,
                                    nanoseconds now) const {
   ingest::Frame& frame = in_flight.frame;
   const auto received = static_cast<std::int64_t>(source_->queue().received());
@@ -349,7 +349,7 @@ Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::FlowPredic
           .emission_time = wall,
           .delay = delay,
           .delay_frames = received - 1 - frame.number,
-          .flow = std::move(flow),
+          .model = std::move(model),
           .comparison = std::nullopt,
           .previous = std::move(frame.previous),
           .picture = std::move(frame.picture),

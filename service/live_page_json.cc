@@ -73,7 +73,7 @@ json NewestJson(const Prediction* newest) {
           {"epoch", newest->epoch},
           {"delay_ms", static_cast<double>(newest->delay.count()) / 1e6},
           {"delay_frames", newest->delay_frames},
-          {"finite", newest->flow.finite}};
+          {"finite", newest->model.finite}};
 }
 
 json HistoryJson(const std::vector<LossPoint>& history) {

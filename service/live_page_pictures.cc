@@ -75,10 +75,10 @@ LivePagePictures::Entry* LivePagePictures::Find(std::optional<std::int64_t> numb
 }
 
 absl::StatusOr<EncodedPicture> LivePagePictures::EncodeFlow(const Prediction& prediction) {
-  const pipeline::FlowPrediction& flow = prediction.flow;
-  const float scale = scale_.Next(*flow.flow);
-  MILLRACE_ASSIGN_OR_RETURN(std::string jpeg, EncodeJpeg(FlowColors(*flow.flow, scale), flow.width,
-                                                         flow.height, kFlowJpeg));
+  const pipeline::ModelPrediction& model = prediction.model;
+  const float scale = scale_.Next(*model.flow);
+  MILLRACE_ASSIGN_OR_RETURN(std::string jpeg, EncodeJpeg(FlowColors(*model.flow, scale),
+                                                         model.width, model.height, kFlowJpeg));
   return EncodedPicture{
       .frame_number = prediction.frame_number, .jpeg = std::move(jpeg), .scale = scale};
 }

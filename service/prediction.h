@@ -37,7 +37,7 @@ struct Prediction {
   /// The same in frames: how many frames had arrived since.
   std::int64_t delay_frames = 0;
 
-  pipeline::FlowPrediction flow;
+  pipeline::ModelPrediction model;
   /// Nothing unless the stream is compared with something.
   std::optional<Comparison> comparison;
   /// The pictures that the flow joins.

@@ -11,10 +11,10 @@ void RecentFigures::RecordPrediction(const Prediction& prediction, std::chrono::
   MutexLock lock(mu_);
   out_.Record(now, ++predictions_);
   delays_.Record(now, prediction.delay);
-  const pipeline::FlowPrediction& flow = prediction.flow;
-  if (!flow.finite) return;
-  loss_.Record(flow.loss);
-  loss_no_motion_.Record(flow.loss_no_motion);
+  const pipeline::ModelPrediction& model = prediction.model;
+  if (!model.finite) return;
+  loss_.Record(model.loss);
+  loss_no_motion_.Record(model.loss_no_motion);
 }
 
 RecentFigures::Values RecentFigures::At(std::chrono::nanoseconds now,

@@ -19,7 +19,7 @@ absl::StatusOr<std::function<Comparison(const Prediction&)>> CompareWith(const s
     const auto& previous = prediction.previous->rgb;
     const auto& current = prediction.picture->rgb;
     const pipeline::PairOfPictures pictures(previous, current, width, height);
-    return Comparison{.loss = pictures.Loss(*prediction.flow.flow),
+    return Comparison{.loss = pictures.Loss(*prediction.model.flow),
                       .loss_no_motion = pictures.LossOfNoMotion(),
                       .loss_reference = pictures.Loss(method->Flow(previous, current))};
   };

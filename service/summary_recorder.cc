@@ -51,15 +51,15 @@ void RunRecorder::Record(const Prediction& prediction) {
   sums_.delays.Add(prediction.delay);
   delays_.Observe(Seconds(prediction.delay).count());
   RecordScore(prediction);
-  RecordLoss(prediction.flow);
+  RecordLoss(prediction.model);
 }
 
 void RunRecorder::RecordScore(const Prediction& prediction) {
-  const pipeline::FlowPrediction& flow = prediction.flow;
+  const pipeline::ModelPrediction& model = prediction.model;
   pipeline::Score score{.stream_time = stream_time_.Of(prediction),
-                        .loss = flow.loss,
-                        .loss_no_motion = flow.loss_no_motion,
-                        .learned_from = flow.skipped == pipeline::SkipReason::kNone};
+                        .loss = model.loss,
+                        .loss_no_motion = model.loss_no_motion,
+                        .learned_from = model.skipped == pipeline::SkipReason::kNone};
   if (prediction.comparison) {
     score.loss = prediction.comparison->loss;
     score.loss_no_motion = prediction.comparison->loss_no_motion;
@@ -68,23 +68,23 @@ void RunRecorder::RecordScore(const Prediction& prediction) {
   if (auto closed = scores_.Add(score)) sums_.window = std::move(closed);
 }
 
-void RunRecorder::RecordLoss(const pipeline::FlowPrediction& flow) {
-  if (!flow.finite) {
+void RunRecorder::RecordLoss(const pipeline::ModelPrediction& model) {
+  if (!model.finite) {
     ++sums_.not_finite;
     return;
   }
-  sums_.loss_sum += flow.loss;
-  sums_.loss_no_motion_sum += flow.loss_no_motion;
-  sums_.loss_term_sums.resize(flow.terms.size());
-  for (std::size_t i = 0; i < flow.terms.size(); ++i) {
-    if (std::isfinite(flow.terms[i])) sums_.loss_term_sums[i] += flow.terms[i];
+  sums_.loss_sum += model.loss;
+  sums_.loss_no_motion_sum += model.loss_no_motion;
+  sums_.loss_term_sums.resize(model.terms.size());
+  for (std::size_t i = 0; i < model.terms.size(); ++i) {
+    if (std::isfinite(model.terms[i])) sums_.loss_term_sums[i] += model.terms[i];
   }
   if (const std::int64_t second = SecondNow(); second != open_.sum.second) {
     CloseSecond();
     open_.sum.second = second;
   }
-  open_.sum.loss += flow.loss;
-  open_.sum.loss_no_motion += flow.loss_no_motion;
+  open_.sum.loss += model.loss;
+  open_.sum.loss_no_motion += model.loss_no_motion;
   ++open_.count;
 }
 

@@ -94,7 +94,7 @@ class RunRecorder {
 
   [[nodiscard]] std::int64_t SecondNow() const;
   void RecordScore(const Prediction& prediction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void RecordLoss(const pipeline::FlowPrediction& flow) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RecordLoss(const pipeline::ModelPrediction& model) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CloseSecond() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after construction.

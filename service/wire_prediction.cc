@@ -11,12 +11,12 @@ namespace {
 // The wire has little-endian numbers; on such a machine a flow is copied as it is.
 static_assert(std::endian::native == std::endian::little);
 
-void WriteFlow(const pipeline::FlowPrediction& flow, v1::Tensor& message) {
-  message.add_shape(flow.height);
-  message.add_shape(flow.width);
+void WriteFlow(const pipeline::ModelPrediction& model, v1::Tensor& message) {
+  message.add_shape(model.height);
+  message.add_shape(model.width);
   message.add_shape(2);
   message.set_data_type(v1::DATA_TYPE_FLOAT32);
-  message.set_data(flow.flow->data(), flow.flow->size() * sizeof(float));
+  message.set_data(model.flow->data(), model.flow->size() * sizeof(float));
 }
 
 std::optional<v1::PredictionFlag> FlagOf(pipeline::SkipReason reason) {
@@ -52,18 +52,18 @@ void ToMessage(const Prediction& prediction, WithFlow with_flow, v1::Prediction&
   SetDuration(prediction.delay, *message.mutable_delay());
   message.set_delay_frames(prediction.delay_frames);
 
-  const pipeline::FlowPrediction& flow = prediction.flow;
-  message.set_loss(flow.loss);
-  message.set_loss_no_motion(flow.loss_no_motion);
-  message.set_update_count(flow.updates);
-  const auto flag = FlagOf(flow.skipped);
-  if (!flow.finite) message.add_flags(v1::PREDICTION_FLAG_NON_FINITE);
+  const pipeline::ModelPrediction& model = prediction.model;
+  message.set_loss(model.loss);
+  message.set_loss_no_motion(model.loss_no_motion);
+  message.set_update_count(model.updates);
+  const auto flag = FlagOf(model.skipped);
+  if (!model.finite) message.add_flags(v1::PREDICTION_FLAG_NON_FINITE);
   if (flag) message.add_flags(*flag);
-  if (flow.drift) message.add_flags(v1::PREDICTION_FLAG_DRIFT);
-  message.set_learned_from(flow.skipped == pipeline::SkipReason::kNone);
-  if (with_flow == WithFlow::kYes) WriteFlow(flow, *message.mutable_flow());
-  message.mutable_grid()->set_width(flow.width);
-  message.mutable_grid()->set_height(flow.height);
+  if (model.drift) message.add_flags(v1::PREDICTION_FLAG_DRIFT);
+  message.set_learned_from(model.skipped == pipeline::SkipReason::kNone);
+  if (with_flow == WithFlow::kYes) WriteFlow(model, *message.mutable_flow());
+  message.mutable_grid()->set_width(model.width);
+  message.mutable_grid()->set_height(model.height);
   if (prediction.camera_width > 0) {
     message.mutable_camera()->set_width(prediction.camera_width);
     message.mutable_camera()->set_height(prediction.camera_height);

@@ -16,19 +16,19 @@ namespace {
 // Predictions between the learner's thread and the one that scores them. Thread-safe.
 class Predictions {
  public:
-  void Push(FlowPrediction prediction) ABSL_LOCKS_EXCLUDED(mu_) {
+  void Push(ModelPrediction prediction) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     made_.push_back(std::move(prediction));
   }
 
-  [[nodiscard]] std::vector<FlowPrediction> Take() ABSL_LOCKS_EXCLUDED(mu_) {
+  [[nodiscard]] std::vector<ModelPrediction> Take() ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     return std::exchange(made_, {});
   }
 
  private:
   Mutex mu_;
-  std::vector<FlowPrediction> made_ ABSL_GUARDED_BY(mu_);
+  std::vector<ModelPrediction> made_ ABSL_GUARDED_BY(mu_);
 };
 
 class FlowRun {
@@ -45,7 +45,7 @@ class FlowRun {
 
   absl::StatusOr<FlowRunResult> Run() {
     MILLRACE_ASSIGN_OR_RETURN(
-        learner_, options_.make([this](FlowPrediction made) { made_.Push(std::move(made)); }));
+        learner_, options_.make([this](ModelPrediction made) { made_.Push(std::move(made)); }));
     MILLRACE_RETURN_IF_ERROR(Learn());
     MILLRACE_RETURN_IF_ERROR(TestFrozen());
     MILLRACE_RETURN_IF_ERROR(learner_->Drain());
@@ -130,7 +130,7 @@ class FlowRun {
   }
 
   void ScoreWhatIsMade() {
-    for (FlowPrediction& made : made_.Take()) {
+    for (ModelPrediction& made : made_.Take()) {
       // It may be made before Admit() returns its number, but is taken after.
       auto found = in_flight_.extract(made.sample);
       MILLRACE_CHECK(!found.empty());

@@ -105,7 +105,7 @@ class Runner {
     MILLRACE_ASSIGN_OR_RETURN(
         runner->learner_,
         pipeline::MakeFlowLearner(
-            options, [log = &runner->log_](const pipeline::FlowPrediction&) { log->Add(); }));
+            options, [log = &runner->log_](const pipeline::ModelPrediction&) { log->Add(); }));
     return runner;
   }
 

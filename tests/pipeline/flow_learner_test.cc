@@ -33,13 +33,13 @@ std::vector<std::uint8_t> Stripes(int shift) {
 
 struct Collected {
   OnPrediction callback() {
-    return [this](FlowPrediction prediction) {
+    return [this](ModelPrediction prediction) {
       const std::lock_guard lock(mu);
       predictions.push_back(std::move(prediction));
     };
   }
   std::mutex mu;
-  std::vector<FlowPrediction> predictions;
+  std::vector<ModelPrediction> predictions;
 };
 
 TEST(FlowLearnerTest, PredictsEverySampleInOrderAndLearns) {
@@ -56,7 +56,7 @@ TEST(FlowLearnerTest, PredictsEverySampleInOrderAndLearns) {
 
   ASSERT_EQ(collected.predictions.size(), 20U);
   for (int i = 0; i < 20; ++i) {
-    const FlowPrediction& prediction = collected.predictions[i];
+    const ModelPrediction& prediction = collected.predictions[i];
     EXPECT_EQ(prediction.sample, i);
     EXPECT_EQ(prediction.flow->size(), std::size_t{2} * kSide * kSide);
     EXPECT_TRUE(prediction.finite);
@@ -81,7 +81,7 @@ TEST(FlowLearnerTest, LearningLessBeginsWithTheNextSampleAdmitted) {
     }
     ASSERT_TRUE((*learner)->Drain().ok());
     ASSERT_EQ(collected.predictions.size(), 12U);
-    for (const FlowPrediction& prediction : collected.predictions) {
+    for (const ModelPrediction& prediction : collected.predictions) {
       EXPECT_EQ(prediction.skipped, prediction.sample < 6 ? SkipReason::kNone : SkipReason::kRate)
           << prediction.sample;
     }
@@ -94,7 +94,7 @@ TEST(FlowLearnerTest, ColdItStartsAtNoMotion) {
       MakeFlowLearner({.width = kSide, .height = kSide, .stages = 1}, collected.callback());
   ASSERT_TRUE((*learner)->Admit({.previous = Stripes(0), .current = Stripes(1)}).ok());
   ASSERT_TRUE((*learner)->Drain().ok());
-  const FlowPrediction& first = collected.predictions.at(0);
+  const ModelPrediction& first = collected.predictions.at(0);
   EXPECT_TRUE(std::all_of(first.flow->begin(), first.flow->end(), [](float v) { return v == 0; }));
   EXPECT_NEAR(first.loss, first.loss_no_motion, 1e-6);
 }
@@ -108,7 +108,7 @@ void ExpectToLearn(const FlowLearnerOptions& options) {
   }
   ASSERT_TRUE((*learner)->Drain().ok());
   EXPECT_THAT((*learner)->updates(), ::testing::ElementsAre(4, 4));
-  for (const FlowPrediction& prediction : collected.predictions) {
+  for (const ModelPrediction& prediction : collected.predictions) {
     EXPECT_TRUE(prediction.finite);
     EXPECT_EQ(prediction.terms.size(), FlowLossTerms(options.loss).size());
     EXPECT_EQ(prediction.flow->size(), std::size_t{2} * kSide * kSide);
@@ -176,7 +176,7 @@ TEST(FlowLearnerTest, LevelsLearnFromLossesOfTheirOwn) {
 TEST(FlowLearnerTest, DescribesTheStagesAsTheyWereCut) {
   auto learner = MakeFlowLearner(
       {.width = kSide, .height = kSide, .schedule = "partime", .stages = 3, .cuts = {4, 8}},
-      [](FlowPrediction) {});
+      [](ModelPrediction) {});
   ASSERT_TRUE(learner.ok()) << learner.status();
   const LearnerDescription description = *(*learner)->description();
   EXPECT_EQ(description.schedule, "partime");
@@ -308,12 +308,12 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
       {{.width = 64, .height = 64, .threads_per_stage = 0}, "at least one thread"},
   };
   for (const Bad& bad : all) {
-    const auto learner = MakeFlowLearner(bad.options, [](FlowPrediction) {});
+    const auto learner = MakeFlowLearner(bad.options, [](ModelPrediction) {});
     EXPECT_EQ(learner.status().code(), absl::StatusCode::kInvalidArgument) << bad.message;
     EXPECT_THAT(learner.status().message(), HasSubstr(bad.message));
   }
   const auto missing = MakeFlowLearner({.width = 64, .height = 64, .weights = "nowhere/flow.pt"},
-                                       [](FlowPrediction) {});
+                                       [](ModelPrediction) {});
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(missing.status().message(), HasSubstr("nowhere/flow.pt"));
 }

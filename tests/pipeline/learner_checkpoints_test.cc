@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 class TestLearner {
  public:
   explicit TestLearner(const FlowLearnerOptions& options) {
-    auto made = MakeFlowLearner(options, [this](const FlowPrediction& prediction) {
+    auto made = MakeFlowLearner(options, [this](const ModelPrediction& prediction) {
       const std::lock_guard lock(mu_);
       predictions_.push_back(prediction);
     });
@@ -47,7 +47,7 @@ class TestLearner {
   }
   void StartAt(std::int64_t picture) { next_ = picture; }
 
-  std::vector<FlowPrediction> End() {
+  std::vector<ModelPrediction> End() {
     EXPECT_TRUE(learner_->Drain().ok());
     return predictions_;
   }
@@ -56,7 +56,7 @@ class TestLearner {
 
  private:
   std::mutex mu_;
-  std::vector<FlowPrediction> predictions_;
+  std::vector<ModelPrediction> predictions_;
   absl::Status status_;
   std::int64_t next_ = 0;
   std::unique_ptr<Learner> learner_;
@@ -94,7 +94,7 @@ class LearnerCheckpointsTest : public ::testing::Test {
 TEST_F(LearnerCheckpointsTest, GoesOnBitForBitWhereItEnded) {
   TestLearner whole(WithoutCheckpoints());
   whole.Learn(40);
-  const std::vector<FlowPrediction> expected = whole.End();
+  const std::vector<ModelPrediction> expected = whole.End();
   std::vector<std::int64_t> updates;
   {
     TestLearner first(Options());
@@ -109,7 +109,7 @@ TEST_F(LearnerCheckpointsTest, GoesOnBitForBitWhereItEnded) {
   EXPECT_EQ(second->updates(), updates) << "they go on, too";
   second.StartAt(25);
   second.Learn(15);
-  const std::vector<FlowPrediction> predicted = second.End();
+  const std::vector<ModelPrediction> predicted = second.End();
   ASSERT_EQ(predicted.size(), 15U);
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     EXPECT_EQ(predicted[i].sample, expected[25 + i].sample);
@@ -179,7 +179,7 @@ TEST_F(LearnerCheckpointsTest, BeginsAnewWhereACheckpointIsBadItself) {
   TestLearner second(Options());
   EXPECT_EQ(second->resumption().first_sample, 100);
   second.Learn(40);
-  const std::vector<FlowPrediction> predicted = second.End();
+  const std::vector<ModelPrediction> predicted = second.End();
   EXPECT_EQ(second->learning().roll_backs, 1);
   EXPECT_NE(predicted.front().skipped, SkipReason::kNone);
   EXPECT_EQ(predicted.back().skipped, SkipReason::kNone);
@@ -195,7 +195,7 @@ TEST_F(LearnerCheckpointsTest, FallsBackToTheStartWhereACheckpointGoesWrongTwice
   FlowLearnerOptions options = Options();
   options.learning_rate = 0.5;  // Tears any network apart.
   TestLearner second(options);
-  const auto is_zero = [](const FlowPrediction& prediction) {
+  const auto is_zero = [](const ModelPrediction& prediction) {
     return std::ranges::all_of(*prediction.flow, [](float x) { return x == 0; });
   };
   std::vector<std::size_t> came_back;  // The samples of this process that met older weights first.
@@ -204,7 +204,7 @@ TEST_F(LearnerCheckpointsTest, FallsBackToTheStartWhereACheckpointGoesWrongTwice
     second.Learn(1);
     if (second->learning().roll_backs > before) came_back.push_back(i);
   }
-  const std::vector<FlowPrediction> predicted = second.End();
+  const std::vector<ModelPrediction> predicted = second.End();
   ASSERT_EQ(came_back.size(), 2U);
   EXPECT_FALSE(is_zero(predicted[came_back[0]])) << "the checkpoint's, which see motion";
   EXPECT_TRUE(is_zero(predicted[came_back[1]])) << "those that it would have begun with";

@@ -164,14 +164,14 @@ constexpr int kSide = kWavesSide;
 // with, which see no motion.
 TEST(SafeLearningTest, ALearnerThatExplodesComesBackAndGoesOn) {
   std::mutex mu;
-  std::vector<FlowPrediction> predictions;
+  std::vector<ModelPrediction> predictions;
   auto learner = MakeFlowLearner({.width = kSide,
                                   .height = kSide,
                                   .stages = 2,
                                   .learning_rate = 0.5,
                                   .learning = {.divergence = {.window = 10, .most_refused = 5}},
                                   .copy_every = 10},
-                                 [&](FlowPrediction prediction) {
+                                 [&](ModelPrediction prediction) {
                                    const std::lock_guard lock(mu);
                                    predictions.push_back(std::move(prediction));
                                  });
@@ -200,7 +200,7 @@ TEST(SafeLearningTest, NothingIsLearnedFromARepeatedPicture) {
   std::mutex mu;
   std::vector<SkipReason> skipped;
   auto learner = MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2},
-                                 [&](const FlowPrediction& prediction) {
+                                 [&](const ModelPrediction& prediction) {
                                    const std::lock_guard lock(mu);
                                    skipped.push_back(prediction.skipped);
                                  });

@@ -51,7 +51,7 @@ TEST(CameraStreamTest, PredictionTellsItsFrameAndItsTimes) {
   EXPECT_FALSE(prediction->camera_time.has_value());
   EXPECT_EQ(prediction->camera_width, 768);
   EXPECT_EQ(prediction->camera_height, 576);
-  EXPECT_EQ(prediction->flow.sample, 0);
+  EXPECT_EQ(prediction->model.sample, 0);
   EXPECT_EQ(prediction->picture->width, 4);
   EXPECT_NE(prediction->previous, nullptr);
   EXPECT_NE(prediction->previous, prediction->picture);
@@ -258,7 +258,7 @@ TEST(CameraStreamTest, PredictionThatIsNotFiniteIsPublishedAndLeftOutOfTheMeans)
   fake.learner->PredictNonFinite();
   fake.learner->Predict();
 
-  EXPECT_FALSE(fake.stream->ring().Newest()->flow.finite);
+  EXPECT_FALSE(fake.stream->ring().Newest()->model.finite);
   EXPECT_DOUBLE_EQ(fake.stream->Snapshot().loss, 1);
   EXPECT_EQ(fake.stream->Snapshot().frames.predicted, 2u);
 }
@@ -268,7 +268,7 @@ TEST(CameraStreamTest, CountsPredictionsThatNothingWasLearnedFromByReason) {
   fake.source->Push();
   // The reasons one, two, three times ..., and samples that are learned from before and after.
   const auto film = [&](pipeline::SkipReason reason, int frames) {
-    fake.learner->ChangePredictions([=](pipeline::FlowPrediction& p) { p.skipped = reason; });
+    fake.learner->ChangePredictions([=](pipeline::ModelPrediction& p) { p.skipped = reason; });
     for (int i = 0; i < frames; ++i) {
       fake.source->Push();
       fake.learner->Predict();

@@ -27,13 +27,13 @@ void Predict(std::stop_token stop, FakeCameraStream& stream, RunRecorder& record
     auto prediction = std::make_shared<Prediction>(*MovingDisc(stream.config().name, number));
     const double ratio = 0.72 + 0.33 * std::exp(-static_cast<double>(number) / 120) +
                          0.04 * std::sin(static_cast<double>(number) * 0.7);
-    prediction->flow.loss = static_cast<float>(0.05 * ratio);
+    prediction->model.loss = static_cast<float>(0.05 * ratio);
     record.Record(*prediction);
     stream.ring().Publish(prediction);
     stream.Set([&](StreamSnapshot& snapshot) {
       ++snapshot.frames.received;
       ++snapshot.frames.predicted;
-      snapshot.loss = prediction->flow.loss;
+      snapshot.loss = prediction->model.loss;
       for (std::int64_t& updates : snapshot.updates) ++updates;
     });
     std::unique_lock lock(mu);

@@ -140,14 +140,14 @@ class FakeLearner final : public pipeline::Learner {
 
   /// Changes the next predictions: `change` gets each by reference, instead of any `change` before.
   /// It must not call the learner.
-  void ChangePredictions(std::function<void(pipeline::FlowPrediction&)> change) {
+  void ChangePredictions(std::function<void(pipeline::ModelPrediction&)> change) {
     std::scoped_lock lock(mu_);
     change_ = std::move(change);
   }
 
   /// The next predictions are not finite.
   void PredictNonFinite() {
-    ChangePredictions([](pipeline::FlowPrediction& prediction) {
+    ChangePredictions([](pipeline::ModelPrediction& prediction) {
       prediction.loss = std::numeric_limits<float>::quiet_NaN();
       prediction.finite = false;
       prediction.skipped = pipeline::SkipReason::kNonFinite;
@@ -160,7 +160,7 @@ class FakeLearner final : public pipeline::Learner {
 
   // Emits outside the lock; `emitting_` keeps the order.
   bool PredictOne() {
-    pipeline::FlowPrediction prediction;
+    pipeline::ModelPrediction prediction;
     {
       std::unique_lock lock(mu_);
       changed_.wait(lock, [this] { return !emitting_; });
@@ -176,10 +176,10 @@ class FakeLearner final : public pipeline::Learner {
     return true;
   }
 
-  pipeline::FlowPrediction PredictionOf(std::int64_t sample) const {
+  pipeline::ModelPrediction PredictionOf(std::int64_t sample) const {
     const std::size_t values = std::size_t{2} * options_.width * options_.height;
     const auto nth = static_cast<float>(sample + 1);
-    pipeline::FlowPrediction prediction = {
+    pipeline::ModelPrediction prediction = {
         .sample = sample,
         .width = options_.width,
         .height = options_.height,
@@ -208,7 +208,7 @@ class FakeLearner final : public pipeline::Learner {
   mutable std::mutex mu_;
   pipeline::LearnerDescription description_;
   pipeline::LearningFigures learning_;
-  std::function<void(pipeline::FlowPrediction&)> change_;
+  std::function<void(pipeline::ModelPrediction&)> change_;
   std::condition_variable changed_;
   std::int64_t admitted_ = 0;
   std::int64_t predicted_ = 0;

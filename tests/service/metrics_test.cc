@@ -69,7 +69,7 @@ TEST(MetricsWindowTest, FiguresOfTheLastFullWindowComeOnceThereIsOne) {
     Prediction prediction = *MovingDisc("street", second, 16, 16);
     prediction.stream_time = std::chrono::seconds(second);
     prediction.comparison = {.loss = 0.25, .loss_no_motion = 1, .loss_reference = 0.5};
-    prediction.flow.skipped = pipeline::SkipReason::kCut;
+    prediction.model.skipped = pipeline::SkipReason::kCut;
     record.Record(prediction);
   }
   EXPECT_THAT(metrics.Text(),
@@ -247,8 +247,8 @@ TEST_F(MetricsTest, EveryReasonIsExplainedInTheDocumentation) {
 
 TEST_F(MetricsTest, ANotFiniteLossSpoilsNoSum) {
   Prediction bad = *MovingDisc("street", 4, 16, 16);
-  bad.flow.finite = false;
-  bad.flow.loss = std::numeric_limits<float>::quiet_NaN();
+  bad.model.finite = false;
+  bad.model.loss = std::numeric_limits<float>::quiet_NaN();
   record_.Record(bad);
   const std::string text = metrics_.Text();
   EXPECT_THAT(text,

@@ -136,7 +136,7 @@ TEST_F(PredictionServiceTest, TellsWhetherAndWhyNotAFrameIsLearnedFrom) {
     const SkipReason reason = skips[i].reason;
     SCOPED_TRACE(pipeline::Name(reason));
     ASSERT_EQ(static_cast<std::size_t>(reason), i);
-    street_.learner->ChangePredictions([=](pipeline::FlowPrediction& prediction) {
+    street_.learner->ChangePredictions([=](pipeline::ModelPrediction& prediction) {
       prediction.skipped = reason;
       prediction.finite = reason != SkipReason::kNonFinite;
     });
@@ -149,7 +149,7 @@ TEST_F(PredictionServiceTest, TellsWhetherAndWhyNotAFrameIsLearnedFrom) {
 
 TEST_F(PredictionServiceTest, FlagsADriftOnAFrameThatIsLearnedFromToo) {
   Subscriber subscriber(*channel_, To("street"));
-  street_.learner->ChangePredictions([](pipeline::FlowPrediction& p) { p.drift = true; });
+  street_.learner->ChangePredictions([](pipeline::ModelPrediction& p) { p.drift = true; });
   Film(street_, 2);
   const v1::Prediction prediction = subscriber.Next()->prediction();
   EXPECT_THAT(prediction.flags(), ElementsAre(v1::PREDICTION_FLAG_DRIFT));
@@ -159,7 +159,7 @@ TEST_F(PredictionServiceTest, FlagsADriftOnAFrameThatIsLearnedFromToo) {
 // The reason is the picture's, which comes first; that the flow is not finite is said all the same.
 TEST_F(PredictionServiceTest, CarriesAllTheFlagsOfAPredictionOnceEach) {
   Subscriber subscriber(*channel_, To("street"));
-  street_.learner->ChangePredictions([](pipeline::FlowPrediction& prediction) {
+  street_.learner->ChangePredictions([](pipeline::ModelPrediction& prediction) {
     prediction.skipped = SkipReason::kCut;
     prediction.finite = false;
     prediction.drift = true;

@@ -37,7 +37,7 @@ Prediction MovedRight(float said) {
   prediction.picture = Blobs(kShift);
   auto flow = std::make_shared<std::vector<float>>(2 * kWidth * kHeight);
   for (std::size_t i = 0; i < flow->size(); i += 2) (*flow)[i] = said;
-  prediction.flow.flow = flow;
+  prediction.model.flow = flow;
   return prediction;
 }
 

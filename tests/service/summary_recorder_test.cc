@@ -22,9 +22,9 @@ class RunRecorderTest : public ::testing::Test {
     Prediction prediction;
     prediction.frame_number = number;
     prediction.delay = milliseconds(100);
-    prediction.flow.loss = loss;
-    prediction.flow.loss_no_motion = 1;
-    prediction.flow.finite = std::isfinite(loss);
+    prediction.model.loss = loss;
+    prediction.model.loss_no_motion = 1;
+    prediction.model.finite = std::isfinite(loss);
     record_.Record(prediction);
   }
 
@@ -36,8 +36,8 @@ Prediction At(std::int64_t epoch, seconds stream_time, float loss) {
   Prediction prediction;
   prediction.epoch = epoch;
   prediction.stream_time = stream_time;
-  prediction.flow.loss = loss;
-  prediction.flow.loss_no_motion = 1;
+  prediction.model.loss = loss;
+  prediction.model.loss_no_motion = 1;
   return prediction;
 }
 

@@ -87,15 +87,15 @@ inline std::shared_ptr<const Prediction> MovingDisc(const std::string& stream, s
   prediction->frame_number = number;
   prediction->delay = std::chrono::milliseconds(134);
   prediction->delay_frames = 1;
-  prediction->flow = {.sample = number,
-                      .width = width,
-                      .height = height,
-                      .flow = flow,
-                      .loss = 0.037F,
-                      .loss_no_motion = 0.05F,
-                      .updates = number,
-                      .terms = {0.5F, 2.0F},
-                      .finite = true};
+  prediction->model = {.sample = number,
+                       .width = width,
+                       .height = height,
+                       .flow = flow,
+                       .loss = 0.037F,
+                       .loss_no_motion = 0.05F,
+                       .updates = number,
+                       .terms = {0.5F, 2.0F},
+                       .finite = true};
   prediction->previous = picture;
   prediction->picture = picture;
   prediction->camera_width = 768;

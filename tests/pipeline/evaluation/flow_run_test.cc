@@ -82,11 +82,11 @@ class SmallLearner final : public Learner {
 
   void Work() {
     while (const std::optional<Waiting> next = waiting_.Pop()) {
-      FlowPrediction prediction{.sample = next->sample,
-                                .width = kWidth,
-                                .height = kHeight,
-                                .flow = std::make_shared<const std::vector<float>>(ConstantFlow(
-                                    kWidth, kHeight, static_cast<float>(next->sample), 0))};
+      ModelPrediction prediction{.sample = next->sample,
+                                 .width = kWidth,
+                                 .height = kHeight,
+                                 .flow = std::make_shared<const std::vector<float>>(ConstantFlow(
+                                     kWidth, kHeight, static_cast<float>(next->sample), 0))};
       if (next->learn_from_every == 0) prediction.skipped = SkipReason::kRate;
       on_prediction_(std::move(prediction));
       ++seen_.predicted;
