@@ -44,6 +44,8 @@ struct Frame {
   /// The picture before this one in the camera stream, kept even when that frame itself was
   /// dropped from the queue, so that overload never tears a pair apart. Null as `predecessor` says.
   std::shared_ptr<const Picture> previous;
+  /// The picture before `previous`, kept likewise. Null where either of the two has no predecessor.
+  std::shared_ptr<const Picture> before;
   NoPredecessor predecessor = NoPredecessor::kFirst;
 };
 

@@ -51,7 +51,11 @@ Frame FrameFeed::Stamp(DecodedPicture decoded) {
   frame.predecessor = first ? NoPredecessor::kFirst
                       : gap ? NoPredecessor::kGap
                             : NoPredecessor::kHasOne;
-  if (frame.predecessor == NoPredecessor::kHasOne) frame.previous = previous_;
+  if (frame.predecessor == NoPredecessor::kHasOne) {
+    frame.previous = previous_;
+    frame.before = before_;
+  }
+  before_ = frame.previous;
   previous_ = std::move(decoded.picture);
   return frame;
 }

@@ -60,6 +60,7 @@ class FrameFeed {
   mutable Mutex mu_;
   GapDetector gaps_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<const Picture> previous_ ABSL_GUARDED_BY(mu_);  ///< Null at an epoch's start.
+  std::shared_ptr<const Picture> before_ ABSL_GUARDED_BY(mu_);  ///< The newest frame's `previous`.
   std::chrono::nanoseconds epoch_start_ ABSL_GUARDED_BY(mu_){0};
   std::int64_t next_number_ ABSL_GUARDED_BY(mu_) = 0;
   std::int64_t epoch_ ABSL_GUARDED_BY(mu_) = 0;

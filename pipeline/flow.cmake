@@ -6,7 +6,7 @@ find_package(nlohmann_json REQUIRED)
 add_library(millrace_flow
   adam.cc batch_statistics.cc convolution.cc convolutions.cc finite.cc flow_levels.cc flow_loss.cc
   flow_network.cc flow_networks.cc flow_terms.cc flownets.cc generated_scene.cc
-  generated_stream.cc match.cc ndconv.cc occlusion.cc open_flow_network.cc operator_hook.cc
+  generated_stream.cc match.cc ndconv.cc next_frame.cc occlusion.cc open_flow_network.cc operator_hook.cc
   optimizer.cc optimizers.cc pretrain.cc relative_loss.cc resunet.cc rmsprop.cc safetensors.cc
   seeded_draws.cc sgd.cc stage.cc stage_buffers.cc tensor_file.cc texture.cc torchscript_chain.cc
   unit_layers.cc warp.cc weights_file.cc

@@ -6,8 +6,8 @@
 #include <ATen/ops/avg_pool2d.h>
 
 #include "pipeline/finite.h"
-#include "pipeline/flow_loss.h"
 #include "pipeline/flow_pictures.h"
+#include "pipeline/flow_task.h"
 
 namespace millrace::pipeline {
 
@@ -17,7 +17,7 @@ FlowJudge::FlowJudge(const FlowLearnerOptions& options, OnPrediction on_predicti
 
 at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
                             StagedNetwork& network) const {
-  const FlowLoss loss = ComputeFlowLoss(made.input, made.output, options_.loss);
+  const FlowLoss loss = LossFor(options_, made.input, made.output);
   const auto if_learned = [&](SkipReason skipped) {
     return skipped == SkipReason::kNone ? loss.objective : at::Tensor();
   };
@@ -25,8 +25,7 @@ at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
   ModelPrediction prediction{.sample = made.sample,
                              .width = options_.width,
                              .height = options_.height,
-                             // Both ways, the way back is a second sample.
-                             .flow = Interleaved(made.output.narrow(0, 0, 1)),
+                             .flow = Interleaved(PredictedFlow(options_, made.output)),
                              .loss = loss.photometric.item<float>(),
                              .loss_no_motion = loss.no_motion.item<float>(),
                              .updates = network.updates().back()};
@@ -54,7 +53,7 @@ at::Tensor FlowJudge::JudgeLevel(std::int64_t sample, const at::Tensor& pictures
   if (!safe_.MayTeach(sample, learn_from_every)) return {};
   safe_.OnLevelLearns();
   const std::int64_t factor = pictures.size(3) / flow.size(3);
-  return ComputeFlowLoss(at::avg_pool2d(pictures, {factor, factor}), flow, options_.loss).objective;
+  return LossFor(options_, at::avg_pool2d(pictures, {factor, factor}), flow).objective;
 }
 
 }  // namespace millrace::pipeline

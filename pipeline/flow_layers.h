@@ -32,7 +32,7 @@ class ConvolutionalLayer : public NamedLayer {
 /// Features less each channel's mean over both pictures: what all pixels have in common would make
 /// every match look as good as the right one.
 inline at::Tensor Centered(const at::Tensor& features) {
-  return features - features.mean({0, 2, 3}, /*keepdim=*/true);
+  return features - features.narrow(0, 0, 2).mean({0, 2, 3}, /*keepdim=*/true);
 }
 
 /// One octave of the feature pyramid, of both pictures at once, centered. May send its features on
@@ -56,15 +56,15 @@ class FeatureLayer final : public ConvolutionalLayer {
 /// The coarsest comparison: no flow is known yet.
 class FirstMatchLayer final : public NamedLayer {
  public:
-  FirstMatchLayer(std::string name, bool both_ways)
-      : NamedLayer(std::move(name)), both_ways_(both_ways) {}
+  FirstMatchLayer(std::string name, PicturePairs pairs)
+      : NamedLayer(std::move(name)), pairs_(pairs) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    return {Match(inputs.main, /*flow=*/{}, both_ways_), {}};
+    return {Match(inputs.main, /*flow=*/{}, pairs_), {}};
   }
 
  private:
-  const bool both_ways_;
+  const PicturePairs pairs_;
 };
 
 /// Compares through the flow of the coarser level. Makes the comparison, the features of the
@@ -72,19 +72,19 @@ class FirstMatchLayer final : public NamedLayer {
 /// on if asked to.
 class MatchLayer final : public NamedLayer {
  public:
-  MatchLayer(std::string name, bool both_ways, bool has_skip)
-      : NamedLayer(std::move(name)), both_ways_(both_ways), has_skip_(has_skip) {}
+  MatchLayer(std::string name, PicturePairs pairs, bool has_skip)
+      : NamedLayer(std::move(name)), pairs_(pairs), has_skip_(has_skip) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
     at::Tensor flow = UpsampleFlow(inputs.main, 2);
-    at::Tensor match = Match(inputs.skips[0], flow, both_ways_);
+    at::Tensor match = Match(inputs.skips[0], flow, pairs_);
     Tensors skips;
     if (has_skip_) skips.push_back(std::move(flow));
     return {std::move(match), std::move(skips)};
   }
 
  private:
-  const bool both_ways_;
+  const PicturePairs pairs_;
   const bool has_skip_;
 };
 

@@ -74,14 +74,12 @@ class FlowLearner final : public Learner {
   }
 
   absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
-    const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
-    if (pair.previous.size() != bytes || pair.current.size() != bytes) {
-      return absl::InvalidArgumentError(absl::StrCat("pictures of ", pair.previous.size(), " and ",
-                                                     pair.current.size(), " bytes are not ",
-                                                     options_.width, "x", options_.height, " RGB"));
-    }
-    const at::Tensor input = PairOf(pair, options_.width, options_.height, channels_);
-    safe_->OnAdmitted(admitted_, MeanDifference(pair.previous, pair.current));
+    MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
+    const at::Tensor input = TensorOf(pair, options_.width, options_.height, channels_);
+    safe_->OnAdmitted(admitted_, MeanDifference(pair.previous, pair.current),
+                      options_.next_frame
+                          ? std::optional(MeanDifference(pair.before, pair.previous))
+                          : std::nullopt);
     efforts_.OnAdmitted(admitted_, learn_from_every_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
       network_->Admit(sample, input);
@@ -189,6 +187,19 @@ class FlowLearner final : public Learner {
         GoOn());
     judge_ = std::make_unique<const FlowJudge>(options_, on_prediction_, *safe_);
     return StartEngine(std::move(flow.phases), flow.costs);
+  }
+
+  [[nodiscard]] absl::Status CheckPictures(const PicturePair& pair) const {
+    const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
+    const std::size_t before = options_.next_frame ? bytes : 0;
+    if (pair.previous.size() == bytes && pair.current.size() == bytes &&
+        pair.before.size() == before) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("pictures of ", pair.before.size(), ", ", pair.previous.size(), " and ",
+                     pair.current.size(), " bytes are not ", options_.next_frame ? "three" : "two",
+                     " of ", options_.width, "x", options_.height, " RGB"));
   }
 
   // Where a checkpoint ended, or from the weights that there are.

@@ -45,20 +45,19 @@ class PyramidLayer final : public ConvolutionalLayer {
 class FlowLevelsBuilder {
  public:
   explicit FlowLevelsBuilder(const NamedFlowNetworkOptions& options)
-      : both_ways_(options.both_ways),
-        random_(at::make_generator<at::CPUGeneratorImpl>(options.seed)) {}
+      : pairs_(options.pairs), random_(at::make_generator<at::CPUGeneratorImpl>(options.seed)) {}
 
   LayerChain Build() && {
     const int first = Add<FirstPyramidLayer>("pyramid 1/16", Pyramid(4));
-    Add<FirstMatchLayer>("match 1/16", both_ways_);
+    Add<FirstMatchLayer>("match 1/16", pairs_);
     Add<FirstDecodeLayer>("decode 1/16", Decoder(kMatchChannels + kFeatures[3], 0, 3));
 
     const int second = Add<PyramidLayer>("pyramid 1/8", Pyramid(3));
-    const int match_8 = Add<MatchLayer>("match 1/8", both_ways_, false);
+    const int match_8 = Add<MatchLayer>("match 1/8", pairs_, false);
     Add<DecodeLayer>("decode 1/8", Decoder(kMatchChannels + kFeatures[2] + kFlowChannels, 0, 3));
 
     const int third = Add<PyramidLayer>("pyramid 1/4", Pyramid(2));
-    const int match_4 = Add<MatchLayer>("match 1/4", both_ways_, true);
+    const int match_4 = Add<MatchLayer>("match 1/4", pairs_, true);
     Add<FirstDecodeLayer>("decode 1/4 a",
                           Decoder(kMatchChannels + kFeatures[1] + kFlowChannels, 0, 1));
     const int last = Add<LastDecodeLayer>("decode 1/4 b", Decoder(kDecoder[0], 1, 3));
@@ -94,7 +93,7 @@ class FlowLevelsBuilder {
     return decoder;
   }
 
-  const bool both_ways_;
+  const PicturePairs pairs_;
   at::Generator random_;
   LayerChain chain_;
 };

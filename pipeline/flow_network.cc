@@ -61,13 +61,13 @@ LayerChain Builder::Build() && {
   const int features_8 = AddFeatures("features 1/8", 2, true);
   AddFeatures("features 1/16", 3, false);
 
-  Add<FirstMatchLayer>("match 1/16", options_.both_ways);
+  Add<FirstMatchLayer>("match 1/16", options_.pairs);
   Add<FirstDecodeLayer>("decode 1/16", HiddenAndFlow(kMatchChannels + channels[3], 0));
 
-  const int match_8 = Add<MatchLayer>("match 1/8", options_.both_ways, false);
+  const int match_8 = Add<MatchLayer>("match 1/8", options_.pairs, false);
   Add<DecodeLayer>("decode 1/8", HiddenAndFlow(kMatchChannels + channels[2] + kFlowChannels, 0));
 
-  const int match_4 = Add<MatchLayer>("match 1/4", options_.both_ways, true);
+  const int match_4 = Add<MatchLayer>("match 1/4", options_.pairs, true);
   Add<FirstDecodeLayer>("decode 1/4 a", Hidden(kMatchChannels + channels[1] + kFlowChannels, 0, 1));
   const int last =
       Add<LastDecodeLayer>("decode 1/4 b", HiddenAndFlow(options_.decoder_channels[0], 1));

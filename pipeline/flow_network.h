@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "pipeline/layer.h"
+#include "pipeline/picture_pairs.h"
 
 namespace millrace::pipeline {
 
@@ -28,15 +29,14 @@ struct FlowNetworkOptions {
   std::array<int, 4> feature_channels = {16, 24, 32, 48};
   /// Channels of each decoder's hidden convolutions.
   std::array<int, 3> decoder_channels = {64, 48, 32};
-  /// The flow back, from the current picture to the previous one, is made as well: a second sample
-  /// of the same weights.
-  bool both_ways = false;
+  /// Of which pictures the flow is made: each further pair is a second sample of the same weights.
+  PicturePairs pairs = PicturePairs::kOne;
 };
 
-/// The network as a chain of eleven layers. Reads float32 pictures [2, 1, height, width] in 0..1,
-/// previous then current; makes the flow [1, 2, height, width] in pixels, (dx, dy), indexed at the
-/// previous picture: previous(x) ~ current(x + flow(x)); both ways, [2, 2, height, width]. The flow
-/// is exactly zero until it learns.
+/// The network as a chain of eleven layers. Reads float32 pictures [2 or 3, 1, height, width] in
+/// 0..1, the oldest first; makes the flow [1 or 2, 2, height, width] of each pair in pixels,
+/// (dx, dy), indexed at the picture that it starts from: from(x) ~ to(x + flow(x)). The flow is
+/// exactly zero until it learns.
 [[nodiscard]] LayerChain MakeFlowNetwork(const FlowNetworkOptions& options = {});
 
 }  // namespace millrace::pipeline

@@ -12,9 +12,9 @@ namespace millrace::pipeline {
 [[nodiscard]] LayerChain MakeResUnet(const NamedFlowNetworkOptions& options);
 [[nodiscard]] LayerChain MakeFlowNetS(const NamedFlowNetworkOptions& options);
 
-/// Both pictures [2, 3, height, width], previous then current, as one sample of six channels, the
-/// current one's first; both ways also the other way round, as a second sample.
-[[nodiscard]] at::Tensor PicturesAsChannels(const at::Tensor& pictures, bool both_ways);
+/// Each pair of the pictures [n, 3, height, width] as a sample of six channels, those of the
+/// picture that the flow leads to first.
+[[nodiscard]] at::Tensor PicturesAsChannels(const at::Tensor& pictures, PicturePairs pairs);
 
 /// Channels of that.
 inline constexpr int kPairChannels = 6;

@@ -14,15 +14,11 @@ LayerChain MakeNamedFlowNetwork(const NamedFlowNetworkOptions& options) {
   if (options.name == "resunet") return MakeResUnet(options);
   if (options.name == "flownets") return MakeFlowNetS(options);
   MILLRACE_CHECK(options.name == "flow");
-  return MakeFlowNetwork({.seed = options.seed, .both_ways = options.both_ways});
+  return MakeFlowNetwork({.seed = options.seed, .pairs = options.pairs});
 }
 
-at::Tensor PicturesAsChannels(const at::Tensor& pictures, bool both_ways) {
-  const auto sample = [&](const at::Tensor& pair) {
-    return pair.reshape({1, kPairChannels, pair.size(2), pair.size(3)});
-  };
-  const at::Tensor there = sample(pictures.flip(0));
-  return both_ways ? at::cat({there, sample(pictures)}, 0) : there;
+at::Tensor PicturesAsChannels(const at::Tensor& pictures, PicturePairs pairs) {
+  return at::cat({ToPictures(pictures, pairs), FromPictures(pictures, pairs)}, 1);
 }
 
 }  // namespace millrace::pipeline

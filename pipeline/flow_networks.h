@@ -6,6 +6,7 @@
 
 #include "pipeline/layer.h"
 #include "pipeline/learning/flow_network_names.h"
+#include "pipeline/picture_pairs.h"
 
 namespace millrace::pipeline {
 
@@ -13,14 +14,13 @@ struct NamedFlowNetworkOptions {
   std::string name = "flow";
   /// Seeds the random weights.
   std::uint64_t seed = 0;
-  /// The flow back, from the current picture to the previous one, is made as well.
-  bool both_ways = false;
+  /// Of which pictures the flow is made.
+  PicturePairs pairs = PicturePairs::kOne;
 };
 
-/// The network, as a chain of layers. Reads float32 pictures [2, channels, height, width] in 0..1,
-/// previous then current; makes the flow [1, 2, height, width] in pixels, (dx, dy), from the
-/// previous to the current, both ways [2, 2, height, width]. Zero until it learns. REQUIRES: the
-/// name is one of FlowNetworkNames().
+/// The network, as a chain of layers. Reads float32 pictures [2 or 3, channels, height, width] in
+/// 0..1, the oldest first; makes the flow [1 or 2, 2, height, width] of each pair in pixels,
+/// (dx, dy). Zero until it learns. REQUIRES: the name is one of FlowNetworkNames().
 [[nodiscard]] LayerChain MakeNamedFlowNetwork(const NamedFlowNetworkOptions& options);
 
 }  // namespace millrace::pipeline

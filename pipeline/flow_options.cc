@@ -87,6 +87,10 @@ absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
         "occlusion is for the losses relative, census and ssim: the others are as they were "
         "published");
   }
+  if (options.next_frame && options.loss.occlusion) {
+    return absl::InvalidArgumentError(
+        "occlusion needs the flow there and back of one pair: not for the next frame");
+  }
   if (options.schedule == "local") return CheckLocal(options, input.level_begins);
   return absl::OkStatus();
 }

@@ -1,6 +1,8 @@
 #include "pipeline/flow_pictures.h"
 
+#include <array>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 #include <ATen/ops/empty.h>
@@ -10,10 +12,12 @@
 namespace millrace::pipeline {
 namespace {
 
-at::Tensor GreyPair(const PicturePair& pair, int width, int height) {
-  at::Tensor grey = at::empty({2, 1, height, width}, at::kFloat);
+using Bytes = std::span<const std::uint8_t>;
+
+at::Tensor Grey(std::span<const Bytes> pictures, int width, int height) {
+  at::Tensor grey = at::empty({std::ssize(pictures), 1, height, width}, at::kFloat);
   float* out = grey.data_ptr<float>();
-  for (std::span<const std::uint8_t> rgb : {pair.previous, pair.current}) {
+  for (const Bytes rgb : pictures) {
     for (std::size_t i = 0; i < rgb.size(); i += 3) {
       const auto red = static_cast<float>(rgb[i]);
       const auto green = static_cast<float>(rgb[i + 1]);
@@ -24,10 +28,10 @@ at::Tensor GreyPair(const PicturePair& pair, int width, int height) {
   return grey;
 }
 
-at::Tensor ColourPair(const PicturePair& pair, int width, int height) {
-  at::Tensor colours = at::empty({2, 3, height, width}, at::kFloat);
+at::Tensor Colours(std::span<const Bytes> pictures, int width, int height) {
+  at::Tensor colours = at::empty({std::ssize(pictures), 3, height, width}, at::kFloat);
   float* out = colours.data_ptr<float>();
-  for (std::span<const std::uint8_t> rgb : {pair.previous, pair.current}) {
+  for (const Bytes rgb : pictures) {
     for (std::size_t channel = 0; channel < 3; ++channel) {
       for (std::size_t i = channel; i < rgb.size(); i += 3) {
         *out++ = static_cast<float>(rgb[i]) / 255.0F;
@@ -39,9 +43,11 @@ at::Tensor ColourPair(const PicturePair& pair, int width, int height) {
 
 }  // namespace
 
-at::Tensor PairOf(const PicturePair& pair, int width, int height, int channels) {
+at::Tensor TensorOf(const PicturePair& pair, int width, int height, int channels) {
   MILLRACE_CHECK(channels == 1 || channels == 3);
-  return channels == 1 ? GreyPair(pair, width, height) : ColourPair(pair, width, height);
+  const std::array<Bytes, 3> all = {pair.before, pair.previous, pair.current};
+  const std::span<const Bytes> pictures = std::span(all).subspan(pair.before.empty() ? 1 : 0);
+  return channels == 1 ? Grey(pictures, width, height) : Colours(pictures, width, height);
 }
 
 std::shared_ptr<const std::vector<float>> Interleaved(const at::Tensor& flow) {

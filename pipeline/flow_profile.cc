@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "pipeline/cost_profile.h"
-#include "pipeline/flow_loss.h"
+#include "pipeline/flow_task.h"
 #include "pipeline/open_flow_network.h"
 #include "pipeline/weights_file.h"
 
@@ -18,21 +18,20 @@ absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int 
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
   MILLRACE_ASSIGN_OR_RETURN(
       OpenedFlowNetwork opened,
-      OpenFlowNetwork(
-          {.name = options.network, .seed = options.seed, .both_ways = options.loss.occlusion},
-          options.width, options.height));
+      OpenFlowNetwork({.name = options.network, .seed = options.seed, .pairs = PairsFor(options)},
+                      options.width, options.height));
   ProfiledFlow flow{.chain = std::move(opened.chain), .costs = {}};
   if (!options.weights.empty()) {
     MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, flow.chain));
   }
   at::set_num_threads(options.threads_per_stage);
-  const at::Tensor input = at::rand({2, shape.channels, options.height, options.width},
-                                    at::make_generator<at::CPUGeneratorImpl>(options.seed));
-  flow.costs = ProfileLayers(flow.chain, input,
-                             [&](const at::Tensor& output) {
-                               return ComputeFlowLoss(input, output, options.loss).objective;
-                             },
-                             {.runs = runs, .stop = options.stop});
+  const at::Tensor input =
+      at::rand({PictureCount(PairsFor(options)), shape.channels, options.height, options.width},
+               at::make_generator<at::CPUGeneratorImpl>(options.seed));
+  flow.costs = ProfileLayers(
+      flow.chain, input,
+      [&](const at::Tensor& output) { return LossFor(options, input, output).objective; },
+      {.runs = runs, .stop = options.stop});
   if (options.stop.stop_requested()) {
     return absl::CancelledError("stopped while the layers were measured");
   }

@@ -142,13 +142,12 @@ class PredictLayer final : public NamedLayer {
 class FlowNetSBuilder {
  public:
   explicit FlowNetSBuilder(const NamedFlowNetworkOptions& options)
-      : both_ways_(options.both_ways),
-        random_(at::make_generator<at::CPUGeneratorImpl>(options.seed)) {}
+      : pairs_(options.pairs), random_(at::make_generator<at::CPUGeneratorImpl>(options.seed)) {}
 
   LayerChain Build() && {
-    chain_.layers.push_back(std::make_unique<FunctionLayer>(
-        "pair", [both_ways = both_ways_](const LayerValues& inputs) {
-          return PicturesAsChannels(inputs.main, both_ways);
+    chain_.layers.push_back(
+        std::make_unique<FunctionLayer>("pair", [pairs = pairs_](const LayerValues& inputs) {
+          return PicturesAsChannels(inputs.main, pairs);
         }));
     Encode("encode 1/2", {{kPairChannels, 64, 7, 2}}, false);
     const int quarter = Encode("encode 1/4", {{64, 128, 5, 2}}, true);
@@ -188,7 +187,7 @@ class FlowNetSBuilder {
     chain_.layers.push_back(std::make_unique<RefineLayer>(std::move(name), shape, random_));
   }
 
-  const bool both_ways_;
+  const PicturePairs pairs_;
   at::Generator random_;
   LayerChain chain_;
 };

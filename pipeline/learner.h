@@ -23,11 +23,13 @@
 
 namespace millrace::pipeline {
 
-/// A pair of neighbouring pictures: red, green, blue bytes, rows first, height * width * 3 each.
-/// Borrowed until Admit() returns.
+/// Neighbouring pictures: red, green, blue bytes, rows first, height * width * 3 each. Borrowed
+/// until Admit() returns.
 struct PicturePair {
   std::span<const std::uint8_t> previous;
   std::span<const std::uint8_t> current;
+  /// The picture before `previous`: for the next frame only, and empty otherwise.
+  std::span<const std::uint8_t> before = {};
 };
 
 /// What the model said of one sample, and how well: scored before it learned from that sample.
@@ -38,9 +40,10 @@ struct ModelPrediction {
   int height = 0;
   /// (dx, dy) for every pixel, rows first: height * width * 2. The motion in pixels from the
   /// previous picture to the current one, indexed at the previous: previous(x) ~ current(x +
-  /// flow(x)).
+  /// flow(x)). For the next frame what is expected to go on: next(x) ~ current(x - flow(x)).
   std::shared_ptr<const std::vector<float>> flow;
-  /// The photometric loss of the flow, and that of no motion on the same pictures.
+  /// The photometric loss of the flow, and that of no motion on the same pictures. For the next
+  /// frame: of the current picture as the two before it foretold it.
   float loss = 0;
   float loss_no_motion = 0;
   /// Updates that the last stage's weights had seen when they made this prediction.
@@ -244,6 +247,9 @@ struct FlowLearnerOptions {
   double learning_rate = 1e-4;
   /// By what it learns.
   FlowLossOptions loss = {};
+  /// The picture to come is predicted, and learned from, instead of the motion that was
+  /// (next_frame.h). A sample is three pictures.
+  bool next_frame = false;
   /// From which samples to learn, and when the weights have gone wrong.
   LearningOptions learning = {};
   /// A copy of the weights is taken every so many samples, to go back to. At least 1.

@@ -25,12 +25,13 @@ constexpr int kLength = 2;
 static_assert(kLength * kLength == kMatchGain);
 
 struct Shape {
-  std::int64_t samples;
+  PicturePairs pairs;
   std::int64_t channels;
   std::int64_t height;
   std::int64_t width;
   bool has_flow;
 
+  [[nodiscard]] std::int64_t samples() const { return PairCount(pairs); }
   [[nodiscard]] std::int64_t pixels() const { return height * width; }
   [[nodiscard]] std::int64_t padded() const { return Padded(channels); }
   /// Of the result.
@@ -51,9 +52,6 @@ void ForEachRow(std::int64_t height, const Task& task) {
     for (std::int64_t y = begin; y < end; ++y) task(y);
   });
 }
-
-// Sample 0 leads from picture 0 to picture 1, sample 1 back.
-std::int64_t To(std::int64_t sample) { return 1 - sample; }
 
 // One sample's maps, as the kernels want them.
 struct Sample {
@@ -196,20 +194,21 @@ kernels::NormalizedRow Whole(const Shape& shape, const at::Tensor& features,
 class MatchFunction : public torch::autograd::Function<MatchFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& features,
-                            const std::optional<at::Tensor>& flow, bool both_ways) {
+                            const std::optional<at::Tensor>& flow, PicturePairs pairs) {
     const at::Tensor from = features.contiguous(kLayout);
     const at::Tensor through = flow ? flow->contiguous(kLayout) : at::Tensor();
-    const Shape shape = ShapeOf(from, through, both_ways);
+    const Shape shape = ShapeOf(from, through, pairs);
     const auto options = from.options();
-    const at::Tensor normal = at::empty({2, shape.height, shape.width, shape.padded()}, options);
-    const at::Tensor inverse = at::empty({2, shape.pixels()}, options);
+    const at::Tensor normal =
+        at::empty({from.size(0), shape.height, shape.width, shape.padded()}, options);
+    const at::Tensor inverse = at::empty({from.size(0), shape.pixels()}, options);
     const at::Tensor seen =
-        at::empty({shape.samples, shape.height, shape.width, shape.padded()}, options);
+        at::empty({shape.samples(), shape.height, shape.width, shape.padded()}, options);
     at::Tensor result =
-        at::empty({shape.samples, shape.stride(), shape.height, shape.width}, options, kLayout);
+        at::empty({shape.samples(), shape.stride(), shape.height, shape.width}, options, kLayout);
     kernels::Best().normalize(Whole(shape, from, normal, inverse));
     normal.mul_(kLength);
-    for (std::int64_t i = 0; i < shape.samples; ++i) {
+    for (std::int64_t i = 0; i < shape.samples(); ++i) {
       const Sample sample = SampleOf(shape, normal, through, seen, i);
       float* const made = result.mutable_data_ptr<float>() + i * shape.pixels() * shape.stride();
       See(shape, sample);
@@ -218,14 +217,15 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
              made);
     }
     context->save_for_backward({from, through, normal, inverse, seen});
-    context->saved_data["both_ways"] = both_ways;
+    context->saved_data["pairs"] = static_cast<std::int64_t>(pairs);
     return result;
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& of_result) {
     const auto saved = context->get_saved_variables();
-    const Shape shape = ShapeOf(saved[0], saved[1], context->saved_data["both_ways"].toBool());
+    const Shape shape = ShapeOf(saved[0], saved[1],
+                                static_cast<PicturePairs>(context->saved_data["pairs"].toInt()));
     const at::Tensor gradient = of_result[0].contiguous(kLayout);
     const at::Tensor to_normal = at::zeros(saved[2].sizes(), saved[2].options());
     const at::Tensor to_seen = at::zeros(saved[4].sizes(), saved[4].options());
@@ -233,13 +233,13 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
     at::Tensor to_flow;
     if (shape.has_flow) to_flow = at::empty(saved[1].sizes(), saved[1].options(), kLayout);
     const std::int64_t of_map = shape.pixels() * shape.padded();
-    for (std::int64_t i = 0; i < shape.samples; ++i) {
+    for (std::int64_t i = 0; i < shape.samples(); ++i) {
       float* const normals = to_normal.mutable_data_ptr<float>();
       GoBack(
           shape, SampleOf(shape, saved[2], saved[1], saved[4], i),
           {.results = gradient.const_data_ptr<float>() + i * shape.pixels() * shape.stride(),
            .from = normals + i * of_map,
-           .to = normals + To(i) * of_map,
+           .to = normals + ToPicture(shape.pairs, i) * of_map,
            .seen = to_seen.mutable_data_ptr<float>() + i * of_map,
            .features = to_features.mutable_data_ptr<float>() + i * shape.pixels() * shape.channels,
            .flow = shape.has_flow
@@ -254,8 +254,8 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
   }
 
  private:
-  static Shape ShapeOf(const at::Tensor& features, const at::Tensor& flow, bool both_ways) {
-    return {.samples = both_ways ? 2 : 1,
+  static Shape ShapeOf(const at::Tensor& features, const at::Tensor& flow, PicturePairs pairs) {
+    return {.pairs = pairs,
             .channels = features.size(1),
             .height = features.size(2),
             .width = features.size(3),
@@ -266,7 +266,7 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
                          const at::Tensor& seen, std::int64_t i) {
     const std::int64_t of_map = shape.pixels() * shape.padded();
     return {.from = normal.const_data_ptr<float>() + i * of_map,
-            .to = normal.const_data_ptr<float>() + To(i) * of_map,
+            .to = normal.const_data_ptr<float>() + ToPicture(shape.pairs, i) * of_map,
             .flow = flow.defined()
                         ? flow.const_data_ptr<float>() + i * shape.pixels() * kFlowChannels
                         : nullptr,
@@ -276,14 +276,14 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
 
 }  // namespace
 
-at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, bool both_ways) {
-  MILLRACE_CHECK(features.dim() == 4 && features.size(0) == 2);
+at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, PicturePairs pairs) {
+  MILLRACE_CHECK(features.dim() == 4 && features.size(0) == PictureCount(pairs));
   MILLRACE_CHECK(features.device().is_cpu() && features.scalar_type() == at::kFloat);
   MILLRACE_CHECK(!flow.defined() ||
-                 (flow.size(0) == (both_ways ? 2 : 1) && flow.size(1) == kFlowChannels &&
+                 (flow.size(0) == PairCount(pairs) && flow.size(1) == kFlowChannels &&
                   flow.size(2) == features.size(2) && flow.size(3) == features.size(3)));
   return MatchFunction::apply(
-      features, flow.defined() ? std::optional<at::Tensor>(flow) : std::nullopt, both_ways);
+      features, flow.defined() ? std::optional<at::Tensor>(flow) : std::nullopt, pairs);
 }
 
 }  // namespace millrace::pipeline

@@ -7,6 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "pipeline/picture_pairs.h"
+
 namespace millrace::pipeline {
 
 inline constexpr int kMatchRadius = 3;
@@ -16,10 +18,9 @@ inline constexpr int kFlowChannels = 2;
 /// weights would hardly see it.
 inline constexpr int kMatchGain = 4;
 
-/// `features`: float32 [2, channels, height, width], of the previous picture and the current one.
-/// `flow`: [n, 2, height, width], or undefined: none. n is 1, from the previous picture to the
-/// current one, or, `both_ways`, 2, the second from the current one back. Makes, with the channels
-/// of a pixel side by side, [n, kMatchChannels + channels (+ 2), height, width]:
+/// `features`: float32 [pictures, channels, height, width]. `flow`: [n, 2, height, width], for each
+/// of the n pairs, or undefined: none. Makes, with the channels of a pixel side by side,
+/// [n, kMatchChannels + channels (+ 2), height, width]:
 ///
 ///   the comparison: channel (dy + 3) 7 + dx + 3 of pixel (y, x) is kMatchGain times the cosine
 ///     between the features of (y, x) in the one picture and those of (y + dy, x + dx) in the other
@@ -30,6 +31,7 @@ inline constexpr int kMatchGain = 4;
 /// A match further out than half a picture beside the frame is held there, without gradient: a flow
 /// of any size can be looked up. Autograd can go back from the result, once. Threads of LibTorch's
 /// change no value.
-[[nodiscard]] at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, bool both_ways);
+[[nodiscard]] at::Tensor Match(const at::Tensor& features, const at::Tensor& flow,
+                               PicturePairs pairs);
 
 }  // namespace millrace::pipeline

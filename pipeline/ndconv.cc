@@ -16,17 +16,17 @@ constexpr int kChannels[] = {kPairChannels, 32, 64, 64, 128, 128, 64, 64, 2};
 // The first convolution: of both pictures at once.
 class PairLayer final : public NamedLayer {
  public:
-  PairLayer(std::string name, ConvolutionUnit unit, bool both_ways)
-      : NamedLayer(std::move(name)), unit_(std::move(unit)), both_ways_(both_ways) {}
+  PairLayer(std::string name, ConvolutionUnit unit, PicturePairs pairs)
+      : NamedLayer(std::move(name)), unit_(std::move(unit)), pairs_(pairs) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    return {unit_.Forward(PicturesAsChannels(inputs.main, both_ways_)), {}};
+    return {unit_.Forward(PicturesAsChannels(inputs.main, pairs_)), {}};
   }
   [[nodiscard]] std::vector<at::Tensor> parameters() const override { return unit_.parameters(); }
 
  private:
   const ConvolutionUnit unit_;
-  const bool both_ways_;
+  const PicturePairs pairs_;
 };
 
 }  // namespace
@@ -48,7 +48,7 @@ LayerChain MakeNdConv(const NamedFlowNetworkOptions& options) {
     std::string name = absl::StrCat("convolution ", i + 1);
     if (i == 0) {
       chain.layers.push_back(
-          std::make_unique<PairLayer>(std::move(name), std::move(unit), options.both_ways));
+          std::make_unique<PairLayer>(std::move(name), std::move(unit), options.pairs));
     } else {
       chain.layers.push_back(std::make_unique<ConvolutionLayer>(std::move(name), std::move(unit)));
     }

@@ -23,18 +23,12 @@
 namespace millrace::pipeline {
 namespace {
 
-constexpr int kPictures = 2;
 constexpr int kColours = 3;
 constexpr int kFlowValues = 2;
 
-// Both pictures' colours as one sample, the previous one's first; both ways also the other way
-// round.
-at::Tensor Stacked(const at::Tensor& pictures, bool both_ways) {
-  const auto sample = [](const at::Tensor& pair) {
-    return pair.reshape({1, kPictures * kColours, pair.size(2), pair.size(3)});
-  };
-  const at::Tensor there = sample(pictures);
-  return both_ways ? at::cat({there, sample(pictures.flip(0))}, 0) : there;
+// Each pair's colours as one sample, those of the picture that the flow starts from first.
+at::Tensor Stacked(const at::Tensor& pictures, PicturePairs pairs) {
+  return at::cat({FromPictures(pictures, pairs), ToPictures(pictures, pairs)}, 1);
 }
 
 // Runs one pair through, layer by layer, so that what does not fit is told before a camera waits.
@@ -48,13 +42,13 @@ absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options
   };
   at::Tensor made;
   try {
-    made = whole.Forward({at::zeros({kPictures, kColours, height, width})})[0];
+    made = whole.Forward({at::zeros({PictureCount(options.pairs), kColours, height, width})})[0];
   } catch (const std::exception& e) {
     return refused(absl::StrCat("it fails on a pair of pictures, of 6 channels, ", width, "x",
                                 height, ": ", CauseLine(e.what())));
   }
   found.PutInto(whole.buffers());
-  const std::vector<std::int64_t> needed = {options.both_ways ? 2 : 1, kFlowValues, height, width};
+  const std::vector<std::int64_t> needed = {PairCount(options.pairs), kFlowValues, height, width};
   if (made.sizes().vec() == needed && made.scalar_type() == at::kFloat) return absl::OkStatus();
   return refused(absl::StrCat("it makes [", absl::StrJoin(made.sizes(), ", "), "] of ",
                               c10::toString(made.scalar_type()), " where the flow of a picture, [",
@@ -67,11 +61,10 @@ absl::StatusOr<OpenedFlowNetwork> OpenFile(const NamedFlowNetworkOptions& option
   OpenedFlowNetwork opened{.chain = std::move(file.chain), .state = std::move(file.parameters)};
   opened.state.insert(opened.state.end(), file.buffers.begin(), file.buffers.end());
   auto& layers = opened.chain.layers;
-  layers.insert(layers.begin(),
-                std::make_unique<FunctionLayer>(
-                    "pictures", [both_ways = options.both_ways](const LayerValues& inputs) {
-                      return Stacked(inputs.main, both_ways);
-                    }));
+  layers.insert(layers.begin(), std::make_unique<FunctionLayer>(
+                                    "pictures", [pairs = options.pairs](const LayerValues& inputs) {
+                                      return Stacked(inputs.main, pairs);
+                                    }));
   MILLRACE_RETURN_IF_ERROR(Try(opened.chain, options, width, height));
   return opened;
 }

@@ -22,11 +22,11 @@ struct OpenedFlowNetwork {
 /// network that torch.jit saved there. Of the latter
 ///
 ///  * the top-level children, in order, are the layers (torchscript_chain.h), behind one of ours
-///    that puts both pictures on top of each other;
-///  * the first reads float32 [n, 6, height, width] in 0..1: red, green, blue of the previous
-///    picture, then of the current one; n is 2 with `both_ways`, the second the other way round;
-///  * the last makes the flow [n, 2, height, width] in pixels, (dx, dy), from the previous picture
-///    to the current one, indexed at the previous;
+///    that puts two pictures on top of each other;
+///  * the first reads float32 [n, 6, height, width] in 0..1, a row for each pair: red, green, blue
+///    of the picture that the flow starts from, then of the one that it leads to;
+///  * the last makes the flow [n, 2, height, width] in pixels, (dx, dy), indexed at the picture
+///    that it starts from;
 ///  * its weights are what it starts from, and `seed` does nothing.
 ///
 /// It is tried on one pair of that size. Fails with NOT_FOUND or INVALID_ARGUMENT, naming the file,

@@ -125,7 +125,9 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
   MILLRACE_ASSIGN_OR_RETURN(
       const OpenedFlowNetwork opened,
       OpenFlowNetwork(
-          {.name = options.network, .seed = options.seed, .both_ways = options.loss.occlusion},
+          {.name = options.network,
+           .seed = options.seed,
+           .pairs = options.loss.occlusion ? PicturePairs::kBothWays : PicturePairs::kOne},
           options.width, options.height));
   const LayerChain& network = opened.chain;
   const Stage whole = WholeChain(network);

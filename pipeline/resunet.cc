@@ -50,14 +50,14 @@ void Append(const ConvolutionUnit& unit, std::vector<at::Tensor>& all) {
 // themselves go on.
 class OriginalLayer final : public NamedLayer {
  public:
-  OriginalLayer(std::string name, bool both_ways, at::Generator& random)
+  OriginalLayer(std::string name, PicturePairs pairs, at::Generator& random)
       : NamedLayer(std::move(name)),
-        both_ways_(both_ways),
+        pairs_(pairs),
         first_(Unit({kPairChannels, kOriginal}, Activation::kRelu, random)),
         second_(Unit({kOriginal, kOriginal}, Activation::kRelu, random)) {}
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    at::Tensor pair = PicturesAsChannels(inputs.main, both_ways_);
+    at::Tensor pair = PicturesAsChannels(inputs.main, pairs_);
     Tensors skips;
     skips.push_back(second_.Forward(first_.Forward(pair)));
     return {std::move(pair), std::move(skips)};
@@ -70,7 +70,7 @@ class OriginalLayer final : public NamedLayer {
   }
 
  private:
-  const bool both_ways_;
+  const PicturePairs pairs_;
   const ConvolutionUnit first_;
   const ConvolutionUnit second_;
 };
@@ -148,7 +148,7 @@ class ResUnetBuilder {
       : options_(options), random_(at::make_generator<at::CPUGeneratorImpl>(options.seed)) {}
 
   LayerChain Build() && {
-    const int original = Add<OriginalLayer>("original", options_.both_ways, random_);
+    const int original = Add<OriginalLayer>("original", options_.pairs, random_);
     const int stem = Add<ConvolutionLayer>(
         "stem 1/2", Unit({kPairChannels, kStem, 7, 2}, Activation::kRelu, random_),
         /*has_skip=*/true);

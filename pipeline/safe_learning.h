@@ -55,8 +55,9 @@ class SafeLearning {
   SafeLearning(const Options& options, Start start);
 
   /// On the thread that admits samples, before the engine has the sample.
-  void OnAdmitted(std::int64_t sample, double difference) {
-    decisions_.OnAdmitted(sample, difference);
+  void OnAdmitted(std::int64_t sample, double difference,
+                  std::optional<double> difference_before = {}) {
+    decisions_.OnAdmitted(sample, difference, difference_before);
   }
 
   /// What came of a prediction.

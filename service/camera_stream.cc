@@ -100,6 +100,7 @@ class RunningStream final : public CameraStream {
   void Handle(const ingest::Frame& frame);
   [[nodiscard]] std::optional<DropReason> WhyDropped(const ingest::Frame& frame) const;
   [[nodiscard]] bool FitsLearner(const ingest::Frame& frame) const;
+  [[nodiscard]] pipeline::PicturePair PicturesOf(const ingest::Frame& frame) const;
   [[nodiscard]] absl::Status Admit(const ingest::Frame& frame);
   void FailLearner(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
   /// Keeps and logs the first cause; later ones follow from it.
@@ -112,6 +113,7 @@ class RunningStream final : public CameraStream {
                                     nanoseconds now) const;
 
   [[nodiscard]] absl::Status learner_status() const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] bool next_frame() const { return options_.config.learner.next_frame; }
 
   // Constant after construction.
   const Options options_;
@@ -253,7 +255,9 @@ void RunningStream::Handle(const ingest::Frame& frame) {
 std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) const {
   if (stopping_) return DropReason::kShutdown;
   if (frame.predecessor == ingest::NoPredecessor::kGap) return DropReason::kGap;
-  if (frame.previous == nullptr) return DropReason::kNoPredecessor;
+  if (frame.previous == nullptr || (next_frame() && frame.before == nullptr)) {
+    return DropReason::kNoPredecessor;
+  }
   if (!learner_status().ok() || !FitsLearner(frame)) return DropReason::kRejected;
   return std::nullopt;
 }
@@ -263,15 +267,20 @@ bool RunningStream::FitsLearner(const ingest::Frame& frame) const {
   const auto fits = [&learner](const ingest::Picture& picture) {
     return picture.width == learner->width && picture.height == learner->height;
   };
-  return fits(*frame.previous) && fits(*frame.picture);
+  return fits(*frame.previous) && fits(*frame.picture) && (!next_frame() || fits(*frame.before));
+}
+
+pipeline::PicturePair RunningStream::PicturesOf(const ingest::Frame& frame) const {
+  pipeline::PicturePair pictures{frame.previous->rgb, frame.picture->rgb};
+  if (next_frame()) pictures.before = frame.before->rgb;
+  return pictures;
 }
 
 absl::Status RunningStream::Admit(const ingest::Frame& frame) {
   const ingest::SourceStatus source = source_->status();
   const std::int64_t number = in_flight_.Add({frame, source.camera_width, source.camera_height});
   absl::Status admitted = Guarded([&]() -> absl::Status {
-    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample,
-                              learner_->Admit({frame.previous->rgb, frame.picture->rgb}));
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(PicturesOf(frame)));
     MILLRACE_CHECK(sample == number);
     return absl::OkStatus();
   });
@@ -350,6 +359,7 @@ Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPredi
           .delay = delay,
           .delay_frames = received - 1 - frame.number,
           .model = std::move(model),
+          .next_frame = next_frame(),
           .comparison = std::nullopt,
           .previous = std::move(frame.previous),
           .picture = std::move(frame.picture),

@@ -84,6 +84,7 @@ int RunWatch(const WatchArguments& arguments) {
   request.set_stream(arguments.stream);
   request.set_policy(v1::READ_POLICY_NEWEST);
   request.set_omit_flow(true);
+  request.set_omit_next_picture(true);
   const auto reader = stub->Subscribe(&call, request);
   const grpc::Status status = Show(*reader, arguments.count, call);
   signals.Forget();  // What it would call ends here.

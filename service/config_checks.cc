@@ -80,6 +80,12 @@ void CheckModel(const ConfigValue& stream, const StreamConfig& config) {
   if (learner.loss.occlusion && !pipeline::KnowsHiddenPixels(learner.loss.kind)) {
     WrongAt(stream, "model", "occlusion", "is for the losses relative, census and ssim only");
   }
+  if (learner.next_frame && learner.loss.occlusion) {
+    WrongAt(stream, "model", "occlusion", "needs the flow there and back: not for task next_frame");
+  }
+  if (learner.next_frame && config.scores.compare_with != "none") {
+    WrongAt(stream, "scores", "compare_with", "compares motion: not for task next_frame");
+  }
   if (learner.schedule != "local") return;
   const auto most = static_cast<int>(input->level_begins.size()) + 1;
   if (most == 1) {

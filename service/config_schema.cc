@@ -92,6 +92,13 @@ std::vector<std::string_view> Views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
 
+void ReadTask(const Value& value, StreamConfig& stream) {
+  static constexpr std::array<std::string_view, 2> kTasks = {"flow", "next_frame"};
+  std::string task = "flow";
+  value.OneOf(kTasks, task);
+  stream.learner.next_frame = task == "next_frame";
+}
+
 void ReadNetwork(const Value& value, StreamConfig& stream) {
   std::string name;
   value.Text(name);
@@ -173,6 +180,7 @@ constexpr Key<StreamConfig> kSourceKeys[] = {
 };
 
 constexpr Key<StreamConfig> kModelKeys[] = {
+    {"task", kOptional, ReadTask},
     {"network", kOptional, ReadNetwork},
     {"input", kOptional, ReadInput},
     {"weights", kOptional, [](const Value& v, StreamConfig& s) { v.Text(s.learner.weights); }},

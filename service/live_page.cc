@@ -88,9 +88,11 @@ std::vector<HttpRoute> LivePage::Routes() {
       {"/api/streams/*", [this](const HttpRequest& request) { return OneStream(request); }},
       {"/flow_wheel.jpg", [](const HttpRequest&) { return Wheel(); }},
       {"/streams/*/picture.jpg",
-       [this](const HttpRequest& request) { return Picture(request, Kind::kCamera); }},
+       [this](const HttpRequest& request) { return Picture(request, PictureKind::kCamera); }},
       {"/streams/*/flow.jpg",
-       [this](const HttpRequest& request) { return Picture(request, Kind::kFlow); }},
+       [this](const HttpRequest& request) { return Picture(request, PictureKind::kFlow); }},
+      {"/streams/*/next.jpg",
+       [this](const HttpRequest& request) { return Picture(request, PictureKind::kNext); }},
   };
   for (const LivePageAsset& asset : LivePageAssets()) {
     routes.push_back({absl::StrCat("/", std::string(asset.name)),
@@ -135,20 +137,19 @@ HttpResponse LivePage::OneStream(const HttpRequest& request) {
   return {.status = 404, .body = "There is no such stream. /api/streams lists them.\n"};
 }
 
-HttpResponse LivePage::Picture(const HttpRequest& request, Kind kind) {
+HttpResponse LivePage::Picture(const HttpRequest& request, PictureKind kind) {
   if (!Admit(request)) return FullText();
   for (const Shown& shown : shown_) {
     if (shown.recorded.stream->config().name != request.captures[0]) continue;
     const std::optional<std::int64_t> number = Number(request, "frame");
-    absl::StatusOr<EncodedPicture> picture =
-        kind == Kind::kCamera ? shown.pictures->Camera(number) : shown.pictures->Flow(number);
+    absl::StatusOr<EncodedPicture> picture = shown.pictures->Encoded(kind, number);
     if (absl::IsNotFound(picture.status())) {
-      return {.status = 404, .body = "There is no prediction yet. Ask again.\n"};
+      return {.status = 404, .body = absl::StrCat(std::string(picture.status().message()), "\n")};
     }
     if (!picture.ok()) return {.status = 500, .body = std::string(picture.status().message())};
     HttpResponse response = {.content_type = "image/jpeg", .body = std::move(picture->jpeg)};
     response.headers = {{"X-Frame-Number", absl::StrCat(picture->frame_number)}};
-    if (kind == Kind::kFlow) {
+    if (kind == PictureKind::kFlow) {
       response.headers.emplace_back("X-Flow-Scale", absl::StrCat(picture->scale));
     }
     return response;

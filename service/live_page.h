@@ -39,7 +39,8 @@ class LivePage {
   LivePage& operator=(const LivePage&) = delete;
 
   /// "/" and its assets, "/flow_wheel.jpg", "/api/streams", "/api/streams/NAME",
-  /// "/streams/NAME/picture.jpg" and "/streams/NAME/flow.jpg". They refer to this page.
+  /// "/streams/NAME/picture.jpg", "/streams/NAME/flow.jpg" and "/streams/NAME/next.jpg". They refer
+  /// to this page.
   [[nodiscard]] std::vector<HttpRoute> Routes();
 
   [[nodiscard]] const LivePageViewers& viewers() const { return viewers_; }
@@ -49,12 +50,11 @@ class LivePage {
     RecordedStream recorded;
     std::unique_ptr<LivePagePictures> pictures;
   };
-  enum class Kind { kCamera, kFlow };
 
   [[nodiscard]] HttpResponse Index() const;
   [[nodiscard]] HttpResponse AllStreams(const HttpRequest& request);
   [[nodiscard]] HttpResponse OneStream(const HttpRequest& request);
-  [[nodiscard]] HttpResponse Picture(const HttpRequest& request, Kind kind);
+  [[nodiscard]] HttpResponse Picture(const HttpRequest& request, PictureKind kind);
   [[nodiscard]] bool Admit(const HttpRequest& request);
 
   // Constant after construction.

@@ -73,7 +73,8 @@ json NewestJson(const Prediction* newest) {
           {"epoch", newest->epoch},
           {"delay_ms", static_cast<double>(newest->delay.count()) / 1e6},
           {"delay_frames", newest->delay_frames},
-          {"finite", newest->model.finite}};
+          {"finite", newest->model.finite},
+          {"next_frame", newest->next_frame}};
 }
 
 json HistoryJson(const std::vector<LossPoint>& history) {

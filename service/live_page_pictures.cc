@@ -1,8 +1,10 @@
 #include "service/live_page_pictures.h"
 
+#include <span>
 #include <utility>
 
 #include "base/status.h"
+#include "pipeline/learning/picture_to_come.h"
 #include "service/jpeg.h"
 
 namespace millrace::service {
@@ -14,10 +16,11 @@ constexpr JpegOptions kCameraJpeg = {.quality = 80, .fine_colors = false};
 // Flat colours with sharp edges show artefacts sooner.
 constexpr JpegOptions kFlowJpeg = {.quality = 90, .fine_colors = true};
 
-absl::StatusOr<EncodedPicture> EncodeCamera(const Prediction& prediction) {
-  const ingest::Picture& picture = *prediction.picture;
-  MILLRACE_ASSIGN_OR_RETURN(std::string jpeg,
-                            EncodeJpeg(picture.rgb, picture.width, picture.height, kCameraJpeg));
+// Of the size of the camera's picture, as the model sees it.
+absl::StatusOr<EncodedPicture> EncodeCamera(const Prediction& prediction,
+                                            std::span<const std::uint8_t> rgb) {
+  MILLRACE_ASSIGN_OR_RETURN(std::string jpeg, EncodeJpeg(rgb, prediction.picture->width,
+                                                         prediction.picture->height, kCameraJpeg));
   return EncodedPicture{.frame_number = prediction.frame_number, .jpeg = std::move(jpeg)};
 }
 
@@ -29,26 +32,17 @@ std::shared_ptr<const Prediction> LivePagePictures::Newest() {
   return entries_.empty() ? nullptr : entries_.back().prediction;
 }
 
-absl::StatusOr<EncodedPicture> LivePagePictures::Camera(std::optional<std::int64_t> number) {
+absl::StatusOr<EncodedPicture> LivePagePictures::Encoded(PictureKind kind,
+                                                         std::optional<std::int64_t> number) {
   MutexLock lock(mu_);
   Entry* entry = Find(number);
-  if (entry == nullptr) return absl::NotFoundError("there is no prediction yet");
-  if (!entry->camera.has_value()) {
-    MILLRACE_ASSIGN_OR_RETURN(entry->camera, EncodeCamera(*entry->prediction));
+  if (entry == nullptr) return absl::NotFoundError("There is no prediction yet. Ask again.");
+  std::optional<EncodedPicture>& picture = entry->pictures[static_cast<int>(kind)];
+  if (!picture.has_value()) {
+    MILLRACE_ASSIGN_OR_RETURN(picture, Encode(kind, *entry->prediction));
     ++encoded_;
   }
-  return *entry->camera;
-}
-
-absl::StatusOr<EncodedPicture> LivePagePictures::Flow(std::optional<std::int64_t> number) {
-  MutexLock lock(mu_);
-  Entry* entry = Find(number);
-  if (entry == nullptr) return absl::NotFoundError("there is no prediction yet");
-  if (!entry->flow.has_value()) {
-    MILLRACE_ASSIGN_OR_RETURN(entry->flow, EncodeFlow(*entry->prediction));
-    ++encoded_;
-  }
-  return *entry->flow;
+  return *picture;
 }
 
 std::uint64_t LivePagePictures::encoded() const {
@@ -60,7 +54,7 @@ void LivePagePictures::RememberNewest() {
   std::shared_ptr<const Prediction> newest = ring_.Newest();
   if (newest == nullptr) return;
   if (!entries_.empty() && entries_.back().prediction == newest) return;
-  entries_.push_back({.prediction = std::move(newest), .camera = {}, .flow = {}});
+  entries_.push_back({.prediction = std::move(newest)});
   if (entries_.size() > kRemembered) entries_.pop_front();
 }
 
@@ -72,6 +66,24 @@ LivePagePictures::Entry* LivePagePictures::Find(std::optional<std::int64_t> numb
   }
   RememberNewest();
   return entries_.empty() ? nullptr : &entries_.back();
+}
+
+absl::StatusOr<EncodedPicture> LivePagePictures::Encode(PictureKind kind,
+                                                        const Prediction& prediction) {
+  switch (kind) {
+    case PictureKind::kCamera:
+      return EncodeCamera(prediction, prediction.picture->rgb);
+    case PictureKind::kFlow:
+      return EncodeFlow(prediction);
+    case PictureKind::kNext:
+      break;
+  }
+  if (!prediction.next_frame) {
+    return absl::NotFoundError("This stream predicts motion, not the next frame.");
+  }
+  const pipeline::ModelPrediction& model = prediction.model;
+  return EncodeCamera(prediction, pipeline::PictureToCome(prediction.picture->rgb, *model.flow,
+                                                          model.width, model.height));
 }
 
 absl::StatusOr<EncodedPicture> LivePagePictures::EncodeFlow(const Prediction& prediction) {

@@ -2,6 +2,7 @@
 // however many watch, and never when nobody does.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -16,11 +17,19 @@
 
 namespace millrace::service {
 
+/// What of a prediction is shown.
+enum class PictureKind {
+  kCamera,  ///< What the camera saw.
+  kFlow,    ///< The flow in colour.
+  kNext,    ///< The picture to come.
+};
+inline constexpr int kPictureKinds = 3;
+
 /// A JPEG of one prediction.
 struct EncodedPicture {
   std::int64_t frame_number = 0;
   std::string jpeg = {};
-  /// Of the flow's colours: pixels of motion at full colour. 0 for the camera's picture.
+  /// Of the flow's colours: pixels of motion at full colour. 0 for the other kinds.
   float scale = 0;
 };
 
@@ -34,11 +43,10 @@ class LivePagePictures {
   /// a while, so that a picture and its flow are of the same moment.
   [[nodiscard]] std::shared_ptr<const Prediction> Newest() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The camera's picture or the flow of frame `number`, or of the newest prediction where that one
-  /// is gone or absent. Fails with NOT_FOUND before the first prediction.
-  [[nodiscard]] absl::StatusOr<EncodedPicture> Camera(std::optional<std::int64_t> number)
-      ABSL_LOCKS_EXCLUDED(mu_);
-  [[nodiscard]] absl::StatusOr<EncodedPicture> Flow(std::optional<std::int64_t> number)
+  /// A picture of frame `number`, or of the newest prediction where that one is gone or absent.
+  /// Fails with NOT_FOUND before the first prediction, and where it foretells no picture.
+  [[nodiscard]] absl::StatusOr<EncodedPicture> Encoded(PictureKind kind,
+                                                       std::optional<std::int64_t> number)
       ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Pictures encoded so far.
@@ -47,12 +55,13 @@ class LivePagePictures {
  private:
   struct Entry {
     std::shared_ptr<const Prediction> prediction;
-    std::optional<EncodedPicture> camera;
-    std::optional<EncodedPicture> flow;
+    std::array<std::optional<EncodedPicture>, kPictureKinds> pictures = {};
   };
 
   void RememberNewest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Entry* Find(std::optional<std::int64_t> number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<EncodedPicture> Encode(PictureKind kind, const Prediction& prediction)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<EncodedPicture> EncodeFlow(const Prediction& prediction)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -38,9 +38,11 @@ struct Prediction {
   std::int64_t delay_frames = 0;
 
   pipeline::ModelPrediction model;
+  /// The flow is what is expected to go on: it foretells the picture after `picture`.
+  bool next_frame = false;
   /// Nothing unless the stream is compared with something.
   std::optional<Comparison> comparison;
-  /// The pictures that the flow joins.
+  /// The two newest pictures that the model saw.
   std::shared_ptr<const ingest::Picture> previous;
   std::shared_ptr<const ingest::Picture> picture;
   int camera_width = 0;

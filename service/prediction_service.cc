@@ -16,7 +16,11 @@ class Refusal final : public grpc::ServerWriteReactor<v1::SubscribeResponse> {
   void OnDone() override { delete this; }
 };
 
-WithFlow FlowUnless(bool omitted) { return omitted ? WithFlow::kNo : WithFlow::kYes; }
+// Of either request.
+template <typename Request>
+Carried CarriedOf(const Request& request) {
+  return {.flow = !request.omit_flow(), .next_picture = !request.omit_next_picture()};
+}
 
 absl::Status Latest(const Streams& streams, const v1::GetLatestRequest& request,
                     v1::Prediction& message) {
@@ -27,7 +31,7 @@ absl::Status Latest(const Streams& streams, const v1::GetLatestRequest& request,
     return absl::UnavailableError(
         absl::StrCat("stream '", (*stream)->config().name, "' has no prediction yet; try again"));
   }
-  ToMessage(*newest, FlowUnless(request.omit_flow()), message);
+  ToMessage(*newest, CarriedOf(request), message);
   return absl::OkStatus();
 }
 
@@ -47,7 +51,7 @@ grpc::ServerWriteReactor<v1::SubscribeResponse>* PredictionService::Subscribe(
   const Subscription::Options options = {.policy = request->policy() == v1::READ_POLICY_NEWEST
                                                        ? ReadPolicy::kNewest
                                                        : ReadPolicy::kEvery,
-                                         .with_flow = FlowUnless(request->omit_flow())};
+                                         .carried = CarriedOf(*request)};
   auto subscription = std::make_shared<Subscription>((*stream)->ring(), options,
                                                      counters_.at(*stream), subscribers_);
   Subscription* const reactor = subscription.get();

@@ -40,7 +40,7 @@ void Subscription::Write(const PredictionRing::ReadResult& next) {
   dropped_total_ += next.missed;
   counters_.dropped += next.missed;
   response_.Clear();
-  ToMessage(*next.prediction, options_.with_flow, *response_.mutable_prediction());
+  ToMessage(*next.prediction, options_.carried, *response_.mutable_prediction());
   response_.set_dropped(next.missed);
   response_.set_dropped_total(dropped_total_);
   StartWrite(&response_);

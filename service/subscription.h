@@ -52,7 +52,7 @@ class Subscription final : public grpc::ServerWriteReactor<v1::SubscribeResponse
  public:
   struct Options {
     ReadPolicy policy = ReadPolicy::kEvery;
-    WithFlow with_flow = WithFlow::kYes;
+    Carried carried = {};
   };
 
   /// Subscribes from now on. Borrows all it is given for its life. Start() must follow.

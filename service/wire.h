@@ -10,11 +10,15 @@
 
 namespace millrace::service {
 
-/// Whether a message carries the flow, the bulk of it.
-enum class WithFlow { kNo, kYes };
+/// Which of the arrays, the bulk of a message, it carries.
+struct Carried {
+  bool flow = true;
+  bool next_picture = true;
+};
 
-/// Writes `prediction` into `message`, which must be empty. Copies the flow's bytes.
-void ToMessage(const Prediction& prediction, WithFlow with_flow, v1::Prediction& message);
+/// Writes `prediction` into `message`, which must be empty. Copies the flow's bytes, and makes the
+/// picture to come if there is one.
+void ToMessage(const Prediction& prediction, const Carried& carried, v1::Prediction& message);
 
 /// Writes what `stream` is at this moment into `message`, which must be empty.
 void ToMessage(const CameraStream& stream, v1::Stream& message);

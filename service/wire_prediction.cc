@@ -1,7 +1,10 @@
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "pipeline/learning/picture_to_come.h"
 #include "service/wire.h"
 #include "service/wire_time.h"
 
@@ -17,6 +20,18 @@ void WriteFlow(const pipeline::ModelPrediction& model, v1::Tensor& message) {
   message.add_shape(2);
   message.set_data_type(v1::DATA_TYPE_FLOAT32);
   message.set_data(model.flow->data(), model.flow->size() * sizeof(float));
+}
+
+void WriteNextPicture(const Prediction& prediction, v1::Tensor& message) {
+  const pipeline::ModelPrediction& model = prediction.model;
+  constexpr int kColours = 3;
+  message.add_shape(model.height);
+  message.add_shape(model.width);
+  message.add_shape(kColours);
+  message.set_data_type(v1::DATA_TYPE_UINT8);
+  const std::vector<std::uint8_t> rgb =
+      pipeline::PictureToCome(prediction.picture->rgb, *model.flow, model.width, model.height);
+  message.set_data(rgb.data(), rgb.size());
 }
 
 std::optional<v1::PredictionFlag> FlagOf(pipeline::SkipReason reason) {
@@ -42,7 +57,7 @@ std::optional<v1::PredictionFlag> FlagOf(pipeline::SkipReason reason) {
 
 }  // namespace
 
-void ToMessage(const Prediction& prediction, WithFlow with_flow, v1::Prediction& message) {
+void ToMessage(const Prediction& prediction, const Carried& carried, v1::Prediction& message) {
   message.set_stream(prediction.stream);
   message.set_epoch(prediction.epoch);
   message.set_frame_number(prediction.frame_number);
@@ -61,7 +76,10 @@ void ToMessage(const Prediction& prediction, WithFlow with_flow, v1::Prediction&
   if (flag) message.add_flags(*flag);
   if (model.drift) message.add_flags(v1::PREDICTION_FLAG_DRIFT);
   message.set_learned_from(model.skipped == pipeline::SkipReason::kNone);
-  if (with_flow == WithFlow::kYes) WriteFlow(model, *message.mutable_flow());
+  if (carried.flow) WriteFlow(model, *message.mutable_flow());
+  if (carried.next_picture && prediction.next_frame) {
+    WriteNextPicture(prediction, *message.mutable_next_picture());
+  }
   message.mutable_grid()->set_width(model.width);
   message.mutable_grid()->set_height(model.height);
   if (prediction.camera_width > 0) {

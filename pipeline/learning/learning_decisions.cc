@@ -15,9 +15,14 @@ LearningDecisions::LearningDecisions(const LearningOptions& options)
       guard_(options.divergence),
       notes_(kNotes) {}
 
-void LearningDecisions::OnAdmitted(std::int64_t sample, double difference) {
-  notes_[sample % kNotes] = {
-      .sample = sample, .difference = difference, .event = events_.Next(difference)};
+void LearningDecisions::OnAdmitted(std::int64_t sample, double difference,
+                                   std::optional<double> difference_before) {
+  const SkipReason before =
+      difference_before ? events_.Like(*difference_before) : SkipReason::kNone;
+  const SkipReason event = events_.Next(difference);
+  notes_[sample % kNotes] = {.sample = sample,
+                             .difference = difference,
+                             .event = event != SkipReason::kNone ? event : before};
 }
 
 SkipReason LearningDecisions::Decide(const ScoredFlow& scored, int learn_from_every) {

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -44,9 +45,11 @@ class LearningDecisions {
   /// REQUIRES: CheckUpdatePolicy(options.policy) is OK.
   explicit LearningDecisions(const LearningOptions& options);
 
-  /// Takes the next sample, of two pictures that differ by `difference` (MeanDifference()). At most
-  /// a thousand samples may lie between the last one admitted and the last one judged.
-  void OnAdmitted(std::int64_t sample, double difference);
+  /// Takes the next sample, of two pictures that differ by `difference` (MeanDifference()), or of
+  /// three, whose older two differ by `difference_before`. At most a thousand samples may lie
+  /// between the last one admitted and the last one judged.
+  void OnAdmitted(std::int64_t sample, double difference,
+                  std::optional<double> difference_before = {});
 
   /// Decides. `learn_from_every`: there is time for every n-th sample only; 0: for none.
   SkipReason Decide(const ScoredFlow& scored, int learn_from_every);

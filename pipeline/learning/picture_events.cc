@@ -36,6 +36,11 @@ SkipReason PictureEvents::Next(double difference) {
   return cut ? SkipReason::kCut : SkipReason::kNone;
 }
 
+SkipReason PictureEvents::Like(double difference) const {
+  if (difference <= options_.repeated_below) return SkipReason::kRepeated;
+  return IsCut(difference) ? SkipReason::kCut : SkipReason::kNone;
+}
+
 // Until enough is known of the camera, nothing is a cut.
 bool PictureEvents::IsCut(double difference) const {
   if (differences_.size() < kLeastRemembered || difference < options_.cut_least) return false;

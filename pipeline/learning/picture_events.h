@@ -38,6 +38,9 @@ class PictureEvents {
   /// kCut or kNone.
   [[nodiscard]] SkipReason Next(double difference);
 
+  /// What a pair is that was, or may have been, asked for before: kRepeated, kCut or kNone.
+  [[nodiscard]] SkipReason Like(double difference) const;
+
  private:
   [[nodiscard]] bool IsCut(double difference) const;
 

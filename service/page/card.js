@@ -107,11 +107,13 @@ export class StreamCard {
       const get = picture => fetch(
         `/streams/${encodeURIComponent(this.name)}/${picture}?frame=${newest.frame}&viewer=${viewer}`,
         {signal: AbortSignal.timeout(kPatienceMs)});
-      const [camera, flow] = await Promise.all([get("picture.jpg"), get("flow.jpg")]);
-      if (!camera.ok || !flow.ok) return;
-      const [cameraBytes, flowBytes] = await Promise.all([camera.blob(), flow.blob()]);
-      this.#swap("picture", cameraBytes);
-      this.#swap("flow", flowBytes);
+      const shown = ["picture", "flow", ...(newest.next_frame ? ["next"] : [])];
+      const answers = await Promise.all(shown.map(part => get(`${part}.jpg`)));
+      if (!answers.every(answer => answer.ok)) return;
+      const pictures = await Promise.all(answers.map(answer => answer.blob()));
+      shown.forEach((part, i) => this.#swap(part, pictures[i]));
+      const flow = answers[1];
+      this.#parts["next-view"].hidden = !newest.next_frame;
       this.#set("picture-note", `frame ${number(newest.frame)}, predicted ${
         duration(newest.delay_ms)} after it came`);
       this.#set("scale", `rim: ${shortRate(Number(flow.headers.get("X-Flow-Scale")))} px`);

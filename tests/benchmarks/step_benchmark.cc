@@ -79,7 +79,7 @@ class PlainStep {
   }
 
   void operator()() {
-    const at::Tensor flow = pipeline::plain::Flow(parameters_, pictures_, /*both_ways=*/false);
+    const at::Tensor flow = pipeline::plain::Flow(parameters_, pictures_, PicturePairs::kOne);
     pipeline::plain::RelativeObjective(pictures_, flow, /*visible=*/{}, kSmoothness).backward();
     pipeline::plain::Update(parameters_, squares_, kRate);
   }

@@ -38,6 +38,20 @@ class RunToEndTest(unittest.TestCase):
         self.assertEqual(end.summary["predicted"], VIDEO_FRAMES - 1)
         self.assertEqual(end.summary["dropped"]["no_predecessor"], 1)
 
+    def test_the_next_frame_is_foretold(self):
+        configuration = street(loop=True, as_camera=True)
+        configuration["model"]["task"] = "next_frame"
+        with millrace_process.serve(configuration) as server, \
+                client.Subscriber(server.grpc) as subscriber:
+            subscriber.wait_for_predictions(5)
+            prediction = subscriber.messages[-1].prediction
+            millrace_process.stop(server, signal.SIGTERM)
+        height, width = prediction.grid.height, prediction.grid.width
+        self.assertEqual(list(prediction.next_picture.shape), [height, width, 3])
+        self.assertEqual(len(prediction.next_picture.data), height * width * 3)
+        self.assert_summary_is_right(server.summary)
+        self.assertGreaterEqual(server.summary["dropped"]["no_predecessor"], 2)
+
     def test_a_looped_camera_ends_after_the_frames_asked_for(self):
         end = millrace_process.serve_to_end(street(loop=True, as_camera=True), "--frames", "30")
         self.assertEqual(end.code, 0, end.output)

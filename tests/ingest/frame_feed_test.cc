@@ -58,6 +58,10 @@ TEST_F(FrameFeedTest, GivesEachFrameTheOneBefore) {
   EXPECT_EQ(first.previous, nullptr);
   EXPECT_EQ(second.predecessor, NoPredecessor::kHasOne);
   EXPECT_EQ(second.previous, first.picture);
+  EXPECT_EQ(second.before, nullptr);
+  const Frame third = TakeAndPop(PictureAt(milliseconds(80)));
+  EXPECT_EQ(third.previous, second.picture);
+  EXPECT_EQ(third.before, first.picture);
 }
 
 // Overload must not tear pairs apart: the learner would skip every frame that it could have used.
@@ -71,6 +75,7 @@ TEST_F(FrameFeedTest, KeepsThePredecessorOfAFrameEvenIfItWasDropped) {
   const Frame frame = feed_.queue().Pop().value();
   EXPECT_EQ(frame.number, 2);
   EXPECT_EQ(frame.previous, taken[1].picture);
+  EXPECT_EQ(frame.before, taken[0].picture);
 }
 
 TEST_F(FrameFeedTest, BeginsAnEpochWithoutAPredecessorAndNumbersOn) {
@@ -84,8 +89,9 @@ TEST_F(FrameFeedTest, BeginsAnEpochWithoutAPredecessorAndNumbersOn) {
   EXPECT_EQ(frame.epoch, 1);
   EXPECT_EQ(frame.predecessor, NoPredecessor::kFirst);
   EXPECT_EQ(frame.previous, nullptr);
+  EXPECT_EQ(TakeAndPop(PictureAt(milliseconds(40))).before, nullptr);
   EXPECT_EQ(feed_.epoch(), 1);
-  EXPECT_EQ(feed_.frames(), 3);
+  EXPECT_EQ(feed_.frames(), 4);
 }
 
 TEST_F(FrameFeedTest, SessionsWithoutAFrameMakeNoEpoch) {
@@ -106,6 +112,7 @@ TEST_F(FrameFeedTest, LeavesOutThePredecessorAfterAGap) {
   EXPECT_EQ(late.previous, nullptr);
   EXPECT_EQ(next.predecessor, NoPredecessor::kHasOne);
   EXPECT_EQ(next.previous, late.picture);
+  EXPECT_EQ(next.before, nullptr) << "there is a gap between them";
   EXPECT_EQ(feed_.FrameInterval(), milliseconds(40));
 }
 

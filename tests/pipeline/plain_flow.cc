@@ -42,7 +42,7 @@ class Convolver {
 
   at::Tensor Features(const at::Tensor& input) {
     const at::Tensor features = Hidden(Hidden(input, 2), 1);
-    return features - features.mean({0, 2, 3}, /*keepdim=*/true);
+    return features - features.narrow(0, 0, 2).mean({0, 2, 3}, /*keepdim=*/true);
   }
   at::Tensor Decode(at::Tensor values) {
     for (int i = 0; i < 3; ++i) values = Hidden(values, 1);
@@ -67,22 +67,21 @@ at::Tensor Convolve(const at::Tensor& input, const at::Tensor& weight, const at:
   return slope == 1 ? made : at::leaky_relu(made, slope);
 }
 
-at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, bool both_ways) {
+at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, PicturePairs pairs) {
   const at::Tensor normal = Normalized(features);
-  const auto from = [&](const at::Tensor& of) { return both_ways ? of : of.narrow(0, 0, 1); };
-  const at::Tensor to = both_ways ? normal.flip(0) : normal.narrow(0, 1, 1);
+  const at::Tensor to = ToPictures(normal, pairs);
   const at::Tensor seen = flow.defined() ? LookUp(to, LookUpGrid(flow)) : to;
-  std::vector<at::Tensor> parts = {kMatchGain * ShiftedProducts(from(normal), seen),
-                                   from(features)};
+  std::vector<at::Tensor> parts = {kMatchGain * ShiftedProducts(FromPictures(normal, pairs), seen),
+                                   FromPictures(features, pairs)};
   if (flow.defined()) parts.push_back(flow);
   return at::cat(parts, 1);
 }
 
 at::Tensor RelativeObjective(const at::Tensor& pictures, const at::Tensor& flow,
                              const at::Tensor& visible, double smoothness) {
-  const bool both_ways = flow.size(0) == 2;
-  const at::Tensor from = both_ways ? pictures : pictures.narrow(0, 0, 1);
-  const at::Tensor to = both_ways ? pictures.flip(0) : pictures.narrow(0, 1, 1);
+  const PicturePairs pairs = flow.size(0) == 2 ? PicturePairs::kBothWays : PicturePairs::kOne;
+  const at::Tensor from = FromPictures(pictures, pairs);
+  const at::Tensor to = ToPictures(pictures, pairs);
   const at::Tensor grid = LookUpGrid(flow);
   at::Tensor judged = InsideMask(grid);
   if (visible.defined()) judged = judged.logical_and(visible);
@@ -93,16 +92,16 @@ at::Tensor RelativeObjective(const at::Tensor& pictures, const at::Tensor& flow,
 }
 
 at::Tensor Flow(const std::vector<at::Tensor>& parameters, const at::Tensor& pictures,
-                bool both_ways) {
+                PicturePairs pairs) {
   Convolver with(parameters);
   const at::Tensor at_2 = with.Features(pictures);
   const at::Tensor at_4 = with.Features(at_2);
   const at::Tensor at_8 = with.Features(at_4);
   const at::Tensor at_16 = with.Features(at_8);
-  at::Tensor flow = with.Decode(Match(at_16, {}, both_ways));
+  at::Tensor flow = with.Decode(plain::Match(at_16, {}, pairs));
   for (const at::Tensor& features : {at_8, at_4}) {
     flow = UpsampleFlow(flow, 2);
-    flow = flow + with.Decode(Match(features, flow, both_ways));
+    flow = flow + with.Decode(plain::Match(features, flow, pairs));
   }
   return UpsampleFlow(flow, 4);
 }

@@ -6,6 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "pipeline/picture_pairs.h"
+
 namespace millrace::pipeline::plain {
 
 /// As Convolve(), in the type of its input.
@@ -13,7 +15,8 @@ namespace millrace::pipeline::plain {
                                   const at::Tensor& bias, int stride, double slope);
 
 /// As Match().
-[[nodiscard]] at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, bool both_ways);
+[[nodiscard]] at::Tensor Match(const at::Tensor& features, const at::Tensor& flow,
+                               PicturePairs pairs);
 
 /// As the objective `relative`; `visible` undefined: every pixel is.
 [[nodiscard]] at::Tensor RelativeObjective(const at::Tensor& pictures, const at::Tensor& flow,
@@ -21,7 +24,7 @@ namespace millrace::pipeline::plain {
 
 /// As the network `flow` with these parameters, in their order and type.
 [[nodiscard]] at::Tensor Flow(const std::vector<at::Tensor>& parameters, const at::Tensor& pictures,
-                              bool both_ways);
+                              PicturePairs pairs);
 
 /// As RMSprop's update without weight decay, by the parameters' gradients, which it then zeroes.
 void Update(const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& squares,

@@ -57,6 +57,26 @@ TEST(CameraStreamTest, PredictionTellsItsFrameAndItsTimes) {
   EXPECT_NE(prediction->previous, prediction->picture);
 }
 
+TEST(CameraStreamTest, TheNextFrameIsForetoldFromThreePictures) {
+  FakeStream fake = StartFakeStream({.next_frame = true, .queue_capacity = 8});
+  PredictionRing::Cursor cursor = fake.stream->ring().Begin();
+  for (int i = 0; i < 3; ++i) fake.source->Push();
+  fake.learner->WaitForAdmitted(1);
+  EXPECT_EQ(fake.learner->bytes_before, std::size_t{3} * 4 * 2);
+  fake.learner->Predict();
+  const auto prediction = Next(fake.stream->ring(), cursor);
+  EXPECT_EQ(prediction->frame_number, 2);
+  EXPECT_TRUE(prediction->next_frame);
+
+  fake.source->Push(ingest::NoPredecessor::kGap);
+  fake.source->Push();
+  fake.source->Push();
+  fake.learner->WaitForAdmitted(2);
+  const FrameCounts counts = fake.stream->Snapshot().frames;
+  EXPECT_EQ(Dropped(counts, DropReason::kNoPredecessor), 3u) << "one of them after the gap";
+  EXPECT_EQ(Dropped(counts, DropReason::kGap), 1u);
+}
+
 TEST(CameraStreamTest, PredictionsAreComparedBeforeAnybodySeesThem) {
   std::vector<double> observed;
   FakeStream fake = StartFakeStream(

@@ -55,8 +55,9 @@ class FakeLearner final : public pipeline::Learner {
     changed_.notify_all();
   }
 
-  absl::StatusOr<std::int64_t> Admit(const pipeline::PicturePair& /*pair*/) override {
+  absl::StatusOr<std::int64_t> Admit(const pipeline::PicturePair& pair) override {
     std::unique_lock lock(mu_);
+    bytes_before = pair.before.size();
     changed_.wait(lock, [this] { return Held() < options_.capacity || !failure_.ok(); });
     if (!failure_.ok()) return failure_;
     changed_.notify_all();
@@ -69,6 +70,9 @@ class FakeLearner final : public pipeline::Learner {
     return failure_;
   }
   void LearnFromEvery(int n) override { learn_from_every = n; }
+
+  /// Of the newest sample's picture before the two.
+  std::atomic<std::size_t> bytes_before = 0;
 
   absl::Status Drain() override {
     if (options_.predicts == Predicts::kWhenTold) {

@@ -40,17 +40,22 @@ class FakeSource final : public ingest::Source {
     frame.arrival = clock_.Now();
     frame.picture = BlankPicture();
     frame.predecessor = without;
-    if (without == ingest::NoPredecessor::kHasOne) frame.previous = last_picture_;
+    if (without == ingest::NoPredecessor::kHasOne) {
+      frame.previous = last_picture_;
+      frame.before = last_previous_;
+    }
     if (frame.previous == nullptr && without == ingest::NoPredecessor::kHasOne) {
       frame.predecessor = ingest::NoPredecessor::kFirst;
     }
     last_picture_ = frame.picture;
+    last_previous_ = frame.previous;
     queue_.Push(std::move(frame));
   }
 
   /// The next frame is the first of a new epoch.
   void Reconnect() {
     last_picture_ = nullptr;
+    last_previous_ = nullptr;
     std::scoped_lock lock(mu_);
     status_.epoch = ++epoch_;
     ++status_.reconnects;
@@ -89,6 +94,7 @@ class FakeSource final : public ingest::Source {
   std::int64_t next_number_ = 0;
   std::int64_t epoch_ = 0;
   std::shared_ptr<const ingest::Picture> last_picture_;
+  std::shared_ptr<const ingest::Picture> last_previous_;
 
   ingest::FrameQueue queue_;
   mutable std::mutex mu_;

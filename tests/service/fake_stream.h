@@ -18,6 +18,7 @@ struct FakeStreamOptions {
   std::string name = "street";
   std::string uri = "rtsp://user:secret@camera/1";
   std::string schedule = "one_f_one_b_star";
+  bool next_frame = false;
   int queue_capacity = 2;
   /// Drop the oldest frame when the queue is full, or else wait.
   bool live = true;
@@ -45,6 +46,7 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
                           .as_camera = options.live,
                           .queue_capacity = options.queue_capacity};
   stream.config.learner.schedule = options.schedule;
+  stream.config.learner.next_frame = options.next_frame;
   stream.clock = fake.clock.get();
   stream.ring_capacity = options.ring_capacity;
   stream.observe = options.observe;

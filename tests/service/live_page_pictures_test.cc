@@ -28,8 +28,8 @@ TEST_F(LivePagePicturesTest, EncodesEachPictureOnceHoweverManyAsk) {
   std::vector<std::jthread> viewers;
   for (int i = 0; i < 8; ++i) {
     viewers.emplace_back([&] {
-      EXPECT_TRUE(pictures_.Camera(1).ok());
-      EXPECT_TRUE(pictures_.Flow(1).ok());
+      EXPECT_TRUE(pictures_.Encoded(PictureKind::kCamera, 1).ok());
+      EXPECT_TRUE(pictures_.Encoded(PictureKind::kFlow, 1).ok());
     });
   }
   viewers.clear();
@@ -39,9 +39,9 @@ TEST_F(LivePagePicturesTest, EncodesEachPictureOnceHoweverManyAsk) {
 TEST_F(LivePagePicturesTest, KeepsPictureAndFlowOfTheSameMoment) {
   Publish(1);
   ASSERT_EQ(pictures_.Newest()->frame_number, 1);
-  EXPECT_EQ(pictures_.Camera(1)->frame_number, 1);
+  EXPECT_EQ(pictures_.Encoded(PictureKind::kCamera, 1)->frame_number, 1);
   Publish(2);  // Comes between the two requests of a page.
-  EXPECT_EQ(pictures_.Flow(1)->frame_number, 1);
+  EXPECT_EQ(pictures_.Encoded(PictureKind::kFlow, 1)->frame_number, 1);
 }
 
 TEST_F(LivePagePicturesTest, GivesTheNewestForOneThatIsGone) {
@@ -49,14 +49,26 @@ TEST_F(LivePagePicturesTest, GivesTheNewestForOneThatIsGone) {
     Publish(number);
     EXPECT_EQ(pictures_.Newest()->frame_number, number);
   }
-  EXPECT_EQ(pictures_.Camera(1)->frame_number, 6);
-  EXPECT_EQ(pictures_.Camera(std::nullopt)->frame_number, 6);
+  EXPECT_EQ(pictures_.Encoded(PictureKind::kCamera, 1)->frame_number, 6);
+  EXPECT_EQ(pictures_.Encoded(PictureKind::kCamera, std::nullopt)->frame_number, 6);
 }
 
 TEST_F(LivePagePicturesTest, HasNothingBeforeTheFirstPrediction) {
   EXPECT_EQ(pictures_.Newest(), nullptr);
-  EXPECT_TRUE(absl::IsNotFound(pictures_.Camera(std::nullopt).status()));
-  EXPECT_TRUE(absl::IsNotFound(pictures_.Flow(3).status()));
+  EXPECT_TRUE(absl::IsNotFound(pictures_.Encoded(PictureKind::kCamera, std::nullopt).status()));
+  EXPECT_TRUE(absl::IsNotFound(pictures_.Encoded(PictureKind::kFlow, 3).status()));
+}
+
+TEST_F(LivePagePicturesTest, ShowsThePictureToComeWhereThereIsOne) {
+  Prediction prediction = *MovingDisc("street", 1, 32, 16);
+  ring_.Publish(std::make_shared<const Prediction>(prediction));
+  EXPECT_TRUE(absl::IsNotFound(pictures_.Encoded(PictureKind::kNext, 1).status()));
+  prediction.frame_number = 2;
+  prediction.next_frame = true;
+  ring_.Publish(std::make_shared<const Prediction>(prediction));
+  const auto next = pictures_.Encoded(PictureKind::kNext, 2);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_NE(next->jpeg, pictures_.Encoded(PictureKind::kCamera, 2)->jpeg) << "things moved on";
 }
 
 }  // namespace

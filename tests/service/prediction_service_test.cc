@@ -91,6 +91,38 @@ TEST_F(PredictionServiceTest, SubscriberGetsEveryPredictionWithItsFlow) {
   EXPECT_EQ(Floats(prediction.flow()).size(), 16u);
 }
 
+// Two pixels: what is dark moves to the right, where a bright border was.
+Prediction Foretelling() {
+  Prediction prediction;
+  prediction.stream = "street";
+  prediction.model = {.width = 2, .height = 1};
+  prediction.model.flow =
+      std::make_shared<const std::vector<float>>(std::vector<float>{1, 0, 1, 0});
+  prediction.next_frame = true;
+  prediction.picture =
+      std::make_shared<const ingest::Picture>(ingest::Picture{2, 1, {1, 2, 3, 200, 210, 220}});
+  return prediction;
+}
+
+TEST_F(PredictionServiceTest, ThePictureToComeIsSentUnlessItIsNotWanted) {
+  street_.stream->ring().Publish(std::make_shared<const Prediction>(Foretelling()));
+  v1::GetLatestRequest request;
+  request.set_omit_flow(true);
+  v1::GetLatestResponse response;
+  grpc::ClientContext first;
+  ASSERT_TRUE(stub_->GetLatest(&first, request, &response).ok());
+  const v1::Tensor& next = response.prediction().next_picture();
+  EXPECT_THAT(next.shape(), ElementsAre(1, 2, 3));
+  EXPECT_EQ(next.data_type(), v1::DATA_TYPE_UINT8);
+  EXPECT_EQ(next.data(), std::string("\1\2\3\1\2\3"));
+  EXPECT_FALSE(response.prediction().has_flow());
+
+  request.set_omit_next_picture(true);
+  grpc::ClientContext second;
+  ASSERT_TRUE(stub_->GetLatest(&second, request, &response).ok());
+  EXPECT_FALSE(response.prediction().has_next_picture());
+}
+
 TEST_F(PredictionServiceTest, FlagsWhatIsNotFiniteAndTellsDelays) {
   Subscriber subscriber(*channel_, To("street"));
   street_.source->Push();

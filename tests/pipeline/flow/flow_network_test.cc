@@ -43,9 +43,9 @@ TEST(FlowNetworkTest, StartsAtExactlyZeroFlowOfThePicturesSize) {
 
 // All operators together, and in which order the network uses its parameters.
 TEST(FlowNetworkTest, EqualsLibTorchsOperatorsInDoublePrecisionThereAndBack) {
-  for (const bool both_ways : {false, true}) {
-    const LayerChain network = MakeFlowNetwork({.both_ways = both_ways});
-    const at::Tensor pictures = at::rand({2, 1, 48, 64});
+  for (const PicturePairs pairs : kAllPairs) {
+    const LayerChain network = MakeFlowNetwork({.pairs = pairs});
+    const at::Tensor pictures = at::rand({PictureCount(pairs), 1, 48, 64});
     const std::vector<at::Tensor> parameters = WholeChain(network).parameters();
     std::vector<at::Tensor> expected;
     for (const at::Tensor& parameter : parameters) {
@@ -54,7 +54,7 @@ TEST(FlowNetworkTest, EqualsLibTorchsOperatorsInDoublePrecisionThereAndBack) {
       expected.push_back(parameter.detach().to(at::kDouble).requires_grad_(true));
     }
     const at::Tensor flow = WholeChain(network).Forward({pictures})[0];
-    const at::Tensor flow_expected = plain::Flow(expected, pictures.to(at::kDouble), both_ways);
+    const at::Tensor flow_expected = plain::Flow(expected, pictures.to(at::kDouble), pairs);
     EXPECT_TRUE(at::allclose(flow.to(at::kDouble), flow_expected, 1e-3, 1e-3));
     const at::Tensor weights = at::randn(flow.sizes());
     (flow * weights).mean().backward();

@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kSide = 64;
 
-at::Tensor Pictures(const std::string& network) {
-  return at::rand({2, FlowNetworkInputOf(network)->channels, kSide, kSide});
+at::Tensor Pictures(const std::string& network, PicturePairs pairs = PicturePairs::kOne) {
+  return at::rand({PictureCount(pairs), FlowNetworkInputOf(network)->channels, kSide, kSide});
 }
 
 double MillionParameters(const LayerChain& chain) {
@@ -44,10 +44,10 @@ TEST(FlowNetworksTest, AreAsLargeAsThePublishedOnes) {
 
 TEST(FlowNetworksTest, MakeAFlowOfThePicturesSizeThatIsZeroUntilTheyLearn) {
   for (const std::string& name : FlowNetworkNames()) {
-    for (const bool both_ways : {false, true}) {
-      const LayerChain chain = MakeNamedFlowNetwork({.name = name, .both_ways = both_ways});
-      const at::Tensor flow = WholeChain(chain).Forward({Pictures(name)})[0];
-      EXPECT_EQ(flow.sizes(), (at::IntArrayRef{both_ways ? 2 : 1, 2, kSide, kSide})) << name;
+    for (const PicturePairs pairs : kAllPairs) {
+      const LayerChain chain = MakeNamedFlowNetwork({.name = name, .pairs = pairs});
+      const at::Tensor flow = WholeChain(chain).Forward({Pictures(name, pairs)})[0];
+      EXPECT_EQ(flow.sizes(), (at::IntArrayRef{PairCount(pairs), 2, kSide, kSide})) << name;
       EXPECT_EQ(flow.abs().max().item<float>(), 0) << name;
     }
   }
@@ -62,22 +62,56 @@ void Wake(const LayerChain& chain) {
   }
 }
 
+// The same weights in a network of one pair and in one of more.
+class TwoNetworks {
+ public:
+  TwoNetworks(const std::string& name, PicturePairs pairs)
+      : chain_of_one_(MakeNamedFlowNetwork({.name = name, .seed = 3})),
+        chain_of_more_(MakeNamedFlowNetwork({.name = name, .seed = 3, .pairs = pairs})) {
+    Wake(chain_of_one_);
+    for (std::size_t i = 0; i < of_one_.parameters().size(); ++i) {
+      of_more_.parameters()[i].variable_data().copy_(of_one_.parameters()[i]);
+    }
+  }
+
+  [[nodiscard]] at::Tensor OfOne(const at::Tensor& pictures) const {
+    return of_one_.Forward({pictures})[0].detach();
+  }
+  [[nodiscard]] at::Tensor OfMore(const at::Tensor& pictures) const {
+    return of_more_.Forward({pictures})[0].detach();
+  }
+
+ private:
+  const LayerChain chain_of_one_;
+  const LayerChain chain_of_more_;
+  const Stage of_one_ = WholeChain(chain_of_one_);
+  const Stage of_more_ = WholeChain(chain_of_more_);
+};
+
 // The way back is the flow of the same pictures the other way round.
 TEST(FlowNetworksTest, TheWayBackIsTheFlowOfThePicturesSwapped) {
   for (const std::string& name : FlowNetworkNames()) {
-    const LayerChain one_way = MakeNamedFlowNetwork({.name = name, .seed = 3});
-    const LayerChain both_ways = MakeNamedFlowNetwork({.name = name, .seed = 3, .both_ways = true});
-    Wake(one_way);
-    const Stage from = WholeChain(one_way);
-    const Stage to = WholeChain(both_ways);
-    for (std::size_t i = 0; i < from.parameters().size(); ++i) {
-      to.parameters()[i].variable_data().copy_(from.parameters()[i]);
-    }
+    const TwoNetworks networks(name, PicturePairs::kBothWays);
     const at::Tensor pictures = Pictures(name);
-    const at::Tensor expected = at::cat(
-        {from.Forward({pictures})[0].detach(), from.Forward({pictures.flip(0)})[0].detach()}, 0);
+    const at::Tensor expected =
+        at::cat({networks.OfOne(pictures), networks.OfOne(pictures.flip(0))}, 0);
     EXPECT_GT(expected.abs().max().item<float>(), 0) << name;
-    EXPECT_TRUE(at::allclose(to.Forward({pictures})[0].detach(), expected, 1e-3, 1e-4)) << name;
+    EXPECT_TRUE(at::allclose(networks.OfMore(pictures), expected, 1e-3, 1e-4)) << name;
+  }
+}
+
+// What is learned from the first pair is judged by the third picture: it must not have seen it.
+TEST(FlowNetworksTest, OfThreePicturesTheFirstPairsFlowDoesNotDependOnTheThird) {
+  for (const std::string& name : FlowNetworkNames()) {
+    const TwoNetworks networks(name, PicturePairs::kInTurn);
+    const at::Tensor pictures = Pictures(name, PicturePairs::kInTurn);
+    const at::Tensor made = networks.OfMore(pictures);
+    const at::Tensor expected = networks.OfOne(pictures.narrow(0, 0, 2));
+    EXPECT_TRUE(at::allclose(made.narrow(0, 0, 1), expected, 1e-3, 1e-4)) << name;
+    EXPECT_GT((made[1] - made[0]).abs().max().item<float>(), 0) << name;
+    pictures[2].zero_();
+    EXPECT_TRUE(at::allclose(networks.OfMore(pictures).narrow(0, 0, 1), expected, 1e-3, 1e-4))
+        << name;
   }
 }
 

@@ -22,14 +22,16 @@ struct Case {
   std::int64_t height;
   std::int64_t width;
   bool has_flow;
-  bool both_ways;
+  PicturePairs pairs;
 };
 
 // The flow network's, odd ones, maps smaller than the window and wider than a vector.
 const std::vector<Case>& Cases() {
-  static const std::vector<Case> kCases = {{24, 9, 12, true, false},  {32, 7, 19, true, true},
-                                           {48, 9, 12, false, false}, {48, 5, 6, false, true},
-                                           {5, 2, 3, true, false},    {17, 4, 33, true, true}};
+  using enum PicturePairs;
+  static const std::vector<Case> kCases = {{24, 9, 12, true, kOne},    {32, 7, 19, true, kBothWays},
+                                           {48, 9, 12, false, kOne},   {48, 5, 6, false, kBothWays},
+                                           {5, 2, 3, true, kOne},      {17, 4, 33, true, kBothWays},
+                                           {24, 6, 11, true, kInTurn}, {48, 4, 5, false, kInTurn}};
   return kCases;
 }
 
@@ -40,7 +42,7 @@ at::Tensor Leaf(const at::Tensor& of, at::ScalarType type) {
 
 at::Tensor FlowOf(const Case& of) {
   if (!of.has_flow) return {};
-  return at::randn({of.both_ways ? 2 : 1, 2, of.height, of.width}) * 2;
+  return at::randn({PairCount(of.pairs), 2, of.height, of.width}) * 2;
 }
 
 bool Near(const at::Tensor& value, const at::Tensor& expected) {
@@ -49,16 +51,17 @@ bool Near(const at::Tensor& value, const at::Tensor& expected) {
 
 TEST(MatchTest, EqualsLibTorchsOperatorsInDoublePrecisionThereAndBack) {
   for (const Case& of : Cases()) {
-    const at::Tensor features = at::randn({2, of.channels, of.height, of.width});
+    const at::Tensor features =
+        at::randn({PictureCount(of.pairs), of.channels, of.height, of.width});
     const at::Tensor flow = FlowOf(of);
     const at::Tensor made_of = Leaf(features, at::kFloat);
     const at::Tensor made_through = Leaf(flow, at::kFloat);
-    const at::Tensor made = Match(made_of, made_through, of.both_ways);
+    const at::Tensor made = Match(made_of, made_through, of.pairs);
     const at::Tensor weights = at::randn(made.sizes());
     (made * weights).sum().backward();
     const at::Tensor plain_of = Leaf(features, at::kDouble);
     const at::Tensor plain_through = Leaf(flow, at::kDouble);
-    const at::Tensor expected = plain::Match(plain_of, plain_through, of.both_ways);
+    const at::Tensor expected = plain::Match(plain_of, plain_through, of.pairs);
     (expected * weights).sum().backward();
     EXPECT_TRUE(Near(made, expected)) << of.channels << " channels";
     EXPECT_TRUE(Near(made_of.grad(), plain_of.grad())) << of.channels << " channels";
@@ -73,7 +76,7 @@ TEST(MatchTest, ThreadsAndLayoutChangeNoBit) {
   const at::Tensor flow = at::randn({2, 2, 8, 10});
   const auto run = [&](const at::Tensor& of) {
     const at::Tensor leaf = of.detach().requires_grad_(true);
-    const at::Tensor made = Match(leaf, flow, /*both_ways=*/true);
+    const at::Tensor made = Match(leaf, flow, PicturePairs::kBothWays);
     made.square().sum().backward();
     return std::vector<at::Tensor>{made, leaf.grad()};
   };
@@ -90,7 +93,7 @@ TEST(MatchTest, FlowFarOutsideOrNotFiniteSeesNothing) {
   for (const double far : {1e3, -1e30, std::numeric_limits<double>::infinity(),
                            std::numeric_limits<double>::quiet_NaN()}) {
     const at::Tensor leaf = features.clone().requires_grad_(true);
-    const at::Tensor made = Match(leaf, at::full({1, 2, 6, 8}, far), /*both_ways=*/false);
+    const at::Tensor made = Match(leaf, at::full({1, 2, 6, 8}, far), PicturePairs::kOne);
     EXPECT_EQ(made.narrow(1, 0, kMatchChannels).abs().max().item<float>(), 0) << far;
     made.narrow(1, 0, kMatchChannels).sum().backward();
     EXPECT_TRUE(leaf.grad().isfinite().all().item<bool>()) << far;
@@ -99,7 +102,7 @@ TEST(MatchTest, FlowFarOutsideOrNotFiniteSeesNothing) {
 
 TEST(MatchTest, PixelWithoutFeaturesIsFinite) {
   const at::Tensor leaf = at::zeros({2, 16, 4, 4}).requires_grad_(true);
-  const at::Tensor made = Match(leaf, {}, /*both_ways=*/false);
+  const at::Tensor made = Match(leaf, {}, PicturePairs::kOne);
   made.sum().backward();
   EXPECT_EQ(made.abs().max().item<float>(), 0);
   EXPECT_TRUE(leaf.grad().isfinite().all().item<bool>());

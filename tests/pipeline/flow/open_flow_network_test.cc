@@ -62,8 +62,9 @@ class OpenFlowNetworkTest : public ::testing::Test {
     network.save(path_);
   }
 
-  [[nodiscard]] absl::StatusOr<OpenedFlowNetwork> Open(bool both_ways = false) const {
-    return OpenFlowNetwork({.name = path_, .both_ways = both_ways}, kWidth, kHeight);
+  [[nodiscard]] absl::StatusOr<OpenedFlowNetwork> Open(
+      PicturePairs pairs = PicturePairs::kOne) const {
+    return OpenFlowNetwork({.name = path_, .pairs = pairs}, kWidth, kHeight);
   }
 
   const std::string path_ =
@@ -84,7 +85,7 @@ TEST_F(OpenFlowNetworkTest, AFilesNetworkReadsThePreviousPictureFirst) {
 
 TEST_F(OpenFlowNetworkTest, BothWaysTheSecondSampleIsThePicturesSwapped) {
   Save({Means()});
-  const auto opened = Open(/*both_ways=*/true);
+  const auto opened = Open(PicturePairs::kBothWays);
   ASSERT_TRUE(opened.ok()) << opened.status();
   const at::Tensor made = WholeChain(opened->chain).Forward({at::rand({2, 3, kHeight, kWidth})})[0];
   EXPECT_TRUE(at::equal(made[1], made[0].flip(0)));

@@ -1,0 +1,22 @@
+#include "pipeline/flow_task.h"
+
+#include "pipeline/next_frame.h"
+
+namespace millrace::pipeline {
+
+PicturePairs PairsFor(const FlowLearnerOptions& options) {
+  if (options.next_frame) return PicturePairs::kInTurn;
+  return options.loss.occlusion ? PicturePairs::kBothWays : PicturePairs::kOne;
+}
+
+FlowLoss LossFor(const FlowLearnerOptions& options, const at::Tensor& pictures,
+                 const at::Tensor& flow) {
+  return options.next_frame ? ComputeNextFrameLoss(pictures, flow, options.loss)
+                            : ComputeFlowLoss(pictures, flow, options.loss);
+}
+
+at::Tensor PredictedFlow(const FlowLearnerOptions& options, const at::Tensor& flow) {
+  return flow.narrow(0, options.next_frame ? 1 : 0, 1);
+}
+
+}  // namespace millrace::pipeline
