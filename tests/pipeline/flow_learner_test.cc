@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -126,6 +127,46 @@ TEST(FlowLearnerTest, LearnsByAnyObjectiveOneWayAndBothWays) {
                      .learning_rate = 1e-6,
                      .loss = {.kind = *FlowLossKind(name), .occlusion = occlusion}});
     }
+  }
+}
+
+// A picture of waves that have moved `shift` pixels to the right.
+std::vector<std::uint8_t> Waves(int shift) {
+  std::vector<std::uint8_t> rgb;
+  for (int y = 0; y < kSide; ++y) {
+    for (int x = 0; x < kSide; ++x) {
+      const double wave = std::sin((x - shift) * 0.35) * std::cos(y * 0.28 + (x - shift) * 0.1);
+      rgb.insert(rgb.end(), 3, static_cast<std::uint8_t>(128 + 100 * wave));
+    }
+  }
+  return rgb;
+}
+
+// Waves that go on as they went: from two pictures the third can be known.
+TEST(FlowLearnerTest, TheNextFrameIsForetoldEverBetterUnderAnySchedule) {
+  for (const std::string schedule : {"sequential", "partime"}) {
+    Collected collected;
+    auto learner = MakeFlowLearner({.width = kSide,
+                                    .height = kSide,
+                                    .schedule = schedule,
+                                    .stages = schedule == "sequential" ? 1 : 3,
+                                    .learning_rate = 1e-4,
+                                    .next_frame = true},
+                                   collected.callback());
+    ASSERT_TRUE(learner.ok()) << learner.status();
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_TRUE(
+          (*learner)
+              ->Admit({.previous = Waves(i + 1), .current = Waves(i + 2), .before = Waves(i)})
+              .ok());
+    }
+    ASSERT_TRUE((*learner)->Drain().ok());
+    ASSERT_EQ(collected.predictions.size(), 200U);
+    const ModelPrediction& first = collected.predictions.front();
+    const ModelPrediction& last = collected.predictions.back();
+    EXPECT_EQ(first.loss, first.loss_no_motion) << schedule;
+    EXPECT_LT(last.loss, 0.9F * last.loss_no_motion) << schedule;
+    EXPECT_EQ(last.flow->size(), std::size_t{2} * kSide * kSide);
   }
 }
 
@@ -296,6 +337,8 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
        "stages, not 4"},
       {{.width = 64, .height = 64, .loss = {.kind = FlowLossOptions::Kind::kHs, .occlusion = true}},
        "occlusion is for the losses"},
+      {{.width = 64, .height = 64, .loss = {.occlusion = true}, .next_frame = true},
+       "not for the next frame"},
       {{.network = "levels", .width = 64, .height = 64, .schedule = "local", .cuts = {4}},
        "at one of the layers 3, 6, not 4"},
       {{.width = 64, .height = 64, .stages = 40}, "ask for 1 to"},
@@ -316,6 +359,23 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
                                        [](ModelPrediction) {});
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(missing.status().message(), HasSubstr("nowhere/flow.pt"));
+}
+
+TEST(FlowLearnerTest, TheNextFrameTakesThreePicturesAndFlowTwo) {
+  for (const bool next_frame : {false, true}) {
+    auto learner = MakeFlowLearner(
+        {.width = kSide, .height = kSide, .schedule = "sequential", .next_frame = next_frame},
+        [](const ModelPrediction&) {});
+    ASSERT_TRUE(learner.ok()) << learner.status();
+    PicturePair other{.previous = {}, .current = {}};
+    const std::vector<std::uint8_t> picture = Stripes(0);
+    other.previous = picture;
+    other.current = picture;
+    if (!next_frame) other.before = picture;
+    const absl::Status refused = (*learner)->Admit(other).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr(next_frame ? "three" : "two"));
+  }
 }
 
 TEST(FlowLearnerTest, PicturesOfAnotherSizeAreRefusedAndLoseNothing) {

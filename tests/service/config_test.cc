@@ -410,7 +410,7 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:72: 'occlusion' needs the flow there and back: not for task next_frame"},
         {"ReferenceForTheNextFrame",
          Stream("source: {uri: a.avi}, model: {task: next_frame}, scores: {compare_with: dis}"),
-         "c:3:79: 'compare_with' compares motion: not for task next_frame"},
+         "c:3:85: 'compare_with' compares motion: not for task next_frame"},
         {"OtherLoss", Stream("source: {uri: a.avi}, model: {loss: l2}"),
          "c:3:49: 'loss' is 'l2'; it must be one of relative, census, ssim, photo_and_smooth, hs"},
         {"OneNumberAsInput", Stream("source: {uri: a.avi}, model: {input: [320]}"),

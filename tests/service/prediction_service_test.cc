@@ -95,7 +95,8 @@ TEST_F(PredictionServiceTest, SubscriberGetsEveryPredictionWithItsFlow) {
 Prediction Foretelling() {
   Prediction prediction;
   prediction.stream = "street";
-  prediction.model = {.width = 2, .height = 1};
+  prediction.model.width = 2;
+  prediction.model.height = 1;
   prediction.model.flow =
       std::make_shared<const std::vector<float>>(std::vector<float>{1, 0, 1, 0});
   prediction.next_frame = true;
@@ -105,8 +106,9 @@ Prediction Foretelling() {
 }
 
 TEST_F(PredictionServiceTest, ThePictureToComeIsSentUnlessItIsNotWanted) {
-  street_.stream->ring().Publish(std::make_shared<const Prediction>(Foretelling()));
+  street().ring().Publish(std::make_shared<const Prediction>(Foretelling()));
   v1::GetLatestRequest request;
+  request.set_stream("street");
   request.set_omit_flow(true);
   v1::GetLatestResponse response;
   grpc::ClientContext first;

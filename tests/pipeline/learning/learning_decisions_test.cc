@@ -72,6 +72,21 @@ TEST(LearningDecisionsTest, SaysBeforeAPredictionWhatSpeaksAgainstItsSample) {
   }
 }
 
+// Of three pictures any two may show no motion of things.
+TEST(LearningDecisionsTest, WhatSpeaksAgainstTheOlderTwoOfThreePicturesSpeaksAgainstTheSample) {
+  LearningDecisions decisions({});
+  for (int i = 0; i < 20; ++i) decisions.OnAdmitted(i, 0.02, /*difference_before=*/0.02);
+  EXPECT_TRUE(decisions.MayTeach(19, 1));
+  decisions.OnAdmitted(20, 0.02, /*difference_before=*/0);
+  EXPECT_FALSE(decisions.MayTeach(20, 1)) << "a repeated picture";
+  decisions.OnAdmitted(21, /*difference=*/0.3, 0.02);
+  EXPECT_FALSE(decisions.MayTeach(21, 1)) << "a cut";
+  decisions.OnAdmitted(22, 0.02, /*difference_before=*/0.3);
+  EXPECT_FALSE(decisions.MayTeach(22, 1)) << "a cut before";
+  decisions.OnAdmitted(23, 0.02, 0.02);
+  EXPECT_TRUE(decisions.MayTeach(23, 1));
+}
+
 TEST(LearningDecisionsTest, StillPicturesSayNothingOfTheWeights) {
   Stream stream({.divergence = {.window = 5}});
   for (int i = 0; i < 50; ++i) static_cast<void>(stream.Next(0.1F, /*difference=*/0, /*ratio=*/9));
