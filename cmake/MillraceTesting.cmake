@@ -33,6 +33,6 @@ function(millrace_add_test name)
     millrace_limit_time(400 ${name})
     return()
   endif()
-  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 300 ${properties})
 endfunction()
