@@ -145,6 +145,9 @@ HttpResponse LivePage::Picture(const HttpRequest& request, Kind kind) {
     if (absl::IsNotFound(picture.status())) {
       return {.status = 404, .body = "There is no prediction yet. Ask again.\n"};
     }
+    if (absl::IsFailedPrecondition(picture.status())) {
+      return {.status = 404, .body = absl::StrCat(picture.status().message(), "\n")};
+    }
     if (!picture.ok()) return {.status = 500, .body = std::string(picture.status().message())};
     HttpResponse response = {.content_type = "image/jpeg", .body = std::move(picture->jpeg)};
     response.headers = {{"X-Frame-Number", absl::StrCat(picture->frame_number)}};

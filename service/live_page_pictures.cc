@@ -44,6 +44,9 @@ absl::StatusOr<EncodedPicture> LivePagePictures::Flow(std::optional<std::int64_t
   MutexLock lock(mu_);
   Entry* entry = Find(number);
   if (entry == nullptr) return absl::NotFoundError("there is no prediction yet");
+  if (entry->prediction->model.flow == nullptr) {
+    return absl::FailedPreconditionError("the stream predicts no flow");
+  }
   if (!entry->flow.has_value()) {
     MILLRACE_ASSIGN_OR_RETURN(entry->flow, EncodeFlow(*entry->prediction));
     ++encoded_;

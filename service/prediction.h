@@ -38,9 +38,12 @@ struct Prediction {
   std::int64_t delay_frames = 0;
 
   pipeline::ModelPrediction model;
+  /// Of model.best_class. Empty where classes have no names or none is predicted.
+  std::string best_class_name = {};
   /// Nothing unless the stream is compared with something.
   std::optional<Comparison> comparison;
-  /// The pictures that the flow joins.
+  /// The pictures that the flow joins. A task of labels is about the second alone; the first is
+  /// null at the start of an epoch.
   std::shared_ptr<const ingest::Picture> previous;
   std::shared_ptr<const ingest::Picture> picture;
   int camera_width = 0;

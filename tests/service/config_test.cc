@@ -83,6 +83,12 @@ TEST(ConfigTest, SampleLoadsWithEveryOptionalKeySet) {
   EXPECT_THAT(
       std::string(config.status().message()),
       testing::MatchesRegex(
+          "sample:.* 'outputs' is for the tasks classification and regression only\n"
+          "sample:.* 'classes' is for the tasks classification and regression only\n"
+          "sample:.* 'window' is for the tasks classification and regression only\n"
+          "sample:.* 'pictures' is for the tasks classification and regression only\n"
+          "sample:.* 'layers' is for the tasks classification and regression only\n"
+          "sample:.* 'width' is for the tasks classification and regression only\n"
           "sample:.* 'frames_per_second' is for the kind auto only\n"
           "sample:.* 'samples' is for the kinds gpipe, timeprest, pipedream_2bw, k_periodic only\n"
           "sample:[0-9]+:[0-9]+: 'test_frames_per_second' is for test: only"));
