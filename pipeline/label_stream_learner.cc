@@ -5,21 +5,16 @@
 #include <exception>
 #include <utility>
 
-#include <ATen/Parallel.h>
-#include <ATen/ops/zeros.h>
-
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "pipeline/cost_profile.h"
 #include "pipeline/foreign_error.h"
+#include "pipeline/label_costs.h"
 #include "pipeline/label_networks.h"
 #include "pipeline/learner_description.h"
 #include "pipeline/partition.h"
 
 namespace millrace::pipeline {
 namespace {
-
-constexpr int kProfiledSteps = 7;
 
 bool AllFinite(const std::vector<float>& values) {
   return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
@@ -45,43 +40,24 @@ ModelPrediction PredictionOf(const LabelPrediction& made, const LabelStreamOptio
   return prediction;
 }
 
-// The layers, and what each of them costs for a window.
-struct MeasuredNetwork {
-  LayerChain chain;
-  std::vector<LayerCosts> layers;
-};
-
-absl::StatusOr<MeasuredNetwork> Measure(const LabelStreamOptions& options) {
-  MeasuredNetwork network;
-  MILLRACE_ASSIGN_OR_RETURN(network.chain, MakeLabelNetwork(options.learner));
-  std::vector<std::int64_t> shape = options.learner.sample_shape;
-  shape.insert(shape.begin(), options.learner.window);
-  network.layers = ProfileLayers(network.chain, at::zeros(shape),
-                                 [](const at::Tensor& output) { return output.square().mean(); },
-                                 {.runs = kProfiledSteps, .stop = options.stop})
-                       .layers;
-  if (options.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
-  for (LayerCosts& layer : network.layers) layer.cost.copy = 0;  // Threads hand tensors over.
-  return network;
-}
-
 class LabelStreamLearner final : public Learner {
  public:
   LabelStreamLearner(LabelStreamOptions options, OnPrediction on_prediction)
       : options_(std::move(options)), on_prediction_(std::move(on_prediction)) {}
 
-  absl::Status Start(const MeasuredNetwork& network) {
+  absl::Status Start(const std::vector<LayerCosts>& layers) {
     MILLRACE_ASSIGN_OR_RETURN(learner_,
                               MakeLabelLearner(options_.learner, [this](const LabelPrediction& p) {
                                 on_prediction_(PredictionOf(p, options_));
                               }));
     const Cuts& cuts = learner_->cuts();
-    MILLRACE_ASSIGN_OR_RETURN(LearnerDescription description,
-                              Describe(network.chain,
-                                       {.cuts = cuts,
-                                        .plan = learner_->plan(),
-                                        .costs = StageCosts(CostsOf(network.layers), cuts)},
-                                       {}));
+    MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, MakeLabelNetwork(options_.learner));
+    MILLRACE_ASSIGN_OR_RETURN(
+        LearnerDescription description,
+        Describe(
+            chain,
+            {.cuts = cuts, .plan = learner_->plan(), .costs = StageCosts(CostsOf(layers), cuts)},
+            {}));
     description.width = options_.width;
     description.height = options_.height;
     description.labels = {.task = options_.learner.task,
@@ -154,15 +130,14 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeLabelStreamLearner(const LabelStrea
   LabelStreamOptions made = options;
   made.learner.sample_shape = {options.grey ? 1 : 3, options.height, options.width};
   try {
-    // Before anything is measured, and while it is: with the threads of a stage.
-    at::set_num_threads(std::max(1, made.learner.threads_per_stage));
-    MILLRACE_ASSIGN_OR_RETURN(const MeasuredNetwork network, Measure(made));
+    MILLRACE_ASSIGN_OR_RETURN(const NetworkCosts costs,
+                              MeasureLabelNetwork(made.learner, {.stop = options.stop}));
     if (made.learner.cuts.empty()) {
-      MILLRACE_ASSIGN_OR_RETURN(
-          made.learner.cuts, BestCuts({.layers = network.layers, .stages = made.learner.stages}));
+      MILLRACE_ASSIGN_OR_RETURN(made.learner.cuts,
+                                BestCuts({.layers = costs.layers, .stages = made.learner.stages}));
     }
     auto learner = std::make_unique<LabelStreamLearner>(std::move(made), std::move(on_prediction));
-    MILLRACE_RETURN_IF_ERROR(learner->Start(network));
+    MILLRACE_RETURN_IF_ERROR(learner->Start(costs.layers));
     return learner;
   } catch (const std::exception& e) {
     return absl::InternalError(CauseLine(e.what()));

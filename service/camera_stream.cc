@@ -215,6 +215,11 @@ absl::Status RunningStream::TakesLabels() const {
     return absl::FailedPreconditionError(
         absl::StrCat("nothing is learned any more: ", learner.message()));
   }
+  const MutexLock lock(mu_);
+  if (phase_ != Phase::kRunning) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("stream '", options_.config.name, "' has ended and learns no more"));
+  }
   return absl::OkStatus();
 }
 

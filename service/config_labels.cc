@@ -133,6 +133,7 @@ void CompleteLabels(StreamConfig& stream) {
   labels.height = shared.height;
   pipeline::LabelLearnerOptions& learner = labels.learner;
   learner.task = TaskOf(stream);
+  learner.sample_shape = {labels.grey ? 1 : 3, labels.height, labels.width};
   if (learner.outputs == 0) learner.outputs = static_cast<int>(labels.classes.size());
   learner.schedule = shared.schedule;
   learner.stages = shared.stages;

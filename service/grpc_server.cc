@@ -39,7 +39,8 @@ void SetKeepalive(grpc::ServerBuilder& builder) {
 
 class RunningServer final : public GrpcServer {
  public:
-  explicit RunningServer(const Streams& streams) : predictions_(streams), states_(streams), labels_(streams) {}
+  explicit RunningServer(const Streams& streams)
+      : predictions_(streams), states_(streams), labels_(streams) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
   }

@@ -42,7 +42,8 @@ class FrameLabelsTest : public testing::Test {
     for (const LateLabels::Labelled& labelled : late_.Labels(predicted_)) {
       learned.push_back(labelled.sample);
     }
-    pipeline::ModelPrediction prediction{.sample = predicted_++};
+    pipeline::ModelPrediction prediction;
+    prediction.sample = predicted_++;
     prediction.outputs = std::make_shared<const std::vector<float>>(std::move(outputs));
     prediction.best_class = best_class;
     labels_.OnPrediction(prediction);
@@ -217,7 +218,8 @@ TEST(FrameLabelsThreadsTest, EveryLabelIsCounted) {
     for (std::int64_t sample = 0; sample < kFrames; ++sample) {
       while (admitted <= sample) std::this_thread::yield();
       static_cast<void>(late.Labels(sample));
-      pipeline::ModelPrediction prediction{.sample = sample};
+      pipeline::ModelPrediction prediction;
+      prediction.sample = sample;
       prediction.outputs = std::make_shared<const std::vector<float>>(3);
       labels.OnPrediction(prediction);
     }

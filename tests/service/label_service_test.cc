@@ -1,12 +1,14 @@
 #include "service/label_service.h"
 
 #include <limits>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "millrace/v1/label_service.grpc.pb.h"
 #include "millrace/v1/prediction_service.grpc.pb.h"
+#include "millrace/v1/stream_service.grpc.pb.h"
 #include "tests/service/grpc_fixture.h"
 
 namespace millrace::service {
@@ -106,6 +108,29 @@ TEST_F(LabelServiceTest, APredictionSaysTheClassAndItsProbabilities) {
   EXPECT_EQ(prediction.outputs().data().size(), 3 * sizeof(float));
   EXPECT_FALSE(prediction.has_flow());
   EXPECT_FALSE(prediction.has_grid());
+}
+
+TEST_F(LabelServiceTest, TheStreamSaysWhichLabelsItTakes) {
+  const auto streams = v1::StreamService::NewStub(channel_);
+  grpc::ClientContext context;
+  v1::GetStreamRequest request;
+  request.set_stream("street");
+  v1::GetStreamResponse response;
+  ASSERT_TRUE(streams->GetStream(&context, request, &response).ok());
+  const v1::LabelledTask& task = response.stream().labelled_task();
+  EXPECT_EQ(task.kind(), v1::LABEL_KIND_CLASS);
+  EXPECT_EQ(task.outputs(), 3);
+  EXPECT_EQ(task.window(), 4);
+  EXPECT_THAT(task.class_names(), ElementsAre("cat", "dog", "cow"));
+}
+
+TEST_F(LabelServiceTest, FailsAsAWholeOnceTheStreamHasEnded) {
+  FilmAll(2);
+  street_.source->End();
+  while (!street().ended()) std::this_thread::yield();
+  const grpc::Status status = Send();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(status.error_message(), "stream 'street' has ended and learns no more");
 }
 
 TEST_F(LabelServiceTest, FailsAsAWholeForAStreamThatThereIsNot) {
