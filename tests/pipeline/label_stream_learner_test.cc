@@ -81,7 +81,9 @@ TEST_P(LabelStreamLearnerTest, SaysWhatALabelLearnerSaysThatIsFedDirectly) {
     EXPECT_EQ(p.skipped, p.labelled > 0 ? SkipReason::kNone : SkipReason::kUnlabelled);
     seen.push_back({*p.outputs, p.best_class, p.labelled, p.loss, p.updates});
     const int sample = static_cast<int>(p.sample);
-    if (LabelAfter(sample)) EXPECT_TRUE(stream->Label(sample, LabelOf(sample)).ok());
+    if (LabelAfter(sample)) {
+      EXPECT_TRUE(stream->Label(sample, LabelOf(sample)).ok());
+    }
   });
   ASSERT_TRUE(adapted.ok()) << adapted.status();
   stream = adapted->get();
@@ -93,7 +95,9 @@ TEST_P(LabelStreamLearnerTest, SaysWhatALabelLearnerSaysThatIsFedDirectly) {
   auto learner = MakeLabelLearner(direct, [&](const LabelPrediction& p) {
     expected.push_back({p.outputs, p.best_class, p.labelled, p.loss.value_or(0), p.updates});
     const int sample = static_cast<int>(p.sample);
-    if (LabelAfter(sample)) EXPECT_TRUE(fed->Label(sample, LabelOf(sample)).ok());
+    if (LabelAfter(sample)) {
+      EXPECT_TRUE(fed->Label(sample, LabelOf(sample)).ok());
+    }
   });
   ASSERT_TRUE(learner.ok()) << learner.status();
   fed = learner->get();

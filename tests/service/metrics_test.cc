@@ -146,7 +146,8 @@ TEST_F(MetricsTest, CountsPredictionsThatNothingWasLearnedFromByReason) {
               UnorderedElementsAre(name + "\"repeated\"} 101", name + "\"frozen\"} 102",
                                    name + "\"cut\"} 103", name + "\"non_finite\"} 104",
                                    name + "\"leaves_picture\"} 105", name + "\"too_fast\"} 106",
-                                   name + "\"rate\"} 107", name + "\"policy\"} 108"));
+                                   name + "\"rate\"} 107", name + "\"policy\"} 108",
+                                   name + "\"unlabelled\"} 109"));
 }
 
 TEST_F(MetricsTest, ShowsWhatHasBecomeOfLearning) {
