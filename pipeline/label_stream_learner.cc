@@ -79,8 +79,8 @@ class LabelStreamLearner final : public Learner {
   }
 
   absl::Status AwaitRoom() override { return learner_->AwaitRoom(); }
-  absl::Status Label(std::int64_t sample, SampleLabel label) override {
-    return learner_->Label(sample, std::move(label));
+  absl::Status Label(std::int64_t sample, const SampleLabel& label) override {
+    return learner_->Label(sample, label);
   }
   void LearnFromEvery(int /*n*/) override {}  // Labels decide what it learns from.
   absl::Status Drain() override { return learner_->Drain(); }

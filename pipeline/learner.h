@@ -191,7 +191,7 @@ class Learner {
   /// FAILED_PRECONDITION where the task takes none; NOT_FOUND if there is no such sample,
   /// OUT_OF_RANGE if it has left the window, ALREADY_EXISTS if it has one, INVALID_ARGUMENT if it
   /// is no label of the task. Thread-safe; may be called from OnPrediction.
-  [[nodiscard]] virtual absl::Status Label(std::int64_t /*sample*/, SampleLabel /*label*/) {
+  [[nodiscard]] virtual absl::Status Label(std::int64_t /*sample*/, const SampleLabel& /*label*/) {
     return absl::FailedPreconditionError("the model learns without labels and takes none");
   }
 

@@ -157,8 +157,8 @@ absl::Status RunningStream::Open() {
                     learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
   if (const auto description = learner_->description(); description->labels) {
     labels_ = std::make_unique<FrameLabels>(
-        *description->labels, [this](std::int64_t sample, pipeline::SampleLabel label) {
-          return learner_->Label(sample, std::move(label));
+        *description->labels, [this](std::int64_t sample, const pipeline::SampleLabel& label) {
+          return learner_->Label(sample, label);
         });
   }
   in_flight_.StartAt(learner_->resumption().first_sample);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -90,8 +91,9 @@ void ReadPictures(const ConfigValue& value, StreamConfig& stream) {
 
 void RefuseKeysOfOtherTasks(const ConfigValue& section, Task task) {
   const auto refuse = [&section](auto keys, std::string_view why) {
-    for (std::string_view key : keys) {
-      if (const auto value = section.Find(key)) value->Wrong(why);
+    for (const std::string_view key : keys) {
+      const std::optional<ConfigValue> value = section.Find(key);
+      if (value) value->Wrong(why);
     }
   };
   if (IsOfLabels(task)) {
@@ -110,8 +112,9 @@ void CheckLabels(const ConfigValue& stream, const StreamConfig& config) {
   const auto classes = static_cast<int>(config.labels.classes.size());
   if (config.task == Task::kRegression) {
     if (classes > 0) WrongAt(stream, "model", "classes", "is for the task classification only");
-    if (outputs == 0)
+    if (outputs == 0) {
       WrongAt(stream, "model", "task", "needs 'outputs', how many values there are");
+    }
   } else if (outputs == 0 && classes == 0) {
     WrongAt(stream, "model", "task", "needs 'outputs', how many classes there are, or 'classes'");
   } else if (outputs == 1) {

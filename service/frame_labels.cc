@@ -121,7 +121,7 @@ void FrameLabels::OnPrediction(const pipeline::ModelPrediction& model) {
   MILLRACE_CHECK(entry != entries_.end() && entry->sample == model.sample);
   entry->outputs = model.outputs;
   entry->best_class = model.best_class;
-  if (entry->label) Score(*entry);
+  if (entry->label) Score(*entry, *entry->label);
   // This step has begun: what is not in the window of the next one teaches nothing more.
   while (!entries_.empty() && entries_.front().sample <= model.sample + 1 - task_.window) {
     entries_.pop_front();
@@ -199,15 +199,15 @@ absl::Status FrameLabels::Wait(std::int64_t frame, SampleLabel label) {
 }
 
 absl::Status FrameLabels::Give(std::int64_t frame, std::int64_t sample, SampleLabel label) {
-  const absl::Status given = teach_(sample, label);
+  absl::Status given = teach_(sample, label);
   const MutexLock lock(mu_);
   if (absl::IsOutOfRange(given)) return TooLate(frame);
   if (absl::IsAlreadyExists(given)) return HasOne(frame);
   if (!given.ok()) return given;
   // The model learns from it; that its prediction can no longer be scored takes nothing away.
   if (Entry* const entry = Find(frame)) {
+    if (entry->outputs != nullptr) Score(*entry, label);
     entry->label = std::move(label);
-    if (entry->outputs != nullptr) Score(*entry);
   }
   return given;
 }
@@ -231,15 +231,15 @@ absl::Status FrameLabels::TooLate(std::int64_t frame) const {
                    " is the oldest that can still be labelled"));
 }
 
-void FrameLabels::Score(const Entry& entry) {
+void FrameLabels::Score(const Entry& entry, const SampleLabel& label) {
   ++counts_.scored;
-  if (const auto* const right = std::get_if<std::int64_t>(&*entry.label)) {
+  if (const auto* const right = std::get_if<std::int64_t>(&label)) {
     const bool is_right = *right == entry.best_class;
     if (is_right) ++counts_.right;
     recent_.Record(is_right ? 1 : 0);
     return;
   }
-  const double error = SquaredError(*entry.outputs, std::get<std::vector<float>>(*entry.label));
+  const double error = SquaredError(*entry.outputs, std::get<std::vector<float>>(label));
   counts_.squared_error_sum += error;
   recent_.Record(error);
 }

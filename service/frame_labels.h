@@ -76,7 +76,8 @@ struct LabelCounts {
 class FrameLabels {
  public:
   /// Hands a label to the learner: Learner::Label().
-  using Teach = std::function<absl::Status(std::int64_t sample, pipeline::SampleLabel label)>;
+  using Teach =
+      std::function<absl::Status(std::int64_t sample, const pipeline::SampleLabel& label)>;
 
   FrameLabels(pipeline::LabelledTask task, Teach teach);
 
@@ -122,7 +123,8 @@ class FrameLabels {
   [[nodiscard]] absl::Status NoSuchFrame(std::int64_t frame) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   [[nodiscard]] absl::Status TooLate(std::int64_t frame) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Score(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Score(const Entry& entry, const pipeline::SampleLabel& label)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Count(LabelOutcome outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after construction.

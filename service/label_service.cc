@@ -45,7 +45,7 @@ absl::Status Add(const Streams& streams, const v1::AddLabelsRequest& request,
   MILLRACE_ASSIGN_OR_RETURN(CameraStream* const stream, streams.Find(request.stream()));
   MILLRACE_RETURN_IF_ERROR(stream->TakesLabels());
   for (const v1::FrameLabel& label : request.labels()) {
-    const absl::Status added = stream->Label(label.frame_number(), LabelOf(label));
+    absl::Status added = stream->Label(label.frame_number(), LabelOf(label));
     if (absl::IsFailedPrecondition(added)) return added;
     v1::LabelOutcome& outcome = *response.add_outcomes();
     outcome.set_frame_number(label.frame_number());

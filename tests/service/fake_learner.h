@@ -76,9 +76,9 @@ class FakeLearner final : public pipeline::Learner {
     changed_.wait(lock, [this] { return Held() < options_.capacity || !failure_.ok() || closed_; });
     return failure_;
   }
-  absl::Status Label(std::int64_t sample, pipeline::SampleLabel label) override {
-    if (!labels_) return Learner::Label(sample, std::move(label));
-    return labels_->Add(sample, std::move(label));
+  absl::Status Label(std::int64_t sample, const pipeline::SampleLabel& label) override {
+    if (!labels_) return Learner::Label(sample, label);
+    return labels_->Add(sample, label);
   }
   void LearnFromEvery(int n) override { learn_from_every = n; }
 

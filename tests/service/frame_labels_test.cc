@@ -26,8 +26,8 @@ class FrameLabelsTest : public testing::Test {
                                                 .classes = {"cat", "dog", "cow"},
                                                 .window = kWindow})
       : late_({.window = task.window}),
-        labels_(task, [this](std::int64_t sample, SampleLabel label) {
-          return late_.Add(sample, std::move(label));
+        labels_(task, [this](std::int64_t sample, const SampleLabel& label) {
+          return late_.Add(sample, label);
         }) {}
 
   void Admit(std::int64_t frame) {
@@ -201,8 +201,8 @@ TEST_F(ValuesTest, ScoresValuesByTheirMeanSquaredError) {
 TEST(FrameLabelsThreadsTest, EveryLabelIsCounted) {
   constexpr int kFrames = 2000;
   LateLabels late({.window = 16, .in_flight = 4});
-  FrameLabels labels({.outputs = 3, .window = 16}, [&](std::int64_t sample, SampleLabel label) {
-    return late.Add(sample, std::move(label));
+  FrameLabels labels({.outputs = 3, .window = 16}, [&](std::int64_t sample, const SampleLabel& label) {
+    return late.Add(sample, label);
   });
   std::atomic<std::int64_t> received = 0;
   std::atomic<std::int64_t> admitted = 0;
