@@ -1,7 +1,6 @@
 #include "pipeline/label_judge.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -69,21 +68,7 @@ absl::Status LabelJudge::CheckFits(const at::Tensor& output, const std::string& 
 }
 
 absl::Status LabelJudge::CheckLabel(const SampleLabel& label) const {
-  if (task_ == LabelTask::kClassification) {
-    const auto* const number = std::get_if<std::int64_t>(&label);
-    if (number != nullptr && *number >= 0 && *number < outputs_) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat(number != nullptr ? absl::StrCat("class ", *number) : "a list of values",
-                     " is no label of this model; a class of 0 to ", outputs_ - 1, " is"));
-  }
-  const auto* const values = std::get_if<std::vector<float>>(&label);
-  if (values != nullptr && static_cast<int>(values->size()) == outputs_ &&
-      std::all_of(values->begin(), values->end(), [](float v) { return std::isfinite(v); })) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      values != nullptr ? absl::StrCat("a list of ", values->size(), " values") : "a class",
-      " is no label of this model; ", outputs_, " finite values are"));
+  return pipeline::CheckLabel(label, task_, outputs_);
 }
 
 at::Tensor LabelJudge::LossOf(const std::vector<LateLabels::Labelled>& labels,

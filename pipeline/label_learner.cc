@@ -109,7 +109,8 @@ class StagedLabelLearner final : public LabelLearner {
             options_.on_copy(state.sample, copied_);
           });
     }
-    StagedNetwork::Options network = NetworkOptions(phases.front().plan);
+    plan_ = phases.front().plan;
+    StagedNetwork::Options network = NetworkOptions(plan_);
     MILLRACE_ASSIGN_OR_RETURN(run_,
                               NetworkRun::Start({.network = std::move(network),
                                                  .phases = std::move(phases),
@@ -143,6 +144,11 @@ class StagedLabelLearner final : public LabelLearner {
     return labels_->Add(sample, std::move(label));
   }
 
+  absl::Status AwaitRoom() override {
+    MILLRACE_RETURN_IF_ERROR(failure_);
+    return run_->AwaitRoom();
+  }
+
   absl::Status Drain() override { return run_->Drain(); }
 
   [[nodiscard]] const LabelModel& Model() override {
@@ -150,6 +156,8 @@ class StagedLabelLearner final : public LabelLearner {
     return copied_;
   }
 
+  [[nodiscard]] const std::vector<int>& cuts() const override { return cuts_; }
+  [[nodiscard]] const Plan& plan() const override { return plan_; }
   [[nodiscard]] std::vector<std::int64_t> updates() const override {
     return run_->network().updates();
   }
@@ -179,6 +187,7 @@ class StagedLabelLearner final : public LabelLearner {
   const LabelLearnerOptions options_;
   const LayerChain chain_;
   const Cuts cuts_;
+  Plan plan_;
   std::unique_ptr<LateLabels> labels_;
   std::unique_ptr<const LabelJudge> judge_;
   std::unique_ptr<StateCollector> copies_;  // Null: nobody wants any.

@@ -23,11 +23,6 @@
 
 namespace millrace::pipeline {
 
-enum class LabelTask {
-  kClassification,  ///< Cross entropy of logits; a label is a class.
-  kRegression,      ///< Mean squared error; a label is as many values as the network makes.
-};
-
 /// "classification" or "regression". INVALID_ARGUMENT naming them if it is neither.
 [[nodiscard]] absl::StatusOr<LabelTask> LabelTaskNamed(std::string_view name);
 
@@ -104,8 +99,8 @@ struct LabelLearnerOptions {
 /// halved twice, then means over space and a fully connected layer.
 [[nodiscard]] const std::vector<std::string>& LabelNetworkNames();
 
-/// Learns from samples and labels, and predicts. Admit() and Drain() are for one thread; Label()
-/// and figures() are thread-safe.
+/// Learns from samples and labels, and predicts. Admit(), AwaitRoom() and Drain() are for one
+/// thread; Label(), updates() and figures() are thread-safe.
 class LabelLearner {
  public:
   virtual ~LabelLearner() = default;
@@ -116,6 +111,9 @@ class LabelLearner {
   /// no number. Fails with the cause once the pipeline has failed.
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(
       std::span<const float> values, std::optional<SampleLabel> label = {}) = 0;
+
+  /// Waits until a sample would be admitted at once. Fails as Admit() does.
+  virtual absl::Status AwaitRoom() = 0;
 
   /// Takes the label of a sample: it is learned from at every step from the first that has not
   /// begun to the last whose window holds the sample. NOT_FOUND, OUT_OF_RANGE and ALREADY_EXISTS as
@@ -128,6 +126,10 @@ class LabelLearner {
 
   /// The network as it is now. REQUIRES: drained.
   [[nodiscard]] virtual const LabelModel& Model() = 0;
+
+  /// How it was cut, and the plan of its first phase. Constant.
+  [[nodiscard]] virtual const std::vector<int>& cuts() const = 0;
+  [[nodiscard]] virtual const Plan& plan() const = 0;
 
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;

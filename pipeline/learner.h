@@ -20,16 +20,20 @@
 #include "base/clock.h"
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/learning_decisions.h"
+#include "pipeline/learning/sample_label.h"
 
 namespace millrace::pipeline {
 
 /// Neighbouring pictures: red, green, blue bytes, rows first, height * width * 3 each. Borrowed
 /// until Admit() returns.
 struct PicturePair {
+  /// Not looked at by a task of labels, whose samples are single pictures.
   std::span<const std::uint8_t> previous;
   std::span<const std::uint8_t> current;
   /// The picture before `previous`: for the next frame only, and empty otherwise.
   std::span<const std::uint8_t> before = {};
+  /// A task of labels: that of the current picture, where it is known before the picture is taken.
+  std::optional<SampleLabel> label = {};
 };
 
 /// What the model said of one sample, and how well: scored before it learned from that sample.
@@ -42,20 +46,29 @@ struct ModelPrediction {
   /// previous picture to the current one, indexed at the previous: previous(x) ~ current(x +
   /// flow(x)). For the next frame what is expected to go on: next(x) ~ current(x - flow(x)).
   std::shared_ptr<const std::vector<float>> flow;
+  /// A task of labels: the probability of each class, or the values; null: the task is another.
+  std::shared_ptr<const std::vector<float>> outputs = nullptr;
+  /// The most probable class. -1: no classes are predicted.
+  int best_class = -1;
+  /// Samples of the window whose labels had come, which this step learns from.
+  int labelled = 0;
   /// The photometric loss of the flow, and that of no motion on the same pictures. For the next
-  /// frame: of the current picture as the two before it foretold it.
+  /// frame: of the current picture as the two before it foretold it. A task of labels: the mean
+  /// loss over the `labelled` samples, 0 where there are none, and 0.
   float loss = 0;
   float loss_no_motion = 0;
   /// Updates that the last stage's weights had seen when they made this prediction.
   std::int64_t updates = 0;
   /// The terms of what it learns by, without their weights, as FlowLossTerms() names them.
   std::vector<float> terms = {};
-  /// Whether the flow and both losses are finite.
+  /// Whether the flow or the outputs, and the losses, are finite.
   bool finite = true;
   /// Why the model does not learn from the sample; kNone: it does.
   SkipReason skipped = SkipReason::kNone;
   /// Whether the loss, relative to that of no motion, has risen for good: seen at this prediction.
   bool drift = false;
+
+  [[nodiscard]] bool has_loss() const { return outputs == nullptr || labelled > 0; }
 };
 
 /// What has become of a learner's checkpoints, in this process.
@@ -141,6 +154,8 @@ struct LearnerDescription {
   int update_every = 1;
   /// Nothing, unless it was planned for a frame rate.
   std::optional<RatePlan> rate_plan = {};
+  /// Nothing, unless it learns from labels: then its samples are single pictures.
+  std::optional<LabelledTask> labels = {};
 
   /// The layers, counted from 0, that start each stage after the first.
   [[nodiscard]] std::vector<std::size_t> cuts() const {
@@ -174,6 +189,14 @@ class Learner {
   /// freshest. A learner that plans again changes plans here, and only here, and goes back to older
   /// weights here. Fails as Admit() does.
   virtual absl::Status AwaitRoom() = 0;
+
+  /// Takes the label of a sample that was admitted, from the first step on that has not begun.
+  /// FAILED_PRECONDITION where the task takes none; NOT_FOUND if there is no such sample,
+  /// OUT_OF_RANGE if it has left the window, ALREADY_EXISTS if it has one, INVALID_ARGUMENT if it
+  /// is no label of the task. Thread-safe; may be called from OnPrediction.
+  [[nodiscard]] virtual absl::Status Label(std::int64_t /*sample*/, const SampleLabel& /*label*/) {
+    return absl::FailedPreconditionError("the model learns without labels and takes none");
+  }
 
   /// Of the samples admitted from now on only every n-th is learned from; 1: every one; 0: none, it
   /// only predicts.

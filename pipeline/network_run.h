@@ -68,6 +68,9 @@ class NetworkRun {
   /// with the cause once an operation has failed.
   [[nodiscard]] absl::StatusOr<std::int64_t> Admit(const at::Tensor& input);
 
+  /// Waits until a sample would be admitted at once. Fails as Admit() does.
+  [[nodiscard]] absl::Status AwaitRoom() { return engine_->AwaitRoom(); }
+
   /// Runs every operation whose inputs exist. Nothing can be admitted afterwards.
   absl::Status Drain() { return engine_->Drain(); }
 

@@ -67,6 +67,8 @@ absl::Status Guarded(Call call) {
 //          queue_full   no_predecessor     rejected (the learner failed)
 //          shutdown     gap, rejected,
 //                       shutdown
+//
+// Where it learns from labels, a frame needs no predecessor: neither reason comes up.
 class RunningStream final : public CameraStream {
  public:
   explicit RunningStream(Options options)
@@ -85,6 +87,8 @@ class RunningStream final : public CameraStream {
   const pipeline::Resumption& resumption() const override { return learner_->resumption(); }
   PredictionRing& ring() override { return ring_; }
   StreamSnapshot Snapshot() const override;
+  absl::Status TakesLabels() const override ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status Label(std::int64_t frame_number, const ClientLabel& label) override;
   bool ended() const override ABSL_LOCKS_EXCLUDED(mu_);
   void Stop() override ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -134,6 +138,7 @@ class RunningStream final : public CameraStream {
   // Constant once open; self-synchronized. Their threads call into the members above.
   std::unique_ptr<pipeline::Learner> learner_;
   std::unique_ptr<ingest::Source> source_;
+  std::unique_ptr<FrameLabels> labels_;  // Null: it learns without.
 
   std::int64_t roll_backs_logged_ = 0;  // Of the learner's thread.
   std::int64_t updates_at_start_ = 0;   // Of the stage that had made the fewest.
@@ -152,6 +157,12 @@ absl::Status RunningStream::Open() {
   MILLRACE_ASSIGN_OR_RETURN(
       learner_, options_.make_learner(
                     learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
+  if (const auto description = learner_->description(); description->labels) {
+    labels_ = std::make_unique<FrameLabels>(
+        *description->labels, [this](std::int64_t sample, const pipeline::SampleLabel& label) {
+          return learner_->Label(sample, label);
+        });
+  }
   in_flight_.StartAt(learner_->resumption().first_sample);
   LogResumption();
   const std::vector<std::int64_t> updates = learner_->updates();
@@ -191,8 +202,32 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.updates_at_start = updates_at_start_;
   for (std::size_t i = 0; i < skipped_.size(); ++i) snapshot.skipped[i] = skipped_[i];
   snapshot.learning = learner_->learning();
+  if (labels_ != nullptr) snapshot.labels = labels_->counts();
   snapshot.update_every = rate_ ? rate_->update_every() : learner_->description()->update_every;
   return snapshot;
+}
+
+absl::Status RunningStream::TakesLabels() const {
+  if (labels_ == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("stream '", options_.config.name,
+                     "' learns without labels; set model.task to classification or regression"));
+  }
+  if (const absl::Status learner = learner_status(); !learner.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("nothing is learned any more: ", learner.message()));
+  }
+  const MutexLock lock(mu_);
+  if (phase_ != Phase::kRunning) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("stream '", options_.config.name, "' has ended and learns no more"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunningStream::Label(std::int64_t frame_number, const ClientLabel& label) {
+  MILLRACE_RETURN_IF_ERROR(TakesLabels());
+  return labels_->Add(frame_number, label, static_cast<std::int64_t>(source_->queue().received()));
 }
 
 bool RunningStream::ended() const {
@@ -254,9 +289,11 @@ void RunningStream::Handle(const ingest::Frame& frame) {
 
 std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) const {
   if (stopping_) return DropReason::kShutdown;
-  if (frame.predecessor == ingest::NoPredecessor::kGap) return DropReason::kGap;
-  if (frame.previous == nullptr || (next_frame() && frame.before == nullptr)) {
-    return DropReason::kNoPredecessor;
+  if (labels_ == nullptr) {
+    if (frame.predecessor == ingest::NoPredecessor::kGap) return DropReason::kGap;
+    if (frame.previous == nullptr || (next_frame() && frame.before == nullptr)) {
+      return DropReason::kNoPredecessor;
+    }
   }
   if (!learner_status().ok() || !FitsLearner(frame)) return DropReason::kRejected;
   return std::nullopt;
@@ -267,11 +304,13 @@ bool RunningStream::FitsLearner(const ingest::Frame& frame) const {
   const auto fits = [&learner](const ingest::Picture& picture) {
     return picture.width == learner->width && picture.height == learner->height;
   };
-  return fits(*frame.previous) && fits(*frame.picture) && (!next_frame() || fits(*frame.before));
+  return fits(*frame.picture) && (frame.previous == nullptr || fits(*frame.previous)) &&
+         (!next_frame() || fits(*frame.before));
 }
 
 pipeline::PicturePair RunningStream::PicturesOf(const ingest::Frame& frame) const {
-  pipeline::PicturePair pictures{frame.previous->rgb, frame.picture->rgb};
+  pipeline::PicturePair pictures{.previous = {}, .current = frame.picture->rgb};
+  if (frame.previous != nullptr) pictures.previous = frame.previous->rgb;
   if (next_frame()) pictures.before = frame.before->rgb;
   return pictures;
 }
@@ -279,11 +318,14 @@ pipeline::PicturePair RunningStream::PicturesOf(const ingest::Frame& frame) cons
 absl::Status RunningStream::Admit(const ingest::Frame& frame) {
   const ingest::SourceStatus source = source_->status();
   const std::int64_t number = in_flight_.Add({frame, source.camera_width, source.camera_height});
+  pipeline::PicturePair pair = PicturesOf(frame);
+  if (labels_ != nullptr) pair.label = labels_->Begin(frame.number, number);
   absl::Status admitted = Guarded([&]() -> absl::Status {
-    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(PicturesOf(frame)));
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(pair));
     MILLRACE_CHECK(sample == number);
     return absl::OkStatus();
   });
+  if (labels_ != nullptr) labels_->End(admitted.ok());
   if (admitted.ok()) return admitted;
   in_flight_.TakeBack();
   ledger_.Dropped(DropReason::kRejected);
@@ -329,6 +371,7 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   if (!in_flight) return;  // Given up when the learner failed, and counted then.
   // It has left those in flight: whatever throws from here on, it is counted.
   ledger_.Predicted();
+  if (labels_ != nullptr) labels_->OnPrediction(model);
   if (model.drift) {
     spdlog::info("stream '{}': the loss has risen for good: the camera shows something else",
                  options_.config.name);
@@ -349,6 +392,7 @@ Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPredi
   const auto received = static_cast<std::int64_t>(source_->queue().received());
   const nanoseconds delay = now - frame.arrival;
   const nanoseconds wall = WallTime();
+  std::string best_class_name = labels_ != nullptr ? labels_->NameOf(model.best_class) : "";
   return {.stream = options_.config.name,
           .epoch = frame.epoch,
           .frame_number = frame.number,
@@ -359,6 +403,7 @@ Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPredi
           .delay = delay,
           .delay_frames = received - 1 - frame.number,
           .model = std::move(model),
+          .best_class_name = std::move(best_class_name),
           .next_frame = next_frame(),
           .comparison = std::nullopt,
           .previous = std::move(frame.previous),

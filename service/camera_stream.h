@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "pipeline/learner.h"
 #include "service/accounting.h"
 #include "service/config.h"
+#include "service/frame_labels.h"
 #include "service/prediction.h"
 #include "service/prediction_ring.h"
 
@@ -39,7 +41,7 @@ struct StreamSnapshot {
   /// Delay of the predictions of the last ten seconds, in seconds.
   double delay_p50_s = 0;
   double delay_p99_s = 0;
-  /// Means over the last 200 predictions or fewer; 0 before the first.
+  /// Means over the last 200 predictions that have a loss, or fewer; 0 before the first.
   double loss = 0;
   double loss_no_motion = 0;
   /// Of each stage, over all processes that learned from this stream, and how many of them a
@@ -51,6 +53,8 @@ struct StreamSnapshot {
   /// Predictions that nothing was learned from, by reason: indexed by SkipReason.
   std::array<std::uint64_t, pipeline::kSkipReasons> skipped = {};
   pipeline::LearningFigures learning;
+  /// Nothing, unless it learns from labels.
+  std::optional<LabelCounts> labels = {};
 };
 
 /// Runs from construction to Stop(). Thread-safe.
@@ -93,6 +97,16 @@ class CameraStream {
   [[nodiscard]] virtual const pipeline::Resumption& resumption() const = 0;
   [[nodiscard]] virtual PredictionRing& ring() = 0;
   [[nodiscard]] virtual StreamSnapshot Snapshot() const = 0;
+
+  /// OK if it takes labels; else FAILED_PRECONDITION, saying why not.
+  [[nodiscard]] virtual absl::Status TakesLabels() const = 0;
+  /// Takes the label of a frame: it teaches at every step from the next one to the last whose
+  /// window holds the frame. One that comes before its frame is predicted goes to the learner with
+  /// it. NOT_FOUND if there is no such frame or it got no prediction; OUT_OF_RANGE, naming the
+  /// oldest that can still be labelled, if it is older; ALREADY_EXISTS if it has a label: the first
+  /// one stays; INVALID_ARGUMENT, saying what is allowed, if it is no label of the task.
+  /// FAILED_PRECONDITION as TakesLabels().
+  [[nodiscard]] virtual absl::Status Label(std::int64_t frame_number, const ClientLabel& label) = 0;
 
   /// Whether it has ended by itself: the source ended for good and every frame is accounted for.
   [[nodiscard]] virtual bool ended() const = 0;

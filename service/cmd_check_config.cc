@@ -9,6 +9,7 @@
 #include "ingest/uri.h"
 #include "service/cli_exit_codes.h"
 #include "service/http_server.h"
+#include "service/serve_banner.h"
 
 namespace millrace::service {
 namespace {
@@ -33,22 +34,29 @@ std::string MissingFiles(const Config& config) {
   };
   for (const StreamConfig& stream : config.streams) {
     if (const auto file = SourceFile(stream.source.uri)) check(stream, "video", *file);
+    const std::string& model = stream.labels.learner.model;
+    if (IsOfLabels(stream.task) && !model.empty()) check(stream, "network", model);
     if (!stream.learner.weights.empty()) check(stream, "weight file", stream.learner.weights);
   }
   return missing;
 }
 
+std::string DescribeTask(const StreamConfig& stream) {
+  if (IsOfLabels(stream.task)) return DescribeLabels(stream);
+  const pipeline::FlowLearnerOptions& learner = stream.learner;
+  return absl::StrCat("optical flow at ", learner.width, "x", learner.height, ", from ",
+                      learner.weights.empty() ? "random weights" : learner.weights);
+}
+
 std::string DescribeStream(const StreamConfig& stream) {
   const ingest::SourceOptions& source = stream.source;
   const pipeline::FlowLearnerOptions& learner = stream.learner;
-  return absl::StrCat(stream.name, "\n  source    ", ingest::WithoutCredentials(source.uri),
-                      source.loop ? ", looped" : "", source.as_camera ? ", as a camera" : "",
-                      "\n  learns    ", "optical flow at ", learner.width, "x", learner.height,
-                      ", from ", learner.weights.empty() ? "random weights" : learner.weights,
-                      ", learning rate ", learner.learning_rate, "\n  plan      ", learner.schedule,
-                      ", ", learner.stages, learner.stages == 1 ? " stage" : " stages",
-                      learner.cuts.empty() ? ", cut by measured cost" : ", cut as configured",
-                      "\n");
+  return absl::StrCat(
+      stream.name, "\n  source    ", ingest::WithoutCredentials(source.uri),
+      source.loop ? ", looped" : "", source.as_camera ? ", as a camera" : "", "\n  learns    ",
+      DescribeTask(stream), ", learning rate ", learner.learning_rate, "\n  plan      ",
+      learner.schedule, ", ", learner.stages, learner.stages == 1 ? " stage" : " stages",
+      learner.cuts.empty() ? ", cut by measured cost" : ", cut as configured", "\n");
 }
 
 }  // namespace

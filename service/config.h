@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "ingest/source.h"
+#include "pipeline/label_stream_learner.h"
 #include "pipeline/learner.h"
 
 namespace millrace::service {
@@ -20,13 +21,27 @@ struct ScoreConfig {
   std::string compare_with = "none";
 };
 
+/// What a stream's model learns.
+enum class Task { kFlow, kNextFrame, kClassification, kRegression };
+
+/// Whether it learns from labels that clients send.
+[[nodiscard]] constexpr bool IsOfLabels(Task task) {
+  return task == Task::kClassification || task == Task::kRegression;
+}
+
 /// One camera and the learner that lives on it.
 struct StreamConfig {
   /// Letters, digits, '-' and '_'; unique. Names the stream in the API and in the `stream` label.
   std::string name;
   /// `source.width` and `source.height` are the model's input size.
   ingest::SourceOptions source;
+  Task task = Task::kFlow;
+  /// A task of labels reads of it what all learners have: the input's size, the learning rate, the
+  /// seed and the schedule.
   pipeline::FlowLearnerOptions learner;
+  /// A task of labels: complete.
+  pipeline::LabelStreamOptions labels = {
+      .learner = {.network = "mlp", .layers = 4, .width = 64, .outputs = 0, .window = 64}};
   ScoreConfig scores;
 };
 

@@ -11,9 +11,7 @@
 #include "pipeline/learning/flow_network_names.h"
 
 namespace millrace::service {
-namespace {
 
-/// Notes `what` at `key` of `section` of `stream` if the stream itself has it, else at the stream.
 void WrongAt(const ConfigValue& stream, std::string_view section, std::string_view key,
              std::string_view what) {
   const std::optional<ConfigValue> in = stream.Find(section);
@@ -22,8 +20,6 @@ void WrongAt(const ConfigValue& stream, std::string_view section, std::string_vi
   stream.Wrong(absl::StrCat("has a ", std::string(section), " whose '", std::string(key), "' ",
                             std::string(what)));
 }
-
-}  // namespace
 
 void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
   const pipeline::FlowLearnerOptions& learner = config.learner;
@@ -72,6 +68,11 @@ void CheckModel(const ConfigValue& stream, const StreamConfig& config) {
   const pipeline::FlowLearnerOptions& learner = config.learner;
   const auto input = pipeline::FlowNetworkInputOf(learner.network);
   if (!input.ok()) return;  // It has been said.
+  if (std::min(learner.width, learner.height) < kLeastFlowPicture) {
+    WrongAt(stream, "model", "input",
+            absl::StrCat("is ", learner.width, "x", learner.height, "; flow needs at least ",
+                         kLeastFlowPicture, "x", kLeastFlowPicture));
+  }
   if (learner.width % input->size_multiple != 0 || learner.height % input->size_multiple != 0) {
     WrongAt(stream, "model", "input",
             absl::StrCat("is ", learner.width, "x", learner.height, "; the network ",

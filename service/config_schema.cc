@@ -19,6 +19,7 @@
 #include "pipeline/learning/update_policy.h"
 #include "pipeline/schedules.h"
 #include "service/config_checks.h"
+#include "service/config_labels.h"
 
 namespace millrace::service {
 namespace {
@@ -31,7 +32,8 @@ constexpr bool kRequired = true;
 constexpr bool kOptional = false;
 
 constexpr WholeRange kPort{0, 65535};
-constexpr WholeRange kPictureSize{64, 2048, 16};
+constexpr WholeRange kPictureSize{kLeastFlowPicture, 2048, 16};
+constexpr WholeRange kLabelledPictureSize{8, 2048};
 constexpr std::size_t kMostStreams = 64;
 constexpr int kMostStages = 8;
 constexpr std::size_t kLongestName = 64;
@@ -80,12 +82,16 @@ void ReadName(const Value& value, StreamConfig& stream) {
   }
 }
 
+void SetInput(int width, int height, StreamConfig& stream) {
+  stream.source.width = stream.learner.width = width;
+  stream.source.height = stream.learner.height = height;
+}
+
 void ReadInput(const Value& value, StreamConfig& stream) {
   std::vector<int> size;
-  value.WholeList({2, 2}, kPictureSize, size);
+  value.WholeList({2, 2}, IsOfLabels(stream.task) ? kLabelledPictureSize : kPictureSize, size);
   if (size.size() != 2) return;
-  stream.source.width = stream.learner.width = size[0];
-  stream.source.height = stream.learner.height = size[1];
+  SetInput(size[0], size[1], stream);
 }
 
 std::vector<std::string_view> Views(const std::vector<std::string>& names) {
@@ -93,13 +99,19 @@ std::vector<std::string_view> Views(const std::vector<std::string>& names) {
 }
 
 void ReadTask(const Value& value, StreamConfig& stream) {
-  static constexpr std::array<std::string_view, 2> kTasks = {"flow", "next_frame"};
-  std::string task = "flow";
-  value.OneOf(kTasks, task);
-  stream.learner.next_frame = task == "next_frame";
+  static constexpr std::array<std::string_view, 4> kKnown = {"flow", "next_frame", "classification",
+                                                             "regression"};
+  std::string name(kKnown[static_cast<std::size_t>(stream.task)]);
+  value.OneOf(kKnown, name);
+  stream.task = static_cast<Task>(std::find(kKnown.begin(), kKnown.end(), name) - kKnown.begin());
+  stream.learner.next_frame = stream.task == Task::kNextFrame;
+  const pipeline::FlowLearnerOptions unsaid;
+  const bool said = stream.learner.width != unsaid.width || stream.learner.height != unsaid.height;
+  if (IsOfLabels(stream.task) && !said) SetInput(stream.labels.width, stream.labels.height, stream);
 }
 
 void ReadNetwork(const Value& value, StreamConfig& stream) {
+  if (IsOfLabels(stream.task)) return ReadLabelNetwork(value, stream);
   std::string name;
   value.Text(name);
   if (name.empty()) return;  // It has been said.
@@ -179,6 +191,7 @@ constexpr Key<StreamConfig> kSourceKeys[] = {
      }},
 };
 
+// The task comes first: it decides what the other keys may say.
 constexpr Key<StreamConfig> kModelKeys[] = {
     {"task", kOptional, ReadTask},
     {"network", kOptional, ReadNetwork},
@@ -199,6 +212,12 @@ constexpr Key<StreamConfig> kModelKeys[] = {
      [](const Value& v, StreamConfig& s) {
        v.Whole({0, INT64_MAX}, s.learner.seed);
      }},
+    {"outputs", kOptional, ReadOutputs},
+    {"classes", kOptional, ReadClasses},
+    {"window", kOptional, ReadLabelWindow},
+    {"pictures", kOptional, ReadPictures},
+    {"layers", kOptional, ReadLayers},
+    {"width", kOptional, ReadLayerWidth},
 };
 
 constexpr Key<StreamConfig> kScheduleKeys[] = {
@@ -298,18 +317,22 @@ constexpr Key<StreamConfig> kLearningKeys[] = {
 
 void ReadModel(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kModelKeys, stream);
+  RefuseKeysOfOtherTasks(value, stream.task);
 }
 
 void ReadLearning(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kLearningKeys, stream);
+  RefuseUnlessFlow(value, stream.task);
 }
 
 void ReadScores(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kScoreKeys, stream);
+  RefuseUnlessFlow(value, stream.task);
 }
 
 void ReadSchedule(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kScheduleKeys, stream);
+  RefuseKeysOfOtherTasks(value, stream.task);
 }
 
 constexpr Key<StreamConfig> kCheckpointKeys[] = {
@@ -327,6 +350,7 @@ constexpr Key<StreamConfig> kCheckpointKeys[] = {
 
 void ReadCheckpoints(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kCheckpointKeys, stream);
+  RefuseUnlessFlow(value, stream.task);
 }
 
 constexpr Key<StreamConfig> kStreamKeys[] = {
@@ -361,7 +385,11 @@ void ReadStreams(const Value& value, File& file) {
     StreamConfig stream = file.defaults;
     entry.Map<StreamConfig>(kStreamKeys, stream);
     CheckSchedule(entry, stream);
-    CheckModel(entry, stream);
+    if (IsOfLabels(stream.task)) {
+      CheckLabels(entry, stream);
+    } else {
+      CheckModel(entry, stream);
+    }
     CheckSource(entry, stream);
     if (!stream.name.empty() && !names.insert(stream.name).second) {
       entry.Find("name")->Wrong(
@@ -369,6 +397,7 @@ void ReadStreams(const Value& value, File& file) {
     }
     std::string& folder = stream.learner.checkpoints.folder;
     if (!folder.empty()) absl::StrAppend(&folder, "/", stream.name);
+    if (IsOfLabels(stream.task)) CompleteLabels(stream);
     file.config.streams.push_back(std::move(stream));
   });
 }

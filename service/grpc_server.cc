@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "service/health_reporter.h"
+#include "service/label_service.h"
 #include "service/prediction_service.h"
 #include "service/stream_service.h"
 
@@ -16,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Requests hold a name or two.
+/// Requests hold a name or two, or labels: tens of thousands of them.
 constexpr int kMostRequestBytes = 1 << 20;
 
 int Milliseconds(milliseconds time) { return static_cast<int>(time.count()); }
@@ -38,7 +39,8 @@ void SetKeepalive(grpc::ServerBuilder& builder) {
 
 class RunningServer final : public GrpcServer {
  public:
-  explicit RunningServer(const Streams& streams) : predictions_(streams), states_(streams) {}
+  explicit RunningServer(const Streams& streams)
+      : predictions_(streams), states_(streams), labels_(streams) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
   }
@@ -59,6 +61,7 @@ class RunningServer final : public GrpcServer {
   // The services outlive the server, which calls them.
   PredictionService predictions_;
   StreamService states_;
+  LabelService labels_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HealthReporter> health_;
@@ -77,6 +80,7 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
   SetKeepalive(builder);
   builder.RegisterService(&predictions_);
   builder.RegisterService(&states_);
+  builder.RegisterService(&labels_);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
     return absl::UnavailableError(

@@ -1,4 +1,4 @@
-// The gRPC server: predictions, streams, health and reflection on one port.
+// The gRPC server: predictions, streams, labels, health and reflection on one port.
 #pragma once
 
 #include <chrono>

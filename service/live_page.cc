@@ -144,7 +144,7 @@ HttpResponse LivePage::Picture(const HttpRequest& request, PictureKind kind) {
     const std::optional<std::int64_t> number = Number(request, "frame");
     absl::StatusOr<EncodedPicture> picture = shown.pictures->Encoded(kind, number);
     if (absl::IsNotFound(picture.status())) {
-      return {.status = 404, .body = absl::StrCat(std::string(picture.status().message()), "\n")};
+      return {.status = 404, .body = absl::StrCat(picture.status().message(), "\n")};
     }
     if (!picture.ok()) return {.status = 500, .body = std::string(picture.status().message())};
     HttpResponse response = {.content_type = "image/jpeg", .body = std::move(picture->jpeg)};

@@ -1,5 +1,6 @@
 #include "service/live_page_json.h"
 
+#include "service/labels_json.h"
 #include "service/rate_plan_json.h"
 
 namespace millrace::service {
@@ -38,12 +39,20 @@ json StagesJson(const pipeline::LearnerDescription& learner,
   return stages;
 }
 
+json TaskJson(const std::optional<pipeline::LabelledTask>& labels) {
+  if (!labels) return nullptr;
+  return {{"classes", labels->task == pipeline::LabelTask::kClassification},
+          {"names", labels->classes},
+          {"window", labels->window}};
+}
+
 json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
   const auto description = stream.learner();
   const pipeline::LearnerDescription& learner = *description;
   return {{"ok", snapshot.learner.ok()},
           {"cause", std::string(snapshot.learner.message())},
           {"schedule", learner.schedule},
+          {"labels", TaskJson(learner.labels)},
           {"weights", stream.config().learner.weights},
           {"learning_rate", stream.config().learner.learning_rate},
           {"width", learner.width},
@@ -69,12 +78,18 @@ json FramesJson(const FrameCounts& frames) {
 
 json NewestJson(const Prediction* newest) {
   if (newest == nullptr) return nullptr;
-  return {{"frame", newest->frame_number},
-          {"epoch", newest->epoch},
-          {"delay_ms", static_cast<double>(newest->delay.count()) / 1e6},
-          {"delay_frames", newest->delay_frames},
-          {"finite", newest->model.finite},
-          {"next_frame", newest->next_frame}};
+  json result = {{"frame", newest->frame_number},
+                 {"epoch", newest->epoch},
+                 {"delay_ms", static_cast<double>(newest->delay.count()) / 1e6},
+                 {"delay_frames", newest->delay_frames},
+                 {"finite", newest->model.finite},
+                 {"next_frame", newest->next_frame}};
+  if (newest->model.outputs != nullptr) {
+    result["outputs"] = *newest->model.outputs;
+    result["best_class"] = newest->model.best_class;
+    result["labelled"] = newest->model.labelled;
+  }
+  return result;
 }
 
 json HistoryJson(const std::vector<LossPoint>& history) {
@@ -100,6 +115,7 @@ json LivePageStreamJson(const CameraStream& stream, const Prediction* newest,
           {"delay_p99_ms", snapshot.delay_p99_s * 1e3},
           {"loss", snapshot.loss},
           {"loss_no_motion", snapshot.loss_no_motion},
+          {"labels", LabelsJson(snapshot.labels)},
           {"newest", NewestJson(newest)},
           {"history", HistoryJson(history)}};
 }

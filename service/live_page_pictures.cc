@@ -79,7 +79,7 @@ absl::StatusOr<EncodedPicture> LivePagePictures::Encode(PictureKind kind,
       break;
   }
   if (!prediction.next_frame) {
-    return absl::NotFoundError("This stream predicts motion, not the next frame.");
+    return absl::NotFoundError("This stream does not predict the next frame.");
   }
   const pipeline::ModelPrediction& model = prediction.model;
   return EncodeCamera(prediction, pipeline::PictureToCome(prediction.picture->rgb, *model.flow,
@@ -88,6 +88,7 @@ absl::StatusOr<EncodedPicture> LivePagePictures::Encode(PictureKind kind,
 
 absl::StatusOr<EncodedPicture> LivePagePictures::EncodeFlow(const Prediction& prediction) {
   const pipeline::ModelPrediction& model = prediction.model;
+  if (model.flow == nullptr) return absl::NotFoundError("This stream predicts no motion.");
   const float scale = scale_.Next(*model.flow);
   MILLRACE_ASSIGN_OR_RETURN(std::string jpeg, EncodeJpeg(FlowColors(*model.flow, scale),
                                                          model.width, model.height, kFlowJpeg));

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "pipeline/flow_profile.h"
 #include "pipeline/foreign_error.h"
+#include "pipeline/label_costs.h"
 #include "service/config.h"
 
 namespace millrace::service {
@@ -31,10 +32,13 @@ absl::StatusOr<StreamConfig> FindStream(const Config& config, const std::string&
                    : absl::StrCat("there is no stream ", name, "; there are: ", names));
 }
 
-absl::StatusOr<pipeline::NetworkCosts> Measure(const pipeline::FlowLearnerOptions& options) {
+absl::StatusOr<pipeline::NetworkCosts> Measure(const StreamConfig& stream) {
+  if (IsOfLabels(stream.task)) {
+    return pipeline::MeasureLabelNetwork(stream.labels.learner, {.steps = kSamples});
+  }
   try {
     MILLRACE_ASSIGN_OR_RETURN(pipeline::ProfiledFlow flow,
-                              pipeline::ProfileFlow(options, kSamples));
+                              pipeline::ProfileFlow(stream.learner, kSamples));
     return std::move(flow.costs);
   } catch (const std::exception& e) {
     return absl::InternalError(
@@ -48,7 +52,7 @@ absl::StatusOr<MeasuredModel> MeasureConfiguredModel(const std::string& path,
                                                      const std::string& stream) {
   MILLRACE_ASSIGN_OR_RETURN(const Config config, LoadConfig(path));
   MILLRACE_ASSIGN_OR_RETURN(const StreamConfig chosen, FindStream(config, stream));
-  MILLRACE_ASSIGN_OR_RETURN(pipeline::NetworkCosts costs, Measure(chosen.learner));
+  MILLRACE_ASSIGN_OR_RETURN(pipeline::NetworkCosts costs, Measure(chosen));
   return MeasuredModel{.costs = std::move(costs),
                        .schedule = chosen.learner.schedule,
                        .stages = chosen.learner.stages,

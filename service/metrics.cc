@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "prometheus/text_serializer.h"
 #include "service/metrics_family.h"
+#include "service/metrics_labels.h"
 #include "service/metrics_process.h"
 
 namespace millrace::service {
@@ -320,6 +321,12 @@ void AppendLearner(const Readings& readings, std::vector<MetricFamily>& families
       }));
 }
 
+void AppendLabels(const Readings& readings, std::vector<MetricFamily>& families) {
+  std::vector<const StreamSnapshot*> streams;
+  for (const Reading& reading : readings) streams.push_back(&reading.snapshot);
+  for (MetricFamily& family : CollectLabelMetrics(streams)) families.push_back(std::move(family));
+}
+
 void AppendClients(const Metrics::Options& options, std::vector<MetricFamily>& families) {
   MetricBuilder active("millrace_service_subscribers", "gRPC subscribers now.", MetricType::Gauge);
   MetricBuilder sent("millrace_service_subscriber_predictions_sent_total",
@@ -359,6 +366,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   AppendSafety(readings, families);
   AppendCheckpoints(readings, families);
   AppendLearner(readings, families);
+  AppendLabels(readings, families);
   AppendClients(options_, families);
   return families;
 }

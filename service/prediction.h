@@ -40,9 +40,12 @@ struct Prediction {
   pipeline::ModelPrediction model;
   /// The flow is what is expected to go on: it foretells the picture after `picture`.
   bool next_frame = false;
+  /// Of model.best_class. Empty where classes have no names or none is predicted.
+  std::string best_class_name = {};
   /// Nothing unless the stream is compared with something.
   std::optional<Comparison> comparison;
-  /// The two newest pictures that the model saw.
+  /// The two newest pictures that the model saw. A task of labels is about the second alone; the
+  /// first is null at the start of an epoch.
   std::shared_ptr<const ingest::Picture> previous;
   std::shared_ptr<const ingest::Picture> picture;
   int camera_width = 0;

@@ -6,7 +6,7 @@ find_package(nlohmann_json CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET GLOBAL libturbojpeg)
 
-set(millrace_page_files card.js chart.js favicon.svg index.html page.css page.js)
+set(millrace_page_files answer.js card.js chart.js favicon.svg index.html page.css page.js)
 list(TRANSFORM millrace_page_files PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/page/)
 list(JOIN millrace_page_files "," millrace_page_list)
 add_custom_command(
@@ -23,12 +23,14 @@ add_library(millrace_web
   http_probes.cc
   http_server.cc
   jpeg.cc
+  labels_json.cc
   live_page.cc
   live_page_json.cc
   live_page_pictures.cc
   live_page_viewers.cc
   metrics.cc
   metrics_family.cc
+  metrics_labels.cc
   metrics_process.cc
   progress.cc
   serve_web.cc

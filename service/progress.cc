@@ -62,11 +62,23 @@ std::string Ratio(const Figures& figures) {
   return ratio < 9.995 ? absl::StrFormat("%.2f", ratio) : "over 9";
 }
 
-/// Everything but what stands at the beginning of the line.
-std::string LineOf(const Figures& figures, std::string_view loss_unit) {
+/// Everything but what stands at the beginning of the line. `quality`: what predictions are worth.
+std::string LineOf(const Figures& figures, std::string_view quality) {
   return absl::StrCat("  ", Rate(figures.rate_in), " in  ", Rate(figures.rate_out), " out  delay ",
-                      Delay(figures.delay_p50_s, figures.delay_p99_s), "  loss ", Ratio(figures),
-                      std::string(loss_unit), "  dropped ", ShortCount(figures.dropped));
+                      Delay(figures.delay_p50_s, figures.delay_p99_s), "  ", std::string(quality),
+                      "  dropped ", ShortCount(figures.dropped));
+}
+
+std::string Quality(const LabelCounts& labels) {
+  const bool classes = labels.task == pipeline::LabelTask::kClassification;
+  if (labels.scored == 0) return classes ? "right -" : "error -";
+  return classes ? absl::StrFormat("right %.0f %%", 100 * labels.recent_score)
+                 : absl::StrFormat("error %.3g", labels.recent_score);
+}
+
+std::string Quality(const StreamSnapshot& stream) {
+  return stream.labels ? Quality(*stream.labels)
+                       : absl::StrCat("loss ", Ratio(FiguresOf(stream)), " of no motion");
 }
 
 bool CameraIsAway(ingest::SourceState state) {
@@ -101,7 +113,7 @@ std::string ShortCount(std::uint64_t count) {
 std::string ProgressLine(const StreamSnapshot& stream) {
   const std::string trouble = Trouble(stream);
   const std::string frames = absl::StrCat("  ", ShortCount(stream.frames.predicted), " frames");
-  return CutTo(frames + (trouble.empty() ? LineOf(FiguresOf(stream), " of no motion")
+  return CutTo(frames + (trouble.empty() ? LineOf(FiguresOf(stream), Quality(stream))
                                          : absl::StrCat("  ", trouble)),
                kProgressColumns);
 }
@@ -112,7 +124,8 @@ std::string ProgressLine(std::span<const StreamSnapshot> streams) {
                                       [](const auto& stream) { return !Trouble(stream).empty(); });
   std::string line = absl::StrCat("  ", streams.size(), " streams");
   if (troubled > 0) absl::StrAppend(&line, ", ", troubled, " not learning");
-  return CutTo(line + LineOf(SumOf(streams), ""), kProgressColumns);
+  const Figures sum = SumOf(streams);
+  return CutTo(line + LineOf(sum, absl::StrCat("loss ", Ratio(sum))), kProgressColumns);
 }
 
 void ProgressPrinter::Show(std::span<const StreamSnapshot> streams, std::size_t columns) {

@@ -18,7 +18,8 @@ inline constexpr std::size_t kProgressColumns = 100;
 /// "412": up to five digits, then in thousands (k), millions (M), billions (G): "123k".
 [[nodiscard]] std::string ShortCount(std::uint64_t count);
 
-/// One stream in at most kProgressColumns: frames, rates, delay, loss, drops; where its source is
+/// One stream in at most kProgressColumns: frames, rates, delay, loss (or how many of the last
+/// labelled frames were predicted right), drops; where its source is
 /// away or its learner has failed, that and why.
 [[nodiscard]] std::string ProgressLine(const StreamSnapshot& stream);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ingest/source.h"
+#include "pipeline/label_stream_learner.h"
 #include "pipeline/learner.h"
 #include "service/camera_stream.h"
 
@@ -15,8 +16,15 @@ namespace millrace::service {
 /// Options for a stream that opens a real source and learns with the real pipeline.
 [[nodiscard]] inline CameraStream::Options RealStream(StreamConfig config) {
   CameraStream::Options options;
-  options.config = std::move(config);
   options.make_learner = pipeline::MakeFlowLearner;
+  if (IsOfLabels(config.task)) {
+    options.make_learner = [labels = config.labels](const pipeline::FlowLearnerOptions& shared,
+                                                    pipeline::OnPrediction call) mutable {
+      labels.stop = shared.stop;
+      return pipeline::MakeLabelStreamLearner(labels, std::move(call));
+    };
+  }
+  options.config = std::move(config);
   options.open_source = ingest::OpenSource;
   return options;
 }

@@ -12,7 +12,7 @@ void RecentFigures::RecordPrediction(const Prediction& prediction, std::chrono::
   out_.Record(now, ++predictions_);
   delays_.Record(now, prediction.delay);
   const pipeline::ModelPrediction& model = prediction.model;
-  if (!model.finite) return;
+  if (!model.finite || !model.has_loss()) return;
   loss_.Record(model.loss);
   loss_no_motion_.Record(model.loss_no_motion);
 }

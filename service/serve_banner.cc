@@ -41,10 +41,16 @@ std::string DescribeStart(const BannerStream& stream) {
                       Plural(resumption.first_sample, "frame"));
 }
 
+std::string DescribeTask(const BannerStream& stream) {
+  const pipeline::LearnerDescription& learner = stream.learner;
+  if (learner.labels) return DescribeLabels(stream.config);
+  return absl::StrCat("optical flow at ", learner.width, "x", learner.height, ", from ",
+                      DescribeStart(stream));
+}
+
 std::string StreamBanner(const BannerStream& stream) {
   const pipeline::LearnerDescription& learner = stream.learner;
-  return absl::StrCat("  learns    optical flow at ", learner.width, "x", learner.height, ", from ",
-                      DescribeStart(stream), "\n  plan      ", DescribePlan(learner),
+  return absl::StrCat("  learns    ", DescribeTask(stream), "\n  plan      ", DescribePlan(learner),
                       "\n  stages    ", DescribeStages(learner), "\n  expect    ",
                       DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second),
                       "\n", DescribeLimit(learner));
@@ -66,6 +72,19 @@ std::string DescribeSource(const BannerStream& stream) {
   if (options.as_camera) absl::StrAppend(&text, options.loop ? " as a camera" : ", as a camera");
   if (source.state == ingest::SourceState::kConnecting) absl::StrAppend(&text, ", connecting");
   return text;
+}
+
+std::string DescribeLabels(const StreamConfig& config) {
+  const pipeline::LabelStreamOptions& labels = config.labels;
+  const pipeline::LabelLearnerOptions& learner = labels.learner;
+  const bool classes = learner.task == pipeline::LabelTask::kClassification;
+  const std::string network =
+      learner.model.empty() ? absl::StrCat(learner.network, " of ", Plural(learner.layers, "layer"))
+                            : learner.model;
+  return absl::StrCat(
+      classes ? absl::StrCat(learner.outputs, " classes") : Plural(learner.outputs, "value"),
+      " from labels at ", labels.width, "x", labels.height,
+      labels.grey ? " in grey, " : " in colour, ", network, ", window ", learner.window);
 }
 
 std::string DescribeStages(const pipeline::LearnerDescription& learner) {

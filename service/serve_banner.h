@@ -29,6 +29,10 @@ struct BannerAddresses {
 /// "vtest.avi, 768x576 at 10 frames a second, looped as a camera".
 [[nodiscard]] std::string DescribeSource(const BannerStream& stream);
 
+/// "3 classes from labels at 32x32 in grey, mlp of 4 layers, window 64". REQUIRES: a task of
+/// labels.
+[[nodiscard]] std::string DescribeLabels(const StreamConfig& config);
+
 /// "features 1/2 to decode 1/8 | match 1/4, decode 1/4"; a line for each stage where one is too
 /// narrow.
 [[nodiscard]] std::string DescribeStages(const pipeline::LearnerDescription& learner);

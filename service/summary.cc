@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "service/labels_json.h"
 #include "service/plural.h"
 #include "service/rate_plan_json.h"
 
@@ -147,6 +148,7 @@ json StreamJson(const StreamSummary& stream) {
   result["cuts"] = stream.learner.cuts();
   result["updates"] = stream.snapshot.updates;
   result["learning"] = LearningJson(stream.snapshot);
+  result["labels"] = LabelsJson(stream.snapshot.labels);
   result["update_every"] = stream.snapshot.update_every;
   result["rate_plan"] = RatePlanJson(stream.learner.rate_plan);
   result["seconds"] = stream.figures.seconds;
@@ -209,6 +211,26 @@ std::string LearningText(const StreamSnapshot& snapshot) {
   return text + "\n";
 }
 
+// Which labels came, and what the predictions were worth beside them.
+std::string LabelsText(const std::optional<LabelCounts>& counts) {
+  if (!counts) return "";
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < kLabelOutcomes; ++i) {
+    if (i > 0 && counts->labels[i] == 0) continue;
+    parts.push_back(
+        absl::StrCat(counts->labels[i], " ", std::string(Name(static_cast<LabelOutcome>(i)))));
+  }
+  std::string text = absl::StrCat("  labels    ", absl::StrJoin(parts, ", "));
+  if (counts->scored > 0 && counts->task == pipeline::LabelTask::kClassification) {
+    absl::StrAppendFormat(&text, "; %.1f %% right, %.1f %% of the last 200", 100 * counts->score(),
+                          100 * counts->recent_score);
+  } else if (counts->scored > 0) {
+    absl::StrAppendFormat(&text, "; squared error %.4g, %.4g of the last 200", counts->score(),
+                          counts->recent_score);
+  }
+  return text + "\n";
+}
+
 std::string StreamText(const StreamSummary& stream) {
   const FrameCounts& frames = stream.snapshot.frames;
   std::string text = absl::StrFormat("%s: %d predictions in %.1f s\n", stream.snapshot.name,
@@ -227,7 +249,8 @@ std::string StreamText(const StreamSummary& stream) {
         &text, "  loss      %.4f, %.2f of no motion's %.4f (last 200)\n", stream.snapshot.loss,
         stream.snapshot.loss / stream.snapshot.loss_no_motion, stream.snapshot.loss_no_motion);
   }
-  absl::StrAppend(&text, ScoresText(run), LearningText(stream.snapshot));
+  absl::StrAppend(&text, ScoresText(run), LabelsText(stream.snapshot.labels),
+                  LearningText(stream.snapshot));
   absl::StrAppend(&text, "  updates   ", absl::StrJoin(stream.snapshot.updates, " "),
                   " by stage\n");
   return text;

@@ -56,6 +56,7 @@ void RunRecorder::Record(const Prediction& prediction) {
 
 void RunRecorder::RecordScore(const Prediction& prediction) {
   const pipeline::ModelPrediction& model = prediction.model;
+  if (model.outputs != nullptr) return;  // Labels score it, when they come (frame_labels.h).
   pipeline::Score score{.stream_time = stream_time_.Of(prediction),
                         .loss = model.loss,
                         .loss_no_motion = model.loss_no_motion,
@@ -73,6 +74,7 @@ void RunRecorder::RecordLoss(const pipeline::ModelPrediction& model) {
     ++sums_.not_finite;
     return;
   }
+  if (!model.has_loss()) return;
   sums_.loss_sum += model.loss;
   sums_.loss_no_motion_sum += model.loss_no_motion;
   sums_.loss_term_sums.resize(model.terms.size());

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "pipeline/learning/picture_to_come.h"
@@ -13,6 +14,17 @@ namespace {
 
 // The wire has little-endian numbers; on such a machine a flow is copied as it is.
 static_assert(std::endian::native == std::endian::little);
+
+void WriteOutputs(const Prediction& prediction, v1::Prediction& message) {
+  const pipeline::ModelPrediction& model = prediction.model;
+  v1::Tensor& outputs = *message.mutable_outputs();
+  outputs.add_shape(static_cast<std::int64_t>(model.outputs->size()));
+  outputs.set_data_type(v1::DATA_TYPE_FLOAT32);
+  outputs.set_data(model.outputs->data(), model.outputs->size() * sizeof(float));
+  if (model.best_class >= 0) message.set_best_class(model.best_class);
+  message.set_best_class_name(prediction.best_class_name);
+  message.set_labelled(model.labelled);
+}
 
 void WriteFlow(const pipeline::ModelPrediction& model, v1::Tensor& message) {
   message.add_shape(model.height);
@@ -50,6 +62,7 @@ std::optional<v1::PredictionFlag> FlagOf(pipeline::SkipReason reason) {
     case kNonFinite:  // Has a flag whatever else there is.
     case kRate:
     case kPolicy:
+    case kUnlabelled:
       break;
   }
   return std::nullopt;
@@ -76,12 +89,16 @@ void ToMessage(const Prediction& prediction, const Carried& carried, v1::Predict
   if (flag) message.add_flags(*flag);
   if (model.drift) message.add_flags(v1::PREDICTION_FLAG_DRIFT);
   message.set_learned_from(model.skipped == pipeline::SkipReason::kNone);
-  if (carried.flow) WriteFlow(model, *message.mutable_flow());
-  if (carried.next_picture && prediction.next_frame) {
-    WriteNextPicture(prediction, *message.mutable_next_picture());
+  if (model.outputs != nullptr) {
+    WriteOutputs(prediction, message);
+  } else {
+    if (carried.flow) WriteFlow(model, *message.mutable_flow());
+    if (carried.next_picture && prediction.next_frame) {
+      WriteNextPicture(prediction, *message.mutable_next_picture());
+    }
+    message.mutable_grid()->set_width(model.width);
+    message.mutable_grid()->set_height(model.height);
   }
-  message.mutable_grid()->set_width(model.width);
-  message.mutable_grid()->set_height(model.height);
   if (prediction.camera_width > 0) {
     message.mutable_camera()->set_width(prediction.camera_width);
     message.mutable_camera()->set_height(prediction.camera_height);

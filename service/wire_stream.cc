@@ -88,6 +88,14 @@ void WriteSchedule(const pipeline::LearnerDescription& learner,
   if (learner.rate_plan) WriteRatePlan(*learner.rate_plan, *message.mutable_rate_plan());
 }
 
+void WriteTask(const pipeline::LabelledTask& task, v1::LabelledTask& message) {
+  message.set_kind(task.task == pipeline::LabelTask::kClassification ? v1::LABEL_KIND_CLASS
+                                                                     : v1::LABEL_KIND_VALUES);
+  message.set_outputs(task.outputs);
+  for (const std::string& name : task.classes) message.add_class_names(name);
+  message.set_window(task.window);
+}
+
 void WriteSource(const ingest::SourceStatus& source, v1::Stream& message) {
   message.set_source_state(StateOf(source.state));
   message.set_source_cause(std::string(source.cause.message()));
@@ -123,7 +131,9 @@ void ToMessage(const CameraStream& stream, v1::Stream& message) {
   }
   message.set_loss(snapshot.loss);
   message.set_loss_no_motion(snapshot.loss_no_motion);
-  WriteSchedule(*stream.learner(), snapshot.updates, *message.mutable_schedule());
+  const auto learner = stream.learner();
+  WriteSchedule(*learner, snapshot.updates, *message.mutable_schedule());
+  if (learner->labels) WriteTask(*learner->labels, *message.mutable_labelled_task());
 }
 
 }  // namespace millrace::service

@@ -16,17 +16,14 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "base/mutex.h"
+#include "pipeline/learning/sample_label.h"
 
 namespace millrace::pipeline {
-
-/// What is right for a sample: its class, counted from 0, or the values to predict.
-using SampleLabel = std::variant<std::int64_t, std::vector<float>>;
 
 /// What has become of the labels that came. Each is counted once.
 struct LabelFigures {

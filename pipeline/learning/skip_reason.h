@@ -16,13 +16,14 @@ enum class SkipReason {
   kLeavesPicture,  ///< The flow points out of the picture almost everywhere.
   kTooFast,        ///< The flow is longer than anything moves.
   // Of neither.
-  kRate,    ///< There is no time to learn from all samples.
-  kPolicy,  ///< It teaches nothing new (UpdatePolicy).
+  kRate,        ///< There is no time to learn from all samples.
+  kPolicy,      ///< It teaches nothing new (UpdatePolicy).
+  kUnlabelled,  ///< No label has come that its step could learn from.
 };
-inline constexpr int kSkipReasons = 9;
+inline constexpr int kSkipReasons = 10;
 
-/// "repeated", "frozen", "cut", "non_finite", "leaves_picture", "too_fast", "rate", "policy";
-/// "none".
+/// "repeated", "frozen", "cut", "non_finite", "leaves_picture", "too_fast", "rate", "policy",
+/// "unlabelled"; "none".
 [[nodiscard]] constexpr std::string_view Name(SkipReason reason) {
   switch (reason) {
     case SkipReason::kNone:
@@ -43,6 +44,8 @@ inline constexpr int kSkipReasons = 9;
       return "rate";
     case SkipReason::kPolicy:
       return "policy";
+    case SkipReason::kUnlabelled:
+      return "unlabelled";
   }
   return "none";
 }

@@ -1,4 +1,5 @@
 // One camera stream on the page.
+import {describeAnswer, describeScore} from "/answer.js";
 import {drawChart} from "/chart.js";
 
 const kHistorySeconds = 600;
@@ -79,6 +80,7 @@ export class StreamCard {
   #points = [];
   #shownFrame = null;
   #loading = false;
+  #task = null;  // Of a stream that learns from labels.
 
   constructor(name) {
     this.name = name;
@@ -92,6 +94,9 @@ export class StreamCard {
 
   /** Shows the stream as the server describes it. */
   update(stream) {
+    this.#task = stream.learner.labels;
+    for (const part of ["flow-view", "chart-panel"]) this.#parts[part].hidden = this.#task !== null;
+    this.#parts["answer-view"].hidden = this.#task === null;
     this.#showSource(stream);
     this.#showFigures(stream);
     this.#showPipeline(stream.learner);
@@ -107,17 +112,22 @@ export class StreamCard {
       const get = picture => fetch(
         `/streams/${encodeURIComponent(this.name)}/${picture}?frame=${newest.frame}&viewer=${viewer}`,
         {signal: AbortSignal.timeout(kPatienceMs)});
-      const shown = ["picture", "flow", ...(newest.next_frame ? ["next"] : [])];
+      const shown = ["picture", ...(this.#task ? [] : ["flow"]),
+                     ...(newest.next_frame ? ["next"] : [])];
       const answers = await Promise.all(shown.map(part => get(`${part}.jpg`)));
       if (!answers.every(answer => answer.ok)) return;
       const pictures = await Promise.all(answers.map(answer => answer.blob()));
       shown.forEach((part, i) => this.#swap(part, pictures[i]));
-      const flow = answers[1];
       this.#parts["next-view"].hidden = !newest.next_frame;
       this.#set("picture-note", `frame ${number(newest.frame)}, predicted ${
         duration(newest.delay_ms)} after it came`);
-      this.#set("scale", `rim: ${shortRate(Number(flow.headers.get("X-Flow-Scale")))} px`);
-      this.#parts.legend.hidden = false;
+      if (this.#task) {
+        this.#showAnswer(newest);
+      } else {
+        const scale = Number(answers[1].headers.get("X-Flow-Scale"));
+        this.#set("scale", `rim: ${shortRate(scale)} px`);
+        this.#parts.legend.hidden = false;
+      }
       this.#shownFrame = newest.frame;
     } finally {
       this.#loading = false;
@@ -138,6 +148,30 @@ export class StreamCard {
     if (old) URL.revokeObjectURL(old);
   }
 
+  #showAnswer(newest) {
+    const {title, lines, note} = describeAnswer(newest, this.#task);
+    this.#set("answer", title);
+    this.#set("answer-note", note);
+    this.#parts.outputs.replaceChildren(...lines.map(line => element("li", line)));
+  }
+
+  #showScore(score) {
+    const {value, note} = describeScore(score, this.#task.classes);
+    this.#set("ratio-name", this.#task.classes ? "Labelled frames predicted right" : "Squared error");
+    this.#set("ratio", value);
+    this.#set("ratio-note", note);
+  }
+
+  #showLoss(stream) {
+    const known = stream.loss_no_motion > 0;
+    const ratio = stream.loss / stream.loss_no_motion;
+    this.#set("ratio", known ? ratio.toFixed(2) : "–");
+    this.#parts.ratio.className = known ? (ratio < 1 ? "good" : "bad") : "";
+    this.#set("ratio-note", known
+      ? `${stream.loss.toPrecision(3)} of ${stream.loss_no_motion.toPrecision(3)}, last 200`
+      : "no prediction yet");
+  }
+
   #showSource({source, learner}) {
     this.#set("state", learner.ok ? source.state : "learner failed");
     this.#parts.state.className = `pill ${learner.ok ? kStateTones[source.state] ?? "" : "bad"}`;
@@ -149,13 +183,7 @@ export class StreamCard {
 
   #showFigures(stream) {
     const {learner, frames} = stream;
-    const known = stream.loss_no_motion > 0;
-    const ratio = stream.loss / stream.loss_no_motion;
-    this.#set("ratio", known ? ratio.toFixed(2) : "–");
-    this.#parts.ratio.className = known ? (ratio < 1 ? "good" : "bad") : "";
-    this.#set("ratio-note", known
-      ? `${stream.loss.toPrecision(3)} of ${stream.loss_no_motion.toPrecision(3)}, last 200`
-      : "no prediction yet");
+    if (this.#task) this.#showScore(stream.labels); else this.#showLoss(stream);
     this.#set("rate-in", rate(stream.rate_in));
     this.#set("rate-out", rate(stream.rate_out));
     this.#set("rate-note", `can do ${rate(learner.samples_per_second)}, without the pipeline ${

@@ -301,8 +301,51 @@ TEST(CameraStreamTest, CountsPredictionsThatNothingWasLearnedFromByReason) {
   film(pipeline::SkipReason::kNone, 2);
 
   const StreamSnapshot snapshot = fake.stream->Snapshot();
-  EXPECT_THAT(snapshot.skipped, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8));
-  EXPECT_EQ(snapshot.frames.predicted, 41u);
+  EXPECT_THAT(snapshot.skipped, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+  EXPECT_EQ(snapshot.frames.predicted, 50u);
+}
+
+TEST(CameraStreamLabelsTest, EveryFrameIsASampleTheFirstOfAnEpochToo) {
+  FakeStream fake = StartFakeStream(
+      {.queue_capacity = 8, .live = false, .learner = {.labels = {{.outputs = 2, .window = 4}}}});
+  fake.source->Push();
+  fake.source->Push(ingest::NoPredecessor::kGap);
+  fake.source->Reconnect();
+  fake.source->Push();
+  fake.learner->Predict(3);
+  EXPECT_EQ(fake.stream->Snapshot().frames.predicted, 3u);
+  EXPECT_EQ(fake.stream->ring().Newest()->previous, nullptr);
+}
+
+// A frame waits in the queue, is inside the learner, or is predicted: it can be labelled all the
+// same, and each label teaches.
+TEST(CameraStreamLabelsTest, AFrameCanBeLabelledWhereverItIs) {
+  FakeStream fake =
+      StartFakeStream({.queue_capacity = 8,
+                       .live = false,
+                       .learner = {.capacity = 1, .labels = {{.outputs = 2, .window = 4}}}});
+  CameraStream& stream = *fake.stream;
+  for (int i = 0; i < 4; ++i) fake.source->Push();
+  fake.learner->Predict();
+  fake.learner->WaitForAdmitted(2);
+  EXPECT_TRUE(stream.Label(0, std::int64_t{0}).ok());
+  EXPECT_TRUE(stream.Label(1, std::int64_t{0}).ok());
+  EXPECT_TRUE(stream.Label(3, std::int64_t{1}).ok());
+  EXPECT_EQ(stream.Label(4, std::int64_t{1}).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(stream.Label(3, std::int64_t{0}).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(stream.Label(2, std::int64_t{2}).code(), absl::StatusCode::kInvalidArgument);
+  fake.learner->Predict(3);
+  EXPECT_EQ(stream.ring().Newest()->model.labelled, 3);
+  const LabelCounts counts = stream.Snapshot().labels.value_or(LabelCounts());
+  EXPECT_EQ(counts.scored, 3u);
+  EXPECT_EQ(counts.right, 2u);  // Of sample n the class is n modulo 2.
+}
+
+TEST(CameraStreamLabelsTest, AStreamThatLearnsWithoutTakesNone) {
+  FakeStream fake = StartFakeStream();
+  EXPECT_EQ(fake.stream->TakesLabels().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(fake.stream->Label(0, std::int64_t{0}).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(fake.stream->Snapshot().labels.has_value());
 }
 
 TEST(CameraStreamTest, SnapshotShowsWhatHasBecomeOfLearning) {

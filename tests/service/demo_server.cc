@@ -1,8 +1,10 @@
 // A server with a made-up stream, for tests of the live page in a browser: real HTTP and a real
 // page, no camera and no learner.
 //
-// Prints the page's and the metrics' addresses, then serves until its standard input ends. An
-// argument is the page's port; by default it takes a free one.
+// Prints the page's and the metrics' addresses, then serves until its standard input ends. The
+// first argument is the page's port; by default it takes a free one. A second, "labels": the stream
+// learns classes from labels instead of flow.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -12,12 +14,40 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "service/serve_web.h"
 #include "tests/service/web_fakes.h"
 
 namespace millrace::service {
 namespace {
+
+constexpr int kDoors = 3;
+
+void DescribeDoors(FakeCameraStream& stream) {
+  stream.Describe([](pipeline::LearnerDescription& learner) {
+    learner.labels = {.outputs = kDoors, .classes = {"shut", "ajar", "open"}, .window = 64};
+  });
+  stream.Set([](StreamSnapshot& snapshot) { snapshot.labels.emplace(); });
+}
+
+/// Makes of a prediction of flow one of classes, a third of whose frames get a label.
+void PredictDoor(std::int64_t number, Prediction& prediction, FakeCameraStream& stream) {
+  const auto best = static_cast<int>(number / 20 % kDoors);
+  std::vector<float> outputs(kDoors, 0.1F);
+  outputs[best] = 0.8F;
+  prediction.model.flow = nullptr;
+  prediction.model.outputs = std::make_shared<const std::vector<float>>(std::move(outputs));
+  prediction.model.best_class = best;
+  prediction.model.labelled = static_cast<int>(std::min<std::int64_t>(number, 64) / 3);
+  if (number % 3 != 0) return;
+  stream.Set([](StreamSnapshot& snapshot) {
+    ++snapshot.labels->labels[static_cast<std::size_t>(LabelOutcome::kAdded)];
+    ++snapshot.labels->scored;
+    snapshot.labels->recent_score = 0.9;
+  });
+}
 
 /// Publishes ten predictions a second until asked to stop.
 void Predict(std::stop_token stop, FakeCameraStream& stream, RunRecorder& record) {
@@ -28,6 +58,7 @@ void Predict(std::stop_token stop, FakeCameraStream& stream, RunRecorder& record
     const double ratio = 0.72 + 0.33 * std::exp(-static_cast<double>(number) / 120) +
                          0.04 * std::sin(static_cast<double>(number) * 0.7);
     prediction->model.loss = static_cast<float>(0.05 * ratio);
+    if (stream.learner()->labels) PredictDoor(number, *prediction, stream);
     record.Record(*prediction);
     stream.ring().Publish(prediction);
     stream.Set([&](StreamSnapshot& snapshot) {
@@ -41,9 +72,10 @@ void Predict(std::stop_token stop, FakeCameraStream& stream, RunRecorder& record
   }
 }
 
-int Run(int port) {
+int Run(int port, bool labels) {
   const Clock& clock = MonotonicClock();
-  FakeCameraStream stream("street");
+  FakeCameraStream stream(labels ? "door" : "street");
+  if (labels) DescribeDoors(stream);
   RunRecorder record(clock, clock.Now());
   auto web = ServeWeb::Start({.listen = {.http_port = port, .metrics_port = 0},
                               .streams = {{.stream = &stream, .record = &record}}});
@@ -63,5 +95,5 @@ int Run(int port) {
 }  // namespace millrace::service
 
 int main(int argc, char** argv) {
-  return millrace::service::Run(argc > 1 ? std::atoi(argv[1]) : 0);
+  return millrace::service::Run(argc > 1 ? std::atoi(argv[1]) : 0, argc > 2);
 }

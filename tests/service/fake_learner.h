@@ -9,11 +9,13 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "pipeline/learner.h"
+#include "pipeline/learning/late_labels.h"
 
 namespace millrace::service {
 
@@ -28,6 +30,9 @@ class FakeLearner final : public pipeline::Learner {
     int height = 2;
     int capacity = 64;
     Predicts predicts = Predicts::kWhenTold;
+    /// It learns from labels: the outputs of sample n are n, n, n ..., its best class is n modulo
+    /// the classes.
+    std::optional<pipeline::LabelledTask> labels = {};
   };
 
   FakeLearner(const Options& options, pipeline::OnPrediction on_prediction)
@@ -46,6 +51,8 @@ class FakeLearner final : public pipeline::Learner {
     description_.samples_per_second = 16;
     description_.sequential_samples_per_second = 9;
     description_.delay_ms = 45;
+    description_.labels = options.labels;
+    if (options.labels) labels_.emplace(pipeline::LateLabels::Options{options.labels->window, 0});
     if (options.predicts == Predicts::kAtOnce) worker_ = std::jthread([this] { Work(); });
   }
 
@@ -61,6 +68,7 @@ class FakeLearner final : public pipeline::Learner {
     changed_.wait(lock, [this] { return Held() < options_.capacity || !failure_.ok(); });
     if (!failure_.ok()) return failure_;
     changed_.notify_all();
+    if (labels_) labels_->Admit(admitted_, pair.label);
     return admitted_++;
   }
 
@@ -68,6 +76,10 @@ class FakeLearner final : public pipeline::Learner {
     std::unique_lock lock(mu_);
     changed_.wait(lock, [this] { return Held() < options_.capacity || !failure_.ok() || closed_; });
     return failure_;
+  }
+  absl::Status Label(std::int64_t sample, const pipeline::SampleLabel& label) override {
+    if (!labels_) return Learner::Label(sample, label);
+    return labels_->Add(sample, label);
   }
   void LearnFromEvery(int n) override { learn_from_every = n; }
 
@@ -191,8 +203,21 @@ class FakeLearner final : public pipeline::Learner {
         .loss = 1 / nth,
         .loss_no_motion = 2 / nth,
         .updates = sample};
+    if (labels_) PredictLabel(prediction);
     if (change_) change_(prediction);
     return prediction;
+  }
+
+  void PredictLabel(pipeline::ModelPrediction& prediction) const {
+    const pipeline::LabelledTask& task = *options_.labels;
+    prediction.flow = nullptr;
+    prediction.loss_no_motion = 0;
+    prediction.outputs = std::make_shared<const std::vector<float>>(
+        task.outputs, static_cast<float>(prediction.sample));
+    if (task.task == pipeline::LabelTask::kClassification) {
+      prediction.best_class = static_cast<int>(prediction.sample % task.outputs);
+    }
+    prediction.labelled = static_cast<int>(labels_->Labels(prediction.sample).size());
   }
 
   void Work() {
@@ -208,6 +233,9 @@ class FakeLearner final : public pipeline::Learner {
   const Options options_;
   const pipeline::OnPrediction on_prediction_;
   const pipeline::Resumption resumption_;
+
+  // Self-synchronized.
+  mutable std::optional<pipeline::LateLabels> labels_;
 
   mutable std::mutex mu_;
   pipeline::LearnerDescription description_;

@@ -17,9 +17,9 @@ PATIENCE_S = 30
 class Server:
     """The demo server, on a free port or a given one."""
 
-    def __init__(self, port=0):
+    def __init__(self, port=0, *kind):
         self._process = subprocess.Popen(
-            [SERVER, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [SERVER, str(port), *kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.page, self.metrics = self._process.stdout.readline().split()
         self.port = int(self.page.rsplit(":", 1)[1])
 
@@ -132,6 +132,36 @@ class LivePageTest(unittest.TestCase):
         self.assertFalse(notice.is_displayed())
         self.shown()
         self.assertTrue(self.browser.execute_script("return window.notReloaded"))
+
+
+class LabelsPageTest(unittest.TestCase):
+    """A stream that learns from labels: what the model says stands in words in the flow's place."""
+
+    def setUp(self):
+        server = Server(0, "labels")
+        self.addCleanup(server.stop)
+        self.browser = open_browser(1280, 1000)
+        self.addCleanup(self.browser.quit)
+        self.browser.get(server.page)
+
+    def part(self, name):
+        return self.browser.find_element(By.CSS_SELECTOR, f"[data-is={name}]")
+
+    def wait(self, condition):
+        return WebDriverWait(self.browser, PATIENCE_S).until(lambda _: condition())
+
+    def test_shows_the_class_in_words(self):
+        self.wait(lambda: self.browser.find_elements(By.CSS_SELECTOR, "main .card"))
+        self.wait(lambda: self.part("answer").text == "shut")
+        self.wait(lambda: self.part("answer").text == "ajar")
+        self.assertEqual(self.part("outputs").text.splitlines()[0], "ajar: 80 %")
+        self.assertIn("labelled of the last 64 frames", self.part("answer-note").text)
+        self.assertEqual(self.part("ratio-name").text, "Labelled frames predicted right")
+        self.assertEqual(self.part("ratio").text, "90 %")
+        self.assertFalse(self.part("flow-view").is_displayed())
+        self.assertFalse(self.part("chart-panel").is_displayed())
+        self.assertTrue(self.part("picture").get_attribute("src"))
+        self.assertEqual(self.browser.get_log("browser"), [])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ millrace_add_test(service_web
     http_probes_test.cc
     http_server_test.cc
     jpeg_test.cc
+    labels_shown_test.cc
     live_page_pictures_test.cc
     live_page_test.cc
     metrics_test.cc

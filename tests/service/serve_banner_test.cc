@@ -39,6 +39,22 @@ TEST(BannerTest, SaysWhatItLearnsFromWhatAndHow) {
   EXPECT_THAT(text, Not(HasSubstr("/videos/")));
 }
 
+TEST(BannerTest, SaysWhatItLearnsFromLabels) {
+  BannerStream stream = Street();
+  stream.learner.labels.emplace();
+  stream.config.task = Task::kClassification;
+  stream.config.labels.learner.outputs = 3;
+  EXPECT_THAT(Banner({&stream, 1}, {}),
+              HasSubstr("  learns    3 classes from labels at 32x32 in grey, mlp of 4 layers, "
+                        "window 64\n"));
+  stream.config.labels.grey = false;
+  stream.config.labels.learner.model = "mine.pt";
+  stream.config.labels.learner.task = pipeline::LabelTask::kRegression;
+  stream.config.labels.learner.outputs = 1;
+  EXPECT_EQ(DescribeLabels(stream.config),
+            "1 value from labels at 32x32 in colour, mine.pt, window 64");
+}
+
 TEST(BannerTest, NamesEachOfSeveralStreams) {
   std::vector<BannerStream> streams = {Street(), Street()};
   streams[1].config.name = "yard";

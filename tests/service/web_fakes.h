@@ -135,6 +135,10 @@ class FakeCameraStream final : public CameraStream {
     MutexLock lock(mu_);
     return snapshot_;
   }
+  [[nodiscard]] absl::Status TakesLabels() const override { return absl::OkStatus(); }
+  absl::Status Label(std::int64_t /*frame*/, const ClientLabel& /*label*/) override {
+    return absl::OkStatus();
+  }
   [[nodiscard]] bool ended() const override {
     return Snapshot().source.state == ingest::SourceState::kEnded;
   }

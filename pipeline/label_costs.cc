@@ -1,0 +1,34 @@
+#include "pipeline/label_costs.h"
+
+#include <algorithm>
+#include <exception>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/zeros.h>
+
+#include "base/status.h"
+#include "pipeline/cost_profile.h"
+#include "pipeline/foreign_error.h"
+#include "pipeline/label_networks.h"
+
+namespace millrace::pipeline {
+
+absl::StatusOr<NetworkCosts> MeasureLabelNetwork(const LabelLearnerOptions& learner,
+                                                 const LabelCostOptions& options) {
+  try {
+    at::set_num_threads(std::max(1, learner.threads_per_stage));
+    MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, MakeLabelNetwork(learner));
+    std::vector<std::int64_t> shape = learner.sample_shape;
+    shape.insert(shape.begin(), learner.window);
+    NetworkCosts costs = ProfileLayers(
+        chain, at::zeros(shape), [](const at::Tensor& output) { return output.square().mean(); },
+        {.runs = options.steps, .stop = options.stop});
+    if (options.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
+    for (LayerCosts& layer : costs.layers) layer.cost.copy = 0;
+    return costs;
+  } catch (const std::exception& e) {
+    return absl::InvalidArgumentError(CauseLine(e.what()));
+  }
+}
+
+}  // namespace millrace::pipeline

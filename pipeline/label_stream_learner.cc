@@ -1,0 +1,147 @@
+#include "pipeline/label_stream_learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "pipeline/foreign_error.h"
+#include "pipeline/label_costs.h"
+#include "pipeline/label_networks.h"
+#include "pipeline/learner_description.h"
+#include "pipeline/partition.h"
+
+namespace millrace::pipeline {
+namespace {
+
+bool AllFinite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+ModelPrediction PredictionOf(const LabelPrediction& made, const LabelStreamOptions& options) {
+  const float loss = made.loss.value_or(0);
+  ModelPrediction prediction{.sample = made.sample,
+                             .width = options.width,
+                             .height = options.height,
+                             .flow = nullptr,
+                             .outputs = std::make_shared<const std::vector<float>>(made.outputs),
+                             .best_class = made.best_class,
+                             .labelled = made.labelled,
+                             .loss = loss,
+                             .updates = made.updates,
+                             .finite = AllFinite(made.outputs) && std::isfinite(loss)};
+  if (made.labelled == 0) {
+    prediction.skipped = SkipReason::kUnlabelled;
+  } else if (!std::isfinite(loss)) {
+    prediction.skipped = SkipReason::kNonFinite;
+  }
+  return prediction;
+}
+
+class LabelStreamLearner final : public Learner {
+ public:
+  LabelStreamLearner(LabelStreamOptions options, OnPrediction on_prediction)
+      : options_(std::move(options)), on_prediction_(std::move(on_prediction)) {}
+
+  absl::Status Start(const std::vector<LayerCosts>& layers) {
+    MILLRACE_ASSIGN_OR_RETURN(learner_,
+                              MakeLabelLearner(options_.learner, [this](const LabelPrediction& p) {
+                                on_prediction_(PredictionOf(p, options_));
+                              }));
+    const Cuts& cuts = learner_->cuts();
+    MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, MakeLabelNetwork(options_.learner));
+    MILLRACE_ASSIGN_OR_RETURN(
+        LearnerDescription description,
+        Describe(
+            chain,
+            {.cuts = cuts, .plan = learner_->plan(), .costs = StageCosts(CostsOf(layers), cuts)},
+            {}));
+    description.width = options_.width;
+    description.height = options_.height;
+    description.labels = {.task = options_.learner.task,
+                          .outputs = options_.learner.outputs,
+                          .classes = options_.classes,
+                          .window = options_.learner.window};
+    description_ = std::make_shared<const LearnerDescription>(std::move(description));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
+    const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
+    if (pair.current.size() != bytes) {
+      return absl::InvalidArgumentError(absl::StrCat("a picture of ", pair.current.size(),
+                                                     " bytes is not ", options_.width, "x",
+                                                     options_.height, " RGB"));
+    }
+    return learner_->Admit(SampleOf(pair.current, options_.grey), pair.label);
+  }
+
+  absl::Status AwaitRoom() override { return learner_->AwaitRoom(); }
+  absl::Status Label(std::int64_t sample, const SampleLabel& label) override {
+    return learner_->Label(sample, label);
+  }
+  void LearnFromEvery(int /*n*/) override {}  // Labels decide what it learns from.
+  absl::Status Drain() override { return learner_->Drain(); }
+
+  [[nodiscard]] std::shared_ptr<const LearnerDescription> description() const override {
+    return description_;
+  }
+  [[nodiscard]] std::vector<std::int64_t> updates() const override { return learner_->updates(); }
+  [[nodiscard]] LearningFigures learning() const override { return {}; }
+  [[nodiscard]] const Resumption& resumption() const override {
+    static const Resumption anew;
+    return anew;
+  }
+
+ private:
+  // Constant after Start(), but for their insides.
+  const LabelStreamOptions options_;
+  const OnPrediction on_prediction_;
+  std::shared_ptr<const LearnerDescription> description_;
+  std::unique_ptr<LabelLearner> learner_;  // Last: its threads call what is above.
+};
+
+}  // namespace
+
+std::vector<float> SampleOf(std::span<const std::uint8_t> rgb, bool grey) {
+  std::vector<float> sample;
+  sample.reserve(grey ? rgb.size() / 3 : rgb.size());
+  if (grey) {
+    for (std::size_t i = 0; i + 2 < rgb.size(); i += 3) {
+      const auto red = static_cast<float>(rgb[i]);
+      const auto green = static_cast<float>(rgb[i + 1]);
+      const auto blue = static_cast<float>(rgb[i + 2]);
+      sample.push_back((0.299F * red + 0.587F * green + 0.114F * blue) / 255.0F);
+    }
+    return sample;
+  }
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    for (std::size_t i = channel; i < rgb.size(); i += 3) {
+      sample.push_back(static_cast<float>(rgb[i]) / 255.0F);
+    }
+  }
+  return sample;
+}
+
+absl::StatusOr<std::unique_ptr<Learner>> MakeLabelStreamLearner(const LabelStreamOptions& options,
+                                                                OnPrediction on_prediction) {
+  LabelStreamOptions made = options;
+  made.learner.sample_shape = {options.grey ? 1 : 3, options.height, options.width};
+  try {
+    MILLRACE_ASSIGN_OR_RETURN(const NetworkCosts costs,
+                              MeasureLabelNetwork(made.learner, {.stop = options.stop}));
+    if (made.learner.cuts.empty()) {
+      MILLRACE_ASSIGN_OR_RETURN(made.learner.cuts,
+                                BestCuts({.layers = costs.layers, .stages = made.learner.stages}));
+    }
+    auto learner = std::make_unique<LabelStreamLearner>(std::move(made), std::move(on_prediction));
+    MILLRACE_RETURN_IF_ERROR(learner->Start(costs.layers));
+    return learner;
+  } catch (const std::exception& e) {
+    return absl::InternalError(CauseLine(e.what()));
+  }
+}
+
+}  // namespace millrace::pipeline

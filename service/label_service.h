@@ -1,0 +1,22 @@
+// `millrace.v1.LabelService`: takes the labels of frames.
+#pragma once
+
+#include "millrace/v1/label_service.grpc.pb.h"
+#include "service/streams.h"
+
+namespace millrace::service {
+
+/// Hands labels to the streams, and nothing else. Thread-safe. `streams` must outlive it.
+class LabelService final : public v1::LabelService::CallbackService {
+ public:
+  explicit LabelService(const Streams& streams) : streams_(streams) {}
+
+  grpc::ServerUnaryReactor* AddLabels(grpc::CallbackServerContext* context,
+                                      const v1::AddLabelsRequest* request,
+                                      v1::AddLabelsResponse* response) override;
+
+ private:
+  const Streams& streams_;
+};
+
+}  // namespace millrace::service
