@@ -26,8 +26,8 @@ class RecentFigures {
   /// Takes a frame's arrival into account. Frames that fell out of the queue need not be told: the
   /// numbers of the others show them. REQUIRES: in the order of the frames.
   void RecordArrival(const ingest::Frame& frame) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Takes a prediction emitted at `now` into account. A prediction that is not finite or has no loss is
-  /// left out of the means. REQUIRES: in the order of the predictions.
+  /// Takes a prediction emitted at `now` into account. A prediction that is not finite or has no
+  /// loss is left out of the means. REQUIRES: in the order of the predictions.
   void RecordPrediction(const Prediction& prediction, std::chrono::nanoseconds now)
       ABSL_LOCKS_EXCLUDED(mu_);
 

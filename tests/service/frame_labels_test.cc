@@ -201,9 +201,9 @@ TEST_F(ValuesTest, ScoresValuesByTheirMeanSquaredError) {
 TEST(FrameLabelsThreadsTest, EveryLabelIsCounted) {
   constexpr int kFrames = 2000;
   LateLabels late({.window = 16, .in_flight = 4});
-  FrameLabels labels({.outputs = 3, .window = 16}, [&](std::int64_t sample, const SampleLabel& label) {
-    return late.Add(sample, label);
-  });
+  FrameLabels labels(
+      {.outputs = 3, .window = 16},
+      [&](std::int64_t sample, const SampleLabel& label) { return late.Add(sample, label); });
   std::atomic<std::int64_t> received = 0;
   std::atomic<std::int64_t> admitted = 0;
   std::jthread admitting([&] {
