@@ -157,9 +157,10 @@ absl::Status RunningStream::Open() {
   MILLRACE_ASSIGN_OR_RETURN(
       learner_, options_.make_learner(
                     learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
-  if (const auto description = learner_->description(); description->labels) {
+  const std::optional<pipeline::LabelledTask> task = learner_->description()->labels;
+  if (task) {
     labels_ = std::make_unique<FrameLabels>(
-        *description->labels, [this](std::int64_t sample, const pipeline::SampleLabel& label) {
+        *task, [this](std::int64_t sample, const pipeline::SampleLabel& label) {
           return learner_->Label(sample, label);
         });
   }

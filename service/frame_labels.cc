@@ -121,7 +121,8 @@ void FrameLabels::OnPrediction(const pipeline::ModelPrediction& model) {
   MILLRACE_CHECK(entry != entries_.end() && entry->sample == model.sample);
   entry->outputs = model.outputs;
   entry->best_class = model.best_class;
-  if (entry->label) Score(*entry, *entry->label);
+  const std::optional<SampleLabel>& label = entry->label;
+  if (label) Score(*entry, *label);
   // This step has begun: what is not in the window of the next one teaches nothing more.
   while (!entries_.empty() && entries_.front().sample <= model.sample + 1 - task_.window) {
     entries_.pop_front();

@@ -158,7 +158,8 @@ std::vector<Skip> AllSkips() {
           {SkipReason::kLeavesPicture, {v1::PREDICTION_FLAG_IMPLAUSIBLE}},
           {SkipReason::kTooFast, {v1::PREDICTION_FLAG_IMPLAUSIBLE}},
           {SkipReason::kRate, {}},
-          {SkipReason::kPolicy, {}}};
+          {SkipReason::kPolicy, {}},
+          {SkipReason::kUnlabelled, {}}};
 }
 
 TEST_F(PredictionServiceTest, TellsWhetherAndWhyNotAFrameIsLearnedFrom) {
