@@ -29,8 +29,9 @@ class ConvolutionalLayer : public NamedLayer {
   const Convolutions convolutions_;
 };
 
-/// Features less each channel's mean over both pictures: what all pixels have in common would make
-/// every match look as good as the right one.
+/// Features less each channel's mean over two pictures: what all pixels have in common would make
+/// every match look as good as the right one. Of three the third says nothing of the first two's,
+/// whose flow it judges.
 inline at::Tensor Centered(const at::Tensor& features) {
   return features - features.narrow(0, 0, 2).mean({0, 2, 3}, /*keepdim=*/true);
 }

@@ -161,6 +161,9 @@ class StagedLabelLearner final : public LabelLearner {
   [[nodiscard]] std::vector<std::int64_t> updates() const override {
     return run_->network().updates();
   }
+  [[nodiscard]] std::int64_t gradients_not_finite() const override {
+    return run_->network().gradients_not_finite();
+  }
   [[nodiscard]] LabelFigures figures() const override { return labels_->figures(); }
 
  private:

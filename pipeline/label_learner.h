@@ -133,6 +133,8 @@ class LabelLearner {
 
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
+  /// Gradients that were not finite so far: there nothing was learned. Thread-safe.
+  [[nodiscard]] virtual std::int64_t gradients_not_finite() const = 0;
   [[nodiscard]] virtual LabelFigures figures() const = 0;
 };
 

@@ -89,7 +89,11 @@ class LabelStreamLearner final : public Learner {
     return description_;
   }
   [[nodiscard]] std::vector<std::int64_t> updates() const override { return learner_->updates(); }
-  [[nodiscard]] LearningFigures learning() const override { return {}; }
+  [[nodiscard]] LearningFigures learning() const override {
+    LearningFigures figures;
+    figures.gradients_not_finite = learner_->gradients_not_finite();
+    return figures;
+  }
   [[nodiscard]] const Resumption& resumption() const override {
     static const Resumption anew;
     return anew;

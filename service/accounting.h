@@ -14,7 +14,7 @@ namespace millrace::service {
 /// Why a frame got no prediction.
 enum class DropReason {
   kQueueFull,      ///< A fresher frame pushed it out of the queue.
-  kNoPredecessor,  ///< It is the first of its epoch: flow needs two, the next frame three.
+  kNoPredecessor,  ///< It, or for the next frame the one before, is the first of its epoch.
   kGap,            ///< Frames before it are missing from the camera stream.
   kRejected,       ///< The learner could not take it, or failed while it was in flight.
   kShutdown,       ///< The stream ended first.

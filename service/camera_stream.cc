@@ -136,9 +136,9 @@ class RunningStream final : public CameraStream {
   Phase phase_ ABSL_GUARDED_BY(mu_) = Phase::kRunning;
 
   // Constant once open; self-synchronized. Their threads call into the members above.
+  std::unique_ptr<FrameLabels> labels_;  // Null: it learns without.
   std::unique_ptr<pipeline::Learner> learner_;
   std::unique_ptr<ingest::Source> source_;
-  std::unique_ptr<FrameLabels> labels_;  // Null: it learns without.
 
   std::int64_t roll_backs_logged_ = 0;  // Of the learner's thread.
   std::int64_t updates_at_start_ = 0;   // Of the stage that had made the fewest.
@@ -348,12 +348,14 @@ void RunningStream::FailLearner(const absl::Status& cause) {
   // Once drained, no more predictions come: what is still inside gets none.
   Guarded([this] { return learner_->Drain(); }).IgnoreError();
   ledger_.Dropped(DropReason::kRejected, in_flight_.Clear());
+  if (labels_ != nullptr) labels_->Finish();
 }
 
 void RunningStream::Finish() {
   // Asked to stop from here on, it has ended by itself all the same.
   const Phase phase = stopping_ ? Phase::kStopped : Phase::kEnded;
   absl::Status drained = Guarded([this] { return learner_->Drain(); });
+  if (labels_ != nullptr) labels_->Finish();
   const std::size_t without_prediction = in_flight_.Clear();
   ledger_.Dropped(DropReason::kRejected, without_prediction);
   if (drained.ok() && without_prediction > 0) {

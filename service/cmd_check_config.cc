@@ -44,7 +44,7 @@ std::string MissingFiles(const Config& config) {
 std::string DescribeTask(const StreamConfig& stream) {
   if (IsOfLabels(stream.task)) return DescribeLabels(stream);
   const pipeline::FlowLearnerOptions& learner = stream.learner;
-  return absl::StrCat("optical flow at ", learner.width, "x", learner.height, ", from ",
+  return absl::StrCat(DescribeFlow(stream), ", from ",
                       learner.weights.empty() ? "random weights" : learner.weights);
 }
 

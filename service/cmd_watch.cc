@@ -24,12 +24,20 @@ double Milliseconds(const google::protobuf::Duration& duration) {
          static_cast<double>(duration.nanos()) / 1e6;
 }
 
+std::string ClassOf(const v1::Prediction& prediction) {
+  const std::string& name = prediction.best_class_name();
+  return name.empty() ? absl::StrCat(prediction.best_class()) : name;
+}
+
 std::string Line(const v1::SubscribeResponse& response) {
   const v1::Prediction& prediction = response.prediction();
-  std::string line =
-      absl::StrFormat("%s  frame %d  delay %.0f ms (%d frames)  loss %.4f", prediction.stream(),
-                      prediction.frame_number(), Milliseconds(prediction.delay()),
-                      prediction.delay_frames(), prediction.loss());
+  std::string line = absl::StrFormat("%s  frame %d  delay %.0f ms (%d frames)", prediction.stream(),
+                                     prediction.frame_number(), Milliseconds(prediction.delay()),
+                                     prediction.delay_frames());
+  if (prediction.has_best_class()) absl::StrAppend(&line, "  class ", ClassOf(prediction));
+  if (!prediction.has_outputs() || prediction.labelled() > 0) {
+    absl::StrAppendFormat(&line, "  loss %.4f", prediction.loss());
+  }
   if (prediction.loss_no_motion() > 0) {
     absl::StrAppendFormat(&line, ", %.2f of no motion",
                           prediction.loss() / prediction.loss_no_motion());

@@ -36,6 +36,8 @@ struct StreamConfig {
   /// `source.width` and `source.height` are the model's input size.
   ingest::SourceOptions source;
   Task task = Task::kFlow;
+  /// Whether the file says the input's size.
+  bool input_said = false;
   /// A task of labels reads of it what all learners have: the input's size, the learning rate, the
   /// seed and the schedule.
   pipeline::FlowLearnerOptions learner;

@@ -21,7 +21,7 @@ using pipeline::LabelTask;
 constexpr WholeRange kOutputs{1, 10'000};
 constexpr std::size_t kMostClasses = 1000;
 
-constexpr std::string_view kOnlyForFlow = "is for the task flow only";
+constexpr std::string_view kOnlyForFlow = "is not for the tasks classification and regression";
 constexpr std::string_view kOnlyForLabels = "is for the tasks classification and regression only";
 
 constexpr std::array<std::string_view, 5> kKeysOfFlow = {"weights", "loss", "smoothness",
@@ -125,7 +125,8 @@ void CheckLabels(const ConfigValue& stream, const StreamConfig& config) {
   }
   if (config.learner.schedule == "auto" || config.learner.schedule == "local") {
     WrongAt(stream, "schedule", "kind",
-            absl::StrCat("is ", config.learner.schedule, ", which is for the task flow only"));
+            absl::StrCat("is ", config.learner.schedule,
+                         ", which is not for the tasks classification and regression"));
   }
 }
 

@@ -92,6 +92,7 @@ void ReadInput(const Value& value, StreamConfig& stream) {
   value.WholeList({2, 2}, IsOfLabels(stream.task) ? kLabelledPictureSize : kPictureSize, size);
   if (size.size() != 2) return;
   SetInput(size[0], size[1], stream);
+  stream.input_said = true;
 }
 
 std::vector<std::string_view> Views(const std::vector<std::string>& names) {
@@ -105,9 +106,6 @@ void ReadTask(const Value& value, StreamConfig& stream) {
   value.OneOf(kKnown, name);
   stream.task = static_cast<Task>(std::find(kKnown.begin(), kKnown.end(), name) - kKnown.begin());
   stream.learner.next_frame = stream.task == Task::kNextFrame;
-  const pipeline::FlowLearnerOptions unsaid;
-  const bool said = stream.learner.width != unsaid.width || stream.learner.height != unsaid.height;
-  if (IsOfLabels(stream.task) && !said) SetInput(stream.labels.width, stream.labels.height, stream);
 }
 
 void ReadNetwork(const Value& value, StreamConfig& stream) {
@@ -386,6 +384,7 @@ void ReadStreams(const Value& value, File& file) {
     entry.Map<StreamConfig>(kStreamKeys, stream);
     CheckSchedule(entry, stream);
     if (IsOfLabels(stream.task)) {
+      if (!stream.input_said) SetInput(stream.labels.width, stream.labels.height, stream);
       CheckLabels(entry, stream);
     } else {
       CheckModel(entry, stream);

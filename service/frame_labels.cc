@@ -36,6 +36,14 @@ absl::Status HasOne(std::int64_t frame) {
       absl::StrCat("frame ", frame, " has a label already; the first one stays"));
 }
 
+// A message names some classes of many.
+std::string SomeOf(const std::vector<std::string>& classes) {
+  constexpr std::size_t kMost = 10;
+  if (classes.size() <= kMost) return absl::StrJoin(classes, ", ");
+  return absl::StrCat(absl::StrJoin(classes.begin(), classes.begin() + kMost, ", "), " and ",
+                      classes.size() - kMost, " more");
+}
+
 double SquaredError(const std::vector<float>& values, const std::vector<float>& right) {
   double sum = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -90,27 +98,36 @@ std::optional<SampleLabel> FrameLabels::Begin(std::int64_t frame, std::int64_t s
 
 void FrameLabels::End(bool admitted) {
   std::optional<SampleLabel> label;
-  std::optional<std::int64_t> sample;
-  std::int64_t frame = 0;
+  std::int64_t sample = 0;
   {
     const MutexLock lock(mu_);
     MILLRACE_CHECK(admitting_);
     admitting_ = false;
-    frame = newest_;
-    if (const auto known = waiting_.find(frame); known != waiting_.end()) {
+    if (const auto known = waiting_.find(newest_); known != waiting_.end()) {
       label = std::move(known->second);
       waiting_.erase(known);
     }
     // Predicted already, it may have left a window of one.
-    const Entry* const entry = Find(frame);
-    if (admitted && entry != nullptr) sample = entry->sample;
+    Entry* const entry = Find(newest_);
+    const bool known = admitted && entry != nullptr;
     const bool in_vain = !admitted && entry != nullptr && entry->label;
-    if (in_vain || (label && !sample)) Count(LabelOutcome::kUnused);
+    if (in_vain || (label && !known)) Count(LabelOutcome::kUnused);
     if (!admitted) entries_.pop_back();
+    if (!label || !known) return;
+    // From here on it has this one, whoever sends another.
+    sample = entry->sample;
+    entry->label = label;
+    if (entry->outputs != nullptr) Score(*entry, *label);
   }
-  if (!label || !sample || Give(frame, *sample, *std::move(label)).ok()) return;
+  if (teach_(sample, *label).ok()) return;
   const MutexLock lock(mu_);
   Count(LabelOutcome::kUnused);
+}
+
+void FrameLabels::Finish() {
+  const MutexLock lock(mu_);
+  for (std::size_t i = 0; i < waiting_.size(); ++i) Count(LabelOutcome::kUnused);
+  waiting_.clear();
 }
 
 void FrameLabels::OnPrediction(const pipeline::ModelPrediction& model) {
@@ -119,10 +136,11 @@ void FrameLabels::OnPrediction(const pipeline::ModelPrediction& model) {
       std::lower_bound(entries_.begin(), entries_.end(), model.sample,
                        [](const Entry& e, auto sample) { return e.sample < sample; });
   MILLRACE_CHECK(entry != entries_.end() && entry->sample == model.sample);
-  entry->outputs = model.outputs;
-  entry->best_class = model.best_class;
-  const std::optional<SampleLabel>& label = entry->label;
-  if (label) Score(*entry, *label);
+  if (model.finite) {  // What is no number would spoil every mean.
+    entry->outputs = model.outputs;
+    entry->best_class = model.best_class;
+    if (entry->label) Score(*entry, *entry->label);
+  }
   // This step has begun: what is not in the window of the next one teaches nothing more.
   while (!entries_.empty() && entries_.front().sample <= model.sample + 1 - task_.window) {
     entries_.pop_front();
@@ -158,10 +176,9 @@ absl::StatusOr<SampleLabel> FrameLabels::Read(const ClientLabel& label) const {
     if (known == task_.classes.end()) {
       return absl::InvalidArgumentError(
           task_.classes.empty()
-              ? absl::StrCat("'", *name,
-                             "' names a class; the classes of this stream have no names")
+              ? absl::StrCat("'", *name, "' names a class; this stream has no classes with names")
               : absl::StrCat("there is no class '", *name,
-                             "'; use one of: ", absl::StrJoin(task_.classes, ", ")));
+                             "'; use one of: ", SomeOf(task_.classes)));
     }
     read = std::int64_t{known - task_.classes.begin()};
   } else if (const auto* const number = std::get_if<std::int64_t>(&label)) {

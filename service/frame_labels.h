@@ -88,6 +88,9 @@ class FrameLabels {
   /// The frame has been `admitted` or refused. A label that came meanwhile goes to the learner.
   void End(bool admitted) ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// No frame comes any more: what waits teaches nothing.
+  void Finish() ABSL_LOCKS_EXCLUDED(mu_);
+
   /// A sample was predicted. REQUIRES: in the order of the samples.
   void OnPrediction(const pipeline::ModelPrediction& model) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -105,7 +108,7 @@ class FrameLabels {
     std::int64_t frame = 0;
     std::int64_t sample = 0;
     std::optional<pipeline::SampleLabel> label = {};
-    /// Null until it is predicted.
+    /// Null until it is predicted, and where that is not finite.
     std::shared_ptr<const std::vector<float>> outputs = nullptr;
     int best_class = -1;
   };

@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Requests hold a name or two, or labels: tens of thousands of them.
+/// Requests hold a name or two, or labels: thousands of them.
 constexpr int kMostRequestBytes = 1 << 20;
 
 int Milliseconds(milliseconds time) { return static_cast<int>(time.count()); }

@@ -3,11 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/status.h"
 
 namespace millrace::service {
 namespace {
+
+// Each has an outcome in words; a response must fit into what clients take, 4 MiB.
+constexpr int kMostLabels = 4096;
 
 ClientLabel LabelOf(const v1::FrameLabel& message) {
   switch (message.label_case()) {
@@ -44,6 +48,11 @@ absl::Status Add(const Streams& streams, const v1::AddLabelsRequest& request,
                  v1::AddLabelsResponse& response) {
   MILLRACE_ASSIGN_OR_RETURN(CameraStream* const stream, streams.Find(request.stream()));
   MILLRACE_RETURN_IF_ERROR(stream->TakesLabels());
+  if (request.labels_size() > kMostLabels) {
+    return absl::InvalidArgumentError(absl::StrCat("the request has ", request.labels_size(),
+                                                   " labels; send at most ", kMostLabels,
+                                                   " at once. None of these was taken"));
+  }
   for (const v1::FrameLabel& label : request.labels()) {
     absl::Status added = stream->Label(label.frame_number(), LabelOf(label));
     if (absl::IsFailedPrecondition(added)) return added;

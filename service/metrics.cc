@@ -56,6 +56,18 @@ MetricFamily PerStream(std::string name, std::string help, MetricType type,
   return family.Take();
 }
 
+/// A family with one sample for each stream that learns without labels.
+MetricFamily PerStreamOfMotion(std::string name, std::string help, MetricType type,
+                               const Readings& readings,
+                               const std::function<double(const Reading&)>& value) {
+  MetricBuilder family(std::move(name), std::move(help), type);
+  for (const Reading& reading : readings) {
+    if (reading.snapshot.labels) continue;  // A ratio to it would be infinite.
+    family.Add({{"stream", reading.snapshot.name}}, value(reading));
+  }
+  return family.Take();
+}
+
 /// A family with one sample for each stage of each stream; stages count from 1.
 MetricFamily PerStage(std::string name, std::string help, MetricType type, const Readings& readings,
                       const std::function<double(const Reading&, std::size_t)>& value) {
@@ -208,23 +220,23 @@ void AppendWindows(const Readings& readings, std::vector<MetricFamily>& families
 }
 
 void AppendLosses(const Readings& readings, std::vector<MetricFamily>& families) {
-  families.push_back(PerStream("millrace_pipeline_loss_total",
-                               "Sum of the losses of all predictions: its rate over the rate of "
-                               "millrace_pipeline_loss_no_motion_total is the ratio of a window.",
-                               MetricType::Counter, readings,
-                               [](const Reading& r) { return r.figures.loss_sum; }));
-  families.push_back(PerStream("millrace_pipeline_loss_no_motion_total",
-                               "Sum of the losses of no motion on the same frames.",
-                               MetricType::Counter, readings,
-                               [](const Reading& r) { return r.figures.loss_no_motion_sum; }));
+  families.push_back(PerStream(
+      "millrace_pipeline_loss_total",
+      "Sum of the losses of all predictions that have one: its rate over the rate of "
+      "millrace_pipeline_loss_no_motion_total is the ratio of a window.",
+      MetricType::Counter, readings, [](const Reading& r) { return r.figures.loss_sum; }));
+  families.push_back(
+      PerStreamOfMotion("millrace_pipeline_loss_no_motion_total",
+                        "Sum of the losses of no motion on the same frames.", MetricType::Counter,
+                        readings, [](const Reading& r) { return r.figures.loss_no_motion_sum; }));
   families.push_back(TermsFamily(readings));
   families.push_back(PerStream("millrace_pipeline_loss_mean",
                                "Mean loss of the last 200 predictions.", MetricType::Gauge,
                                readings, [](const Reading& r) { return r.snapshot.loss; }));
-  families.push_back(PerStream("millrace_pipeline_loss_no_motion_mean",
-                               "Mean loss of no motion on the frames of the last 200 predictions.",
-                               MetricType::Gauge, readings,
-                               [](const Reading& r) { return r.snapshot.loss_no_motion; }));
+  families.push_back(PerStreamOfMotion(
+      "millrace_pipeline_loss_no_motion_mean",
+      "Mean loss of no motion on the frames of the last 200 predictions.", MetricType::Gauge,
+      readings, [](const Reading& r) { return r.snapshot.loss_no_motion; }));
   families.push_back(
       PerStream("millrace_pipeline_predictions_not_finite_total",
                 "Predictions with a value that is not finite. The model does not learn from them.",

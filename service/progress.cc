@@ -38,6 +38,7 @@ Figures SumOf(std::span<const StreamSnapshot> streams) {
     sum.rate_out += stream.predictions_per_second;
     sum.delay_p50_s = std::max(sum.delay_p50_s, stream.delay_p50_s);
     sum.delay_p99_s = std::max(sum.delay_p99_s, stream.delay_p99_s);
+    if (stream.labels) continue;  // Another loss, with nothing to compare it with.
     sum.loss += stream.loss;
     sum.loss_no_motion += stream.loss_no_motion;
   }

@@ -42,10 +42,8 @@ std::string DescribeStart(const BannerStream& stream) {
 }
 
 std::string DescribeTask(const BannerStream& stream) {
-  const pipeline::LearnerDescription& learner = stream.learner;
-  if (learner.labels) return DescribeLabels(stream.config);
-  return absl::StrCat("optical flow at ", learner.width, "x", learner.height, ", from ",
-                      DescribeStart(stream));
+  if (stream.learner.labels) return DescribeLabels(stream.config);
+  return absl::StrCat(DescribeFlow(stream.config), ", from ", DescribeStart(stream));
 }
 
 std::string StreamBanner(const BannerStream& stream) {
@@ -72,6 +70,12 @@ std::string DescribeSource(const BannerStream& stream) {
   if (options.as_camera) absl::StrAppend(&text, options.loop ? " as a camera" : ", as a camera");
   if (source.state == ingest::SourceState::kConnecting) absl::StrAppend(&text, ", connecting");
   return text;
+}
+
+std::string DescribeFlow(const StreamConfig& config) {
+  const pipeline::FlowLearnerOptions& learner = config.learner;
+  return absl::StrCat(learner.next_frame ? "the next frame" : "optical flow", " at ", learner.width,
+                      "x", learner.height);
 }
 
 std::string DescribeLabels(const StreamConfig& config) {

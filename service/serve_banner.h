@@ -29,6 +29,9 @@ struct BannerAddresses {
 /// "vtest.avi, 768x576 at 10 frames a second, looped as a camera".
 [[nodiscard]] std::string DescribeSource(const BannerStream& stream);
 
+/// "optical flow at 352x256", "the next frame at 352x256". REQUIRES: no task of labels.
+[[nodiscard]] std::string DescribeFlow(const StreamConfig& config);
+
 /// "3 classes from labels at 32x32 in grey, mlp of 4 layers, window 64". REQUIRES: a task of
 /// labels.
 [[nodiscard]] std::string DescribeLabels(const StreamConfig& config);

@@ -6,6 +6,11 @@
 #include "absl/strings/str_cat.h"
 
 namespace millrace::pipeline {
+namespace {
+
+bool IsValue(float v) { return std::abs(v) <= kLargestLabelValue; }  // Not NaN either.
+
+}  // namespace
 
 absl::Status CheckLabel(const SampleLabel& label, LabelTask task, int outputs) {
   if (task == LabelTask::kClassification) {
@@ -17,12 +22,12 @@ absl::Status CheckLabel(const SampleLabel& label, LabelTask task, int outputs) {
   }
   const auto* const values = std::get_if<std::vector<float>>(&label);
   if (values != nullptr && static_cast<int>(values->size()) == outputs &&
-      std::all_of(values->begin(), values->end(), [](float v) { return std::isfinite(v); })) {
+      std::all_of(values->begin(), values->end(), IsValue)) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
       values != nullptr ? absl::StrCat("a list of ", values->size(), " values") : "a class",
-      " is no label of this model; ", outputs, " finite values are"));
+      " is no label of this model; ", outputs, " finite values of at most 1e6 are"));
 }
 
 }  // namespace millrace::pipeline

@@ -29,6 +29,10 @@ struct LabelledTask {
   int window = 1;
 };
 
+/// The largest value of a label, either way: the square of a larger one would drown all others'
+/// errors.
+inline constexpr float kLargestLabelValue = 1e6F;
+
 /// INVALID_ARGUMENT, saying what is allowed, unless `label` is one of a task with so many outputs.
 [[nodiscard]] absl::Status CheckLabel(const SampleLabel& label, LabelTask task, int outputs);
 

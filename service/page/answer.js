@@ -30,7 +30,7 @@ export function describeScore(score, classes) {
   const recent = classes ? score.accuracy_last_200 : score.squared_error_last_200;
   const {added, too_late: late} = score.outcomes;
   return {
-    value: !known ? "–" : classes ? percent(recent) : recent.toPrecision(3),
+    value: !known ? "–" : classes ? percent(recent) : (recent ?? NaN).toPrecision(3),
     note: `${added} labels` + (late > 0 ? `, ${late} too late` : "") + (known ? ", last 200" : ""),
   };
 }

@@ -26,7 +26,7 @@ class ReadmeTest(unittest.TestCase):
             self.assertRegex(line, r"^\d+ \d:\d\d:\d\d\.\d+ \d+\.\d+ -?\d")
 
     def test_python_of_learning_from_labels_adds_one(self):
-        model = {"task": "classification", "classes": ["shut", "open"], "input": [8, 8]}
+        model = {"task": "classification", "classes": ["shut", "open"], "input": [8, 8], "window": 512}
         configuration = millrace_process.config(streams=[millrace_process.test_stream("door", model=model)],
                                                 model={})
         (line,) = self.output_of("docs/learning-labels.md", configuration, lines=1, says="open\n")

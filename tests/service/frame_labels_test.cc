@@ -1,5 +1,6 @@
 #include "service/frame_labels.h"
 
+#include <cmath>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -64,6 +65,26 @@ class FrameLabelsTest : public testing::Test {
   std::int64_t samples_ = 0;
   std::int64_t predicted_ = 0;
 };
+
+TEST_F(FrameLabelsTest, WhatStillWaitsAtTheEndIsUnused) {
+  Show(0);
+  EXPECT_TRUE(Add(5, std::int64_t{1}).ok());
+  EXPECT_TRUE(Add(6, std::int64_t{1}).ok());
+  labels_.Finish();
+  labels_.Finish();
+  EXPECT_EQ(labels_.counts().of(LabelOutcome::kAdded), 2u);
+  EXPECT_EQ(labels_.counts().of(LabelOutcome::kUnused), 2u);
+}
+
+TEST_F(FrameLabelsTest, APredictionThatIsNotFiniteIsNotScored) {
+  Admit(0);
+  EXPECT_TRUE(Add(0, std::int64_t{1}).ok());
+  pipeline::ModelPrediction prediction;
+  prediction.outputs = std::make_shared<const std::vector<float>>(3, std::nanf(""));
+  prediction.finite = false;
+  labels_.OnPrediction(prediction);
+  EXPECT_EQ(labels_.counts().scored, 0u);
+}
 
 TEST_F(FrameLabelsTest, ALabelGoesToTheSampleOfItsFrame) {
   for (const std::int64_t frame : {4, 6, 9}) Show(frame);

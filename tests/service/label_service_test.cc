@@ -97,6 +97,18 @@ TEST_F(LabelServiceTest, OneBadLabelTakesNothingFromTheOthers) {
   EXPECT_EQ(Newest().labelled(), 2);
 }
 
+TEST_F(LabelServiceTest, MoreThanFitIntoAResponseAreRefusedAndNoneIsTaken) {
+  FilmAll(2);
+  for (int i = 0; i < 4097; ++i) NewLabel(1).set_class_number(1);
+  const grpc::Status refused = Send();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error_message(), HasSubstr("4097 labels; send at most 4096"));
+  request_.Clear();
+  NewLabel(1).set_class_number(1);
+  ASSERT_TRUE(Send().ok());
+  EXPECT_THAT(Results(), ElementsAre(v1::LABEL_RESULT_ADDED));
+}
+
 TEST_F(LabelServiceTest, APredictionSaysTheClassAndItsProbabilities) {
   FilmAll(2);
   const v1::Prediction prediction = Newest();

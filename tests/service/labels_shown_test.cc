@@ -75,6 +75,8 @@ TEST_F(LabelsShownTest, MetricsCountLabelsAndWhatTheySayOfPredictions) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, Not(HasSubstr("millrace_pipeline_squared_errors_total{")));
+  EXPECT_THAT(text, Not(HasSubstr("no_motion_total{"))) << "a ratio to it would be infinite";
+  EXPECT_THAT(text, Not(HasSubstr("no_motion_mean{")));
 }
 
 TEST_F(LabelsShownTest, AStreamOfFlowHasNoneOfThem) {

@@ -153,8 +153,7 @@ class LabelsPageTest(unittest.TestCase):
     def test_shows_the_class_in_words(self):
         self.wait(lambda: self.browser.find_elements(By.CSS_SELECTOR, "main .card"))
         self.wait(lambda: self.part("answer").text == "shut")
-        self.wait(lambda: self.part("answer").text == "ajar")
-        self.assertEqual(self.part("outputs").text.splitlines()[0], "ajar: 80 %")
+        self.wait(lambda: self.part("outputs").text.startswith("ajar: 80 %"))
         self.assertIn("labelled of the last 64 frames", self.part("answer-note").text)
         self.assertEqual(self.part("ratio-name").text, "Labelled frames predicted right")
         self.assertEqual(self.part("ratio").text, "90 %")

@@ -17,6 +17,8 @@ BannerStream Street() {
   stream.config.name = "street";
   stream.config.source.loop = true;
   stream.config.source.as_camera = true;
+  stream.config.learner.width = 352;
+  stream.config.learner.height = 264;
   stream.config.learner.weights = "samples/weights/flow-start.safetensors";
   stream.snapshot.uri = "/videos/street.avi";
   return stream;
@@ -37,6 +39,12 @@ TEST(BannerTest, SaysWhatItLearnsFromWhatAndHow) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_THAT(text, Not(HasSubstr("/videos/")));
+}
+
+TEST(BannerTest, SaysThatItForetells) {
+  BannerStream stream = Street();
+  stream.config.learner.next_frame = true;
+  EXPECT_THAT(Banner({&stream, 1}, {}), HasSubstr("  learns    the next frame at 352x264, from "));
 }
 
 TEST(BannerTest, SaysWhatItLearnsFromLabels) {
