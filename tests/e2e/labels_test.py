@@ -18,6 +18,7 @@ import millrace_process
 NAMES = ["zero", "one", "two", "three"]
 FRAMES = 6000
 FRAMES_PER_SECOND = 50
+WINDOW = 256
 LATE = 5  # A label comes so many predictions after its frame's.
 SCORED = 100  # Predictions that an accuracy is taken over.
 ENOUGH = 0.8  # Chance is a quarter.
@@ -38,7 +39,7 @@ class LabelsTest(unittest.TestCase):
 
     def configuration(self, **model) -> dict:
         return millrace_process.config(
-            model={"input": [8, 8], "layers": 3, "width": 32, "window": 256, "learning_rate": 0.001,
+            model={"input": [8, 8], "layers": 3, "width": 32, "window": WINDOW, "learning_rate": 0.001,
                    **model},
             streams=[{"name": "digits", "source": {"uri": str(self.folder / "digits.avi"),
                                                    "as_camera": True}}])
@@ -91,7 +92,12 @@ class LabelsTest(unittest.TestCase):
 
     def see_what_is_refused(self):
         request = prediction_service_pb2.GetLatestRequest()
-        newest = self.predictions.GetLatest(request).prediction.frame_number
+
+        def newest_frame() -> int:
+            return self.predictions.GetLatest(request).prediction.frame_number
+
+        millrace_process.wait_for("frame 0 to leave the window", lambda: newest_frame() > WINDOW)
+        newest = newest_frame()
         outcomes = self.add(
             {"frame_number": newest + 100_000, "class_number": 1},
             {"frame_number": -1, "class_number": 1},

@@ -199,7 +199,7 @@ TEST_F(OneSampleTest, AWindowOfOneTakesLabelsUntilThePrediction) {
   Admit(1);
   EXPECT_TRUE(Add(1, std::int64_t{1}).ok());
   EXPECT_THAT(Predict(), ElementsAre(1));
-  EXPECT_THAT(std::string(Add(1, "cat").message()), HasSubstr("have no names"));
+  EXPECT_THAT(std::string(Add(1, "cat").message()), HasSubstr("no classes with names"));
 }
 
 class ValuesTest : public FrameLabelsTest {
