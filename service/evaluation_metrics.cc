@@ -11,7 +11,7 @@ using pipeline::PixelMean;
 using pipeline::StreamScores;
 
 template <PixelMean pipeline::FlowScores::*mean>
-std::optional<double> MeanOf(const StreamScores& scores) {
+std::optional<double> MeanBy(const StreamScores& scores) {
   return (scores.flow.*mean).mean();
 }
 
@@ -37,22 +37,22 @@ constexpr EvaluationMetric kMetrics[] = {
     {"gain", "gain", "gain (1: as good as DIS)",
      [](const StreamScores& s) { return s.loss.gain(); }},
     {"learned_share", "learned", "share of the frames learned from", LearnedOf},
-    {"epe", "EPE px", "end-point error (px)", MeanOf<&Scores::error>},
+    {"epe", "EPE px", "end-point error (px)", MeanBy<&Scores::error>},
     {"epe_visible", "visible", "end-point error of what stays visible (px)",
-     MeanOf<&Scores::error_visible>},
+     MeanBy<&Scores::error_visible>},
     {"epe_hidden", "hidden", "end-point error of what is hidden (px)",
-     MeanOf<&Scores::error_hidden>},
-    {"epe_under_1_px", "<1 px", "end-point error, motion under 1 px", MeanOf<&Scores::error_slow>},
+     MeanBy<&Scores::error_hidden>},
+    {"epe_under_1_px", "<1 px", "end-point error, motion under 1 px", MeanBy<&Scores::error_slow>},
     {"epe_1_to_10_px", "1-10 px", "end-point error, motion of 1 to 10 px",
-     MeanOf<&Scores::error_medium>},
-    {"epe_over_10_px", ">10 px", "end-point error, motion over 10 px", MeanOf<&Scores::error_fast>},
-    {"fl", "Fl", "share of outliers (Fl)", MeanOf<&Scores::outlier>},
-    {"angular_error_degrees", "angle", "angular error (degrees)", MeanOf<&Scores::angle>},
+     MeanBy<&Scores::error_medium>},
+    {"epe_over_10_px", ">10 px", "end-point error, motion over 10 px", MeanBy<&Scores::error_fast>},
+    {"fl", "Fl", "share of outliers (Fl)", MeanBy<&Scores::outlier>},
+    {"angular_error_degrees", "angle", "angular error (degrees)", MeanBy<&Scores::angle>},
     {"motion_f1", "F1", "Motion-F1", [](const StreamScores& s) { return s.flow.motion.f1(); }},
     {"reconstructed_0_05", "rec .05", "reconstruction accuracy within 0.05",
-     MeanOf<&Scores::reconstructed>},
+     MeanBy<&Scores::reconstructed>},
     {"reconstructed_0_025", "rec .025", "reconstruction accuracy within 0.025",
-     MeanOf<&Scores::reconstructed_closely>},
+     MeanBy<&Scores::reconstructed_closely>},
 };
 
 }  // namespace
