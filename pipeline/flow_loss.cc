@@ -20,15 +20,10 @@ using Kind = FlowLossOptions::Kind;
 constexpr double kSsimShare = 0.85;
 
 // One or both directions of a pair, each as a sample of its own.
-struct PicturePairs {
+struct Joined {
   at::Tensor from;
   at::Tensor to;
 };
-
-PicturePairs PairsOf(const at::Tensor& pictures, const at::Tensor& flow) {
-  if (flow.size(0) == 2) return {pictures, pictures.flip(0)};
-  return {pictures.narrow(0, 0, 1), pictures.narrow(0, 1, 1)};
-}
 
 // What the flow shows of the other picture, and where that can be judged.
 struct Seen {
@@ -70,7 +65,7 @@ struct Distances {
 };
 
 template <typename Distance>
-Distances Measure(const PicturePairs& pair, const Seen& seen, const Distance& distance) {
+Distances Measure(const Joined& pair, const Seen& seen, const Distance& distance) {
   return {.of_flow = distance(pair.from, seen.picture), .at_rest = distance(pair.from, pair.to)};
 }
 
@@ -88,7 +83,7 @@ DataPart Relative(const Distances& distances, const Seen& seen) {
   return {distances.Relative(mean), mean};
 }
 
-DataPart DataOf(const PicturePairs& pair, const at::Tensor& flow, const Seen& seen,
+DataPart DataOf(const Joined& pair, const at::Tensor& flow, const Seen& seen,
                 const Distances& photometric, Kind kind) {
   switch (kind) {
     case Kind::kRelative:
@@ -165,7 +160,8 @@ FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
                  flow.size(3) == pictures.size(3) && flow.size(1) == 2);
   MILLRACE_CHECK(flow.size(0) == (options.occlusion ? 2 : 1));
   if (options.kind == Kind::kRelative) return Relative(pictures, flow, options);
-  const PicturePairs pair = PairsOf(pictures, flow);
+  const PicturePairs pairs = PairsJudged(options);
+  const Joined pair{FromPictures(pictures, pairs), ToPictures(pictures, pairs)};
   const Seen seen = LookThrough(flow, pair.to, options.occlusion);
   const Distances photometric = Measure(pair, seen, Photometric);
   const DataPart data = DataOf(pair, flow, seen, photometric, options.kind);

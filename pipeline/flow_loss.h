@@ -13,6 +13,7 @@
 #include <c10/util/SmallVector.h>
 
 #include "pipeline/learning/flow_loss_options.h"
+#include "pipeline/picture_pairs.h"
 
 namespace millrace::pipeline {
 
@@ -32,6 +33,11 @@ struct FlowLoss {
   };
   c10::SmallVector<Term, 4> terms;
 };
+
+/// The pairs whose flows ComputeFlowLoss() takes.
+[[nodiscard]] constexpr PicturePairs PairsJudged(const FlowLossOptions& options) {
+  return options.occlusion ? PicturePairs::kBothWays : PicturePairs::kOne;
+}
 
 /// Judges `flow` [1, 2, height, width] on `pictures` [2, channels, height, width] (previous,
 /// current; in 0..1; means are over channels, too). With `options.occlusion` the flow is [2, 2,

@@ -5,8 +5,7 @@
 namespace millrace::pipeline {
 
 PicturePairs PairsFor(const FlowLearnerOptions& options) {
-  if (options.next_frame) return PicturePairs::kInTurn;
-  return options.loss.occlusion ? PicturePairs::kBothWays : PicturePairs::kOne;
+  return options.next_frame ? PicturePairs::kInTurn : PairsJudged(options.loss);
 }
 
 FlowLoss LossFor(const FlowLearnerOptions& options, const at::Tensor& pictures,

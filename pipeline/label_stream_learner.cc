@@ -11,6 +11,7 @@
 #include "pipeline/label_costs.h"
 #include "pipeline/label_networks.h"
 #include "pipeline/learner_description.h"
+#include "pipeline/learning/planar_picture.h"
 #include "pipeline/partition.h"
 
 namespace millrace::pipeline {
@@ -110,23 +111,7 @@ class LabelStreamLearner final : public Learner {
 }  // namespace
 
 std::vector<float> SampleOf(std::span<const std::uint8_t> rgb, bool grey) {
-  std::vector<float> sample;
-  sample.reserve(grey ? rgb.size() / 3 : rgb.size());
-  if (grey) {
-    for (std::size_t i = 0; i + 2 < rgb.size(); i += 3) {
-      const auto red = static_cast<float>(rgb[i]);
-      const auto green = static_cast<float>(rgb[i + 1]);
-      const auto blue = static_cast<float>(rgb[i + 2]);
-      sample.push_back((0.299F * red + 0.587F * green + 0.114F * blue) / 255.0F);
-    }
-    return sample;
-  }
-  for (std::size_t channel = 0; channel < 3; ++channel) {
-    for (std::size_t i = channel; i < rgb.size(); i += 3) {
-      sample.push_back(static_cast<float>(rgb[i]) / 255.0F);
-    }
-  }
-  return sample;
+  return PlanarOf(rgb, grey ? 1 : 3);
 }
 
 absl::StatusOr<std::unique_ptr<Learner>> MakeLabelStreamLearner(const LabelStreamOptions& options,

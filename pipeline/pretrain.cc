@@ -125,9 +125,7 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
   MILLRACE_ASSIGN_OR_RETURN(
       const OpenedFlowNetwork opened,
       OpenFlowNetwork(
-          {.name = options.network,
-           .seed = options.seed,
-           .pairs = options.loss.occlusion ? PicturePairs::kBothWays : PicturePairs::kOne},
+          {.name = options.network, .seed = options.seed, .pairs = PairsJudged(options.loss)},
           options.width, options.height));
   const LayerChain& network = opened.chain;
   const Stage whole = WholeChain(network);

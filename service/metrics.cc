@@ -45,27 +45,22 @@ std::vector<Reading> Read(const std::vector<RecordedStream>& streams) {
   return readings;
 }
 
-/// A family with one sample for each stream.
+/// A family with one sample for each stream that has a value.
 MetricFamily PerStream(std::string name, std::string help, MetricType type,
                        const Readings& readings,
-                       const std::function<double(const Reading&)>& value) {
+                       const std::function<std::optional<double>(const Reading&)>& value) {
   MetricBuilder family(std::move(name), std::move(help), type);
   for (const Reading& reading : readings) {
-    family.Add({{"stream", reading.snapshot.name}}, value(reading));
+    const std::optional<double> known = value(reading);
+    if (known) family.Add({{"stream", reading.snapshot.name}}, *known);
   }
   return family.Take();
 }
 
-/// A family with one sample for each stream that learns without labels.
-MetricFamily PerStreamOfMotion(std::string name, std::string help, MetricType type,
-                               const Readings& readings,
-                               const std::function<double(const Reading&)>& value) {
-  MetricBuilder family(std::move(name), std::move(help), type);
-  for (const Reading& reading : readings) {
-    if (reading.snapshot.labels) continue;  // A ratio to it would be infinite.
-    family.Add({{"stream", reading.snapshot.name}}, value(reading));
-  }
-  return family.Take();
+/// What compares with no motion. Nothing for a stream that learns from labels: a ratio to it would
+/// be infinite.
+std::optional<double> OfMotion(const Reading& reading, double value) {
+  return reading.snapshot.labels ? std::nullopt : std::optional(value);
 }
 
 /// A family with one sample for each stage of each stream; stages count from 1.
@@ -226,17 +221,17 @@ void AppendLosses(const Readings& readings, std::vector<MetricFamily>& families)
       "millrace_pipeline_loss_no_motion_total is the ratio of a window.",
       MetricType::Counter, readings, [](const Reading& r) { return r.figures.loss_sum; }));
   families.push_back(
-      PerStreamOfMotion("millrace_pipeline_loss_no_motion_total",
-                        "Sum of the losses of no motion on the same frames.", MetricType::Counter,
-                        readings, [](const Reading& r) { return r.figures.loss_no_motion_sum; }));
+      PerStream("millrace_pipeline_loss_no_motion_total",
+                "Sum of the losses of no motion on the same frames.", MetricType::Counter, readings,
+                [](const Reading& r) { return OfMotion(r, r.figures.loss_no_motion_sum); }));
   families.push_back(TermsFamily(readings));
   families.push_back(PerStream("millrace_pipeline_loss_mean",
                                "Mean loss of the last 200 predictions.", MetricType::Gauge,
                                readings, [](const Reading& r) { return r.snapshot.loss; }));
-  families.push_back(PerStreamOfMotion(
+  families.push_back(PerStream(
       "millrace_pipeline_loss_no_motion_mean",
       "Mean loss of no motion on the frames of the last 200 predictions.", MetricType::Gauge,
-      readings, [](const Reading& r) { return r.snapshot.loss_no_motion; }));
+      readings, [](const Reading& r) { return OfMotion(r, r.snapshot.loss_no_motion); }));
   families.push_back(
       PerStream("millrace_pipeline_predictions_not_finite_total",
                 "Predictions with a value that is not finite. The model does not learn from them.",

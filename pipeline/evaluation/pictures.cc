@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "base/check.h"
+#include "pipeline/learning/planar_picture.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -46,16 +47,7 @@ struct Neighbours {
 
 }  // namespace
 
-std::vector<float> GreyOf(std::span<const std::uint8_t> rgb) {
-  std::vector<float> grey(rgb.size() / 3);
-  for (std::size_t i = 0; i < grey.size(); ++i) {
-    const auto red = static_cast<float>(rgb[3 * i]);
-    const auto green = static_cast<float>(rgb[3 * i + 1]);
-    const auto blue = static_cast<float>(rgb[3 * i + 2]);
-    grey[i] = (0.299F * red + 0.587F * green + 0.114F * blue) / 255.0F;
-  }
-  return grey;
-}
+std::vector<float> GreyOf(std::span<const std::uint8_t> rgb) { return PlanarOf(rgb, 1); }
 
 PairOfPictures::PairOfPictures(std::span<const std::uint8_t> previous,
                                std::span<const std::uint8_t> current, int width, int height)
