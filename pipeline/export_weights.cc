@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "pipeline/checkpoints.h"
+#include "pipeline/label_networks.h"
 #include "pipeline/open_flow_network.h"
 #include "pipeline/stage_buffers.h"
 #include "pipeline/tensor_file.h"
@@ -43,9 +44,19 @@ absl::StatusOr<std::string> LoadCheckpoint(const std::string& folder, const Laye
   return found.folder;
 }
 
+std::string NameOf(const ExportOptions& options) {
+  if (!options.labels) return options.network;
+  return options.labels->model.empty() ? options.labels->network : options.labels->model;
+}
+
+absl::StatusOr<OpenedNetwork> Open(const ExportOptions& options) {
+  if (options.labels) return OpenLabelNetwork(*options.labels);
+  return OpenFlowNetwork({.name = options.network}, kTriedWidth, kTriedHeight);
+}
+
 absl::StatusOr<std::string> Load(const ExportOptions& options, LayerChain& chain) {
   if (!options.checkpoints.empty()) return LoadCheckpoint(options.checkpoints, chain);
-  if (options.weights.empty()) return options.network;
+  if (options.weights.empty()) return NameOf(options);
   MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, chain));
   return options.weights;
 }
@@ -66,10 +77,11 @@ absl::Status Check(const ExportOptions& options) {
 }  // namespace
 
 absl::StatusOr<ExportSummary> ExportWeights(const ExportOptions& options) {
-  MILLRACE_RETURN_IF_ERROR(FlowNetworkInputOf(options.network).status());
+  if (!options.labels) {
+    MILLRACE_RETURN_IF_ERROR(FlowNetworkInputOf(options.network).status());
+  }
   MILLRACE_RETURN_IF_ERROR(Check(options));
-  MILLRACE_ASSIGN_OR_RETURN(OpenedFlowNetwork opened,
-                            OpenFlowNetwork({.name = options.network}, kTriedWidth, kTriedHeight));
+  MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork opened, Open(options));
   MILLRACE_ASSIGN_OR_RETURN(std::string source, Load(options, opened.chain));
   const bool for_pytorch = absl::EndsWith(options.output, ".pt");
   MILLRACE_RETURN_IF_ERROR(for_pytorch ? WriteTensors(options.output, opened.state)

@@ -1,15 +1,19 @@
 // Hands what a network has learned over to PyTorch, or to another learner.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "pipeline/label_learner.h"
 
 namespace millrace::pipeline {
 
 struct ExportOptions {
   /// One of FlowNetworkNames(), or a file of a network (open_flow_network.h).
   std::string network = "flow";
+  /// Instead of it: a network that learns from labels.
+  std::optional<LabelLearnerOptions> labels = {};
   /// A stream's folder of checkpoints, which no server uses now: the newest that is whole. Or
   /// empty.
   std::string checkpoints = {};

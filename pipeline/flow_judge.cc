@@ -11,9 +11,22 @@
 
 namespace millrace::pipeline {
 
+namespace {
+
+// Still pictures and cuts say nothing of the camera, and weights that went wrong neither.
+bool SaysSomething(SkipReason skipped) {
+  return skipped == SkipReason::kNone || skipped == SkipReason::kRate ||
+         skipped == SkipReason::kPolicy;
+}
+
+}  // namespace
+
 FlowJudge::FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction,
-                     SafeLearning& safe)
-    : options_(options), on_prediction_(std::move(on_prediction)), safe_(safe) {}
+                     LearningDecisions& decisions, SafeLearning& safe)
+    : options_(options),
+      on_prediction_(std::move(on_prediction)),
+      decisions_(decisions),
+      safe_(safe) {}
 
 at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
                             StagedNetwork& network) const {
@@ -21,7 +34,7 @@ at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
   const auto if_learned = [&](SkipReason skipped) {
     return skipped == SkipReason::kNone ? loss.objective : at::Tensor();
   };
-  if (made.again) return if_learned(safe_.Decided(made.sample));
+  if (made.again) return if_learned(decisions_.Decided(made.sample));
   ModelPrediction prediction{.sample = made.sample,
                              .width = options_.width,
                              .height = options_.height,
@@ -34,23 +47,28 @@ at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
   }
   prediction.finite = std::isfinite(prediction.loss) && std::isfinite(prediction.loss_no_motion) &&
                       AllFinite(made.output);
-  const SafeLearning::Verdict verdict = safe_.Judge({.sample = made.sample,
-                                                     .flow = *prediction.flow,
-                                                     .width = options_.width,
-                                                     .height = options_.height,
-                                                     .finite = prediction.finite,
-                                                     .loss = prediction.loss,
-                                                     .loss_no_motion = prediction.loss_no_motion},
-                                                    learn_from_every, network);
-  prediction.skipped = verdict.skipped;
-  prediction.drift = verdict.drift;
+  prediction.skipped = decisions_.Decide({.sample = made.sample,
+                                          .flow = *prediction.flow,
+                                          .width = options_.width,
+                                          .height = options_.height,
+                                          .finite = prediction.finite,
+                                          .loss = prediction.loss,
+                                          .loss_no_motion = prediction.loss_no_motion},
+                                         learn_from_every);
+  SafeLearning::Judged judged{.sample = made.sample,
+                              .learned = prediction.skipped == SkipReason::kNone};
+  if (SaysSomething(prediction.skipped)) {
+    judged.ratio = static_cast<double>(prediction.loss) / prediction.loss_no_motion;
+  }
+  prediction.drift = safe_.OnJudged(judged, network);
+  const SkipReason skipped = prediction.skipped;
   on_prediction_(std::move(prediction));
-  return if_learned(verdict.skipped);
+  return if_learned(skipped);
 }
 
 at::Tensor FlowJudge::JudgeLevel(std::int64_t sample, const at::Tensor& pictures,
                                  const at::Tensor& flow, int learn_from_every) const {
-  if (!safe_.MayTeach(sample, learn_from_every)) return {};
+  if (!decisions_.MayTeach(sample, learn_from_every)) return {};
   safe_.OnLevelLearns();
   const std::int64_t factor = pictures.size(3) / flow.size(3);
   return LossFor(options_, at::avg_pool2d(pictures, {factor, factor}), flow).objective;

@@ -8,6 +8,7 @@
 
 #include "pipeline/judge.h"
 #include "pipeline/learner.h"
+#include "pipeline/learning/learning_decisions.h"
 #include "pipeline/safe_learning.h"
 #include "pipeline/staged_network.h"
 
@@ -16,7 +17,8 @@ namespace millrace::pipeline {
 /// Judge() is for the last stage's thread. What it is made from must outlive it.
 class FlowJudge {
  public:
-  FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction, SafeLearning& safe);
+  FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction,
+            LearningDecisions& decisions, SafeLearning& safe);
 
   /// As Judge (judge.h). `learn_from_every`: there is time for every n-th sample only.
   [[nodiscard]] at::Tensor Judge(const Judgement& made, int learn_from_every,
@@ -31,6 +33,7 @@ class FlowJudge {
  private:
   const FlowLearnerOptions& options_;
   const OnPrediction on_prediction_;
+  LearningDecisions& decisions_;
   SafeLearning& safe_;
 };
 

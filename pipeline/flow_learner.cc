@@ -19,12 +19,12 @@
 #include "pipeline/flow_networks.h"
 #include "pipeline/flow_pictures.h"
 #include "pipeline/flow_plan.h"
+#include "pipeline/lasting_learning.h"
 #include "pipeline/learner.h"
-#include "pipeline/learner_checkpoints.h"
 #include "pipeline/learner_description.h"
+#include "pipeline/learning/learning_decisions.h"
 #include "pipeline/phased_engine.h"
 #include "pipeline/replanner.h"
-#include "pipeline/safe_learning.h"
 #include "pipeline/staged_network.h"
 
 namespace millrace::pipeline {
@@ -76,10 +76,10 @@ class FlowLearner final : public Learner {
   absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
     MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
     const at::Tensor input = TensorOf(pair, options_.width, options_.height, channels_);
-    safe_->OnAdmitted(admitted_, MeanDifference(pair.previous, pair.current),
-                      options_.next_frame
-                          ? std::optional(MeanDifference(pair.before, pair.previous))
-                          : std::nullopt);
+    decisions_->OnAdmitted(admitted_, MeanDifference(pair.previous, pair.current),
+                           options_.next_frame
+                               ? std::optional(MeanDifference(pair.before, pair.previous))
+                               : std::nullopt);
     efforts_.OnAdmitted(admitted_, learn_from_every_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
       network_->Admit(sample, input);
@@ -91,7 +91,7 @@ class FlowLearner final : public Learner {
   // Switches here and not in Admit(): while it drains, frames wait where fresher ones replace them.
   absl::Status AwaitRoom() override {
     MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
-    if (safe_->RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
+    if (lasting_->safe().RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
     return engine_->AwaitRoom();
   }
 
@@ -104,9 +104,7 @@ class FlowLearner final : public Learner {
 
   absl::Status Drain() override {
     absl::Status drained = engine_->Drain();
-    if (checkpoints_ != nullptr) {
-      checkpoints_->Finish(CheckpointOf(safe_->Last(*network_, drained.ok())));
-    }
+    lasting_->Finish(drained.ok());
     return drained;
   }
 
@@ -118,19 +116,9 @@ class FlowLearner final : public Learner {
 
   [[nodiscard]] std::vector<std::int64_t> updates() const override { return network_->updates(); }
 
-  [[nodiscard]] LearningFigures learning() const override {
-    const LearningCounts& counts = safe_->counts();
-    return {.roll_backs = counts.roll_backs,
-            .drifts = counts.drifts,
-            .gradients_not_finite = network_->gradients_not_finite(),
-            .rate_scale = counts.rate_scale,
-            .checkpoints = checkpoints_ != nullptr ? checkpoints_->figures() : CheckpointFigures()};
-  }
+  [[nodiscard]] LearningFigures learning() const override { return lasting_->figures(); }
 
-  [[nodiscard]] const Resumption& resumption() const override {
-    static const Resumption anew;
-    return checkpoints_ != nullptr ? checkpoints_->resumption() : anew;
-  }
+  [[nodiscard]] const Resumption& resumption() const override { return lasting_->resumption(); }
 
  private:
   FlowLearner(const FlowLearnerOptions& options, OnPrediction on_prediction,
@@ -141,10 +129,7 @@ class FlowLearner final : public Learner {
         chain_(std::move(chain)) {}
 
   absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
-    if (!options_.checkpoints.folder.empty()) {
-      MILLRACE_ASSIGN_OR_RETURN(checkpoints_,
-                                LearnerCheckpoints::Open(options_.checkpoints, *chain_));
-    }
+    MILLRACE_ASSIGN_OR_RETURN(lasting_, LastingLearning::Open(LastingOptions(), *chain_));
     admitted_ = resumption().first_sample;
     flow.phases = PhasesFrom(std::move(flow.phases), admitted_);
     const Plan& first = flow.phases.front().plan;
@@ -179,13 +164,11 @@ class FlowLearner final : public Learner {
               return judge_->JudgeLevel(sample, input, output, efforts_.Of(sample));
             },
         .optimizer = {.learning_rate = options_.learning_rate},
-        .on_update = [this](const Step& update) { safe_->OnUpdate(*network_, update); }});
-    safe_ = std::make_unique<SafeLearning>(
-        SafeLearning::Options{.learning = options_.learning,
-                              .copy_every = options_.copy_every,
-                              .on_good = [this](const NetworkState& good) { Keep(good); }},
-        GoOn());
-    judge_ = std::make_unique<const FlowJudge>(options_, on_prediction_, *safe_);
+        .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(*network_, u); }});
+    lasting_->Begin(*network_);
+    decisions_ = std::make_unique<LearningDecisions>(options_.learning, lasting_->safe().health());
+    judge_ =
+        std::make_unique<const FlowJudge>(options_, on_prediction_, *decisions_, lasting_->safe());
     return StartEngine(std::move(flow.phases), flow.costs);
   }
 
@@ -202,36 +185,17 @@ class FlowLearner final : public Learner {
                      " of ", options_.width, "x", options_.height, " RGB"));
   }
 
-  // Where a checkpoint ended, or from the weights that there are.
-  SafeLearning::Start GoOn() {
-    SafeLearning::Start start{.state = {.sample = admitted_ - 1, .layers = network_->Save()}};
-    std::optional<Checkpoint> newest =
-        checkpoints_ != nullptr ? checkpoints_->TakeNewest() : std::nullopt;
-    if (!newest) return start;
-    start.origin = std::exchange(start.state, std::move(newest->network));
-    before_ = FiguresOf(newest->facts);
-    start.rate_scale = before_.rate_scale;
-    network_->Restore(start.state.layers);
-    network_->ScaleLearningRates(start.rate_scale);
-    return start;
+  [[nodiscard]] LastingLearning::Options LastingOptions() {
+    return {.divergence = options_.learning.divergence,
+            .copy_every = options_.copy_every,
+            .checkpoints = options_.checkpoints,
+            .task = options_.next_frame ? "the next frame" : "optical flow",
+            .pipeline = [this] { return PipelineNow(); }};
   }
 
-  // On a stage's thread.
-  void Keep(const NetworkState& good) {
-    if (checkpoints_ == nullptr || !checkpoints_->IsDue(good.sample)) return;
-    checkpoints_->Offer(CheckpointOf(good));
-  }
-
-  [[nodiscard]] Checkpoint CheckpointOf(NetworkState state) const ABSL_LOCKS_EXCLUDED(mu_) {
-    Checkpoint checkpoint{
-        .network = std::move(state), .cuts = {}, .score = safe_->ratio(), .facts = {}};
-    LearningFigures figures = learning();
-    figures.roll_backs += before_.roll_backs;
-    figures.drifts += before_.drifts;
+  [[nodiscard]] LastingLearning::Pipeline PipelineNow() const ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
-    checkpoint.cuts = pipeline_.cuts;
-    checkpoint.facts = FactsOf(figures, pipeline_.plan.schedule);
-    return checkpoint;
+    return {.cuts = pipeline_.cuts, .schedule = pipeline_.plan.schedule};
   }
 
   absl::Status StartEngine(Phases phases, const std::vector<StageCost>& costs) {
@@ -245,7 +209,7 @@ class FlowLearner final : public Learner {
                                       .gate_costs = GateCosts(costs),
                                       .on_switch =
                                           [this](const Phase& phase) {
-                                            safe_->OnSwitch();
+                                            lasting_->safe().OnSwitch();
                                             network_->Switch(phase.plan, phase.first_sample);
                                           }}));
     return absl::OkStatus();
@@ -297,7 +261,7 @@ class FlowLearner final : public Learner {
 
   absl::Status SwitchTo(const Replan& next) {
     return engine_->Switch(next.pipeline.plan, GateCosts(next.costs), [&](const Phase& phase) {
-      safe_->OnSwitch();
+      lasting_->safe().OnSwitch();
       network_->Switch(phase.plan, phase.first_sample, next.pipeline.cuts);
       replanner_->Switched();
     });
@@ -307,7 +271,7 @@ class FlowLearner final : public Learner {
   absl::Status RollBack() {
     return engine_->Pause([this](const Phase& phase) {
       network_->Switch(phase.plan, phase.first_sample);
-      safe_->RollBack(*network_);
+      lasting_->safe().RollBack(*network_);
       if (replanner_ != nullptr) replanner_->Switched();
     });
   }
@@ -327,13 +291,12 @@ class FlowLearner final : public Learner {
   const OnPrediction on_prediction_;
   const int channels_;  // Of a picture, as the network reads it.
   const std::unique_ptr<const LayerChain> chain_;
-  std::unique_ptr<LearnerCheckpoints> checkpoints_;  // Null: nothing is kept.
-  std::unique_ptr<SafeLearning> safe_;
+  std::unique_ptr<LastingLearning> lasting_;
+  std::unique_ptr<LearningDecisions> decisions_;
   std::unique_ptr<const FlowJudge> judge_;
   std::unique_ptr<Replanner> replanner_;  // Null: what was planned stays.
   std::unique_ptr<StagedNetwork> network_;
 
-  LearningFigures before_;     // Of the process before, from its checkpoint.
   std::int64_t admitted_ = 0;  // Of the thread that admits.
 
   // Self-synchronized.

@@ -17,7 +17,7 @@ namespace millrace::pipeline {
 absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int runs) {
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
   MILLRACE_ASSIGN_OR_RETURN(
-      OpenedFlowNetwork opened,
+      OpenedNetwork opened,
       OpenFlowNetwork({.name = options.network, .seed = options.seed, .pairs = PairsFor(options)},
                       options.width, options.height));
   ProfiledFlow flow{.chain = std::move(opened.chain), .costs = {}};

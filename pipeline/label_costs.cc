@@ -17,12 +17,13 @@ absl::StatusOr<NetworkCosts> MeasureLabelNetwork(const LabelLearnerOptions& lear
                                                  const LabelCostOptions& options) {
   try {
     at::set_num_threads(std::max(1, learner.threads_per_stage));
-    MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, MakeLabelNetwork(learner));
+    MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(learner));
     std::vector<std::int64_t> shape = learner.sample_shape;
     shape.insert(shape.begin(), learner.window);
-    NetworkCosts costs = ProfileLayers(
-        chain, at::zeros(shape), [](const at::Tensor& output) { return output.square().mean(); },
-        {.runs = options.steps, .stop = options.stop});
+    NetworkCosts costs =
+        ProfileLayers(opened.chain, at::zeros(shape),
+                      [](const at::Tensor& output) { return output.square().mean(); },
+                      {.runs = options.steps, .stop = options.stop});
     if (options.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
     for (LayerCosts& layer : costs.layers) layer.cost.copy = 0;
     return costs;

@@ -1,12 +1,15 @@
 #include "pipeline/label_judge.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <utility>
 #include <variant>
 
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +19,10 @@ namespace {
 
 TargetLoss LossFor(LabelTask task) {
   return *TargetLoss::Named(task == LabelTask::kClassification ? "cross_entropy" : "mse");
+}
+
+bool AllFinite(const std::vector<float>& values) {
+  return std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
 }
 
 // A tensor of its own.
@@ -50,14 +57,16 @@ std::int64_t StepsInFlight(const Phases& phases) {
 }
 
 LabelJudge::LabelJudge(const LabelLearnerOptions& options, LateLabels& labels,
-                       OnLabelPrediction on_prediction, std::function<std::int64_t()> updates)
+                       OnLabelPrediction on_prediction, std::function<std::int64_t()> updates,
+                       OnLabelScore on_score)
     : task_(options.task),
       window_(options.window),
       outputs_(options.outputs),
       loss_(LossFor(options.task)),
       labels_(labels),
       on_prediction_(std::move(on_prediction)),
-      updates_(std::move(updates)) {}
+      updates_(std::move(updates)),
+      on_score_(std::move(on_score)) {}
 
 absl::Status LabelJudge::CheckFits(const at::Tensor& output, const std::string& what) const {
   if (output.sizes() == at::IntArrayRef({window_, outputs_})) return absl::OkStatus();
@@ -71,8 +80,7 @@ absl::Status LabelJudge::CheckLabel(const SampleLabel& label) const {
   return pipeline::CheckLabel(label, task_, outputs_);
 }
 
-at::Tensor LabelJudge::LossOf(const std::vector<LateLabels::Labelled>& labels,
-                              const at::Tensor& output) const {
+at::Tensor LabelJudge::LossOf(const Labels& labels, const at::Tensor& output) const {
   const auto count = static_cast<std::int64_t>(labels.size());
   if (count == 0) return {};
   std::vector<std::int64_t> rows;
@@ -97,10 +105,19 @@ at::Tensor LabelJudge::LossOf(std::int64_t step, const at::Tensor& output) const
   return LossOf(labels_.Labels(step), output);
 }
 
-at::Tensor LabelJudge::Judge(const Judgement& made) const {
-  const std::vector<LateLabels::Labelled> labels = labels_.Labels(made.sample);
+at::Tensor LabelJudge::Judge(const Judgement& made) {
+  const Labels labels = labels_.Labels(made.sample);
   at::Tensor loss = LossOf(labels, made.output);
   if (made.again) return loss;
+  LabelPrediction prediction = PredictionOf(made, labels);
+  if (loss.defined()) prediction.loss = loss.item<float>();
+  prediction.finite = AllFinite(prediction.outputs) && std::isfinite(prediction.loss.value_or(0));
+  if (on_score_) prediction.drift = on_score_(ScoreOf(made, labels, prediction));
+  on_prediction_(prediction);
+  return prediction.finite ? loss : at::Tensor();
+}
+
+LabelPrediction LabelJudge::PredictionOf(const Judgement& made, const Labels& labels) const {
   LabelPrediction prediction{.sample = made.sample,
                              .outputs = OutputsOf(made.output[made.sample % window_], task_),
                              .labelled = static_cast<int>(labels.size()),
@@ -109,9 +126,26 @@ at::Tensor LabelJudge::Judge(const Judgement& made) const {
     prediction.best_class =
         static_cast<int>(std::ranges::max_element(prediction.outputs) - prediction.outputs.begin());
   }
-  if (loss.defined()) prediction.loss = loss.item<float>();
-  on_prediction_(prediction);
-  return loss;
+  return prediction;
+}
+
+LabelScore LabelJudge::ScoreOf(const Judgement& made, const Labels& labels,
+                               const LabelPrediction& prediction) {
+  LabelScore score{.sample = made.sample,
+                   .labelled = prediction.labelled,
+                   .finite = prediction.finite,
+                   .loss = prediction.loss.value_or(0)};
+  Labels fresh;
+  std::ranges::copy_if(labels, std::back_inserter(fresh), &LateLabels::Labelled::fresh);
+  if (!fresh.empty()) {
+    const at::Tensor output = made.output.detach();
+    score.fresh = static_cast<int>(fresh.size());
+    score.fresh_loss = LossOf(fresh, output).item<double>();
+    zeros_sum_ += score.fresh * LossOf(fresh, at::zeros_like(output)).item<double>();
+    zeros_ += score.fresh;
+  }
+  if (zeros_ > 0) score.loss_of_zeros = zeros_sum_ / static_cast<double>(zeros_);
+  return score;
 }
 
 }  // namespace millrace::pipeline

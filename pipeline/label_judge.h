@@ -23,26 +23,52 @@ namespace millrace::pipeline {
 /// remember.
 [[nodiscard]] std::int64_t StepsInFlight(const Phases& phases);
 
+/// How a prediction fared, for those who watch over the weights.
+struct LabelScore {
+  std::int64_t sample = 0;
+  /// Samples of the window that have labels, and those of them that no step learned from before.
+  int labelled = 0;
+  int fresh = 0;
+  /// Whether the outputs and the losses are finite.
+  bool finite = true;
+  /// The mean losses over these samples; 0 where there are none.
+  double loss = 0;
+  double fresh_loss = 0;
+  /// The mean loss of outputs that are all zero, over all labels so far: what a model that does
+  /// nothing has. The logarithm of the number of classes, or the mean square of the values.
+  double loss_of_zeros = 0;
+};
+
+/// Takes the score of a prediction. Returns whether it shows drift.
+using OnLabelScore = std::function<bool(const LabelScore&)>;
+
 /// Thread-safe as far as stages call it under a plan. What it is given must outlive it.
 class LabelJudge {
  public:
-  /// `updates`: those of the last stage, asked at each prediction.
+  /// `updates`: those of the last stage, asked at each prediction. `on_score` is called before the
+  /// prediction is handed over; may be empty.
   LabelJudge(const LabelLearnerOptions& options, LateLabels& labels,
-             OnLabelPrediction on_prediction, std::function<std::int64_t()> updates);
+             OnLabelPrediction on_prediction, std::function<std::int64_t()> updates,
+             OnLabelScore on_score = {});
 
   /// INVALID_ARGUMENT, naming `what`, unless its output for a window can be judged.
   [[nodiscard]] absl::Status CheckFits(const at::Tensor& output, const std::string& what) const;
   /// INVALID_ARGUMENT, saying what is allowed, unless it is a label of the task.
   [[nodiscard]] absl::Status CheckLabel(const SampleLabel& label) const;
 
-  /// What Judge (judge.h) is: the mean loss over the rows that have labels; none, and undefined.
-  [[nodiscard]] at::Tensor Judge(const Judgement& made) const;
+  /// What Judge (judge.h) is: the mean loss over the rows that have labels. Undefined where there
+  /// are none, and where a number of the prediction is not finite.
+  [[nodiscard]] at::Tensor Judge(const Judgement& made);
   /// The same of another stage's output at `step`, without a prediction.
   [[nodiscard]] at::Tensor LossOf(std::int64_t step, const at::Tensor& output) const;
 
  private:
-  [[nodiscard]] at::Tensor LossOf(const std::vector<LateLabels::Labelled>& labels,
-                                  const at::Tensor& output) const;
+  using Labels = std::vector<LateLabels::Labelled>;
+
+  [[nodiscard]] at::Tensor LossOf(const Labels& labels, const at::Tensor& output) const;
+  [[nodiscard]] LabelPrediction PredictionOf(const Judgement& made, const Labels& labels) const;
+  [[nodiscard]] LabelScore ScoreOf(const Judgement& made, const Labels& labels,
+                                   const LabelPrediction& prediction);
 
   const LabelTask task_;
   const int window_;
@@ -51,6 +77,10 @@ class LabelJudge {
   LateLabels& labels_;
   const OnLabelPrediction on_prediction_;
   const std::function<std::int64_t()> updates_;
+  const OnLabelScore on_score_;
+  // Of the last stage's thread: over all labels so far, the sum of the losses of zeros.
+  double zeros_sum_ = 0;
+  std::int64_t zeros_ = 0;
 };
 
 }  // namespace millrace::pipeline

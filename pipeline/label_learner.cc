@@ -11,12 +11,14 @@
 #include <ATen/ops/from_blob.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/foreign_error.h"
 #include "pipeline/label_judge.h"
 #include "pipeline/label_networks.h"
+#include "pipeline/lasting_learning.h"
 #include "pipeline/network_run.h"
 #include "pipeline/network_values.h"
 #include "pipeline/partition.h"
@@ -86,6 +88,11 @@ class StagedLabelLearner final : public LabelLearner {
         copied_(std::move(networks.copied), options) {}
 
   absl::Status Start(OnLabelPrediction on_prediction) {
+    if (options_.safety) {
+      MILLRACE_ASSIGN_OR_RETURN(lasting_, LastingLearning::Open(LastingOptions(), chain_));
+    }
+    admitted_ = resumption().first_sample;
+    window_ = SampleWindow(options_.window, admitted_);
     const std::vector<float> zeros(NumbersOf(options_.sample_shape), 0.0F);
     const at::Tensor first =
         SampleWindow(options_.window).Add(Batch(zeros, options_.sample_shape)[0]);
@@ -93,11 +100,12 @@ class StagedLabelLearner final : public LabelLearner {
     MILLRACE_ASSIGN_OR_RETURN(
         Phases phases, PlanStages(input, options_.schedule, options_.request,
                                   [](const at::Tensor& output) { return output.square().mean(); }));
-    labels_ = std::make_unique<LateLabels>(
-        LateLabels::Options{.window = options_.window, .in_flight = StepsInFlight(phases)});
-    judge_ =
-        std::make_unique<const LabelJudge>(options_, *labels_, std::move(on_prediction),
-                                           [this] { return run_->network().updates().back(); });
+    phases = PhasesFrom(std::move(phases), admitted_);
+    labels_ = std::make_unique<LateLabels>(LateLabels::Options{
+        .window = options_.window, .in_flight = StepsInFlight(phases), .first = admitted_});
+    judge_ = std::make_unique<LabelJudge>(
+        options_, *labels_, std::move(on_prediction),
+        [this] { return run_->network().updates().back(); }, ScoreTaker());
     MILLRACE_RETURN_IF_ERROR(TryStages(input, options_.schedule,
                                        [this](const at::Tensor& output, const std::string& what) {
                                          return judge_->CheckFits(output, what);
@@ -109,13 +117,7 @@ class StagedLabelLearner final : public LabelLearner {
             options_.on_copy(state.sample, copied_);
           });
     }
-    plan_ = phases.front().plan;
-    StagedNetwork::Options network = NetworkOptions(plan_);
-    MILLRACE_ASSIGN_OR_RETURN(run_,
-                              NetworkRun::Start({.network = std::move(network),
-                                                 .phases = std::move(phases),
-                                                 .threads_per_stage = options_.threads_per_stage}));
-    return absl::OkStatus();
+    return StartRun(std::move(phases));
   }
 
   absl::StatusOr<std::int64_t> Admit(std::span<const float> values,
@@ -146,10 +148,21 @@ class StagedLabelLearner final : public LabelLearner {
 
   absl::Status AwaitRoom() override {
     MILLRACE_RETURN_IF_ERROR(failure_);
+    if (lasting_ != nullptr && lasting_->safe().RollBackIsDue()) {
+      // The weights have gone wrong: what runs is finished, and the next sample meets good ones.
+      MILLRACE_RETURN_IF_ERROR(run_->Pause([this](StagedNetwork& network) {
+        if (copies_ != nullptr) copies_->Restart();
+        lasting_->safe().RollBack(network);
+      }));
+    }
     return run_->AwaitRoom();
   }
 
-  absl::Status Drain() override { return run_->Drain(); }
+  absl::Status Drain() override {
+    absl::Status drained = run_->Drain();
+    if (lasting_ != nullptr) lasting_->Finish(drained.ok());
+    return drained;
+  }
 
   [[nodiscard]] const LabelModel& Model() override {
     copied_.Take(run_->network().Save());
@@ -161,10 +174,17 @@ class StagedLabelLearner final : public LabelLearner {
   [[nodiscard]] std::vector<std::int64_t> updates() const override {
     return run_->network().updates();
   }
-  [[nodiscard]] std::int64_t gradients_not_finite() const override {
-    return run_->network().gradients_not_finite();
-  }
   [[nodiscard]] LabelFigures figures() const override { return labels_->figures(); }
+  [[nodiscard]] LearningFigures learning() const override {
+    if (lasting_ != nullptr) return lasting_->figures();
+    LearningFigures figures;
+    figures.gradients_not_finite = run_->network().gradients_not_finite();
+    return figures;
+  }
+  [[nodiscard]] const Resumption& resumption() const override {
+    static const Resumption anew;
+    return lasting_ != nullptr ? lasting_->resumption() : anew;
+  }
 
  private:
   [[nodiscard]] StagedNetwork::Options NetworkOptions(const Plan& plan) {
@@ -172,18 +192,70 @@ class StagedLabelLearner final : public LabelLearner {
         .chain = chain_,
         .cuts = cuts_,
         .plan = plan,
+        .first_sample = admitted_,
         .judge = [this](const Judgement& made) { return judge_->Judge(made); },
         .local_objective = [this](
                                int /*stage*/, std::int64_t sample, const at::Tensor& /*input*/,
                                const at::Tensor& output) { return judge_->LossOf(sample, output); },
         .optimizer = options_.optimizer,
         .seed = options_.seed};
-    if (copies_ != nullptr) {
+    if (copies_ != nullptr || lasting_ != nullptr) {
       network.on_update = [this](const Step& update) {
-        copies_->OnUpdate(run_->network(), update);
+        const StagedNetwork& at_work = run_->network();
+        if (copies_ != nullptr) copies_->OnUpdate(at_work, update);
+        if (lasting_ != nullptr) lasting_->safe().OnUpdate(at_work, update);
       };
     }
     return network;
+  }
+
+  absl::Status StartRun(Phases phases) {
+    plan_ = phases.front().plan;
+    StagedNetwork::Options network = NetworkOptions(plan_);
+    MILLRACE_ASSIGN_OR_RETURN(run_,
+                              NetworkRun::Start({.network = std::move(network),
+                                                 .phases = std::move(phases),
+                                                 .threads_per_stage = options_.threads_per_stage,
+                                                 .on_switch = [this] {
+                                                   if (lasting_ != nullptr)
+                                                     lasting_->safe().OnSwitch();
+                                                 }}));
+    if (lasting_ != nullptr) lasting_->Begin(run_->network());
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] LastingLearning::Options LastingOptions() {
+    const bool classes = options_.task == LabelTask::kClassification;
+    std::string task = classes ? "classification" : "regression";
+    if (!options_.classes.empty()) {
+      absl::StrAppend(&task, " of ", absl::StrJoin(options_.classes, ", "));
+    }
+    return {.divergence = options_.safety->divergence,
+            .copy_every = options_.safety->copy_every,
+            .checkpoints = options_.safety->checkpoints,
+            .task = std::move(task),
+            .pipeline = [this] {
+              return LastingLearning::Pipeline{.cuts = cuts_, .schedule = options_.schedule};
+            }};
+  }
+
+  // What the safety of the weights is told of each prediction; empty without it. A step without
+  // labels says nothing of them, unless its outputs are no numbers.
+  [[nodiscard]] OnLabelScore ScoreTaker() {
+    if (lasting_ == nullptr) return {};
+    return [this](const LabelScore& score) {
+      SafeLearning& safe = lasting_->safe();
+      if (score.labelled > 0 || !score.finite) {
+        static_cast<void>(safe.health().Next({.sample = score.sample,
+                                              .finite = score.finite,
+                                              .loss = score.loss,
+                                              .loss_no_motion = score.loss_of_zeros}));
+      }
+      SafeLearning::Judged judged{.sample = score.sample,
+                                  .learned = score.labelled > 0 && score.finite};
+      if (score.fresh > 0 && score.finite) judged.ratio = score.fresh_loss / score.loss_of_zeros;
+      return safe.OnJudged(judged, run_->network());
+    };
   }
 
   // Constant after Start(), but for their insides.
@@ -192,8 +264,9 @@ class StagedLabelLearner final : public LabelLearner {
   const Cuts cuts_;
   Plan plan_;
   std::unique_ptr<LateLabels> labels_;
-  std::unique_ptr<const LabelJudge> judge_;
-  std::unique_ptr<StateCollector> copies_;  // Null: nobody wants any.
+  std::unique_ptr<LabelJudge> judge_;
+  std::unique_ptr<LastingLearning> lasting_;  // Null: what goes wrong stays wrong.
+  std::unique_ptr<StateCollector> copies_;    // Null: nobody wants any.
 
   // Of the thread that admits.
   SampleWindow window_;
@@ -250,8 +323,10 @@ absl::StatusOr<std::unique_ptr<LabelLearner>> MakeLabelLearner(const LabelLearne
   at::set_num_threads(options.threads_per_stage);
   try {
     StagedLabelLearner::Networks networks;
-    MILLRACE_ASSIGN_OR_RETURN(networks.learning, MakeLabelNetwork(options));
-    MILLRACE_ASSIGN_OR_RETURN(networks.copied, MakeLabelNetwork(options));
+    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork learning, OpenLabelNetwork(options));
+    MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork copied, OpenLabelNetwork(options));
+    networks.learning = std::move(learning.chain);
+    networks.copied = std::move(copied.chain);
     MILLRACE_ASSIGN_OR_RETURN(networks.cuts,
                               CutsOf(options, static_cast<int>(networks.learning.layers.size())));
     auto learner = std::make_unique<StagedLabelLearner>(options, std::move(networks));

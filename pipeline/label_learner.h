@@ -17,6 +17,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "pipeline/learner_safety.h"
+#include "pipeline/learning/divergence_guard.h"
 #include "pipeline/learning/late_labels.h"
 #include "pipeline/optimizer_options.h"
 #include "pipeline/schedules.h"
@@ -40,6 +42,10 @@ struct LabelPrediction {
   std::optional<float> loss = {};
   /// Updates that the last stage's weights had seen when they made this prediction.
   std::int64_t updates = 0;
+  /// Whether the outputs and the loss are finite; nothing is learned at this step otherwise.
+  bool finite = true;
+  /// Whether the loss of labels that are new to the model has risen for good: seen at this step.
+  bool drift = false;
 };
 
 /// Called with each prediction, in the order of the samples, from a thread of the learner. Must be
@@ -62,6 +68,17 @@ class LabelModel {
 /// borrowed.
 using OnLabelCopy = std::function<void(std::int64_t sample, const LabelModel& model)>;
 
+/// How a learner of labels is kept from going wrong, and what of it outlives the process.
+struct LabelSafety {
+  /// The weights are taken for bad by the loss over the window, beside that of outputs that are all
+  /// zero, and by outputs that are not finite.
+  DivergenceOptions divergence = {};
+  /// A copy of the weights is taken every so many samples, to go back to. At least 1.
+  int copy_every = 100;
+  /// Without a folder nothing outlives the process.
+  CheckpointOptions checkpoints = {};
+};
+
 struct LabelLearnerOptions {
   /// A network that torch.jit saved, its top-level children the layers. Empty: `network`.
   std::string model = {};
@@ -70,11 +87,16 @@ struct LabelLearnerOptions {
   std::string network = "mlp";
   int layers = 10;
   int width = 64;
+  /// A file of weights to start from, as `millrace export` or PyTorch wrote it. Empty: random ones,
+  /// or those of `model`.
+  std::string weights = {};
   /// Of one sample, without the dimension of the window.
   std::vector<std::int64_t> sample_shape = {1, 8, 8};
   LabelTask task = LabelTask::kClassification;
   /// Classes, or values to predict: the network makes [window, outputs].
   int outputs = 10;
+  /// The classes' names, one each, or none.
+  std::vector<std::string> classes = {};
   /// W: samples learned from at each step. 1: online learning, each sample alone.
   int window = 1;
   /// One of ScheduleNames() (schedules.h).
@@ -93,6 +115,8 @@ struct LabelLearnerOptions {
   /// `on_copy` is called every so many samples, on a thread of the learner, which waits. 0: never.
   int copy_every = 0;
   OnLabelCopy on_copy = {};
+  /// Nothing: what goes wrong stays wrong, as in the papers.
+  std::optional<LabelSafety> safety = {};
 };
 
 /// "mlp": fully connected layers with ReLUs; "convolutional": 3x3 convolutions with ReLUs, the size
@@ -100,19 +124,21 @@ struct LabelLearnerOptions {
 [[nodiscard]] const std::vector<std::string>& LabelNetworkNames();
 
 /// Learns from samples and labels, and predicts. Admit(), AwaitRoom() and Drain() are for one
-/// thread; Label(), updates() and figures() are thread-safe.
+/// thread; Label(), updates(), figures() and learning() are thread-safe.
 class LabelLearner {
  public:
   virtual ~LabelLearner() = default;
 
-  /// Takes the next sample, waiting until the first stage has room, and returns its number: 0, 1, 2
-  /// ... With a `label`, the very first step learns from it. INVALID_ARGUMENT if there are not as
-  /// many values as a sample has, one is not finite, or the label does not fit; such a sample has
-  /// no number. Fails with the cause once the pipeline has failed.
+  /// Takes the next sample, waiting until the first stage has room, and returns its number, which
+  /// counts on from resumption().first_sample. With a `label`, the very first step learns from it.
+  /// INVALID_ARGUMENT if there are not as many values as a sample has, one is not finite, or the
+  /// label does not fit; such a sample has no number. Fails with the cause once the pipeline has
+  /// failed.
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(
       std::span<const float> values, std::optional<SampleLabel> label = {}) = 0;
 
-  /// Waits until a sample would be admitted at once. Fails as Admit() does.
+  /// Waits until a sample would be admitted at once. With LabelSafety it goes back to older weights
+  /// here, and only here. Fails as Admit() does.
   virtual absl::Status AwaitRoom() = 0;
 
   /// Takes the label of a sample: it is learned from at every step from the first that has not
@@ -120,8 +146,8 @@ class LabelLearner {
   /// LateLabels::Add(); INVALID_ARGUMENT if it is no label of the task.
   [[nodiscard]] virtual absl::Status Label(std::int64_t sample, SampleLabel label) = 0;
 
-  /// Runs every operation whose inputs exist. Nothing can be admitted afterwards. Returns the
-  /// pipeline's failure, if it failed. Idempotent.
+  /// Runs every operation whose inputs exist, and writes a last checkpoint, if it keeps any.
+  /// Nothing can be admitted afterwards. Returns the pipeline's failure, if it failed. Idempotent.
   virtual absl::Status Drain() = 0;
 
   /// The network as it is now. REQUIRES: drained.
@@ -133,14 +159,16 @@ class LabelLearner {
 
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
-  /// Gradients that were not finite so far: there nothing was learned. Thread-safe.
-  [[nodiscard]] virtual std::int64_t gradients_not_finite() const = 0;
   [[nodiscard]] virtual LabelFigures figures() const = 0;
+  [[nodiscard]] virtual LearningFigures learning() const = 0;
+  /// Constant.
+  [[nodiscard]] virtual const Resumption& resumption() const = 0;
 };
 
 /// Builds the network, tries it, cuts it, plans and starts the workers. The same options, samples
 /// and labels give the same bits, as long as each label is there from the same step on and no
-/// period is given. Fails with INVALID_ARGUMENT or NOT_FOUND, saying what to do.
+/// period is given. Fails with INVALID_ARGUMENT or NOT_FOUND, and with FAILED_PRECONDITION where
+/// the checkpoints are of another network or task or in use, saying what to do.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<LabelLearner>> MakeLabelLearner(
     const LabelLearnerOptions& options, OnLabelPrediction on_prediction);
 

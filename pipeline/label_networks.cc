@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "pipeline/torchscript_chain.h"
 #include "pipeline/unit_layers.h"
+#include "pipeline/weights_file.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -92,18 +93,14 @@ LayerChain Convolutional(const LabelLearnerOptions& options, at::Generator& rand
   return chain;
 }
 
-}  // namespace
-
-const std::vector<std::string>& LabelNetworkNames() {
-  static const std::vector<std::string> names = {"mlp", "convolutional"};
-  return names;
+absl::StatusOr<OpenedNetwork> OpenFile(const std::string& path) {
+  MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(path));
+  OpenedNetwork opened{.chain = std::move(file.chain), .state = std::move(file.parameters)};
+  opened.state.insert(opened.state.end(), file.buffers.begin(), file.buffers.end());
+  return opened;
 }
 
-absl::StatusOr<LayerChain> MakeLabelNetwork(const LabelLearnerOptions& options) {
-  if (!options.model.empty()) {
-    MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain loaded, LoadTorchScriptChain(options.model));
-    return std::move(loaded.chain);
-  }
+absl::StatusOr<LayerChain> Build(const LabelLearnerOptions& options) {
   if (options.layers < 2 || options.layers > 1000 || options.width < 1 || options.width > 65'536) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.layers, " layers ", options.width,
@@ -121,6 +118,27 @@ absl::StatusOr<LayerChain> MakeLabelNetwork(const LabelLearnerOptions& options) 
   return absl::InvalidArgumentError(
       absl::StrCat("there is no network \"", options.network,
                    "\"; use one of: ", absl::StrJoin(LabelNetworkNames(), ", ")));
+}
+
+}  // namespace
+
+const std::vector<std::string>& LabelNetworkNames() {
+  static const std::vector<std::string> names = {"mlp", "convolutional"};
+  return names;
+}
+
+absl::StatusOr<OpenedNetwork> OpenLabelNetwork(const LabelLearnerOptions& options) {
+  OpenedNetwork opened;
+  if (options.model.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(opened.chain, Build(options));
+    opened.state = ParametersOf(opened.chain);
+  } else {
+    MILLRACE_ASSIGN_OR_RETURN(opened, OpenFile(options.model));
+  }
+  if (!options.weights.empty()) {
+    MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, opened.chain));
+  }
+  return opened;
 }
 
 }  // namespace millrace::pipeline

@@ -3,12 +3,12 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/label_learner.h"
-#include "pipeline/layer.h"
+#include "pipeline/opened_network.h"
 
 namespace millrace::pipeline {
 
 /// The network that the options name: a user's or a built-in one. Each call makes a new one, with
-/// the same weights. INVALID_ARGUMENT or NOT_FOUND, saying what is allowed.
-[[nodiscard]] absl::StatusOr<LayerChain> MakeLabelNetwork(const LabelLearnerOptions& options);
+/// the same weights. INVALID_ARGUMENT or NOT_FOUND, saying what is allowed, and as LoadWeights().
+[[nodiscard]] absl::StatusOr<OpenedNetwork> OpenLabelNetwork(const LabelLearnerOptions& options);
 
 }  // namespace millrace::pipeline

@@ -1,7 +1,5 @@
 #include "pipeline/label_stream_learner.h"
 
-#include <algorithm>
-#include <cmath>
 #include <exception>
 #include <utility>
 
@@ -17,12 +15,7 @@
 namespace millrace::pipeline {
 namespace {
 
-bool AllFinite(const std::vector<float>& values) {
-  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
-}
-
 ModelPrediction PredictionOf(const LabelPrediction& made, const LabelStreamOptions& options) {
-  const float loss = made.loss.value_or(0);
   ModelPrediction prediction{.sample = made.sample,
                              .width = options.width,
                              .height = options.height,
@@ -30,12 +23,13 @@ ModelPrediction PredictionOf(const LabelPrediction& made, const LabelStreamOptio
                              .outputs = std::make_shared<const std::vector<float>>(made.outputs),
                              .best_class = made.best_class,
                              .labelled = made.labelled,
-                             .loss = loss,
+                             .loss = made.loss.value_or(0),
                              .updates = made.updates,
-                             .finite = AllFinite(made.outputs) && std::isfinite(loss)};
+                             .finite = made.finite,
+                             .drift = made.drift};
   if (made.labelled == 0) {
     prediction.skipped = SkipReason::kUnlabelled;
-  } else if (!std::isfinite(loss)) {
+  } else if (!made.finite) {
     prediction.skipped = SkipReason::kNonFinite;
   }
   return prediction;
@@ -52,18 +46,18 @@ class LabelStreamLearner final : public Learner {
                                 on_prediction_(PredictionOf(p, options_));
                               }));
     const Cuts& cuts = learner_->cuts();
-    MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, MakeLabelNetwork(options_.learner));
+    MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(options_.learner));
     MILLRACE_ASSIGN_OR_RETURN(
         LearnerDescription description,
         Describe(
-            chain,
+            opened.chain,
             {.cuts = cuts, .plan = learner_->plan(), .costs = StageCosts(CostsOf(layers), cuts)},
             {}));
     description.width = options_.width;
     description.height = options_.height;
     description.labels = {.task = options_.learner.task,
                           .outputs = options_.learner.outputs,
-                          .classes = options_.classes,
+                          .classes = options_.learner.classes,
                           .window = options_.learner.window};
     description_ = std::make_shared<const LearnerDescription>(std::move(description));
     return absl::OkStatus();
@@ -90,15 +84,8 @@ class LabelStreamLearner final : public Learner {
     return description_;
   }
   [[nodiscard]] std::vector<std::int64_t> updates() const override { return learner_->updates(); }
-  [[nodiscard]] LearningFigures learning() const override {
-    LearningFigures figures;
-    figures.gradients_not_finite = learner_->gradients_not_finite();
-    return figures;
-  }
-  [[nodiscard]] const Resumption& resumption() const override {
-    static const Resumption anew;
-    return anew;
-  }
+  [[nodiscard]] LearningFigures learning() const override { return learner_->learning(); }
+  [[nodiscard]] const Resumption& resumption() const override { return learner_->resumption(); }
 
  private:
   // Constant after Start(), but for their insides.

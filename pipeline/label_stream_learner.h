@@ -26,8 +26,6 @@ struct LabelStreamOptions {
   int height = 32;
   /// Whether the network sees them in grey or in colour.
   bool grey = true;
-  /// The classes' names, one each, or none.
-  std::vector<std::string> classes = {};
   /// Gives up making the learner, between two layers that are measured.
   std::stop_token stop = {};
 };
@@ -37,8 +35,8 @@ struct LabelStreamOptions {
 [[nodiscard]] std::vector<float> SampleOf(std::span<const std::uint8_t> rgb, bool grey);
 
 /// Fails as MakeLabelLearner() does, and with CANCELLED once `stop` is requested. The learner
-/// predicts every picture and learns at each step whose window holds a label: LearnFromEvery() and
-/// checkpoints are not for it.
+/// predicts every picture and learns at each step whose window holds a label: LearnFromEvery() is
+/// not for it.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Learner>> MakeLabelStreamLearner(
     const LabelStreamOptions& options, OnPrediction on_prediction);
 

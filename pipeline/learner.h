@@ -5,7 +5,6 @@
 // learner of known behaviour, and clients of this header compile quickly.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "pipeline/learner_safety.h"
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/learning_decisions.h"
 #include "pipeline/learning/sample_label.h"
@@ -69,38 +69,6 @@ struct ModelPrediction {
   bool drift = false;
 
   [[nodiscard]] bool has_loss() const { return outputs == nullptr || labelled > 0; }
-};
-
-/// What has become of a learner's checkpoints, in this process.
-struct CheckpointFigures {
-  std::int64_t written = 0;
-  std::int64_t failed = 0;
-  /// When the last one was written, since 1970; 0: none was.
-  std::chrono::nanoseconds last_written{0};
-};
-
-/// What has become of learning so far, in this process.
-struct LearningFigures {
-  /// Times that the weights had gone wrong and older ones that had proven good took their place.
-  std::int64_t roll_backs = 0;
-  /// Times that the loss rose for good.
-  std::int64_t drifts = 0;
-  /// Gradients that were not finite: where they came up, and in the stages before, nothing was
-  /// learned from the sample.
-  std::int64_t gradients_not_finite = 0;
-  /// The share of the configured learning rate in force: less for a while after a roll-back.
-  double rate_scale = 1;
-  CheckpointFigures checkpoints = {};
-};
-
-/// What a learner goes on from, and where.
-struct Resumption {
-  /// The checkpoint: its folder. Empty: there was none, and it begins with the weights configured.
-  std::string checkpoint = {};
-  /// The number of the first sample that it takes: 0, or the one after the checkpoint's last.
-  std::int64_t first_sample = 0;
-  /// Why newer checkpoints were passed over: each names what is wrong with which file.
-  std::vector<absl::Status> refused = {};
 };
 
 /// One stage of the pipeline, as it was cut and as it will behave.
@@ -218,18 +186,6 @@ class Learner {
 
   /// Constant.
   [[nodiscard]] virtual const Resumption& resumption() const = 0;
-};
-
-/// Whether and where a learner keeps what it has learned.
-struct CheckpointOptions {
-  /// For one learner of one process. What is there already is gone on from. Empty: nothing is kept.
-  std::string folder = {};
-  /// A checkpoint is written every so many samples, of weights that have proven good. At least 1.
-  int every = 1000;
-  /// So many of the newest are kept, and the best besides. At least 1.
-  int keep = 3;
-  /// Told what came of each attempt to write one, from a thread of the learner. May be empty.
-  std::function<void(const absl::Status&)> on_write = {};
 };
 
 /// How to make the learner of optical flow.

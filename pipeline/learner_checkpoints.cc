@@ -15,6 +15,7 @@ namespace millrace::pipeline {
 namespace {
 
 constexpr char kSchedule[] = "schedule";
+constexpr char kTask[] = "task";
 constexpr char kRollBacks[] = "roll_backs";
 constexpr char kDrifts[] = "drifts";
 constexpr char kRateScale[] = "learning_rate_ratio";
@@ -35,8 +36,9 @@ void Take(const std::map<std::string, std::string>& facts, const char* name, dou
 }  // namespace
 
 std::map<std::string, std::string> FactsOf(const LearningFigures& figures,
-                                           const std::string& schedule) {
+                                           const std::string& schedule, const std::string& task) {
   return {{kSchedule, schedule},
+          {kTask, task},
           {kRollBacks, absl::StrCat(figures.roll_backs)},
           {kDrifts, absl::StrCat(figures.drifts)},
           {kRateScale, absl::StrCat(figures.rate_scale)}};
@@ -48,6 +50,11 @@ LearningFigures FiguresOf(const std::map<std::string, std::string>& facts) {
   Take(facts, kDrifts, figures.drifts);
   Take(facts, kRateScale, figures.rate_scale);
   return figures;
+}
+
+std::string TaskOf(const std::map<std::string, std::string>& facts) {
+  const auto found = facts.find(kTask);
+  return found != facts.end() ? found->second : std::string();
 }
 
 absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> LearnerCheckpoints::Open(

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "pipeline/checkpoints.h"
-#include "pipeline/learner.h"
+#include "pipeline/learner_safety.h"
 
 namespace millrace::pipeline {
 
@@ -72,9 +72,12 @@ class LearnerCheckpoints {
   std::jthread writer_;
 };
 
-/// What a checkpoint says of learning beside the network, and the way back.
+/// What a checkpoint says of learning beside the network, and the way back. The task is empty where
+/// it does not say.
 [[nodiscard]] std::map<std::string, std::string> FactsOf(const LearningFigures& figures,
-                                                         const std::string& schedule);
+                                                         const std::string& schedule,
+                                                         const std::string& task);
 [[nodiscard]] LearningFigures FiguresOf(const std::map<std::string, std::string>& facts);
+[[nodiscard]] std::string TaskOf(const std::map<std::string, std::string>& facts);
 
 }  // namespace millrace::pipeline

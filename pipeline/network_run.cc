@@ -81,21 +81,29 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
   }
   MILLRACE_ASSIGN_OR_RETURN(
       run->engine_,
-      PhasedEngine::Start({.phases = std::move(options.phases),
-                           .run = std::move(step),
-                           .on_worker_start = [threads = options.threads_per_stage](
-                                                  int) { at::set_num_threads(threads); },
-                           .on_switch =
-                               [&network, recorder](const Phase& phase) {
-                                 network.Switch(phase.plan, phase.first_sample);
-                                 if (recorder != nullptr)
-                                   recorder->Begin(phase.plan, phase.first_sample);
-                               }}));
+      PhasedEngine::Start(
+          {.phases = std::move(options.phases),
+           .run = std::move(step),
+           .on_worker_start =
+               [threads = options.threads_per_stage](int) { at::set_num_threads(threads); },
+           .on_switch =
+               [&network, recorder, on_switch = std::move(options.on_switch)](const Phase& phase) {
+                 if (on_switch) on_switch();
+                 network.Switch(phase.plan, phase.first_sample);
+                 if (recorder != nullptr) recorder->Begin(phase.plan, phase.first_sample);
+               }}));
   return run;
 }
 
 absl::StatusOr<std::int64_t> NetworkRun::Admit(const at::Tensor& input) {
   return engine_->Admit([&](std::int64_t number) { network_.Admit(number, input); });
+}
+
+absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle) {
+  return engine_->Pause([&](const Phase& phase) {
+    network_.Switch(phase.plan, phase.first_sample);
+    while_idle(network_);
+  });
 }
 
 }  // namespace millrace::pipeline

@@ -54,6 +54,8 @@ class NetworkRun {
     Phases phases;
     /// Threads inside an operation.
     int threads_per_stage = 1;
+    /// Called where a later phase begins, while nothing runs. May be empty.
+    std::function<void()> on_switch = {};
     /// Notes when each operation ran. Null: nobody does. Outlives the run.
     RunRecorder* recorder = nullptr;
   };
@@ -71,10 +73,15 @@ class NetworkRun {
   /// Waits until a sample would be admitted at once. Fails as Admit() does.
   [[nodiscard]] absl::Status AwaitRoom() { return engine_->AwaitRoom(); }
 
+  /// Finishes what was admitted, calls `while_idle` and goes on with the next sample. Fails as
+  /// Drain() does. What `while_idle` may call: StagedNetwork::Restore().
+  absl::Status Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle);
+
   /// Runs every operation whose inputs exist. Nothing can be admitted afterwards.
   absl::Status Drain() { return engine_->Drain(); }
 
   [[nodiscard]] const StagedNetwork& network() const { return network_; }
+  [[nodiscard]] StagedNetwork& network() { return network_; }
 
  private:
   explicit NetworkRun(StagedNetwork::Options network) : network_(std::move(network)) {}

@@ -55,10 +55,10 @@ absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options
                               absl::StrJoin(needed, ", "), "] of Float, is needed"));
 }
 
-absl::StatusOr<OpenedFlowNetwork> OpenFile(const NamedFlowNetworkOptions& options, int width,
-                                           int height) {
+absl::StatusOr<OpenedNetwork> OpenFile(const NamedFlowNetworkOptions& options, int width,
+                                       int height) {
   MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(options.name));
-  OpenedFlowNetwork opened{.chain = std::move(file.chain), .state = std::move(file.parameters)};
+  OpenedNetwork opened{.chain = std::move(file.chain), .state = std::move(file.parameters)};
   opened.state.insert(opened.state.end(), file.buffers.begin(), file.buffers.end());
   auto& layers = opened.chain.layers;
   layers.insert(layers.begin(), std::make_unique<FunctionLayer>(
@@ -71,10 +71,10 @@ absl::StatusOr<OpenedFlowNetwork> OpenFile(const NamedFlowNetworkOptions& option
 
 }  // namespace
 
-absl::StatusOr<OpenedFlowNetwork> OpenFlowNetwork(const NamedFlowNetworkOptions& options, int width,
-                                                  int height) {
+absl::StatusOr<OpenedNetwork> OpenFlowNetwork(const NamedFlowNetworkOptions& options, int width,
+                                              int height) {
   if (IsNetworkFile(options.name)) return OpenFile(options, width, height);
-  OpenedFlowNetwork opened{.chain = MakeNamedFlowNetwork(options), .state = {}};
+  OpenedNetwork opened{.chain = MakeNamedFlowNetwork(options), .state = {}};
   opened.state = ParametersOf(opened.chain);
   return opened;
 }

@@ -5,18 +5,9 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/flow_networks.h"
-#include "pipeline/layer.h"
-#include "pipeline/named_tensors.h"
+#include "pipeline/opened_network.h"
 
 namespace millrace::pipeline {
-
-/// A network, and its tensors as PyTorch would name them.
-struct OpenedFlowNetwork {
-  LayerChain chain;
-  /// Sharing memory with the layers. Of a file: parameters and buffers, as its state_dict() has
-  /// them; of a name: parameters, by layer and number.
-  NamedTensors state;
-};
 
 /// Opens `options.name`: MakeNamedFlowNetwork() for a name, and for a file (IsNetworkFile()) the
 /// network that torch.jit saved there. Of the latter
@@ -31,7 +22,7 @@ struct OpenedFlowNetwork {
 ///
 /// It is tried on one pair of that size. Fails with NOT_FOUND or INVALID_ARGUMENT, naming the file,
 /// what is wrong, and what to do.
-[[nodiscard]] absl::StatusOr<OpenedFlowNetwork> OpenFlowNetwork(
-    const NamedFlowNetworkOptions& options, int width, int height);
+[[nodiscard]] absl::StatusOr<OpenedNetwork> OpenFlowNetwork(const NamedFlowNetworkOptions& options,
+                                                            int width, int height);
 
 }  // namespace millrace::pipeline

@@ -123,7 +123,7 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
   MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));
   const OneThread one_thread;
   MILLRACE_ASSIGN_OR_RETURN(
-      const OpenedFlowNetwork opened,
+      const OpenedNetwork opened,
       OpenFlowNetwork(
           {.name = options.network, .seed = options.seed, .pairs = PairsJudged(options.loss)},
           options.width, options.height));

@@ -9,14 +9,14 @@ namespace {
 
 // So many that the oldest has had the time to prove good, with a pipeline's length to spare.
 std::size_t MostUnproven(const SafeLearning::Options& options) {
-  return static_cast<std::size_t>(options.learning.divergence.window / options.copy_every + 3);
+  return static_cast<std::size_t>(options.divergence.window / options.copy_every + 3);
 }
 
 }  // namespace
 
 SafeLearning::SafeLearning(const Options& options, Start start)
     : on_good_(options.on_good),
-      decisions_(options.learning),
+      health_(options.divergence),
       good_(std::move(start.state), MostUnproven(options)),
       collector_(options.copy_every, [this](NetworkState state) { OnCopy(std::move(state)); }),
       origin_(std::move(start.origin)),
@@ -28,33 +28,26 @@ SafeLearning::SafeLearning(const Options& options, Start start)
 void SafeLearning::OnCopy(NetworkState state) {
   // Gradients that are finite can still make what an optimizer keeps of them overflow.
   if (!AllFinite(state)) not_finite_ = true;
-  const std::optional<NetworkState> good = good_.Add(std::move(state), decisions_.proven());
+  const std::optional<NetworkState> good = good_.Add(std::move(state), health_.proven());
   if (good && on_good_) on_good_(*good);
 }
 
-SafeLearning::Verdict SafeLearning::Judge(const ScoredFlow& scored, int learn_from_every,
-                                          StagedNetwork& network) {
-  Verdict verdict{.skipped = decisions_.Decide(scored, learn_from_every)};
-  counts_.last_sample = scored.sample;
-  if (verdict.skipped == SkipReason::kNone) {
+bool SafeLearning::OnJudged(const Judged& judged, StagedNetwork& network) {
+  counts_.last_sample = judged.sample;
+  if (judged.learned) {
     ++learned_;
     counts_.rate_scale = rate_.OnLearned();
     network.ScaleLearningRates(counts_.rate_scale);
   }
-  // Still pictures and cuts say nothing of the camera, and weights that went wrong neither.
-  const bool says_something = verdict.skipped == SkipReason::kNone ||
-                              verdict.skipped == SkipReason::kRate ||
-                              verdict.skipped == SkipReason::kPolicy;
-  const double ratio = scored.loss / scored.loss_no_motion;
-  if (!says_something || !std::isfinite(ratio)) return verdict;
-  const auto change = ratios_.Add(ratio);
-  verdict.drift = change && change->after > change->before;
-  counts_.drifts += verdict.drift ? 1 : 0;
-  return verdict;
+  if (!judged.ratio || !std::isfinite(*judged.ratio)) return false;
+  const auto change = ratios_.Add(*judged.ratio);
+  const bool drift = change && change->after > change->before;
+  counts_.drifts += drift ? 1 : 0;
+  return drift;
 }
 
 void SafeLearning::RollBack(StagedNetwork& network) {
-  NetworkState good = good_.Settle(decisions_.proven());
+  NetworkState good = good_.Settle(health_.proven());
   if (!good_.any_proven()) {
     // What it went on from may be bad itself: it is tried once more, if it ever taught anything.
     if (origin_ && (went_back_to_start_ || learned_ == 0)) {
@@ -65,7 +58,7 @@ void SafeLearning::RollBack(StagedNetwork& network) {
   }
   network.Restore(good.layers);
   collector_.Restart();
-  decisions_.Restart();
+  health_.Restart();
   ratios_.Restart();
   learned_ = 0;
   not_finite_ = false;
@@ -75,11 +68,11 @@ void SafeLearning::RollBack(StagedNetwork& network) {
 }
 
 NetworkState SafeLearning::Last(const StagedNetwork& network, bool finished) {
-  if (finished && decisions_.sound()) {
+  if (finished && health_.sound()) {
     NetworkState last{.sample = counts_.last_sample, .layers = network.Save()};
     if (AllFinite(last)) return last;
   }
-  return good_.Settle(decisions_.proven());
+  return good_.Settle(health_.proven());
 }
 
 }  // namespace millrace::pipeline

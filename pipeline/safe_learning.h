@@ -1,6 +1,6 @@
 // Keeps a network that learns from a stream from going wrong, and brings it back when it has.
 //
-//   decisions    which samples are learned from, once for all stages
+//   health       of the weights, by what they predict
 //   states       copies of the network that have proven good
 //   roll-back    to the newest of these, with half the learning rate, between two samples
 #pragma once
@@ -12,7 +12,7 @@
 
 #include "pipeline/good_states.h"
 #include "pipeline/learning/adaptive_window.h"
-#include "pipeline/learning/learning_decisions.h"
+#include "pipeline/learning/weight_health.h"
 #include "pipeline/state_collector.h"
 
 namespace millrace::pipeline {
@@ -22,7 +22,7 @@ struct LearningCounts {
   /// The newest sample that was judged.
   std::atomic<std::int64_t> last_sample = -1;
   std::atomic<std::int64_t> roll_backs = 0;
-  /// Times that the loss, relative to that of no motion, rose for good.
+  /// Times that the loss, relative to that of a model that does nothing, rose for good.
   std::atomic<std::int64_t> drifts = 0;
   /// The share of the configured learning rate in force.
   std::atomic<double> rate_scale = 1;
@@ -32,7 +32,7 @@ struct LearningCounts {
 class SafeLearning {
  public:
   struct Options {
-    LearningOptions learning = {};
+    DivergenceOptions divergence = {};
     /// A copy of the network is taken every so many samples.
     int copy_every = 100;
     /// Samples learned from without a roll-back after which the learning rate is doubled again.
@@ -54,28 +54,22 @@ class SafeLearning {
 
   SafeLearning(const Options& options, Start start);
 
-  /// On the thread that admits samples, before the engine has the sample.
-  void OnAdmitted(std::int64_t sample, double difference,
-                  std::optional<double> difference_before = {}) {
-    decisions_.OnAdmitted(sample, difference, difference_before);
-  }
+  /// Of the weights: to be told of each prediction that says something of them, before Judged().
+  [[nodiscard]] WeightHealth& health() { return health_; }
 
   /// What came of a prediction.
-  struct Verdict {
-    SkipReason skipped = SkipReason::kNone;
-    /// The loss has risen for good, as this prediction shows.
-    bool drift = false;
+  struct Judged {
+    std::int64_t sample = 0;
+    /// Whether the network learns from the sample.
+    bool learned = false;
+    /// Its loss relative to that of a model that does nothing, before anything learned from it;
+    /// nothing where it says nothing of what the camera shows.
+    std::optional<double> ratio = {};
   };
 
-  /// On the last stage's thread, for each prediction in order.
-  Verdict Judge(const ScoredFlow& scored, int learn_from_every, StagedNetwork& network);
-  [[nodiscard]] SkipReason Decided(std::int64_t sample) const { return decisions_.Decided(sample); }
-
-  /// Whether a stage that learns from its own loss may learn from `sample`, whose prediction has
-  /// not been judged yet. On any stage's thread, while it works on the sample.
-  [[nodiscard]] bool MayTeach(std::int64_t sample, int learn_from_every) const {
-    return decisions_.MayTeach(sample, learn_from_every);
-  }
+  /// On the last stage's thread, for each prediction in order. Returns whether the ratio has risen
+  /// for good, as this prediction shows: drift.
+  bool OnJudged(const Judged& judged, StagedNetwork& network);
 
   /// A stage that learns from its own loss does so from a sample. On any stage's thread.
   void OnLevelLearns() { ++learned_; }
@@ -88,7 +82,7 @@ class SafeLearning {
   /// Whether the network should go back: it has gone wrong, and there is something to go back to
   /// that it did not just come from. On the thread that admits samples.
   [[nodiscard]] bool RollBackIsDue() const {
-    const bool wrong = decisions_.diverged() || not_finite_;
+    const bool wrong = health_.diverged() || not_finite_;
     return wrong && (learned_ > 0 || (origin_ && !good_.any_proven()));
   }
 
@@ -104,14 +98,14 @@ class SafeLearning {
   void OnSwitch() { collector_.Restart(); }
 
   [[nodiscard]] const LearningCounts& counts() const { return counts_; }
-  /// Loss over that of no motion, of the last predictions. Thread-safe.
-  [[nodiscard]] double ratio() const { return decisions_.ratio(); }
+  /// As WeightHealth::ratio(). Thread-safe.
+  [[nodiscard]] double ratio() const { return health_.ratio(); }
 
  private:
   void OnCopy(NetworkState state);
 
   const std::function<void(const NetworkState&)> on_good_;
-  LearningDecisions decisions_;
+  WeightHealth health_;
   GoodStates good_;
   StateCollector collector_;
   LearningCounts counts_;

@@ -6,7 +6,7 @@
 namespace millrace::pipeline {
 
 at::Tensor SampleWindow::Add(const at::Tensor& sample) {
-  if (next_ == 0) {
+  if (!batch_.defined()) {
     std::vector<std::int64_t> sizes = sample.sizes().vec();
     sizes.insert(sizes.begin(), rows_);
     // A copy, also where one row is all: the sample is only borrowed.

@@ -18,16 +18,16 @@ namespace millrace::pipeline {
 /// thread-safe.
 class SampleWindow {
  public:
-  /// REQUIRES: rows >= 1.
-  explicit SampleWindow(int rows) : rows_(rows) {}
+  /// `first`: the number of the first sample. REQUIRES: rows >= 1, first >= 0.
+  explicit SampleWindow(int rows, std::int64_t first = 0) : rows_(rows), next_(first) {}
 
   /// The batch once `sample` (without a dimension of the batch) has taken the oldest one's row.
   /// What was returned before stays as it was.
   [[nodiscard]] at::Tensor Add(const at::Tensor& sample);
 
  private:
-  const int rows_;
-  std::int64_t next_ = 0;
+  int rows_;
+  std::int64_t next_;
   at::Tensor batch_;
 };
 

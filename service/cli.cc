@@ -81,6 +81,7 @@ state_dict(). The way back: a network's file is read with the weights in it, and
 configuration also takes a dict that torch.save() wrote, with the names that this command gives.
 
 Examples
+  millrace export --config millrace.yaml --stream gate --output gate.pt
   millrace export --checkpoints checkpoints/gate --output gate.pt
   millrace export --network mine.pt --checkpoints checkpoints/gate --output gate.pt
 
@@ -160,14 +161,23 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
   pretrain->footer(kPretrainFooter);
 }
 
-void AddExport(CLI::App& app, pipeline::ExportOptions& options) {
+void AddExport(CLI::App& app, ExportArguments& arguments) {
   CLI::App* weights = app.add_subcommand("export", "Write what was learned for PyTorch to load");
+  pipeline::ExportOptions& options = arguments.weights;
+  CLI::Option* config =
+      weights->add_option("-c,--config", arguments.config,
+                          "The configuration of a stream: its network, and its newest checkpoint");
+  weights->add_option("--stream", arguments.stream, "Which stream of the configuration")
+      ->needs(config);
   weights->add_option("--network", options.network, NetworkHelp())
       ->check(NetworkCheck())
+      ->excludes(config)
       ->capture_default_str();
-  weights->add_option("--checkpoints", options.checkpoints,
-                      "A stream's folder of checkpoints: the newest is taken");
-  weights->add_option("--weights", options.weights, "Else: a weight file");
+  weights
+      ->add_option("--checkpoints", options.checkpoints,
+                   "A stream's folder of checkpoints: the newest is taken")
+      ->excludes(config);
+  weights->add_option("--weights", options.weights, "Else: a weight file")->excludes(config);
   weights->add_option("-o,--output", options.output, "NAME.pt, or NAME.safetensors")->required();
   weights->footer(kExportFooter);
 }
@@ -194,7 +204,7 @@ int RunCommandLine(int argc, char** argv) {
   AddReplay(app, replay);
   BenchArguments bench;
   AddBench(app, bench);
-  pipeline::ExportOptions weights;
+  ExportArguments weights;
   AddExport(app, weights);
   EvaluateFlowArguments evaluate_flow;
   CLI::App* evaluate = app.add_subcommand("evaluate", "Compare what learners are worth");
@@ -215,7 +225,7 @@ int RunCommandLine(int argc, char** argv) {
   }
   if (app.got_subcommand("replay")) return RunReplay(replay);
   if (app.got_subcommand("bench")) return RunBench(bench);
-  if (app.got_subcommand("export")) return RunExport(weights);
+  if (app.got_subcommand("export")) return RunExport(std::move(weights));
   if (evaluate->got_subcommand("flow")) {
     return RunEvaluateFlow(std::move(evaluate_flow), absl::StrJoin(argv, argv + argc, " "));
   }

@@ -1,19 +1,66 @@
 #include "service/cmd_export.h"
 
+#include <algorithm>
 #include <iostream>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
 #include "service/cli_exit_codes.h"
+#include "service/config.h"
 
 namespace millrace::service {
+namespace {
 
-int RunExport(const pipeline::ExportOptions& options) {
-  const absl::StatusOr<pipeline::ExportSummary> done = pipeline::ExportWeights(options);
+absl::StatusOr<StreamConfig> StreamNamed(const ExportArguments& arguments) {
+  MILLRACE_ASSIGN_OR_RETURN(const Config config, LoadConfig(arguments.config));
+  if (arguments.stream.empty() && config.streams.size() == 1) return config.streams.front();
+  const auto found = std::ranges::find(config.streams, arguments.stream, &StreamConfig::name);
+  if (found != config.streams.end()) return *found;
+  std::vector<std::string> names;
+  for (const StreamConfig& stream : config.streams) names.push_back(stream.name);
+  return absl::InvalidArgumentError(
+      absl::StrCat(arguments.config, " has ",
+                   arguments.stream.empty() ? "several streams"
+                                            : absl::StrCat("no stream '", arguments.stream, "'"),
+                   "; give --stream one of: ", absl::StrJoin(names, ", ")));
+}
+
+/// Takes from the configuration which network it is, and where what it learned is kept.
+absl::Status Complete(ExportArguments& arguments) {
+  if (arguments.config.empty()) return absl::OkStatus();
+  MILLRACE_ASSIGN_OR_RETURN(const StreamConfig stream, StreamNamed(arguments));
+  pipeline::ExportOptions& weights = arguments.weights;
+  if (IsOfLabels(stream.task)) {
+    weights.labels = stream.labels.learner;
+    weights.checkpoints = stream.labels.learner.safety->checkpoints.folder;
+  } else {
+    weights.network = stream.learner.network;
+    weights.checkpoints = stream.learner.checkpoints.folder;
+  }
+  if (!weights.checkpoints.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the stream '", stream.name, "' keeps nothing of what it learns; set checkpoints.folder in ",
+      arguments.config));
+}
+
+absl::StatusOr<pipeline::ExportSummary> Export(ExportArguments& arguments) {
+  MILLRACE_RETURN_IF_ERROR(Complete(arguments));
+  return pipeline::ExportWeights(arguments.weights);
+}
+
+}  // namespace
+
+int RunExport(ExportArguments arguments) {
+  const absl::StatusOr<pipeline::ExportSummary> done = Export(arguments);
   if (!done.ok()) {
     std::cerr << "millrace export: " << done.status().message() << "\n";
     return absl::IsInvalidArgument(done.status()) ? kExitUsage : kExitFailure;
   }
-  std::cout << "wrote " << options.output << ": " << done->tensors << " tensors of " << done->source
-            << "\n";
+  std::cout << "wrote " << arguments.weights.output << ": " << done->tensors << " tensors of "
+            << done->source << "\n";
   return kExitOk;
 }
 

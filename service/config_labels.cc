@@ -24,8 +24,7 @@ constexpr std::size_t kMostClasses = 1000;
 constexpr std::string_view kOnlyForFlow = "is not for the tasks classification and regression";
 constexpr std::string_view kOnlyForLabels = "is for the tasks classification and regression only";
 
-constexpr std::array<std::string_view, 5> kKeysOfFlow = {"weights", "loss", "smoothness",
-                                                         "occlusion", "gate"};
+constexpr std::array<std::string_view, 4> kKeysOfFlow = {"loss", "smoothness", "occlusion", "gate"};
 constexpr std::array<std::string_view, 6> kKeysOfLabels = {"outputs", "classes", "window",
                                                            "layers",  "width",   "pictures"};
 
@@ -67,7 +66,7 @@ void ReadClasses(const ConfigValue& value, StreamConfig& stream) {
     }
     classes.push_back(std::move(name));
   });
-  stream.labels.classes = std::move(classes);
+  stream.labels.learner.classes = std::move(classes);
 }
 
 void ReadLabelWindow(const ConfigValue& value, StreamConfig& stream) {
@@ -109,7 +108,7 @@ void RefuseUnlessFlow(const ConfigValue& section, Task task) {
 
 void CheckLabels(const ConfigValue& stream, const StreamConfig& config) {
   const auto outputs = config.labels.learner.outputs;
-  const auto classes = static_cast<int>(config.labels.classes.size());
+  const auto classes = static_cast<int>(config.labels.learner.classes.size());
   if (config.task == Task::kRegression) {
     if (classes > 0) WrongAt(stream, "model", "classes", "is for the task classification only");
     if (outputs == 0) {
@@ -138,7 +137,7 @@ void CompleteLabels(StreamConfig& stream) {
   pipeline::LabelLearnerOptions& learner = labels.learner;
   learner.task = TaskOf(stream);
   learner.sample_shape = {labels.grey ? 1 : 3, labels.height, labels.width};
-  if (learner.outputs == 0) learner.outputs = static_cast<int>(labels.classes.size());
+  if (learner.outputs == 0) learner.outputs = static_cast<int>(learner.classes.size());
   learner.schedule = shared.schedule;
   learner.stages = shared.stages;
   learner.cuts = shared.cuts;
@@ -151,6 +150,8 @@ void CompleteLabels(StreamConfig& stream) {
   learner.optimizer.learning_rate = shared.learning_rate;
   learner.threads_per_stage = shared.threads_per_stage;
   learner.seed = shared.seed;
+
+  learner.safety = pipeline::LabelSafety{.checkpoints = std::move(shared.checkpoints)};
 
   shared.weights.clear();
   shared.checkpoints = {};

@@ -122,6 +122,11 @@ void ReadNetwork(const Value& value, StreamConfig& stream) {
                            ", or a file NAME.pt that torch.jit.save() wrote"));
 }
 
+// What the file says for all streams of one kind says nothing to those of the other.
+void ReadWeights(const Value& value, StreamConfig& stream) {
+  value.Text(IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights);
+}
+
 void ReadLoss(const Value& value, StreamConfig& stream) {
   static const std::vector<std::string_view> known = Views(pipeline::FlowLossNames());
   std::string name = "relative";
@@ -194,7 +199,7 @@ constexpr Key<StreamConfig> kModelKeys[] = {
     {"task", kOptional, ReadTask},
     {"network", kOptional, ReadNetwork},
     {"input", kOptional, ReadInput},
-    {"weights", kOptional, [](const Value& v, StreamConfig& s) { v.Text(s.learner.weights); }},
+    {"weights", kOptional, ReadWeights},
     {"learning_rate", kOptional,
      [](const Value& v, StreamConfig& s) {
        v.Real({0, 1}, s.learner.learning_rate);
@@ -348,7 +353,6 @@ constexpr Key<StreamConfig> kCheckpointKeys[] = {
 
 void ReadCheckpoints(const Value& value, StreamConfig& stream) {
   value.Map<StreamConfig>(kCheckpointKeys, stream);
-  RefuseUnlessFlow(value, stream.task);
 }
 
 constexpr Key<StreamConfig> kStreamKeys[] = {

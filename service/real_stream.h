@@ -21,6 +21,7 @@ namespace millrace::service {
     options.make_learner = [labels = config.labels](const pipeline::FlowLearnerOptions& shared,
                                                     pipeline::OnPrediction call) mutable {
       labels.stop = shared.stop;
+      labels.learner.safety->checkpoints.on_write = shared.checkpoints.on_write;
       return pipeline::MakeLabelStreamLearner(labels, std::move(call));
     };
   }

@@ -42,7 +42,13 @@ std::string DescribeStart(const BannerStream& stream) {
 }
 
 std::string DescribeTask(const BannerStream& stream) {
-  if (stream.learner.labels) return DescribeLabels(stream.config);
+  if (stream.learner.labels) {
+    std::string text = DescribeLabels(stream.config);
+    if (!stream.resumption.checkpoint.empty()) {
+      absl::StrAppend(&text, ", from ", DescribeStart(stream));
+    }
+    return text;
+  }
   return absl::StrCat(DescribeFlow(stream.config), ", from ", DescribeStart(stream));
 }
 

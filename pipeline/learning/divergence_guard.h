@@ -18,13 +18,14 @@ namespace millrace::pipeline {
 /// What is known of a prediction before anything learns from it.
 struct PredictionHealth {
   std::int64_t sample = 0;
-  /// Whether the flow and its losses are finite.
+  /// Whether what was predicted and its losses are finite.
   bool finite = true;
   /// The share of pixels whose match lies outside the picture.
   double leaving_share = 0;
   /// The mean length of the flow over the picture's width.
   double motion = 0;
   double loss = 0;
+  /// The loss of a model that does nothing: that of no motion, or of an output of zeros.
   double loss_no_motion = 0;
 };
 

@@ -8,8 +8,12 @@
 
 namespace millrace::pipeline {
 
-LateLabels::LateLabels(const Options& options) : options_(options) {
-  MILLRACE_CHECK(options.window >= 1 && options.in_flight >= 0);
+LateLabels::LateLabels(const Options& options)
+    : options_(options),
+      admitted_(options.first),
+      next_step_(options.first),
+      first_(options.first) {
+  MILLRACE_CHECK(options.window >= 1 && options.in_flight >= 0 && options.first >= 0);
 }
 
 void LateLabels::Admit(std::int64_t number, std::optional<SampleLabel> label) {
@@ -22,10 +26,13 @@ void LateLabels::Admit(std::int64_t number, std::optional<SampleLabel> label) {
 
 absl::Status LateLabels::Add(std::int64_t number, SampleLabel label) {
   const MutexLock lock(mu_);
-  if (number < 0 || number >= admitted_) {
+  if (number < options_.first || number >= admitted_) {
     ++figures_.unknown;
+    const bool none = admitted_ == options_.first;
     return absl::NotFoundError(
-        absl::StrCat("there is no sample ", number, " yet; ", admitted_, " have come in"));
+        absl::StrCat("there is no sample ", number, "; ",
+                     none ? "none has come in yet"
+                          : absl::StrCat(options_.first, " to ", admitted_ - 1, " have come in")));
   }
   if (number + options_.window <= next_step_) {
     ++figures_.too_late;
@@ -49,12 +56,14 @@ std::vector<LateLabels::Labelled> LateLabels::Labels(std::int64_t step) {
   MILLRACE_CHECK(step < admitted_);
   next_step_ = std::max(next_step_, step + 1);
   Forget();
-  const std::int64_t oldest = std::max<std::int64_t>(0, step - options_.window + 1);
+  const std::int64_t oldest = std::max(options_.first, step - options_.window + 1);
   MILLRACE_CHECK(oldest >= first_);
   std::vector<Labelled> labels;
   for (std::int64_t sample = oldest; sample <= step; ++sample) {
     const Entry& entry = entries_[sample - first_];
-    if (entry.label && entry.counts_from <= step) labels.push_back({sample, *entry.label});
+    if (!entry.label || entry.counts_from > step) continue;
+    const bool fresh = step == std::max(sample, entry.counts_from);
+    labels.push_back({.sample = sample, .label = *entry.label, .fresh = fresh});
   }
   return labels;
 }

@@ -46,11 +46,14 @@ class LateLabels {
     int window = 1;
     /// Labels(n) is not asked for once a step after n + in_flight has begun. At least 0.
     std::int64_t in_flight = 0;
+    /// The number of the first sample.
+    std::int64_t first = 0;
   };
 
   explicit LateLabels(const Options& options);
 
-  /// Sample `number` comes in, perhaps with its label. REQUIRES: numbers count up from 0.
+  /// Sample `number` comes in, perhaps with its label. REQUIRES: numbers count up from
+  /// Options::first.
   void Admit(std::int64_t number, std::optional<SampleLabel> label) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Takes the label of a sample. NOT_FOUND if no such sample has come in; OUT_OF_RANGE, naming the
@@ -61,6 +64,8 @@ class LateLabels {
   struct Labelled {
     std::int64_t sample = 0;
     SampleLabel label;
+    /// Whether no step before learned from it: the model has seen the sample, not its label.
+    bool fresh = false;
   };
   /// Begins step `step`, if it has not begun, and returns what it learns from: the labels that
   /// count in it, by sample. The same step gets the same labels however often it asks. REQUIRES:
@@ -81,10 +86,10 @@ class LateLabels {
   const Options options_;
 
   mutable Mutex mu_;
-  std::int64_t admitted_ ABSL_GUARDED_BY(mu_) = 0;
-  std::int64_t next_step_ ABSL_GUARDED_BY(mu_) = 0;  // The first one that has not begun.
+  std::int64_t admitted_ ABSL_GUARDED_BY(mu_);   // The number of the next sample.
+  std::int64_t next_step_ ABSL_GUARDED_BY(mu_);  // The first one that has not begun.
   // Of samples first_, first_ + 1 ... admitted_ - 1.
-  std::int64_t first_ ABSL_GUARDED_BY(mu_) = 0;
+  std::int64_t first_ ABSL_GUARDED_BY(mu_);
   std::deque<Entry> entries_ ABSL_GUARDED_BY(mu_);
   LabelFigures figures_ ABSL_GUARDED_BY(mu_);
 };

@@ -9,11 +9,8 @@ constexpr std::size_t kNotes = 1024;
 
 }  // namespace
 
-LearningDecisions::LearningDecisions(const LearningOptions& options)
-    : events_(options.events),
-      policy_(options.policy),
-      guard_(options.divergence),
-      notes_(kNotes) {}
+LearningDecisions::LearningDecisions(const LearningOptions& options, WeightHealth& health)
+    : events_(options.events), policy_(options.policy), health_(health), notes_(kNotes) {}
 
 void LearningDecisions::OnAdmitted(std::int64_t sample, double difference,
                                    std::optional<double> difference_before) {
@@ -32,22 +29,18 @@ SkipReason LearningDecisions::Decide(const ScoredFlow& scored, int learn_from_ev
   return noted.decision;
 }
 
-// Still pictures and cuts say nothing of the weights, so the guard does not see them.
+// Still pictures and cuts say nothing of the weights, so their health is not asked.
 SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& noted,
                                      int learn_from_every) {
   if (noted.event != SkipReason::kNone) return noted.event;
   const FlowMotion motion =
       MotionOf(scored.flow, scored.width, scored.height, policy_.options().moving_pixels);
-  const SkipReason refused = guard_.Next({.sample = scored.sample,
-                                          .finite = scored.finite,
-                                          .leaving_share = motion.leaving_share,
-                                          .motion = motion.length / scored.width,
-                                          .loss = scored.loss,
-                                          .loss_no_motion = scored.loss_no_motion});
-  diverged_ = guard_.Diverged();
-  sound_ = guard_.Sound();
-  ratio_ = guard_.Ratio();
-  if (guard_.Healthy()) proven_ = guard_.window_begins() - 1;
+  const SkipReason refused = health_.Next({.sample = scored.sample,
+                                           .finite = scored.finite,
+                                           .leaving_share = motion.leaving_share,
+                                           .motion = motion.length / scored.width,
+                                           .loss = scored.loss,
+                                           .loss_no_motion = scored.loss_no_motion});
   if (refused != SkipReason::kNone) return refused;
   if (!HasTime(scored.sample, learn_from_every)) return SkipReason::kRate;
   const bool learns =
@@ -59,12 +52,6 @@ const LearningDecisions::Noted& LearningDecisions::Note(std::int64_t sample) con
   const Noted& noted = notes_[sample % kNotes];
   MILLRACE_CHECK(noted.sample == sample);
   return noted;
-}
-
-void LearningDecisions::Restart() {
-  guard_.Restart();
-  diverged_ = false;
-  sound_ = true;
 }
 
 }  // namespace millrace::pipeline

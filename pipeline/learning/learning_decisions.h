@@ -5,7 +5,6 @@
 //   prediction ─▶ what its flow is worth, what the policy says ─▶ learned from, or why not
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,6 +15,7 @@
 #include "pipeline/learning/picture_events.h"
 #include "pipeline/learning/skip_reason.h"
 #include "pipeline/learning/update_policy.h"
+#include "pipeline/learning/weight_health.h"
 
 namespace millrace::pipeline {
 
@@ -42,8 +42,9 @@ struct ScoredFlow {
 /// judged.
 class LearningDecisions {
  public:
-  /// REQUIRES: CheckUpdatePolicy(options.policy) is OK.
-  explicit LearningDecisions(const LearningOptions& options);
+  /// `health` is told of each prediction of pictures that say something of the weights, and
+  /// outlives this. REQUIRES: CheckUpdatePolicy(options.policy) is OK.
+  LearningDecisions(const LearningOptions& options, WeightHealth& health);
 
   /// Takes the next sample, of two pictures that differ by `difference` (MeanDifference()), or of
   /// three, whose older two differ by `difference_before`. At most a thousand samples may lie
@@ -67,23 +68,6 @@ class LearningDecisions {
            policy_.MayLearn(sample, noted.difference);
   }
 
-  /// Whether the weights should be given up for older ones. Thread-safe.
-  [[nodiscard]] bool diverged() const { return diverged_; }
-
-  /// The newest sample whose weights have proven good: a whole window of predictions after it was
-  /// healthy (DivergenceGuard), the first of which were made before those weights, as long as the
-  /// pipeline is; -1: none. Thread-safe.
-  [[nodiscard]] std::int64_t proven() const { return proven_; }
-
-  /// Whether nothing speaks against the newest weights. Thread-safe.
-  [[nodiscard]] bool sound() const { return sound_; }
-
-  /// Loss over that of no motion, of the last window; 1 before it is full. Thread-safe.
-  [[nodiscard]] double ratio() const { return ratio_; }
-
-  /// Starts judging anew, with other weights. REQUIRES: nothing else is called meanwhile.
-  void Restart();
-
  private:
   struct Noted {
     std::int64_t sample = -1;
@@ -101,12 +85,8 @@ class LearningDecisions {
 
   PictureEvents events_;
   UpdatePolicy policy_;
-  DivergenceGuard guard_;
+  WeightHealth& health_;
   std::vector<Noted> notes_;  // A ring; each place is of one thread after the other.
-  std::atomic<bool> diverged_ = false;
-  std::atomic<bool> sound_ = true;
-  std::atomic<std::int64_t> proven_ = -1;
-  std::atomic<double> ratio_ = 1;
 };
 
 }  // namespace millrace::pipeline

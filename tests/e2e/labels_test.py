@@ -1,8 +1,10 @@
 """A client that labels frames by their numbers teaches a camera's model."""
 
 import collections
+import itertools
 import json
 import pathlib
+import subprocess
 import tempfile
 import unittest
 import urllib.request
@@ -39,6 +41,7 @@ class LabelsTest(unittest.TestCase):
 
     def configuration(self, **model) -> dict:
         return millrace_process.config(
+            checkpoints={"folder": str(self.folder / "kept")},
             model={"input": [8, 8], "layers": 3, "width": 32, "window": WINDOW, "learning_rate": 0.001,
                    **model},
             streams=[{"name": "digits", "source": {"uri": str(self.folder / "digits.avi"),
@@ -66,6 +69,32 @@ class LabelsTest(unittest.TestCase):
         self.assertGreater(labels["accuracy"], 0.3)
         self.assertGreater(labels["outcomes"]["added"], SCORED // 2)
         self.assertIn("% right", "".join(server.output))
+        self.see_that_it_was_kept()
+
+    def see_that_it_was_kept(self):
+        with millrace_process.serve(self.configuration(task="classification", classes=NAMES)) as server:
+            self.assertRegex("".join(server.output), r"window \d+, from .*/kept/digits/checkpoint-")
+            right = 0
+            for prediction in itertools.islice(self.connect(server), SCORED):
+                self.assertEqual(prediction.labelled, 0)
+                right += prediction.best_class == self.classes[prediction.frame_number]
+            self.assertGreaterEqual(right, (ENOUGH - 0.1) * SCORED)
+        self.see_that_its_weights_go_out_and_come_in()
+
+    def see_that_its_weights_go_out_and_come_in(self):
+        configuration = self.configuration(task="classification", classes=NAMES)
+        written, weights = self.folder / "digits.yaml", self.folder / "digits.pt"
+        written.write_text(json.dumps(configuration))  # JSON is YAML.
+        result = subprocess.run([millrace_process.program(), "export", "--config", str(written),
+                                 "--output", str(weights)], text=True, capture_output=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"6 tensors of .*/kept/digits/checkpoint-")
+        configuration["checkpoints"] = {"folder": str(self.folder / "anew")}
+        configuration["model"]["weights"] = str(weights)
+        with millrace_process.serve(configuration) as server:
+            right = sum(prediction.best_class == self.classes[prediction.frame_number]
+                        for prediction in itertools.islice(self.connect(server), SCORED))
+        self.assertGreaterEqual(right, (ENOUGH - 0.1) * SCORED)
 
     def teach(self, predictions) -> float:
         """Labels even frames, late, until odd ones are predicted well. Returns how well."""

@@ -110,10 +110,11 @@ Outcome ByTheLearner(const Case& c) {
 Outcome BySerialRun(const Case& c) {
   Outcome outcome;
   const LabelLearnerOptions options = OptionsOf(c);
-  const auto chain = MakeLabelNetwork(options);
-  EXPECT_TRUE(chain.ok()) << chain.status();
+  const auto opened = OpenLabelNetwork(options);
+  EXPECT_TRUE(opened.ok()) << opened.status();
+  const LayerChain& chain = opened->chain;
   ScheduleRequest request = options.request;
-  request.shape = ShapeOf(*chain, options.cuts);
+  request.shape = ShapeOf(chain, options.cuts);
   request.costs.assign(kStages, {.forward = 1, .backward = 2, .update = 0});
   const auto phases = MakePhases(options.schedule, request);
   EXPECT_TRUE(phases.ok()) << phases.status();
@@ -121,13 +122,13 @@ Outcome BySerialRun(const Case& c) {
 
   LateLabels labels({.window = c.window, .in_flight = kSamples});
   StagedNetwork* at_work = nullptr;
-  const LabelJudge judge(options, labels,
-                         Receive(c, outcome,
-                                 [&labels](std::int64_t n, const SampleLabel& label) {
-                                   labels.Add(n, label).IgnoreError();
-                                 }),
-                         [&at_work] { return at_work->updates().back(); });
-  StagedNetwork network({.chain = *chain,
+  LabelJudge judge(options, labels,
+                   Receive(c, outcome,
+                           [&labels](std::int64_t n, const SampleLabel& label) {
+                             labels.Add(n, label).IgnoreError();
+                           }),
+                   [&at_work] { return at_work->updates().back(); });
+  StagedNetwork network({.chain = chain,
                          .cuts = options.cuts,
                          .plan = roomy(0),
                          .judge = [&](const Judgement& made) { return judge.Judge(made); },
@@ -149,7 +150,7 @@ Outcome BySerialRun(const Case& c) {
   outcome.updates = network.updates();
   std::vector<float> values = ValuesOf(0);
   const at::Tensor last =
-      WholeChain(*chain).Forward({at::from_blob(values.data(), {1, kNumbers})})[0];
+      WholeChain(chain).Forward({at::from_blob(values.data(), {1, kNumbers})})[0];
   outcome.at_the_end = OutputsOf(last[0], c.task);
   return outcome;
 }

@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, LabelStreamLearnerTest,
 TEST(LabelStreamLearnerDescriptionTest, SaysWhatItLearnsAndHowItWasCut) {
   LabelStreamOptions options = SmallStream();
   options.learner.cuts.clear();
-  options.classes = {"cat", "dog", "cow"};
+  options.learner.classes = {"cat", "dog", "cow"};
   const auto learner = MakeLabelStreamLearner(options, [](const ModelPrediction&) {});
   ASSERT_TRUE(learner.ok()) << learner.status();
   const auto description = (*learner)->description();

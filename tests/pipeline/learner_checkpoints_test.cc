@@ -159,6 +159,21 @@ TEST_F(LearnerCheckpointsTest, GoesOnLearningWhereNothingCanBeWritten) {
   EXPECT_THAT(std::string(told.front().message()), HasSubstr(folder_.string()));
 }
 
+TEST_F(LearnerCheckpointsTest, RefusesWhatTheSameNetworkLearnedForAnotherTask) {
+  {
+    TestLearner first(Options());
+    first.Learn(25);
+    first.End();
+  }
+  FlowLearnerOptions options = Options();
+  options.next_frame = true;
+  const TestLearner second(options);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(second.status().message()),
+              HasSubstr("was learned for optical flow where this is the next frame; configure that "
+                        "again, or another folder to start anew"));
+}
+
 // Weights that are whole, and finite, and worth nothing: every flow of theirs leaves the picture.
 TEST_F(LearnerCheckpointsTest, BeginsAnewWhereACheckpointIsBadItself) {
   {
@@ -211,12 +226,14 @@ TEST_F(LearnerCheckpointsTest, FallsBackToTheStartWhereACheckpointGoesWrongTwice
 }
 
 TEST_F(LearnerCheckpointsTest, FactsComeBackAsTheyWere) {
-  const LearningFigures figures =
-      FiguresOf(FactsOf({.roll_backs = 3, .drifts = 7, .rate_scale = 0.25}, "partime"));
+  const auto facts = FactsOf({.roll_backs = 3, .drifts = 7, .rate_scale = 0.25}, "partime", "flow");
+  const LearningFigures figures = FiguresOf(facts);
   EXPECT_EQ(figures.roll_backs, 3);
   EXPECT_EQ(figures.drifts, 7);
   EXPECT_EQ(figures.rate_scale, 0.25);
   EXPECT_EQ(FiguresOf({{"roll_backs", "many"}}).roll_backs, 0);
+  EXPECT_EQ(TaskOf(facts), "flow");
+  EXPECT_EQ(TaskOf({}), "");
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(LabelConfigTest, ReadsEveryKey) {
       "model: {task: classification, network: convolutional, classes: [still, moving], window: 16, "
       "pictures: colour, layers: 6, width: 12, input: [20, 10], learning_rate: 0.5, seed: 7}, "
       "schedule: {kind: k_periodic, stages: 3, cuts: [2, 4], samples: 5, threads_per_stage: 2}"));
-  EXPECT_THAT(stream.labels.classes, ElementsAre("still", "moving"));
+  EXPECT_THAT(stream.labels.learner.classes, ElementsAre("still", "moving"));
   EXPECT_FALSE(stream.labels.grey);
   EXPECT_EQ(stream.labels.width, 20);
   EXPECT_EQ(stream.labels.height, 10);
@@ -79,6 +79,13 @@ TEST(LabelConfigTest, ANetworkOfOnesOwnIsAFile) {
   EXPECT_EQ(stream.labels.learner.task, LabelTask::kRegression);
 }
 
+TEST(LabelConfigTest, ItMayStartFromWeightsOfItsOwn) {
+  const StreamConfig stream =
+      Parsed(File("model: {task: regression, outputs: 1, weights: door.safetensors}"));
+  EXPECT_EQ(stream.labels.learner.weights, "door.safetensors");
+  EXPECT_EQ(stream.learner.weights, "");
+}
+
 // What the file says for all streams is for those that can do something with it.
 TEST(LabelConfigTest, WhatTheFileSaysOfFlowIsNotForAStreamOfLabels) {
   const absl::StatusOr<Config> config = ParseConfig(R"(
@@ -100,7 +107,10 @@ streams:
   EXPECT_EQ(door.labels.learner.network, "mlp");
   EXPECT_EQ(door.labels.learner.optimizer.learning_rate, 0.01);
   EXPECT_EQ(door.learner.weights, "");
+  EXPECT_EQ(door.labels.learner.weights, "");
   EXPECT_EQ(door.learner.checkpoints.folder, "");
+  ASSERT_TRUE(door.labels.learner.safety.has_value());
+  EXPECT_EQ(door.labels.learner.safety->checkpoints.folder, "kept/door");
   EXPECT_EQ(door.scores.compare_with, "none");
   EXPECT_EQ(door.source.width, 24);
   const StreamConfig& street = config->streams[1];
@@ -158,14 +168,10 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:85: 'pictures' is 'blue'; it must be one of grey, colour"},
         {"LossOfFlow", Stream("model: {task: regression, outputs: 2, loss: census}"),
          "c:3:81: 'loss' is not for the tasks classification and regression"},
-        {"WeightsOfFlow", File("model: {task: regression, outputs: 2, weights: a.pt}"),
-         "c:3:48: 'weights' is not for the tasks classification and regression"},
         {"Policy", Stream("model: {task: regression, outputs: 2}, learning: {policy: mag}"),
          "c:3:86: 'learning' is not for the tasks classification and regression"},
         {"CompareWith", Stream("model: {task: regression, outputs: 2}, scores: {window_s: 2}"),
          "c:3:84: 'scores' is not for the tasks classification and regression"},
-        {"Checkpoints", Stream("model: {task: regression, outputs: 2}, checkpoints: {folder: a}"),
-         "c:3:89: 'checkpoints' is not for the tasks classification and regression"},
         {"Gate", Stream("model: {task: regression, outputs: 2}, schedule: {gate: false}"),
          "c:3:93: 'gate' is not for the tasks classification and regression"},
         {"Auto",

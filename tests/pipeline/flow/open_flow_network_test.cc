@@ -62,8 +62,7 @@ class OpenFlowNetworkTest : public ::testing::Test {
     network.save(path_);
   }
 
-  [[nodiscard]] absl::StatusOr<OpenedFlowNetwork> Open(
-      PicturePairs pairs = PicturePairs::kOne) const {
+  [[nodiscard]] absl::StatusOr<OpenedNetwork> Open(PicturePairs pairs = PicturePairs::kOne) const {
     return OpenFlowNetwork({.name = path_, .pairs = pairs}, kWidth, kHeight);
   }
 

@@ -53,6 +53,38 @@ TEST_F(LateLabelsTest, LabelThatCameWithItsSampleCountsFromItsOwnStep) {
   EXPECT_EQ(labels_.figures().in_time, 2);
 }
 
+TEST(LateLabelsFromTest, SamplesCountFromWhereItGoesOn) {
+  LateLabels labels({.window = 4, .in_flight = 2, .first = 25});
+  EXPECT_EQ(std::string(labels.Add(25, Class(0)).message()),
+            "there is no sample 25; none has come in yet");
+  for (std::int64_t i = 25; i < 28; ++i) labels.Admit(i, Class(i));
+  EXPECT_EQ(std::string(labels.Add(24, Class(0)).message()),
+            "there is no sample 24; 25 to 27 have come in");
+  EXPECT_THAT(SamplesOf(labels, 25), ElementsAre(25));
+  EXPECT_THAT(SamplesOf(labels, 27), ElementsAre(25, 26, 27));
+}
+
+TEST_F(LateLabelsTest, ALabelIsFreshInTheFirstStepThatItCountsInAndInNoOther) {
+  labels_.Admit(0, Class(7));
+  for (std::int64_t i = 1; i < 6; ++i) labels_.Admit(i, {});
+  const auto fresh = [&](std::int64_t step) {
+    std::vector<std::int64_t> samples;
+    for (const auto& labelled : labels_.Labels(step)) {
+      if (labelled.fresh) samples.push_back(labelled.sample);
+    }
+    return samples;
+  };
+  EXPECT_THAT(fresh(0), ElementsAre(0));
+  EXPECT_THAT(fresh(1), IsEmpty());
+  ASSERT_TRUE(labels_.Add(1, Class(1)).ok());  // Late.
+  ASSERT_TRUE(labels_.Add(4, Class(1)).ok());  // Early.
+  EXPECT_THAT(fresh(2), ElementsAre(1));
+  EXPECT_THAT(fresh(3), IsEmpty());
+  EXPECT_THAT(fresh(2), ElementsAre(1)) << "as often as it asks";
+  EXPECT_THAT(fresh(4), ElementsAre(4));
+  EXPECT_THAT(fresh(5), IsEmpty());
+}
+
 // A forward that is run again must meet what it met the first time.
 TEST_F(LateLabelsTest, StepThatAsksAgainGetsWhatItGot) {
   Admit(8);

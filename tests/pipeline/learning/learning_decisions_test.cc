@@ -13,7 +13,8 @@ constexpr int kSide = 4;
 // A learner whose flow is (dx, 0) everywhere.
 class Stream {
  public:
-  explicit Stream(const LearningOptions& options) : decisions_(options) {}
+  explicit Stream(const LearningOptions& options)
+      : health_(options.divergence), decisions_(options, health_) {}
 
   SkipReason Next(float dx, double difference = 0.02, double ratio = 0.8, int every = 1) {
     std::vector<float> flow;
@@ -29,8 +30,10 @@ class Stream {
                              every);
   }
   LearningDecisions& decisions() { return decisions_; }
+  WeightHealth& health() { return health_; }
 
  private:
+  WeightHealth health_;
   LearningDecisions decisions_;
   std::int64_t sample_ = 0;
 };
@@ -58,14 +61,15 @@ TEST(LearningDecisionsTest, LearnsFromEveryNthWhereTimeIsShort) {
 }
 
 TEST(LearningDecisionsTest, SaysBeforeAPredictionWhatSpeaksAgainstItsSample) {
-  LearningDecisions decisions({});
+  WeightHealth health({});
+  LearningDecisions decisions({}, health);
   decisions.OnAdmitted(0, /*difference=*/0.02);
   decisions.OnAdmitted(1, /*difference=*/0);
   EXPECT_TRUE(decisions.MayTeach(0, 1));
   EXPECT_FALSE(decisions.MayTeach(1, 1)) << "a repeated picture";
   EXPECT_FALSE(decisions.MayTeach(0, 0)) << "no time";
   EXPECT_TRUE(decisions.MayTeach(0, 2));
-  LearningDecisions thin({.policy = {.every = 10}});
+  LearningDecisions thin({.policy = {.every = 10}}, health);
   for (int i = 0; i < 20; ++i) {
     thin.OnAdmitted(i, 0.02);
     EXPECT_EQ(thin.MayTeach(i, 1), i % 10 == 0) << "the policy needs no flow for that";
@@ -74,7 +78,8 @@ TEST(LearningDecisionsTest, SaysBeforeAPredictionWhatSpeaksAgainstItsSample) {
 
 // Of three pictures any two may show no motion of things.
 TEST(LearningDecisionsTest, WhatSpeaksAgainstTheOlderTwoOfThreePicturesSpeaksAgainstTheSample) {
-  LearningDecisions decisions({});
+  WeightHealth health({});
+  LearningDecisions decisions({}, health);
   for (int i = 0; i < 20; ++i) decisions.OnAdmitted(i, 0.02, /*difference_before=*/0.02);
   EXPECT_TRUE(decisions.MayTeach(19, 1));
   decisions.OnAdmitted(20, 0.02, /*difference_before=*/0);
@@ -90,37 +95,37 @@ TEST(LearningDecisionsTest, WhatSpeaksAgainstTheOlderTwoOfThreePicturesSpeaksAga
 TEST(LearningDecisionsTest, StillPicturesSayNothingOfTheWeights) {
   Stream stream({.divergence = {.window = 5}});
   for (int i = 0; i < 50; ++i) static_cast<void>(stream.Next(0.1F, /*difference=*/0, /*ratio=*/9));
-  EXPECT_FALSE(stream.decisions().diverged());
-  EXPECT_EQ(stream.decisions().proven(), -1);
+  EXPECT_FALSE(stream.health().diverged());
+  EXPECT_EQ(stream.health().proven(), -1);
 }
 
 TEST(LearningDecisionsTest, NothingProvesGoodWhileThePictureStandsStill) {
   Stream stream({.divergence = {.window = 5}});
   for (int i = 0; i < 8; ++i) static_cast<void>(stream.Next(0.1F));
-  const std::int64_t proven = stream.decisions().proven();
+  const std::int64_t proven = stream.health().proven();
   EXPECT_EQ(proven, 2);
   for (int i = 0; i < 50; ++i) static_cast<void>(stream.Next(0.1F, /*difference=*/0));
-  EXPECT_EQ(stream.decisions().proven(), proven);
+  EXPECT_EQ(stream.health().proven(), proven);
 }
 
 TEST(LearningDecisionsTest, WeightsProveGoodOverAWindow) {
   Stream stream({.divergence = {.window = 5}});
   for (int i = 0; i < 4; ++i) static_cast<void>(stream.Next(0.1F));
-  EXPECT_EQ(stream.decisions().proven(), -1);
+  EXPECT_EQ(stream.health().proven(), -1);
   static_cast<void>(stream.Next(0.1F));
-  EXPECT_EQ(stream.decisions().proven(), -1) << "the state before the first sample";
+  EXPECT_EQ(stream.health().proven(), -1) << "the state before the first sample";
   static_cast<void>(stream.Next(0.1F));
-  EXPECT_EQ(stream.decisions().proven(), 0);
+  EXPECT_EQ(stream.health().proven(), 0);
 }
 
 TEST(LearningDecisionsTest, GoesWrongAndStartsAnew) {
   Stream stream({.divergence = {.window = 5}});
   for (int i = 0; i < 5; ++i) static_cast<void>(stream.Next(0.1F));
-  EXPECT_FALSE(stream.decisions().diverged());
+  EXPECT_FALSE(stream.health().diverged());
   for (int i = 0; i < 5; ++i) static_cast<void>(stream.Next(0.1F, 0.02, /*ratio=*/2));
-  EXPECT_TRUE(stream.decisions().diverged());
-  stream.decisions().Restart();
-  EXPECT_FALSE(stream.decisions().diverged());
+  EXPECT_TRUE(stream.health().diverged());
+  stream.health().Restart();
+  EXPECT_FALSE(stream.health().diverged());
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+// What makes a learner's network last: it goes back to weights that were good when they have gone
+// wrong (SafeLearning), and goes on from checkpoints after any end of the process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "pipeline/layer.h"
+#include "pipeline/learner_checkpoints.h"
+#include "pipeline/learner_safety.h"
+#include "pipeline/partition.h"
+#include "pipeline/safe_learning.h"
+#include "pipeline/staged_network.h"
+
+namespace millrace::pipeline {
+
+/// Thread-safe where nothing else is said, from Begin() on. Must not outlive the network.
+class LastingLearning {
+ public:
+  /// How the network is cut and run at one moment.
+  struct Pipeline {
+    Cuts cuts;
+    std::string schedule;
+  };
+
+  struct Options {
+    DivergenceOptions divergence = {};
+    /// A copy of the network is taken every so many samples.
+    int copy_every = 100;
+    /// Without a folder nothing outlives the process.
+    CheckpointOptions checkpoints = {};
+    /// What is learned, in words: a checkpoint that was learned for another task is refused.
+    std::string task;
+    /// Asked when a checkpoint is made, on a stage's thread or that of Finish().
+    std::function<Pipeline()> pipeline;
+  };
+
+  /// Reads the checkpoints that there are. `chain`: of the network. Fails as
+  /// LearnerCheckpoints::Open(), and with FAILED_PRECONDITION where the newest is of another task.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<LastingLearning>> Open(
+      Options options, const LayerChain& chain);
+
+  LastingLearning(const LastingLearning&) = delete;
+  LastingLearning& operator=(const LastingLearning&) = delete;
+
+  /// Constant.
+  [[nodiscard]] const Resumption& resumption() const;
+
+  /// Puts what is gone on from into `network`. To be called once, before anything runs.
+  void Begin(StagedNetwork& network);
+
+  /// REQUIRES: Begin() was called.
+  [[nodiscard]] SafeLearning& safe() { return *safe_; }
+  [[nodiscard]] const SafeLearning& safe() const { return *safe_; }
+
+  /// Of this process.
+  [[nodiscard]] LearningFigures figures() const;
+
+  /// Has a last checkpoint written, and waits for it. `finished`: all that was admitted was learned
+  /// from. REQUIRES: nothing runs. Idempotent.
+  void Finish(bool finished);
+
+ private:
+  explicit LastingLearning(Options options) : options_(std::move(options)) {}
+
+  [[nodiscard]] absl::Status CheckTask() const;
+  void Keep(const NetworkState& good);
+  [[nodiscard]] Checkpoint CheckpointOf(NetworkState state) const;
+
+  // Constant after Begin(), but for their insides.
+  const Options options_;
+  std::optional<Checkpoint> newest_;  // Until Begin().
+  LearningFigures before_;            // Of the process before, from its checkpoint.
+  const StagedNetwork* network_ = nullptr;
+  std::unique_ptr<SafeLearning> safe_;
+  std::unique_ptr<LearnerCheckpoints> checkpoints_;  // Null: nothing is kept.
+};
+
+}  // namespace millrace::pipeline

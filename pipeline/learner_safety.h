@@ -1,0 +1,59 @@
+// What keeps a learner safe, as those who run one set it and see it: checkpoints, and what has
+// become of learning. Free of LibTorch, like learner.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace millrace::pipeline {
+
+/// Whether and where a learner keeps what it has learned.
+struct CheckpointOptions {
+  /// For one learner of one process. What is there already is gone on from. Empty: nothing is kept.
+  std::string folder = {};
+  /// A checkpoint is written every so many samples, of weights that have proven good. At least 1.
+  int every = 1000;
+  /// So many of the newest are kept, and the best besides. At least 1.
+  int keep = 3;
+  /// Told what came of each attempt to write one, from a thread of the learner. May be empty.
+  std::function<void(const absl::Status&)> on_write = {};
+};
+
+/// What has become of a learner's checkpoints, in this process.
+struct CheckpointFigures {
+  std::int64_t written = 0;
+  std::int64_t failed = 0;
+  /// When the last one was written, since 1970; 0: none was.
+  std::chrono::nanoseconds last_written{0};
+};
+
+/// What has become of learning so far, in this process.
+struct LearningFigures {
+  /// Times that the weights had gone wrong and older ones that had proven good took their place.
+  std::int64_t roll_backs = 0;
+  /// Times that the loss rose for good.
+  std::int64_t drifts = 0;
+  /// Gradients that were not finite: where they came up, and in the stages before, nothing was
+  /// learned from the sample.
+  std::int64_t gradients_not_finite = 0;
+  /// The share of the configured learning rate in force: less for a while after a roll-back.
+  double rate_scale = 1;
+  CheckpointFigures checkpoints = {};
+};
+
+/// What a learner goes on from, and where.
+struct Resumption {
+  /// The checkpoint: its folder. Empty: there was none, and it begins with the weights configured.
+  std::string checkpoint = {};
+  /// The number of the first sample that it takes: 0, or the one after the checkpoint's last.
+  std::int64_t first_sample = 0;
+  /// Why newer checkpoints were passed over: each names what is wrong with which file.
+  std::vector<absl::Status> refused = {};
+};
+
+}  // namespace millrace::pipeline
