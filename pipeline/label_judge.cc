@@ -141,10 +141,9 @@ LabelScore LabelJudge::ScoreOf(const Judgement& made, const Labels& labels,
     const at::Tensor output = made.output.detach();
     score.fresh = static_cast<int>(fresh.size());
     score.fresh_loss = LossOf(fresh, output).item<double>();
-    zeros_sum_ += score.fresh * LossOf(fresh, at::zeros_like(output)).item<double>();
-    zeros_ += score.fresh;
+    zeros_.Add(LossOf(fresh, at::zeros_like(output)).item<double>());
   }
-  if (zeros_ > 0) score.loss_of_zeros = zeros_sum_ / static_cast<double>(zeros_);
+  score.loss_of_zeros = zeros_.mean();
   return score;
 }
 

@@ -12,6 +12,7 @@
 #include "pipeline/judge.h"
 #include "pipeline/label_learner.h"
 #include "pipeline/learning/late_labels.h"
+#include "pipeline/learning/typical_value.h"
 #include "pipeline/target_loss.h"
 
 namespace millrace::pipeline {
@@ -34,8 +35,9 @@ struct LabelScore {
   /// The mean losses over these samples; 0 where there are none.
   double loss = 0;
   double fresh_loss = 0;
-  /// The mean loss of outputs that are all zero, over all labels so far: what a model that does
-  /// nothing has. The logarithm of the number of classes, or the mean square of the values.
+  /// The loss of outputs that are all zero, as the labels so far have it (TypicalValue): what a
+  /// model that does nothing has. The logarithm of the number of classes, or the mean square of the
+  /// values.
   double loss_of_zeros = 0;
 };
 
@@ -78,9 +80,7 @@ class LabelJudge {
   const OnLabelPrediction on_prediction_;
   const std::function<std::int64_t()> updates_;
   const OnLabelScore on_score_;
-  // Of the last stage's thread: over all labels so far, the sum of the losses of zeros.
-  double zeros_sum_ = 0;
-  std::int64_t zeros_ = 0;
+  TypicalValue zeros_;  // Of the last stage's thread: losses of zeros.
 };
 
 }  // namespace millrace::pipeline

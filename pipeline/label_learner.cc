@@ -153,6 +153,7 @@ class StagedLabelLearner final : public LabelLearner {
       MILLRACE_RETURN_IF_ERROR(run_->Pause([this](StagedNetwork& network) {
         if (copies_ != nullptr) copies_->Restart();
         lasting_->safe().RollBack(network);
+        labels_->GiveUp();  // One of them may be why.
       }));
     }
     return run_->AwaitRoom();
@@ -253,7 +254,10 @@ class StagedLabelLearner final : public LabelLearner {
       }
       SafeLearning::Judged judged{.sample = score.sample,
                                   .learned = score.labelled > 0 && score.finite};
-      if (score.fresh > 0 && score.finite) judged.ratio = score.fresh_loss / score.loss_of_zeros;
+      // Bounded: losses that are far off must not hide behind their own spread.
+      if (score.fresh > 0 && score.finite) {
+        judged.ratio = score.fresh_loss / (score.fresh_loss + score.loss_of_zeros);
+      }
       return safe.OnJudged(judged, run_->network());
     };
   }

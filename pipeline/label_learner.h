@@ -71,8 +71,9 @@ using OnLabelCopy = std::function<void(std::int64_t sample, const LabelModel& mo
 /// How a learner of labels is kept from going wrong, and what of it outlives the process.
 struct LabelSafety {
   /// The weights are taken for bad by the loss over the window, beside that of outputs that are all
-  /// zero, and by outputs that are not finite.
-  DivergenceOptions divergence = {};
+  /// zero, and by outputs that are not finite. A model that is often sure and sometimes wrong has a
+  /// large loss and may be worth a lot: that alone is no reason.
+  DivergenceOptions divergence = {.most_loss = 3};
   /// A copy of the weights is taken every so many samples, to go back to. At least 1.
   int copy_every = 100;
   /// Without a folder nothing outlives the process.

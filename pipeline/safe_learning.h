@@ -62,8 +62,8 @@ class SafeLearning {
     std::int64_t sample = 0;
     /// Whether the network learns from the sample.
     bool learned = false;
-    /// Its loss relative to that of a model that does nothing, before anything learned from it;
-    /// nothing where it says nothing of what the camera shows.
+    /// Its loss beside that of a model that does nothing, before anything learned from it: what
+    /// drift is told by. Nothing where it says nothing of what the camera shows.
     std::optional<double> ratio = {};
   };
 

@@ -47,7 +47,9 @@ absl::Status LateLabels::Add(std::int64_t number, SampleLabel label) {
         absl::StrCat("sample ", number, " has a label already; the first one stays"));
   }
   ++(next_step_ <= number ? figures_.in_time : figures_.late);
-  entry = {.label = std::move(label), .counts_from = next_step_};
+  entry.label = std::move(label);
+  entry.counts_from = next_step_;
+  entry.counts_until = kForEver;
   return absl::OkStatus();
 }
 
@@ -61,11 +63,19 @@ std::vector<LateLabels::Labelled> LateLabels::Labels(std::int64_t step) {
   std::vector<Labelled> labels;
   for (std::int64_t sample = oldest; sample <= step; ++sample) {
     const Entry& entry = entries_[sample - first_];
-    if (!entry.label || entry.counts_from > step) continue;
+    if (!entry.label || step < entry.counts_from || step >= entry.counts_until) continue;
     const bool fresh = step == std::max(sample, entry.counts_from);
     labels.push_back({.sample = sample, .label = *entry.label, .fresh = fresh});
   }
   return labels;
+}
+
+void LateLabels::GiveUp() {
+  const MutexLock lock(mu_);
+  for (Entry& entry : entries_) {
+    // Steps that have begun keep what they got.
+    entry.counts_until = std::min(entry.counts_until, next_step_);
+  }
 }
 
 // Of the step that may still be asked for, nothing of its window.

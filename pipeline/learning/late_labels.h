@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -72,12 +73,19 @@ class LateLabels {
   /// sample `step` has come in; as Options::in_flight says.
   [[nodiscard]] std::vector<Labelled> Labels(std::int64_t step) ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// No step that has not begun learns from the labels that have come so far. Their samples still
+  /// have them: others are refused.
+  void GiveUp() ABSL_LOCKS_EXCLUDED(mu_);
+
   [[nodiscard]] LabelFigures figures() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  static constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
+
   struct Entry {
     std::optional<SampleLabel> label;
     std::int64_t counts_from = 0;  // A step.
+    std::int64_t counts_until = kForEver;
   };
 
   void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -85,6 +85,17 @@ TEST_F(LateLabelsTest, ALabelIsFreshInTheFirstStepThatItCountsInAndInNoOther) {
   EXPECT_THAT(fresh(5), IsEmpty());
 }
 
+TEST_F(LateLabelsTest, LabelsThatAreGivenUpTeachNoStepThatHasNotBegun) {
+  for (std::int64_t i = 0; i < 6; ++i) labels_.Admit(i, i < 3 ? SampleLabel(i) : SampleLabel(9));
+  EXPECT_THAT(SamplesOf(labels_, 1), ElementsAre(0, 1));
+  labels_.GiveUp();
+  EXPECT_THAT(SamplesOf(labels_, 1), ElementsAre(0, 1)) << "asked again";
+  EXPECT_THAT(SamplesOf(labels_, 2), IsEmpty());
+  EXPECT_TRUE(absl::IsAlreadyExists(labels_.Add(2, Class(1))));
+  labels_.Admit(6, Class(1));
+  EXPECT_THAT(SamplesOf(labels_, 6), ElementsAre(6)) << "those that come later teach";
+}
+
 // A forward that is run again must meet what it met the first time.
 TEST_F(LateLabelsTest, StepThatAsksAgainGetsWhatItGot) {
   Admit(8);
