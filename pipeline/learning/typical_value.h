@@ -8,7 +8,7 @@ namespace millrace::pipeline {
 
 /// A running mean over about the last thousand values, into which each goes with at most ten times
 /// the mean so far (winsorized): one value out of place moves it little, a change of scale within
-/// some hundred values. Not thread-safe.
+/// a thousand or two. Not thread-safe.
 class TypicalValue {
  public:
   /// REQUIRES: value >= 0 and finite.

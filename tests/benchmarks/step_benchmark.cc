@@ -79,7 +79,8 @@ class PlainStep {
   }
 
   void operator()() {
-    const at::Tensor flow = pipeline::plain::Flow(parameters_, pictures_, PicturePairs::kOne);
+    const at::Tensor flow =
+        pipeline::plain::Flow(parameters_, pictures_, pipeline::PicturePairs::kOne);
     pipeline::plain::RelativeObjective(pictures_, flow, /*visible=*/{}, kSmoothness).backward();
     pipeline::plain::Update(parameters_, squares_, kRate);
   }
