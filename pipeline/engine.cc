@@ -20,11 +20,15 @@ double Seconds() {
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
   MILLRACE_RETURN_IF_ERROR(CheckPlan(options.plan).status());
+  const MakeDevices make_devices = std::move(options.make_devices);
   std::unique_ptr<Engine> engine(new Engine(std::move(options)));
-  for (std::size_t device = 0; device < engine->plan_.devices.size(); ++device) {
-    engine->workers_.emplace_back(
-        [raw = engine.get(), device] { raw->Work(static_cast<int>(device)); });
-  }
+  Engine* const raw = engine.get();
+  engine->devices_ =
+      make_devices({.plan = raw->plan_,
+                    .run = [raw](std::size_t device, const Work& work,
+                                 bool waited) { return raw->RunWork(device, work, waited); },
+                    .start = [raw](std::size_t device) { return raw->StartDevice(device); }});
+  raw->EnqueueWhatCanBe();
   return engine;
 }
 
@@ -33,26 +37,21 @@ Engine::Engine(Options options)
       dependencies_(plan_),
       run_(std::move(options.run)),
       on_worker_start_(std::move(options.on_worker_start)),
+      enqueued_(plan_),
+      cursors_(plan_.devices.size()),
       gate_(options.gate_costs.empty()
                 ? nullptr
-                : std::make_unique<AdmissionGate>(plan_, std::move(options.gate_costs))),
-      progress_(plan_) {
+                : std::make_unique<AdmissionGate>(plan_, std::move(options.gate_costs))) {
   MILLRACE_CHECK(run_ != nullptr);
-}
-
-Engine::~Engine() {
-  Fail(absl::CancelledError("the engine was destroyed"));
-  workers_.clear();
 }
 
 // Waits until the camera's channels have a free slot for the next sample, and returns its number.
 std::int64_t Engine::AwaitSlot() {
   MILLRACE_CHECK(end_ < 0);
-  const std::int64_t sample = progress_.done(OperationKind::kForward, 0);
+  const std::int64_t sample = enqueued_.done(OperationKind::kForward, 0);
   const std::int64_t pattern = sample / plan_.samples_per_pattern;
-  const std::span<const Need> needs =
-      dependencies_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern));
-  changed_.Await([&] { return stopped_ || progress_.Meets(needs, pattern); });
+  devices_->Await(dependencies_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern)),
+                  pattern);
   return sample;
 }
 
@@ -71,10 +70,10 @@ void Engine::AwaitGate() {
     const double opens = gate_->Opens(now);
     if (opens <= now || stopped_) return;
     held_ = true;
-    changed_.AwaitUntil([&] { return stopped_ || ends_ != ends; },
-                        std::chrono::steady_clock::now() +
-                            std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                std::chrono::duration<double>(opens - now)));
+    ended_.AwaitUntil([&] { return stopped_ || ends_ != ends; },
+                      std::chrono::steady_clock::now() +
+                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                              std::chrono::duration<double>(opens - now)));
   }
 }
 
@@ -83,14 +82,20 @@ absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)>
   if (stopped_) return failure();
   write(sample);
   if (gate_ != nullptr) gate_->Admitted(held_);
-  Complete({OperationKind::kForward, 0, sample, sample});
+  const Step admitted{OperationKind::kForward, 0, sample, sample};
+  devices_->Admit(admitted);
+  enqueued_.Complete(admitted);
+  EnqueueWhatCanBe();
   return sample;
 }
 
 absl::Status Engine::Drain() {
-  if (end_ < 0) end_ = progress_.done(OperationKind::kForward, 0);
-  changed_.Notify();
-  workers_.clear();  // Joins.
+  if (end_ < 0) {
+    end_ = enqueued_.done(OperationKind::kForward, 0);
+    devices_->EndAdmission();
+    EnqueueWhatCanBe();
+  }
+  devices_->Join();
   return failure();
 }
 
@@ -99,13 +104,79 @@ absl::Status Engine::failure() const {
   return failure_;
 }
 
-void Engine::Work(int device) {
-  Step step;
-  try {
-    if (on_worker_start_) on_worker_start_(device);
-    for (std::int64_t period = 0; RunPeriod(device, period, step); ++period) {
+// An operation is enqueued as soon as all that it needs has been.
+void Engine::EnqueueWhatCanBe() {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t device = 0; device < cursors_.size(); ++device) {
+      while (EnqueueNext(device)) moved = true;
     }
-    PassForEver(device);
+  }
+}
+
+// Returns whether the device's order could go on.
+bool Engine::EnqueueNext(std::size_t device) {
+  Cursor& at = cursors_[device];
+  const std::vector<Operation>& order = plan_.devices[device];
+  if (at.ended) return false;
+  if (at.place == order.size()) {
+    at = {.period = at.period + 1, .place = 0, .more = false, .ended = !at.more};
+    if (at.ended) Enqueue(device, {.what = Work::What::kEnd});
+    return true;
+  }
+  const Operation& operation = order[at.place];
+  Work work{.step = StepOf(plan_, operation, at.period),
+            .place = at.place,
+            .period = at.period,
+            .needs = dependencies_.of(device, at.place),
+            .pattern = at.period - operation.shift};
+  const bool filling = work.step.first < 0;
+  if (!filling && end_ >= 0 && !Exists(plan_, work.step, end_)) work.what = Work::What::kPass;
+  const bool runs = !filling && work.what == Work::What::kRun;
+  if (runs && !enqueued_.Meets(work.needs, work.pattern)) return false;
+  if (!filling) Enqueue(device, work);
+  at.more = at.more || filling || runs;
+  ++at.place;
+  return true;
+}
+
+void Engine::Enqueue(std::size_t device, const Work& work) {
+  switch (work.what) {
+    case Work::What::kRun:
+      enqueued_.Complete(work.step);
+      break;
+    case Work::What::kPass:
+      enqueued_.Pass(work.step);
+      break;
+    case Work::What::kEnd:
+      for (const Operation& operation : plan_.devices[device]) enqueued_.PassForEver(operation);
+      break;
+  }
+  devices_->Enqueue(device, work);
+}
+
+bool Engine::StartDevice(std::size_t device) {
+  return Guarded({}, [&] {
+    if (on_worker_start_) on_worker_start_(static_cast<int>(device));
+  });
+}
+
+bool Engine::RunWork(std::size_t device, const Work& work, bool waited) {
+  return Guarded(work.step, [&] {
+    if (gate_ == nullptr) return run_(work.step);
+    gate_->Started({device, work.place, work.period}, Seconds(), waited);
+    run_(work.step);
+    gate_->Ended(device, work.step, Seconds());
+    ++ends_;
+    ended_.Notify();
+  });
+}
+
+// Whatever a call throws stops the engine. Returns whether it threw nothing.
+bool Engine::Guarded(const Step& step, absl::FunctionRef<void()> call) {
+  try {
+    call();
+    return true;
   } catch (const std::exception& e) {
     Fail(absl::InternalError(
         absl::StrCat("the pipeline failed in ", ToString(step), ": ", e.what())));
@@ -113,72 +184,7 @@ void Engine::Work(int device) {
     Fail(absl::InternalError(absl::StrCat("the pipeline failed in ", ToString(step),
                                           " with something that is no std::exception")));
   }
-}
-
-// Returns whether the device may have anything to do in a later period.
-bool Engine::RunPeriod(int device, std::int64_t period, Step& at_work) {
-  const std::vector<Operation>& order = plan_.devices[device];
-  bool more = false;
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    at_work = StepOf(plan_, order[place], period);
-    if (at_work.first < 0) {  // Still filling.
-      more = true;
-      continue;
-    }
-    const Due due{at_work, period - order[place].shift, dependencies_.of(device, place)};
-    const bool waits = gate_ != nullptr && !Ready(due);
-    switch (Await(due)) {
-      case Verdict::kRun:
-        RunStepAt({static_cast<std::size_t>(device), place, period}, at_work, waits);
-        more = true;
-        break;
-      case Verdict::kNever:
-        Pass(at_work);
-        break;
-      case Verdict::kStop:
-        return false;
-    }
-  }
-  return more;
-}
-
-void Engine::RunStepAt(const AdmissionGate::Place& at, const Step& step, bool waited) {
-  if (gate_ != nullptr) gate_->Started(at, Seconds(), waited);
-  run_(step);
-  if (gate_ != nullptr) {
-    gate_->Ended(at.device, step, Seconds());
-    ++ends_;
-  }
-  Complete(step);
-}
-
-bool Engine::Ready(const Due& due) const { return progress_.Meets(due.needs, due.pattern); }
-
-Engine::Verdict Engine::Await(const Due& due) {
-  const auto never = [&] {
-    const std::int64_t end = end_;
-    return end >= 0 && !Exists(plan_, due.step, end);
-  };
-  changed_.Await([&] { return stopped_ || Ready(due) || never(); });
-  if (stopped_) return Verdict::kStop;
-  return never() ? Verdict::kNever : Verdict::kRun;
-}
-
-void Engine::Complete(const Step& step) {
-  progress_.Complete(step);
-  changed_.Notify();
-}
-
-// What comes after it in its stage's order may still be.
-void Engine::Pass(const Step& step) {
-  progress_.Pass(step);
-  changed_.Notify();
-}
-
-// The device is done: what waited for more of it need not wait.
-void Engine::PassForEver(int device) {
-  for (const Operation& operation : plan_.devices[device]) progress_.PassForEver(operation);
-  changed_.Notify();
+  return false;
 }
 
 void Engine::Fail(absl::Status cause) {
@@ -187,7 +193,7 @@ void Engine::Fail(absl::Status cause) {
     if (failure_.ok()) failure_ = std::move(cause);
   }
   stopped_ = true;
-  changed_.Notify();
+  ended_.Notify();
 }
 
 }  // namespace millrace::pipeline

@@ -1,0 +1,131 @@
+// Devices that are threads: each looks at the counters, sleeps if it must, and works.
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "pipeline/devices.h"
+#include "pipeline/event_count.h"
+#include "pipeline/shared_progress.h"
+#include "pipeline/stage_walk.h"
+#include "pipeline/work_queue.h"
+
+namespace millrace::pipeline {
+namespace {
+
+class WorkerThreads final : public Devices {
+ public:
+  explicit WorkerThreads(Options options) : options_(std::move(options)), progress_(options_.plan) {
+    for (const auto& order : options_.plan.devices) {
+      queues_.emplace_back(PlacesFor(options_.plan, order));
+    }
+    for (std::size_t device = 0; device < queues_.size(); ++device) {
+      workers_.emplace_back([this, device] { DoWork(device); });
+    }
+  }
+  ~WorkerThreads() override {
+    WorkerThreads::Stop();
+    workers_.clear();  // Joins.
+  }
+
+  void Enqueue(std::size_t device, const Work& work) override {
+    WorkQueue& queue = queues_[device];
+    // What is to be run needs only what is in a queue, so it gets on meanwhile.
+    changed_.Await([&] { return stopped_ || !queue.full(); });
+    if (stopped_) return;
+    queue.Push(work);
+    changed_.Notify();
+  }
+
+  void Admit(const Step& step) override {
+    progress_.Complete(step);
+    changed_.Notify();
+  }
+
+  void EndAdmission() override {
+    progress_.PassForEver({.kind = OperationKind::kForward, .stage = 0});
+    changed_.Notify();
+  }
+
+  bool Await(std::span<const Need> needs, std::int64_t pattern) override {
+    changed_.Await([&] { return stopped_ || progress_.Meets(needs, pattern); });
+    return !stopped_;
+  }
+
+  void Join() override { workers_.clear(); }
+
+  void Stop() override {
+    stopped_ = true;
+    changed_.Notify();
+  }
+
+  [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const override {
+    return progress_.done(kind, stage);
+  }
+
+ private:
+  // Room for all that may have to be passed at the end of the stream, which needs what may not be
+  // in a queue yet; and for more than is in flight before.
+  static std::size_t PlacesFor(const Plan& plan, const std::vector<Operation>& order) {
+    return order.size() * static_cast<std::size_t>(MaxShift(plan) + 3) + 256;
+  }
+
+  void DoWork(std::size_t device) {
+    if (!options_.start(device)) return Stop();
+    WorkQueue& queue = queues_[device];
+    for (;;) {
+      changed_.Await([&] { return stopped_ || !queue.empty(); });
+      if (stopped_) return;
+      const Work work = queue.Take();
+      const bool waits = !Ready(work);
+      if (waits) changed_.Await([&] { return stopped_ || Ready(work); });
+      if (stopped_) return;
+      if (work.what == Work::What::kRun && !options_.run(device, work, waits)) return Stop();
+      Pass(device, work);
+      if (work.what == Work::What::kEnd) return;
+    }
+  }
+
+  [[nodiscard]] bool Ready(const Work& work) const {
+    return progress_.Meets(work.needs, work.pattern);
+  }
+
+  // Lets the others see that it is behind the device.
+  void Pass(std::size_t device, const Work& work) {
+    switch (work.what) {
+      case Work::What::kRun:
+        progress_.Complete(work.step);
+        break;
+      case Work::What::kPass:
+        progress_.Pass(work.step);
+        break;
+      case Work::What::kEnd:
+        for (const Operation& operation : options_.plan.devices[device]) {
+          progress_.PassForEver(operation);
+        }
+        break;
+    }
+    changed_.Notify();
+  }
+
+  // Constant after construction.
+  const Options options_;
+
+  // Self-synchronized.
+  SharedProgress progress_;
+  EventCount changed_;
+  std::atomic<bool> stopped_ = false;
+  std::deque<WorkQueue> queues_;
+
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Devices> MakeWorkerThreads(Devices::Options options) {
+  return std::make_unique<WorkerThreads>(std::move(options));
+}
+
+}  // namespace millrace::pipeline
