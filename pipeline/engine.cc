@@ -35,6 +35,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
 Engine::Engine(Options options)
     : plan_(std::move(options.plan)),
       dependencies_(plan_),
+      needs_(plan_, dependencies_),
       run_(std::move(options.run)),
       on_worker_start_(std::move(options.on_worker_start)),
       enqueued_(plan_),
@@ -128,7 +129,7 @@ bool Engine::EnqueueNext(std::size_t device) {
   Work work{.step = StepOf(plan_, operation, at.period),
             .place = at.place,
             .period = at.period,
-            .needs = dependencies_.of(device, at.place),
+            .needs = needs_.of(device, at.place),
             .pattern = at.period - operation.shift};
   const bool filling = work.step.first < 0;
   if (!filling && end_ >= 0 && !Exists(plan_, work.step, end_)) work.what = Work::What::kPass;

@@ -20,6 +20,7 @@
 #include "pipeline/admission_gate.h"
 #include "pipeline/dependencies.h"
 #include "pipeline/devices.h"
+#include "pipeline/essential_needs.h"
 #include "pipeline/event_count.h"
 #include "pipeline/plan.h"
 #include "pipeline/stage_cost.h"
@@ -97,6 +98,7 @@ class Engine {
   // Constant after construction.
   const Plan plan_;
   const Dependencies dependencies_;
+  const EssentialNeeds needs_;
   const RunStep run_;
   const std::function<void(int)> on_worker_start_;
 

@@ -17,12 +17,14 @@ namespace millrace::pipeline {
 
 /// Runs the steps of a plan on numbers. Each stage has one weight; its forward is w * sum(inputs),
 /// its backward the derivative of that, its update a gradient step. Safe in the engine because the
-/// plan orders every access; not synchronized otherwise.
-class FakeStages {
+/// plan orders every access; not synchronized otherwise. `Ring`: SlotRing, or what stands in for
+/// it.
+template <template <typename> class Ring>
+class FakeStagesIn {
  public:
   static constexpr int kMostSamples = 256;
 
-  FakeStages(const Plan& plan, double learning_rate)
+  FakeStagesIn(const Plan& plan, double learning_rate)
       : plan_(plan),
         reads_(plan),
         dependencies_(plan),
@@ -86,12 +88,12 @@ class FakeStages {
     std::vector<double> weights;  // A ring of versions.
     std::int64_t version = 0;
     double gradient = 0;
-    SlotRing<Kept> activations;
+    Ring<Kept> activations;
   };
   struct Rings {
     explicit Rings(const Channel& c) : forward(c.slots), backward(c.gradient_slots) {}
-    SlotRing<double> forward;
-    SlotRing<double> backward;
+    Ring<double> forward;
+    Ring<double> backward;
   };
 
   template <typename Visit>
@@ -155,5 +157,7 @@ class FakeStages {
   std::vector<std::unique_ptr<Rings>> rings_;
   std::vector<double> outputs_;
 };
+
+using FakeStages = FakeStagesIn<SlotRing>;
 
 }  // namespace millrace::pipeline
