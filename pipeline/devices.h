@@ -1,9 +1,9 @@
 // The devices that a plan runs on, as the engine sees them.
 //
-// Each device has a queue, like a CUDA stream: work is put at its end without waiting, and done in
-// that order. Work may also need what other devices make. How far each stage is in its order of
-// each kind of operation is a counter that only rises, like a timeline semaphore, and work waits
-// until counters have risen far enough:
+// Each device has a queue, like a CUDA stream: work is put at its end, and done in that order. Work
+// may also need what other devices make. How far each stage is in its order of each kind of
+// operation is a counter that only rises, like a timeline semaphore, and work waits until counters
+// have risen far enough:
 //
 //   engine ──Enqueue──▶ device 0   F1(7)  B1(5)  U1(5)  F1(8) ...
 //                       device 1   F2(6)  B2(6)  U2(6)  F2(7) ...
@@ -41,8 +41,8 @@ struct Work {
   std::int64_t pattern = 0;
 };
 
-/// Devices at work. Stop() and done() are thread-safe; the rest is for one thread. Destroying them
-/// leaves undone what has not begun.
+/// Devices at work. done() is thread-safe; the rest is for one thread. Destroying them leaves
+/// undone what has not begun.
 class Devices {
  public:
   struct Options {
@@ -56,9 +56,9 @@ class Devices {
 
   virtual ~Devices() = default;
 
-  /// Puts work at the end of a device's queue. It is done once all before it in the queue is and
-  /// its needs are met. REQUIRES: work that meets its needs was enqueued before it, or will be
-  /// whatever it does.
+  /// Puts work at the end of a device's queue, waiting while that is full. It is done once all
+  /// before it in the queue is and its needs are met. REQUIRES: what meets the needs of a kRun was
+  /// enqueued before it; of a kPass, it will be.
   virtual void Enqueue(std::size_t device, const Work& work) = 0;
 
   /// The camera has put a sample into its channels: `step` is the forward of stage 0.
@@ -72,9 +72,6 @@ class Devices {
 
   /// Waits until each device has come to its kEnd, or everything stops.
   virtual void Join() = 0;
-
-  /// Work that has not begun is left undone.
-  virtual void Stop() = 0;
 
   /// Samples that `stage` has done `kind` on so far.
   [[nodiscard]] virtual std::int64_t done(OperationKind kind, int stage) const = 0;

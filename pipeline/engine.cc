@@ -51,7 +51,7 @@ std::int64_t Engine::AwaitSlot() {
   MILLRACE_CHECK(end_ < 0);
   const std::int64_t sample = enqueued_.done(OperationKind::kForward, 0);
   const std::int64_t pattern = sample / plan_.samples_per_pattern;
-  devices_->Await(dependencies_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern)),
+  devices_->Await(needs_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern)),
                   pattern);
   return sample;
 }

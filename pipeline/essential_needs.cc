@@ -36,6 +36,9 @@ class Unrolled {
         of_device.emplace_back(dependencies.of(implied_.size() - 1, place).size(), true);
       }
     }
+    for (int sample = 0; sample < plan.samples_per_pattern; ++sample) {
+      admission_.emplace_back(dependencies.of_admission(sample).size(), true);
+    }
   }
 
   void Run() {
@@ -50,8 +53,11 @@ class Unrolled {
     MILLRACE_CHECK(std::all_of(cursors_.begin(), cursors_.end() - 1, steady));
   }
 
-  [[nodiscard]] bool implied(std::size_t device, std::size_t place, std::size_t need) const {
-    return implied_[device][place][need];
+  [[nodiscard]] const std::vector<bool>& implied(std::size_t device, std::size_t place) const {
+    return implied_[device][place];
+  }
+  [[nodiscard]] const std::vector<bool>& implied_of_admission(int in_pattern) const {
+    return admission_[static_cast<std::size_t>(in_pattern)];
   }
 
  private:
@@ -90,7 +96,8 @@ class Unrolled {
       const std::span<const Need> needs =
           dependencies_.of_admission(static_cast<int>(camera.period % plan_.samples_per_pattern));
       if (!progress_.Meets(needs, pattern)) break;
-      for (const Need& need : needs) Meet(need, pattern, camera.clock);
+      NoteImplied(needs, pattern, camera.clock,
+                  admission_[static_cast<std::size_t>(camera.period % plan_.samples_per_pattern)]);
       Complete({OperationKind::kForward, 0, camera.period, camera.period}, camera.clock);
       moved = true;
     }
@@ -122,18 +129,23 @@ class Unrolled {
 
   void Do(std::size_t device, const Step& step, std::int64_t pattern) {
     Cursor& at = cursors_[device];
-    const std::span<const Need> needs = dependencies_.of(device, at.place);
+    NoteImplied(dependencies_.of(device, at.place), pattern, at.clock, implied_[device][at.place]);
+    Complete(step, at.clock);
+  }
+
+  // Notes which of `needs` are not implied by `clock`, what is done for certain without them, and
+  // the others; and adds all of them to `clock`.
+  void NoteImplied(std::span<const Need> needs, std::int64_t pattern, Clock& clock,
+                   std::vector<bool>& implied) const {
     for (std::size_t i = 0; i < needs.size(); ++i) {
-      Clock others = at.clock;
+      Clock others = clock;
       for (std::size_t j = 0; j < needs.size(); ++j) {
         if (j != i) Meet(needs[j], pattern, others);
       }
-      const bool implied =
-          others[Component(needs[i].kind, needs[i].stage)] >= Count(needs[i], pattern);
-      if (!implied) implied_[device][at.place][i] = false;
+      const std::int64_t certain = others[Component(needs[i].kind, needs[i].stage)];
+      if (certain < Count(needs[i], pattern)) implied[i] = false;
     }
-    for (const Need& need : needs) Meet(need, pattern, at.clock);
-    Complete(step, at.clock);
+    for (const Need& need : needs) Meet(need, pattern, clock);
   }
 
   // Adds to `clock` what is done once `need` is met.
@@ -160,7 +172,16 @@ class Unrolled {
   // By counter, then by what it counts to: what is done once it has got there.
   std::vector<std::vector<Clock>> clocks_;
   std::vector<std::vector<std::vector<bool>>> implied_;
+  std::vector<std::vector<bool>> admission_;  // The same of admissions.
 };
+
+std::vector<Need> WithoutThose(const std::vector<bool>& implied, std::span<const Need> needs) {
+  std::vector<Need> left;
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    if (!implied[i]) left.push_back(needs[i]);
+  }
+  return left;
+}
 
 }  // namespace
 
@@ -170,12 +191,13 @@ EssentialNeeds::EssentialNeeds(const Plan& plan, const Dependencies& dependencie
   for (std::size_t device = 0; device < plan.devices.size(); ++device) {
     auto& of_device = needs_.emplace_back();
     for (std::size_t place = 0; place < plan.devices[device].size(); ++place) {
-      auto& of_operation = of_device.emplace_back();
-      const std::span<const Need> all = dependencies.of(device, place);
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        if (!unrolled.implied(device, place, i)) of_operation.push_back(all[i]);
-      }
+      of_device.push_back(
+          WithoutThose(unrolled.implied(device, place), dependencies.of(device, place)));
     }
+  }
+  for (int sample = 0; sample < plan.samples_per_pattern; ++sample) {
+    admission_.push_back(
+        WithoutThose(unrolled.implied_of_admission(sample), dependencies.of_admission(sample)));
   }
 }
 

@@ -27,9 +27,14 @@ class EssentialNeeds {
   [[nodiscard]] std::span<const Need> of(std::size_t device, std::size_t place) const {
     return needs_[device][place];
   }
+  /// Of admitting sample `in_pattern` of a pattern.
+  [[nodiscard]] std::span<const Need> of_admission(int in_pattern) const {
+    return admission_[static_cast<std::size_t>(in_pattern)];
+  }
 
  private:
   std::vector<std::vector<std::vector<Need>>> needs_;
+  std::vector<std::vector<Need>> admission_;
 };
 
 }  // namespace millrace::pipeline

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "pipeline/checkpoints.h"
 #include "pipeline/label_networks.h"
+#include "pipeline/lasting_learning.h"
 #include "pipeline/open_flow_network.h"
 #include "pipeline/stage_buffers.h"
 #include "pipeline/tensor_file.h"
@@ -24,7 +25,8 @@ constexpr int kTriedWidth = 192;
 constexpr int kTriedHeight = 144;
 
 // Puts what the newest checkpoint holds into the network. Returns the checkpoint's folder.
-absl::StatusOr<std::string> LoadCheckpoint(const std::string& folder, const LayerChain& chain) {
+absl::StatusOr<std::string> LoadCheckpoint(const ExportOptions& options, const LayerChain& chain) {
+  const std::string& folder = options.checkpoints;
   if (!std::filesystem::is_directory(folder)) {
     return absl::NotFoundError(absl::StrCat("there is no folder ", folder));
   }
@@ -34,6 +36,9 @@ absl::StatusOr<std::string> LoadCheckpoint(const std::string& folder, const Laye
   if (!found.newest) {
     return absl::NotFoundError(absl::StrCat(
         folder, " holds no checkpoint that is whole; name a stream's own folder, FOLDER/NAME"));
+  }
+  if (options.labels) {
+    MILLRACE_RETURN_IF_ERROR(CheckTask(*found.newest, found.folder, TaskInWords(*options.labels)));
   }
   const std::vector<LayerState>& layers = found.newest->network.layers;
   MILLRACE_CHECK(layers.size() == chain.layers.size());
@@ -55,7 +60,7 @@ absl::StatusOr<OpenedNetwork> Open(const ExportOptions& options) {
 }
 
 absl::StatusOr<std::string> Load(const ExportOptions& options, LayerChain& chain) {
-  if (!options.checkpoints.empty()) return LoadCheckpoint(options.checkpoints, chain);
+  if (!options.checkpoints.empty()) return LoadCheckpoint(options, chain);
   if (options.weights.empty()) return NameOf(options);
   MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, chain));
   return options.weights;

@@ -14,8 +14,10 @@ std::optional<NetworkState> GoodStates::Add(NetworkState state, std::int64_t pro
   const bool finite = AllFinite(state);
   const MutexLock lock(mu_);
   const bool newer = Prove(proven);
-  // The oldest proves first: giving it up for a newer one, for ever, would prove none.
-  if (finite && unproven_.size() < most_unproven_) unproven_.push_back(std::move(state));
+  if (finite) {
+    if (unproven_.size() >= most_unproven_) Thin();
+    unproven_.push_back(std::move(state));
+  }
   return newer ? std::optional(good_) : std::nullopt;
 }
 
@@ -36,6 +38,13 @@ void GoodStates::Reset(NetworkState start) {
   good_ = std::move(start);
   any_proven_ = false;
   unproven_.clear();
+}
+
+// The oldest stays, as it proves first: giving it up for a newer one, for ever, would prove none.
+void GoodStates::Thin() {
+  std::deque<NetworkState> kept;
+  for (std::size_t i = 0; i < unproven_.size(); i += 2) kept.push_back(std::move(unproven_[i]));
+  unproven_ = std::move(kept);
 }
 
 // Whether any has.

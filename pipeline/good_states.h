@@ -16,8 +16,8 @@ namespace millrace::pipeline {
 /// What to go back to when learning has gone wrong. Thread-safe.
 class GoodStates {
  public:
-  /// `start`: good until another has proven so. Of those that have not, the first `most_unproven`
-  /// are kept.
+  /// `start`: good until another has proven so. Of those that have not, `most_unproven` (2 or more)
+  /// are kept: the oldest, the newest, and fewer between them the longer none proves.
   GoodStates(NetworkState start, std::size_t most_unproven)
       : most_unproven_(most_unproven), good_(std::move(start)) {}
 
@@ -36,6 +36,7 @@ class GoodStates {
   void Reset(NetworkState start) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  void Thin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Prove(std::int64_t proven) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::size_t most_unproven_;

@@ -11,7 +11,6 @@
 #include <ATen/ops/from_blob.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
@@ -226,15 +225,10 @@ class StagedLabelLearner final : public LabelLearner {
   }
 
   [[nodiscard]] LastingLearning::Options LastingOptions() {
-    const bool classes = options_.task == LabelTask::kClassification;
-    std::string task = classes ? "classification" : "regression";
-    if (!options_.classes.empty()) {
-      absl::StrAppend(&task, " of ", absl::StrJoin(options_.classes, ", "));
-    }
     return {.divergence = options_.safety->divergence,
             .copy_every = options_.safety->copy_every,
             .checkpoints = options_.safety->checkpoints,
-            .task = std::move(task),
+            .task = TaskInWords(options_),
             .pipeline = [this] {
               return LastingLearning::Pipeline{.cuts = cuts_, .schedule = options_.schedule};
             }};
@@ -246,11 +240,13 @@ class StagedLabelLearner final : public LabelLearner {
     if (lasting_ == nullptr) return {};
     return [this](const LabelScore& score) {
       SafeLearning& safe = lasting_->safe();
-      if (score.labelled > 0 || !score.finite) {
+      if (score.labelled > 0) {
         static_cast<void>(safe.health().Next({.sample = score.sample,
                                               .finite = score.finite,
                                               .loss = score.loss,
                                               .loss_no_motion = score.loss_of_zeros}));
+      } else {
+        safe.health().Glimpse(score.finite);
       }
       SafeLearning::Judged judged{.sample = score.sample,
                                   .learned = score.labelled > 0 && score.finite};
@@ -283,7 +279,18 @@ class StagedLabelLearner final : public LabelLearner {
   std::unique_ptr<NetworkRun> run_;  // Last: its workers use what is above.
 };
 
+absl::Status CheckSafety(const LabelSafety& safety) {
+  const CheckpointOptions& checkpoints = safety.checkpoints;
+  if (safety.copy_every >= 1 && safety.divergence.window >= 1 && checkpoints.every >= 1 &&
+      checkpoints.keep >= 1) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "copy_every, divergence.window, checkpoints.every and checkpoints.keep must be at least 1");
+}
+
 absl::Status CheckOptions(const LabelLearnerOptions& options) {
+  if (options.safety) MILLRACE_RETURN_IF_ERROR(CheckSafety(*options.safety));
   MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
   if (options.window < 1 || options.window > kMostWindow) {
     return absl::InvalidArgumentError(

@@ -127,6 +127,14 @@ const std::vector<std::string>& LabelNetworkNames() {
   return names;
 }
 
+std::string TaskInWords(const LabelLearnerOptions& options) {
+  std::string task = options.task == LabelTask::kClassification ? "classification" : "regression";
+  for (std::size_t i = 0; i < options.classes.size(); ++i) {
+    absl::StrAppend(&task, i == 0 ? " of '" : ", '", options.classes[i], "'");
+  }
+  return task;
+}
+
 absl::StatusOr<OpenedNetwork> OpenLabelNetwork(const LabelLearnerOptions& options) {
   OpenedNetwork opened;
   if (options.model.empty()) {

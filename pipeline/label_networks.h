@@ -1,11 +1,16 @@
 // Small networks to learn classes or values by, as chains of layers that can be cut anywhere.
 #pragma once
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "pipeline/label_learner.h"
 #include "pipeline/opened_network.h"
 
 namespace millrace::pipeline {
+
+/// What is learned, as a checkpoint says it: "classification of 'shut', 'open'".
+[[nodiscard]] std::string TaskInWords(const LabelLearnerOptions& options);
 
 /// The network that the options name: a user's or a built-in one. Each call makes a new one, with
 /// the same weights. INVALID_ARGUMENT or NOT_FOUND, saying what is allowed, and as LoadWeights().

@@ -7,6 +7,15 @@
 
 namespace millrace::pipeline {
 
+absl::Status CheckTask(const Checkpoint& checkpoint, const std::string& folder,
+                       const std::string& task) {
+  const std::string learned = TaskOf(checkpoint.facts);
+  if (learned.empty() || learned == task) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the checkpoint ", folder, " was learned for ", learned, " where this is ", task,
+                   "; configure that again, or another folder to start anew"));
+}
+
 absl::StatusOr<std::unique_ptr<LastingLearning>> LastingLearning::Open(Options options,
                                                                        const LayerChain& chain) {
   std::unique_ptr<LastingLearning> lasting(new LastingLearning(std::move(options)));
@@ -14,20 +23,12 @@ absl::StatusOr<std::unique_ptr<LastingLearning>> LastingLearning::Open(Options o
     MILLRACE_ASSIGN_OR_RETURN(lasting->checkpoints_,
                               LearnerCheckpoints::Open(lasting->options_.checkpoints, chain));
     lasting->newest_ = lasting->checkpoints_->TakeNewest();
-    MILLRACE_RETURN_IF_ERROR(lasting->CheckTask());
+    if (lasting->newest_) {
+      MILLRACE_RETURN_IF_ERROR(
+          CheckTask(*lasting->newest_, lasting->resumption().checkpoint, lasting->options_.task));
+    }
   }
   return lasting;
-}
-
-// The same network may learn something else; its weights would be put to a use that they were not
-// made for, without a word.
-absl::Status LastingLearning::CheckTask() const {
-  if (!newest_) return absl::OkStatus();
-  const std::string task = TaskOf(newest_->facts);
-  if (task.empty() || task == options_.task) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the checkpoint ", resumption().checkpoint, " was learned for ", task, " where this is ",
-      options_.task, "; configure that again, or another folder to start anew"));
 }
 
 const Resumption& LastingLearning::resumption() const {

@@ -18,7 +18,8 @@
 
 namespace millrace::pipeline {
 
-/// Thread-safe where nothing else is said, from Begin() on. Must not outlive the network.
+/// Thread-safe where nothing else is said, from Begin() on. When the network is gone, only to be
+/// destroyed.
 class LastingLearning {
  public:
   /// How the network is cut and run at one moment.
@@ -67,7 +68,6 @@ class LastingLearning {
  private:
   explicit LastingLearning(Options options) : options_(std::move(options)) {}
 
-  [[nodiscard]] absl::Status CheckTask() const;
   void Keep(const NetworkState& good);
   [[nodiscard]] Checkpoint CheckpointOf(NetworkState state) const;
 
@@ -79,5 +79,11 @@ class LastingLearning {
   std::unique_ptr<SafeLearning> safe_;
   std::unique_ptr<LearnerCheckpoints> checkpoints_;  // Null: nothing is kept.
 };
+
+/// FAILED_PRECONDITION, naming `folder` and both, if `checkpoint` was learned for another task. The
+/// same network may learn something else: its weights would be put to a use that they were not made
+/// for, without a word.
+[[nodiscard]] absl::Status CheckTask(const Checkpoint& checkpoint, const std::string& folder,
+                                     const std::string& task);
 
 }  // namespace millrace::pipeline

@@ -7,7 +7,8 @@ namespace millrace::pipeline {
 
 namespace {
 
-// So many that the oldest has had the time to prove good, with a pipeline's length to spare.
+// Where every sample says something of the weights, so many that the oldest has had the time to
+// prove good, with a pipeline's length to spare.
 std::size_t MostUnproven(const SafeLearning::Options& options) {
   return static_cast<std::size_t>(options.divergence.window / options.copy_every + 3);
 }

@@ -21,12 +21,17 @@ class WorkerThreads final : public Devices {
     for (const auto& order : options_.plan.devices) {
       queues_.emplace_back(PlacesFor(options_.plan, order));
     }
-    for (std::size_t device = 0; device < queues_.size(); ++device) {
-      workers_.emplace_back([this, device] { DoWork(device); });
+    try {
+      for (std::size_t device = 0; device < queues_.size(); ++device) {
+        workers_.emplace_back([this, device] { DoWork(device); });
+      }
+    } catch (...) {
+      Stop();  // Or those that there are would be waited for, for ever.
+      throw;
     }
   }
   ~WorkerThreads() override {
-    WorkerThreads::Stop();
+    Stop();
     workers_.clear();  // Joins.
   }
 
@@ -56,11 +61,6 @@ class WorkerThreads final : public Devices {
 
   void Join() override { workers_.clear(); }
 
-  void Stop() override {
-    stopped_ = true;
-    changed_.Notify();
-  }
-
   [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const override {
     return progress_.done(kind, stage);
   }
@@ -70,6 +70,11 @@ class WorkerThreads final : public Devices {
   // in a queue yet; and for more than is in flight before.
   static std::size_t PlacesFor(const Plan& plan, const std::vector<Operation>& order) {
     return order.size() * static_cast<std::size_t>(MaxShift(plan) + 3) + 256;
+  }
+
+  void Stop() {
+    stopped_ = true;
+    changed_.Notify();
   }
 
   void DoWork(std::size_t device) {

@@ -35,6 +35,7 @@ absl::Status Complete(ExportArguments& arguments) {
   pipeline::ExportOptions& weights = arguments.weights;
   if (IsOfLabels(stream.task)) {
     weights.labels = stream.labels.learner;
+    weights.labels->weights.clear();  // The checkpoint's take their place.
     weights.checkpoints = stream.labels.learner.safety->checkpoints.folder;
   } else {
     weights.network = stream.learner.network;

@@ -2,6 +2,7 @@
 // takes from them.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "service/config.h"
@@ -30,5 +31,8 @@ void CheckLabels(const ConfigValue& stream, const StreamConfig& config);
 /// Gives `stream.labels` what it shares with flow, and takes from `stream` what the file says for
 /// flow alone. REQUIRES: it is a task of labels.
 void CompleteLabels(StreamConfig& stream);
+
+/// The file of weights that a stream's model is to start from. Empty: the file does not say.
+[[nodiscard]] const std::string& WeightsOf(const StreamConfig& stream);
 
 }  // namespace millrace::service

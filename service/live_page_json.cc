@@ -1,5 +1,6 @@
 #include "service/live_page_json.h"
 
+#include "service/config_labels.h"
 #include "service/labels_json.h"
 #include "service/rate_plan_json.h"
 
@@ -53,7 +54,7 @@ json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
           {"cause", std::string(snapshot.learner.message())},
           {"schedule", learner.schedule},
           {"labels", TaskJson(learner.labels)},
-          {"weights", stream.config().learner.weights},
+          {"weights", WeightsOf(stream.config())},
           {"learning_rate", stream.config().learner.learning_rate},
           {"width", learner.width},
           {"height", learner.height},

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ingest/uri.h"
+#include "service/config_labels.h"
 #include "service/plan_text.h"
 #include "service/plural.h"
 #include "service/progress.h"
@@ -35,7 +36,7 @@ std::string DescribeLimit(const pipeline::LearnerDescription& learner) {
 /// What the model's weights are when it starts.
 std::string DescribeStart(const BannerStream& stream) {
   const pipeline::Resumption& resumption = stream.resumption;
-  const std::string& weights = stream.config.learner.weights;
+  const std::string& weights = WeightsOf(stream.config);
   if (resumption.checkpoint.empty()) return weights.empty() ? "random weights" : weights;
   return absl::StrCat(resumption.checkpoint, "\n", std::string(kIndent), "where it ended after ",
                       Plural(resumption.first_sample, "frame"));
@@ -43,11 +44,12 @@ std::string DescribeStart(const BannerStream& stream) {
 
 std::string DescribeTask(const BannerStream& stream) {
   if (stream.learner.labels) {
-    std::string text = DescribeLabels(stream.config);
-    if (!stream.resumption.checkpoint.empty()) {
-      absl::StrAppend(&text, ", from ", DescribeStart(stream));
-    }
-    return text;
+    // A network from a file has weights of its own.
+    const bool own = stream.resumption.checkpoint.empty() &&
+                     !stream.config.labels.learner.model.empty() &&
+                     WeightsOf(stream.config).empty();
+    return absl::StrCat(DescribeLabels(stream.config),
+                        own ? "" : absl::StrCat(", from ", DescribeStart(stream)));
   }
   return absl::StrCat(DescribeFlow(stream.config), ", from ", DescribeStart(stream));
 }

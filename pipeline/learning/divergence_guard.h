@@ -52,6 +52,10 @@ class DivergenceGuard {
   /// kNonFinite, kLeavesPicture, kTooFast or kNone.
   [[nodiscard]] SkipReason Next(const PredictionHealth& health);
 
+  /// Takes into account that a prediction which says nothing else of the weights was, or was not,
+  /// finite.
+  void Glimpse(bool finite) { refused_ = finite ? 0 : refused_ + 1; }
+
   /// Whether the weights that made the last predictions should be given up for older ones.
   [[nodiscard]] bool Diverged() const;
 

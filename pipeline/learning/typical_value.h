@@ -7,13 +7,20 @@
 namespace millrace::pipeline {
 
 /// A running mean over about the last thousand values, into which each goes with at most ten times
-/// the mean so far (winsorized): one value out of place moves it little, a change of scale within
-/// a thousand or two. Not thread-safe.
+/// the mean so far (winsorized); of the first twenty the largest is left out. So one value out of
+/// place moves it little. It follows a change of scale: up within a thousand values or two, down
+/// within some thousands. Not thread-safe.
 class TypicalValue {
  public:
   /// REQUIRES: value >= 0 and finite.
   void Add(double value) {
     count_ = std::min(count_ + 1, kMost);
+    if (count_ <= kFirst) {
+      sum_ += value;
+      largest_ = std::max(largest_, value);
+      mean_ = count_ == 1 ? value : (sum_ - largest_) / static_cast<double>(count_ - 1);
+      return;
+    }
     const double taken = mean_ > 0 ? std::min(value, kTimes * mean_) : value;
     mean_ += (taken - mean_) / static_cast<double>(count_);
   }
@@ -22,11 +29,15 @@ class TypicalValue {
   [[nodiscard]] double mean() const { return mean_; }
 
  private:
+  static constexpr std::int64_t kFirst = 20;
   static constexpr std::int64_t kMost = 1000;
   static constexpr double kTimes = 10;
 
   std::int64_t count_ = 0;
   double mean_ = 0;
+  // Of the first.
+  double sum_ = 0;
+  double largest_ = 0;
 };
 
 }  // namespace millrace::pipeline

@@ -11,10 +11,16 @@ SkipReason WeightHealth::Next(const PredictionHealth& health) {
   return refused;
 }
 
+void WeightHealth::Glimpse(bool finite) {
+  guard_.Glimpse(finite);
+  diverged_ = guard_.Diverged();
+}
+
 void WeightHealth::Restart() {
   guard_.Restart();
   diverged_ = false;
   sound_ = true;
+  ratio_ = 1;
 }
 
 }  // namespace millrace::pipeline

@@ -17,6 +17,9 @@ class WeightHealth {
   /// As DivergenceGuard::Next(). On the thread that judges predictions.
   [[nodiscard]] SkipReason Next(const PredictionHealth& health);
 
+  /// As DivergenceGuard::Glimpse(). On the same thread.
+  void Glimpse(bool finite);
+
   /// Whether the weights should be given up for older ones.
   [[nodiscard]] bool diverged() const { return diverged_; }
 

@@ -321,7 +321,7 @@ TEST_F(CheckpointsTest, TwoHundredKillsLoseNoCompleteCheckpoint) {
   std::mt19937 random(5);
   const auto began = std::chrono::steady_clock::now();
   Write({0});
-  const std::chrono::microseconds a_write = std::chrono::duration_cast<std::chrono::microseconds>(
+  std::chrono::microseconds a_write = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - began);
   std::int64_t last = 0;
   for (int kill = 0; kill < 200; ++kill) {
@@ -331,6 +331,8 @@ TEST_F(CheckpointsTest, TwoHundredKillsLoseNoCompleteCheckpoint) {
     ASSERT_TRUE(found.ok()) << found.status();
     ASSERT_TRUE(found->newest) << "kill " << kill;
     EXPECT_TRUE(found->refused.empty()) << found->refused.front();
+    // The machine may be slower than it was: a writer gets the time for about one or two.
+    a_write = written == last ? a_write * 5 / 4 : a_write * 49 / 50;
     last = found->newest->network.sample;
     EXPECT_GE(last, written);
     EXPECT_LE(last, written + 1) << "only the one that it was about to tell may be there besides";

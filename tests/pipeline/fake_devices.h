@@ -17,11 +17,16 @@
 
 namespace millrace::pipeline {
 
-/// One need of one operation of a plan.
+/// One need of one operation of a plan, or of an admission: then `device` is kHost, and `place` the
+/// sample of the pattern.
 struct Edge {
+  static constexpr auto kHost = static_cast<std::size_t>(-1);
+
   std::size_t device = 0;
   std::size_t place = 0;
   Need need = {};
+
+  friend bool operator==(const Edge&, const Edge&) = default;
 };
 
 /// How they go on where several orders are possible.
@@ -63,7 +68,12 @@ class FakeDevices final : public Devices {
   }
 
   bool Await(std::span<const Need> needs, std::int64_t pattern) override {
-    while (!stopped_ && !progress_.Meets(needs, pattern)) {
+    const std::size_t in_pattern = admitted_++ % options_.plan.samples_per_pattern;
+    const auto waits = [&] {
+      return std::ranges::any_of(
+          needs, [&](const Need& need) { return Waits(Edge::kHost, in_pattern, need, pattern); });
+    };
+    while (!stopped_ && waits()) {
       if (!DoOne()) return Stuck();
     }
     return !stopped_;
@@ -76,19 +86,18 @@ class FakeDevices final : public Devices {
     if (!stopped_ && !std::ranges::all_of(queues_, done)) Stuck();
   }
 
-  void Stop() override { stopped_ = true; }
   [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const override {
     return progress_.done(kind, stage);
   }
 
  private:
-  [[nodiscard]] bool Waits(std::size_t device, const Work& work, const Need& need) const {
+  [[nodiscard]] bool Waits(std::size_t device, std::size_t place, const Need& need,
+                           std::int64_t pattern) const {
     const std::optional<Edge>& ignored = order_.ignored;
-    if (ignored && device == ignored->device && work.place == ignored->place &&
-        need == ignored->need) {
+    if (ignored && device == ignored->device && place == ignored->place && need == ignored->need) {
       return false;
     }
-    return !progress_.Meets({&need, 1}, work.pattern);
+    return !progress_.Meets({&need, 1}, pattern);
   }
 
   [[nodiscard]] std::vector<std::size_t> Runnable() const {
@@ -96,10 +105,10 @@ class FakeDevices final : public Devices {
     for (std::size_t device = 0; device < queues_.size(); ++device) {
       if (queues_[device].empty()) continue;
       const Work& work = queues_[device].front();
-      if (std::ranges::none_of(work.needs,
-                               [&](const Need& need) { return Waits(device, work, need); })) {
-        devices.push_back(device);
-      }
+      const auto waits = [&](const Need& need) {
+        return Waits(device, work.place, need, work.pattern);
+      };
+      if (std::ranges::none_of(work.needs, waits)) devices.push_back(device);
     }
     if (!camera_.empty()) devices.push_back(queues_.size());
     return devices;
@@ -166,6 +175,7 @@ class FakeDevices final : public Devices {
   Progress progress_;
   std::vector<std::deque<Work>> queues_;
   std::deque<Step> camera_;  // Samples on their way: a device more.
+  std::size_t admitted_ = 0;
   bool stopped_ = false;
 };
 

@@ -1,7 +1,6 @@
 // Whatever order devices do their queues in, what comes out is the same; and each need that they
 // are told of is needed.
-#include <map>
-#include <set>
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -104,35 +103,78 @@ TEST_P(FakeDevicesTest, AnyOrderThatTheRulesAllowGivesTheSameBits) {
   }
 }
 
+// All needs of a plan: of its operations, and of admissions.
+template <typename Needs>
+std::vector<Edge> EdgesOf(const Plan& plan, const Needs& needs) {
+  std::vector<Edge> edges;
+  for (std::size_t device = 0; device < plan.devices.size(); ++device) {
+    for (std::size_t place = 0; place < plan.devices[device].size(); ++place) {
+      for (const Need& need : needs.of(device, place)) edges.push_back({device, place, need});
+    }
+  }
+  for (int sample = 0; sample < plan.samples_per_pattern; ++sample) {
+    for (const Need& need : needs.of_admission(sample)) {
+      edges.push_back({Edge::kHost, static_cast<std::size_t>(sample), need});
+    }
+  }
+  return edges;
+}
+
+std::string Describe(const Plan& plan, const Edge& edge) {
+  const std::string what = "stage " + std::to_string(edge.need.stage) + " has done " +
+                           std::string(Name(edge.need.kind)) + " " +
+                           std::to_string(edge.need.samples) + " for ";
+  if (edge.device == Edge::kHost) return what + "admitting " + std::to_string(edge.place);
+  return what + "\n" + PatternText(plan, &plan.devices[edge.device][edge.place]);
+}
+
+class EdgesTest : public FakeDevicesTest {
+ protected:
+  static constexpr int kSamples = 40;
+
+  /// Whether it goes as it should if devices do not wait for `edge`, and what makes it comes late.
+  static bool GoesWell(const Plan& plan, const Outcome& expected, const FakeOrder& order) {
+    const Outcome outcome = OnFakeDevices(plan, kSamples, order);
+    return outcome.status.ok() && outcome.outputs == expected.outputs &&
+           outcome.weights == expected.weights;
+  }
+};
+
 // Devices that miss one need read what is not there, or overwrite what is still read, or never get
 // on, or learn something else.
-TEST_P(FakeDevicesTest, WithoutAnyOneNeedItGoesWrong) {
-  constexpr int kSamples = 40;
+TEST_P(EdgesTest, WithoutAnyOneOfThemItGoesWrong) {
   for (const Plan& plan : Plans()) {
-    const EssentialNeeds needs(plan, Dependencies(plan));
     const Outcome expected = Expected(plan, kSamples);
-    for (std::size_t device = 0; device < plan.devices.size(); ++device) {
-      for (std::size_t place = 0; place < plan.devices[device].size(); ++place) {
-        for (const Need& need : needs.of(device, place)) {
-          const auto goes_wrong = [&](std::uint64_t seed, bool late) {
-            const Outcome outcome = OnFakeDevices(
-                plan, kSamples, {.seed = seed, .ignored = Edge{device, place, need}, .late = late});
-            return !outcome.status.ok() || outcome.outputs != expected.outputs ||
-                   outcome.weights != expected.weights;
-          };
-          bool wrong = false;
-          for (std::uint64_t seed = 0; !wrong && seed < 50; ++seed) {
-            wrong = goes_wrong(seed, true) || goes_wrong(seed, false);
-          }
-          EXPECT_TRUE(wrong) << "device " << device << " need not wait until stage " << need.stage
-                             << " has done " << Name(need.kind) << " " << need.samples << " for\n"
-                             << PatternText(plan, &plan.devices[device][place]);
+    for (const Edge& edge : EdgesOf(plan, EssentialNeeds(plan, Dependencies(plan)))) {
+      bool wrong = false;
+      for (std::uint64_t seed = 0; !wrong && seed < 50; ++seed) {
+        for (const bool late : {true, false}) {
+          wrong = wrong || !GoesWell(plan, expected, {.seed = seed, .ignored = edge, .late = late});
         }
+      }
+      EXPECT_TRUE(wrong) << "it need not wait until " << Describe(plan, edge);
+    }
+  }
+}
+
+// What devices are not told of is there, however late it may be.
+TEST_P(EdgesTest, WhatIsLeftOutIsImplied) {
+  for (const Plan& plan : Plans()) {
+    const Outcome expected = Expected(plan, kSamples);
+    const Dependencies all(plan);
+    const std::vector<Edge> told = EdgesOf(plan, EssentialNeeds(plan, all));
+    for (const Edge& edge : EdgesOf(plan, all)) {
+      if (std::ranges::find(told, edge) != told.end()) continue;
+      for (std::uint64_t seed = 0; seed < 5; ++seed) {
+        EXPECT_TRUE(GoesWell(plan, expected, {.seed = seed, .ignored = edge, .late = true}))
+            << Describe(plan, edge);
       }
     }
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(AllSchedules, EdgesTest, ::testing::ValuesIn(AllScheduleCases()),
+                         [](const auto& test) { return test.param.name; });
 INSTANTIATE_TEST_SUITE_P(AllSchedules, FakeDevicesTest, ::testing::ValuesIn(AllScheduleCases()),
                          [](const auto& test) { return test.param.name; });
 

@@ -61,9 +61,11 @@ TEST_F(GoodStatesTest, WhatProvesWhileOthersAreAddedIsKept) {
 }
 
 // Where predictions prove little, because most pictures are repeated, the oldest is still proven.
-TEST_F(GoodStatesTest, ANewerOneIsLeftOutWhereTooManyWait) {
+TEST_F(GoodStatesTest, ThoseBetweenAreLeftOutWhereTooManyWait) {
   Add({10, 20, 30, 40, 50, 60});
   EXPECT_EQ(Settle(10), 10);
+  Add({110, 120, 130, 140, 150, 160});
+  EXPECT_EQ(Settle(159), 150) << "not the oldest, if newer ones have proven";
   Add({50, 60, 70, 80});
   EXPECT_EQ(Settle(75), 70);
 }

@@ -245,8 +245,8 @@ TEST_F(LabelCheckpointsTest, WhatWasLearnedForAnotherTaskIsRefused) {
   }
   options.classes = {"open", "shut"};
   ExpectRefused(options,
-                "was learned for classification of shut, open where this is classification of "
-                "open, shut; configure that again, or another folder to start anew");
+                "was learned for classification of 'shut', 'open' where this is classification of "
+                "'open', 'shut'; configure that again, or another folder to start anew");
   options.classes.clear();
   options.task = LabelTask::kRegression;
   ExpectRefused(options, "where this is regression");

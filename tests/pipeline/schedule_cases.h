@@ -43,6 +43,7 @@ inline std::vector<ScheduleCase> AllScheduleCases() {
       r.samples = 3;
     });
   }
+  add("stale", 8, "_separate", [](ScheduleRequest& r) { r.separate_backwards = true; });
   for (int samples = 1; samples <= 6; ++samples) {
     const auto set = [samples](ScheduleRequest& r) { r.samples = samples; };
     add("timeprest", 4, "_N" + std::to_string(samples), set);
