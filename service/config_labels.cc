@@ -159,8 +159,4 @@ void CompleteLabels(StreamConfig& stream) {
   stream.scores = {};
 }
 
-const std::string& WeightsOf(const StreamConfig& stream) {
-  return IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights;
-}
-
 }  // namespace millrace::service

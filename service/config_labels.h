@@ -33,6 +33,8 @@ void CheckLabels(const ConfigValue& stream, const StreamConfig& config);
 void CompleteLabels(StreamConfig& stream);
 
 /// The file of weights that a stream's model is to start from. Empty: the file does not say.
-[[nodiscard]] const std::string& WeightsOf(const StreamConfig& stream);
+[[nodiscard]] inline const std::string& WeightsOf(const StreamConfig& stream) {
+  return IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights;
+}
 
 }  // namespace millrace::service
