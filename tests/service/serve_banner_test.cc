@@ -54,13 +54,17 @@ TEST(BannerTest, SaysWhatItLearnsFromLabels) {
   stream.config.labels.learner.outputs = 3;
   EXPECT_THAT(Banner({&stream, 1}, {}),
               HasSubstr("  learns    3 classes from labels at 32x32 in grey, mlp of 4 layers, "
-                        "window 64\n"));
+                        "window 64, from random weights\n"));
+  stream.config.labels.learner.weights = "door.safetensors";
+  EXPECT_THAT(Banner({&stream, 1}, {}), HasSubstr("window 64, from door.safetensors\n"));
+  stream.config.labels.learner.weights.clear();
   stream.config.labels.grey = false;
   stream.config.labels.learner.model = "mine.pt";
   stream.config.labels.learner.task = pipeline::LabelTask::kRegression;
   stream.config.labels.learner.outputs = 1;
   EXPECT_EQ(DescribeLabels(stream.config),
             "1 value from labels at 32x32 in colour, mine.pt, window 64");
+  EXPECT_THAT(Banner({&stream, 1}, {}), HasSubstr("mine.pt, window 64\n"));
 }
 
 TEST(BannerTest, NamesEachOfSeveralStreams) {
