@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "pipeline/plan_checker.h"
+#include "pipeline/work_progress.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -142,17 +143,7 @@ bool Engine::EnqueueNext(std::size_t device) {
 }
 
 void Engine::Enqueue(std::size_t device, const Work& work) {
-  switch (work.what) {
-    case Work::What::kRun:
-      enqueued_.Complete(work.step);
-      break;
-    case Work::What::kPass:
-      enqueued_.Pass(work.step);
-      break;
-    case Work::What::kEnd:
-      for (const Operation& operation : plan_.devices[device]) enqueued_.PassForEver(operation);
-      break;
-  }
+  GoPast(work, plan_.devices[device], enqueued_);
   devices_->Enqueue(device, work);
 }
 

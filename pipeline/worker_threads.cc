@@ -10,6 +10,7 @@
 #include "pipeline/event_count.h"
 #include "pipeline/shared_progress.h"
 #include "pipeline/stage_walk.h"
+#include "pipeline/work_progress.h"
 #include "pipeline/work_queue.h"
 
 namespace millrace::pipeline {
@@ -88,31 +89,14 @@ class WorkerThreads final : public Devices {
       if (waits) changed_.Await([&] { return stopped_ || Ready(work); });
       if (stopped_) return;
       if (work.what == Work::What::kRun && !options_.run(device, work, waits)) return Stop();
-      Pass(device, work);
+      GoPast(work, options_.plan.devices[device], progress_);
+      changed_.Notify();
       if (work.what == Work::What::kEnd) return;
     }
   }
 
   [[nodiscard]] bool Ready(const Work& work) const {
     return progress_.Meets(work.needs, work.pattern);
-  }
-
-  // Lets the others see that it is behind the device.
-  void Pass(std::size_t device, const Work& work) {
-    switch (work.what) {
-      case Work::What::kRun:
-        progress_.Complete(work.step);
-        break;
-      case Work::What::kPass:
-        progress_.Pass(work.step);
-        break;
-      case Work::What::kEnd:
-        for (const Operation& operation : options_.plan.devices[device]) {
-          progress_.PassForEver(operation);
-        }
-        break;
-    }
-    changed_.Notify();
   }
 
   // Constant after construction.

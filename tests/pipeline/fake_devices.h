@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "pipeline/devices.h"
+#include "pipeline/work_progress.h"
 
 namespace millrace::pipeline {
 
@@ -144,20 +145,10 @@ class FakeDevices final : public Devices {
     }
     const Work work = queues_[device].front();
     queues_[device].pop_front();
-    switch (work.what) {
-      case Work::What::kRun:
-        stopped_ = stopped_ || !options_.run(device, work, /*waited=*/false);
-        progress_.Complete(work.step);
-        break;
-      case Work::What::kPass:
-        progress_.Pass(work.step);
-        break;
-      case Work::What::kEnd:
-        for (const Operation& operation : options_.plan.devices[device]) {
-          progress_.PassForEver(operation);
-        }
-        break;
+    if (work.what == Work::What::kRun) {
+      stopped_ = stopped_ || !options_.run(device, work, /*waited=*/false);
     }
+    GoPast(work, options_.plan.devices[device], progress_);
   }
 
   // Nothing can go on: that is what a device that waits for ever comes to.
