@@ -93,13 +93,6 @@ LayerChain Convolutional(const LabelLearnerOptions& options, at::Generator& rand
   return chain;
 }
 
-absl::StatusOr<OpenedNetwork> OpenFile(const std::string& path) {
-  MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(path));
-  OpenedNetwork opened{.chain = std::move(file.chain), .state = std::move(file.parameters)};
-  opened.state.insert(opened.state.end(), file.buffers.begin(), file.buffers.end());
-  return opened;
-}
-
 absl::StatusOr<LayerChain> Build(const LabelLearnerOptions& options) {
   if (options.layers < 2 || options.layers > 1000 || options.width < 1 || options.width > 65'536) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -141,7 +134,9 @@ absl::StatusOr<OpenedNetwork> OpenLabelNetwork(const LabelLearnerOptions& option
     MILLRACE_ASSIGN_OR_RETURN(opened.chain, Build(options));
     opened.state = ParametersOf(opened.chain);
   } else {
-    MILLRACE_ASSIGN_OR_RETURN(opened, OpenFile(options.model));
+    MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(options.model));
+    opened.state = file.state();
+    opened.chain = std::move(file.chain);
   }
   if (!options.weights.empty()) {
     MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, opened.chain));

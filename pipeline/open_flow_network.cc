@@ -58,8 +58,8 @@ absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options
 absl::StatusOr<OpenedNetwork> OpenFile(const NamedFlowNetworkOptions& options, int width,
                                        int height) {
   MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(options.name));
-  OpenedNetwork opened{.chain = std::move(file.chain), .state = std::move(file.parameters)};
-  opened.state.insert(opened.state.end(), file.buffers.begin(), file.buffers.end());
+  OpenedNetwork opened{.chain = {}, .state = file.state()};
+  opened.chain = std::move(file.chain);
   auto& layers = opened.chain.layers;
   layers.insert(layers.begin(), std::make_unique<FunctionLayer>(
                                     "pictures", [pairs = options.pairs](const LayerValues& inputs) {

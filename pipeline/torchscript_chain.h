@@ -16,6 +16,13 @@ struct TorchScriptChain {
   /// Every parameter and buffer by its name in the network, sharing memory with the layers.
   NamedTensors parameters;
   NamedTensors buffers;
+
+  /// Both: what its state_dict() has.
+  [[nodiscard]] NamedTensors state() const {
+    NamedTensors all = parameters;
+    all.insert(all.end(), buffers.begin(), buffers.end());
+    return all;
+  }
 };
 
 /// Loads a network from the file that torch.jit.script(...).save() or torch.jit.trace(...).save()
