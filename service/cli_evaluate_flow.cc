@@ -83,6 +83,10 @@ void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
       ->delimiter(',')
       ->check(Count())
       ->capture_default_str();
+  flow.add_option("--switch-at", options.switch_at,
+                  "Of hybrid: the pair before which it becomes sequential. 0: the middle one")
+      ->check(CLI::Range(0, 1'000'000'000))
+      ->capture_default_str();
   flow.add_option("--seeds", arguments.seeds, "How many seeds each runs with")
       ->check(Count())
       ->capture_default_str();

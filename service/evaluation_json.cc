@@ -59,6 +59,7 @@ json RunJson(const FlowEvaluation::Run& run) {
     described["camera_rate"] = run.name.camera_rate;
     described["step_ms"] = run.step_ms;
   }
+  if (run.switch_at) described["switch_at"] = *run.switch_at;
   if (result.streaming) described["streaming"] = StreamJson(*result.streaming);
   return described;
 }

@@ -230,6 +230,7 @@ class FlowEvaluating {
   absl::StatusOr<FlowEvaluation::Run> RunOne(const PlannedRun& planned) {
     FlowLearnerOptions learner = planned.network->learner;
     learner.seed = planned.name.seed;
+    learner.switch_at = SwitchAt(evaluation_.pairs[planned.clip]);
     const ClipSource& clip = options_.clips[planned.clip];
     FlowRunOptions run{.clip = clip,
                        .make =
@@ -252,10 +253,17 @@ class FlowEvaluating {
                                                   .seed = planned.name.seed}));
     }
     MILLRACE_ASSIGN_OR_RETURN(FlowRunResult result, RunFlow(run));
-    return FlowEvaluation::Run{.name = planned.name,
-                               .cuts = learner.cuts,
-                               .step_ms = planned.network->step_ms,
-                               .result = std::move(result)};
+    FlowEvaluation::Run made{.name = planned.name,
+                             .cuts = learner.cuts,
+                             .step_ms = planned.network->step_ms,
+                             .result = std::move(result)};
+    if (planned.name.schedule == "hybrid") made.switch_at = learner.switch_at;
+    return made;
+  }
+
+  // Of a clip with so many pairs. A single one has no middle.
+  [[nodiscard]] std::int64_t SwitchAt(std::int64_t pairs) const {
+    return options_.switch_at > 0 ? options_.switch_at : std::max<std::int64_t>(1, pairs / 2);
   }
 
   [[nodiscard]] std::vector<FrozenTest> FrozenTests(const ClipSource& clip) const {

@@ -47,6 +47,9 @@ struct FlowEvaluationOptions {
   std::vector<std::string> schedules = {"sequential"};
   std::vector<int> stages = {1};
   std::vector<std::uint64_t> seeds = {0};
+  /// hybrid: the pair before which it becomes sequential, in place of the learner's. 0: the one in
+  /// the middle of its clip, so that it learns both ways however short the clip is.
+  std::int64_t switch_at = 0;
   /// Frames a second of a camera that does not wait, with stages that take on paper what `step_ms`
   /// says. Empty: every pair waits for its turn.
   std::vector<double> camera_rates = {};
@@ -81,6 +84,8 @@ struct FlowEvaluation {
     std::vector<int> cuts;
     /// What the stages cost on paper, learning from every sample. Only with a camera.
     double step_ms = 0;
+    /// hybrid: the pair before which it became sequential, if there were so many. Otherwise none.
+    std::optional<std::int64_t> switch_at = {};
     FlowRunResult result;
   };
 

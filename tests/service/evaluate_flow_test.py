@@ -154,6 +154,7 @@ class EvaluateTest(unittest.TestCase):
         self.assert_refused("generated", "--stages", "0", says=["--stages", "1"])
         self.assert_refused("generated", "--seeds", "-1", says=["--seeds"])
         self.assert_refused("generated", "--first-seed", "-1", says=["--first-seed"])
+        self.assert_refused("generated", "--switch-at", "-1", says=["--switch-at"])
         self.assert_refused("generated", "--window", "0", says=["--window"])
         self.assert_refused("generated", *TINY, "--schedules", "local", says=["levels"])
         self.assert_refused("generated", *TINY, "--stages", "99", "--schedules", "partime",

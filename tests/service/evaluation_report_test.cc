@@ -184,6 +184,14 @@ TEST(EvaluationReportTest, JsonHasEveryMetricOfEveryWindowByName) {
   EXPECT_EQ(run["frozen"][1]["on"], "elsewhere");
 }
 
+TEST(EvaluationReportTest, JsonSaysWhereHybridBecameSequentialAndNothingOfOthers) {
+  Made made = MadeEvaluation({});
+  made.evaluation.runs[1].switch_at = 500;
+  const json all = json::parse(EvaluationJson(made.options, made.evaluation, "millrace"));
+  EXPECT_FALSE(all["runs"][0].contains("switch_at"));
+  EXPECT_EQ(all["runs"][1]["switch_at"], 500);
+}
+
 TEST(EvaluationReportTest, JsonIsValidWhateverFilesAreNamedAndNumbersAre) {
   Made made = MadeEvaluation({});
   made.evaluation.runs[0].result.model.whole.loss.loss = std::nan("");

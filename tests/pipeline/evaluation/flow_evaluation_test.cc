@@ -188,6 +188,32 @@ TEST_F(FlowEvaluationTest, SequentialHasOneStageAndRunsOnce) {
   EXPECT_TRUE(evaluation.runs[0].result.frozen.empty());
 }
 
+// From the pair on before which it switches, hybrid drains: what sequential learns then it learns
+// with fresh weights. So a run that switches early, in the middle or never has another end.
+TEST_F(FlowEvaluationTest, HybridSwitchesWhereItIsToldAndInTheMiddleUntold) {
+  FlowEvaluationOptions options = Options();
+  options.clips.resize(1);
+  options.seeds = {3};
+  options.schedules = {"hybrid"};
+  options.references.clear();
+  options.frozen = false;
+  std::map<std::int64_t, double> losses;
+  for (const std::int64_t switch_at : {std::int64_t{0}, kPairs / 2, std::int64_t{2}, 2 * kPairs}) {
+    options.switch_at = switch_at;
+    const FlowEvaluation evaluation = Evaluated(options);
+    ASSERT_EQ(evaluation.runs.size(), 1u);
+    EXPECT_EQ(evaluation.runs[0].switch_at, switch_at == 0 ? kPairs / 2 : switch_at);
+    losses[switch_at] = evaluation.runs[0].result.model.whole.loss.loss;
+  }
+  EXPECT_EQ(losses[0], losses[kPairs / 2]);
+  EXPECT_NE(losses[0], losses[2]);
+  EXPECT_NE(losses[0], losses[2 * kPairs]);
+  options.schedules = {"stale"};
+  const FlowEvaluation stale = Evaluated(options);
+  EXPECT_EQ(stale.runs[0].switch_at, std::nullopt);
+  EXPECT_EQ(stale.runs[0].result.model.whole.loss.loss, losses[2 * kPairs]);
+}
+
 TEST_F(FlowEvaluationTest, WhatCannotBeRunIsRefusedBeforeAnythingRuns) {
   FlowEvaluationOptions options = Options();
   options.schedules = {"local"};
