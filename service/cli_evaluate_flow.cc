@@ -25,6 +25,9 @@ With --camera-rates the camera does not wait: what a learner is too slow for is 
 is kept on paper, stage by stage, as if each stage had a device of its own; --step-ms says what one
 sample costs one device, and the layers' shares of it are measured.
 
+--task next_frame foretells each picture from the two before it. Each is scored by how well it was
+foretold, beside expecting the newest picture again, before anything learned from it.
+
 The pictures of a folder are its stream by name: 0009.png before 0010.png, but 10.png before 9.png.
 
 --out FOLDER gets evaluation.json (every figure, window by window), tables.txt, and plots as .svg
@@ -36,7 +39,9 @@ Examples
       --schedules sequential,partime --stages 2,4 --learning-rate 1e-4
   millrace evaluate flow generated --camera-rates 10,20,40 --step-ms 60 --stages 2,4 \
       --schedules sequential,one_f_one_b_star --seeds 5 --out camera
-  millrace evaluate flow pictures/ --truth flow/ --size 1024x432)";
+  millrace evaluate flow pictures/ --truth flow/ --size 1024x432
+  millrace evaluate flow street.mp4 --task next_frame --weights flow-start.safetensors \
+      --learning-rate 1e-4)";
 
 // CLI11's own bound is a number of 309 digits, in every message.
 CLI::Range Count() { return {1, 1'000'000}; }
@@ -107,7 +112,12 @@ void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
       ->capture_default_str();
 }
 
-void AddLearning(CLI::App& flow, pipeline::FlowLearnerOptions& learner) {
+void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
+  pipeline::FlowLearnerOptions& learner = arguments.options.learner;
+  flow.add_option("--task", arguments.task,
+                  "flow, the motion that was, or next_frame, the picture to come")
+      ->check(CLI::IsMember({"flow", "next_frame"}))
+      ->capture_default_str();
   flow.add_option("--weights", learner.weights,
                   "Begin with these, from `millrace pretrain`. Left out: random ones");
   flow.add_option("--learning-rate", learner.learning_rate, "RMSprop's learning rate")
@@ -130,12 +140,12 @@ void AddLearning(CLI::App& flow, pipeline::FlowLearnerOptions& learner) {
 
 void AddOutput(CLI::App& flow, EvaluateFlowArguments& arguments) {
   pipeline::FlowEvaluationOptions& options = arguments.options;
-  flow.add_option("--references", options.references,
+  flow.add_option("--references", arguments.references,
                   "What does not learn, on the same pairs, of " +
                       absl::StrJoin(pipeline::ReferenceFlowNames(), ", "))
       ->delimiter(',')
       ->check(CLI::IsMember(pipeline::ReferenceFlowNames()))
-      ->capture_default_str();
+      ->default_str(absl::StrJoin(options.references, ",") + "; of next_frame none");
   flow.add_option("--window", arguments.window_s, "Seconds of the stream in a window")
       ->check(CLI::Range(1e-3, 1e9))
       ->capture_default_str();
@@ -154,7 +164,7 @@ void AddEvaluateFlow(CLI::App& evaluate, EvaluateFlowArguments& arguments) {
   arguments.options.learner.learning_rate = 3e-4;
   AddInput(*flow, arguments);
   AddRuns(*flow, arguments);
-  AddLearning(*flow, arguments.options.learner);
+  AddLearning(*flow, arguments);
   AddOutput(*flow, arguments);
   flow->footer(kFooter);
 }

@@ -14,6 +14,10 @@ namespace millrace::service {
 struct EvaluateFlowArguments {
   /// `generated`, a video file, or a folder of pictures.
   std::string input;
+  /// `flow` or `next_frame`.
+  std::string task = "flow";
+  /// Empty: all that the task allows.
+  std::vector<std::string> references = {};
   std::vector<std::string> others;
   std::string truth;
   std::string hidden;

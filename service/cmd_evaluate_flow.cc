@@ -124,6 +124,22 @@ class Inputs {
   const Size size_;
 };
 
+// What the options ask to be learned, and stand beside.
+absl::Status PrepareTask(EvaluateFlowArguments& arguments) {
+  pipeline::FlowEvaluationOptions& options = arguments.options;
+  options.learner.next_frame = arguments.task == "next_frame";
+  if (options.learner.next_frame) {
+    options.references = {"none"};
+    if (!arguments.truth.empty() || !arguments.hidden.empty()) {
+      return absl::InvalidArgumentError(
+          "--truth and --hidden say how things moved, and not how they go on: leave them out with "
+          "--task next_frame");
+    }
+  }
+  if (!arguments.references.empty()) options.references = arguments.references;
+  return absl::OkStatus();
+}
+
 absl::Status PrepareFolder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -132,6 +148,7 @@ absl::Status PrepareFolder(const std::string& folder) {
 }
 
 absl::Status Prepare(EvaluateFlowArguments& arguments) {
+  MILLRACE_RETURN_IF_ERROR(PrepareTask(arguments));
   if (!arguments.out.empty()) {
     if (!arguments.no_plots) MILLRACE_RETURN_IF_ERROR(CheckGnuplot());
     MILLRACE_RETURN_IF_ERROR(PrepareFolder(arguments.out));

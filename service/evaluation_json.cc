@@ -88,6 +88,7 @@ std::string EvaluationJson(const pipeline::FlowEvaluationOptions& options,
   const json all = {
       {"millrace", MILLRACE_VERSION},
       {"command", command},
+      {"task", options.learner.next_frame ? "next_frame" : "flow"},
       {"learning_rate", options.learner.learning_rate},
       {"loss", pipeline::FlowLossNames()[static_cast<std::size_t>(options.learner.loss.kind)]},
       {"smoothness", options.learner.loss.smoothness},

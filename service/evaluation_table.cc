@@ -134,9 +134,12 @@ std::string EvaluationTables(const pipeline::FlowEvaluation& evaluation) {
       RowsOf(groups, [](const FlowEvaluation::Run& run) { return &run.result.model.whole; });
   const std::vector<Row> references = References(evaluation);
   rows.insert(rows.end(), references.begin(), references.end());
-  std::string text =
-      TableOf("While it learns: each pair by its own prediction, made before learning from it",
-              rows, camera);
+  std::string text = TableOf(
+      evaluation.next_frame
+          ? "While it learns: each picture as the two before foretold it, before learning "
+            "from it"
+          : "While it learns: each pair by its own prediction, made before learning from it",
+      rows, camera);
   const auto streaming = [](const FlowEvaluation::Run& run) {
     return run.result.streaming ? &run.result.streaming->whole : nullptr;
   };

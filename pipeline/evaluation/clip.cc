@@ -24,9 +24,37 @@ class ShortReading final : public Clip {
   std::int64_t left_;
 };
 
+bool SamePicture(const Rgb& a, const Rgb& b) { return a == b || *a == *b; }
+
+class ThreesReading final : public Clip {
+ public:
+  explicit ThreesReading(std::unique_ptr<Clip> pairs) : pairs_(std::move(pairs)) {}
+
+  absl::StatusOr<std::optional<ClipPair>> Next() override {
+    for (;;) {
+      MILLRACE_ASSIGN_OR_RETURN(std::optional<ClipPair> pair, pairs_->Next());
+      if (!pair) return std::nullopt;
+      const ClipPair last = std::exchange(last_, *pair);
+      if (last.current == nullptr || !SamePicture(last.current, pair->previous)) continue;
+      pair->before = last.previous;
+      pair->number = next_++;
+      return pair;
+    }
+  }
+
+ private:
+  const std::unique_ptr<Clip> pairs_;
+  ClipPair last_;
+  std::int64_t next_ = 0;
+};
+
 }  // namespace
 
 absl::Status NoPairs(const ClipSource& source) {
+  if (source.with_before) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        source.name, " has no three pictures one after the other, which the next frame needs"));
+  }
   return absl::InvalidArgumentError(
       absl::StrCat(source.name, " has no pair of pictures: it needs two pictures at least"));
 }
@@ -37,6 +65,15 @@ ClipSource FirstPairs(ClipSource source, std::int64_t pairs) {
     MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<Clip> whole, open());
     return std::make_unique<ShortReading>(std::move(whole), pairs);
   };
+  return source;
+}
+
+ClipSource WithPictureBefore(ClipSource source) {
+  source.open = [open = std::move(source.open)]() -> absl::StatusOr<std::unique_ptr<Clip>> {
+    MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<Clip> pairs, open());
+    return std::make_unique<ThreesReading>(std::move(pairs));
+  };
+  source.with_before = true;
   return source;
 }
 

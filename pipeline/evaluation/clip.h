@@ -42,6 +42,8 @@ struct ClipPair {
   std::chrono::nanoseconds stream_time{0};
   Rgb previous;
   Rgb current;
+  /// The one before `previous`. Null: the clip has pairs alone.
+  Rgb before = nullptr;
   /// Null: nobody knows.
   std::shared_ptr<const TrueFlow> truth = nullptr;
 };
@@ -64,6 +66,8 @@ struct ClipSource {
   int height = 0;
   /// Starts to read from the begin. Thread-safe.
   std::function<absl::StatusOr<std::unique_ptr<Clip>>()> open;
+  /// Whether each pair has the picture before.
+  bool with_before = false;
 };
 
 /// What to say of a clip without any pair.
@@ -71,5 +75,10 @@ struct ClipSource {
 
 /// The first `pairs` of `source`; 0: all.
 [[nodiscard]] ClipSource FirstPairs(ClipSource source, std::int64_t pairs);
+
+/// What the next frame is foretold and judged on: the pairs of `source` whose previous picture is
+/// the current one of the pair before, each with the picture before those, numbered anew. So the
+/// first pair of a clip, and of each of its scenes that begins without a cut, is left out.
+[[nodiscard]] ClipSource WithPictureBefore(ClipSource source);
 
 }  // namespace millrace::pipeline

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "pipeline/evaluation/pictures.h"
 #include "pipeline/evaluation/reference_flow.h"
 #include "pipeline/flow_options.h"
 #include "pipeline/flow_plan.h"
@@ -55,6 +56,48 @@ bool Combine(const std::string& network, const std::string& schedule) {
   return schedule != "local" || network == "levels";
 }
 
+// The next frame is foretold from two pictures and judged by a third. The other methods look at the
+// two that it is not to see, and what a client has at every instant is not defined for it.
+absl::Status CheckTask(const FlowEvaluationOptions& options) {
+  if (!options.learner.next_frame) return absl::OkStatus();
+  if (!options.camera_rates.empty()) {
+    return absl::InvalidArgumentError(
+        "the next frame is not evaluated behind a camera: leave out the camera's rates");
+  }
+  if (options.learner.loss.occlusion) {
+    return absl::InvalidArgumentError(
+        "the next frame is not learned with occlusion, which needs the flow there and back of one "
+        "pair: leave it out");
+  }
+  for (const std::string& name : options.references) {
+    if (name == "none") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the reference ", name,
+                     " says how things moved and foretells no frame: leave it out; none, the "
+                     "newest picture again, can stay"));
+  }
+  return absl::OkStatus();
+}
+
+FlowEvaluationOptions InThrees(FlowEvaluationOptions options) {
+  for (std::vector<ClipSource>* const sources : {&options.clips, &options.others}) {
+    for (ClipSource& source : *sources) source = WithPictureBefore(std::move(source));
+  }
+  return options;
+}
+
+// Returns the photometric loss. Of the next frame there is no motion alone.
+double ScoreReference(const ClipSource& source, const ClipPair& pair, ReferenceFlow& method,
+                      StreamScorer& scorer) {
+  if (!source.with_before) {
+    return scorer.Add(pair, method.Flow(*pair.previous, *pair.current), /*learned_from=*/false);
+  }
+  const PairOfPictures pictures(*pair.previous, *pair.current, source.width, source.height);
+  const double loss = pictures.LossOfNoMotion();
+  scorer.AddLosses(pair, {.loss = loss, .loss_no_motion = loss}, /*learned_from=*/false);
+  return loss;
+}
+
 class FlowEvaluating {
  public:
   explicit FlowEvaluating(const FlowEvaluationOptions& options)
@@ -63,6 +106,8 @@ class FlowEvaluating {
   }
 
   absl::StatusOr<FlowEvaluation> Run() {
+    MILLRACE_RETURN_IF_ERROR(CheckTask(options_));
+    evaluation_.next_frame = options_.learner.next_frame;
     MILLRACE_RETURN_IF_ERROR(CheckReferences());
     MILLRACE_RETURN_IF_ERROR(Plan());
     MILLRACE_RETURN_IF_ERROR(CountPairs());
@@ -179,8 +224,7 @@ class FlowEvaluating {
       if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
       MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
       if (!pair) break;
-      const std::vector<float> flow = method->Flow(*pair->previous, *pair->current);
-      const double loss = scorer.Add(*pair, flow, /*learned_from=*/false);
+      const double loss = ScoreReference(source, *pair, *method, scorer);
       if (name == kGainReference) reference_losses_[number].push_back(loss);
       progress_.PairDone();
     }
@@ -307,7 +351,9 @@ std::string FlowRunName::Text() const {
 }
 
 absl::StatusOr<FlowEvaluation> EvaluateFlow(const FlowEvaluationOptions& options) {
-  return FlowEvaluating(options).Run();
+  if (!options.learner.next_frame) return FlowEvaluating(options).Run();
+  const FlowEvaluationOptions in_threes = InThrees(options);
+  return FlowEvaluating(in_threes).Run();
 }
 
 }  // namespace millrace::pipeline

@@ -34,7 +34,8 @@ struct FlowRunName {
 };
 
 struct FlowEvaluationOptions {
-  /// The one that all seeds run on, or one for each seed. All of one size.
+  /// The one that all seeds run on, or one for each seed. All of one size. For the next frame they
+  /// are read as WithPictureBefore() says.
   std::vector<ClipSource> clips;
   /// Of the same size. What has been learned is tried on the first window of each.
   std::vector<ClipSource> others = {};
@@ -60,7 +61,8 @@ struct FlowEvaluationOptions {
   double spread = 0.1;
   /// Try what has been learned on the first and the last window of its clip and on `others`.
   bool frozen = true;
-  /// Of ReferenceFlowNames().
+  /// Of ReferenceFlowNames(); for the next frame none but "none", which is the newest picture
+  /// again.
   std::vector<std::string> references = {"none", "dis", "farneback"};
   std::chrono::nanoseconds window = std::chrono::seconds(60);
   /// Runs at once.
@@ -89,7 +91,9 @@ struct FlowEvaluation {
     FlowRunResult result;
   };
 
-  /// Of each clip.
+  /// Whether it is about how well the next frame was foretold, and not about flow.
+  bool next_frame = false;
+  /// Of each clip, as they were read.
   std::vector<std::int64_t> pairs;
   /// By name, then clip.
   std::vector<Reference> references;

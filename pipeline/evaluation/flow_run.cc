@@ -31,12 +31,28 @@ class Predictions {
   std::vector<ModelPrediction> made_ ABSL_GUARDED_BY(mu_);
 };
 
+PicturePair PicturesOf(const ClipPair& pair) {
+  PicturePair pictures{.previous = *pair.previous, .current = *pair.current};
+  if (pair.before != nullptr) pictures.before = *pair.before;
+  return pictures;
+}
+
+void Score(const ClipPair& pair, const ModelPrediction& made, StreamScorer& scorer) {
+  const bool learned = made.skipped == SkipReason::kNone;
+  if (pair.before == nullptr) {
+    scorer.Add(pair, *made.flow, learned);
+  } else {
+    scorer.AddLosses(pair, {.loss = made.loss, .loss_no_motion = made.loss_no_motion}, learned);
+  }
+}
+
 class FlowRun {
  public:
   explicit FlowRun(const FlowRunOptions& options)
       : options_(options),
         model_(options.window, options.clip.width, options.clip.height, options.reference_losses) {
     if (!options.camera) return;
+    MILLRACE_CHECK(!options.clip.with_before);
     const std::size_t values = std::size_t{2} * options.clip.width * options.clip.height;
     streaming_.emplace(options.camera_interval, std::make_shared<const std::vector<float>>(values),
                        StreamScorer(options.window, options.clip.width, options.clip.height,
@@ -80,7 +96,8 @@ class FlowRun {
     tests_.reserve(options_.frozen.size());
     for (const FrozenTest& test : options_.frozen) {
       MILLRACE_CHECK(test.clip.width == options_.clip.width &&
-                     test.clip.height == options_.clip.height);
+                     test.clip.height == options_.clip.height &&
+                     test.clip.with_before == options_.clip.with_before);
       tests_.emplace_back(options_.window, test.clip.width, test.clip.height);
       MILLRACE_RETURN_IF_ERROR(Test(test, tests_.back()));
     }
@@ -118,8 +135,7 @@ class FlowRun {
   absl::Status Admit(ClipPair pair, StreamScorer* frozen) {
     // Where learners go back to older weights, which is nothing for a test.
     if (frozen == nullptr) MILLRACE_RETURN_IF_ERROR(learner_->AwaitRoom());
-    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample,
-                              learner_->Admit({*pair.previous, *pair.current}));
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(PicturesOf(pair)));
     InFlight in_flight{.pair = std::move(pair), .frozen = frozen};
     if (frozen == nullptr) {
       if (options_.camera) in_flight.there_at = (*options_.camera)[admitted_].predicted;
@@ -135,11 +151,10 @@ class FlowRun {
       auto found = in_flight_.extract(made.sample);
       MILLRACE_CHECK(!found.empty());
       const InFlight& in_flight = found.mapped();
-      const bool learned = made.skipped == SkipReason::kNone;
-      StreamScorer& scorer = in_flight.frozen != nullptr ? *in_flight.frozen : model_;
-      scorer.Add(in_flight.pair, *made.flow, learned);
+      Score(in_flight.pair, made, in_flight.frozen != nullptr ? *in_flight.frozen : model_);
       if (streaming_ && in_flight.frozen == nullptr) {
-        streaming_->AddFlow(in_flight.there_at, std::move(made.flow), learned);
+        streaming_->AddFlow(in_flight.there_at, std::move(made.flow),
+                            made.skipped == SkipReason::kNone);
       }
     }
   }

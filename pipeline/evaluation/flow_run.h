@@ -30,11 +30,15 @@ struct FrozenTest {
 };
 
 struct FlowRunOptions {
+  /// Where its pairs have the picture before, so have the frozen tests', and the learner foretells
+  /// the next frame: then a pair is scored by how well its current picture was foretold, which the
+  /// prediction of its own sample says, and its flow is not.
   ClipSource clip;
   /// Makes the learner, which must take pictures of the clip's size.
   std::function<absl::StatusOr<std::unique_ptr<Learner>>(OnPrediction)> make;
   /// A camera that does not wait: which pairs are learned from, and when each prediction is there,
   /// with `frame` a pair's number (SimulateSamples()). nullopt: every pair waits for its turn.
+  /// REQUIRES: none for the next frame.
   std::optional<std::vector<LiveSample>> camera = {};
   /// Between two pairs of that camera, in the unit of its times.
   double camera_interval = 0;

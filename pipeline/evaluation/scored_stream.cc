@@ -1,5 +1,6 @@
 #include "pipeline/evaluation/scored_stream.h"
 
+#include <cmath>
 #include <utility>
 
 namespace millrace::pipeline {
@@ -10,17 +11,22 @@ StreamScorer::StreamScorer(std::chrono::nanoseconds length, int width, int heigh
 
 double StreamScorer::Add(const ClipPair& pair, std::span<const float> flow, bool learned_from) {
   const PairOfPictures pictures(*pair.previous, *pair.current, width_, height_);
+  const PairLosses losses{.loss = pictures.Loss(flow), .loss_no_motion = pictures.LossOfNoMotion()};
+  AddLosses(pair, losses, learned_from);
+  const FlowScores scores = ScoresOf(pictures, flow, pair.truth.get());
+  of_window_.Add(scores);
+  scored_.whole.flow.Add(scores);
+  return losses.loss;
+}
+
+void StreamScorer::AddLosses(const ClipPair& pair, const PairLosses& losses, bool learned_from) {
   Score score{.stream_time = pair.stream_time,
-              .loss = pictures.Loss(flow),
-              .loss_no_motion = pictures.LossOfNoMotion(),
+              .loss = std::isfinite(losses.loss) ? losses.loss : losses.loss_no_motion,
+              .loss_no_motion = losses.loss_no_motion,
               .learned_from = learned_from};
   const auto number = static_cast<std::size_t>(pair.number);
   if (number < reference_losses_.size()) score.loss_reference = reference_losses_[number];
   if (const std::optional<ScoreWindow> closed = losses_.Add(score)) Close(*closed);
-  const FlowScores scores = ScoresOf(pictures, flow, pair.truth.get());
-  of_window_.Add(scores);
-  scored_.whole.flow.Add(scores);
-  return score.loss;
 }
 
 void StreamScorer::Close(const ScoreWindow& window) {

@@ -30,6 +30,12 @@ struct ScoredStream {
   std::vector<WindowScores> windows;
 };
 
+/// The photometric losses of a pair: what was predicted, and no motion.
+struct PairLosses {
+  double loss = 0;
+  double loss_no_motion = 0;
+};
+
 /// Scores flows one by one. For one thread.
 class StreamScorer {
  public:
@@ -41,6 +47,10 @@ class StreamScorer {
 
   /// Takes the next pair, in the order of the stream. Returns the photometric loss of the flow.
   double Add(const ClipPair& pair, std::span<const float> flow, bool learned_from);
+
+  /// The same of a pair whose losses are known and whose flow is not scored: the next frame's,
+  /// which says how things go on. A loss that is not finite counts as that of no motion.
+  void AddLosses(const ClipPair& pair, const PairLosses& losses, bool learned_from);
 
   /// What it comes to. Nothing can be added afterwards.
   [[nodiscard]] ScoredStream Finish() &&;

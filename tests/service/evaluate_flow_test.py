@@ -122,6 +122,28 @@ class EvaluateTest(unittest.TestCase):
         self.assertIn("loss ratio", result.stdout)
         self.assertNotIn("EPE", result.stdout)
 
+    def test_the_next_frame_is_scored_by_how_well_it_was_foretold(self):
+        pictures, truth = self.stream()
+        out = self.folder / "out"
+        task = (pictures, *TINY, "--task", "next_frame")
+        result = self.evaluate(*task, "--no-plots", "--out", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("as the two before foretold it", result.stdout)
+        self.assertNotIn("rec .05", result.stdout)
+        report = json.loads((out / "evaluation.json").read_text())
+        self.assertEqual(report["task"], "next_frame")
+        self.assertEqual(report["clips"][0]["pairs"], 3)  # Of five pictures.
+        self.assertEqual([one["name"] for one in report["references"]], ["none"])
+        self.assertEqual(report["references"][0]["whole"]["loss_ratio"], 1)
+        self.assertEqual(report["runs"][0]["model"]["whole"]["pairs"], 3)
+        self.assertEqual(report["runs"][0]["frozen"][0]["pairs"], 3)
+        self.assert_refused(*task, "--truth", truth, says=["--truth", "leave them out"])
+        self.assert_refused(*task, "--references", "none,dis", says=["dis", "leave it out"])
+        self.assert_refused(*task, "--camera-rates", "10", says=["camera", "leave out"])
+        self.assert_refused(*task, "--occlusion", says=["occlusion", "leave it out"])
+        self.assert_refused(*task, "--pairs", "1", says=["no three pictures"])
+        self.assert_refused(pictures, "--task", "dream", says=["dream", "next_frame"])
+
     def test_inputs_that_cannot_be_evaluated_are_refused(self):
         pictures, truth = self.stream()
         text = self.folder / "notes.mp4"

@@ -184,6 +184,15 @@ TEST(EvaluationReportTest, JsonHasEveryMetricOfEveryWindowByName) {
   EXPECT_EQ(run["frozen"][1]["on"], "elsewhere");
 }
 
+TEST(EvaluationReportTest, TheTaskIsSaid) {
+  Made made = MadeEvaluation({});
+  EXPECT_THAT(EvaluationTables(made.evaluation), HasSubstr("each pair by its own prediction"));
+  EXPECT_EQ(json::parse(EvaluationJson(made.options, made.evaluation, ""))["task"], "flow");
+  made.options.learner.next_frame = made.evaluation.next_frame = true;
+  EXPECT_THAT(EvaluationTables(made.evaluation), HasSubstr("as the two before foretold it"));
+  EXPECT_EQ(json::parse(EvaluationJson(made.options, made.evaluation, ""))["task"], "next_frame");
+}
+
 TEST(EvaluationReportTest, JsonSaysWhereHybridBecameSequentialAndNothingOfOthers) {
   Made made = MadeEvaluation({});
   made.evaluation.runs[1].switch_at = 500;

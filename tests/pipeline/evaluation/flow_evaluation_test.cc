@@ -214,6 +214,91 @@ TEST_F(FlowEvaluationTest, HybridSwitchesWhereItIsToldAndInTheMiddleUntold) {
   EXPECT_EQ(stale.runs[0].result.model.whole.loss.loss, losses[2 * kPairs]);
 }
 
+// What a learner of the next frame says when it is fed by hand: with a clip's pictures in threes,
+// then, learning nothing, with the first `tested` of them again.
+std::vector<ModelPrediction> ForetoldByHand(const FlowLearnerOptions& options,
+                                            const ClipSource& source, std::size_t tested) {
+  std::mutex mu;
+  std::vector<ModelPrediction> made;
+  auto learner = MakeFlowLearner(options, [&](ModelPrediction prediction) {
+    const std::lock_guard lock(mu);
+    made.push_back(std::move(prediction));
+  });
+  EXPECT_TRUE(learner.ok()) << learner.status();
+  std::vector<ClipPair> pairs;
+  const std::unique_ptr<Clip> clip = *source.open();
+  while (std::optional<ClipPair> pair = *clip->Next()) pairs.push_back(*std::move(pair));
+  const auto admit = [&](std::size_t pair) {
+    const PicturePair pictures{.previous = *pairs[pair].previous,
+                               .current = *pairs[pair].current,
+                               .before = *pairs[pair - 1].previous};
+    EXPECT_TRUE((*learner)->Admit(pictures).ok());
+  };
+  for (std::size_t i = 1; i < pairs.size(); ++i) admit(i);
+  (*learner)->LearnFromEvery(0);
+  for (std::size_t i = 1; i <= tested; ++i) admit(i);
+  EXPECT_TRUE((*learner)->Drain().ok());
+  return made;
+}
+
+// Of the predictions from `from` on, before `to`.
+double MeanOf(const std::vector<ModelPrediction>& made, std::int64_t from, std::int64_t to,
+              float ModelPrediction::*loss) {
+  double sum = 0;
+  for (std::int64_t i = from; i < to; ++i) sum += made.at(i).*loss;
+  return sum / static_cast<double>(to - from);
+}
+
+TEST_F(FlowEvaluationTest, TheNextFrameIsScoredByWhatTheLearnerSaysOfIt) {
+  constexpr std::int64_t kThrees = kPairs - 1;  // The first pair has no picture before.
+  FlowEvaluationOptions options = Options();
+  options.learner.next_frame = true;
+  options.clips.resize(1);
+  options.seeds = {3};
+  options.schedules = {"partime"};
+  options.references = {"none"};
+  const FlowEvaluation evaluation = Evaluated(options);
+  EXPECT_TRUE(evaluation.next_frame);
+  EXPECT_THAT(evaluation.pairs, ElementsAre(kThrees));
+
+  FlowLearnerOptions by_hand = options.learner;
+  by_hand.width = by_hand.height = 64;
+  by_hand.schedule = "partime";
+  by_hand.seed = 3;
+  const auto made = ForetoldByHand(by_hand, options.clips[0], /*tested=*/5);
+  const FlowRunResult& result = evaluation.runs.at(0).result;
+  const ScoreSummary& whole = result.model.whole.loss;
+  EXPECT_EQ(whole.predictions, kThrees);
+  EXPECT_NEAR(whole.loss, MeanOf(made, 0, kThrees, &ModelPrediction::loss), 1e-9);
+  const double newest_again = MeanOf(made, 0, kThrees, &ModelPrediction::loss_no_motion);
+  EXPECT_NEAR(whole.loss_no_motion, newest_again, 1e-9);
+  EXPECT_NEAR(result.frozen.at(0).scores.loss.loss,
+              MeanOf(made, kThrees, kThrees + 5, &ModelPrediction::loss), 1e-9);
+  EXPECT_EQ(result.model.whole.flow.error.mean(), std::nullopt) << "no flow is scored";
+  EXPECT_EQ(result.model.whole.flow.reconstructed.mean(), std::nullopt);
+  const StreamScores& none = evaluation.references.at(0).scores.whole;
+  EXPECT_NEAR(none.loss.loss, newest_again, 1e-5);
+  EXPECT_EQ(none.loss.ratio(), 1);
+}
+
+TEST_F(FlowEvaluationTest, WhatDoesNotGoWithTheNextFrameIsRefused) {
+  FlowEvaluationOptions options = Options();
+  options.learner.next_frame = true;
+  options.references = {"none", "dis"};
+  ExpectRefused(options, "the reference dis says how things moved");
+  options.references = {"none"};
+  options.camera_rates = {10};
+  ExpectRefused(options, "leave out the camera's rates");
+  options.camera_rates.clear();
+  options.learner.loss.occlusion = true;
+  ExpectRefused(options, "with occlusion");
+  options.learner.loss.occlusion = false;
+  std::mt19937 random(1);
+  options.clips[1] =
+      MadeClip("short", 64, 64, RandomPairs(1, 64, 64, std::chrono::milliseconds(100), random));
+  ExpectRefused(options, "short has no three pictures");
+}
+
 TEST_F(FlowEvaluationTest, WhatCannotBeRunIsRefusedBeforeAnythingRuns) {
   FlowEvaluationOptions options = Options();
   options.schedules = {"local"};

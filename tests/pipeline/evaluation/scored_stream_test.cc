@@ -1,5 +1,7 @@
 #include "pipeline/evaluation/scored_stream.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "tests/pipeline/evaluation/made_clip.h"
@@ -31,6 +33,30 @@ TEST_F(ScoredStreamTest, WindowsFollowTheStreamsOwnTime) {
   EXPECT_EQ(scored.windows[0].scores.loss.predictions, 10);
   EXPECT_EQ(scored.windows[2].scores.loss.predictions, 5);
   EXPECT_EQ(scored.windows[2].scores.flow.error.count(), 5 * kWidth * kHeight);
+}
+
+TEST_F(ScoredStreamTest, LossesThatAreKnownAreScoredAsThoseOfAFlow) {
+  StreamScorer by_flow(seconds(1), kWidth, kHeight);
+  StreamScorer by_losses(seconds(1), kWidth, kHeight);
+  for (const ClipPair& pair : pairs_) {
+    const double loss = by_flow.Add(pair, flow_, /*learned_from=*/true);
+    const PairOfPictures pictures(*pair.previous, *pair.current, kWidth, kHeight);
+    by_losses.AddLosses(pair, {.loss = loss, .loss_no_motion = pictures.LossOfNoMotion()}, true);
+  }
+  const ScoredStream expected = std::move(by_flow).Finish();
+  const ScoredStream scored = std::move(by_losses).Finish();
+  EXPECT_EQ(scored.whole.loss.loss, expected.whole.loss.loss);
+  EXPECT_EQ(scored.whole.loss.loss_no_motion, expected.whole.loss.loss_no_motion);
+  ASSERT_EQ(scored.windows.size(), expected.windows.size());
+  EXPECT_EQ(scored.windows[2].scores.loss.loss_p90, expected.windows[2].scores.loss.loss_p90);
+  EXPECT_EQ(scored.whole.flow.error.count(), 0) << "no flow is scored";
+  EXPECT_EQ(scored.whole.flow.reconstructed.count(), 0);
+}
+
+TEST_F(ScoredStreamTest, ALossThatIsNotFiniteCountsAsNoMotion) {
+  StreamScorer scorer(seconds(1), kWidth, kHeight);
+  scorer.AddLosses(pairs_[0], {.loss = std::nan(""), .loss_no_motion = 0.5}, false);
+  EXPECT_EQ(std::move(scorer).Finish().whole.loss.loss, 0.5);
 }
 
 TEST_F(ScoredStreamTest, TheWholeIsTheSumOfItsWindows) {
