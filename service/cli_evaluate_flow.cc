@@ -15,7 +15,8 @@ namespace {
 constexpr char kFooter[] = R"(
 Each combination of network, schedule, number of stages, camera rate and seed is a run. A run
 learns from the stream once, in order; each flow is scored before anything learns from its pair.
-Then learning ends, and what is left is tried on the first and the last window and on --others.
+Then learning ends, and what is left is tried on the first and the last window and on --others,
+beside the weights that it began with and, on the first window, those right after it.
 
 `generated` is a stream made by the program, whose motion is known exactly and synthetic; each seed
 has its own. Other inputs are the same for all seeds, and a seed draws the random weights: with

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pipeline/evaluation/retention.h"
 #include "pipeline/learning/flow_loss_options.h"
 #include "service/evaluation_metrics.h"
 
@@ -35,14 +36,20 @@ json StreamJson(const pipeline::ScoredStream& stream) {
   return {{"whole", ScoresJson(stream.whole)}, {"windows", std::move(windows)}};
 }
 
+json FrozenJson(const pipeline::FlowRunResult::Frozen& test) {
+  json figures = ScoresJson(test.scores);
+  figures["on"] = test.name;
+  if (test.initial) figures["initial"] = ScoresJson(*test.initial);
+  if (test.right_after) figures["right_after"] = ScoresJson(*test.right_after);
+  if (const auto forgetting = pipeline::Forgetting(test)) figures["forgetting"] = *forgetting;
+  if (const auto transfer = pipeline::Transfer(test)) figures["transfer"] = *transfer;
+  return figures;
+}
+
 json RunJson(const FlowEvaluation::Run& run) {
   const pipeline::FlowRunResult& result = run.result;
   json frozen = json::array();
-  for (const auto& test : result.frozen) {
-    json figures = ScoresJson(test.scores);
-    figures["on"] = test.name;
-    frozen.push_back(std::move(figures));
-  }
+  for (const auto& test : result.frozen) frozen.push_back(FrozenJson(test));
   json described = {{"network", run.name.network},
                     {"schedule", run.name.schedule},
                     {"stages", run.name.stages},

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "pipeline/evaluation/retention.h"
 #include "service/evaluation_metrics.h"
 #include "service/mean_and_deviation.h"
 #include "service/text_table.h"
@@ -17,6 +18,7 @@ namespace millrace::service {
 namespace {
 
 using pipeline::FlowEvaluation;
+using pipeline::FlowRunResult;
 using pipeline::StreamScores;
 
 constexpr std::string_view kColumns[] = {
@@ -31,16 +33,20 @@ struct Row {
   std::string dropped = "-";
 };
 
+std::string SpreadText(const std::vector<double>& values) {
+  if (values.empty()) return "-";
+  const MeanAndDeviation found = MeanOf(values);
+  if (values.size() == 1) return absl::StrFormat("%.3f", found.mean);
+  return absl::StrFormat("%.3f ±%.3f", found.mean, found.deviation);
+}
+
 std::string SpreadText(const std::vector<const StreamScores*>& scores,
                        const EvaluationMetric& metric) {
   std::vector<double> values;
   for (const StreamScores* of_seed : scores) {
     if (const std::optional<double> value = metric.of(*of_seed)) values.push_back(*value);
   }
-  if (values.empty()) return "-";
-  const MeanAndDeviation found = MeanOf(values);
-  if (values.size() == 1) return absl::StrFormat("%.3f", found.mean);
-  return absl::StrFormat("%.3f ±%.3f", found.mean, found.deviation);
+  return SpreadText(values);
 }
 
 bool IsKnown(const std::vector<Row>& rows, const EvaluationMetric& metric) {
@@ -125,6 +131,52 @@ std::string FrozenTables(const std::vector<EvaluationGroup>& groups, const FlowE
   return text;
 }
 
+using OfTest = std::optional<double> (*)(const FlowRunResult::Frozen&);
+
+// A figure of a frozen test, by its place among those of a run.
+struct TestFigure {
+  std::string head;
+  std::size_t test;
+  OfTest of;
+};
+
+// Those that the first run has, as all have.
+std::vector<TestFigure> FiguresOfTests(const FlowRunResult& result) {
+  std::vector<TestFigure> figures;
+  for (std::size_t i = 0; i < result.frozen.size(); ++i) {
+    const FlowRunResult::Frozen& test = result.frozen[i];
+    if (pipeline::Forgetting(test)) figures.push_back({"forgetting", i, pipeline::Forgetting});
+    if (!pipeline::Transfer(test)) continue;
+    figures.push_back({absl::StrCat("transfer to ", test.name), i, pipeline::Transfer});
+  }
+  return figures;
+}
+
+std::string RetentionTable(const std::vector<EvaluationGroup>& groups) {
+  if (groups.empty()) return "";
+  const std::vector<TestFigure> figures = FiguresOfTests(groups.front().runs.front()->result);
+  if (figures.empty()) return "";
+  std::vector<std::string> heads = {""};
+  for (const TestFigure& figure : figures) heads.push_back(figure.head);
+  TextTable table(heads);
+  for (const EvaluationGroup& group : groups) {
+    std::vector<std::string> cells = {group.name};
+    for (const TestFigure& figure : figures) {
+      std::vector<double> values;
+      for (const FlowEvaluation::Run* run : group.runs) {
+        const auto value = figure.of(run->result.frozen[figure.test]);
+        if (value) values.push_back(*value);
+      }
+      cells.push_back(SpreadText(values));
+    }
+    table.Add(std::move(cells));
+  }
+  return absl::StrCat(
+      "What was forgotten of the first window since it was learned, and what carries over, in loss "
+      "ratios\n\n",
+      table.Text(), "\n");
+}
+
 }  // namespace
 
 std::string EvaluationTables(const pipeline::FlowEvaluation& evaluation) {
@@ -146,6 +198,7 @@ std::string EvaluationTables(const pipeline::FlowEvaluation& evaluation) {
   text += TableOf("At every instant: each pair by the newest prediction that was there",
                   RowsOf(groups, streaming), camera);
   text += FrozenTables(groups, evaluation);
+  text += RetentionTable(groups);
   return text;
 }
 

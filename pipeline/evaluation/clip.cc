@@ -24,6 +24,27 @@ class ShortReading final : public Clip {
   std::int64_t left_;
 };
 
+class PartReading final : public Clip {
+ public:
+  PartReading(std::unique_ptr<Clip> whole, std::chrono::nanoseconds length)
+      : whole_(std::move(whole)), length_(length) {}
+
+  absl::StatusOr<std::optional<ClipPair>> Next() override {
+    if (ended_) return std::nullopt;
+    MILLRACE_ASSIGN_OR_RETURN(std::optional<ClipPair> pair, whole_->Next());
+    if (pair && !end_) end_ = pair->stream_time + length_;
+    if (pair && pair->stream_time < *end_) return pair;
+    ended_ = true;
+    return std::nullopt;
+  }
+
+ private:
+  const std::unique_ptr<Clip> whole_;
+  const std::chrono::nanoseconds length_;
+  std::optional<std::chrono::nanoseconds> end_;
+  bool ended_ = false;
+};
+
 bool SamePicture(const Rgb& a, const Rgb& b) { return a == b || *a == *b; }
 
 class ThreesReading final : public Clip {
@@ -64,6 +85,14 @@ ClipSource FirstPairs(ClipSource source, std::int64_t pairs) {
   source.open = [open = std::move(source.open), pairs]() -> absl::StatusOr<std::unique_ptr<Clip>> {
     MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<Clip> whole, open());
     return std::make_unique<ShortReading>(std::move(whole), pairs);
+  };
+  return source;
+}
+
+ClipSource FirstPart(ClipSource source, std::chrono::nanoseconds length) {
+  source.open = [open = std::move(source.open), length]() -> absl::StatusOr<std::unique_ptr<Clip>> {
+    MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<Clip> whole, open());
+    return std::make_unique<PartReading>(std::move(whole), length);
   };
   return source;
 }

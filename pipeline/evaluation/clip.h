@@ -76,6 +76,9 @@ struct ClipSource {
 /// The first `pairs` of `source`; 0: all.
 [[nodiscard]] ClipSource FirstPairs(ClipSource source, std::int64_t pairs);
 
+/// The pairs of its first `length`, by the stream's own clock.
+[[nodiscard]] ClipSource FirstPart(ClipSource source, std::chrono::nanoseconds length);
+
 /// What the next frame is foretold and judged on: the pairs of `source` whose previous picture is
 /// the current one of the pair before, each with the picture before those, numbered anew. So the
 /// first pair of a clip, and of each of its scenes that begins without a cut, is left out.

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "pipeline/evaluation/pictures.h"
 #include "pipeline/evaluation/reference_flow.h"
+#include "pipeline/evaluation/retention.h"
 #include "pipeline/flow_options.h"
 #include "pipeline/flow_plan.h"
 #include "pipeline/foreign_error.h"
@@ -197,19 +198,25 @@ class FlowEvaluating {
     for (const ClipSource& source : options_.clips) {
       MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
       std::int64_t pairs = 0;
+      std::int64_t of_first_window = 0;
+      std::chrono::nanoseconds begin{0};
       for (;; ++pairs) {
         if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
         MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
         if (!pair) break;
+        if (pairs == 0) begin = pair->stream_time;
+        if (pair->stream_time < begin + options_.window) ++of_first_window;
       }
       if (pairs == 0) return NoPairs(source);
       evaluation_.pairs.push_back(pairs);
+      const bool twice = options_.frozen && of_first_window < pairs;
+      learned_pairs_.push_back(pairs + (twice ? of_first_window : 0));
     }
     std::int64_t all = 0;
     for (const std::int64_t pairs : evaluation_.pairs) {
       all += pairs * static_cast<std::int64_t>(options_.references.size());
     }
-    for (const PlannedRun& run : runs_) all += evaluation_.pairs[run.clip];
+    for (const PlannedRun& run : runs_) all += learned_pairs_[run.clip];
     progress_.Expect(all);
     return absl::OkStatus();
   }
@@ -296,7 +303,7 @@ class FlowEvaluating {
                                                   .frames = evaluation_.pairs[planned.clip],
                                                   .seed = planned.name.seed}));
     }
-    MILLRACE_ASSIGN_OR_RETURN(FlowRunResult result, RunFlow(run));
+    MILLRACE_ASSIGN_OR_RETURN(FlowRunResult result, RunFlowAndCompare(run));
     FlowEvaluation::Run made{.name = planned.name,
                              .cuts = learner.cuts,
                              .step_ms = planned.network->step_ms,
@@ -316,7 +323,8 @@ class FlowEvaluating {
         {.name = "first", .clip = clip, .part = FrozenTest::Part::kFirst},
         {.name = "last", .clip = clip, .part = FrozenTest::Part::kLast}};
     for (const ClipSource& other : options_.others) {
-      tests.push_back({.name = other.name, .clip = other, .part = FrozenTest::Part::kFirst});
+      tests.push_back(
+          {.name = other.name, .clip = other, .part = FrozenTest::Part::kFirst, .other = true});
     }
     return tests;
   }
@@ -328,7 +336,8 @@ class FlowEvaluating {
   Progress progress_;
   std::vector<PlannedRun> runs_;
   std::vector<std::vector<double>> reference_losses_;  // Of each clip.
-  FlowEvaluation evaluation_;  // Each run's place is of the thread that runs it.
+  std::vector<std::int64_t> learned_pairs_;  // Of each clip, with those learned from to compare.
+  FlowEvaluation evaluation_;                // Each run's place is of the thread that runs it.
 
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> failed_ = false;

@@ -76,6 +76,7 @@ class FlowRun {
       MILLRACE_ASSIGN_OR_RETURN(std::optional<ClipPair> pair, Next(*clip));
       if (!pair) break;
       times_.push_back(pair->stream_time);
+      if (!options_.learns) continue;
       if (options_.on_pair) options_.on_pair();
       if (streaming_) streaming_->AddPair(*pair);
       if (IsDropped(pair->number)) {
@@ -105,16 +106,13 @@ class FlowRun {
   }
 
   absl::Status Test(const FrozenTest& test, StreamScorer& scorer) {
-    MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, test.clip.open());
-    std::optional<std::chrono::nanoseconds> begin;
-    if (test.part == FrozenTest::Part::kLast) begin = times_.back() - options_.window;
-    const bool to_the_end = begin.has_value();
+    const bool first = test.part == FrozenTest::Part::kFirst;
+    const ClipSource source = first ? FirstPart(test.clip, options_.window) : test.clip;
+    MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
     for (;;) {
       MILLRACE_ASSIGN_OR_RETURN(std::optional<ClipPair> pair, Next(*clip));
       if (!pair) return absl::OkStatus();
-      if (!begin) begin = pair->stream_time;
-      if (!to_the_end && pair->stream_time >= *begin + options_.window) return absl::OkStatus();
-      if (to_the_end && pair->stream_time <= *begin) continue;
+      if (!first && pair->stream_time <= times_.back() - options_.window) continue;
       MILLRACE_RETURN_IF_ERROR(Admit(*std::move(pair), &scorer));
       ScoreWhatIsMade();
     }
@@ -163,7 +161,9 @@ class FlowRun {
     result_.model = std::move(model_).Finish();
     if (streaming_) result_.streaming = std::move(*streaming_).Finish();
     for (std::size_t i = 0; i < tests_.size(); ++i) {
-      result_.frozen.push_back({options_.frozen[i].name, std::move(tests_[i]).Finish().whole});
+      result_.frozen.push_back({.name = options_.frozen[i].name,
+                                .scores = std::move(tests_[i]).Finish().whole,
+                                .other = options_.frozen[i].other});
     }
     result_.updates = learner_->updates();
     result_.learning = learner_->learning();

@@ -27,6 +27,8 @@ struct FrozenTest {
   std::string name;
   ClipSource clip;
   Part part = Part::kFirst;
+  /// Of another stream than the one that is learned from.
+  bool other = false;
 };
 
 struct FlowRunOptions {
@@ -45,9 +47,11 @@ struct FlowRunOptions {
   /// The length of a window and of a part of a clip, by the stream's own clock.
   std::chrono::nanoseconds window = std::chrono::seconds(60);
   std::vector<FrozenTest> frozen = {};
+  /// False: nothing is learned or scored before the frozen tests, which try what `make` made.
+  bool learns = true;
   /// Of another method on the same pairs, by their numbers. May be empty; outlives the run.
   std::span<const double> reference_losses = {};
-  /// Called for each pair of the clip. May be empty.
+  /// Called for each pair of the clip, where it learns. May be empty.
   std::function<void()> on_pair = {};
   /// Ends the run, between two pairs, with CANCELLED.
   std::stop_token stop = {};
@@ -66,6 +70,11 @@ struct FlowRunResult {
   struct Frozen {
     std::string name;
     StreamScores scores;
+    bool other = false;
+    /// RunFlowAndCompare() (retention.h): of what nothing had been learned with, and of what had
+    /// just been learned with the same part.
+    std::optional<StreamScores> initial = {};
+    std::optional<StreamScores> right_after = {};
   };
   /// As `FlowRunOptions::frozen`.
   std::vector<Frozen> frozen;

@@ -96,6 +96,10 @@ class EvaluateTest(unittest.TestCase):
         self.assertEqual(sum(window["pairs"] for window in windows), 8)
         self.assertEqual([window["start_s"] for window in windows], [0.04, 0.24])
         self.assertEqual([test["on"] for test in one["frozen"]], ["first", "last"])
+        first = one["frozen"][0]
+        self.assertAlmostEqual(first["forgetting"],
+                               first["loss_ratio"] - first["right_after"]["loss_ratio"])  # fmt: skip
+        self.assertAlmostEqual(first["initial"]["loss_ratio"], 1)  # Cold it starts at no motion.
         if one["camera_rate"] == 5:
             self.assertEqual(one["dropped"], 0)
         else:

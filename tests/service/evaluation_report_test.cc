@@ -70,8 +70,14 @@ Made MadeEvaluation(std::optional<double> error, const std::vector<double>& rate
         run.result.dropped = rate > 0 ? 2 : 0;
         run.result.model = StreamOf(loss, error);
         if (rate > 0) run.result.streaming = StreamOf(loss + 0.01, error);
-        run.result.frozen = {{"first", ScoresOf(loss, error)},
-                             {"elsewhere", ScoresOf(loss, error)}};
+        run.result.frozen = {{.name = "first",
+                              .scores = ScoresOf(loss, error),
+                              .initial = ScoresOf(0.5, error),
+                              .right_after = ScoresOf(loss + 0.05, error)},
+                             {.name = "elsewhere",
+                              .scores = ScoresOf(loss, error),
+                              .other = true,
+                              .initial = ScoresOf(0.4, error)}};
         run.result.updates = {7};
         made.evaluation.runs.push_back(run);
         loss += 0.1;
@@ -142,6 +148,30 @@ TEST(EvaluationReportTest, TablesHaveMeansOverSeedsWithTheirDeviation) {
   EXPECT_THAT(tables, HasSubstr("none                    1.000\n")) << "one clip has no deviation";
   EXPECT_THAT(tables, HasSubstr("no longer learning, on the first window\n"));
   EXPECT_THAT(tables, HasSubstr("no longer learning, on the first window of elsewhere\n"));
+}
+
+TEST(EvaluationReportTest, WhatWasForgottenAndWhatCarriesOverHaveATableOfTheirOwn) {
+  Made made = MadeEvaluation({});
+  const std::string tables = EvaluationTables(made.evaluation);
+  EXPECT_THAT(tables, HasSubstr("forgetting  transfer to elsewhere\n"));
+  // Losses of 0.1 and 0.2 over 0.5, 0.05 more right after, 0.4 to begin with.
+  EXPECT_THAT(tables, HasSubstr("flow sequential  -0.100 ±0.000"));
+  EXPECT_THAT(tables, HasSubstr("0.500 ±0.141\n"));
+  for (FlowEvaluation::Run& run : made.evaluation.runs) run.result.frozen.clear();
+  EXPECT_THAT(EvaluationTables(made.evaluation), Not(HasSubstr("forgetting")));
+}
+
+TEST(EvaluationReportTest, JsonHasEachTestBesideThoseOfOtherWeights) {
+  const Made made = MadeEvaluation({});
+  const json all = json::parse(EvaluationJson(made.options, made.evaluation, "millrace"));
+  const json& first = all["runs"][0]["frozen"][0];
+  EXPECT_EQ(first["initial"]["loss"], 0.5);
+  EXPECT_DOUBLE_EQ(first["right_after"]["loss"], 0.15);
+  EXPECT_NEAR(first["forgetting"], -0.1, 1e-12);
+  EXPECT_FALSE(first.contains("transfer")) << "it was learned from";
+  const json& elsewhere = all["runs"][0]["frozen"][1];
+  EXPECT_NEAR(elsewhere["transfer"], 0.6, 1e-12);
+  EXPECT_FALSE(elsewhere.contains("forgetting"));
 }
 
 TEST(EvaluationReportTest, BehindACameraTablesSayWhatWasDroppedAndWhatClientsHad) {

@@ -30,6 +30,17 @@ class ClipTest : public ::testing::Test {
   std::mt19937 random_{1};
 };
 
+TEST_F(ClipTest, TheFirstPartIsOfTheStreamsOwnTimeAndEndsOnce) {
+  const ClipSource whole = MadeClip("clip", kWidth, kHeight, Pairs(12));
+  EXPECT_EQ(ReadAll(FirstPart(whole, milliseconds(500))).size(), 5u);
+  EXPECT_EQ(ReadAll(FirstPart(whole, milliseconds(501))).size(), 6u);
+  EXPECT_EQ(ReadAll(FirstPart(whole, milliseconds(9000))).size(), 12u);
+  const std::unique_ptr<Clip> part = *FirstPart(whole, milliseconds(100)).open();
+  EXPECT_TRUE((*part->Next()).has_value());
+  EXPECT_FALSE((*part->Next()).has_value());
+  EXPECT_FALSE((*part->Next()).has_value()) << "the end stays the end";
+}
+
 TEST_F(ClipTest, EachPairHasThePictureBeforeAndTheFirstPairIsLeftOut) {
   const std::vector<ClipPair> pairs = Pairs(6);
   const ClipSource source = WithPictureBefore(MadeClip("clip", kWidth, kHeight, pairs));

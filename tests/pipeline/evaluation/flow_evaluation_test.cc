@@ -157,6 +157,8 @@ TEST_F(FlowEvaluationTest, ASlowerCameraLosesFewer) {
 }
 
 TEST_F(FlowEvaluationTest, ProgressRisesToAllThatThereIs) {
+  // References, runs, and what learns from the first window alone beside each run.
+  constexpr std::int64_t kAll = 4 * kPairs + 4 * kPairs + 4 * 5;
   FlowEvaluationOptions options = Options();
   options.jobs = 2;
   std::mutex mu;
@@ -164,11 +166,48 @@ TEST_F(FlowEvaluationTest, ProgressRisesToAllThatThereIs) {
   options.on_progress = [&](std::int64_t done, std::int64_t all) {
     const std::lock_guard lock(mu);
     told.insert(done);
-    EXPECT_EQ(all, 4 * kPairs + 4 * kPairs);
+    EXPECT_EQ(all, kAll);
   };
   (void)Evaluated(options);
-  EXPECT_EQ(std::ssize(told), 8 * kPairs);
-  EXPECT_EQ(*told.rbegin(), 8 * kPairs);
+  EXPECT_EQ(std::ssize(told), kAll);
+  EXPECT_EQ(*told.rbegin(), kAll);
+}
+
+// Oracles: runs whose clip is the first window alone, and whose learning rate moves no weight.
+TEST_F(FlowEvaluationTest, WhatIsForgottenStandsBesideRunsThatLearnedLess) {
+  FlowEvaluationOptions options = Options();
+  options.references.clear();
+  const FlowEvaluation evaluation = Evaluated(options);
+  FlowEvaluationOptions first_window = options;
+  for (ClipSource& clip : first_window.clips) clip = FirstPairs(clip, 5);
+  const FlowEvaluation short_runs = Evaluated(first_window);
+  FlowEvaluationOptions nothing = options;
+  nothing.learner.learning_rate = 0;
+  const FlowEvaluation unlearned = Evaluated(nothing);
+  for (std::size_t i = 0; i < evaluation.runs.size(); ++i) {
+    const std::string name = evaluation.runs[i].name.Text();
+    const auto& frozen = evaluation.runs[i].result.frozen;
+    ExpectSame(*frozen[0].right_after, short_runs.runs[i].result.frozen[0].scores, name);
+    EXPECT_EQ(short_runs.runs[i].result.frozen[0].right_after, std::nullopt)
+        << "nothing came after";
+    for (std::size_t test = 0; test < frozen.size(); ++test) {
+      ExpectSame(*frozen[test].initial, unlearned.runs[i].result.frozen[test].scores, name);
+      EXPECT_EQ(frozen[test].other, test == 2);
+    }
+  }
+}
+
+// Updates are not compared: the last ones of partime wait for samples that come after.
+TEST_F(FlowEvaluationTest, TestsChangeNothingThatIsPredicted) {
+  FlowEvaluationOptions options = Options();
+  options.references.clear();
+  const FlowEvaluation with = Evaluated(options);
+  options.frozen = false;
+  const FlowEvaluation without = Evaluated(options);
+  for (std::size_t i = 0; i < with.runs.size(); ++i) {
+    const FlowRunResult& tested = with.runs[i].result;
+    ExpectSame(tested.model.whole, without.runs[i].result.model.whole, with.runs[i].name.Text());
+  }
 }
 
 TEST_F(FlowEvaluationTest, SequentialHasOneStageAndRunsOnce) {
