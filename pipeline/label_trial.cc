@@ -72,6 +72,7 @@ class LabelTrial {
       if (options_.label_delay == 0) label = LabelOf(n);
       MILLRACE_RETURN_IF_ERROR(
           learner_->Admit(data_.train.values(order_[n]), std::move(label)).status());
+      if (options_.on_sample) options_.on_sample();
     }
     MILLRACE_RETURN_IF_ERROR(learner_->Drain());
     result_.samples = static_cast<std::int64_t>(order_.size());

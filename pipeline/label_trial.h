@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -24,6 +25,8 @@ struct LabelTrialOptions {
   int label_delay = 0;
   /// The share of the samples whose labels ever come; which, is drawn at random.
   double labelled_share = 1;
+  /// Called for each sample that the learner has taken. May be empty.
+  std::function<void()> on_sample = {};
 };
 
 /// How good the model was on the test samples.

@@ -1,7 +1,11 @@
 #include "service/cmd_evaluate_labels.h"
 
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdint>
 #include <iostream>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +15,8 @@
 #include "pipeline/data_sets/formats.h"
 #include "service/cli_exit_codes.h"
 #include "service/labels_report.h"
+#include "service/progress_bar.h"
+#include "service/terminal.h"
 
 namespace millrace::service {
 namespace {
@@ -66,15 +72,33 @@ class Evaluation {
       : arguments_(arguments),
         trial_(std::move(trial)),
         data_(std::move(data)),
-        rows_(RowsOf(arguments)) {}
+        rows_(RowsOf(arguments)) {
+    if (::isatty(STDERR_FILENO) == 0) return;
+    constexpr std::size_t kColumns = 80;
+    bar_.emplace(std::cerr,
+                 ProgressBar::Options{
+                     .unit = "samples", .rewrites = true, .columns = TerminalColumns(kColumns)});
+    trial_.on_sample = [this] { ShowSample(); };
+  }
 
   absl::Status Run() {
+    const absl::Status ran = RunAll();
+    if (bar_) bar_->Finish();
+    return ran.ok() ? Report() : ran;
+  }
+
+ private:
+  absl::Status RunAll() {
     for (int seed = 0; seed < arguments_.seeds; ++seed) {
       const Split split = data_.ForSeed(arguments_.test_share, seed);
       train_samples_ = split.train.count();
       test_samples_ = split.test.count();
       for (LabelsRow& row : rows_) MILLRACE_RETURN_IF_ERROR(RunOne(row, seed, split));
     }
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] absl::Status Report() const {
     std::cout
         << absl::StrFormat(
                "%d samples to learn from, %d passes, %d to test on; mean (standard deviation) "
@@ -90,7 +114,6 @@ class Evaluation {
                                                           rows_));
   }
 
- private:
   absl::Status RunOne(LabelsRow& row, int seed, const Split& split) {
     LabelTrialOptions trial = trial_;
     trial.learner.schedule = row.schedule;
@@ -100,21 +123,34 @@ class Evaluation {
     const auto samples = static_cast<double>(split.train.count()) * trial.passes;
     trial.learner.request.switch_at = std::llround(arguments_.switch_share * samples);
     MILLRACE_ASSIGN_OR_RETURN(LabelTrialResult result, pipeline::RunLabelTrial(trial, split));
-    std::cerr << absl::StrFormat(
-        "%d of %d: %s, %d stage%s, window %d, seed %d: %.2f %% in %.1f s\n", ++run_,
-        rows_.size() * arguments_.seeds, row.schedule, row.stages, row.stages == 1 ? "" : "s",
-        row.window, seed, 100 * result.test.accuracy, result.seconds);
+    if (!bar_) TellRun(row, seed, result);
     row.runs.push_back(std::move(result));
     return absl::OkStatus();
   }
 
+  // Where no bar says how far it is.
+  void TellRun(const LabelsRow& row, int seed, const LabelTrialResult& result) {
+    std::cerr << absl::StrFormat(
+        "%d of %d: %s, %d stage%s, window %d, seed %d: %.2f %% in %.1f s\n", ++run_,
+        rows_.size() * arguments_.seeds, row.schedule, row.stages, row.stages == 1 ? "" : "s",
+        row.window, seed, 100 * result.test.accuracy, result.seconds);
+  }
+
+  // Every run has as many samples, whatever its seed.
+  void ShowSample() {
+    const auto runs = static_cast<std::int64_t>(rows_.size()) * arguments_.seeds;
+    bar_->Show(++samples_, runs * static_cast<std::int64_t>(train_samples_) * trial_.passes);
+  }
+
   const EvaluateLabelsArguments& arguments_;
-  const LabelTrialOptions trial_;
+  LabelTrialOptions trial_;  // Constant after construction.
   const Data data_;
   std::vector<LabelsRow> rows_;
   std::size_t train_samples_ = 0;
   std::size_t test_samples_ = 0;
   int run_ = 0;
+  std::int64_t samples_ = 0;
+  std::optional<ProgressBar> bar_;  // On a terminal.
 };
 
 absl::Status Evaluate(const EvaluateLabelsArguments& arguments) {

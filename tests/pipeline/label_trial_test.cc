@@ -43,7 +43,10 @@ LabelTrialResult ResultOf(const LabelTrialOptions& options) {
 TEST(LabelTrialTest, LearnsWhatIsEasyAndSaysHowItWent) {
   LabelTrialOptions options = SmallTrial();
   options.score_every = 200;
+  int told = 0;
+  options.on_sample = [&] { ++told; };
   const LabelTrialResult result = ResultOf(options);
+  EXPECT_EQ(told, 600);
   EXPECT_EQ(result.samples, 600);
   EXPECT_GT(result.test.accuracy, 0.95);
   EXPECT_LT(result.test.loss, 0.3);
