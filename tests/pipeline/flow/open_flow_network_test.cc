@@ -7,13 +7,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/api/module.h>
 
 #include "pipeline/stage.h"
+#include "tests/pipeline/flow_modules.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -23,17 +22,6 @@ using ::testing::HasSubstr;
 
 constexpr int kWidth = 80;
 constexpr int kHeight = 64;
-
-// A convolution that keeps the size, as torch.jit.script would save it.
-torch::jit::Module Convolution(const std::string& name, int in, int out) {
-  torch::jit::Module child(name);
-  child.register_parameter("weight", (at::randn({out, in, 3, 3}) * 0.1).set_requires_grad(true),
-                           false);
-  child.register_parameter("bias", at::zeros({out}).set_requires_grad(true), false);
-  child.define(
-      "def forward(self, x):\n  return torch.conv2d(x, self.weight, self.bias, [1, 1], [1, 1])\n");
-  return child;
-}
 
 // Hands on the mean of the first three channels and of the last three: what it read, as a flow.
 torch::jit::Module Means() {
