@@ -195,30 +195,29 @@ class FlowEvaluating {
 
   // Reads the clips through once, so that what cannot be read is told before anything learns.
   absl::Status CountPairs() {
+    std::int64_t all = 0;
+    std::vector<std::int64_t> learned;  // Of each clip, with those learned from again to compare.
     for (const ClipSource& source : options_.clips) {
-      MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
-      std::int64_t pairs = 0;
-      std::int64_t of_first_window = 0;
-      std::chrono::nanoseconds begin{0};
-      for (;; ++pairs) {
-        if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
-        MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
-        if (!pair) break;
-        if (pairs == 0) begin = pair->stream_time;
-        if (pair->stream_time < begin + options_.window) ++of_first_window;
-      }
+      MILLRACE_ASSIGN_OR_RETURN(const std::int64_t pairs, PairsOf(source));
       if (pairs == 0) return NoPairs(source);
       evaluation_.pairs.push_back(pairs);
-      const bool twice = options_.frozen && of_first_window < pairs;
-      learned_pairs_.push_back(pairs + (twice ? of_first_window : 0));
-    }
-    std::int64_t all = 0;
-    for (const std::int64_t pairs : evaluation_.pairs) {
+      MILLRACE_ASSIGN_OR_RETURN(const std::int64_t first,
+                                PairsOf(FirstPart(source, options_.window)));
+      learned.push_back(pairs + (options_.frozen && first < pairs ? first : 0));
       all += pairs * static_cast<std::int64_t>(options_.references.size());
     }
-    for (const PlannedRun& run : runs_) all += learned_pairs_[run.clip];
+    for (const PlannedRun& run : runs_) all += learned[run.clip];
     progress_.Expect(all);
     return absl::OkStatus();
+  }
+
+  [[nodiscard]] absl::StatusOr<std::int64_t> PairsOf(const ClipSource& source) const {
+    MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
+    for (std::int64_t pairs = 0;; ++pairs) {
+      if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
+      MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
+      if (!pair) return pairs;
+    }
   }
 
   absl::Status Refer(const std::string& name, std::size_t number) {
@@ -336,8 +335,7 @@ class FlowEvaluating {
   Progress progress_;
   std::vector<PlannedRun> runs_;
   std::vector<std::vector<double>> reference_losses_;  // Of each clip.
-  std::vector<std::int64_t> learned_pairs_;  // Of each clip, with those learned from to compare.
-  FlowEvaluation evaluation_;                // Each run's place is of the thread that runs it.
+  FlowEvaluation evaluation_;  // Each run's place is of the thread that runs it.
 
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
