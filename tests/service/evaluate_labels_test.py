@@ -70,7 +70,8 @@ class EvaluateLabelsTest(unittest.TestCase):
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
         with subprocess.Popen(
-            [program(), "evaluate", "labels", "--data", str(self.data), *TINY, "--schedules", "stale"],
+            [program(), "evaluate", "labels", "--data", str(self.data), *TINY,
+             "--schedules", "stale"],
             stdout=subprocess.PIPE, stderr=theirs, text=True) as process:  # fmt: skip
             os.close(theirs)
             self.addCleanup(process.kill)
