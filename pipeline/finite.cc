@@ -10,21 +10,34 @@
 
 namespace millrace::pipeline {
 
-bool AllFinite(const at::Tensor& tensor) {
+namespace {
+
+constexpr int kFinite = 128;  // As the kernel says it.
+
+bool Below(const at::Tensor& tensor, int exponent) {
   if (tensor.numel() == 0 || !tensor.is_floating_point()) return true;
   if (tensor.scalar_type() == at::kFloat && tensor.device().is_cpu() &&
       tensor.is_non_overlapping_and_dense()) {
-    return kernels::Best().all_finite(tensor.const_data_ptr<float>(), tensor.numel());
+    return kernels::Best().all_below(tensor.const_data_ptr<float>(), tensor.numel(), exponent);
   }
   // The largest magnitude, unlike a sum, cannot overflow where every value is finite.
-  const at::Tensor magnitude =
-      at::linalg_vector_norm(tensor.detach(), std::numeric_limits<double>::infinity());
-  return std::isfinite(magnitude.item<double>());
+  const auto magnitude =
+      at::linalg_vector_norm(tensor.detach(), std::numeric_limits<double>::infinity())
+          .item<double>();
+  return exponent == kFinite ? std::isfinite(magnitude) : magnitude < std::ldexp(1.0, exponent);
 }
 
-bool AllFinite(at::TensorList tensors) {
+bool AllOf(at::TensorList tensors, int exponent) {
   return std::all_of(tensors.begin(), tensors.end(),
-                     [](const at::Tensor& tensor) { return AllFinite(tensor); });
+                     [&](const at::Tensor& tensor) { return Below(tensor, exponent); });
 }
+
+}  // namespace
+
+bool AllFinite(const at::Tensor& tensor) { return Below(tensor, kFinite); }
+
+bool AllFinite(at::TensorList tensors) { return AllOf(tensors, kFinite); }
+
+bool AllBelow(at::TensorList tensors, int exponent) { return AllOf(tensors, exponent); }
 
 }  // namespace millrace::pipeline

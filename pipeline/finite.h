@@ -11,4 +11,7 @@ namespace millrace::pipeline {
 /// The same of every one of them.
 [[nodiscard]] bool AllFinite(at::TensorList tensors);
 
+/// Whether all are finite and smaller than 2^exponent. `exponent`: at most 127.
+[[nodiscard]] bool AllBelow(at::TensorList tensors, int exponent);
+
 }  // namespace millrace::pipeline

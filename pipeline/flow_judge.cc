@@ -28,8 +28,7 @@ FlowJudge::FlowJudge(const FlowLearnerOptions& options, OnPrediction on_predicti
       decisions_(decisions),
       safe_(safe) {}
 
-at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
-                            StagedNetwork& network) const {
+at::Tensor FlowJudge::Judge(const Judgement& made, StagedNetwork& network) const {
   const FlowLoss loss = LossFor(options_, made.input, made.output);
   const auto if_learned = [&](SkipReason skipped) {
     return skipped == SkipReason::kNone ? loss.objective : at::Tensor();
@@ -53,8 +52,7 @@ at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
                                           .height = options_.height,
                                           .finite = prediction.finite,
                                           .loss = prediction.loss,
-                                          .loss_no_motion = prediction.loss_no_motion},
-                                         learn_from_every);
+                                          .loss_no_motion = prediction.loss_no_motion});
   SafeLearning::Judged judged{.sample = made.sample,
                               .learned = prediction.skipped == SkipReason::kNone};
   if (SaysSomething(prediction.skipped)) {
@@ -67,8 +65,8 @@ at::Tensor FlowJudge::Judge(const Judgement& made, int learn_from_every,
 }
 
 at::Tensor FlowJudge::JudgeLevel(std::int64_t sample, const at::Tensor& pictures,
-                                 const at::Tensor& flow, int learn_from_every) const {
-  if (!decisions_.MayTeach(sample, learn_from_every)) return {};
+                                 const at::Tensor& flow) const {
+  if (!decisions_.MayTeach(sample)) return {};
   safe_.OnLevelLearns();
   const std::int64_t factor = pictures.size(3) / flow.size(3);
   return LossFor(options_, at::avg_pool2d(pictures, {factor, factor}), flow).objective;

@@ -20,15 +20,14 @@ class FlowJudge {
   FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction,
             LearningDecisions& decisions, SafeLearning& safe);
 
-  /// As Judge (judge.h). `learn_from_every`: there is time for every n-th sample only.
-  [[nodiscard]] at::Tensor Judge(const Judgement& made, int learn_from_every,
-                                 StagedNetwork& network) const;
+  /// As Judge (judge.h).
+  [[nodiscard]] at::Tensor Judge(const Judgement& made, StagedNetwork& network) const;
 
   /// As LocalObjective (judge.h): judges a coarser flow on the pictures at its size. Nothing is
-  /// learned where the pictures speak against it, or there is no time; what the prediction will be
-  /// worth is not known yet. Thread-safe.
+  /// learned where something spoke against it at the sample's admission; what the prediction will
+  /// be worth is not known yet. Thread-safe.
   [[nodiscard]] at::Tensor JudgeLevel(std::int64_t sample, const at::Tensor& pictures,
-                                      const at::Tensor& flow, int learn_from_every) const;
+                                      const at::Tensor& flow) const;
 
  private:
   const FlowLearnerOptions& options_;

@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <iterator>
 #include <utility>
@@ -48,20 +47,6 @@ RatePlan RatePlanOf(const FlowLearnerOptions& options, const PlannedPipeline& fo
 // what was given up because frames were really dropped is not taken up again on paper.
 int Less(int a, int b) { return a == 0 || b == 0 ? 0 : std::max(a, b); }
 
-// From every which sample is learned, as it was when a sample was admitted: so what
-// LearnFromEvery() means does not depend on how far the samples before are. Each place is of one
-// thread after the other, as in LearningDecisions, which holds as many samples.
-class Efforts {
- public:
-  void OnAdmitted(std::int64_t sample, int learn_from_every) {
-    of_[sample % std::ssize(of_)] = learn_from_every;
-  }
-  [[nodiscard]] int Of(std::int64_t sample) const { return of_[sample % std::ssize(of_)]; }
-
- private:
-  std::array<int, 1024> of_ = {};
-};
-
 class FlowLearner final : public Learner {
  public:
   static absl::StatusOr<std::unique_ptr<Learner>> Make(const FlowLearnerOptions& options,
@@ -76,11 +61,13 @@ class FlowLearner final : public Learner {
   absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
     MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
     const at::Tensor input = TensorOf(pair, options_.width, options_.height, channels_);
-    decisions_->OnAdmitted(admitted_, MeanDifference(pair.previous, pair.current),
-                           options_.next_frame
-                               ? std::optional(MeanDifference(pair.before, pair.previous))
-                               : std::nullopt);
-    efforts_.OnAdmitted(admitted_, learn_from_every_);
+    decisions_->OnAdmitted(
+        {.number = admitted_,
+         .difference = MeanDifference(pair.previous, pair.current),
+         .difference_before = options_.next_frame
+                                  ? std::optional(MeanDifference(pair.before, pair.previous))
+                                  : std::nullopt,
+         .learn_from_every = learn_from_every_});
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
       network_->Admit(sample, input);
     }));
@@ -154,15 +141,10 @@ class FlowLearner final : public Learner {
         .cuts = std::move(flow.cuts),
         .plan = first,
         .first_sample = admitted_,
-        .judge =
-            [this](const Judgement& made) {
-              return judge_->Judge(made, efforts_.Of(made.sample), *network_);
-            },
+        .judge = [this](const Judgement& made) { return judge_->Judge(made, *network_); },
         .local_objective =
             [this](int /*stage*/, std::int64_t sample, const at::Tensor& input,
-                   const at::Tensor& output) {
-              return judge_->JudgeLevel(sample, input, output, efforts_.Of(sample));
-            },
+                   const at::Tensor& output) { return judge_->JudgeLevel(sample, input, output); },
         .optimizer = {.learning_rate = options_.learning_rate},
         .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(*network_, u); }});
     lasting_->Begin(*network_);
@@ -301,7 +283,6 @@ class FlowLearner final : public Learner {
 
   // Self-synchronized.
   std::atomic<int> learn_from_every_ = 1;  // Of the next sample.
-  Efforts efforts_;
 
   mutable Mutex mu_;
   CutPipeline pipeline_ ABSL_GUARDED_BY(mu_);

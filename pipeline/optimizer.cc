@@ -18,6 +18,12 @@
 namespace millrace::pipeline {
 namespace {
 
+// Below 2^60, with what CheckOptimizer() allows, no update makes a number that is not finite: with
+// weight decay a gradient is below 2^61, its square below 2^122; a step is at most the learning
+// rate (2^20) times the gradient over eps (2^-40), or times the sum of all that momentum keeps of
+// it (2^24).
+constexpr int kMostExponent = 60;
+
 // Fused kernels go through memory as it lies, so gradients and what is kept of them must lie as
 // their parameter does. What is read from a file does not, nor does every gradient.
 at::Tensor LaidAs(const at::Tensor& value, const at::Tensor& given) {
@@ -110,15 +116,16 @@ double Optimizer::learning_rate() const {
 bool Optimizer::Step() {
   const at::NoGradGuard no_graph;
   Gather();
-  const bool finite = AllFinite(batch_.gradients);
+  const bool usable =
+      AllBelow(batch_.gradients, kMostExponent) && AllBelow(batch_.values, kMostExponent);
   const bool any = !batch_.gradients.empty();
-  if (finite && any) {
+  if (usable && any) {
     if (options_.clip_norm > 0) ClipByNorm(batch_.gradients, options_.clip_norm);
     Apply(batch_, learning_rate());
   }
   for (const at::Tensor& gradient : batch_.gradients) Zero(gradient);
-  ++(finite ? updates_ : skipped_);
-  return finite;
+  ++(usable ? updates_ : skipped_);
+  return usable;
 }
 
 }  // namespace millrace::pipeline

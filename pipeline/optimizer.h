@@ -34,9 +34,9 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Applies the gradients and zeroes them. If any value of any of them is not finite, changes
-  /// nothing else, counts the update as skipped and returns false. A parameter that has no gradient
-  /// stays as it is.
+  /// Applies the gradients and zeroes them. If any value of any of them, or of its parameter, is
+  /// not finite, or 2^60 and more, changes nothing else, counts the update as skipped and returns
+  /// false. A parameter that has no gradient stays as it is.
   bool Step();
 
   /// From now on learning_rate() is so many times what the options and set_learning_rate() say.

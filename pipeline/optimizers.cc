@@ -21,6 +21,10 @@ constexpr std::array<std::pair<const char*, Kind>, 4> kKinds = {{{"rmsprop", Kin
                                                                  {"adam", Kind::kAdam},
                                                                  {"adamw", Kind::kAdamW}}};
 
+// What keeps every update finite: see Optimizer::Step().
+constexpr double kMostRate = 1e6;
+constexpr double kLeastEps = 1e-12;
+
 absl::Status CheckRange(const char* name, double value, bool fits, const char* allowed) {
   if (fits && std::isfinite(value)) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -54,17 +58,18 @@ absl::StatusOr<Kind> OptimizerKind(std::string_view name) {
 
 absl::Status CheckOptimizer(const OptimizerOptions& o) {
   const auto below_one = [](double value) { return value >= 0 && value < 1; };
-  MILLRACE_RETURN_IF_ERROR(
-      CheckRange("learning rate", o.learning_rate, o.learning_rate >= 0, "0 or more"));
+  MILLRACE_RETURN_IF_ERROR(CheckRange("learning rate", o.learning_rate,
+                                      o.learning_rate >= 0 && o.learning_rate <= kMostRate,
+                                      "from 0 to 1,000,000"));
   MILLRACE_RETURN_IF_ERROR(
       CheckRange("momentum", o.momentum, below_one(o.momentum), "0 or more and less than 1"));
-  MILLRACE_RETURN_IF_ERROR(
-      CheckRange("weight decay", o.weight_decay, o.weight_decay >= 0, "0 or more"));
+  MILLRACE_RETURN_IF_ERROR(CheckRange("weight decay", o.weight_decay,
+                                      o.weight_decay >= 0 && o.weight_decay <= 1, "from 0 to 1"));
   MILLRACE_RETURN_IF_ERROR(
       CheckRange("beta1", o.beta1, below_one(o.beta1), "0 or more and less than 1"));
   MILLRACE_RETURN_IF_ERROR(
       CheckRange("beta2", o.beta2, below_one(o.beta2), "0 or more and less than 1"));
-  MILLRACE_RETURN_IF_ERROR(CheckRange("eps", o.eps, o.eps >= 0, "0 or more"));
+  MILLRACE_RETURN_IF_ERROR(CheckRange("eps", o.eps, o.eps >= kLeastEps, "1e-12 or more"));
   MILLRACE_RETURN_IF_ERROR(CheckRange("clip norm", o.clip_norm, o.clip_norm >= 0, "0 or more"));
   MILLRACE_RETURN_IF_ERROR(CheckRange("number of PipeMare steps",
                                       static_cast<double>(o.pipemare_steps), o.pipemare_steps >= 0,

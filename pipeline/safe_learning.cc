@@ -27,7 +27,7 @@ SafeLearning::SafeLearning(const Options& options, Start start)
 }
 
 void SafeLearning::OnCopy(NetworkState state) {
-  // Gradients that are finite can still make what an optimizer keeps of them overflow.
+  // No update makes it so (Optimizer::Step()); what a user's own layer does to itself may.
   if (!AllFinite(state)) not_finite_ = true;
   const std::optional<NetworkState> good = good_.Add(std::move(state), health_.proven());
   if (good && on_good_) on_good_(*good);

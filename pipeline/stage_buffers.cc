@@ -5,11 +5,20 @@
 #include <ATen/ops/clone.h>
 
 #include "base/check.h"
+#include "pipeline/finite.h"
 
 namespace millrace::pipeline {
 
-TensorValues::TensorValues(const std::vector<at::Tensor>& tensors) {
-  for (const at::Tensor& tensor : tensors) values_.push_back(tensor.detach().clone());
+void TensorValues::Take(const std::vector<at::Tensor>& tensors) {
+  values_.resize(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const at::Tensor from = tensors[i].detach();
+    if (values_[i].defined() && values_[i].sizes() == from.sizes()) {
+      values_[i].copy_(from);
+    } else {
+      values_[i] = from.clone();
+    }
+  }
 }
 
 void TensorValues::PutInto(const std::vector<at::Tensor>& tensors) const {
@@ -21,7 +30,14 @@ StageBuffers::StageBuffers(const Stage& stage, bool by_pattern)
     : stage_(stage), any_(!stage.buffers().empty()), by_pattern_(by_pattern) {}
 
 Tensors StageBuffers::First(Forward forward) {
-  if (!any_ || !by_pattern_) return forward();
+  if (!any_) return forward();
+  if (by_pattern_) return Gather(forward);
+  Tensors outputs;
+  Move([&] { outputs = forward(); });
+  return outputs;
+}
+
+Tensors StageBuffers::Gather(Forward forward) {
   const std::vector<at::Tensor> before = buffers();
   const TensorValues found(before);
   Tensors outputs;
@@ -37,8 +53,16 @@ Tensors StageBuffers::First(Forward forward) {
 
 void StageBuffers::Commit() {
   if (!std::exchange(moved_, false)) return;
-  to_commit_.PutInto(buffers());
-  statistics_.Commit();
+  Move([&] {
+    to_commit_.PutInto(buffers());
+    statistics_.Commit();
+  });
+}
+
+void StageBuffers::Move(absl::FunctionRef<void()> by) {
+  before_.Take(buffers());
+  by();
+  if (!AllFinite(buffers())) before_.PutInto(buffers());
 }
 
 }  // namespace millrace::pipeline

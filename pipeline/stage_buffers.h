@@ -16,7 +16,9 @@ namespace millrace::pipeline {
 class TensorValues {
  public:
   TensorValues() = default;
-  explicit TensorValues(const std::vector<at::Tensor>& tensors);
+  explicit TensorValues(const std::vector<at::Tensor>& tensors) { Take(tensors); }
+  /// Takes the values of these instead, without new memory if their shapes are those of before.
+  void Take(const std::vector<at::Tensor>& tensors);
   /// Into the same tensors, or others of their shapes. Past autograd, which takes no notice.
   void PutInto(const std::vector<at::Tensor>& tensors) const;
 
@@ -35,7 +37,8 @@ class StageBuffers {
   /// buffers what the last sample did. REQUIRES: `stage` outlives it.
   StageBuffers(const Stage& stage, bool by_pattern);
 
-  /// Runs a sample's forward, which moves the buffers, at once or with Commit().
+  /// Runs a sample's forward, which moves the buffers, at once or with Commit(). Where that would
+  /// leave in them what is not finite, they stay as they are.
   [[nodiscard]] Tensors First(Forward forward);
   void Commit();
 
@@ -57,6 +60,8 @@ class StageBuffers {
  private:
   // Asked for each time: a forward may put another tensor in a buffer's place.
   [[nodiscard]] std::vector<at::Tensor> buffers() const { return stage_.buffers(); }
+  [[nodiscard]] Tensors Gather(Forward forward);
+  void Move(absl::FunctionRef<void()> by);
 
   const Stage& stage_;
   const bool any_;
@@ -65,6 +70,7 @@ class StageBuffers {
   bool moved_ = false;
   TensorValues to_commit_;
   BatchStatistics statistics_;
+  TensorValues before_;  // They were moved.
 };
 
 }  // namespace millrace::pipeline

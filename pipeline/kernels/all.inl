@@ -17,4 +17,4 @@ constexpr Kernels kKernels = {.gather = Gather,
                               .warp_back = WarpBack,
                               .compare = Compare,
                               .spread = Spread,
-                              .all_finite = AllFinite};
+                              .all_below = AllBelow};

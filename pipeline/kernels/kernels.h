@@ -168,7 +168,8 @@ struct Kernels {
   void (*warp_back)(const WarpedRow&, const float* gradients, float* to_map, float* to_flow);
   void (*compare)(const ComparedRow&);
   void (*spread)(const SpreadRow&);
-  bool (*all_finite)(const float* values, std::int64_t count);
+  /// Whether every value lies between -2^exponent and 2^exponent; 128: whether it is finite.
+  bool (*all_below)(const float* values, std::int64_t count, int exponent);
 };
 
 /// The best that this machine can run.

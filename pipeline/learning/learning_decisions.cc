@@ -12,26 +12,37 @@ constexpr std::size_t kNotes = 1024;
 LearningDecisions::LearningDecisions(const LearningOptions& options, WeightHealth& health)
     : events_(options.events), policy_(options.policy), health_(health), notes_(kNotes) {}
 
-void LearningDecisions::OnAdmitted(std::int64_t sample, double difference,
-                                   std::optional<double> difference_before) {
-  const SkipReason before =
-      difference_before ? events_.Like(*difference_before) : SkipReason::kNone;
-  const SkipReason event = events_.Next(difference);
-  notes_[sample % kNotes] = {.sample = sample,
-                             .difference = difference,
-                             .event = event != SkipReason::kNone ? event : before};
+void LearningDecisions::OnAdmitted(const AdmittedSample& sample) {
+  Noted noted{.sample = sample.number, .event = EventOf(sample)};
+  if (noted.event == SkipReason::kNone) noted.unwanted = WhyUnwanted(sample);
+  notes_[sample.number % kNotes] = noted;
 }
 
-SkipReason LearningDecisions::Decide(const ScoredFlow& scored, int learn_from_every) {
+SkipReason LearningDecisions::EventOf(const AdmittedSample& sample) {
+  const SkipReason before =
+      sample.difference_before ? events_.Like(*sample.difference_before) : SkipReason::kNone;
+  const SkipReason event = events_.Next(sample.difference);
+  return event != SkipReason::kNone ? event : before;
+}
+
+SkipReason LearningDecisions::WhyUnwanted(const AdmittedSample& sample) {
+  const int every = sample.learn_from_every;
+  if (every == 0 || sample.number % every != 0) return SkipReason::kRate;
+  if (policy_.needs_motion()) return SkipReason::kNone;
+  return policy_.Learns({.sample = sample.number, .difference = sample.difference})
+             ? SkipReason::kNone
+             : SkipReason::kPolicy;
+}
+
+SkipReason LearningDecisions::Decide(const ScoredFlow& scored) {
   Noted& noted = notes_[scored.sample % kNotes];
   MILLRACE_CHECK(noted.sample == scored.sample);
-  noted.decision = WhyNot(scored, noted, learn_from_every);
+  noted.decision = WhyNot(scored, noted);
   return noted.decision;
 }
 
 // Still pictures and cuts say nothing of the weights, so their health is not asked.
-SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& noted,
-                                     int learn_from_every) {
+SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& noted) {
   if (noted.event != SkipReason::kNone) return noted.event;
   const FlowMotion motion =
       MotionOf(scored.flow, scored.width, scored.height, policy_.options().moving_pixels);
@@ -42,10 +53,9 @@ SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& note
                                            .loss = scored.loss,
                                            .loss_no_motion = scored.loss_no_motion});
   if (refused != SkipReason::kNone) return refused;
-  if (!HasTime(scored.sample, learn_from_every)) return SkipReason::kRate;
-  const bool learns =
-      policy_.Learns({.sample = scored.sample, .difference = noted.difference, .motion = motion});
-  return learns ? SkipReason::kNone : SkipReason::kPolicy;
+  if (noted.unwanted != SkipReason::kNone || !policy_.needs_motion()) return noted.unwanted;
+  return policy_.Learns({.sample = scored.sample, .motion = motion}) ? SkipReason::kNone
+                                                                     : SkipReason::kPolicy;
 }
 
 const LearningDecisions::Noted& LearningDecisions::Note(std::int64_t sample) const {

@@ -1,8 +1,10 @@
 // Decides for every sample whether the network learns from it, once, so that stages never disagree:
 // what is decided travels with the sample.
 //
-//   admission ─▶ what its pictures are: repeated, frozen, a cut
-//   prediction ─▶ what its flow is worth, what the policy says ─▶ learned from, or why not
+//   admission ─▶ what its pictures are: repeated, frozen, a cut; whether there is time for it;
+//                what a policy says that goes by the pictures
+//   prediction ─▶ what its flow is worth, what a policy says that goes by it ─▶ learned from, or
+//                 why not
 #pragma once
 
 #include <cstdint>
@@ -23,6 +25,17 @@ struct LearningOptions {
   UpdatePolicyOptions policy = {};
   PictureEventOptions events = {};
   DivergenceOptions divergence = {};
+};
+
+/// A sample as it comes.
+struct AdmittedSample {
+  std::int64_t number = 0;
+  /// Between its two pictures, or the newer two of three: MeanDifference().
+  double difference = 0;
+  /// Between the older two of three.
+  std::optional<double> difference_before = {};
+  /// There is time to learn from every n-th sample only; 0: from none.
+  int learn_from_every = 1;
 };
 
 /// A flow as it was predicted, and scored before anything learned from it.
@@ -46,45 +59,40 @@ class LearningDecisions {
   /// outlives this. REQUIRES: CheckUpdatePolicy(options.policy) is OK.
   LearningDecisions(const LearningOptions& options, WeightHealth& health);
 
-  /// Takes the next sample, of two pictures that differ by `difference` (MeanDifference()), or of
-  /// three, whose older two differ by `difference_before`. At most a thousand samples may lie
-  /// between the last one admitted and the last one judged.
-  void OnAdmitted(std::int64_t sample, double difference,
-                  std::optional<double> difference_before = {});
+  /// Takes the next sample. At most a thousand may lie between the last one admitted and the last
+  /// one judged.
+  void OnAdmitted(const AdmittedSample& sample);
 
-  /// Decides. `learn_from_every`: there is time for every n-th sample only; 0: for none.
-  SkipReason Decide(const ScoredFlow& scored, int learn_from_every);
+  /// Decides.
+  SkipReason Decide(const ScoredFlow& scored);
 
   /// What was decided of `sample`, for a forward that is run again. REQUIRES: Decide() was called
   /// for it, and not for a thousand samples after it.
   [[nodiscard]] SkipReason Decided(std::int64_t sample) const { return Note(sample).decision; }
 
-  /// What can be said of `sample` before it is judged: whether neither its pictures nor the time
-  /// that there is speak against learning from it. On any thread between its admission and a
-  /// thousand samples later.
-  [[nodiscard]] bool MayTeach(std::int64_t sample, int learn_from_every) const {
+  /// What can be said of `sample` before it is judged: whether nothing that was known at its
+  /// admission speaks against learning from it. On any thread between its admission and a thousand
+  /// samples later.
+  [[nodiscard]] bool MayTeach(std::int64_t sample) const {
     const Noted& noted = Note(sample);
-    return noted.event == SkipReason::kNone && HasTime(sample, learn_from_every) &&
-           policy_.MayLearn(sample, noted.difference);
+    return noted.event == SkipReason::kNone && noted.unwanted == SkipReason::kNone;
   }
 
  private:
   struct Noted {
     std::int64_t sample = -1;
-    double difference = 0;
-    SkipReason event = SkipReason::kNone;
+    SkipReason event = SkipReason::kNone;     // Of its pictures.
+    SkipReason unwanted = SkipReason::kNone;  // kRate or kPolicy.
     SkipReason decision = SkipReason::kNone;
   };
 
-  [[nodiscard]] SkipReason WhyNot(const ScoredFlow& scored, const Noted& noted,
-                                  int learn_from_every);
+  [[nodiscard]] SkipReason EventOf(const AdmittedSample& sample);
+  [[nodiscard]] SkipReason WhyUnwanted(const AdmittedSample& sample);
+  [[nodiscard]] SkipReason WhyNot(const ScoredFlow& scored, const Noted& noted);
   [[nodiscard]] const Noted& Note(std::int64_t sample) const;
-  [[nodiscard]] static bool HasTime(std::int64_t sample, int learn_from_every) {
-    return learn_from_every > 0 && sample % learn_from_every == 0;
-  }
 
   PictureEvents events_;
-  UpdatePolicy policy_;
+  UpdatePolicy policy_;  // Of the thread that admits, unless it needs the motion.
   WeightHealth& health_;
   std::vector<Noted> notes_;  // A ring; each place is of one thread after the other.
 };

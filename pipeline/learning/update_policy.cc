@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,22 +27,6 @@ absl::Status CheckShare(std::string_view name, double value) {
   if (0 <= value && value <= 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(std::string(name), " is ", value, "; it must be from 0 to 1"));
-}
-
-// What a policy that goes by the pictures alone says of a sample; nothing of one that needs its
-// flow.
-std::optional<bool> WantsByPictures(const UpdatePolicyOptions& options, std::int64_t sample,
-                                    double difference) {
-  switch (options.kind) {
-    case Kind::kEvery:
-      return sample % options.every == 0;
-    case Kind::kDiff:
-      return difference > options.difference;
-    case Kind::kMag:
-    case Kind::kDiv:
-      break;
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -91,20 +74,21 @@ bool UpdatePolicy::Learns(const SampleFigures& figures) {
   return learns;
 }
 
-bool UpdatePolicy::MayLearn(std::int64_t sample, double difference) const {
-  if (sample < options_.warm_up || options_.force_after > 0) return true;
-  return WantsByPictures(options_, sample, difference).value_or(true);
-}
-
 bool UpdatePolicy::IsForced(std::int64_t sample) const {
   return options_.force_after > 0 && sample - last_sample_ >= options_.force_after;
 }
 
 bool UpdatePolicy::Wants(const SampleFigures& figures) const {
-  if (const auto wants = WantsByPictures(options_, figures.sample, figures.difference)) {
-    return *wants;
+  switch (options_.kind) {
+    case Kind::kEvery:
+      return figures.sample % options_.every == 0;
+    case Kind::kDiff:
+      return figures.difference > options_.difference;
+    case Kind::kMag:
+      return figures.motion.moving_share > options_.moving_share;
+    case Kind::kDiv:
+      break;
   }
-  if (options_.kind == Kind::kMag) return figures.motion.moving_share > options_.moving_share;
   if (last_sample_ < 0) return true;
   const double change = std::hypot(figures.motion.mean_x - last_motion_.mean_x,
                                    figures.motion.mean_y - last_motion_.mean_y);

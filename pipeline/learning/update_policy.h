@@ -51,20 +51,24 @@ struct SampleFigures {
   std::int64_t sample = 0;
   /// Mean difference of a pixel between the two pictures, of 0 to 1.
   double difference = 0;
+  /// Where the policy needs it.
   FlowMotion motion = {};
 };
 
-/// A policy at work. Not thread-safe: to be asked once for each sample, in their order.
+/// A policy at work. To be asked once for each sample, in their order, by one thread.
 class UpdatePolicy {
  public:
   /// REQUIRES: CheckUpdatePolicy(options) is OK.
   explicit UpdatePolicy(const UpdatePolicyOptions& options);
 
+  /// Whether Learns() goes by the motion, which is known once a flow has been predicted.
+  [[nodiscard]] bool needs_motion() const {
+    return options_.kind == UpdatePolicyOptions::Kind::kMag ||
+           options_.kind == UpdatePolicyOptions::Kind::kDiv;
+  }
+
   /// Whether to learn from this sample.
   [[nodiscard]] bool Learns(const SampleFigures& figures);
-
-  /// What can be said before a flow is known: whether Learns() may be true. Thread-safe.
-  [[nodiscard]] bool MayLearn(std::int64_t sample, double difference) const;
 
   [[nodiscard]] const UpdatePolicyOptions& options() const { return options_; }
 

@@ -51,7 +51,7 @@ class RtspTest(unittest.TestCase):
                 auditor.finish()
                 millrace_process.stop(server)
                 self.assertEqual(subscriber.end(), grpc.StatusCode.OK)
-            self.assertLess(server.stop_s, millrace_process.STOP_LIMIT_S)
+            self.assertLess(server.stop_s, millrace_process.stop_limit_s())
         self.judge_audit(auditor)
         self.judge_predictions(subscriber, client.books_of_summary(server.summary))
 

@@ -74,7 +74,7 @@ class RunToEndTest(unittest.TestCase):
                     client.Subscriber(server.grpc) as subscriber:
                 subscriber.wait_for_predictions(5)
                 millrace_process.stop(server, number)
-                self.assertLess(server.stop_s, millrace_process.STOP_LIMIT_S)
+                self.assertLess(server.stop_s, millrace_process.stop_limit_s())
             self.assert_summary_is_right(server.summary)
 
     def test_a_port_in_use_is_named(self):

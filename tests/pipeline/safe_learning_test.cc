@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -193,6 +194,38 @@ TEST(SafeLearningTest, ALearnerThatExplodesComesBackAndGoesOn) {
     EXPECT_TRUE(std::ranges::all_of(flow, [](float x) { return x == 0; })) << sample;
     EXPECT_NE(*predictions[sample - 1].flow, flow) << "it had gone wrong";
   }
+}
+
+// The stripes, behind noise that nobody can foretell.
+std::vector<std::uint8_t> NoisyWaves(double shift, unsigned seed) {
+  std::vector<std::uint8_t> rgb = Waves(shift);
+  std::minstd_rand draw(seed + 1);
+  for (std::uint8_t& value : rgb) value = static_cast<std::uint8_t>(value / 2 + draw() % 128);
+  return rgb;
+}
+
+TEST(SafeLearningTest, TellsThatTheStreamHasChangedWithin200Samples) {
+  constexpr int kChange = 400;
+  std::mutex mu;
+  std::vector<std::int64_t> drifts;
+  auto learner =
+      MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2, .learning_rate = 1e-3},
+                      [&](const ModelPrediction& prediction) {
+                        const std::lock_guard lock(mu);
+                        if (prediction.drift) drifts.push_back(prediction.sample);
+                      });
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  const auto picture = [](int i) { return i <= kChange ? Waves(i) : NoisyWaves(i, i); };
+  for (int i = 0; i < kChange + 200; ++i) {
+    ASSERT_TRUE((*learner)->AwaitRoom().ok());
+    const std::vector<std::uint8_t> previous = picture(i);
+    const std::vector<std::uint8_t> current = picture(i + 1);
+    ASSERT_TRUE((*learner)->Admit({previous, current}).ok());
+  }
+  ASSERT_TRUE((*learner)->Drain().ok());
+  ASSERT_FALSE(drifts.empty());
+  EXPECT_GE(drifts.front(), kChange) << "nothing had changed for the worse";
+  EXPECT_EQ((*learner)->learning().drifts, std::ssize(drifts));
 }
 
 // Stripes that stand still teach nothing; stage by stage.

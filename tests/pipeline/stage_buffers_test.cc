@@ -2,6 +2,7 @@
 // whatever the threads do, and each sample counted once.
 #include "pipeline/stage_buffers.h"
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/finite.h"
 #include "pipeline/stage_walk.h"
 #include "tests/pipeline/small_runs.h"
 
@@ -114,6 +116,14 @@ TEST_P(StatefulChainUnder, EverySampleMovesTheBuffersOnce) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     EXPECT_TRUE(at::equal(outcome.outputs[i], plain.outputs[i])) << "output " << i;
   }
+}
+
+TEST_P(StatefulChainUnder, ASampleThatIsNotFiniteLeavesNothingInTheBuffers) {
+  std::vector<at::Tensor> inputs = SmallInputs(kSamples);
+  inputs[10].fill_(std::numeric_limits<float>::quiet_NaN());
+  const Outcome outcome = InTheEngine(Under(GetParam(), 3), inputs);
+  for (const at::Tensor& buffer : outcome.buffers) EXPECT_TRUE(AllFinite(buffer));
+  EXPECT_TRUE(AllFinite(outcome.outputs.back())) << "the next sample finds sound layers";
 }
 
 INSTANTIATE_TEST_SUITE_P(AllSchedules, StatefulChainUnder, ::testing::ValuesIn(ScheduleNames()),

@@ -1,20 +1,25 @@
 # Files from packages of Debian and Python that are used without installing the package. Sourced by
 # tools/setup.
 
-video_sha256=45cddc9490be69345cbdab64ca583be65987e864ca408038e648db99e10516cf
+# What the videos must be: samples, tests and what docs/learning.md says were measured on them.
+video_sums='45cddc9490be69345cbdab64ca583be65987e864ca408038e648db99e10516cf  vtest.avi
+62b744b99403f899707c43398a3822441add6160379ab6dd6c12bde9e3075f8d  box.mp4'
 
-# The sample video: ten frames a second of a street, filmed by a fixed camera.
-setup_video() {
-  local video=$deps/video/vtest.avi
-  if is_done video "$video_sha256" "$video"; then return; fi
-  say "The sample video, from Debian's opencv-doc: 96 MB to download, 8 MB kept, into .deps/video"
-  unpack_package opencv-doc "$partial/opencv-doc" || fail "could not fetch the sample video"
-  mkdir -p "$deps/video"
-  mv "$partial/opencv-doc/usr/share/doc/opencv-doc/examples/data/vtest.avi" "$partial/vtest.avi"
-  sha256sum --status --check <<<"$video_sha256  $partial/vtest.avi" ||
-    fail "vtest.avi of opencv-doc is not the video that the samples and tests were measured on"
-  mv "$partial/vtest.avi" "$video"
-  mark_done video "$video_sha256"
+# The sample video, vtest.avi: ten frames a second of a street, filmed by a fixed camera. And a
+# second one to measure on, box.mp4: hands that turn a box on a table.
+setup_videos() {
+  local from=$partial/opencv-doc/usr/share/doc/opencv-doc key
+  key=$(key_of <(echo "$video_sums"))
+  if is_done video "$key" "$deps/video/box.mp4"; then return; fi
+  say "The sample videos, from Debian's opencv-doc: 96 MB to download, 10 MB kept, into .deps/video"
+  unpack_package opencv-doc "$partial/opencv-doc" || fail "could not fetch the sample videos"
+  mkdir -p "$partial/video"
+  mv "$from/examples/data/vtest.avi" "$partial/video"
+  gunzip --stdout "$from/opencv4/html/box.mp4.gz" >"$partial/video/box.mp4"
+  (cd "$partial/video" && sha256sum --status --check <<<"$video_sums") ||
+    fail "the videos of opencv-doc are not those that the samples and tests were measured on"
+  replace_folder "$deps/video" "$partial/video"
+  mark_done video "$key"
 }
 
 # scikit-learn's digits: 1,797 pictures of 8x8 with their classes.

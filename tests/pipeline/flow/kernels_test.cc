@@ -99,17 +99,33 @@ TEST(KernelsTest, EveryProcessorsUpdateMakesTheSame) {
   }
 }
 
+TEST(KernelsTest, OneValueThatIsTooLargeIsFoundWhereverItIs) {
+  std::vector<const Kernels*> all = OfThisMachine();
+  all.push_back(&Plain());
+  for (const Kernels* by : all) {
+    std::vector<float> values(37, std::nextafter(-1024.0F, 0.0F));
+    EXPECT_TRUE(by->all_below(values.data(), 37, 10));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      for (const float bad : {1024.0F, -1e30F, std::nanf("")}) {
+        std::vector<float> with = values;
+        with[i] = bad;
+        EXPECT_FALSE(by->all_below(with.data(), 37, 10));
+      }
+    }
+  }
+}
+
 TEST(KernelsTest, OneValueThatIsNotFiniteIsFoundWhereverItIs) {
   std::vector<const Kernels*> all = OfThisMachine();
   all.push_back(&Plain());
   for (const Kernels* by : all) {
     std::vector<float> values(37, std::numeric_limits<float>::max());
-    EXPECT_TRUE(by->all_finite(values.data(), 37));
+    EXPECT_TRUE(by->all_below(values.data(), 37, 128));
     for (std::size_t i = 0; i < values.size(); ++i) {
       for (const float bad : {std::nanf(""), -std::numeric_limits<float>::infinity()}) {
         std::vector<float> with = values;
         with[i] = bad;
-        EXPECT_FALSE(by->all_finite(with.data(), 37));
+        EXPECT_FALSE(by->all_below(with.data(), 37, 128));
       }
     }
   }

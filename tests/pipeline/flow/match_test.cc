@@ -12,6 +12,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include "tests/pipeline/flow/numeric_gradient.h"
 #include "tests/pipeline/plain_flow.h"
 
 namespace millrace::pipeline {
@@ -68,6 +69,33 @@ TEST(MatchTest, EqualsLibTorchsOperatorsInDoublePrecisionThereAndBack) {
     if (of.has_flow) {
       EXPECT_TRUE(Near(made_through.grad(), plain_through.grad())) << of.channels << " channels";
     }
+  }
+}
+
+// By the operator's own values, whatever anybody holds for its definition.
+TEST(MatchTest, GradientsEqualFiniteDifferences) {
+  constexpr double kStep = 5e-3;
+  for (const Case& of : {Cases()[4], Cases()[6], Cases()[7]}) {
+    const at::Tensor features =
+        at::randn({PictureCount(of.pairs), of.channels, of.height, of.width}, at::kDouble);
+    // Bilinear weights have a kink where a flow ends on a pixel.
+    const at::Tensor flow = of.has_flow ? FlowOf(of).round().to(at::kDouble) + 0.3 : at::Tensor();
+    const at::Tensor weights = at::randn(
+        Match(features.to(at::kFloat), Leaf(flow, at::kFloat), of.pairs).sizes(), at::kDouble);
+    const auto of_features = [&](const at::Tensor& x) {
+      const at::Tensor made =
+          Match(x.to(at::kFloat), flow.defined() ? flow.to(at::kFloat) : flow, of.pairs);
+      return (made.to(at::kDouble) * weights).sum();
+    };
+    EXPECT_TRUE(at::allclose(AutogradGradient(of_features, features),
+                             NumericGradient(of_features, features, kStep), 1e-2, 1e-2));
+    if (!of.has_flow) continue;
+    const auto of_flow = [&](const at::Tensor& x) {
+      const at::Tensor made = Match(features.to(at::kFloat), x.to(at::kFloat), of.pairs);
+      return (made.to(at::kDouble) * weights).sum();
+    };
+    EXPECT_TRUE(at::allclose(AutogradGradient(of_flow, flow), NumericGradient(of_flow, flow, kStep),
+                             1e-2, 1e-2));
   }
 }
 

@@ -9,22 +9,22 @@
 
 namespace millrace::pipeline {
 
-/// The gradient of a scalar function at `point` (float64, contiguous) by central differences.
+/// The gradient of a scalar function at `point` (float64, contiguous) by central differences of
+/// `step` to both sides: longer ones for functions that count in float32.
 inline at::Tensor NumericGradient(const std::function<at::Tensor(const at::Tensor&)>& function,
-                                  const at::Tensor& point) {
-  constexpr double kStep = 1e-6;
+                                  const at::Tensor& point, double step = 1e-6) {
   const at::NoGradGuard no_graph;
   at::Tensor moved = point.detach().clone();
   at::Tensor gradient = at::empty_like(moved);
   for (std::int64_t i = 0; i < moved.numel(); ++i) {
     double& value = moved.mutable_data_ptr<double>()[i];
     const double before = value;
-    value = before + kStep;
+    value = before + step;
     const double above = function(moved).item<double>();
-    value = before - kStep;
+    value = before - step;
     const double below = function(moved).item<double>();
     value = before;
-    gradient.mutable_data_ptr<double>()[i] = (above - below) / (2 * kStep);
+    gradient.mutable_data_ptr<double>()[i] = (above - below) / (2 * step);
   }
   return gradient;
 }

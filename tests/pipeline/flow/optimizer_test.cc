@@ -12,7 +12,9 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -163,7 +165,8 @@ TEST(OptimizerTest, LateGradientsAreStableUpToPipeMaresBound) {
         at::full({1}, 1.0, at::TensorOptions().dtype(at::kDouble)).set_requires_grad(true);
     const auto optimizer = MakeOptimizer({.kind = Kind::kSgd, .learning_rate = rate}, {parameter});
     std::vector<double> history(tau + 1, 1.0);
-    for (int step = 0; step < 6000; ++step) {
+    // Until it has run away: what is too large is not applied.
+    for (int step = 0; step < 6000 && std::abs(history.back()) < 1e6; ++step) {
       parameter.mutable_grad() =
           at::full({1}, kLambda * history[history.size() - 1 - tau], parameter.options());
       EXPECT_TRUE(optimizer->Step());
@@ -224,6 +227,44 @@ TEST_P(EveryOptimizer, SkipsGradientsThatAreNotFinite) {
   EXPECT_TRUE(bad.isfinite().all().item<bool>());
 }
 
+// A gradient that is finite may have a square that is not, and so may a weight.
+TEST_P(EveryOptimizer, SkipsWhatWouldNotStayFinite) {
+  const at::Tensor weight = at::ones({3}).set_requires_grad(true);
+  const auto optimizer = MakeOptimizer(options(), {weight});
+  weight.mutable_grad() = at::tensor({0.0F, 1e30F, 0.0F});
+  EXPECT_FALSE(optimizer->Step());
+  EXPECT_TRUE(at::equal(weight.detach(), at::ones({3})));
+  weight.variable_data().fill_(1e30);
+  weight.mutable_grad() = at::ones({3});
+  EXPECT_FALSE(optimizer->Step());
+  EXPECT_EQ(optimizer->skipped(), 2);
+}
+
+// The most that is allowed of everything at once.
+TEST_P(EveryOptimizer, StaysFiniteWhateverIsAllowed) {
+  OptimizerOptions most = options();
+  most.learning_rate = 1e6;
+  most.weight_decay = 1;
+  most.eps = 1e-12;
+  most.beta1 = std::nextafter(1.0, 0.0);
+  most.beta2 = 0;
+  if (most.kind == Kind::kSgd) most.momentum = std::nextafter(1.0, 0.0);
+  ASSERT_TRUE(CheckOptimizer(most).ok());
+  const float large = std::nextafter(std::ldexp(1.0F, 60), 0.0F);
+  const at::Tensor weight = at::full({3}, -large).set_requires_grad(true);
+  const auto optimizer = MakeOptimizer(most, {weight});
+  for (int i = 0; i < 20; ++i) {
+    const float then = i % 2 == 0 ? large : 0;
+    weight.mutable_grad() = at::tensor({large, then, -large});
+    optimizer->Step();
+    ASSERT_TRUE(weight.detach().isfinite().all().item<bool>()) << weight;
+    if (i % 3 == 2) weight.variable_data().fill_(-large);
+  }
+  for (const auto& kept : optimizer->state().of_parameters) {
+    for (const at::Tensor& of : kept) EXPECT_TRUE(of.isfinite().all().item<bool>());
+  }
+}
+
 TEST_P(EveryOptimizer, LeavesVersionCountersAlone) {
   const at::Tensor weight = Doubles(3);
   const at::Tensor input = Doubles(3);
@@ -253,7 +294,7 @@ TEST(OptimizerTest, BadOptionsSayWhatIsAllowed) {
   const auto message = [](const OptimizerOptions& options) {
     return std::string(CheckOptimizer(options).message());
   };
-  EXPECT_THAT(message({.learning_rate = -1}), HasSubstr("learning rate is -1; it must be 0 or"));
+  EXPECT_THAT(message({.learning_rate = -1}), HasSubstr("learning rate is -1; it must be from 0 to"));
   EXPECT_THAT(message({.kind = Kind::kAdam, .beta1 = 1}), HasSubstr("less than 1"));
   EXPECT_THAT(message({.momentum = 0.9}), HasSubstr("sgd only"));
   EXPECT_THAT(message({.kind = Kind::kSgd, .nesterov = true}), HasSubstr("need a momentum"));

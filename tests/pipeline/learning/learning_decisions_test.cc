@@ -19,15 +19,14 @@ class Stream {
   SkipReason Next(float dx, double difference = 0.02, double ratio = 0.8, int every = 1) {
     std::vector<float> flow;
     for (int i = 0; i < kSide * kSide; ++i) flow.insert(flow.end(), {dx, 0});
-    decisions_.OnAdmitted(sample_, difference);
+    decisions_.OnAdmitted({.number = sample_, .difference = difference, .learn_from_every = every});
     return decisions_.Decide({.sample = sample_++,
                               .flow = flow,
                               .width = kSide,
                               .height = kSide,
                               .finite = true,
                               .loss = 0.05 * ratio,
-                              .loss_no_motion = 0.05},
-                             every);
+                              .loss_no_motion = 0.05});
   }
   LearningDecisions& decisions() { return decisions_; }
   WeightHealth& health() { return health_; }
@@ -63,16 +62,34 @@ TEST(LearningDecisionsTest, LearnsFromEveryNthWhereTimeIsShort) {
 TEST(LearningDecisionsTest, SaysBeforeAPredictionWhatSpeaksAgainstItsSample) {
   WeightHealth health({});
   LearningDecisions decisions({}, health);
-  decisions.OnAdmitted(0, /*difference=*/0.02);
-  decisions.OnAdmitted(1, /*difference=*/0);
-  EXPECT_TRUE(decisions.MayTeach(0, 1));
-  EXPECT_FALSE(decisions.MayTeach(1, 1)) << "a repeated picture";
-  EXPECT_FALSE(decisions.MayTeach(0, 0)) << "no time";
-  EXPECT_TRUE(decisions.MayTeach(0, 2));
-  LearningDecisions thin({.policy = {.every = 10}}, health);
-  for (int i = 0; i < 20; ++i) {
-    thin.OnAdmitted(i, 0.02);
-    EXPECT_EQ(thin.MayTeach(i, 1), i % 10 == 0) << "the policy needs no flow for that";
+  decisions.OnAdmitted({.number = 0, .difference = 0.02});
+  decisions.OnAdmitted({.number = 1, .difference = 0});
+  decisions.OnAdmitted({.number = 2, .difference = 0.02, .learn_from_every = 0});
+  decisions.OnAdmitted({.number = 3, .difference = 0.02, .learn_from_every = 2});
+  decisions.OnAdmitted({.number = 4, .difference = 0.02, .learn_from_every = 2});
+  EXPECT_TRUE(decisions.MayTeach(0));
+  EXPECT_FALSE(decisions.MayTeach(1)) << "a repeated picture";
+  EXPECT_FALSE(decisions.MayTeach(2)) << "no time";
+  EXPECT_FALSE(decisions.MayTeach(3)) << "time for every other sample";
+  EXPECT_TRUE(decisions.MayTeach(4));
+}
+
+// Stages that learn before the prediction is there must not do so more often than the last one.
+TEST(LearningDecisionsTest, WhatAPolicyDecidesByThePicturesIsKnownBeforeThePrediction) {
+  using Kind = UpdatePolicyOptions::Kind;
+  for (const UpdatePolicyOptions& policy :
+       {UpdatePolicyOptions{.every = 10}, UpdatePolicyOptions{.every = 10, .force_after = 3},
+        UpdatePolicyOptions{.kind = Kind::kDiff, .difference = 0.03, .force_after = 4},
+        UpdatePolicyOptions{.kind = Kind::kDiff, .difference = 0.03, .warm_up = 5}}) {
+    Stream stream({.policy = policy});
+    int learned = 0;
+    for (int i = 0; i < 40; ++i) {
+      const SkipReason decided = stream.Next(0.1F, i % 7 == 0 ? 0.04 : 0.02);
+      EXPECT_EQ(stream.decisions().MayTeach(i), decided == SkipReason::kNone) << i;
+      learned += decided == SkipReason::kNone ? 1 : 0;
+    }
+    EXPECT_GT(learned, 0);
+    EXPECT_LT(learned, 40);
   }
 }
 
@@ -80,16 +97,16 @@ TEST(LearningDecisionsTest, SaysBeforeAPredictionWhatSpeaksAgainstItsSample) {
 TEST(LearningDecisionsTest, WhatSpeaksAgainstTheOlderTwoOfThreePicturesSpeaksAgainstTheSample) {
   WeightHealth health({});
   LearningDecisions decisions({}, health);
-  for (int i = 0; i < 20; ++i) decisions.OnAdmitted(i, 0.02, /*difference_before=*/0.02);
-  EXPECT_TRUE(decisions.MayTeach(19, 1));
-  decisions.OnAdmitted(20, 0.02, /*difference_before=*/0);
-  EXPECT_FALSE(decisions.MayTeach(20, 1)) << "a repeated picture";
-  decisions.OnAdmitted(21, /*difference=*/0.3, 0.02);
-  EXPECT_FALSE(decisions.MayTeach(21, 1)) << "a cut";
-  decisions.OnAdmitted(22, 0.02, /*difference_before=*/0.3);
-  EXPECT_FALSE(decisions.MayTeach(22, 1)) << "a cut before";
-  decisions.OnAdmitted(23, 0.02, 0.02);
-  EXPECT_TRUE(decisions.MayTeach(23, 1));
+  auto may_teach = [&, next = 0](double difference, double difference_before) mutable {
+    decisions.OnAdmitted(
+        {.number = next, .difference = difference, .difference_before = difference_before});
+    return decisions.MayTeach(next++);
+  };
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(may_teach(0.02, 0.02));
+  EXPECT_FALSE(may_teach(0.02, 0)) << "a repeated picture";
+  EXPECT_FALSE(may_teach(0.3, 0.02)) << "a cut";
+  EXPECT_FALSE(may_teach(0.02, 0.3)) << "a cut before";
+  EXPECT_TRUE(may_teach(0.02, 0.02));
 }
 
 TEST(LearningDecisionsTest, StillPicturesSayNothingOfTheWeights) {
