@@ -47,6 +47,11 @@ struct Frame {
   /// The picture before `previous`, kept likewise. Null where either of the two has no predecessor.
   std::shared_ptr<const Picture> before;
   NoPredecessor predecessor = NoPredecessor::kFirst;
+
+  /// Gaps in the stream, and changes of the camera's picture size, from its start up to this frame.
+  /// Counts, so that they survive the frame right after one being dropped.
+  std::int64_t gaps = 0;
+  std::int64_t size_changes = 0;
 };
 
 }  // namespace millrace::ingest

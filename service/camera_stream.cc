@@ -140,8 +140,12 @@ class RunningStream final : public CameraStream {
   std::unique_ptr<pipeline::Learner> learner_;
   std::unique_ptr<ingest::Source> source_;
 
-  std::int64_t roll_backs_logged_ = 0;  // Of the learner's thread.
-  std::int64_t updates_at_start_ = 0;   // Of the stage that had made the fewest.
+  // Of the learner's thread.
+  std::int64_t roll_backs_logged_ = 0;
+  std::int64_t gaps_seen_ = 0;  // Up to the frame admitted last.
+  std::int64_t size_changes_seen_ = 0;
+
+  std::int64_t updates_at_start_ = 0;  // Of the stage that had made the fewest.
 
   // Planned for a rate, the learner keeps that; any other schedule is kept as it was asked for.
   std::optional<RateKeeper> rate_;
@@ -318,7 +322,12 @@ pipeline::PicturePair RunningStream::PicturesOf(const ingest::Frame& frame) cons
 
 absl::Status RunningStream::Admit(const ingest::Frame& frame) {
   const ingest::SourceStatus source = source_->status();
-  const std::int64_t number = in_flight_.Add({frame, source.camera_width, source.camera_height});
+  const std::int64_t number = in_flight_.Add(
+      {.frame = frame,
+       .camera_width = source.camera_width,
+       .camera_height = source.camera_height,
+       .after_gap = frame.gaps > std::exchange(gaps_seen_, frame.gaps),
+       .new_size = frame.size_changes > std::exchange(size_changes_seen_, frame.size_changes)});
   pipeline::PicturePair pair = PicturesOf(frame);
   if (labels_ != nullptr) pair.label = labels_->Begin(frame.number, number);
   absl::Status admitted = Guarded([&]() -> absl::Status {
@@ -412,7 +421,9 @@ Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPredi
           .previous = std::move(frame.previous),
           .picture = std::move(frame.picture),
           .camera_width = in_flight.camera_width,
-          .camera_height = in_flight.camera_height};
+          .camera_height = in_flight.camera_height,
+          .after_gap = in_flight.after_gap,
+          .new_size = in_flight.new_size};
 }
 
 absl::Status RunningStream::learner_status() const {
