@@ -26,7 +26,7 @@ enum class NoPredecessor {
 
 /// One decoded picture. Cheap to copy: the pictures are shared and immutable.
 struct Frame {
-  /// Counts from 0 over the stream's whole life, across epochs. Frames that are dropped later keep
+  /// Counts from 0 over the source's whole life, across epochs. Frames that are dropped later keep
   /// their numbers, so a missing number is a lost frame.
   std::int64_t number = 0;
   /// Rises by one with every reconnect of a camera and every new round of a looped file.
