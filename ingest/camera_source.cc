@@ -35,6 +35,7 @@ CameraSource::~CameraSource() { Stop(); }
 SourceStatus CameraSource::status() const {
   SourceStatus status;
   status.epoch = feed_.epoch();
+  status.size_changes = feed_.size_changes();
   const std::optional<nanoseconds> interval = feed_.FrameInterval();
   MutexLock lock(mu_);
   status.state = stopping_ ? SourceState::kStopped : machine_.state();
@@ -74,7 +75,7 @@ void CameraSource::OnFormat(const CameraFormat& format) {
       machine_.ExpectFrameEvery(std::chrono::duration_cast<nanoseconds>(interval));
     }
   }
-  if (other_size) feed_.BeginEpoch();
+  if (other_size) feed_.ChangeSize();
 }
 
 void CameraSource::OnPicture(DecodedPicture picture) {

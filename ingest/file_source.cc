@@ -64,6 +64,7 @@ absl::Status FileSource::AwaitFirstPicture(nanoseconds limit) {
 SourceStatus FileSource::status() const {
   SourceStatus status;
   status.epoch = feed_.epoch();
+  status.size_changes = feed_.size_changes();
   MutexLock lock(mu_);
   status.state = state_;
   status.cause = cause_;
@@ -162,7 +163,7 @@ void FileSource::SetFormat(const CameraFormat& format) {
     other_size = !format.SameSize(format_);
     format_ = format;
   }
-  if (other_size) feed_.BeginEpoch();
+  if (other_size) feed_.ChangeSize();
 }
 
 void FileSource::Take(DecodedPicture picture) {

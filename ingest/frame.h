@@ -26,7 +26,7 @@ enum class NoPredecessor {
 
 /// One decoded picture. Cheap to copy: the pictures are shared and immutable.
 struct Frame {
-  /// Counts from 0 over the stream's whole life, across epochs. Frames that are dropped later keep
+  /// Counts from 0 over the source's whole life, across epochs. Frames that are dropped later keep
   /// their numbers, so a missing number is a lost frame.
   std::int64_t number = 0;
   /// Rises by one with every reconnect of a camera and every new round of a looped file.
@@ -47,6 +47,11 @@ struct Frame {
   /// The picture before `previous`, kept likewise. Null where either of the two has no predecessor.
   std::shared_ptr<const Picture> before;
   NoPredecessor predecessor = NoPredecessor::kFirst;
+
+  /// Gaps in the stream, and changes of the camera's picture size, from its start up to this frame.
+  /// Counts, so that they survive the frame right after one being dropped.
+  std::int64_t gaps = 0;
+  std::int64_t size_changes = 0;
 };
 
 }  // namespace millrace::ingest

@@ -16,6 +16,12 @@ void FrameFeed::BeginEpoch() {
   previous_ = nullptr;
 }
 
+void FrameFeed::ChangeSize() {
+  MutexLock lock(mu_);
+  previous_ = nullptr;
+  ++size_changes_;
+}
+
 std::int64_t FrameFeed::epoch() const {
   MutexLock lock(mu_);
   return epoch_;
@@ -24,6 +30,11 @@ std::int64_t FrameFeed::epoch() const {
 std::int64_t FrameFeed::frames() const {
   MutexLock lock(mu_);
   return next_number_;
+}
+
+std::int64_t FrameFeed::size_changes() const {
+  MutexLock lock(mu_);
+  return size_changes_;
 }
 
 std::optional<nanoseconds> FrameFeed::FrameInterval() const {
@@ -51,6 +62,9 @@ Frame FrameFeed::Stamp(DecodedPicture decoded) {
   frame.predecessor = first ? NoPredecessor::kFirst
                       : gap ? NoPredecessor::kGap
                             : NoPredecessor::kHasOne;
+  if (frame.predecessor == NoPredecessor::kGap) ++gaps_seen_;
+  frame.gaps = gaps_seen_;
+  frame.size_changes = size_changes_;
   if (frame.predecessor == NoPredecessor::kHasOne) {
     frame.previous = previous_;
     frame.before = before_;

@@ -38,12 +38,16 @@ class FrameFeed {
   /// The next picture begins a new epoch. Without a picture in between, calling twice is like
   /// calling once: an epoch has frames.
   void BeginEpoch() ABSL_LOCKS_EXCLUDED(mu_);
+  /// The same, because the camera's pictures are of another size from now on.
+  void ChangeSize() ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] FrameQueue& queue() { return queue_; }
   /// The epoch of the newest frame; 0 before the first.
   [[nodiscard]] std::int64_t epoch() const ABSL_LOCKS_EXCLUDED(mu_);
   /// Frames so far.
   [[nodiscard]] std::int64_t frames() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// Calls of ChangeSize() so far.
+  [[nodiscard]] std::int64_t size_changes() const ABSL_LOCKS_EXCLUDED(mu_);
   /// How far apart frames are of late, by the stream's own clock; nullopt until known.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> FrameInterval() const
       ABSL_LOCKS_EXCLUDED(mu_);
@@ -64,6 +68,8 @@ class FrameFeed {
   std::chrono::nanoseconds epoch_start_ ABSL_GUARDED_BY(mu_){0};
   std::int64_t next_number_ ABSL_GUARDED_BY(mu_) = 0;
   std::int64_t epoch_ ABSL_GUARDED_BY(mu_) = 0;
+  std::int64_t gaps_seen_ ABSL_GUARDED_BY(mu_) = 0;
+  std::int64_t size_changes_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace millrace::ingest

@@ -52,6 +52,8 @@ struct SourceStatus {
   std::int64_t epoch = 0;
   /// Sessions begun after the first (cameras only).
   std::int64_t reconnects = 0;
+  /// Times that the camera's pictures became another size.
+  std::int64_t size_changes = 0;
   /// The camera's own picture size and rate; 0 until known.
   int camera_width = 0;
   int camera_height = 0;

@@ -146,6 +146,7 @@ class FlowLearner final : public Learner {
             [this](int /*stage*/, std::int64_t sample, const at::Tensor& input,
                    const at::Tensor& output) { return judge_->JudgeLevel(sample, input, output); },
         .optimizer = {.learning_rate = options_.learning_rate},
+        .seed = options_.seed,
         .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(*network_, u); }});
     lasting_->Begin(*network_);
     decisions_ = std::make_unique<LearningDecisions>(options_.learning, lasting_->safe().health());
@@ -172,12 +173,13 @@ class FlowLearner final : public Learner {
             .copy_every = options_.copy_every,
             .checkpoints = options_.checkpoints,
             .task = options_.next_frame ? "the next frame" : "optical flow",
+            .seed = options_.seed,
             .pipeline = [this] { return PipelineNow(); }};
   }
 
   [[nodiscard]] LastingLearning::Pipeline PipelineNow() const ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
-    return {.cuts = pipeline_.cuts, .schedule = pipeline_.plan.schedule};
+    return {.cuts = pipeline_.cuts, .schedule = pipeline_.plan.schedule, .plan = pipeline_.plan};
   }
 
   absl::Status StartEngine(Phases phases, const std::vector<StageCost>& costs) {

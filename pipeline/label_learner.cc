@@ -229,8 +229,10 @@ class StagedLabelLearner final : public LabelLearner {
             .copy_every = options_.safety->copy_every,
             .checkpoints = options_.safety->checkpoints,
             .task = TaskInWords(options_),
+            .seed = options_.seed,
             .pipeline = [this] {
-              return LastingLearning::Pipeline{.cuts = cuts_, .schedule = options_.schedule};
+              return LastingLearning::Pipeline{
+                  .cuts = cuts_, .schedule = options_.schedule, .plan = plan_};
             }};
   }
 

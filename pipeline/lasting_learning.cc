@@ -4,12 +4,27 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "pipeline/checkpoint_facts.h"
 
 namespace millrace::pipeline {
+namespace {
+
+// Another seed asks for another course of things, which this checkpoint is not part of. One that
+// does not say is of a time when nothing depended on it.
+absl::Status CheckSeed(const Checkpoint& checkpoint, const std::string& folder,
+                       std::uint64_t seed) {
+  const std::optional<std::uint64_t> begun_with = ReadFacts(checkpoint.facts).seed;
+  if (!begun_with || *begun_with == seed) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the checkpoint ", folder, " was begun with seed ", *begun_with, " where ", seed,
+                   " is configured; configure that again, or another folder to start anew"));
+}
+
+}  // namespace
 
 absl::Status CheckTask(const Checkpoint& checkpoint, const std::string& folder,
                        const std::string& task) {
-  const std::string learned = TaskOf(checkpoint.facts);
+  const std::string learned = ReadFacts(checkpoint.facts).task;
   if (learned.empty() || learned == task) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the checkpoint ", folder, " was learned for ", learned, " where this is ", task,
@@ -24,8 +39,9 @@ absl::StatusOr<std::unique_ptr<LastingLearning>> LastingLearning::Open(Options o
                               LearnerCheckpoints::Open(lasting->options_.checkpoints, chain));
     lasting->newest_ = lasting->checkpoints_->TakeNewest();
     if (lasting->newest_) {
-      MILLRACE_RETURN_IF_ERROR(
-          CheckTask(*lasting->newest_, lasting->resumption().checkpoint, lasting->options_.task));
+      const std::string& folder = lasting->resumption().checkpoint;
+      MILLRACE_RETURN_IF_ERROR(CheckTask(*lasting->newest_, folder, lasting->options_.task));
+      MILLRACE_RETURN_IF_ERROR(CheckSeed(*lasting->newest_, folder, lasting->options_.seed));
     }
   }
   return lasting;
@@ -42,7 +58,7 @@ void LastingLearning::Begin(StagedNetwork& network) {
       .state = {.sample = resumption().first_sample - 1, .layers = network.Save()}};
   if (newest_) {
     start.origin = std::exchange(start.state, std::move(newest_->network));
-    before_ = FiguresOf(newest_->facts);
+    before_ = ReadFacts(newest_->facts).learning;
     start.rate_scale = before_.rate_scale;
     network.Restore(start.state.layers);
     network.ScaleLearningRates(start.rate_scale);
@@ -76,14 +92,21 @@ void LastingLearning::Keep(const NetworkState& good) {
 }
 
 Checkpoint LastingLearning::CheckpointOf(NetworkState state) const {
-  LearningFigures learning = figures();
-  learning.roll_backs += before_.roll_backs;
-  learning.drifts += before_.drifts;
   Pipeline now = options_.pipeline();
+  CheckpointFacts facts{.task = options_.task,
+                        .seed = options_.seed,
+                        .schedule = std::move(now.schedule),
+                        .samples_per_pattern = now.plan.samples_per_pattern,
+                        .pattern = PatternText(now.plan),
+                        .learning = figures(),
+                        .position = resumption().position};
+  facts.learning.roll_backs += before_.roll_backs;
+  facts.learning.drifts += before_.drifts;
+  if (options_.checkpoints.position) facts.position = options_.checkpoints.position();
   return {.network = std::move(state),
           .cuts = std::move(now.cuts),
           .score = safe_->ratio(),
-          .facts = FactsOf(learning, now.schedule, options_.task)};
+          .facts = WriteFacts(facts)};
 }
 
 }  // namespace millrace::pipeline

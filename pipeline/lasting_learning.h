@@ -2,6 +2,7 @@
 // wrong (SafeLearning), and goes on from checkpoints after any end of the process.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "pipeline/learner_checkpoints.h"
 #include "pipeline/learner_safety.h"
 #include "pipeline/partition.h"
+#include "pipeline/plan.h"
 #include "pipeline/safe_learning.h"
 #include "pipeline/staged_network.h"
 
@@ -26,6 +28,7 @@ class LastingLearning {
   struct Pipeline {
     Cuts cuts;
     std::string schedule;
+    Plan plan;
   };
 
   struct Options {
@@ -36,12 +39,15 @@ class LastingLearning {
     CheckpointOptions checkpoints = {};
     /// What is learned, in words: a checkpoint that was learned for another task is refused.
     std::string task;
+    /// On which all that is random depends: a checkpoint that was begun with another is refused.
+    std::uint64_t seed = 0;
     /// Asked when a checkpoint is made, on a stage's thread or that of Finish().
     std::function<Pipeline()> pipeline;
   };
 
   /// Reads the checkpoints that there are. `chain`: of the network. Fails as
-  /// LearnerCheckpoints::Open(), and with FAILED_PRECONDITION where the newest is of another task.
+  /// LearnerCheckpoints::Open(), and with FAILED_PRECONDITION where the newest is of another task
+  /// or seed.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<LastingLearning>> Open(
       Options options, const LayerChain& chain);
 
@@ -74,7 +80,7 @@ class LastingLearning {
   // Constant after Begin(), but for their insides.
   const Options options_;
   std::optional<Checkpoint> newest_;  // Until Begin().
-  LearningFigures before_;            // Of the process before, from its checkpoint.
+  LearningFigures before_;            // Of the processes before, from their checkpoint.
   const StagedNetwork* network_ = nullptr;
   std::unique_ptr<SafeLearning> safe_;
   std::unique_ptr<LearnerCheckpoints> checkpoints_;  // Null: nothing is kept.

@@ -234,7 +234,7 @@ struct FlowLearnerOptions {
   /// A copy of the weights is taken every so many samples, to go back to. At least 1.
   int copy_every = 100;
   CheckpointOptions checkpoints = {};
-  /// Seeds the random weights.
+  /// Seeds the random weights, and what layers draw at random while they learn.
   std::uint64_t seed = 0;
   /// Threads inside an operation.
   int threads_per_stage = 1;

@@ -5,58 +5,13 @@
 #include <exception>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "pipeline/checkpoint_facts.h"
 #include "pipeline/foreign_error.h"
 
 namespace millrace::pipeline {
-namespace {
-
-constexpr char kSchedule[] = "schedule";
-constexpr char kTask[] = "task";
-constexpr char kRollBacks[] = "roll_backs";
-constexpr char kDrifts[] = "drifts";
-constexpr char kRateScale[] = "learning_rate_ratio";
-
-// What is missing or no number keeps its value: all of it can be done without.
-void Take(const std::map<std::string, std::string>& facts, const char* name, std::int64_t& value) {
-  const auto found = facts.find(name);
-  std::int64_t read = 0;
-  if (found != facts.end() && absl::SimpleAtoi(found->second, &read)) value = read;
-}
-
-void Take(const std::map<std::string, std::string>& facts, const char* name, double& value) {
-  const auto found = facts.find(name);
-  double read = 0;
-  if (found != facts.end() && absl::SimpleAtod(found->second, &read)) value = read;
-}
-
-}  // namespace
-
-std::map<std::string, std::string> FactsOf(const LearningFigures& figures,
-                                           const std::string& schedule, const std::string& task) {
-  return {{kSchedule, schedule},
-          {kTask, task},
-          {kRollBacks, absl::StrCat(figures.roll_backs)},
-          {kDrifts, absl::StrCat(figures.drifts)},
-          {kRateScale, absl::StrCat(figures.rate_scale)}};
-}
-
-LearningFigures FiguresOf(const std::map<std::string, std::string>& facts) {
-  LearningFigures figures;
-  Take(facts, kRollBacks, figures.roll_backs);
-  Take(facts, kDrifts, figures.drifts);
-  Take(facts, kRateScale, figures.rate_scale);
-  return figures;
-}
-
-std::string TaskOf(const std::map<std::string, std::string>& facts) {
-  const auto found = facts.find(kTask);
-  return found != facts.end() ? found->second : std::string();
-}
-
 absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> LearnerCheckpoints::Open(
     const CheckpointOptions& options, const LayerChain& chain) {
   MILLRACE_ASSIGN_OR_RETURN(
@@ -73,7 +28,10 @@ LearnerCheckpoints::LearnerCheckpoints(const CheckpointOptions& options, Checkpo
       resumption_({.checkpoint = std::move(found.folder), .refused = std::move(found.refused)}),
       newest_(std::move(found.newest)),
       checkpoints_(std::move(checkpoints)) {
-  if (newest_) resumption_.first_sample = newest_->network.sample + 1;
+  if (newest_) {
+    resumption_.first_sample = newest_->network.sample + 1;
+    resumption_.position = ReadFacts(newest_->facts).position;
+  }
   last_ = resumption_.first_sample - 1;
   writer_ = std::jthread([this] { Work(); });
 }

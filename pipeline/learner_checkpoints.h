@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <thread>
 #include <utility>
 
@@ -71,13 +69,5 @@ class LearnerCheckpoints {
 
   std::jthread writer_;
 };
-
-/// What a checkpoint says of learning beside the network, and the way back. The task is empty where
-/// it does not say.
-[[nodiscard]] std::map<std::string, std::string> FactsOf(const LearningFigures& figures,
-                                                         const std::string& schedule,
-                                                         const std::string& task);
-[[nodiscard]] LearningFigures FiguresOf(const std::map<std::string, std::string>& facts);
-[[nodiscard]] std::string TaskOf(const std::map<std::string, std::string>& facts);
 
 }  // namespace millrace::pipeline

@@ -12,6 +12,15 @@
 
 namespace millrace::pipeline {
 
+/// How far a learner's source is, in the source's own terms: where it numbers on.
+struct SourcePosition {
+  /// Frames that have come, and epochs that have begun: the numbers of the next ones.
+  std::int64_t frames = 0;
+  std::int64_t epochs = 0;
+
+  friend bool operator==(const SourcePosition&, const SourcePosition&) = default;
+};
+
 /// Whether and where a learner keeps what it has learned.
 struct CheckpointOptions {
   /// For one learner of one process. What is there already is gone on from. Empty: nothing is kept.
@@ -22,6 +31,9 @@ struct CheckpointOptions {
   int keep = 3;
   /// Told what came of each attempt to write one, from a thread of the learner. May be empty.
   std::function<void(const absl::Status&)> on_write = {};
+  /// Asked for each checkpoint, from a thread of the learner: kept there, and handed back by
+  /// Resumption. May be empty.
+  std::function<SourcePosition()> position = {};
 };
 
 /// What has become of a learner's checkpoints, in this process.
@@ -52,6 +64,8 @@ struct Resumption {
   std::string checkpoint = {};
   /// The number of the first sample that it takes: 0, or the one after the checkpoint's last.
   std::int64_t first_sample = 0;
+  /// Where the source was when the checkpoint was made.
+  SourcePosition position = {};
   /// Why newer checkpoints were passed over: each names what is wrong with which file.
   std::vector<absl::Status> refused = {};
 };

@@ -18,7 +18,7 @@ namespace millrace::pipeline {
 ///    of the picture that the flow starts from, then of the one that it leads to;
 ///  * the last makes the flow [n, 2, height, width] in pixels, (dx, dy), indexed at the picture
 ///    that it starts from;
-///  * its weights are what it starts from, and `seed` does nothing.
+///  * its weights are what it starts from, whatever the `seed`.
 ///
 /// It is tried on one pair of that size. Fails with NOT_FOUND or INVALID_ARGUMENT, naming the file,
 /// what is wrong, and what to do.

@@ -95,7 +95,8 @@ class RunningStream final : public CameraStream {
  private:
   enum class Phase { kRunning, kEnded, kStopped };
 
-  void LogResumption() const;
+  void GoOnFrom(const pipeline::Resumption& resumption);
+  void OpenLabels();
   void LogRollBacks();
 
   // On the learner's thread.
@@ -116,6 +117,10 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] Prediction Describe(FrameInFlight in_flight, pipeline::ModelPrediction model,
                                     nanoseconds now) const;
 
+  /// Thread-safe.
+  [[nodiscard]] pipeline::SourcePosition position() const {
+    return {.frames = frames_, .epochs = epochs_};
+  }
   [[nodiscard]] absl::Status learner_status() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool next_frame() const { return options_.config.learner.next_frame; }
 
@@ -128,6 +133,9 @@ class RunningStream final : public CameraStream {
   FramesInFlight in_flight_;
   RecentFigures figures_;
   std::atomic<bool> stopping_ = false;
+  // Numbered so far, by all processes: of the frames that have left the source's queue.
+  std::atomic<std::int64_t> frames_ = 0;
+  std::atomic<std::int64_t> epochs_ = 0;
   std::array<std::atomic<std::uint64_t>, pipeline::kSkipReasons> skipped_ = {};
 
   mutable Mutex mu_;
@@ -135,13 +143,20 @@ class RunningStream final : public CameraStream {
   absl::Status learner_status_ ABSL_GUARDED_BY(mu_);
   Phase phase_ ABSL_GUARDED_BY(mu_) = Phase::kRunning;
 
+  // Constant once open. What the source numbers from 0 goes on from here.
+  pipeline::SourcePosition begin_;
+
   // Constant once open; self-synchronized. Their threads call into the members above.
   std::unique_ptr<FrameLabels> labels_;  // Null: it learns without.
   std::unique_ptr<pipeline::Learner> learner_;
   std::unique_ptr<ingest::Source> source_;
 
-  std::int64_t roll_backs_logged_ = 0;  // Of the learner's thread.
-  std::int64_t updates_at_start_ = 0;   // Of the stage that had made the fewest.
+  // Of the learner's thread.
+  std::int64_t roll_backs_logged_ = 0;
+  std::int64_t gaps_seen_ = 0;  // Up to the frame admitted last.
+  std::int64_t size_changes_seen_ = 0;
+
+  std::int64_t updates_at_start_ = 0;  // Of the stage that had made the fewest.
 
   // Planned for a rate, the learner keeps that; any other schedule is kept as it was asked for.
   std::optional<RateKeeper> rate_;
@@ -152,20 +167,14 @@ class RunningStream final : public CameraStream {
 absl::Status RunningStream::Open() {
   MILLRACE_CHECK(options_.make_learner && options_.open_source && options_.clock != nullptr);
   pipeline::FlowLearnerOptions learner = options_.config.learner;
+  learner.checkpoints.position = [this] { return position(); };
   learner.checkpoints.on_write = [log = CheckpointLog(options_.config.name)](
                                      const absl::Status& written) mutable { log(written); };
   MILLRACE_ASSIGN_OR_RETURN(
       learner_, options_.make_learner(
                     learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
-  const std::optional<pipeline::LabelledTask> task = learner_->description()->labels;
-  if (task) {
-    labels_ = std::make_unique<FrameLabels>(
-        *task, [this](std::int64_t sample, const pipeline::SampleLabel& label) {
-          return learner_->Label(sample, label);
-        });
-  }
-  in_flight_.StartAt(learner_->resumption().first_sample);
-  LogResumption();
+  GoOnFrom(learner_->resumption());
+  OpenLabels();
   const std::vector<std::int64_t> updates = learner_->updates();
   if (!updates.empty()) updates_at_start_ = *std::min_element(updates.begin(), updates.end());
   MILLRACE_ASSIGN_OR_RETURN(source_, options_.open_source(options_.config.source));
@@ -176,12 +185,26 @@ absl::Status RunningStream::Open() {
   return absl::OkStatus();
 }
 
-void RunningStream::LogResumption() const {
-  const pipeline::Resumption& resumption = learner_->resumption();
+void RunningStream::GoOnFrom(const pipeline::Resumption& resumption) {
   for (const absl::Status& refused : resumption.refused) {
     spdlog::warn("stream '{}': passing over a checkpoint: {}", options_.config.name,
                  std::string(refused.message()));
   }
+  in_flight_.StartAt(resumption.first_sample);
+  begin_ = resumption.position;
+  frames_ = begin_.frames;
+  epochs_ = begin_.epochs;
+}
+
+void RunningStream::OpenLabels() {
+  const std::optional<pipeline::LabelledTask> task = learner_->description()->labels;
+  if (!task) return;
+  labels_ = std::make_unique<FrameLabels>(
+      *task,
+      [this](std::int64_t sample, const pipeline::SampleLabel& label) {
+        return learner_->Label(sample, label);
+      },
+      begin_.frames);
 }
 
 StreamSnapshot RunningStream::Snapshot() const {
@@ -189,6 +212,7 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.name = options_.config.name;
   snapshot.uri = ingest::WithoutCredentials(options_.config.source.uri);
   snapshot.source = source_->status();
+  snapshot.source.epoch += begin_.epochs;
   snapshot.learner = learner_status();
   snapshot.frames = ledger_.Count(source_->queue());
   const RecentFigures::Values figures =
@@ -228,7 +252,8 @@ absl::Status RunningStream::TakesLabels() const {
 
 absl::Status RunningStream::Label(std::int64_t frame_number, const ClientLabel& label) {
   MILLRACE_RETURN_IF_ERROR(TakesLabels());
-  return labels_->Add(frame_number, label, static_cast<std::int64_t>(source_->queue().received()));
+  const auto received = static_cast<std::int64_t>(source_->queue().received());
+  return labels_->Add(frame_number, label, begin_.frames + received);
 }
 
 bool RunningStream::ended() const {
@@ -279,6 +304,8 @@ void RunningStream::LogRollBacks() {
 }
 
 void RunningStream::Handle(const ingest::Frame& frame) {
+  frames_ = begin_.frames + frame.number + 1;
+  epochs_ = begin_.epochs + frame.epoch + 1;
   figures_.RecordArrival(frame);
   if (rate_) rate_->OnFrame(frame, source_->queue().dropped());
   if (const std::optional<DropReason> reason = WhyDropped(frame)) {
@@ -318,9 +345,14 @@ pipeline::PicturePair RunningStream::PicturesOf(const ingest::Frame& frame) cons
 
 absl::Status RunningStream::Admit(const ingest::Frame& frame) {
   const ingest::SourceStatus source = source_->status();
-  const std::int64_t number = in_flight_.Add({frame, source.camera_width, source.camera_height});
+  const std::int64_t number = in_flight_.Add(
+      {.frame = frame,
+       .camera_width = source.camera_width,
+       .camera_height = source.camera_height,
+       .after_gap = frame.gaps > std::exchange(gaps_seen_, frame.gaps),
+       .new_size = frame.size_changes > std::exchange(size_changes_seen_, frame.size_changes)});
   pipeline::PicturePair pair = PicturesOf(frame);
-  if (labels_ != nullptr) pair.label = labels_->Begin(frame.number, number);
+  if (labels_ != nullptr) pair.label = labels_->Begin(begin_.frames + frame.number, number);
   absl::Status admitted = Guarded([&]() -> absl::Status {
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(pair));
     MILLRACE_CHECK(sample == number);
@@ -397,8 +429,8 @@ Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPredi
   const nanoseconds wall = WallTime();
   std::string best_class_name = labels_ != nullptr ? labels_->NameOf(model.best_class) : "";
   return {.stream = options_.config.name,
-          .epoch = frame.epoch,
-          .frame_number = frame.number,
+          .epoch = begin_.epochs + frame.epoch,
+          .frame_number = begin_.frames + frame.number,
           .stream_time = frame.stream_time,
           .camera_time = frame.camera_time,
           .arrival_time = wall - delay,
@@ -412,7 +444,9 @@ Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPredi
           .previous = std::move(frame.previous),
           .picture = std::move(frame.picture),
           .camera_width = in_flight.camera_width,
-          .camera_height = in_flight.camera_height};
+          .camera_height = in_flight.camera_height,
+          .after_gap = in_flight.after_gap,
+          .new_size = in_flight.new_size};
 }
 
 absl::Status RunningStream::learner_status() const {

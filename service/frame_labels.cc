@@ -73,8 +73,11 @@ std::string_view Name(LabelOutcome outcome) {
   return "unused";
 }
 
-FrameLabels::FrameLabels(pipeline::LabelledTask task, Teach teach)
-    : task_(std::move(task)), teach_(std::move(teach)) {
+FrameLabels::FrameLabels(pipeline::LabelledTask task, Teach teach, std::int64_t first_frame)
+    : task_(std::move(task)),
+      teach_(std::move(teach)),
+      newest_(first_frame - 1),
+      forgot_(first_frame > 0) {
   counts_.task = task_.task;
 }
 

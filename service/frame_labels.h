@@ -79,7 +79,8 @@ class FrameLabels {
   using Teach =
       std::function<absl::Status(std::int64_t sample, const pipeline::SampleLabel& label)>;
 
-  FrameLabels(pipeline::LabelledTask task, Teach teach);
+  /// The first frame is `first_frame` or a later one; what was before is too late for a label.
+  FrameLabels(pipeline::LabelledTask task, Teach teach, std::int64_t first_frame = 0);
 
   /// `frame` is about to be admitted as `sample`. Returns its label, if that has come. REQUIRES:
   /// both rise from call to call; End() follows.
@@ -139,9 +140,9 @@ class FrameLabels {
   std::deque<Entry> entries_ ABSL_GUARDED_BY(mu_);
   // Of frames that have not been admitted.
   std::map<std::int64_t, pipeline::SampleLabel> waiting_ ABSL_GUARDED_BY(mu_);
-  std::int64_t newest_ ABSL_GUARDED_BY(mu_) = -1;  // The frame that was begun last.
+  std::int64_t newest_ ABSL_GUARDED_BY(mu_);  // The frame that was begun last.
   bool admitting_ ABSL_GUARDED_BY(mu_) = false;
-  bool forgot_ ABSL_GUARDED_BY(mu_) = false;  // Some frames have left the window.
+  bool forgot_ ABSL_GUARDED_BY(mu_);  // Some frames have left the window.
   LabelCounts counts_ ABSL_GUARDED_BY(mu_);
   MeanWindow recent_ ABSL_GUARDED_BY(mu_);
 };

@@ -16,6 +16,9 @@ struct FrameInFlight {
   ingest::Frame frame;
   int camera_width = 0;
   int camera_height = 0;
+  /// It is the first that the learner got since a gap, or since the camera's size changed.
+  bool after_gap = false;
+  bool new_size = false;
 };
 
 /// Frames by the sample numbers that the learner gives them, each one more than the one before. As

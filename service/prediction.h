@@ -50,6 +50,9 @@ struct Prediction {
   std::shared_ptr<const ingest::Picture> picture;
   int camera_width = 0;
   int camera_height = 0;
+  /// It is the first one since a gap in the stream, or since the camera's size changed.
+  bool after_gap = false;
+  bool new_size = false;
 };
 
 }  // namespace millrace::service

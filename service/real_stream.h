@@ -22,6 +22,7 @@ namespace millrace::service {
                                                     pipeline::OnPrediction call) mutable {
       labels.stop = shared.stop;
       labels.learner.safety->checkpoints.on_write = shared.checkpoints.on_write;
+      labels.learner.safety->checkpoints.position = shared.checkpoints.position;
       return pipeline::MakeLabelStreamLearner(labels, std::move(call));
     };
   }

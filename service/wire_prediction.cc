@@ -88,6 +88,8 @@ void ToMessage(const Prediction& prediction, const Carried& carried, v1::Predict
   if (!model.finite) message.add_flags(v1::PREDICTION_FLAG_NON_FINITE);
   if (flag) message.add_flags(*flag);
   if (model.drift) message.add_flags(v1::PREDICTION_FLAG_DRIFT);
+  if (prediction.after_gap) message.add_flags(v1::PREDICTION_FLAG_AFTER_GAP);
+  if (prediction.new_size) message.add_flags(v1::PREDICTION_FLAG_NEW_SIZE);
   message.set_learned_from(model.skipped == pipeline::SkipReason::kNone);
   if (model.outputs != nullptr) {
     WriteOutputs(prediction, message);

@@ -59,6 +59,21 @@ class CheckpointsTest(unittest.TestCase):
             subscriber.wait_for_predictions(20)
         self.assertEqual(self.resumes_after(), server.summary["predicted"])
 
+    def test_the_next_server_numbers_on(self):
+        newest = None
+        for epoch in range(3):
+            with millrace_process.serve(self.configuration()) as server, \
+                    client.Subscriber(server.grpc) as subscriber:
+                subscriber.wait_for_predictions(20)
+                scrape = client.sums(client.get(server.metrics)[1])
+                self.assertEqual(scrape["millrace_ingest_epoch"], epoch)
+            predictions = subscriber.predictions
+            self.assertEqual({prediction.epoch for prediction in predictions}, {epoch})
+            if newest is not None:
+                self.assertGreater(predictions[0].frame_number, newest)
+            self.assertLess(predictions[0].delay_frames, server.summary["frames_received"])
+            newest = predictions[-1].frame_number
+
     def test_a_damaged_checkpoint_is_passed_over_and_named(self):
         self.learn(how_many=2)
         before, newest = self.checkpoints()[-2:]

@@ -6,9 +6,8 @@ import tempfile
 import unittest
 
 import millrace_process
+from debian_pytorch import in_pytorch
 
-# Debian's, of another version than the LibTorch that Millrace is built with.
-PYTHON = "/usr/bin/python3"
 NETWORK = """
 import torch
 torch.manual_seed(1)
@@ -16,14 +15,6 @@ network = torch.nn.Sequential(
     torch.nn.Conv2d(6, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.LeakyReLU(0.1),
     torch.nn.Conv2d(8, 2, 3, padding=1))
 """
-
-
-def in_pytorch(code: str) -> str:
-    """What Debian's Python, with Debian's PyTorch, prints."""
-    result = subprocess.run([PYTHON, "-c", code], text=True, capture_output=True, check=False)
-    if result.returncode != 0:
-        raise AssertionError(result.stderr)
-    return result.stdout.strip()
 
 
 class PyTorchTest(unittest.TestCase):

@@ -46,9 +46,11 @@ class RtspCamera:
     def thaw(self) -> None:
         self._process.send_signal(signal.SIGCONT)
 
-    def come_back(self) -> None:
-        """Starts the camera, under the URL that it had if it was there before."""
+    def come_back(self, *arguments: str) -> None:
+        """Starts the camera, under the URL that it had if it was there before. Given arguments take
+        the place of those that it had."""
         assert self._process is None, "the camera is there"
+        self._arguments = arguments or self._arguments
         millrace_process.wait_for("the camera's port to be free", self._started)
 
     def _started(self) -> bool:

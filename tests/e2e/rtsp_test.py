@@ -12,6 +12,7 @@ import grpc
 
 import client
 import millrace_process
+from millrace.v1 import prediction_pb2
 from rtsp_camera import RtspCamera
 
 # What the server promises of SIGTERM.
@@ -27,9 +28,13 @@ class Scene:
         self.auditor: client.Auditor = auditor
 
 
+def picture_of(width: int, height: int) -> list[str]:
+    return ["--width", str(width), "--height", str(height), "--fps", "25", "--gop", "10",
+            "--pattern", "ball"]
+
+
 def small_camera() -> RtspCamera:
-    return RtspCamera("--width", "64", "--height", "64", "--fps", "25", "--gop", "10",
-                      "--pattern", "ball")
+    return RtspCamera(*picture_of(64, 64))
 
 
 def on_camera(url: str) -> dict:
@@ -94,6 +99,23 @@ class RtspTest(unittest.TestCase):
                 scene.subscriber.wait_for_predictions(20, epoch_above=epoch)
                 self.assert_nothing_is_amiss(scene)
             self.assertGreaterEqual(scene.auditor.stream().reconnects, 2)
+
+    def test_the_first_prediction_of_pictures_of_another_size_says_so(self):
+        with self.scene() as scene:
+            scene.subscriber.wait_for_predictions(20)
+            for width in (64, 96):  # The same size again is a new session, and no more.
+                epoch = scene.subscriber.epoch()
+                scene.camera.kill()
+                scene.auditor.wait_for_state("BACKING_OFF", "CONNECTING")
+                scene.camera.come_back(*picture_of(width, 64))
+                scene.subscriber.wait_for_predictions(20, epoch_above=epoch)
+            scrape = client.sums(client.get(scene.server.metrics)[1])
+            self.assertEqual(scrape["millrace_ingest_size_changes_total"], 1)
+        flagged = [prediction for prediction in scene.subscriber.predictions
+                   if prediction_pb2.PREDICTION_FLAG_NEW_SIZE in prediction.flags]
+        other = [prediction for prediction in scene.subscriber.predictions
+                 if prediction.camera.width == 96]
+        self.assertEqual([p.frame_number for p in flagged], [other[0].frame_number])
 
     def test_a_camera_that_is_not_there_at_the_start_may_come_later(self):
         with self.scene(camera_is_there=False) as scene:

@@ -100,8 +100,10 @@ TEST(FileSourceTest, AnotherSizeBeginsAnEpoch) {
   for (const Frame& frame : frames) {
     EXPECT_EQ(frame.epoch, frame.number / 10);
     EXPECT_EQ(frame.previous == nullptr, frame.number % 10 == 0) << frame.number;
+    EXPECT_EQ(frame.size_changes, frame.number / 10);
   }
   EXPECT_EQ(source->status().camera_width, 320);
+  EXPECT_EQ(source->status().size_changes, 1) << "the first size is no change";
 }
 
 TEST(FileSourceTest, LoopsRealFootage) {

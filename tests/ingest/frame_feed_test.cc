@@ -116,6 +116,27 @@ TEST_F(FrameFeedTest, LeavesOutThePredecessorAfterAGap) {
   EXPECT_EQ(feed_.FrameInterval(), milliseconds(40));
 }
 
+TEST_F(FrameFeedTest, EveryFrameTellsTheGapsAndSizesSoFar) {
+  for (int i = 0; i < 4; ++i) {
+    const Frame frame = TakeAndPop(PictureAt(milliseconds(40 * i)));
+    EXPECT_EQ(frame.gaps, 0);
+    EXPECT_EQ(frame.size_changes, 0);
+  }
+  EXPECT_EQ(TakeAndPop(PictureAt(milliseconds(400))).gaps, 1);
+  EXPECT_EQ(TakeAndPop(PictureAt(milliseconds(440))).gaps, 1) << "whoever missed the one before";
+
+  feed_.ChangeSize();
+  EXPECT_EQ(feed_.size_changes(), 1);
+  const Frame other = TakeAndPop(PictureAt(milliseconds(480)));
+  EXPECT_EQ(other.epoch, 1);
+  EXPECT_EQ(other.predecessor, NoPredecessor::kFirst);
+  EXPECT_EQ(other.size_changes, 1);
+  feed_.BeginEpoch();
+  const Frame later = TakeAndPop(PictureAt(milliseconds(0)));
+  EXPECT_EQ(later.size_changes, 1) << "a new session is of no other size";
+  EXPECT_EQ(later.gaps, 1) << "nor is it a gap";
+}
+
 TEST_F(FrameFeedTest, AnswersQuestionsWhileItIsFed) {
   std::jthread camera([this] {
     for (int i = 0; i < 2000; ++i) {

@@ -1,13 +1,11 @@
 #include "pipeline/checkpoints.h"
 
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <limits>
 #include <random>
@@ -16,13 +14,12 @@
 #include <vector>
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/atomic_file.h"
 #include "tests/pipeline/small_chain.h"
+#include "tests/pipeline/small_checkpoints.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -31,42 +28,6 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// What the network holds after `sample`: every number is that, so that no two mix unnoticed.
-Checkpoint CheckpointAfter(std::int64_t sample, const LayerChain& chain, Cuts cuts = {2, 4}) {
-  Checkpoint checkpoint{.network = {.sample = sample, .layers = {}},
-                        .cuts = std::move(cuts),
-                        .facts = {{"position", std::to_string(10 * sample)}}};
-  for (const auto& layer : chain.layers) {
-    LayerState state{.optimizer = {.updates = sample, .skipped = 1}};
-    for (const at::Tensor& parameter : layer->parameters()) {
-      state.parameters.push_back(at::full(parameter.sizes(), static_cast<double>(sample)));
-      state.optimizer.of_parameters.push_back(
-          {at::full(parameter.sizes(), static_cast<double>(sample) + 0.5)});
-    }
-    checkpoint.network.layers.push_back(std::move(state));
-  }
-  return checkpoint;
-}
-
-void ExpectSame(const Checkpoint& a, const Checkpoint& b) {
-  EXPECT_EQ(a.network.sample, b.network.sample);
-  EXPECT_EQ(a.facts, b.facts);
-  ASSERT_EQ(a.network.layers.size(), b.network.layers.size());
-  for (std::size_t i = 0; i < a.network.layers.size(); ++i) {
-    const LayerState& x = a.network.layers[i];
-    const LayerState& y = b.network.layers[i];
-    EXPECT_EQ(x.optimizer.updates, y.optimizer.updates);
-    EXPECT_EQ(x.optimizer.skipped, y.optimizer.skipped);
-    ASSERT_EQ(x.parameters.size(), y.parameters.size());
-    ASSERT_EQ(x.optimizer.of_parameters.size(), y.optimizer.of_parameters.size());
-    for (std::size_t k = 0; k < x.parameters.size(); ++k) {
-      EXPECT_TRUE(at::equal(x.parameters[k], y.parameters[k]));
-      ASSERT_EQ(x.optimizer.of_parameters[k].size(), 1U);
-      EXPECT_TRUE(at::equal(x.optimizer.of_parameters[k][0], y.optimizer.of_parameters[k][0]));
-    }
-  }
-}
 
 class CheckpointsTest : public ::testing::Test {
  public:
@@ -244,42 +205,6 @@ TEST_F(CheckpointsTest, ANumberThatIsNotFiniteIsNeverWritten) {
       std::numeric_limits<double>::infinity());
   EXPECT_TRUE(absl::IsDataLoss(Open().Write(bad)));
   EXPECT_THAT(Names(), ElementsAre());
-}
-
-// Files of this process may not grow beyond so many bytes meanwhile: as on a full disk, a write
-// fails in the middle of a file.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit = {bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-
- private:
-  rlimit before_{};
-};
-
-TEST_F(CheckpointsTest, AFullDiskLeavesThoseBefore) {
-  Write({1});
-  const auto size = fs::file_size(FileOf(1, "stage-1.safetensors"));
-  absl::Status written;
-  {
-    const FullDisk full(size / 2);
-    written = Open().Write(After(2));
-  }
-  EXPECT_FALSE(written.ok());
-  EXPECT_THAT(std::string(written.message()), HasSubstr("stage-1.safetensors"));
-  EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000001")) << "nothing is left of the other";
-  const auto found = Open().Read();
-  ASSERT_TRUE(found.ok());
-  ASSERT_TRUE(found->newest);
-  ExpectSame(*found->newest, After(1));
 }
 
 // Writes checkpoints without end, until it is killed, and tells each that is written.

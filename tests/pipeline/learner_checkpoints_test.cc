@@ -15,9 +15,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/checkpoint_facts.h"
 #include "pipeline/flow_network.h"
 #include "pipeline/learner.h"
 #include "tests/pipeline/moving_waves.h"
+#include "tests/pipeline/replay_model.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -225,15 +227,149 @@ TEST_F(LearnerCheckpointsTest, FallsBackToTheStartWhereACheckpointGoesWrongTwice
   EXPECT_TRUE(is_zero(predicted[came_back[1]])) << "those that it would have begun with";
 }
 
+// A seed that is not in force would be a lie in the configuration.
+TEST_F(LearnerCheckpointsTest, RefusesAnotherSeed) {
+  {
+    TestLearner first(Options());
+    first.Learn(25);
+    first.End();
+  }
+  FlowLearnerOptions options = Options();
+  options.seed = 4;
+  const TestLearner second(options);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(second.status().message()),
+              HasSubstr("was begun with seed 0 where 4 is configured; configure that again, or "
+                        "another folder to start anew"));
+}
+
+TEST_F(LearnerCheckpointsTest, SaysHowItLearnedAndWhereItsSourceWas) {
+  SourcePosition position = {.frames = 31, .epochs = 2};
+  FlowLearnerOptions options = Options();
+  options.seed = 9;
+  options.checkpoints.position = [&] { return position; };
+  {
+    TestLearner first(options);
+    EXPECT_EQ(first->resumption().position, SourcePosition());
+    first.Learn(25);
+    first.End();
+  }
+  {
+    const LayerChain chain = MakeFlowNetwork();
+    auto checkpoints = *Checkpoints::Open({.folder = folder_.string()}, chain);
+    const CheckpointFacts facts = ReadFacts(checkpoints.Read()->newest->facts);
+    EXPECT_EQ(facts.task, "optical flow");
+    EXPECT_EQ(facts.seed, 9U);
+    EXPECT_EQ(facts.schedule, "sequential");
+    EXPECT_EQ(facts.samples_per_pattern, 1);
+    EXPECT_THAT(facts.pattern, HasSubstr("F1(0) B1(0) U1(0)"));
+  }
+  const TestLearner second(options);
+  ASSERT_TRUE(second.status().ok()) << second.status();
+  EXPECT_EQ(second->resumption().position, position);
+}
+
+// A convolution that keeps the size, as torch.jit.script would save it.
+torch::jit::Module Convolution(const std::string& name, int in, int out) {
+  torch::jit::Module child(name);
+  child.register_parameter("weight", (at::randn({out, in, 3, 3}) * 0.1).set_requires_grad(true),
+                           false);
+  child.define(
+      "def forward(self, x):\n  return torch.conv2d(x, self.weight, None, [1, 1], [1, 1])\n");
+  return child;
+}
+
+// A network of one's own that draws at random what it forgets of each sample.
+class DropoutCheckpointsTest : public LearnerCheckpointsTest {
+ protected:
+  DropoutCheckpointsTest() {
+    at::manual_seed(3);
+    SaveNetwork({Convolution("A", 6, 8), Dropping(), Convolution("B", 8, 2)}, network_);
+  }
+  ~DropoutCheckpointsTest() override { fs::remove(network_); }
+
+  [[nodiscard]] FlowLearnerOptions Options(std::uint64_t seed) const {
+    FlowLearnerOptions options = LearnerCheckpointsTest::Options();
+    options.network = network_;
+    options.learning_rate = 1e-3;
+    options.seed = seed;
+    return options;
+  }
+
+  std::vector<ModelPrediction> Whole(FlowLearnerOptions options) const {
+    options.checkpoints = {};
+    TestLearner learner(options);
+    EXPECT_TRUE(learner.status().ok()) << learner.status();
+    learner.Learn(40);
+    return learner.End();
+  }
+
+  // Stopped after `stop` samples, gone on with by another process.
+  std::vector<ModelPrediction> InTwo(const FlowLearnerOptions& options, std::int64_t stop) const {
+    std::vector<ModelPrediction> predicted;
+    {
+      TestLearner first(options);
+      first.Learn(stop);
+      predicted = first.End();
+    }
+    TestLearner second(options);
+    EXPECT_EQ(second->resumption().first_sample, stop);
+    second.StartAt(stop);
+    second.Learn(40 - stop);
+    for (ModelPrediction& prediction : second.End()) predicted.push_back(std::move(prediction));
+    return predicted;
+  }
+
+  const std::string network_ = folder_.string() + ".pt";
+};
+
+void ExpectSame(const std::vector<ModelPrediction>& a, const std::vector<ModelPrediction>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].sample, b[i].sample);
+    EXPECT_EQ(a[i].updates, b[i].updates);
+    EXPECT_EQ(*a[i].flow, *b[i].flow) << "sample " << i;
+  }
+}
+
+TEST_F(DropoutCheckpointsTest, WhatIsDrawnAtRandomGoesOnBitForBit) {
+  const std::vector<ModelPrediction> whole = Whole(Options(5));
+  ExpectSame(InTwo(Options(5), 25), whole);
+  const std::vector<ModelPrediction> other = Whole(Options(6));
+  EXPECT_NE(*other.front().flow, *whole.front().flow) << "the seed is the configured one";
+}
+
+// Two stages, filled again after a stop: the same where the schedule drains at that sample anyway.
+TEST_F(DropoutCheckpointsTest, APipelineGoesOnBitForBitWhereItIsDrained) {
+  FlowLearnerOptions options = Options(5);
+  options.schedule = "hybrid";
+  options.stages = 2;
+  options.cuts = {2};
+  options.switch_at = 25;
+  ExpectSame(InTwo(options, 25), Whole(options));
+}
+
 TEST_F(LearnerCheckpointsTest, FactsComeBackAsTheyWere) {
-  const auto facts = FactsOf({.roll_backs = 3, .drifts = 7, .rate_scale = 0.25}, "partime", "flow");
-  const LearningFigures figures = FiguresOf(facts);
-  EXPECT_EQ(figures.roll_backs, 3);
-  EXPECT_EQ(figures.drifts, 7);
-  EXPECT_EQ(figures.rate_scale, 0.25);
-  EXPECT_EQ(FiguresOf({{"roll_backs", "many"}}).roll_backs, 0);
-  EXPECT_EQ(TaskOf(facts), "flow");
-  EXPECT_EQ(TaskOf({}), "");
+  CheckpointFacts facts{.task = "flow",
+                        .seed = 0xffff'ffff'ffff'ffff,
+                        .schedule = "partime",
+                        .samples_per_pattern = 4,
+                        .pattern = "device 0   F1(0)\n",
+                        .learning = {.roll_backs = 3, .drifts = 7, .rate_scale = 0.25},
+                        .position = {.frames = 5'000'000'000, .epochs = 12}};
+  const CheckpointFacts read = ReadFacts(WriteFacts(facts));
+  EXPECT_EQ(read.task, facts.task);
+  EXPECT_EQ(read.seed, facts.seed);
+  EXPECT_EQ(read.schedule, facts.schedule);
+  EXPECT_EQ(read.samples_per_pattern, 4);
+  EXPECT_EQ(read.pattern, facts.pattern);
+  EXPECT_EQ(read.learning.roll_backs, 3);
+  EXPECT_EQ(read.learning.drifts, 7);
+  EXPECT_EQ(read.learning.rate_scale, 0.25);
+  EXPECT_EQ(read.position, facts.position);
+  EXPECT_EQ(ReadFacts({{"roll_backs", "many"}}).learning.roll_backs, 0);
+  EXPECT_EQ(ReadFacts({}).seed, std::nullopt);
+  EXPECT_EQ(ReadFacts({}).task, "");
 }
 
 }  // namespace

@@ -119,6 +119,100 @@ TEST(CameraStreamTest, DropsFramesWithoutPredecessorByReason) {
   EXPECT_EQ(counts.in_flight, 0u);
 }
 
+TEST(CameraStreamTest, MarksTheFirstPredictionAfterAGap) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
+  PredictionRing::Cursor cursor = fake.stream->ring().Begin();
+  fake.source->Push();
+  fake.source->Push();
+  fake.source->Push(ingest::NoPredecessor::kGap);
+  fake.source->Push();
+  fake.source->Push();
+  fake.learner->Predict(3);
+  for (const bool after_gap : {false, true, false}) {
+    const auto prediction = Next(fake.stream->ring(), cursor);
+    EXPECT_EQ(prediction->after_gap, after_gap) << prediction->frame_number;
+    EXPECT_FALSE(prediction->new_size);
+  }
+}
+
+// The frame right after the gap, and the one that would have had the first prediction, are dropped:
+// what happened is still told.
+TEST(CameraStreamTest, AGapIsToldWhateverIsDroppedAfterIt) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 1, .learner = {.capacity = 1}});
+  PredictionRing::Cursor cursor = fake.stream->ring().Begin();
+  fake.source->Push();
+  while (fake.stream->Snapshot().frames.in_flight > 0) std::this_thread::yield();
+  fake.source->Push();
+  fake.learner->WaitForAdmitted(1);
+  fake.source->Push(ingest::NoPredecessor::kGap);
+  for (int i = 0; i < 3; ++i) fake.source->Push();
+  fake.learner->Predict();
+  EXPECT_FALSE(Next(fake.stream->ring(), cursor)->after_gap);
+  fake.learner->WaitForAdmitted(2);
+  fake.learner->Predict();
+  const auto prediction = Next(fake.stream->ring(), cursor);
+  EXPECT_EQ(prediction->frame_number, 5);
+  EXPECT_TRUE(prediction->after_gap);
+}
+
+TEST(CameraStreamTest, MarksTheFirstPredictionOfPicturesOfAnotherSize) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
+  PredictionRing::Cursor cursor = fake.stream->ring().Begin();
+  fake.source->Push();
+  fake.source->Push();
+  fake.source->ChangeCamera(640, 480);
+  for (int i = 0; i < 3; ++i) fake.source->Push();
+  fake.source->Reconnect();
+  for (int i = 0; i < 2; ++i) fake.source->Push();
+  fake.learner->Predict(4);
+  for (const bool new_size : {false, true, false, false}) {
+    const auto prediction = Next(fake.stream->ring(), cursor);
+    EXPECT_EQ(prediction->new_size, new_size) << prediction->frame_number;
+    EXPECT_FALSE(prediction->after_gap);
+  }
+  const StreamSnapshot snapshot = fake.stream->Snapshot();
+  EXPECT_EQ(snapshot.source.size_changes, 1);
+  EXPECT_EQ(Dropped(snapshot.frames, DropReason::kNoPredecessor), 3U);
+}
+
+TEST(CameraStreamTest, NumbersOnWhereTheCheckpointWas) {
+  const pipeline::SourcePosition before = {.frames = 1000, .epochs = 3};
+  FakeStream fake = StartFakeStream(
+      {.queue_capacity = 8, .live = false, .learner = {.resumption = {.position = before}}});
+  PredictionRing::Cursor cursor = fake.stream->ring().Begin();
+  EXPECT_EQ(fake.position(), before);
+  for (int i = 0; i < 2; ++i) fake.source->Push();
+  fake.source->Reconnect();
+  for (int i = 0; i < 2; ++i) fake.source->Push();
+  fake.learner->Predict(2);
+
+  const auto first = Next(fake.stream->ring(), cursor);
+  EXPECT_EQ(first->frame_number, 1001);
+  EXPECT_EQ(first->epoch, 3);
+  EXPECT_LT(first->delay_frames, 4) << "frames of this process alone";
+  const auto second = Next(fake.stream->ring(), cursor);
+  EXPECT_EQ(second->frame_number, 1003);
+  EXPECT_EQ(second->epoch, 4);
+  EXPECT_EQ(fake.position(), (pipeline::SourcePosition{.frames = 1004, .epochs = 5}));
+  const StreamSnapshot snapshot = fake.stream->Snapshot();
+  EXPECT_EQ(snapshot.source.epoch, 4);
+  EXPECT_EQ(snapshot.frames.received, 4U);
+}
+
+TEST(CameraStreamTest, AFrameOfTheProcessBeforeIsTooLateForALabel) {
+  FakeStream fake =
+      StartFakeStream({.queue_capacity = 8,
+                       .live = false,
+                       .learner = {.labels = pipeline::LabelledTask{.outputs = 3, .window = 2},
+                                   .resumption = {.position = {.frames = 1000, .epochs = 1}}}});
+  fake.source->Push();
+  fake.learner->WaitForAdmitted(1);
+  EXPECT_TRUE(absl::IsOutOfRange(fake.stream->Label(999, std::int64_t{1})));
+  EXPECT_TRUE(absl::IsOutOfRange(fake.stream->Label(0, std::int64_t{1})));
+  EXPECT_TRUE(fake.stream->Label(1000, std::int64_t{1}).ok());
+  EXPECT_TRUE(absl::IsNotFound(fake.stream->Label(1001, std::int64_t{1})));
+}
+
 TEST(CameraStreamTest, EndsByItselfWhenTheSourceEnds) {
   FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
   for (int i = 0; i < 4; ++i) fake.source->Push();

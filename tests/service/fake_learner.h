@@ -33,6 +33,7 @@ class FakeLearner final : public pipeline::Learner {
     /// It learns from labels: the outputs of sample n are n, n, n ..., its best class is n modulo
     /// the classes.
     std::optional<pipeline::LabelledTask> labels = {};
+    pipeline::Resumption resumption = {};
   };
 
   FakeLearner(const Options& options, pipeline::OnPrediction on_prediction)
@@ -116,7 +117,7 @@ class FakeLearner final : public pipeline::Learner {
     std::scoped_lock lock(mu_);
     return learning_;
   }
-  const pipeline::Resumption& resumption() const override { return resumption_; }
+  const pipeline::Resumption& resumption() const override { return options_.resumption; }
 
   /// What learning() returns from now on.
   void SetLearning(const pipeline::LearningFigures& learning) {
@@ -232,7 +233,6 @@ class FakeLearner final : public pipeline::Learner {
 
   const Options options_;
   const pipeline::OnPrediction on_prediction_;
-  const pipeline::Resumption resumption_;
 
   // Self-synchronized.
   mutable std::optional<pipeline::LateLabels> labels_;

@@ -40,6 +40,9 @@ class FakeSource final : public ingest::Source {
     frame.arrival = clock_.Now();
     frame.picture = BlankPicture();
     frame.predecessor = without;
+    if (without == ingest::NoPredecessor::kGap) ++gaps_;
+    frame.gaps = gaps_;
+    frame.size_changes = status().size_changes;
     if (without == ingest::NoPredecessor::kHasOne) {
       frame.previous = last_picture_;
       frame.before = last_previous_;
@@ -59,6 +62,17 @@ class FakeSource final : public ingest::Source {
     std::scoped_lock lock(mu_);
     status_.epoch = ++epoch_;
     ++status_.reconnects;
+  }
+
+  /// The camera's own pictures have another size: the next frame is the first of a new epoch.
+  void ChangeCamera(int width, int height) {
+    last_picture_ = nullptr;
+    last_previous_ = nullptr;
+    std::scoped_lock lock(mu_);
+    status_.epoch = ++epoch_;
+    ++status_.size_changes;
+    status_.camera_width = width;
+    status_.camera_height = height;
   }
 
   /// The source ends for good by itself.
@@ -93,6 +107,7 @@ class FakeSource final : public ingest::Source {
   int height_;
   std::int64_t next_number_ = 0;
   std::int64_t epoch_ = 0;
+  std::int64_t gaps_ = 0;
   std::shared_ptr<const ingest::Picture> last_picture_;
   std::shared_ptr<const ingest::Picture> last_previous_;
 

@@ -2,6 +2,7 @@
 // network.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,6 +34,8 @@ struct FakeStream {
   std::unique_ptr<FakeClock> clock = std::make_unique<FakeClock>(std::chrono::hours(1));
   FakeSource* source = nullptr;
   FakeLearner* learner = nullptr;
+  /// What a checkpoint would be told of the source.
+  std::function<pipeline::SourcePosition()> position;
   std::unique_ptr<CameraStream> stream;
 };
 
@@ -52,13 +55,14 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
   stream.observe = options.observe;
   stream.compare = options.compare;
   stream.make_learner =
-      [&](const pipeline::FlowLearnerOptions&,
+      [&](const pipeline::FlowLearnerOptions& asked,
           pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
     auto learner = std::make_unique<FakeLearner>(options.learner, std::move(call));
     if (options.schedule == "auto") {
       learner->Describe([](pipeline::LearnerDescription& d) { d.rate_plan.emplace(); });
     }
     fake.learner = learner.get();
+    fake.position = asked.checkpoints.position;
     return learner;
   };
   stream.open_source =

@@ -104,6 +104,7 @@ TEST_F(MetricsTest, ShowsEachFigureUnderItsNameAndLabels) {
            "millrace_pipeline_updates_total{stream=\"street\",stage=\"2\"} 405\n",
            "millrace_pipeline_staleness_updates{stream=\"street\",stage=\"1\"} 1\n",
            "millrace_pipeline_learner_up{stream=\"street\"} 1\n",
+           "millrace_ingest_size_changes_total{stream=\"street\"} 2\n",
            "millrace_ingest_source_state{stream=\"street\",state=\"streaming\"} 1\n",
            "millrace_ingest_source_state{stream=\"street\",state=\"backing_off\"} 0\n",
            "millrace_service_subscribers{stream=\"street\"} 2\n",

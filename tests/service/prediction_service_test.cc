@@ -191,6 +191,20 @@ TEST_F(PredictionServiceTest, FlagsADriftOnAFrameThatIsLearnedFromToo) {
   EXPECT_TRUE(prediction.learned_from());
 }
 
+TEST_F(PredictionServiceTest, FlagsTheFirstPredictionAfterAGapAndOfAnotherSize) {
+  Subscriber subscriber(*channel_, To("street"));
+  Film(street_, 2);
+  EXPECT_THAT(subscriber.Next()->prediction().flags(), ElementsAre());
+  street_.source->Push(ingest::NoPredecessor::kGap);
+  Film(street_, 2);
+  EXPECT_THAT(subscriber.Next()->prediction().flags(), ElementsAre(v1::PREDICTION_FLAG_AFTER_GAP));
+  EXPECT_THAT(subscriber.Next()->prediction().flags(), ElementsAre());
+  street_.source->ChangeCamera(640, 480);
+  street_.source->Push();
+  Film(street_, 1);
+  EXPECT_THAT(subscriber.Next()->prediction().flags(), ElementsAre(v1::PREDICTION_FLAG_NEW_SIZE));
+}
+
 // The reason is the picture's, which comes first; that the flow is not finite is said all the same.
 TEST_F(PredictionServiceTest, CarriesAllTheFlagsOfAPredictionOnceEach) {
   Subscriber subscriber(*channel_, To("street"));

@@ -23,6 +23,7 @@ inline StreamSnapshot LearningSnapshot(std::string name) {
                      .cause = absl::OkStatus(),
                      .epoch = 0,
                      .reconnects = 0,
+                     .size_changes = 2,
                      .camera_width = 768,
                      .camera_height = 576,
                      .camera_frames_per_second = 10};
