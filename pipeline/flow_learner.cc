@@ -173,13 +173,7 @@ class FlowLearner final : public Learner {
             .copy_every = options_.copy_every,
             .checkpoints = options_.checkpoints,
             .task = options_.next_frame ? "the next frame" : "optical flow",
-            .seed = options_.seed,
-            .pipeline = [this] { return PipelineNow(); }};
-  }
-
-  [[nodiscard]] LastingLearning::Pipeline PipelineNow() const ABSL_LOCKS_EXCLUDED(mu_) {
-    const MutexLock lock(mu_);
-    return {.cuts = pipeline_.cuts, .schedule = pipeline_.plan.schedule, .plan = pipeline_.plan};
+            .seed = options_.seed};
   }
 
   absl::Status StartEngine(Phases phases, const std::vector<StageCost>& costs) {

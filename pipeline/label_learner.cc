@@ -229,11 +229,7 @@ class StagedLabelLearner final : public LabelLearner {
             .copy_every = options_.safety->copy_every,
             .checkpoints = options_.safety->checkpoints,
             .task = TaskInWords(options_),
-            .seed = options_.seed,
-            .pipeline = [this] {
-              return LastingLearning::Pipeline{
-                  .cuts = cuts_, .schedule = options_.schedule, .plan = plan_};
-            }};
+            .seed = options_.seed};
   }
 
   // What the safety of the weights is told of each prediction; empty without it. A step without

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "pipeline/checkpoint_facts.h"
+#include "pipeline/plan.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -92,19 +93,19 @@ void LastingLearning::Keep(const NetworkState& good) {
 }
 
 Checkpoint LastingLearning::CheckpointOf(NetworkState state) const {
-  Pipeline now = options_.pipeline();
+  const Plan& plan = network_->plan();
   CheckpointFacts facts{.task = options_.task,
                         .seed = options_.seed,
-                        .schedule = std::move(now.schedule),
-                        .samples_per_pattern = now.plan.samples_per_pattern,
-                        .pattern = PatternText(now.plan),
+                        .schedule = plan.schedule,
+                        .samples_per_pattern = plan.samples_per_pattern,
+                        .pattern = PatternText(plan),
                         .learning = figures(),
                         .position = resumption().position};
   facts.learning.roll_backs += before_.roll_backs;
   facts.learning.drifts += before_.drifts;
   if (options_.checkpoints.position) facts.position = options_.checkpoints.position();
   return {.network = std::move(state),
-          .cuts = std::move(now.cuts),
+          .cuts = network_->cuts(),
           .score = safe_->ratio(),
           .facts = WriteFacts(facts)};
 }

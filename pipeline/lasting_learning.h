@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,8 +12,6 @@
 #include "pipeline/layer.h"
 #include "pipeline/learner_checkpoints.h"
 #include "pipeline/learner_safety.h"
-#include "pipeline/partition.h"
-#include "pipeline/plan.h"
 #include "pipeline/safe_learning.h"
 #include "pipeline/staged_network.h"
 
@@ -24,13 +21,6 @@ namespace millrace::pipeline {
 /// destroyed.
 class LastingLearning {
  public:
-  /// How the network is cut and run at one moment.
-  struct Pipeline {
-    Cuts cuts;
-    std::string schedule;
-    Plan plan;
-  };
-
   struct Options {
     DivergenceOptions divergence = {};
     /// A copy of the network is taken every so many samples.
@@ -41,8 +31,6 @@ class LastingLearning {
     std::string task;
     /// On which all that is random depends: a checkpoint that was begun with another is refused.
     std::uint64_t seed = 0;
-    /// Asked when a checkpoint is made, on a stage's thread or that of Finish().
-    std::function<Pipeline()> pipeline;
   };
 
   /// Reads the checkpoints that there are. `chain`: of the network. Fails as

@@ -109,8 +109,10 @@ class StagedNetwork {
   /// came up and in those before it. Thread-safe.
   [[nodiscard]] std::int64_t gradients_not_finite() const { return gradients_not_finite_; }
 
-  /// Of the cuts of now. To be called on a stage's thread, or while nothing runs.
+  /// Of now. To be called on a stage's thread, or while nothing runs.
   [[nodiscard]] int stage_count() const { return static_cast<int>(stages_.size()); }
+  [[nodiscard]] const Cuts& cuts() const { return cuts_; }
+  [[nodiscard]] const Plan& plan() const { return at_work_->plan; }
 
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);

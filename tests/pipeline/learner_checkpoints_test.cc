@@ -18,6 +18,7 @@
 #include "pipeline/checkpoint_facts.h"
 #include "pipeline/flow_network.h"
 #include "pipeline/learner.h"
+#include "pipeline/open_flow_network.h"
 #include "tests/pipeline/moving_waves.h"
 #include "tests/pipeline/replay_model.h"
 
@@ -347,6 +348,11 @@ TEST_F(DropoutCheckpointsTest, APipelineGoesOnBitForBitWhereItIsDrained) {
   options.cuts = {2};
   options.switch_at = 25;
   ExpectSame(InTwo(options, 25), Whole(options));
+
+  const OpenedNetwork opened = *OpenFlowNetwork({.name = network_}, kWavesSide, kWavesSide);
+  auto checkpoints = *Checkpoints::Open({.folder = folder_.string()}, opened.chain);
+  const Checkpoints::Found found = *checkpoints.Read();
+  EXPECT_EQ(ReadFacts(found.newest->facts).schedule, "hybrid: sequential") << "what ran at the end";
 }
 
 TEST_F(LearnerCheckpointsTest, FactsComeBackAsTheyWere) {
