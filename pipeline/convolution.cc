@@ -10,6 +10,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "base/check.h"
+#include "pipeline/by_operators.h"
 #include "pipeline/kernels/kernels.h"
 
 namespace millrace::pipeline {
@@ -321,8 +322,11 @@ at::Tensor Convolve(const at::Tensor& input, const at::Tensor& weight, const at:
   MILLRACE_CHECK(input.dim() == 4 && input.size(1) == weight.size(1));
   MILLRACE_CHECK(weight.size(2) == kSide && weight.size(3) == kSide);
   MILLRACE_CHECK(std::max(weight.size(0), weight.size(1)) <= kernels::kMostChannels);
-  MILLRACE_CHECK(input.device().is_cpu() && input.scalar_type() == at::kFloat);
   MILLRACE_CHECK((options.stride == 1 || options.stride == 2) && options.slope > 0);
+  if (!input.device().is_cpu()) {
+    return by_operators::Convolve(input, weight, bias, options.stride, options.slope);
+  }
+  MILLRACE_CHECK(input.scalar_type() == at::kFloat);
   return Convolution::apply(input, weight, bias, options.stride, options.slope);
 }
 

@@ -19,7 +19,8 @@ struct ConvolutionOptions {
 /// `input`: float32 [n, inputs, height, width]; `weight`: [outputs, inputs, 3, 3]; `bias`:
 /// [outputs]. Beyond its borders the input is zero, so at stride 1 the result has its size. Makes
 /// and wants, lest it copies, the channels of a pixel side by side. Autograd can go back from the
-/// result, once. Threads of LibTorch's change no value.
+/// result, once. Threads of LibTorch's change no value. On a device other than the CPU it is
+/// LibTorch's (by_operators.h).
 [[nodiscard]] at::Tensor Convolve(const at::Tensor& input, const at::Tensor& weight,
                                   const at::Tensor& bias, const ConvolutionOptions& options);
 

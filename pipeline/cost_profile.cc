@@ -16,6 +16,7 @@
 #include "pipeline/live_bytes.h"
 #include "pipeline/median.h"
 #include "pipeline/serial_run.h"
+#include "pipeline/stage_devices.h"
 #include "pipeline/staged_network.h"
 
 namespace millrace::pipeline {
@@ -27,9 +28,10 @@ constexpr double kBytesPerMsPerGb = 1e6;
 
 using Times = std::vector<double>;
 
-double MillisecondsOf(const std::function<void()>& work) {
+double MillisecondsOf(at::Device device, const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
+  AwaitDevice(device);
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
 }
@@ -101,7 +103,7 @@ double CopyMs(double bytes, int runs) {
   const at::Tensor to = at::zeros_like(from);
   Times times;
   for (int run = 0; run < kUntimed + runs; ++run) {
-    const double time = MillisecondsOf([&] { to.copy_(from); });
+    const double time = MillisecondsOf(at::kCPU, [&] { to.copy_(from); });
     if (run >= kUntimed) times.push_back(time);
   }
   return Median(std::move(times));
@@ -124,13 +126,15 @@ void AddCopies(NetworkCosts& network, int runs) {
 // Runs the layers one after the other, forward and back, and notes what each takes.
 class Profiling {
  public:
-  Profiling(const LayerChain& chain, const at::Tensor& input,
+  Profiling(const LayerChain& chain, const at::Tensor& input, at::Device device,
             const std::function<at::Tensor(const at::Tensor&)>& objective)
       : input_(input),
+        device_(device),
         plan_(OneByOne(ShapeOf(chain, AllCuts(chain)))),
         // A learning rate of 0: the update does all its work and goes nowhere.
         network_({.chain = chain,
                   .cuts = AllCuts(chain),
+                  .devices = {device},
                   .plan = plan_,
                   .judge = [&objective](const Judgement& j) { return objective(j.output); },
                   .optimizer = {.learning_rate = 0}}),
@@ -145,7 +149,7 @@ class Profiling {
         layers[step.stage - 1].activation_bytes += BytesLeftBy([&] { network_.Run(step); });
         return;
       }
-      const double time = MillisecondsOf([&] { network_.Run(step); });
+      const double time = MillisecondsOf(device_, [&] { network_.Run(step); });
       if (step.first >= kUntimed) TimesOf(step.stage - 1, step.kind).push_back(time);
     });
   }
@@ -173,6 +177,7 @@ class Profiling {
   Times& TimesOf(int layer, OperationKind kind) { return times_[layer][static_cast<int>(kind)]; }
 
   const at::Tensor& input_;
+  const at::Device device_;
   const Plan plan_;
   StagedNetwork network_;
   std::vector<std::array<Times, 3>> times_;
@@ -184,9 +189,11 @@ NetworkCosts ProfileLayers(const LayerChain& chain, const at::Tensor& input,
                            const std::function<at::Tensor(const at::Tensor&)>& objective,
                            const ProfileOptions& options) {
   MILLRACE_CHECK(options.runs > 0);
+  for (const auto& layer : chain.layers) MoveTo(options.device, *layer);
   const KeptModel kept(chain);
-  NetworkCosts network{.layers = SizesOf(chain, input)};
-  Profiling profiling(chain, input, objective);
+  const at::Tensor there = input.to(options.device);
+  NetworkCosts network{.layers = SizesOf(chain, there)};
+  Profiling profiling(chain, there, options.device, objective);
   profiling.Run(options, network.layers);
   network.spread = profiling.Summarize(network.layers);
   if (!options.stop.stop_requested()) AddCopies(network, options.runs);

@@ -14,6 +14,8 @@ namespace millrace::pipeline {
 struct ProfileOptions {
   /// Samples that are timed, after a few that are not.
   int runs = 9;
+  /// Where the layers run, and stay. On a GPU an operation ends when the GPU has done it.
+  at::Device device = at::kCPU;
   /// Ends after the layer at hand once it is requested: then the costs mean nothing.
   std::stop_token stop = {};
 };
@@ -33,7 +35,8 @@ struct ProfileOptions {
 /// stages share nothing. `copy_gb_per_s` is measured over all cuts. `spread` is that of the
 /// operations' times, each with the weight of its cost.
 ///
-/// Leaves parameters, gradients, buffers and LibTorch's random generator as they are, bit for bit.
+/// Leaves parameters, gradients, buffers and LibTorch's random generator as they are, bit for bit,
+/// but on that device.
 /// REQUIRES: runs > 0.
 [[nodiscard]] NetworkCosts ProfileLayers(
     const LayerChain& chain, const at::Tensor& input,

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -52,6 +53,8 @@ class Devices {
     std::function<bool(std::size_t device, const Work& work, bool waited)> run;
     /// Called before a device's first work, where that will be done. False: as for `run`.
     std::function<bool(std::size_t device)> start;
+    /// Told why, before everything stops because a device itself has failed.
+    std::function<void(const std::exception& cause)> on_failure = {};
   };
 
   virtual ~Devices() = default;
@@ -70,7 +73,7 @@ class Devices {
   /// everything stops.
   virtual bool Await(std::span<const Need> needs, std::int64_t pattern) = 0;
 
-  /// Waits until each device has come to its kEnd, or everything stops.
+  /// Waits until each device has come to its kEnd and has done all, or everything stops.
   virtual void Join() = 0;
 
   /// Samples that `stage` has done `kind` on so far.

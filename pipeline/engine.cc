@@ -28,7 +28,12 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
       make_devices({.plan = raw->plan_,
                     .run = [raw](std::size_t device, const Work& work,
                                  bool waited) { return raw->RunWork(device, work, waited); },
-                    .start = [raw](std::size_t device) { return raw->StartDevice(device); }});
+                    .start = [raw](std::size_t device) { return raw->StartDevice(device); },
+                    .on_failure =
+                        [raw](const std::exception& cause) {
+                          raw->Fail(absl::InternalError(
+                              absl::StrCat("a device of the pipeline failed: ", cause.what())));
+                        }});
   raw->EnqueueWhatCanBe();
   return engine;
 }

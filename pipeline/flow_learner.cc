@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "pipeline/device_streams.h"
 #include "pipeline/flow_judge.h"
 #include "pipeline/flow_networks.h"
 #include "pipeline/flow_pictures.h"
@@ -24,6 +25,7 @@
 #include "pipeline/learning/learning_decisions.h"
 #include "pipeline/phased_engine.h"
 #include "pipeline/replanner.h"
+#include "pipeline/stage_devices.h"
 #include "pipeline/staged_network.h"
 
 namespace millrace::pipeline {
@@ -116,6 +118,7 @@ class FlowLearner final : public Learner {
         chain_(std::move(chain)) {}
 
   absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
+    MILLRACE_ASSIGN_OR_RETURN(devices_, DevicesNamed(options_.devices));
     MILLRACE_ASSIGN_OR_RETURN(lasting_, LastingLearning::Open(LastingOptions(), *chain_));
     admitted_ = resumption().first_sample;
     flow.phases = PhasesFrom(std::move(flow.phases), admitted_);
@@ -129,7 +132,7 @@ class FlowLearner final : public Learner {
       }
       MILLRACE_RETURN_IF_ERROR(DescribeNow());
     }
-    if (flow.for_a_rate && options_.replan_share > 0) {
+    if (flow.for_a_rate && options_.replan_share > 0 && !OnGpu()) {
       replanner_ = std::make_unique<Replanner>(
           Replanner::Options{.request = std::move(flow.for_a_rate->request),
                              .share = options_.replan_share,
@@ -139,6 +142,7 @@ class FlowLearner final : public Learner {
     network_ = std::make_unique<StagedNetwork>(StagedNetwork::Options{
         .chain = *chain_,
         .cuts = std::move(flow.cuts),
+        .devices = devices_,
         .plan = first,
         .first_sample = admitted_,
         .judge = [this](const Judgement& made) { return judge_->Judge(made, *network_); },
@@ -185,6 +189,7 @@ class FlowLearner final : public Learner {
                                       .run = [this](const Step& step) { Run(step); },
                                       .on_worker_start = prepare,
                                       .gate_costs = GateCosts(costs),
+                                      .make_devices = MakeDeviceStreams(devices_),
                                       .on_switch =
                                           [this](const Phase& phase) {
                                             lasting_->safe().OnSwitch();
@@ -195,7 +200,7 @@ class FlowLearner final : public Learner {
 
   // In seconds, at the effort of now. Nothing: no gate.
   [[nodiscard]] std::vector<StageCost> GateCosts(const std::vector<StageCost>& costs) const {
-    if (!options_.gate) return {};
+    if (!options_.gate || OnGpu()) return {};
     std::vector<StageCost> seconds;
     for (const StageCost& cost : costs) {
       const StageCost ms = AtEffort(cost, {.update_every = learn_from_every_});
@@ -205,6 +210,11 @@ class FlowLearner final : public Learner {
                          .copy = ms.copy / 1000});
     }
     return seconds;
+  }
+
+  // Whose operations end when nobody looks: they are neither timed nor held back.
+  [[nodiscard]] bool OnGpu() const {
+    return std::ranges::any_of(devices_, [](at::Device device) { return device.is_cuda(); });
   }
 
   void Run(const Step& step) {
@@ -269,6 +279,7 @@ class FlowLearner final : public Learner {
   const OnPrediction on_prediction_;
   const int channels_;  // Of a picture, as the network reads it.
   const std::unique_ptr<const LayerChain> chain_;
+  std::vector<at::Device> devices_;
   std::unique_ptr<LastingLearning> lasting_;
   std::unique_ptr<LearningDecisions> decisions_;
   std::unique_ptr<const FlowJudge> judge_;

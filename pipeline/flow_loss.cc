@@ -87,7 +87,7 @@ DataPart DataOf(const Joined& pair, const at::Tensor& flow, const Seen& seen,
                 const Distances& photometric, Kind kind) {
   switch (kind) {
     case Kind::kRelative:
-      break;  // An operator of its own.
+      return Relative(photometric, seen);
     case Kind::kCensus:
       return Relative(Measure(pair, seen, CensusDistance), seen);
     case Kind::kSsim: {
@@ -159,7 +159,9 @@ FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
   MILLRACE_CHECK(flow.dim() == 4 && flow.size(2) == pictures.size(2) &&
                  flow.size(3) == pictures.size(3) && flow.size(1) == 2);
   MILLRACE_CHECK(flow.size(0) == (options.occlusion ? 2 : 1));
-  if (options.kind == Kind::kRelative) return Relative(pictures, flow, options);
+  if (options.kind == Kind::kRelative && flow.device().is_cpu()) {
+    return Relative(pictures, flow, options);  // An operator of its own.
+  }
   const PicturePairs pairs = PairsJudged(options);
   const Joined pair{FromPictures(pictures, pairs), ToPictures(pictures, pairs)};
   const Seen seen = LookThrough(flow, pair.to, options.occlusion);

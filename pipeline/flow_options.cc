@@ -13,12 +13,27 @@ namespace {
 
 constexpr int kLeastSide = 64;
 
+absl::Status CheckDevices(const FlowLearnerOptions& options) {
+  const std::size_t named = options.devices.size();
+  const bool fits = options.schedule == "auto"
+                        ? named <= 1
+                        : named <= 1 || std::ssize(options.devices) == options.stages;
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      options.schedule == "auto"
+          ? absl::StrCat("schedule auto decides about stages by itself: name one device, not ",
+                         named)
+          : absl::StrCat("there are ", named, " devices for ", options.stages,
+                         " stages: name one for all, or one for each"));
+}
+
 absl::Status CheckLearning(const FlowLearnerOptions& options) {
   const auto positive = [](const char* name, int value) {
     if (value >= 1) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, "; it must be at least 1"));
   };
-  absl::Status status = CheckUpdatePolicy(options.learning.policy);
+  absl::Status status = CheckDevices(options);
+  status.Update(CheckUpdatePolicy(options.learning.policy));
   status.Update(positive("copy_every", options.copy_every));
   status.Update(positive("frozen_after", options.learning.events.frozen_after));
   status.Update(positive("window", options.learning.divergence.window));

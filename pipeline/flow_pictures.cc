@@ -18,7 +18,7 @@ at::Tensor TensorOf(const PicturePair& pair, int width, int height, int channels
 }
 
 std::shared_ptr<const std::vector<float>> Interleaved(const at::Tensor& flow) {
-  const at::Tensor pixels = flow.detach().squeeze(0).permute({1, 2, 0}).contiguous();
+  const at::Tensor pixels = flow.detach().cpu().squeeze(0).permute({1, 2, 0}).contiguous();
   const float* data = pixels.data_ptr<float>();
   return std::make_shared<const std::vector<float>>(data, data + pixels.numel());
 }

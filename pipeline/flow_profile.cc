@@ -10,11 +10,14 @@
 #include "pipeline/cost_profile.h"
 #include "pipeline/flow_task.h"
 #include "pipeline/open_flow_network.h"
+#include "pipeline/stage_devices.h"
 #include "pipeline/weights_file.h"
 
 namespace millrace::pipeline {
 
 absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int runs) {
+  // Before LibTorch does anything: see there.
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(options.devices));
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
   MILLRACE_ASSIGN_OR_RETURN(
       OpenedNetwork opened,
@@ -28,10 +31,11 @@ absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int 
   const at::Tensor input =
       at::rand({PictureCount(PairsFor(options)), shape.channels, options.height, options.width},
                at::make_generator<at::CPUGeneratorImpl>(options.seed));
-  flow.costs = ProfileLayers(
-      flow.chain, input,
-      [&](const at::Tensor& output) { return LossFor(options, input, output).objective; },
-      {.runs = runs, .stop = options.stop});
+  flow.costs = ProfileLayers(flow.chain, input,
+                             [&](const at::Tensor& output) {
+                               return LossFor(options, input.to(output.device()), output).objective;
+                             },
+                             {.runs = runs, .device = devices.front(), .stop = options.stop});
   if (options.stop.stop_requested()) {
     return absl::CancelledError("stopped while the layers were measured");
   }

@@ -238,6 +238,9 @@ struct FlowLearnerOptions {
   std::uint64_t seed = 0;
   /// Threads inside an operation.
   int threads_per_stage = 1;
+  /// Where the stages compute: "cpu", "cuda" (the first GPU) or "cuda:N", one for all or one for
+  /// each stage; with "auto" one. Empty: the CPU. No gate where one of them is a GPU.
+  std::vector<std::string> devices = {};
   /// Gives up making the learner, between two layers that are measured.
   std::stop_token stop = {};
   /// What operations are timed with while they run; outlives the learner.

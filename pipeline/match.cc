@@ -11,6 +11,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "base/check.h"
+#include "pipeline/by_operators.h"
 #include "pipeline/kernels/kernels.h"
 
 namespace millrace::pipeline {
@@ -278,10 +279,11 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
 
 at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, PicturePairs pairs) {
   MILLRACE_CHECK(features.dim() == 4 && features.size(0) == PictureCount(pairs));
-  MILLRACE_CHECK(features.device().is_cpu() && features.scalar_type() == at::kFloat);
   MILLRACE_CHECK(!flow.defined() ||
                  (flow.size(0) == PairCount(pairs) && flow.size(1) == kFlowChannels &&
                   flow.size(2) == features.size(2) && flow.size(3) == features.size(3)));
+  if (!features.device().is_cpu()) return by_operators::Match(features, flow, pairs);
+  MILLRACE_CHECK(features.scalar_type() == at::kFloat);
   return MatchFunction::apply(
       features, flow.defined() ? std::optional<at::Tensor>(flow) : std::nullopt, pairs);
 }

@@ -24,10 +24,10 @@ namespace {
 // it (2^24).
 constexpr int kMostExponent = 60;
 
-// Fused kernels go through memory as it lies, so gradients and what is kept of them must lie as
-// their parameter does. What is read from a file does not, nor does every gradient.
+// Fused kernels go through memory as it lies, so gradients and what is kept of them must lie as,
+// and where, their parameter does. What is read from a file does not, nor does every gradient.
 at::Tensor LaidAs(const at::Tensor& value, const at::Tensor& given) {
-  if (given.strides() == value.strides()) return given;
+  if (given.strides() == value.strides() && given.device() == value.device()) return given;
   return at::empty_like(value).copy_(given);
 }
 

@@ -26,7 +26,8 @@ absl::Status PhasedEngine::Begin(std::size_t phase) {
   MILLRACE_ASSIGN_OR_RETURN(engine_, Engine::Start({.plan = phases_[phase].plan,
                                                     .run = run_,
                                                     .on_worker_start = on_worker_start_,
-                                                    .gate_costs = gate_costs_}));
+                                                    .gate_costs = gate_costs_,
+                                                    .make_devices = make_devices_}));
   return absl::OkStatus();
 }
 

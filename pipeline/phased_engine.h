@@ -27,6 +27,8 @@ class PhasedEngine {
     std::function<void(int device)> on_worker_start = {};
     /// As Engine's: of all phases.
     std::vector<StageCost> gate_costs = {};
+    /// Of all phases.
+    MakeDevices make_devices = MakeWorkerThreads;
     /// Called before each phase but the first, on the thread of Admit(), while nothing runs.
     std::function<void(const Phase&)> on_switch = {};
   };
@@ -65,6 +67,7 @@ class PhasedEngine {
       : run_(std::move(options.run)),
         on_worker_start_(std::move(options.on_worker_start)),
         on_switch_(std::move(options.on_switch)),
+        make_devices_(std::move(options.make_devices)),
         gate_costs_(std::move(options.gate_costs)),
         phases_(std::move(options.phases)),
         next_sample_(phases_.front().first_sample) {}
@@ -78,6 +81,7 @@ class PhasedEngine {
   const RunStep run_;
   const std::function<void(int)> on_worker_start_;
   const std::function<void(const Phase&)> on_switch_;
+  const MakeDevices make_devices_;
   std::vector<StageCost> gate_costs_;
   Phases phases_;
   std::size_t phase_ = 0;

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "pipeline/finite.h"
 #include "pipeline/seeded_draws.h"
+#include "pipeline/stage_devices.h"
 #include "pipeline/stage_walk.h"
 
 namespace millrace::pipeline {
@@ -46,6 +47,10 @@ void StageRunner::Connect(const Cuts& cuts) {
   for (const Connection& connection : outgoing_) ++connection.rings->wires;
 }
 
+at::Tensor StageRunner::Here(const at::Tensor& tensor) const {
+  return Brought(tensor, parts_.device);
+}
+
 bool StageRunner::Run(const Step& step) {
   bool worked = true;
   switch (step.kind) {
@@ -73,7 +78,7 @@ void StageRunner::DropGradients() {
 void StageRunner::Forward(std::int64_t sample) {
   Kept kept;
   for (const Connection& connection : incoming_) {
-    at::Tensor leaf = connection.rings->forward.Read(sample)[connection.place].detach();
+    at::Tensor leaf = Here(connection.rings->forward.Read(sample)[connection.place]).detach();
     leaf.set_requires_grad(connection.rings->carries_gradients);
     kept.inputs.push_back(std::move(leaf));
   }
@@ -87,7 +92,7 @@ void StageRunner::Forward(std::int64_t sample) {
     outputs = buffers_.First([&] { return parts_.stage.Forward(kept.inputs, SeedOf(sample)); });
     kept.ends = outputs;
     if (has_own_loss_) {
-      kept.camera = camera_->forward.Read(sample)[0];
+      kept.camera = Here(camera_->forward.Read(sample)[0]);
       kept.ends = {OwnLoss(sample, kept.camera, outputs[0], /*again=*/false)};
     }
   }
@@ -158,7 +163,7 @@ bool StageRunner::GoBackward(std::int64_t sample, const Kept& kept) {
       const ChannelGradients& arrived = rings.backward.Read(
           at_work_.dependencies.Position(OperationKind::kBackward, rings.channel.to, sample));
       real = real && arrived.real;
-      if (arrived.real) gradients.push_back(arrived.tensors[connection.place]);
+      if (arrived.real) gradients.push_back(Here(arrived.tensors[connection.place]));
     }
   }
   if (!real) return false;

@@ -42,6 +42,8 @@ class StageRunner {
   /// What outlives the runner.
   struct Parts {
     const Stage& stage;
+    /// Where it computes.
+    at::Device device;
     const Cuts& cuts;
     const Judge& judge;
     const LocalObjective& local_objective;
@@ -80,6 +82,7 @@ class StageRunner {
   };
 
   void Connect(const Cuts& cuts);
+  [[nodiscard]] at::Tensor Here(const at::Tensor& tensor) const;
   void Forward(std::int64_t sample);
   void Send(std::int64_t sample, const Tensors& outputs);
   [[nodiscard]] at::Tensor OwnLoss(std::int64_t sample, const at::Tensor& camera,

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "pipeline/network_values.h"
+#include "pipeline/stage_devices.h"
 #include "pipeline/stage_walk.h"
 
 namespace millrace::pipeline {
@@ -17,7 +18,9 @@ namespace {
 std::vector<at::Tensor> Copies(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> copies;
   copies.reserve(tensors.size());
-  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.detach().clone());
+  for (const at::Tensor& tensor : tensors) {
+    copies.push_back(tensor.detach().to(at::kCPU, /*non_blocking=*/false, /*copy=*/true));
+  }
   return copies;
 }
 
@@ -54,6 +57,7 @@ StagedNetwork::StagedNetwork(Options options)
       seed_(options.seed),
       optimizer_(options.optimizer),
       learning_rates_(std::move(options.learning_rates)),
+      devices_(std::move(options.devices)),
       on_update_(std::move(options.on_update)) {
   Cut(options.cuts);
   Begin(std::move(options.plan), options.first_sample);
@@ -63,8 +67,12 @@ void StagedNetwork::Cut(const Cuts& cuts) {
   cuts_ = cuts;
   stages_ = CutIntoStages(chain_, cuts);
   MILLRACE_CHECK(learning_rates_.empty() || learning_rates_.size() == stages_.size());
+  MILLRACE_CHECK(devices_.size() == 1 || devices_.size() == stages_.size());
   optimizers_.clear();
   for (std::size_t i = 0; i < stages_.size(); ++i) {
+    for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
+      MoveTo(DeviceOf(i), *chain_.layers[layer]);
+    }
     OptimizerOptions own = optimizer_;
     if (!learning_rates_.empty()) own.learning_rate = learning_rates_[i];
     optimizers_.push_back(MakeOptimizer(own, stages_[i].parameters()));
@@ -155,6 +163,7 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
     const StageFigures figures = WalkStage(at_work_->plan, static_cast<int>(i) + 1);
     optimizers_[i]->set_delay(std::max(figures.staleness, figures.gradient_age));
     const StageRunner::Parts parts{.stage = stages_[i],
+                                   .device = DeviceOf(i),
                                    .cuts = cuts_,
                                    .judge = judge_,
                                    .local_objective = local_objective_,

@@ -43,6 +43,8 @@ class StagedNetwork {
     /// Outlives the network.
     const LayerChain& chain;
     Cuts cuts = {};
+    /// Where the stages compute, each or all of them: DevicesNamed().
+    std::vector<at::Device> devices = {at::kCPU};
     Plan plan;
     /// The stream's number of the plan's sample 0.
     std::int64_t first_sample = 0;
@@ -74,9 +76,10 @@ class StagedNetwork {
   }
 
   /// The same with other cuts: every layer keeps its weights and what its optimizer keeps of them,
-  /// bit for bit. A stage has then made as many updates as that of its layers with the most.
+  /// bit for bit. A stage has then made as many updates as that of its layers with the most. Layers
+  /// move to the devices of their new stages.
   /// REQUIRES: the plan is for ShapeOf(chain, cuts); with other cuts, stages have no learning rates
-  /// of their own.
+  /// of their own; with another number of stages, no devices.
   void Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Puts a sample's input where the stages with a loss and the first one read it: what
@@ -89,9 +92,9 @@ class StagedNetwork {
   /// for an update that had none to apply.
   bool Run(const Step& step);
 
-  /// A copy of what `stage` (from 1) has learned, layer by layer. To be called on the thread that
-  /// updates the stage, between its operations, as from `on_update`; or while nothing runs.
-  /// REQUIRES: the stage's forwards run on the same thread.
+  /// A copy of what `stage` (from 1) has learned, layer by layer, in the CPU's memory. To be called
+  /// on the thread that updates the stage, between its operations, as from `on_update`; or while
+  /// nothing runs. REQUIRES: the stage's forwards run on the same thread.
   [[nodiscard]] std::vector<LayerState> Save(int stage) const ABSL_LOCKS_EXCLUDED(mu_);
 
   /// The same of all stages. REQUIRES: nothing runs.
@@ -118,6 +121,9 @@ class StagedNetwork {
   [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  [[nodiscard]] at::Device DeviceOf(std::size_t stage) const {
+    return devices_.size() == 1 ? devices_.front() : devices_.at(stage);
+  }
   void Cut(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CutAgain(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // What every layer's optimizer keeps, and the way back: independent of the cuts.
@@ -134,6 +140,7 @@ class StagedNetwork {
   const std::uint64_t seed_;
   const OptimizerOptions optimizer_;
   const std::vector<double> learning_rates_;
+  const std::vector<at::Device> devices_;
   const std::function<void(const Step&)> on_update_;
 
   std::atomic<double> rate_scale_ = 1;

@@ -10,14 +10,6 @@
 
 namespace millrace::pipeline::plain {
 
-/// As Convolve(), in the type of its input.
-[[nodiscard]] at::Tensor Convolve(const at::Tensor& input, const at::Tensor& weight,
-                                  const at::Tensor& bias, int stride, double slope);
-
-/// As Match().
-[[nodiscard]] at::Tensor Match(const at::Tensor& features, const at::Tensor& flow,
-                               PicturePairs pairs);
-
 /// As the objective `relative`; `visible` undefined: every pixel is.
 [[nodiscard]] at::Tensor RelativeObjective(const at::Tensor& pictures, const at::Tensor& flow,
                                            const at::Tensor& visible, double smoothness);

@@ -13,6 +13,7 @@
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/device_streams.h"
 #include "pipeline/phased_engine.h"
 #include "pipeline/serial_run.h"
 #include "pipeline/staged_network.h"
@@ -47,7 +48,7 @@ inline void ExpectEqual(const Outcome& a, const Outcome& b) {
 inline std::vector<at::Tensor> Values(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> copies;
   copies.reserve(tensors.size());
-  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.detach().clone());
+  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.detach().cpu().clone());
   return copies;
 }
 
@@ -65,6 +66,7 @@ struct SmallRun {
   OptimizerOptions optimizer = {.learning_rate = 1e-3};
   bool with_skip = true;
   LayerChain (*make_chain)() = nullptr;  // Instead: another chain of kSmallLayers layers.
+  std::vector<at::Device> devices = {at::kCPU};
 
   [[nodiscard]] LayerChain Chain() const {
     return make_chain != nullptr ? make_chain() : SmallChain(with_skip);
@@ -81,12 +83,13 @@ struct SmallRun {
                                                   std::vector<at::Tensor>& outputs) const {
     return {.chain = chain,
             .cuts = EvenCuts(stages),
+            .devices = devices,
             .plan = std::move(plan),
             .judge =
                 [&outputs](const Judgement& made) {
                   if (!made.again) {
                     EXPECT_EQ(made.sample, static_cast<std::int64_t>(outputs.size()));
-                    outputs.push_back(made.output.detach().clone());
+                    outputs.push_back(made.output.detach().cpu().clone());
                   }
                   return SmallLoss(made.input, made.output);
                 },
@@ -110,6 +113,7 @@ inline Outcome InTheEngine(const SmallRun& run, const std::vector<at::Tensor>& i
              network.Run(step);
            },
        .on_worker_start = [](int /*device*/) { at::set_num_threads(1); },
+       .make_devices = MakeDeviceStreams(run.devices),
        .on_switch = [&](const Phase& p) { network.Switch(p.plan, p.first_sample); }});
   EXPECT_TRUE(engine.ok()) << engine.status();
   for (const at::Tensor& input : inputs) {

@@ -78,7 +78,7 @@ TEST(ConvolveTest, EqualsLibTorchsInDoublePrecisionThereAndBack) {
       const Values made = GoThereAndBack(given, weights, of, slope);
       Values expected = given.Leaves(at::kDouble);
       expected.result =
-          plain::Convolve(expected.input, expected.weight, expected.bias, of.stride, slope);
+          by_operators::Convolve(expected.input, expected.weight, expected.bias, of.stride, slope);
       (expected.result * weights).sum().backward();
       const std::string name = std::to_string(of.inputs) + " to " + std::to_string(of.outputs) +
                                " channels, slope " + std::to_string(slope);

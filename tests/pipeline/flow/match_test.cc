@@ -12,8 +12,8 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/by_operators.h"
 #include "tests/pipeline/flow/numeric_gradient.h"
-#include "tests/pipeline/plain_flow.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -62,7 +62,7 @@ TEST(MatchTest, EqualsLibTorchsOperatorsInDoublePrecisionThereAndBack) {
     (made * weights).sum().backward();
     const at::Tensor plain_of = Leaf(features, at::kDouble);
     const at::Tensor plain_through = Leaf(flow, at::kDouble);
-    const at::Tensor expected = plain::Match(plain_of, plain_through, of.pairs);
+    const at::Tensor expected = by_operators::Match(plain_of, plain_through, of.pairs);
     (expected * weights).sum().backward();
     EXPECT_TRUE(Near(made, expected)) << of.channels << " channels";
     EXPECT_TRUE(Near(made_of.grad(), plain_of.grad())) << of.channels << " channels";

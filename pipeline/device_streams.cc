@@ -1,0 +1,161 @@
+#include "pipeline/device_streams.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "base/check.h"
+#include "base/mutex.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// How far a stage's operations of one kind are on its GPU. Thread-safe.
+class Reached {
+ public:
+  void Record(const c10::Stream& stream) ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    event_.record(stream);
+  }
+  void Block(const c10::Stream& stream) ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    event_.block(stream);
+  }
+
+ private:
+  Mutex mu_;
+  c10::Event event_ ABSL_GUARDED_BY(mu_){at::kCUDA};
+};
+
+class DeviceStreams final : public Devices {
+ public:
+  DeviceStreams(Options options, const std::vector<at::Device>& of_stages)
+      : options_(std::move(options)),
+        reached_(static_cast<std::size_t>(options_.plan.stage_count()) * kOperationKinds) {
+    for (const std::vector<Operation>& order : options_.plan.devices) {
+      streams_.push_back(StreamFor(order, of_stages));
+      for (const Operation& operation : order) {
+        if (!streams_.back()) continue;
+        Place& place = At(operation.kind, operation.stage);
+        place.stream = streams_.back();
+        if (place.reached == nullptr) place.reached = std::make_unique<Reached>();
+      }
+    }
+    workers_ = MakeWorkerThreads(
+        {.plan = options_.plan,
+         .run = [this](std::size_t device, const Work& work,
+                       bool waited) { return Guarded([&] { return Run(device, work, waited); }); },
+         .start = options_.start});
+  }
+  // What was handed over may still read what its owner is about to free.
+  ~DeviceStreams() override {
+    workers_.reset();
+    AwaitStreams();
+  }
+
+  void Enqueue(std::size_t device, const Work& work) override { workers_->Enqueue(device, work); }
+  void Admit(const Step& step) override { workers_->Admit(step); }
+  void EndAdmission() override { workers_->EndAdmission(); }
+  bool Await(std::span<const Need> needs, std::int64_t pattern) override {
+    return workers_->Await(needs, pattern);
+  }
+  void Join() override {
+    workers_->Join();
+    AwaitStreams();
+  }
+  [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const override {
+    return workers_->done(kind, stage);
+  }
+
+ private:
+  // Where a stage's operations of one kind are done. Nothing: on the CPU.
+  struct Place {
+    std::optional<c10::Stream> stream = {};
+    std::unique_ptr<Reached> reached = nullptr;
+  };
+
+  static at::Device DeviceOf(int stage, const std::vector<at::Device>& of_stages) {
+    return of_stages.size() == 1 ? of_stages.front() : of_stages.at(stage - 1);
+  }
+
+  // The operations of a device share a stream, so their stages share a GPU.
+  static std::optional<c10::Stream> StreamFor(const std::vector<Operation>& order,
+                                              const std::vector<at::Device>& of_stages) {
+    if (order.empty()) return std::nullopt;
+    const at::Device device = DeviceOf(order.front().stage, of_stages);
+    for (const Operation& operation : order) {
+      MILLRACE_CHECK(DeviceOf(operation.stage, of_stages) == device);
+    }
+    if (device.is_cpu()) return std::nullopt;
+    return c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(device);
+  }
+
+  [[nodiscard]] Place& At(OperationKind kind, int stage) {
+    return reached_.at((stage - 1) * kOperationKinds + static_cast<int>(kind));
+  }
+
+  // A GPU says that it has failed to whoever asks it for anything next.
+  template <typename Task>
+  bool Guarded(const Task& task) const {
+    try {
+      return task();
+    } catch (const std::exception& e) {
+      options_.on_failure(e);
+      return false;
+    }
+  }
+
+  bool Run(std::size_t device, const Work& work, bool waited) {
+    const std::optional<c10::Stream>& stream = streams_[device];
+    std::optional<c10::StreamGuard> guard;
+    if (stream) guard.emplace(*stream);
+    for (const Need& need : work.needs) {
+      if (need.stage > 0) WaitFor(At(need.kind, need.stage), stream);
+    }
+    if (!options_.run(device, work, waited)) return false;
+    if (stream) At(work.step.kind, work.step.stage).reached->Record(*stream);
+    return true;
+  }
+
+  static void WaitFor(const Place& needed, const std::optional<c10::Stream>& by) {
+    if (!needed.stream || needed.stream == by) return;
+    if (by) {
+      needed.reached->Block(*by);
+    } else {
+      needed.stream->synchronize();
+    }
+  }
+
+  void AwaitStreams() const {
+    for (const auto& stream : streams_) {
+      if (!stream) continue;
+      Guarded([&] {
+        stream->synchronize();
+        return true;
+      });
+    }
+  }
+
+  const Options options_;
+  std::vector<std::optional<c10::Stream>> streams_;  // Of the plan's devices.
+  std::vector<Place> reached_;                       // By stage and kind.
+  std::unique_ptr<Devices> workers_;                 // Last: its threads use what is above.
+};
+
+}  // namespace
+
+MakeDevices MakeDeviceStreams(std::vector<at::Device> of_stages) {
+  if (std::ranges::all_of(of_stages, [](at::Device device) { return device.is_cpu(); })) {
+    return MakeWorkerThreads;
+  }
+  return [devices = std::move(of_stages)](Devices::Options options) -> std::unique_ptr<Devices> {
+    return std::make_unique<DeviceStreams>(std::move(options), devices);
+  };
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,118 @@
+#include "pipeline/stage_devices.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <string_view>
+
+#include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "pipeline/cuda_driver.h"
+
+namespace millrace::pipeline {
+namespace {
+
+absl::Status BadName(const std::string& name) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there is no device \"", name, "\"; use cpu, cuda, or cuda:N for the N-th GPU from 0"));
+}
+
+absl::StatusOr<at::Device> DeviceNamed(const std::string& name) {
+  if (name == "cpu") return at::Device(at::kCPU);
+  if (name == "cuda") return at::Device(at::kCUDA, 0);
+  constexpr std::string_view kPrefix = "cuda:";
+  int index = 0;
+  if (!std::string_view(name).starts_with(kPrefix) ||
+      !absl::SimpleAtoi(name.substr(kPrefix.size()), &index) || index < 0) {
+    return BadName(name);
+  }
+  return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index));
+}
+
+// CUDA is loaded and has such a device.
+absl::Status CheckThere(at::Device device) {
+  if (device.is_cpu()) return absl::OkStatus();
+  MILLRACE_ASSIGN_OR_RETURN(const CudaDriver driver, FindCudaDriver());
+  if (static_cast<std::size_t>(device.index()) >= driver.devices.size()) {
+    return absl::NotFoundError(absl::StrCat("there is no ", device.str(), ": this machine has ",
+                                            driver.devices.size(), " GPUs, from cuda:0"));
+  }
+  return LoadCuda();
+}
+
+absl::Status LoadFrom(const std::filesystem::path& folder) {
+  for (const char* name : {"libc10_cuda.so", "libtorch_cuda.so"}) {
+    const std::filesystem::path library = folder / name;
+    if (!std::filesystem::exists(library)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("LibTorch in ", folder.string(), " has no part for CUDA (", name,
+                       "): run MILLRACE_WITH_CUDA=1 tools/setup run"));
+    }
+    if (dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("LibTorch's part for CUDA cannot be loaded: ", dlerror()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadOnce() {
+  MILLRACE_RETURN_IF_ERROR(FindCudaDriver().status());
+  Dl_info of_libtorch = {};
+  // Any function of its library says where that lies.
+  if (dladdr(reinterpret_cast<void*>(&at::globalContext), &of_libtorch) == 0) {
+    return absl::InternalError("LibTorch's library cannot be found");
+  }
+  return LoadFrom(std::filesystem::path(of_libtorch.dli_fname).parent_path());
+}
+
+void Move(const at::Tensor& tensor, at::Device device) {
+  if (tensor.device() != device) tensor.set_data(tensor.variable_data().to(device));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<at::Device>> DevicesNamed(const std::vector<std::string>& names) {
+  if (names.empty()) return std::vector<at::Device>{at::Device(at::kCPU)};
+  std::vector<at::Device> devices;
+  for (const std::string& name : names) {
+    MILLRACE_ASSIGN_OR_RETURN(const at::Device device, DeviceNamed(name));
+    MILLRACE_RETURN_IF_ERROR(CheckThere(device));
+    devices.push_back(device);
+  }
+  return devices;
+}
+
+absl::Status LoadCuda() {
+  static const absl::Status loaded = LoadOnce();
+  return loaded;
+}
+
+void MoveTo(at::Device device, const Layer& layer) {
+  for (const at::Tensor& parameter : layer.parameters()) Move(parameter, device);
+  for (const at::Tensor& buffer : layer.buffers()) Move(buffer, device);
+}
+
+void AwaitDevice(at::Device device) {
+  if (device.is_cpu()) return;
+  c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
+}
+
+at::Tensor Brought(const at::Tensor& tensor, at::Device device) {
+  at::Tensor there = tensor;
+  if (tensor.device() != device) {
+    // From pinned memory, and between GPUs, without waiting; to the CPU, waiting.
+    there = tensor.to(device, /*non_blocking=*/!device.is_cpu());
+  }
+  if (tensor.is_cuda()) {
+    const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
+    tensor.record_stream(cuda.getStream(tensor.device()));
+  }
+  return there;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,38 @@
+// Where stages compute: the CPU, or GPUs by CUDA. LibTorch's part for CUDA is loaded when somebody
+// asks for a GPU: the program is the same, and starts the same, with and without one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pipeline/layer.h"
+
+namespace millrace::pipeline {
+
+/// The device of each stage, or one for all, of "cpu", "cuda" (the first GPU) and "cuda:0" and on.
+/// No name is the CPU. Loads CUDA where it is asked for, so call this before anything of
+/// LibTorch's that may ask whether it is there, at::manual_seed() for one. INVALID_ARGUMENT on a
+/// bad name; NOT_FOUND where there is no such GPU; else as LoadCuda().
+[[nodiscard]] absl::StatusOr<std::vector<at::Device>> DevicesNamed(
+    const std::vector<std::string>& names);
+
+/// Loads LibTorch's part for CUDA, once. Fails as FindCudaDriver(), and with FAILED_PRECONDITION
+/// where LibTorch has no such part or what it needs is not installed. Thread-safe.
+[[nodiscard]] absl::Status LoadCuda();
+
+/// Moves a layer's parameters and buffers, which stay the same tensors.
+void MoveTo(at::Device device, const Layer& layer);
+
+/// Waits until a GPU has done all that it was given; at once on the CPU.
+void AwaitDevice(at::Device device);
+
+/// `tensor` where a stage on `device` can read it, on the stream of the thread that calls: itself,
+/// if it is there already. What another stream of a GPU made is not given to others before this
+/// stream is past here.
+[[nodiscard]] at::Tensor Brought(const at::Tensor& tensor, at::Device device);
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,148 @@
+// The pipeline on a GPU equals the pipeline on the CPU, to rounding. Skips itself where there is no
+// GPU.
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/randn.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/convolution.h"
+#include "pipeline/flow_loss.h"
+#include "pipeline/learner.h"
+#include "pipeline/match.h"
+#include "pipeline/schedules.h"
+#include "pipeline/stage_devices.h"
+#include "tests/pipeline/moving_waves.h"
+#include "tests/pipeline/small_runs.h"
+
+namespace millrace::pipeline {
+namespace {
+
+const at::Device kGpu(at::kCUDA, 0);
+
+// CUDA is loaded before LibTorch is asked for anything.
+class GpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto devices = DevicesNamed({"cuda:0"});
+    if (!devices.ok()) GTEST_SKIP() << devices.status().message();
+  }
+};
+
+bool Near(const at::Tensor& on_gpu, const at::Tensor& on_cpu) {
+  return at::allclose(on_gpu.cpu(), on_cpu, /*rtol=*/2e-3, /*atol=*/2e-4);
+}
+
+// A function of leaves, and its gradients, on both devices.
+template <typename Function>
+void ExpectTheSame(const std::vector<at::Tensor>& inputs, const Function& function) {
+  const auto run = [&](at::Device device) {
+    std::vector<at::Tensor> leaves;
+    for (const at::Tensor& input : inputs) {
+      leaves.push_back(input.detach().to(device, false, /*copy=*/true).requires_grad_(true));
+    }
+    std::vector<at::Tensor> made = {function(leaves)};
+    made[0].square().sum().backward();
+    for (const at::Tensor& leaf : leaves) made.push_back(leaf.grad());
+    return made;
+  };
+  const std::vector<at::Tensor> on_gpu = run(kGpu);
+  const std::vector<at::Tensor> on_cpu = run(at::kCPU);
+  for (std::size_t i = 0; i < on_gpu.size(); ++i) {
+    EXPECT_EQ(on_gpu[i].device(), kGpu);
+    EXPECT_TRUE(Near(on_gpu[i].detach(), on_cpu[i].detach())) << i;
+  }
+}
+
+TEST_F(GpuTest, ConvolutionsAreThoseOfTheCpu) {
+  for (const int stride : {1, 2}) {
+    ExpectTheSame({at::randn({2, 8, 10, 12}), at::randn({6, 8, 3, 3}), at::randn({6})},
+                  [&](const std::vector<at::Tensor>& x) {
+                    return Convolve(x[0], x[1], x[2], {.stride = stride, .slope = 0.1});
+                  });
+  }
+}
+
+TEST_F(GpuTest, MatchesAreThoseOfTheCpu) {
+  for (const PicturePairs pairs : kAllPairs) {
+    ExpectTheSame(
+        {at::randn({PictureCount(pairs), 24, 8, 10}), at::randn({PairCount(pairs), 2, 8, 10})},
+        [&](const std::vector<at::Tensor>& x) { return Match(x[0], x[1], pairs); });
+  }
+}
+
+TEST_F(GpuTest, ObjectivesAreThoseOfTheCpu) {
+  const at::Tensor pictures = at::randn({2, 1, 16, 20}).sigmoid();
+  for (const std::string& name : FlowLossNames()) {
+    ExpectTheSame({at::randn({1, 2, 16, 20})}, [&](const std::vector<at::Tensor>& x) {
+      return ComputeFlowLoss(pictures.to(x[0].device()), x[0], {.kind = *FlowLossKind(name)})
+          .objective;
+    });
+  }
+}
+
+class PlacedUnder : public GpuTest, public ::testing::WithParamInterface<std::string> {};
+
+// All stages on one GPU, each on a stream of its own; and a GPU between two stages on the CPU.
+TEST_P(PlacedUnder, LearnsAsOnTheCpu) {
+  const std::vector<at::Tensor> inputs = SmallInputs(30);
+  for (const std::vector<at::Device>& devices :
+       {std::vector<at::Device>{kGpu}, std::vector<at::Device>{at::kCPU, kGpu, at::kCPU}}) {
+    for (const auto kind : {OptimizerOptions::Kind::kRmsProp, OptimizerOptions::Kind::kAdam}) {
+      SmallRun run{
+          .schedule = GetParam(), .stages = 3, .optimizer = {.kind = kind, .learning_rate = 1e-3}};
+      run.request.switch_at = 17;
+      const Outcome on_cpu = Serially(run, inputs);
+      run.devices = devices;
+      const Outcome on_gpu = InTheEngine(run, inputs);
+      EXPECT_EQ(on_gpu.updates, on_cpu.updates);
+      ASSERT_EQ(on_gpu.outputs.size(), on_cpu.outputs.size());
+      for (std::size_t i = 0; i < on_gpu.outputs.size(); ++i) {
+        EXPECT_TRUE(Near(on_gpu.outputs[i], on_cpu.outputs[i])) << "output of sample " << i;
+      }
+      for (std::size_t i = 0; i < on_gpu.parameters.size(); ++i) {
+        EXPECT_TRUE(Near(on_gpu.parameters[i], on_cpu.parameters[i])) << "parameter " << i;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllSchedules, PlacedUnder, ::testing::ValuesIn(ScheduleNames()),
+                         [](const auto& test) { return test.param; });
+
+// The whole learner of optical flow: where it starts alike, it goes on alike for a while.
+TEST_F(GpuTest, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
+  const auto losses_on = [](const std::string& device) {
+    std::mutex mu;
+    std::vector<float> losses;
+    auto learner = MakeFlowLearner({.width = kWavesSide,
+                                    .height = kWavesSide,
+                                    .stages = 2,
+                                    .cuts = {6},
+                                    .period_ms = 0.001,
+                                    .devices = {device}},
+                                   [&](const ModelPrediction& prediction) {
+                                     const std::lock_guard lock(mu);
+                                     losses.push_back(prediction.loss);
+                                   });
+    EXPECT_TRUE(learner.ok()) << learner.status();
+    for (int i = 0; i < 40; ++i) {
+      EXPECT_TRUE((*learner)->Admit({.previous = Waves(i), .current = Waves(i + 1)}).ok());
+    }
+    EXPECT_TRUE((*learner)->Drain().ok());
+    return losses;
+  };
+  const std::vector<float> on_gpu = losses_on("cuda:0");
+  const std::vector<float> on_cpu = losses_on("cpu");
+  ASSERT_EQ(on_gpu.size(), on_cpu.size());
+  for (std::size_t i = 0; i < on_gpu.size(); ++i) {
+    EXPECT_NEAR(on_gpu[i], on_cpu[i], 0.01F * on_cpu[i]) << i;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::pipeline
