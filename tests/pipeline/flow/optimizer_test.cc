@@ -294,7 +294,8 @@ TEST(OptimizerTest, BadOptionsSayWhatIsAllowed) {
   const auto message = [](const OptimizerOptions& options) {
     return std::string(CheckOptimizer(options).message());
   };
-  EXPECT_THAT(message({.learning_rate = -1}), HasSubstr("learning rate is -1; it must be from 0 to"));
+  EXPECT_THAT(message({.learning_rate = -1}),
+              HasSubstr("learning rate is -1; it must be from 0 to"));
   EXPECT_THAT(message({.kind = Kind::kAdam, .beta1 = 1}), HasSubstr("less than 1"));
   EXPECT_THAT(message({.momentum = 0.9}), HasSubstr("sgd only"));
   EXPECT_THAT(message({.kind = Kind::kSgd, .nesterov = true}), HasSubstr("need a momentum"));
