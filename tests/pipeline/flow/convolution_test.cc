@@ -9,7 +9,7 @@
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
-#include "tests/pipeline/plain_flow.h"
+#include "pipeline/by_operators.h"
 
 namespace millrace::pipeline {
 namespace {
