@@ -9,7 +9,7 @@
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include "base/check.h"
+#include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 
 namespace millrace::pipeline {
@@ -31,6 +31,10 @@ class Reached {
   Mutex mu_;
   c10::Event event_ ABSL_GUARDED_BY(mu_){at::kCUDA};
 };
+
+at::Device DeviceOf(int stage, const std::vector<at::Device>& of_stages) {
+  return of_stages.size() == 1 ? of_stages.front() : of_stages.at(stage - 1);
+}
 
 class DeviceStreams final : public Devices {
  public:
@@ -79,18 +83,11 @@ class DeviceStreams final : public Devices {
     std::unique_ptr<Reached> reached = nullptr;
   };
 
-  static at::Device DeviceOf(int stage, const std::vector<at::Device>& of_stages) {
-    return of_stages.size() == 1 ? of_stages.front() : of_stages.at(stage - 1);
-  }
-
-  // The operations of a device share a stream, so their stages share a GPU.
+  // The operations of a device share a stream, so their stages share a GPU: CheckStreams().
   static std::optional<c10::Stream> StreamFor(const std::vector<Operation>& order,
                                               const std::vector<at::Device>& of_stages) {
     if (order.empty()) return std::nullopt;
     const at::Device device = DeviceOf(order.front().stage, of_stages);
-    for (const Operation& operation : order) {
-      MILLRACE_CHECK(DeviceOf(operation.stage, of_stages) == device);
-    }
     if (device.is_cpu()) return std::nullopt;
     return c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(device);
   }
@@ -105,7 +102,7 @@ class DeviceStreams final : public Devices {
     try {
       return task();
     } catch (const std::exception& e) {
-      options_.on_failure(e);
+      if (options_.on_failure) options_.on_failure(e);
       return false;
     }
   }
@@ -148,6 +145,24 @@ class DeviceStreams final : public Devices {
 };
 
 }  // namespace
+
+absl::Status CheckStreams(const Plan& plan, const std::vector<at::Device>& of_stages) {
+  if (of_stages.size() != 1 && std::ssize(of_stages) != plan.stage_count()) {
+    return absl::InvalidArgumentError(absl::StrCat("there are ", of_stages.size(), " devices for ",
+                                                   plan.stage_count(),
+                                                   " stages: name one for all, or one for each"));
+  }
+  for (const std::vector<Operation>& order : plan.devices) {
+    for (const Operation& operation : order) {
+      const int first = order.front().stage;
+      if (DeviceOf(operation.stage, of_stages) == DeviceOf(first, of_stages)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("schedule ", plan.schedule, " has stages ", first, " and ", operation.stage,
+                       " share a device: name the same one for both"));
+    }
+  }
+  return absl::OkStatus();
+}
 
 MakeDevices MakeDeviceStreams(std::vector<at::Device> of_stages) {
   if (std::ranges::all_of(of_stages, [](at::Device device) { return device.is_cpu(); })) {

@@ -119,6 +119,9 @@ class FlowLearner final : public Learner {
 
   absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
     MILLRACE_ASSIGN_OR_RETURN(devices_, DevicesNamed(options_.devices));
+    for (const Phase& phase : flow.phases) {
+      MILLRACE_RETURN_IF_ERROR(CheckStreams(phase.plan, devices_));
+    }
     MILLRACE_ASSIGN_OR_RETURN(lasting_, LastingLearning::Open(LastingOptions(), *chain_));
     admitted_ = resumption().first_sample;
     flow.phases = PhasesFrom(std::move(flow.phases), admitted_);

@@ -12,6 +12,7 @@
 #include "pipeline/foreign_error.h"
 
 namespace millrace::pipeline {
+
 absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> LearnerCheckpoints::Open(
     const CheckpointOptions& options, const LayerChain& chain) {
   MILLRACE_ASSIGN_OR_RETURN(

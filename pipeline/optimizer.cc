@@ -21,7 +21,9 @@ namespace {
 // Below 2^60, with what CheckOptimizer() allows, no update makes a number that is not finite: with
 // weight decay a gradient is below 2^61, its square below 2^122; a step is at most the learning
 // rate (2^20) times the gradient over eps (2^-40), or times the sum of all that momentum keeps of
-// it (2^24).
+// it (2^24, where adding no longer moves a float32). Adam's means are of gradients and stay below
+// them when their bias is taken out; AdamW's decay multiplies a weight by at most 2^20. Numbers are
+// float32 or wider.
 constexpr int kMostExponent = 60;
 
 // Fused kernels go through memory as it lies, so gradients and what is kept of them must lie as,

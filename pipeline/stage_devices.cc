@@ -67,7 +67,10 @@ absl::Status LoadOnce() {
   if (dladdr(reinterpret_cast<void*>(&at::globalContext), &of_libtorch) == 0) {
     return absl::InternalError("LibTorch's library cannot be found");
   }
-  return LoadFrom(std::filesystem::path(of_libtorch.dli_fname).parent_path());
+  MILLRACE_RETURN_IF_ERROR(LoadFrom(std::filesystem::path(of_libtorch.dli_fname).parent_path()));
+  // Products of numbers that are cut to ten bits would learn something else than the CPU.
+  at::globalContext().setAllowTF32CuDNN(false);
+  return absl::OkStatus();
 }
 
 void Move(const at::Tensor& tensor, at::Device device) {

@@ -76,6 +76,7 @@ void StagedNetwork::Cut(const Cuts& cuts) {
     OptimizerOptions own = optimizer_;
     if (!learning_rates_.empty()) own.learning_rate = learning_rates_[i];
     optimizers_.push_back(MakeOptimizer(own, stages_[i].parameters()));
+    AwaitDevice(DeviceOf(i));  // What was made here is not in the stage's stream.
   }
 }
 

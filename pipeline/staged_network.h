@@ -54,8 +54,8 @@ class StagedNetwork {
     OptimizerOptions optimizer = {};
     /// Learning rates of stages 1 to D. Empty: that of `optimizer` for all.
     std::vector<double> learning_rates = {};
-    /// What layers draw at random depends on it, their number and the sample's, and on nothing
-    /// else.
+    /// What layers draw at random on the CPU depends on it, their number and the sample's, and on
+    /// nothing else.
     std::uint64_t seed = 0;
     /// Called after each update of a stage has been due, on the stage's thread, also where there
     /// was nothing to apply. The step's samples are numbered as the stream's. May be empty.
@@ -108,8 +108,8 @@ class StagedNetwork {
   /// Multiplies the learning rates of all stages, each from its next update on. Thread-safe.
   void ScaleLearningRates(double scale) { rate_scale_ = scale; }
 
-  /// Gradients so far that were not finite: nothing was learned from them, in the stage where they
-  /// came up and in those before it. Thread-safe.
+  /// Gradients so far that were not finite, or updates refused (Optimizer::Step()): nothing was
+  /// learned, in the stage where they came up and in those before it. Thread-safe.
   [[nodiscard]] std::int64_t gradients_not_finite() const { return gradients_not_finite_; }
 
   /// Of now. To be called on a stage's thread, or while nothing runs.

@@ -3,9 +3,22 @@
 #include <algorithm>
 #include <utility>
 
+#include <ATen/ops/from_blob.h>
+
 #include "base/check.h"
 
 namespace millrace::pipeline {
+namespace {
+
+// In the order of the stream of the thread that calls, as an allocator's own copy is not.
+void Copy(const at::Storage& from, void* to) {
+  const auto bytes = static_cast<std::int64_t>(from.nbytes());
+  const auto options = at::TensorOptions(at::kByte).device(from.device());
+  at::from_blob(to, {bytes}, options)
+      .copy_(at::from_blob(from.mutable_data(), {bytes}, options), /*non_blocking=*/true);
+}
+
+}  // namespace
 
 WeightVersions::WeightVersions(const std::vector<at::Tensor>& parameters, int versions)
     : ring_(versions) {
@@ -33,7 +46,7 @@ void WeightVersions::Advance() {
     const at::Storage& storage = storages_[i];
     c10::Allocator* allocator = c10::GetAllocator(storage.device_type());
     if (!next[i]) next[i] = allocator->allocate(storage.nbytes());
-    allocator->copy_data(next[i].get(), storage.data(), storage.nbytes());
+    Copy(storage, next[i].get());
   }
   Switch(newest_);
 }

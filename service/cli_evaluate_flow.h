@@ -16,7 +16,7 @@ struct EvaluateFlowArguments {
   std::string input;
   /// `flow` or `next_frame`.
   std::string task = "flow";
-  /// Empty: all that the task allows.
+  /// Empty: those that the task has by default.
   std::vector<std::string> references = {};
   std::vector<std::string> others;
   std::string truth;

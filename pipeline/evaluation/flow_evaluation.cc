@@ -14,6 +14,7 @@
 #include "pipeline/evaluation/pictures.h"
 #include "pipeline/evaluation/reference_flow.h"
 #include "pipeline/evaluation/retention.h"
+#include "pipeline/flow_networks.h"
 #include "pipeline/flow_options.h"
 #include "pipeline/flow_plan.h"
 #include "pipeline/foreign_error.h"
@@ -57,6 +58,19 @@ bool Combine(const std::string& network, const std::string& schedule) {
   return schedule != "local" || network == "levels";
 }
 
+// Learners score the next frame themselves, on pictures as their networks read them.
+absl::Status CheckChannels(const std::vector<std::string>& networks) {
+  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput first, FlowNetworkInputOf(networks.front()));
+  for (const std::string& network : networks) {
+    MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(network));
+    if (input.channels == first.channels) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("of the networks ", networks.front(), " and ", network,
+                     " one foretells grey pictures and the other colours: evaluate them apart"));
+  }
+  return absl::OkStatus();
+}
+
 // The next frame is foretold from two pictures and judged by a third. The other methods look at the
 // two that it is not to see, and what a client has at every instant is not defined for it.
 absl::Status CheckTask(const FlowEvaluationOptions& options) {
@@ -70,6 +84,7 @@ absl::Status CheckTask(const FlowEvaluationOptions& options) {
         "the next frame is not learned with occlusion, which needs the flow there and back of one "
         "pair: leave it out");
   }
+  MILLRACE_RETURN_IF_ERROR(CheckChannels(options.networks));
   for (const std::string& name : options.references) {
     if (name == "none") continue;
     return absl::InvalidArgumentError(

@@ -35,7 +35,7 @@ struct UpdatePolicyOptions {
   double divergence = 0.05;
   /// Samples from the first on that are all learned from.
   std::int64_t warm_up = 0;
-  /// Learns at the latest from the n-th sample after the last one learned from. 0: never made to.
+  /// Wants at the latest the n-th sample after the last one that it wanted. 0: never made to.
   int force_after = 0;
 };
 
@@ -77,7 +77,7 @@ class UpdatePolicy {
   [[nodiscard]] bool IsForced(std::int64_t sample) const;
 
   const UpdatePolicyOptions options_;
-  // Of the last sample that was learned from; none before it.
+  // Of the last sample that it wanted; none before it.
   std::int64_t last_sample_ = -1;
   FlowMotion last_motion_;
 };

@@ -1,5 +1,6 @@
 #include "pipeline/stage_devices.h"
 
+#include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,8 +34,8 @@ TEST(StageDevicesTest, WithoutADriverACudaDeviceIsRefusedWithTheReason) {
 }
 
 TEST(StageDevicesTest, WhatIsThereIsTheSameTensor) {
-  const at::Tensor tensor = at::Tensor();
-  EXPECT_FALSE(Brought(tensor, at::kCPU).defined());
+  const at::Tensor tensor = at::ones({2});
+  EXPECT_TRUE(Brought(tensor, at::kCPU).is_same(tensor));
 }
 
 }  // namespace
