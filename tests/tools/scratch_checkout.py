@@ -7,6 +7,7 @@ pretend. pip is real, but finds only the wheels that a test makes.
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -31,8 +32,10 @@ esac
 """,
     "apt-cache": "exit 0",
     "dpkg": """
-mkdir -p "$3/usr/share/doc/opencv-doc/examples/data" "$3/usr/bin"
-cp "$FAKES/video" "$3/usr/share/doc/opencv-doc/examples/data/vtest.avi"
+docs=$3/usr/share/doc/opencv-doc
+mkdir -p "$docs/examples/data" "$docs/opencv4/html" "$3/usr/bin"
+cp "$FAKES/video" "$docs/examples/data/vtest.avi"
+gzip --stdout "$FAKES/video" >"$docs/opencv4/html/box.mp4.gz"
 touch "$3/usr/bin/prometheus"
 """,
     # One that wants a password, and gets none.
@@ -115,13 +118,12 @@ class ScratchCheckout:
         return self.root / "tools/wheels-cpu.txt"
 
     def set_video(self, content: bytes, pin: bool) -> None:
-        """What the package of the sample video holds; `pin` makes it the right one."""
+        """What the package of the sample videos holds; `pin` makes it the right one."""
         (self.fakes / "video").write_bytes(content)
         if pin:
             script = self.root / "tools/lib/files.sh"
-            lines = [f"video_sha256={sha256(content)}" if line.startswith("video_sha256=") else line
-                     for line in script.read_text().splitlines()]
-            script.write_text("\n".join(lines) + "\n")
+            sums = re.compile(r"[0-9a-f]{64}(?=  (?:vtest\.avi|box\.mp4))")
+            script.write_text(sums.sub(sha256(content), script.read_text()))
 
     def packages(self, *needed_for: str) -> list[str]:
         """The packages of the table."""

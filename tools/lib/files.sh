@@ -17,7 +17,7 @@ setup_videos() {
   mv "$from/examples/data/vtest.avi" "$partial/video"
   gunzip --stdout "$from/opencv4/html/box.mp4.gz" >"$partial/video/box.mp4"
   (cd "$partial/video" && sha256sum --status --check <<<"$video_sums") ||
-    fail "the videos of opencv-doc are not those that the samples and tests were measured on"
+    fail "vtest.avi or box.mp4 of opencv-doc is not the video that the samples and tests were measured on"
   replace_folder "$deps/video" "$partial/video"
   mark_done video "$key"
 }
