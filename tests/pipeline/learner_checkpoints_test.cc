@@ -19,6 +19,7 @@
 #include "pipeline/flow_network.h"
 #include "pipeline/learner.h"
 #include "pipeline/open_flow_network.h"
+#include "tests/pipeline/flow_modules.h"
 #include "tests/pipeline/moving_waves.h"
 #include "tests/pipeline/replay_model.h"
 
@@ -268,16 +269,6 @@ TEST_F(LearnerCheckpointsTest, SaysHowItLearnedAndWhereItsSourceWas) {
   const TestLearner second(options);
   ASSERT_TRUE(second.status().ok()) << second.status();
   EXPECT_EQ(second->resumption().position, position);
-}
-
-// A convolution that keeps the size, as torch.jit.script would save it.
-torch::jit::Module Convolution(const std::string& name, int in, int out) {
-  torch::jit::Module child(name);
-  child.register_parameter("weight", (at::randn({out, in, 3, 3}) * 0.1).set_requires_grad(true),
-                           false);
-  child.define(
-      "def forward(self, x):\n  return torch.conv2d(x, self.weight, None, [1, 1], [1, 1])\n");
-  return child;
 }
 
 // A network of one's own that draws at random what it forgets of each sample.
