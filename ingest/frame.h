@@ -29,7 +29,7 @@ struct Frame {
   /// Counts from 0 over the source's whole life, across epochs. Frames that are dropped later keep
   /// their numbers, so a missing number is a lost frame.
   std::int64_t number = 0;
-  /// Rises by one with every reconnect of a camera and every new round of a looped file.
+  /// Rises by one with every reconnect, change of the picture size and new round of a looped file.
   std::int64_t epoch = 0;
 
   /// When the decoder handed the frame over, on the monotonic clock. Delays are measured from here.

@@ -136,7 +136,8 @@ void AppendIngest(const Readings& readings, std::vector<MetricFamily>& families)
       MetricType::Counter, readings,
       [](const Reading& r) { return static_cast<double>(r.snapshot.source.size_changes); }));
   families.push_back(PerStream(
-      "millrace_ingest_epoch", "Rises with every reconnect and every new round of a looped file.",
+      "millrace_ingest_epoch",
+      "Rises with every reconnect, change of picture size and new round of a looped file.",
       MetricType::Gauge, readings,
       [](const Reading& r) { return static_cast<double>(r.snapshot.source.epoch); }));
 }
