@@ -11,6 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
+#include "base/status.h"
+#include "pipeline/stage_devices.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -31,10 +33,6 @@ class Reached {
   Mutex mu_;
   c10::Event event_ ABSL_GUARDED_BY(mu_){at::kCUDA};
 };
-
-at::Device DeviceOf(int stage, const std::vector<at::Device>& of_stages) {
-  return of_stages.size() == 1 ? of_stages.front() : of_stages.at(stage - 1);
-}
 
 class DeviceStreams final : public Devices {
  public:
@@ -87,7 +85,7 @@ class DeviceStreams final : public Devices {
   static std::optional<c10::Stream> StreamFor(const std::vector<Operation>& order,
                                               const std::vector<at::Device>& of_stages) {
     if (order.empty()) return std::nullopt;
-    const at::Device device = DeviceOf(order.front().stage, of_stages);
+    const at::Device device = DeviceOfStage(of_stages, order.front().stage);
     if (device.is_cpu()) return std::nullopt;
     return c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(device);
   }
@@ -147,15 +145,11 @@ class DeviceStreams final : public Devices {
 }  // namespace
 
 absl::Status CheckStreams(const Plan& plan, const std::vector<at::Device>& of_stages) {
-  if (of_stages.size() != 1 && std::ssize(of_stages) != plan.stage_count()) {
-    return absl::InvalidArgumentError(absl::StrCat("there are ", of_stages.size(), " devices for ",
-                                                   plan.stage_count(),
-                                                   " stages: name one for all, or one for each"));
-  }
+  MILLRACE_RETURN_IF_ERROR(CheckDeviceCount(of_stages.size(), plan.stage_count()));
   for (const std::vector<Operation>& order : plan.devices) {
     for (const Operation& operation : order) {
       const int first = order.front().stage;
-      if (DeviceOf(operation.stage, of_stages) == DeviceOf(first, of_stages)) continue;
+      if (DeviceOfStage(of_stages, operation.stage) == DeviceOfStage(of_stages, first)) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("schedule ", plan.schedule, " has stages ", first, " and ", operation.stage,
                        " share a device: name the same one for both"));

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "pipeline/flow_networks.h"
+#include "pipeline/stage_devices.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -15,16 +16,10 @@ constexpr int kLeastSide = 64;
 
 absl::Status CheckDevices(const FlowLearnerOptions& options) {
   const std::size_t named = options.devices.size();
-  const bool fits = options.schedule == "auto"
-                        ? named <= 1
-                        : named <= 1 || std::ssize(options.devices) == options.stages;
-  if (fits) return absl::OkStatus();
+  if (named <= 1) return absl::OkStatus();
+  if (options.schedule != "auto") return CheckDeviceCount(named, options.stages);
   return absl::InvalidArgumentError(
-      options.schedule == "auto"
-          ? absl::StrCat("schedule auto decides about stages by itself: name one device, not ",
-                         named)
-          : absl::StrCat("there are ", named, " devices for ", options.stages,
-                         " stages: name one for all, or one for each"));
+      absl::StrCat("schedule auto decides about stages by itself: name one device, not ", named));
 }
 
 absl::Status CheckLearning(const FlowLearnerOptions& options) {

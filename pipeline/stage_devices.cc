@@ -90,6 +90,12 @@ absl::StatusOr<std::vector<at::Device>> DevicesNamed(const std::vector<std::stri
   return devices;
 }
 
+absl::Status CheckDeviceCount(std::size_t devices, int stages) {
+  if (devices == 1 || devices == static_cast<std::size_t>(stages)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("there are ", devices, " devices for ", stages,
+                                                 " stages: name one for all, or one for each"));
+}
+
 absl::Status LoadCuda() {
   static const absl::Status loaded = LoadOnce();
   return loaded;

@@ -20,6 +20,14 @@ namespace millrace::pipeline {
 [[nodiscard]] absl::StatusOr<std::vector<at::Device>> DevicesNamed(
     const std::vector<std::string>& names);
 
+/// INVALID_ARGUMENT unless so many devices are one for all of `stages`, or one for each.
+[[nodiscard]] absl::Status CheckDeviceCount(std::size_t devices, int stages);
+
+/// Where `stage` (from 1) computes. REQUIRES: CheckDeviceCount() is OK.
+[[nodiscard]] inline at::Device DeviceOfStage(const std::vector<at::Device>& devices, int stage) {
+  return devices.size() == 1 ? devices.front() : devices.at(stage - 1);
+}
+
 /// Loads LibTorch's part for CUDA, once. Fails as FindCudaDriver(), and with FAILED_PRECONDITION
 /// where LibTorch has no such part or what it needs is not installed. Thread-safe.
 [[nodiscard]] absl::Status LoadCuda();

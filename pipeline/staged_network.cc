@@ -8,7 +8,6 @@
 
 #include "base/check.h"
 #include "pipeline/network_values.h"
-#include "pipeline/stage_devices.h"
 #include "pipeline/stage_walk.h"
 
 namespace millrace::pipeline {
@@ -67,7 +66,7 @@ void StagedNetwork::Cut(const Cuts& cuts) {
   cuts_ = cuts;
   stages_ = CutIntoStages(chain_, cuts);
   MILLRACE_CHECK(learning_rates_.empty() || learning_rates_.size() == stages_.size());
-  MILLRACE_CHECK(devices_.size() == 1 || devices_.size() == stages_.size());
+  MILLRACE_CHECK(CheckDeviceCount(devices_.size(), stage_count()).ok());
   optimizers_.clear();
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {

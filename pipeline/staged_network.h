@@ -25,6 +25,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/schedules.h"
 #include "pipeline/stage.h"
+#include "pipeline/stage_devices.h"
 #include "pipeline/stage_runner.h"
 
 namespace millrace::pipeline {
@@ -122,7 +123,7 @@ class StagedNetwork {
 
  private:
   [[nodiscard]] at::Device DeviceOf(std::size_t stage) const {
-    return devices_.size() == 1 ? devices_.front() : devices_.at(stage);
+    return DeviceOfStage(devices_, static_cast<int>(stage) + 1);
   }
   void Cut(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CutAgain(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

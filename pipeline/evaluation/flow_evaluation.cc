@@ -211,19 +211,26 @@ class FlowEvaluating {
   // Reads the clips through once, so that what cannot be read is told before anything learns.
   absl::Status CountPairs() {
     std::int64_t all = 0;
-    std::vector<std::int64_t> learned;  // Of each clip, with those learned from again to compare.
+    std::vector<std::int64_t> learned;  // Of each clip.
     for (const ClipSource& source : options_.clips) {
       MILLRACE_ASSIGN_OR_RETURN(const std::int64_t pairs, PairsOf(source));
       if (pairs == 0) return NoPairs(source);
       evaluation_.pairs.push_back(pairs);
-      MILLRACE_ASSIGN_OR_RETURN(const std::int64_t first,
-                                PairsOf(FirstPart(source, options_.window)));
-      learned.push_back(pairs + (options_.frozen && first < pairs ? first : 0));
+      MILLRACE_ASSIGN_OR_RETURN(learned.emplace_back(), LearnedPairs(source, pairs));
       all += pairs * static_cast<std::int64_t>(options_.references.size());
     }
     for (const PlannedRun& run : runs_) all += learned[run.clip];
     progress_.Expect(all);
     return absl::OkStatus();
+  }
+
+  // Of a clip with so many pairs: its first window is learned from again for a frozen test.
+  [[nodiscard]] absl::StatusOr<std::int64_t> LearnedPairs(const ClipSource& source,
+                                                          std::int64_t pairs) const {
+    if (!options_.frozen) return pairs;
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t first,
+                              PairsOf(FirstPart(source, options_.window)));
+    return first < pairs ? pairs + first : pairs;
   }
 
   [[nodiscard]] absl::StatusOr<std::int64_t> PairsOf(const ClipSource& source) const {
