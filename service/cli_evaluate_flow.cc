@@ -20,7 +20,7 @@ beside the weights that it began with and, on the first window, those right afte
 
 `generated` is a stream made by the program, whose motion is known exactly and synthetic; each seed
 has its own. Other inputs are the same for all seeds, and a seed draws the random weights: with
---weights all seeds begin alike.
+one file of --weights all seeds begin alike, with one for each seed each begins with its own.
 
 With --camera-rates the camera does not wait: what a learner is too slow for is dropped. Its time
 is kept on paper, stage by stage, as if each stage had a device of its own; --step-ms says what one
@@ -119,8 +119,12 @@ void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
                   "flow, the motion that was, or next_frame, the picture to come")
       ->check(CLI::IsMember({"flow", "next_frame"}))
       ->capture_default_str();
-  flow.add_option("--weights", learner.weights,
-                  "Begin with these, from `millrace pretrain`. Left out: random ones");
+  flow.add_option(
+          "--weights", arguments.options.weights,
+          "Begin with these, from `millrace pretrain`: one file, or one for each seed. Left "
+          "out: random ones")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   flow.add_option("--learning-rate", learner.learning_rate, "RMSprop's learning rate")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -19,6 +19,7 @@
 #include "pipeline/flow_plan.h"
 #include "pipeline/foreign_error.h"
 #include "pipeline/schedules.h"
+#include "pipeline/weights_file.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -34,6 +35,7 @@ struct PlannedNetwork {
 struct PlannedRun {
   FlowRunName name;
   std::size_t clip = 0;
+  std::string weights;
   std::shared_ptr<const PlannedNetwork> network;
 };
 
@@ -69,6 +71,14 @@ absl::Status CheckChannels(const std::vector<std::string>& networks) {
                      " one foretells grey pictures and the other colours: evaluate them apart"));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckWeights(const FlowEvaluationOptions& options) {
+  const std::size_t files = options.weights.size();
+  if (files <= 1 || files == options.seeds.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(files, " files of weights for ",
+                                                 options.seeds.size(),
+                                                 " seeds: name one for all, or one for each"));
 }
 
 // The next frame is foretold from two pictures and judged by a third. The other methods look at the
@@ -123,6 +133,7 @@ class FlowEvaluating {
 
   absl::StatusOr<FlowEvaluation> Run() {
     MILLRACE_RETURN_IF_ERROR(CheckTask(options_));
+    MILLRACE_RETURN_IF_ERROR(CheckWeights(options_));
     evaluation_.next_frame = options_.learner.next_frame;
     MILLRACE_RETURN_IF_ERROR(CheckReferences());
     MILLRACE_RETURN_IF_ERROR(Plan());
@@ -171,9 +182,13 @@ class FlowEvaluating {
     learner.width = options_.clips.front().width;
     learner.height = options_.clips.front().height;
     learner.stop = options_.stop;
+    learner.weights = WeightsOf(0);
     const bool grouped = schedule == "one_f_one_b_star" && learner.period_ms == 0;
     if (grouped) learner.period_ms = kEachStageAGroup;
     MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(learner));
+    for (std::size_t i = 1; i < options_.weights.size(); ++i) {
+      MILLRACE_RETURN_IF_ERROR(LoadWeights(options_.weights[i], *flow.chain));  // To see it fit.
+    }
     if (flow.phases.size() > 1 && !options_.camera_rates.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the schedule ", schedule,
@@ -192,10 +207,17 @@ class FlowEvaluating {
       for (std::size_t i = 0; i < options_.seeds.size(); ++i) {
         runs_.push_back({.name = {network, schedule, stages, rate, options_.seeds[i]},
                          .clip = options_.clips.size() > 1 ? i : 0,
+                         .weights = WeightsOf(i),
                          .network = planned});
       }
     }
     return absl::OkStatus();
+  }
+
+  // Of the seed in that place. Empty: random ones.
+  [[nodiscard]] std::string WeightsOf(std::size_t seed) const {
+    if (options_.weights.empty()) return "";
+    return options_.weights[options_.weights.size() > 1 ? seed : 0];
   }
 
   static void ScaleTo(double step_ms, PlannedNetwork& planned) {
@@ -302,6 +324,7 @@ class FlowEvaluating {
   absl::StatusOr<FlowEvaluation::Run> RunOne(const PlannedRun& planned) {
     FlowLearnerOptions learner = planned.network->learner;
     learner.seed = planned.name.seed;
+    learner.weights = planned.weights;
     learner.switch_at = SwitchAt(evaluation_.pairs[planned.clip]);
     const ClipSource& clip = options_.clips[planned.clip];
     FlowRunOptions run{.clip = clip,

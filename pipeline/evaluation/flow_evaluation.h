@@ -39,8 +39,10 @@ struct FlowEvaluationOptions {
   std::vector<ClipSource> clips;
   /// Of the same size. What has been learned is tried on the first window of each.
   std::vector<ClipSource> others = {};
-  /// All but what FlowRunName says. Its pictures' size is the clips'.
+  /// All but what FlowRunName says and the weights. Its pictures' size is the clips'.
   FlowLearnerOptions learner = {};
+  /// The files that runs begin with: one for all seeds, or one for each. Empty: random weights.
+  std::vector<std::string> weights = {};
   /// Every combination runs, but: `sequential` in one stage, and that only, whatever `stages` says;
   /// `local` with the network `levels` only. `one_f_one_b_star` has each stage as a group of its
   /// own, unless `learner` gives a period: groups by measured costs differ from run to run.

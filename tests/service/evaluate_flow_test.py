@@ -187,6 +187,10 @@ class EvaluateTest(unittest.TestCase):
                             says=["99 stages", "ask for 1 to"])  # fmt: skip
         self.assert_refused("generated", *TINY, "--weights", "nowhere.safetensors",
                             says=["nowhere.safetensors", "millrace pretrain"])  # fmt: skip
+        start = ROOT / "samples/weights/flow-start.safetensors"
+        self.assert_refused("generated", *TINY, "--seeds", "2",
+                            "--weights", f"{start},nowhere.safetensors",
+                            says=["nowhere.safetensors", "millrace pretrain"])  # fmt: skip
 
     def test_without_gnuplot_it_says_so_before_it_works(self):
         result = run("evaluate", "flow", "generated", "--out", str(self.folder / "out"),

@@ -11,7 +11,10 @@
 
 #include "pipeline/evaluation/generated_clip.h"
 #include "pipeline/evaluation/reference_flow.h"
+#include "pipeline/flow_networks.h"
+#include "pipeline/weights_file.h"
 #include "tests/pipeline/evaluation/made_clip.h"
+#include "tests/pipeline/evaluation/temporary_folder.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -225,6 +228,32 @@ TEST_F(FlowEvaluationTest, SequentialHasOneStageAndRunsOnce) {
   EXPECT_EQ(evaluation.runs[0].name.Text(), "flow sequential");
   EXPECT_EQ(evaluation.runs[0].result.model.whole.loss.gain(), std::nullopt) << "without dis";
   EXPECT_TRUE(evaluation.runs[0].result.frozen.empty());
+}
+
+// Oracle: evaluations of one seed and one file each.
+TEST_F(FlowEvaluationTest, EachSeedBeginsWithItsOwnWeights) {
+  const TemporaryFolder folder;
+  FlowEvaluationOptions options = Options();
+  options.clips.resize(1);
+  options.schedules = {"partime"};
+  options.references.clear();
+  options.frozen = false;
+  for (const std::uint64_t start : {8, 9}) {
+    options.weights.push_back(folder / (std::to_string(start) + ".safetensors"));
+    ASSERT_TRUE(SaveWeights(MakeNamedFlowNetwork({.seed = start}), options.weights.back()).ok());
+  }
+  const FlowEvaluation both = Evaluated(options);
+  ASSERT_EQ(both.runs.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    FlowEvaluationOptions alone = options;
+    alone.seeds = {options.seeds[i]};
+    alone.weights = {options.weights[i]};
+    ExpectSame(Evaluated(alone).runs.at(0).result.model.whole, both.runs[i].result.model.whole,
+               options.weights[i]);
+  }
+  EXPECT_NE(both.runs[0].result.model.whole.loss.loss, both.runs[1].result.model.whole.loss.loss);
+  options.seeds = {3, 4, 5};
+  ExpectRefused(options, "2 files of weights for 3 seeds: name one for all, or one for each");
 }
 
 // From the pair on before which it switches, hybrid drains: what sequential learns then it learns
