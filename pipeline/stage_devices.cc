@@ -36,12 +36,11 @@ absl::StatusOr<at::Device> DeviceNamed(const std::string& name) {
 // CUDA is loaded and has such a device.
 absl::Status CheckThere(at::Device device) {
   if (device.is_cpu()) return absl::OkStatus();
-  MILLRACE_ASSIGN_OR_RETURN(const CudaDriver driver, FindCudaDriver());
-  if (static_cast<std::size_t>(device.index()) >= driver.devices.size()) {
-    return absl::NotFoundError(absl::StrCat("there is no ", device.str(), ": this machine has ",
-                                            driver.devices.size(), " GPUs, from cuda:0"));
-  }
-  return LoadCuda();
+  MILLRACE_RETURN_IF_ERROR(LoadCuda());
+  const int count = c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount();
+  if (device.index() < count) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat("there is no ", device.str(), ": this machine has ", count, " GPUs, from cuda:0"));
 }
 
 absl::Status LoadFrom(const std::filesystem::path& folder) {
@@ -61,6 +60,7 @@ absl::Status LoadFrom(const std::filesystem::path& folder) {
 }
 
 absl::Status LoadOnce() {
+  if (c10::impl::hasDeviceGuardImpl(at::kCUDA)) return absl::OkStatus();  // It was linked.
   MILLRACE_RETURN_IF_ERROR(FindCudaDriver().status());
   Dl_info of_libtorch = {};
   // Any function of its library says where that lies.

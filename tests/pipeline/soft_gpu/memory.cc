@@ -1,0 +1,107 @@
+#include "tests/pipeline/soft_gpu/memory.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "tests/pipeline/soft_gpu/soft_gpu.h"
+#include "tests/pipeline/soft_gpu/streams.h"
+
+namespace millrace::soft_gpu {
+namespace {
+
+// As float32 and float64 no number; as an index the last.
+constexpr int kSpoiled = 0xFF;
+
+// Of memory that was freed, and is kept so that who reads it too late reads what is spoiled.
+constexpr std::size_t kMostKept = std::size_t{1} << 29;
+
+struct Block {
+  std::vector<char> bytes;
+  c10::DeviceIndex device = 0;
+  std::int64_t owner = 0;
+  std::vector<std::int64_t> readers = {};
+
+  void Spoil() { std::ranges::fill(bytes, static_cast<char>(kSpoiled)); }
+};
+
+// By where they begin.
+std::map<const void*, const Block*>& Blocks() {
+  static auto* const blocks = new std::map<const void*, const Block*>;
+  return *blocks;
+}
+
+void Retire(Block* spoiled) {
+  static auto* const kept = new std::deque<std::unique_ptr<Block>>;
+  static std::size_t bytes = 0;
+  spoiled->Spoil();
+  kept->emplace_back(spoiled);
+  bytes += spoiled->bytes.size();
+  while (bytes > kMostKept) {
+    bytes -= kept->front()->bytes.size();
+    kept->pop_front();
+  }
+}
+
+// Memory of a recording stays its own, and is spoiled anew whenever that is done.
+void Free(void* context) {
+  auto* const block = static_cast<Block*>(context);
+  Streams& streams = Streams::Get();
+  const std::lock_guard lock(streams.mutex());
+  Blocks().erase(block->bytes.data());
+  if (streams.recording(block->owner)) {
+    streams.Put(block->owner, [block] { block->Spoil(); });
+    return;
+  }
+  std::vector<Mark> marks = {streams.Here(block->owner)};
+  for (const std::int64_t reader : block->readers) marks.push_back(streams.Here(reader));
+  streams.After(std::move(marks), [block] { Retire(block); });
+}
+
+class SoftMemory final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(std::size_t size) override {
+    const std::int64_t stream = CurrentStream(CurrentDevice());
+    auto block = std::make_unique<Block>();
+    block->bytes.assign(size, static_cast<char>(kSpoiled));
+    block->device = CurrentDevice();
+    block->owner = stream;
+    void* const data = size > 0 ? block->bytes.data() : nullptr;
+    const std::lock_guard lock(Streams::Get().mutex());
+    if (data != nullptr) Blocks().emplace(data, block.get());
+    return {data, block.release(), &Free, c10::Device(c10::kCUDA, CurrentDevice())};
+  }
+  void copy_data(void* to, const void* from, std::size_t count) const override {
+    Streams::Get().FinishAll();
+    std::memcpy(to, from, count);
+  }
+};
+
+}  // namespace
+
+c10::Allocator* Memory() {
+  static SoftMemory* const memory = new SoftMemory;
+  return memory;
+}
+
+void RecordStream(const c10::DataPtr& memory, std::int64_t stream) {
+  const std::lock_guard lock(Streams::Get().mutex());
+  auto* const block = static_cast<Block*>(memory.get_context());
+  if (block != nullptr && memory.get_deleter() == &Free) block->readers.push_back(stream);
+}
+
+c10::DeviceIndex DeviceOf(const void* memory) {
+  const std::lock_guard lock(Streams::Get().mutex());
+  auto after = Blocks().upper_bound(memory);
+  if (after == Blocks().begin()) return -1;
+  const auto& [begin, block] = *--after;
+  const auto* const end = static_cast<const char*>(begin) + block->bytes.size();
+  return memory < end ? block->device : static_cast<c10::DeviceIndex>(-1);
+}
+
+}  // namespace millrace::soft_gpu

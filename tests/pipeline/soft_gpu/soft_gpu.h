@@ -1,0 +1,23 @@
+// Two GPUs made of software, for tests where there is none: a program that links this has devices
+// cuda:0 and cuda:1 in LibTorch. They compute with LibTorch's operators for the CPU; what they
+// share with real ones is what goes wrong with those: nothing is done until somebody waits, streams
+// overtake each other wherever no event forbids it, and memory that was freed is another's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <c10/core/Device.h>
+#include <c10/core/Stream.h>
+
+namespace millrace::soft_gpu {
+
+inline constexpr c10::DeviceIndex kDevices = 2;
+
+/// The number of a stream over all devices.
+[[nodiscard]] std::int64_t NumberOf(const c10::Stream& stream);
+/// Of the calling thread.
+[[nodiscard]] c10::DeviceIndex CurrentDevice();
+[[nodiscard]] std::int64_t CurrentStream(c10::DeviceIndex device);
+
+}  // namespace millrace::soft_gpu

@@ -1,0 +1,97 @@
+// GPUs made of software do go wrong where real ones may: otherwise tests on them prove nothing.
+#include "tests/pipeline/soft_gpu/soft_gpu.h"
+
+#include <optional>
+
+#include <ATen/DeviceAccelerator.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/randn.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "tests/pipeline/soft_gpu/streams.h"
+
+namespace millrace::soft_gpu {
+namespace {
+
+constexpr int kTries = 100;
+const at::Device kGpu(at::kCUDA, 0);
+
+c10::Stream NewStream() {
+  return c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(kGpu);
+}
+
+// What one stream reads of what another one makes; `told`: after an event.
+double ReadAcross(bool told) {
+  const c10::Stream makes = NewStream();
+  const c10::Stream reads = NewStream();
+  c10::Event made(at::kCUDA);
+  at::Tensor tensor;
+  {
+    const c10::StreamGuard guard(makes);
+    tensor = at::full({4}, 1.0, kGpu);
+    makes.synchronize();
+    tensor.add_(1);
+    made.record(makes);
+  }
+  const c10::StreamGuard guard(reads);
+  if (told) made.block(reads);
+  return (tensor * 1).sum().item<double>();
+}
+
+TEST(SoftGpuTest, StreamsOvertakeEachOtherUnlessAnEventForbidsIt) {
+  int early = 0;
+  for (int i = 0; i < kTries; ++i) {
+    EXPECT_EQ(ReadAcross(/*told=*/true), 8);
+    early += ReadAcross(/*told=*/false) != 8 ? 1 : 0;
+  }
+  EXPECT_GT(early, 0);
+}
+
+// What another stream still reads of memory that its owner has given back.
+double ReadFreed(bool told) {
+  const c10::Stream owner = NewStream();
+  const c10::Stream reader = NewStream();
+  c10::Event made(at::kCUDA);
+  at::Tensor tensor;
+  {
+    const c10::StreamGuard guard(owner);
+    tensor = at::full({4}, 2.0, kGpu);
+    made.record(owner);
+  }
+  const c10::StreamGuard guard(reader);
+  made.block(reader);
+  const at::Tensor sum = (tensor * 1).sum();
+  if (told) tensor.record_stream(reader);
+  tensor = at::Tensor();
+  return sum.item<double>();
+}
+
+TEST(SoftGpuTest, MemoryThatWasFreedIsAnothersUnlessItsReadersAreKnown) {
+  int spoiled = 0;
+  for (int i = 0; i < kTries; ++i) {
+    EXPECT_EQ(ReadFreed(/*told=*/true), 8);
+    spoiled += ReadFreed(/*told=*/false) != 8 ? 1 : 0;
+  }
+  EXPECT_GT(spoiled, 0);
+}
+
+TEST(SoftGpuTest, BackwardsAreDoneInTheStreamOfTheirForwards) {
+  EXPECT_EQ(at::accelerator::getAccelerator(), at::kCUDA);
+  const at::Tensor on_cpu = at::randn({8}).requires_grad_(true);
+  torch::autograd::backward({(on_cpu * on_cpu).sum()}, {});
+  for (int i = 0; i < kTries; ++i) {
+    const c10::StreamGuard guard(NewStream());
+    const at::Tensor leaf = on_cpu.detach().to(kGpu).requires_grad_(true);
+    torch::autograd::backward({(leaf * leaf).sum()}, {});
+    EXPECT_TRUE(at::equal(leaf.grad().cpu(), on_cpu.grad()));
+  }
+}
+
+}  // namespace
+}  // namespace millrace::soft_gpu

@@ -1,0 +1,87 @@
+// The streams of a GPU made of software. What is put into a stream is done when somebody waits for
+// it, no sooner, and in an order drawn at random of those that streams and events allow: what a GPU
+// might do, however seldom, happens here soon.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <vector>
+
+namespace millrace::soft_gpu {
+
+using Task = std::function<void()>;
+
+/// A place in a stream: all that was put there before.
+struct Mark {
+  std::int64_t stream = 0;
+  std::int64_t position = 0;
+};
+
+/// What was put into a stream while that was recorded, to be done again and again.
+struct Recording {
+  std::vector<Task> tasks;
+};
+
+/// All streams of all devices, by numbers that callers choose. Thread-safe.
+class Streams {
+ public:
+  static Streams& Get();
+
+  /// From now on orders are drawn from this.
+  void Seed(std::uint64_t seed);
+
+  void Put(std::int64_t stream, Task task);
+  [[nodiscard]] Mark Here(std::int64_t stream);
+  /// What is put into `stream` from now on comes after `mark`. Throws while `stream` is recorded,
+  /// as a wait for what is not in the recording.
+  void Wait(std::int64_t stream, Mark mark);
+  /// Does `task` as soon as all marks have been passed, in no stream.
+  void After(std::vector<Mark> marks, Task task);
+
+  [[nodiscard]] bool Passed(Mark mark);
+  /// Works until `mark` is passed. Throws while its stream is recorded, and what a task threw.
+  void Finish(Mark mark);
+  void FinishAll();
+
+  void BeginRecording(std::int64_t stream);
+  [[nodiscard]] std::shared_ptr<const Recording> EndRecording(std::int64_t stream);
+  [[nodiscard]] bool recording(std::int64_t stream);
+  void Replay(std::int64_t stream, const std::shared_ptr<const Recording>& recording);
+
+  /// Held while tasks are done. Recursive: tasks may free memory.
+  [[nodiscard]] std::recursive_mutex& mutex() { return mu_; }
+
+ private:
+  struct Entry {
+    Task task = {};   // Nothing: a wait.
+    Mark until = {};  // Of a wait.
+  };
+  struct Queue {
+    std::deque<Entry> waiting;
+    std::int64_t put = 0;
+    std::int64_t done = 0;
+    std::unique_ptr<Recording> recording;
+  };
+  struct Pending {
+    std::vector<Mark> marks;
+    Task task;
+  };
+
+  Queue& At(std::int64_t stream) { return queues_[stream]; }
+  bool Ready(const Entry& entry);
+  void DoOne();
+  void DoPending();
+
+  std::recursive_mutex mu_;
+  std::mt19937_64 random_{1};
+  std::map<std::int64_t, Queue> queues_;
+  std::list<Pending> pending_;
+};
+
+}  // namespace millrace::soft_gpu
