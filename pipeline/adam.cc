@@ -16,21 +16,31 @@ Adam::Adam(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
   }
 }
 
-void Adam::Apply(const Batch& batch, double learning_rate) {
+template <typename Rate>
+void Adam::Fused(const Batch& batch, const Rate& rate, const std::optional<at::Tensor>& refused) {
   const std::vector<at::Tensor>& means = batch.states[0];
   const std::vector<at::Tensor>& squares = batch.states[1];
   const std::vector<at::Tensor>& steps = batch.states[2];
   at::_foreach_add_(steps, 1);
   const auto fused = [&](auto kernel) {
     kernel(batch.values, batch.gradients, means, squares, /*max_exp_avg_sqs=*/at::TensorList(),
-           steps, learning_rate, options().beta1, options().beta2, options().weight_decay,
-           options().eps, /*amsgrad=*/false, /*maximize=*/false);
+           steps, rate, options().beta1, options().beta2, options().weight_decay, options().eps,
+           /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/std::nullopt, refused);
   };
   if (options().kind == OptimizerOptions::Kind::kAdam) {
     fused([](const auto&... arguments) { at::_fused_adam_(arguments...); });
   } else {
     fused([](const auto&... arguments) { at::_fused_adamw_(arguments...); });
   }
+  if (refused) at::_foreach_add_(steps, *refused, /*alpha=*/-1);
+}
+
+void Adam::Apply(const Batch& batch, double learning_rate) {
+  Fused(batch, learning_rate, std::nullopt);
+}
+
+void Adam::ApplyOnDevice(const Batch& batch, const DeviceStep& step) {
+  Fused(batch, step.rate(), step.refused());
 }
 
 }  // namespace millrace::pipeline

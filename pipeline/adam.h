@@ -1,6 +1,7 @@
 // Adam and AdamW.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -21,6 +22,9 @@ class Adam final : public Optimizer {
 
  private:
   void Apply(const Batch& batch, double learning_rate) override;
+  void ApplyOnDevice(const Batch& batch, const DeviceStep& step) override;
+  template <typename Rate>
+  void Fused(const Batch& batch, const Rate& rate, const std::optional<at::Tensor>& refused);
   [[nodiscard]] std::vector<std::vector<at::Tensor>*> Lists() override {
     return {&means_, &squares_, &steps_};
   }

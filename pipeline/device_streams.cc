@@ -52,6 +52,8 @@ class DeviceStreams final : public Devices {
         {.plan = options_.plan,
          .run = [this](std::size_t device, const Work& work,
                        bool waited) { return Guarded([&] { return Run(device, work, waited); }); },
+         .pass = [this](std::size_t device,
+                        const Work& work) { return Guarded([&] { return Pass(device, work); }); },
          .start = options_.start});
   }
   // What was handed over may still read what its owner is about to free.
@@ -106,15 +108,29 @@ class DeviceStreams final : public Devices {
   }
 
   bool Run(std::size_t device, const Work& work, bool waited) {
-    const std::optional<c10::Stream>& stream = streams_[device];
     std::optional<c10::StreamGuard> guard;
-    if (stream) guard.emplace(*stream);
-    for (const Need& need : work.needs) {
-      if (need.stage > 0) WaitFor(At(need.kind, need.stage), stream);
-    }
+    if (streams_[device]) guard.emplace(*streams_[device]);
+    WaitForNeeds(device, work);
     if (!options_.run(device, work, waited)) return false;
-    if (stream) At(work.step.kind, work.step.stage).reached->Record(*stream);
+    Reach(device, work);
     return true;
+  }
+
+  bool Pass(std::size_t device, const Work& work) {
+    WaitForNeeds(device, work);
+    Reach(device, work);
+    return true;
+  }
+
+  void WaitForNeeds(std::size_t device, const Work& work) {
+    for (const Need& need : work.needs) {
+      if (need.stage > 0) WaitFor(At(need.kind, need.stage), streams_[device]);
+    }
+  }
+
+  void Reach(std::size_t device, const Work& work) {
+    if (!streams_[device]) return;
+    At(work.step.kind, work.step.stage).reached->Record(*streams_[device]);
   }
 
   static void WaitFor(const Place& needed, const std::optional<c10::Stream>& by) {

@@ -5,9 +5,11 @@
 #include <cstring>
 #include <utility>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/_foreach_zero.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros_like.h>
@@ -40,6 +42,12 @@ void ClipByNorm(const std::vector<at::Tensor>& gradients, double most) {
   if (scale < 1) at::_foreach_mul_(gradients, scale);
 }
 
+// The same without asking for the norm.
+void ClipOnDevice(const std::vector<at::Tensor>& gradients, double most) {
+  const at::Tensor norm = at::stack(at::_foreach_norm(gradients, 2)).norm();
+  at::_foreach_mul_(gradients, (most / (norm + 1e-6)).clamp_max(1));
+}
+
 // What an operator's call costs is more than most of them need.
 void Zero(const at::Tensor& tensor) {
   if (tensor.device().is_cpu() && tensor.is_non_overlapping_and_dense()) {
@@ -57,6 +65,9 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions&
   for (const at::Tensor& parameter : parameters_) {
     MILLRACE_CHECK(parameter.is_leaf() && parameter.requires_grad());
     values_.push_back(parameter.variable_data());
+  }
+  if (!values_.empty() && !values_.front().device().is_cpu()) {
+    device_.emplace(values_.front().device());
   }
 }
 
@@ -86,9 +97,9 @@ void Optimizer::Gather() {
 }
 
 OptimizerState Optimizer::state() {
-  OptimizerState state{.of_parameters = std::vector<std::vector<at::Tensor>>(parameters_.size()),
-                       .updates = updates_,
-                       .skipped = skipped_};
+  OptimizerState state{.of_parameters = std::vector<std::vector<at::Tensor>>(parameters_.size())};
+  state.skipped = skipped();
+  state.updates = updates();
   for (const std::vector<at::Tensor>* list : Lists()) {
     for (std::size_t i = 0; i < list->size(); ++i) state.of_parameters[i].push_back((*list)[i]);
   }
@@ -104,8 +115,9 @@ void Optimizer::set_state(const OptimizerState& state) {
     }
     ++kind;
   }
-  updates_ = state.updates;
+  steps_ = state.updates + state.skipped;
   skipped_ = state.skipped;
+  if (device_) device_->set_refusals(state.skipped);
 }
 
 double Optimizer::learning_rate() const {
@@ -115,7 +127,32 @@ double Optimizer::learning_rate() const {
   return rate / std::pow(std::max(1, delay_), 1 - std::min(done, 1.0));
 }
 
+std::int64_t Optimizer::skipped() const {
+  if (device_) skipped_ = device_->refusals();
+  return skipped_;
+}
+
+void Optimizer::PrepareOnDevice() {
+  device_->set_rate(learning_rate());
+  ++steps_;
+}
+
+void Optimizer::StepOnDevice() {
+  const at::NoGradGuard no_graph;
+  Gather();
+  if (batch_.gradients.empty()) return;
+  device_->Judge(batch_.gradients, batch_.values, kMostExponent);
+  if (options_.clip_norm > 0) ClipOnDevice(batch_.gradients, options_.clip_norm);
+  ApplyOnDevice(batch_, *device_);
+  at::_foreach_zero_(batch_.gradients);
+}
+
 bool Optimizer::Step() {
+  if (device_) {
+    PrepareOnDevice();
+    StepOnDevice();
+    return true;
+  }
   const at::NoGradGuard no_graph;
   Gather();
   const bool usable =
@@ -126,7 +163,8 @@ bool Optimizer::Step() {
     Apply(batch_, learning_rate());
   }
   for (const at::Tensor& gradient : batch_.gradients) Zero(gradient);
-  ++(usable ? updates_ : skipped_);
+  ++steps_;
+  if (!usable) ++skipped_;
   return usable;
 }
 

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "pipeline/device_step.h"
 #include "pipeline/optimizer_options.h"
 
 namespace millrace::pipeline {
@@ -25,6 +27,8 @@ struct OptimizerState {
 /// version counters alone, so a graph that an older sample stored can still go backward: it then
 /// meets the newest weights.
 ///
+/// On a GPU a step is the GPU's own affair: nothing of it waits for the host, or makes it wait.
+///
 /// Not thread-safe, but for updates() and skipped(). Shares the parameters with their layers, which
 /// may go first.
 class Optimizer {
@@ -36,8 +40,14 @@ class Optimizer {
 
   /// Applies the gradients and zeroes them. If any value of any of them, or of its parameter, is
   /// not finite, or 2^60 and more, changes nothing else, counts the update as skipped and returns
-  /// false. A parameter that has no gradient stays as it is.
+  /// false. A parameter that has no gradient stays as it is. On a GPU returns true: whether it
+  /// updates is decided there.
   bool Step();
+
+  /// The halves of Step() on a GPU. The first tells it the learning rate and counts the step; the
+  /// second can be captured once all parameters have gradients, and be done again behind the first.
+  void PrepareOnDevice();
+  void StepOnDevice();
 
   /// From now on learning_rate() is so many times what the options and set_learning_rate() say.
   void set_rate_scale(double scale) { rate_scale_ = scale; }
@@ -55,9 +65,10 @@ class Optimizer {
   /// That of the next update.
   [[nodiscard]] double learning_rate() const;
 
-  /// Calls of Step() that updated, and that did not.
-  [[nodiscard]] std::int64_t updates() const { return updates_; }
-  [[nodiscard]] std::int64_t skipped() const { return skipped_; }
+  /// Steps that updated, and that did not. On a GPU skipped() asks it, and updates() takes all for
+  /// good that skipped() has not told of.
+  [[nodiscard]] std::int64_t updates() const { return steps_ - skipped_; }
+  [[nodiscard]] std::int64_t skipped() const;
 
  protected:
   /// The parameters that have gradients.
@@ -79,6 +90,8 @@ class Optimizer {
  private:
   /// Changes the values in place. May overwrite the gradients. Autograd is off.
   virtual void Apply(const Batch& batch, double learning_rate) = 0;
+  /// The same by operators that make nobody wait. Changes nothing where `step` is refused.
+  virtual void ApplyOnDevice(const Batch& batch, const DeviceStep& step) = 0;
 
   /// What it keeps: lists of one tensor a parameter.
   [[nodiscard]] virtual std::vector<std::vector<at::Tensor>*> Lists() { return {}; }
@@ -93,8 +106,9 @@ class Optimizer {
   // Of the update at hand. A member, so that an update allocates nothing.
   Batch batch_;
   std::vector<std::vector<at::Tensor>*> lists_;
-  std::atomic<std::int64_t> updates_ = 0;
-  std::atomic<std::int64_t> skipped_ = 0;
+  std::optional<DeviceStep> device_;  // Where the parameters are on a GPU.
+  std::atomic<std::int64_t> steps_ = 0;
+  mutable std::atomic<std::int64_t> skipped_ = 0;  // As far as is known.
 };
 
 /// REQUIRES: CheckOptimizer(options) is OK; `parameters` are leaves that require gradients.

@@ -3,6 +3,13 @@
 #include <cstdint>
 #include <utility>
 
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_addcmul.h>
+#include <ATen/ops/_foreach_div.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_sqrt.h>
+#include <ATen/ops/_foreach_sub.h>
+
 #include "pipeline/kernels/kernels.h"
 
 namespace millrace::pipeline {
@@ -49,7 +56,7 @@ void ByKernel(const Update& update, void (*kernel)(const kernels::RmsPropStep<T>
           .weight_decay = static_cast<T>(update.options.weight_decay)});
 }
 
-// On another device, or in a layout of its own.
+// In a layout of its own.
 void ByOperators(const Update& update) {
   if (update.options.weight_decay > 0) {
     update.gradient.add_(update.value, update.options.weight_decay);
@@ -63,6 +70,21 @@ void ByOperators(const Update& update) {
 
 RmsProp::RmsProp(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
     : Optimizer(std::move(parameters), options), squares_(Zeros()) {}
+
+void RmsProp::ApplyOnDevice(const Batch& batch, const DeviceStep& step) {
+  const std::vector<at::Tensor>& squares = batch.states[0];
+  if (options().weight_decay > 0) {
+    at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
+  }
+  step.ClearRefused(batch.gradients);
+  at::_foreach_mul_(squares, step.Unless(kDecay, 1));
+  at::_foreach_addcmul_(squares, batch.gradients, batch.gradients, 1 - kDecay);
+  const std::vector<at::Tensor> roots = at::_foreach_sqrt(squares);
+  at::_foreach_add_(roots, options().eps);
+  at::_foreach_div_(batch.gradients, roots);
+  at::_foreach_mul_(batch.gradients, step.rate());
+  at::_foreach_sub_(batch.values, batch.gradients);
+}
 
 void RmsProp::Apply(const Batch& batch, double learning_rate) {
   for (std::size_t i = 0; i < batch.values.size(); ++i) {

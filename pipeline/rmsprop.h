@@ -29,6 +29,7 @@ class RmsProp final : public Optimizer {
 
  private:
   void Apply(const Batch& batch, double learning_rate) override;
+  void ApplyOnDevice(const Batch& batch, const DeviceStep& step) override;
   [[nodiscard]] std::vector<std::vector<at::Tensor>*> Lists() override { return {&squares_}; }
 
   std::vector<at::Tensor> squares_;

@@ -5,6 +5,7 @@
 
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/_fused_sgd.h>
 
 namespace millrace::pipeline {
@@ -23,10 +24,38 @@ void Sgd::Apply(const Batch& batch, double learning_rate) {
                   /*maximize=*/false, /*is_first_step=*/false);
 }
 
+void Sgd::ApplyOnDevice(const Batch& batch, const DeviceStep& step) {
+  if (options().spike_compensation) return ApplyCompensated(batch, step);
+  const auto velocities = velocities_.empty() ? at::TensorList() : at::TensorList(batch.states[0]);
+  at::_fused_sgd_(batch.values, batch.gradients, velocities, options().weight_decay,
+                  options().momentum, step.rate(), /*dampening=*/0, options().nesterov,
+                  /*maximize=*/false, /*is_first_step=*/false, /*grad_scale=*/std::nullopt,
+                  step.refused());
+}
+
+Sgd::Compensation Sgd::Compensated() const {
+  const double a = std::pow(options().momentum, delay());
+  return {a, (1 - a) / (1 - options().momentum)};
+}
+
+void Sgd::ApplyCompensated(const Batch& batch, const DeviceStep& step) {
+  const auto [a, b] = Compensated();
+  const std::vector<at::Tensor>& velocities = batch.states[0];
+  if (options().weight_decay > 0) {
+    at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
+  }
+  step.ClearRefused(batch.gradients);
+  at::_foreach_mul_(velocities, step.Unless(options().momentum, 1));
+  at::_foreach_add_(velocities, batch.gradients);
+  at::_foreach_mul_(batch.gradients, b);
+  at::_foreach_add_(batch.gradients, velocities, a);
+  at::_foreach_mul_(batch.gradients, step.RateUnless());
+  at::_foreach_sub_(batch.values, batch.gradients);
+}
+
 void Sgd::ApplyCompensated(const Batch& batch, double learning_rate) {
   const double m = options().momentum;
-  const double a = std::pow(m, delay());
-  const double b = (1 - a) / (1 - m);
+  const auto [a, b] = Compensated();
   const std::vector<at::Tensor>& velocities = batch.states[0];
   if (options().weight_decay > 0) {
     at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);

@@ -21,11 +21,19 @@ class Sgd final : public Optimizer {
 
  private:
   void Apply(const Batch& batch, double learning_rate) override;
+  void ApplyOnDevice(const Batch& batch, const DeviceStep& step) override;
   [[nodiscard]] std::vector<std::vector<at::Tensor>*> Lists() override {
     if (velocities_.empty()) return {};
     return {&velocities_};
   }
+  // How much of the velocity and of the gradient a step goes by.
+  struct Compensation {
+    double velocity = 0;
+    double gradient = 0;
+  };
+  [[nodiscard]] Compensation Compensated() const;
   void ApplyCompensated(const Batch& batch, double learning_rate);
+  void ApplyCompensated(const Batch& batch, const DeviceStep& step);
 
   std::vector<at::Tensor> velocities_;  // None without momentum.
 };

@@ -155,7 +155,7 @@ bool StageRunner::GoBackward(std::int64_t sample, const Kept& kept) {
   Tensors gradients;
   bool real = true;
   if (has_own_loss_) {
-    real = kept.ends[0].defined() && AllFinite(kept.ends);
+    real = kept.ends[0].defined() && (!parts_.device.is_cpu() || AllFinite(kept.ends));
     gradients.resize(kept.ends.size());
   } else {
     for (const Connection& connection : outgoing_) {
@@ -190,7 +190,7 @@ void StageRunner::SendBack(std::int64_t sample, const Kept& kept, bool real) {
     const at::Tensor& gradient = kept.inputs[i].grad();
     gradients.push_back(gradient.defined() ? gradient : at::zeros_like(kept.inputs[i]));
   }
-  if (real && !AllFinite(gradients)) {
+  if (real && parts_.device.is_cpu() && !AllFinite(gradients)) {
     real = false;
     ++parts_.not_finite;
   }

@@ -75,8 +75,12 @@ void StagedNetwork::Cut(const Cuts& cuts) {
     OptimizerOptions own = optimizer_;
     if (!learning_rates_.empty()) own.learning_rate = learning_rates_[i];
     optimizers_.push_back(MakeOptimizer(own, stages_[i].parameters()));
-    AwaitDevice(DeviceOf(i));  // What was made here is not in the stage's stream.
   }
+  AwaitDevices();
+}
+
+void StagedNetwork::AwaitDevices() const {
+  for (const at::Device device : devices_) AwaitDevice(device);
 }
 
 // A stage goes through its layers' parameters in the order of the chain, and so does its optimizer.
@@ -96,8 +100,8 @@ std::vector<OptimizerState> StagedNetwork::OptimizerStates(std::size_t stage) co
 
 void StagedNetwork::SetOptimizerStates(std::span<const OptimizerState> of_layers) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    OptimizerState state{.updates = optimizers_[i]->updates(),
-                         .skipped = optimizers_[i]->skipped()};
+    OptimizerState state{.skipped = optimizers_[i]->skipped()};
+    state.updates = optimizers_[i]->updates();
     for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
       const OptimizerState& own = of_layers[layer];
       state.updates = std::max(state.updates, own.updates);
@@ -117,6 +121,7 @@ void StagedNetwork::CutAgain(const Cuts& cuts) {
   }
   Cut(cuts);
   SetOptimizerStates(of_layers);
+  AwaitDevices();
 }
 
 std::vector<LayerState> StagedNetwork::Save(int stage) const {
@@ -155,6 +160,7 @@ void StagedNetwork::Restore(const std::vector<LayerState>& layers) {
   }
   const MutexLock lock(mu_);
   SetOptimizerStates(of_layers);
+  AwaitDevices();
 }
 
 void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
@@ -206,6 +212,15 @@ std::vector<std::int64_t> StagedNetwork::updates() const {
   updates.reserve(optimizers_.size());
   for (const auto& optimizer : optimizers_) updates.push_back(optimizer->updates());
   return updates;
+}
+
+std::int64_t StagedNetwork::gradients_not_finite() const {
+  const MutexLock lock(mu_);
+  std::int64_t count = gradients_not_finite_;
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+    if (!DeviceOf(i).is_cpu()) count += optimizers_[i]->skipped();
+  }
+  return count;
 }
 
 }  // namespace millrace::pipeline

@@ -88,7 +88,8 @@ class StagedNetwork {
   void Admit(std::int64_t sample, const at::Tensor& input);
 
   /// Does one operation. A gradient that is not finite goes no further: the stages before get one
-  /// that is marked as not real, and none of them learns from the sample.
+  /// that is marked as not real, and none of them learns from the sample. On a GPU it goes on to
+  /// them, and their optimizers refuse it, together with the others that it was added to.
   /// Returns whether there was anything to do: false for a backward that got no real gradient, and
   /// for an update that had none to apply.
   bool Run(const Step& step);
@@ -111,7 +112,7 @@ class StagedNetwork {
 
   /// Gradients so far that were not finite, or updates refused (Optimizer::Step()): nothing was
   /// learned, in the stage where they came up and in those before it. Thread-safe.
-  [[nodiscard]] std::int64_t gradients_not_finite() const { return gradients_not_finite_; }
+  [[nodiscard]] std::int64_t gradients_not_finite() const ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Of now. To be called on a stage's thread, or while nothing runs.
   [[nodiscard]] int stage_count() const { return static_cast<int>(stages_.size()); }
@@ -125,6 +126,8 @@ class StagedNetwork {
   [[nodiscard]] at::Device DeviceOf(std::size_t stage) const {
     return DeviceOfStage(devices_, static_cast<int>(stage) + 1);
   }
+  // What the thread that calls has put in place is not in the stages' streams.
+  void AwaitDevices() const;
   void Cut(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CutAgain(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // What every layer's optimizer keeps, and the way back: independent of the cuts.

@@ -88,11 +88,16 @@ class WorkerThreads final : public Devices {
       const bool waits = !Ready(work);
       if (waits) changed_.Await([&] { return stopped_ || Ready(work); });
       if (stopped_) return;
-      if (work.what == Work::What::kRun && !options_.run(device, work, waits)) return Stop();
+      if (!Do(device, work, waits)) return Stop();
       GoPast(work, options_.plan.devices[device], progress_);
       changed_.Notify();
       if (work.what == Work::What::kEnd) return;
     }
+  }
+
+  bool Do(std::size_t device, const Work& work, bool waited) {
+    if (work.what == Work::What::kRun) return options_.run(device, work, waited);
+    return work.what != Work::What::kPass || !options_.pass || options_.pass(device, work);
   }
 
   [[nodiscard]] bool Ready(const Work& work) const {

@@ -1,6 +1,7 @@
 // The pipeline on a GPU equals the pipeline on the CPU, to rounding. Skips itself where there is no
 // GPU.
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -8,6 +9,8 @@
 
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/randn.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <gtest/gtest.h>
 
 #include "pipeline/convolution.h"
@@ -15,6 +18,7 @@
 #include "pipeline/generated_stream.h"
 #include "pipeline/learner.h"
 #include "pipeline/match.h"
+#include "pipeline/optimizer.h"
 #include "pipeline/schedules.h"
 #include "pipeline/stage_devices.h"
 #include "tests/pipeline/small_runs.h"
@@ -85,6 +89,85 @@ TEST_F(GpuTest, ObjectivesAreThoseOfTheCpu) {
   }
 }
 
+struct NamedOptimizer {
+  std::string name;
+  OptimizerOptions options;
+};
+void PrintTo(const NamedOptimizer& optimizer, std::ostream* out) { *out << optimizer.name; }
+
+class SteppedBy : public GpuTest, public ::testing::WithParamInterface<NamedOptimizer> {};
+
+// What an optimizer does to two parameters: 200 steps, another learning rate from the middle on,
+// and one step with a gradient that is no number.
+struct Steps {
+  static constexpr int kCount = 200;
+  static constexpr int kSpoiled = 60;
+
+  explicit Steps(at::Device device) {
+    at::manual_seed(1);
+    for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{4, 3}, {5}}) {
+      parameters.push_back(at::randn(shape).to(device).requires_grad_(true));
+    }
+  }
+  void Put(int step) {
+    for (at::Tensor& parameter : parameters) {
+      at::Tensor gradient = at::randn(parameter.sizes()) * 3;
+      if (step == kSpoiled) gradient.view(-1)[2] = std::numeric_limits<float>::quiet_NaN();
+      if (parameter.grad().defined()) {
+        parameter.mutable_grad().copy_(gradient);
+      } else {
+        parameter.mutable_grad() = gradient.to(parameter.device());
+      }
+    }
+  }
+
+  std::vector<at::Tensor> parameters;
+};
+
+TEST_P(SteppedBy, StepsAsOnTheCpuAndRefusesWhatIsNoNumber) {
+  std::vector<std::vector<at::Tensor>> made;
+  for (const at::Device device : {at::Device(at::kCPU), kGpu}) {
+    Steps steps(device);
+    const auto optimizer = MakeOptimizer(GetParam().options, steps.parameters);
+    optimizer->set_delay(2);
+    for (int i = 0; i < Steps::kCount; ++i) {
+      if (i == Steps::kCount / 2) optimizer->set_learning_rate(1e-3);
+      steps.Put(i);
+      EXPECT_EQ(optimizer->Step(), device == kGpu || i != Steps::kSpoiled);
+    }
+    EXPECT_EQ(optimizer->skipped(), 1);
+    EXPECT_EQ(optimizer->updates(), Steps::kCount - 1);
+    EXPECT_EQ(optimizer->state().updates, Steps::kCount - 1);
+    made.push_back(Values(steps.parameters));
+    for (const auto& kept : optimizer->state().of_parameters) {
+      for (const at::Tensor& tensor : Values(kept)) made.back().push_back(tensor);
+    }
+  }
+  ASSERT_EQ(made[0].size(), made[1].size());
+  for (std::size_t i = 0; i < made[0].size(); ++i) EXPECT_TRUE(Near(made[1][i], made[0][i])) << i;
+}
+
+using Kind = OptimizerOptions::Kind;
+INSTANTIATE_TEST_SUITE_P(
+    AllOptimizers, SteppedBy,
+    ::testing::Values(
+        NamedOptimizer{"rmsprop", {.learning_rate = 0.01, .weight_decay = 0.01}},
+        NamedOptimizer{"sgd", {.kind = Kind::kSgd, .learning_rate = 0.01, .weight_decay = 0.01}},
+        NamedOptimizer{
+            "nesterov",
+            {.kind = Kind::kSgd, .learning_rate = 0.01, .momentum = 0.9, .nesterov = true}},
+        NamedOptimizer{"compensated",
+                       {.kind = Kind::kSgd,
+                        .learning_rate = 0.01,
+                        .momentum = 0.9,
+                        .weight_decay = 0.01,
+                        .spike_compensation = true}},
+        NamedOptimizer{"adam", {.kind = Kind::kAdam, .learning_rate = 0.01, .weight_decay = 0.01}},
+        NamedOptimizer{"adamw", {.kind = Kind::kAdamW, .learning_rate = 0.01, .weight_decay = 0.1}},
+        NamedOptimizer{"clipped", {.learning_rate = 0.01, .clip_norm = 2}},
+        NamedOptimizer{"pipemare", {.learning_rate = 0.01, .pipemare_steps = 150}}),
+    [](const auto& test) { return test.param.name; });
+
 class PlacedUnder : public GpuTest, public ::testing::WithParamInterface<std::string> {};
 
 // All stages on one GPU, each on a stream of its own; and a GPU between two stages on the CPU.
@@ -98,6 +181,7 @@ TEST_P(PlacedUnder, LearnsAsOnTheCpu) {
       run.request.switch_at = 17;
       const Outcome on_cpu = Serially(run, inputs);
       run.devices = devices;
+      SCOPED_TRACE(testing::Message() << devices.size() << " devices");
       const Outcome on_gpu = InTheEngine(run, inputs);
       EXPECT_EQ(on_gpu.updates, on_cpu.updates);
       ASSERT_EQ(on_gpu.outputs.size(), on_cpu.outputs.size());
@@ -108,6 +192,53 @@ TEST_P(PlacedUnder, LearnsAsOnTheCpu) {
         EXPECT_TRUE(Near(on_gpu.parameters[i], on_cpu.parameters[i])) << "parameter " << i;
       }
     }
+  }
+}
+
+// A sample that is no number teaches nobody, wherever it is found out.
+TEST_F(GpuTest, WhatIsNoNumberTeachesNothing) {
+  std::vector<at::Tensor> inputs = SmallInputs(20);
+  inputs[7] = inputs[7] * std::numeric_limits<float>::infinity();
+  SmallRun run{.schedule = "one_f_one_b_star", .stages = 3};
+  run.optimizer.kind = OptimizerOptions::Kind::kAdam;
+  const Outcome on_cpu = Serially(run, inputs);
+  run.devices = {kGpu};
+  const Outcome on_gpu = InTheEngine(run, inputs);
+  for (std::size_t i = 0; i < on_gpu.parameters.size(); ++i) {
+    EXPECT_TRUE(Near(on_gpu.parameters[i], on_cpu.parameters[i])) << "parameter " << i;
+  }
+}
+
+// What has been learned goes to the CPU and back, and what runs next meets all of it.
+TEST_F(GpuTest, ASavedStateIsPutBack) {
+  const std::vector<at::Tensor> inputs = SmallInputs(20);
+  SmallRun run{.schedule = "sequential"};
+  run.devices = {kGpu};
+  run.optimizer.kind = OptimizerOptions::Kind::kAdam;
+  const LayerChain chain = run.Chain();
+  constexpr int kHalf = 10;
+  const Plan plan = WithoutBounds(run.PhasesFor(chain).front().plan, kHalf);
+  std::vector<at::Tensor> outputs;
+  StagedNetwork network(run.OptionsFor(chain, plan, outputs));
+  const auto learn = [&](int begin) {
+    const c10::StreamGuard guard(
+        c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(kGpu));
+    for (int n = 0; n < kHalf; ++n) network.Admit(n, inputs[begin + n]);
+    RunSerially(plan, kHalf, [&](const Step& step) { network.Run(step); });
+    AwaitDevice(kGpu);
+  };
+  learn(0);
+  const std::vector<LayerState> saved = network.Save();
+  network.Switch(plan, kHalf);
+  learn(kHalf);
+  const std::vector<at::Tensor> learned = Values(WholeChain(chain).parameters());
+  network.Switch(plan, kHalf);
+  network.Restore(saved);
+  outputs.resize(kHalf);
+  learn(kHalf);
+  const std::vector<at::Tensor> again = Values(WholeChain(chain).parameters());
+  for (std::size_t i = 0; i < learned.size(); ++i) {
+    EXPECT_TRUE(at::equal(learned[i], again[i])) << i;
   }
 }
 

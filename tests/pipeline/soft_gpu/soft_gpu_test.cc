@@ -1,19 +1,24 @@
 // GPUs made of software do go wrong where real ones may: otherwise tests on them prove nothing.
 #include "tests/pipeline/soft_gpu/soft_gpu.h"
 
-#include <optional>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
 
 #include <ATen/DeviceAccelerator.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "pipeline/optimizer.h"
 #include "tests/pipeline/soft_gpu/streams.h"
 
 namespace millrace::soft_gpu {
@@ -92,6 +97,52 @@ TEST(SoftGpuTest, BackwardsAreDoneInTheStreamOfTheirForwards) {
     EXPECT_TRUE(at::equal(leaf.grad().cpu(), on_cpu.grad()));
   }
 }
+
+class CapturedSteps : public ::testing::TestWithParam<pipeline::OptimizerOptions::Kind> {};
+
+// A step that is captured once and done again and again equals steps made one by one: also after
+// the learning rate has changed, and where one is refused.
+TEST_P(CapturedSteps, AreThoseMadeOneByOne) {
+  constexpr int kSteps = 200;
+  std::vector<at::Tensor> made;
+  for (const bool captured : {false, true}) {
+    const c10::StreamGuard guard(NewStream());
+    at::manual_seed(1);
+    const at::Tensor parameter = at::randn({7}).to(kGpu).requires_grad_(true);
+    parameter.mutable_grad() = at::zeros({7}, kGpu);
+    const auto optimizer = pipeline::MakeOptimizer(
+        {.kind = GetParam(), .learning_rate = 0.01, .weight_decay = 0.01}, {parameter});
+    std::shared_ptr<const Recording> recording;
+    const std::int64_t stream = CurrentStream(0);
+    if (captured) {
+      Streams::Get().BeginRecording(stream);
+      optimizer->StepOnDevice();
+      recording = Streams::Get().EndRecording(stream);
+    }
+    for (int i = 0; i < kSteps; ++i) {
+      if (i == kSteps / 2) optimizer->set_learning_rate(1e-3);
+      at::Tensor gradient = at::randn({7});
+      if (i == kSteps / 3) gradient[2] = std::numeric_limits<float>::infinity();
+      parameter.mutable_grad().copy_(gradient);
+      optimizer->PrepareOnDevice();
+      if (captured) {
+        Streams::Get().Replay(stream, recording);
+      } else {
+        optimizer->StepOnDevice();
+      }
+    }
+    EXPECT_EQ(optimizer->skipped(), 1);
+    EXPECT_EQ(optimizer->updates(), kSteps - 1);
+    made.push_back(parameter.detach().cpu());
+  }
+  EXPECT_TRUE(at::equal(made[0], made[1])) << made[0] << made[1];
+}
+
+INSTANTIATE_TEST_SUITE_P(AllOptimizers, CapturedSteps,
+                         ::testing::Values(pipeline::OptimizerOptions::Kind::kRmsProp,
+                                           pipeline::OptimizerOptions::Kind::kSgd,
+                                           pipeline::OptimizerOptions::Kind::kAdam,
+                                           pipeline::OptimizerOptions::Kind::kAdamW));
 
 }  // namespace
 }  // namespace millrace::soft_gpu
