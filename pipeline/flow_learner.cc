@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "pipeline/device_choice.h"
 #include "pipeline/device_streams.h"
 #include "pipeline/flow_judge.h"
 #include "pipeline/flow_networks.h"
@@ -53,9 +54,13 @@ class FlowLearner final : public Learner {
  public:
   static absl::StatusOr<std::unique_ptr<Learner>> Make(const FlowLearnerOptions& options,
                                                        OnPrediction on_prediction) {
-    MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(options));
+    MILLRACE_ASSIGN_OR_RETURN(DeviceChoice choice, ChooseDevices(options.devices));
+    FlowLearnerOptions placed = options;
+    placed.devices = std::move(choice.names);
+    MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(placed));
     std::unique_ptr<FlowLearner> learner(
-        new FlowLearner(options, std::move(on_prediction), std::move(flow.chain)));
+        new FlowLearner(placed, std::move(on_prediction), std::move(flow.chain)));
+    learner->where_ = std::move(choice.why);
     MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow)));
     return learner;
   }
@@ -217,7 +222,7 @@ class FlowLearner final : public Learner {
 
   // Whose operations end when nobody looks: they are neither timed nor held back.
   [[nodiscard]] bool OnGpu() const {
-    return std::ranges::any_of(devices_, [](at::Device device) { return device.is_cuda(); });
+    return std::ranges::any_of(devices_, [](at::Device device) { return !device.is_cpu(); });
   }
 
   void Run(const Step& step) {
@@ -272,6 +277,11 @@ class FlowLearner final : public Learner {
                               Describe(*chain_, pipeline_, {.update_every = learn_from_every_}));
     description.width = options_.width;
     description.height = options_.height;
+    description.where = where_;
+    for (std::size_t i = 0; i < description.stages.size(); ++i) {
+      const at::Device device = DeviceOfStage(devices_, static_cast<int>(i) + 1);
+      if (!device.is_cpu()) description.stages[i].device = device.str();
+    }
     description.rate_plan = rate_plan_;
     description_ = std::make_shared<const LearnerDescription>(std::move(description));
     return absl::OkStatus();
@@ -282,6 +292,7 @@ class FlowLearner final : public Learner {
   const OnPrediction on_prediction_;
   const int channels_;  // Of a picture, as the network reads it.
   const std::unique_ptr<const LayerChain> chain_;
+  std::string where_;
   std::vector<at::Device> devices_;
   std::unique_ptr<LastingLearning> lasting_;
   std::unique_ptr<LearningDecisions> decisions_;

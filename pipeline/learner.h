@@ -120,6 +120,8 @@ struct LearnerDescription {
   double delay_ms = 0;
   /// From every which sample it learns; 0: from none.
   int update_every = 1;
+  /// Where it computes, in words, if anything but the CPU was asked for: DeviceChoice::why.
+  std::string where = {};
   /// Nothing, unless it was planned for a frame rate.
   std::optional<RatePlan> rate_plan = {};
   /// Nothing, unless it learns from labels: then its samples are single pictures.
@@ -239,7 +241,8 @@ struct FlowLearnerOptions {
   /// Threads inside an operation.
   int threads_per_stage = 1;
   /// Where the stages compute: "cpu", "cuda" (the first GPU) or "cuda:N", one for all or one for
-  /// each stage; with "auto" one. Empty: the CPU. No gate where one of them is a GPU.
+  /// each stage; or "auto", as ChooseDevices() says. With the schedule "auto" one. Empty: the CPU.
+  /// No gate where one of them is a GPU.
   std::vector<std::string> devices = {};
   /// Gives up making the learner, between two layers that are measured.
   std::stop_token stop = {};

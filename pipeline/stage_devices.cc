@@ -39,8 +39,8 @@ absl::Status CheckThere(at::Device device) {
   MILLRACE_RETURN_IF_ERROR(LoadCuda());
   const int count = c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount();
   if (device.index() < count) return absl::OkStatus();
-  return absl::NotFoundError(
-      absl::StrCat("there is no ", device.str(), ": this machine has ", count, " GPUs, from cuda:0"));
+  return absl::NotFoundError(absl::StrCat("there is no ", device.str(), ": this machine has ",
+                                          count, " GPUs, from cuda:0"));
 }
 
 absl::Status LoadFrom(const std::filesystem::path& folder) {

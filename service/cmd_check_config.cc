@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ingest/uri.h"
 #include "service/cli_exit_codes.h"
 #include "service/http_server.h"
@@ -56,7 +57,8 @@ std::string DescribeStream(const StreamConfig& stream) {
       source.loop ? ", looped" : "", source.as_camera ? ", as a camera" : "", "\n  learns    ",
       DescribeTask(stream), ", learning rate ", learner.learning_rate, "\n  plan      ",
       learner.schedule, ", ", learner.stages, learner.stages == 1 ? " stage" : " stages",
-      learner.cuts.empty() ? ", cut by measured cost" : ", cut as configured", "\n");
+      learner.cuts.empty() ? ", cut by measured cost" : ", cut as configured",
+      learner.devices.empty() ? "" : ", on ", absl::StrJoin(learner.devices, ", "), "\n");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ingest/uri.h"
@@ -149,9 +150,31 @@ void ReadSwitchAt(const Value& value, StreamConfig& stream) {
   stream.learner.switch_at = sample;
 }
 
+// "cuda:0" and on.
+bool IsNumberedGpu(const std::string& name) {
+  constexpr std::string_view kPrefix = "cuda:";
+  int number = 0;
+  return name.starts_with(kPrefix) && absl::SimpleAtoi(name.substr(kPrefix.size()), &number) &&
+         number >= 0;
+}
+
 void ReadRecompute(const Value& value, StreamConfig& stream) {
   static constexpr std::array<std::string_view, 3> kKnown = {"always", "except_last", "never"};
   value.OneOf(kKnown, stream.learner.recompute);
+}
+
+// What there is of them is seen at the start.
+void ReadDevices(const Value& value, StreamConfig& stream) {
+  std::vector<std::string> names;
+  value.Texts({1, kMostStages}, names);
+  for (const std::string& name : names) {
+    const bool alone = name == "auto" && names.size() == 1;
+    if (alone || name == "cpu" || name == "cuda" || IsNumberedGpu(name)) continue;
+    return value.Wrong(absl::StrCat("has '", name,
+                                    "'; it must be auto, or of cpu, cuda and cuda:N one for all "
+                                    "stages or one for each"));
+  }
+  if (!names.empty()) stream.learner.devices = std::move(names);
 }
 
 void ReadUri(const Value& value, StreamConfig& stream) {
@@ -233,6 +256,7 @@ constexpr Key<StreamConfig> kScheduleKeys[] = {
      [](const Value& v, StreamConfig& s) {
        v.WholeList({0, kMostStages - 1}, {1, 1000}, s.learner.cuts);
      }},
+    {"devices", kOptional, ReadDevices},
     {"frames_per_second", kOptional,
      [](const Value& v, StreamConfig& s) {
        v.Real({0.01, 1000}, s.learner.frames_per_second);

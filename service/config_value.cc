@@ -111,6 +111,21 @@ void ConfigValue::OneOf(std::span<const std::string_view> allowed, std::string& 
   }
 }
 
+void ConfigValue::Texts(CountRange count, std::vector<std::string>& out) const {
+  std::vector<std::string> texts;
+  const auto read = [&texts](const ConfigValue& entry) {
+    std::string text;
+    entry.Text(text);
+    if (!text.empty()) texts.push_back(std::move(text));
+  };
+  if (node_.IsSequence()) {
+    List(count, read);
+  } else {
+    read(*this);
+  }
+  if (!texts.empty()) out = std::move(texts);
+}
+
 void ConfigValue::WholeList(CountRange count, const WholeRange& range,
                             std::vector<int>& out) const {
   std::vector<int> values;

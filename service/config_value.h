@@ -81,6 +81,8 @@ class ConfigValue {
   void Real(const RealRange& range, double& out) const;
   void Flag(bool& out) const;
   void OneOf(std::span<const std::string_view> allowed, std::string& out) const;
+  /// A text, or a list of texts, each not empty.
+  void Texts(CountRange count, std::vector<std::string>& out) const;
   void WholeList(CountRange count, const WholeRange& range, std::vector<int>& out) const;
 
   /// A mapping: reads each of `keys` that is there into `out`, in the order of the table; unknown,

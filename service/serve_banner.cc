@@ -54,10 +54,16 @@ std::string DescribeTask(const BannerStream& stream) {
   return absl::StrCat(DescribeFlow(stream.config), ", from ", DescribeStart(stream));
 }
 
+/// On what, where that was asked for.
+std::string DescribeWhere(const pipeline::LearnerDescription& learner) {
+  return learner.where.empty() ? "" : absl::StrCat("  on        ", learner.where, "\n");
+}
+
 std::string StreamBanner(const BannerStream& stream) {
   const pipeline::LearnerDescription& learner = stream.learner;
-  return absl::StrCat("  learns    ", DescribeTask(stream), "\n  plan      ", DescribePlan(learner),
-                      "\n  stages    ", DescribeStages(learner), "\n  expect    ",
+  return absl::StrCat("  learns    ", DescribeTask(stream), "\n", DescribeWhere(learner),
+                      "  plan      ", DescribePlan(learner), "\n  stages    ",
+                      DescribeStages(learner), "\n  expect    ",
                       DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second),
                       "\n", DescribeLimit(learner));
 }

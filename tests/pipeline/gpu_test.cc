@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/convolution.h"
+#include "pipeline/device_choice.h"
 #include "pipeline/flow_loss.h"
 #include "pipeline/generated_stream.h"
 #include "pipeline/learner.h"
@@ -167,6 +168,13 @@ INSTANTIATE_TEST_SUITE_P(
         NamedOptimizer{"clipped", {.learning_rate = 0.01, .clip_norm = 2}},
         NamedOptimizer{"pipemare", {.learning_rate = 0.01, .pipemare_steps = 150}}),
     [](const auto& test) { return test.param.name; });
+
+TEST_F(GpuTest, OpenItIsTheFirstGpu) {
+  const absl::StatusOr<DeviceChoice> choice = ChooseDevices({"auto"});
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->names, std::vector<std::string>{"cuda:0"});
+  EXPECT_TRUE(choice->why.starts_with("cuda:0")) << choice->why;
+}
 
 class PlacedUnder : public GpuTest, public ::testing::WithParamInterface<std::string> {};
 

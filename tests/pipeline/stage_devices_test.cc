@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "pipeline/cuda_driver.h"
+#include "pipeline/device_choice.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -36,6 +38,22 @@ TEST(StageDevicesTest, WithoutADriverACudaDeviceIsRefusedWithTheReason) {
 TEST(StageDevicesTest, WhatIsThereIsTheSameTensor) {
   const at::Tensor tensor = at::ones({2});
   EXPECT_TRUE(Brought(tensor, at::kCPU).is_same(tensor));
+}
+
+TEST(DeviceChoiceTest, OpenItIsTheCpuWhereThereIsNoGpuAndSaysWhy) {
+  if (FindCudaDriver().ok()) GTEST_SKIP() << "there is a GPU";
+  const absl::StatusOr<DeviceChoice> choice = ChooseDevices({"auto"});
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_THAT(choice->names, ElementsAre("cpu"));
+  EXPECT_EQ(choice->why,
+            absl::StrCat("the CPU: ", std::string(FindCudaDriver().status().message())));
+}
+
+TEST(DeviceChoiceTest, WhatIsNamedIsTakenOrRefused) {
+  EXPECT_EQ(ChooseDevices({})->why, "") << "nothing was asked for";
+  EXPECT_EQ(ChooseDevices({"cpu"})->why, "");
+  EXPECT_EQ(ChooseDevices({"cpu", "cpu"})->why, "cpu, cpu");
+  EXPECT_EQ(ChooseDevices({"cpu", "auto"}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

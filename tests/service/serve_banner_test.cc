@@ -41,6 +41,14 @@ TEST(BannerTest, SaysWhatItLearnsFromWhatAndHow) {
   EXPECT_THAT(text, Not(HasSubstr("/videos/")));
 }
 
+TEST(BannerTest, SaysWhereItComputesIfThatWasAskedFor) {
+  BannerStream stream = Street();
+  EXPECT_THAT(Banner({&stream, 1}, {}), Not(HasSubstr("\n  on ")));
+  stream.learner.where = "the CPU: there is no NVIDIA driver (libcuda.so.1)";
+  EXPECT_THAT(Banner({&stream, 1}, {}),
+              HasSubstr("\n  on        the CPU: there is no NVIDIA driver (libcuda.so.1)\n"));
+}
+
 TEST(BannerTest, SaysThatItForetells) {
   BannerStream stream = Street();
   stream.config.learner.next_frame = true;

@@ -38,6 +38,7 @@ cp "$FAKES/video" "$docs/examples/data/vtest.avi"
 gzip --stdout "$FAKES/video" >"$docs/opencv4/html/box.mp4.gz"
 touch "$3/usr/bin/prometheus"
 """,
+    "ldconfig": 'cat "$FAKES/libraries"',
     # One that wants a password, and gets none.
     "sudo": 'echo "sudo $*" >>"$FAKES/calls"; exit 1',
 }
@@ -48,6 +49,9 @@ WHEELS = {
         "torch/include/ATen/ATen.h", "torch/share/cmake/Torch.cmake", "torch/nn/module.py"],
     "nvidia_cuda_cupti-13.0.85-py3-none-manylinux_2_25_x86_64": ["nvidia/cu13/lib/libcupti.so.13"],
     "nvidia_cuda_runtime-13.0.96-py3-none-manylinux2014_x86_64": ["nvidia/cu13/lib/libcudart.so.13"],
+}
+CUDA_WHEELS = {
+    "nvidia_cudnn_cu13-9.19.0.56-py3-none-manylinux_2_27_x86_64": ["nvidia/cudnn/lib/libcudnn.so.9"],
 }
 DIGITS_WHEEL = {
     "scikit_learn-1.9.1-cp311-cp311-manylinux_2_28_x86_64": [
@@ -74,6 +78,7 @@ class ScratchCheckout:
         self._make_fakes()
         (self.base / "wheels").mkdir()
         self._make_wheels(WHEELS, self.wheel_table)
+        self._make_wheels(CUDA_WHEELS, self.root / "tools/wheels-cuda.txt")
         self._make_wheels(DIGITS_WHEEL, self.root / "tools/wheel-digits.txt")
         self.set_video(b"moving pictures", pin=True)
 
@@ -93,7 +98,7 @@ class ScratchCheckout:
             program = self.fakes / "bin" / name
             program.write_text(f"#!/bin/bash\n{body}\n")
             program.chmod(0o755)
-        for name in ("calls", "installed"):
+        for name in ("calls", "installed", "libraries"):
             (self.fakes / name).touch()
             (self.fakes / name).chmod(0o666)
 
@@ -130,6 +135,9 @@ class ScratchCheckout:
         rows = [line.split() for line in (self.root / "tools/packages.txt").read_text().splitlines()]
         return sorted(row[0] for row in rows if row and row[0] != "#" and row[1:2] and
                       row[1] in needed_for)
+
+    def have_nvidia_driver(self) -> None:
+        (self.fakes / "libraries").write_text("\tlibcuda.so.1 (libc6,x86-64) => /lib/libcuda.so.1\n" * 5000)
 
     def have(self, packages: list[str]) -> None:
         (self.fakes / "installed").write_text("".join(f"{name}\n" for name in packages))

@@ -94,6 +94,16 @@ class SetupTest(unittest.TestCase):
         self.assertFalse((folder / "torch/lib/libtorch_cuda.so").exists())
         self.assertFalse((folder / "torch/nn").exists())
 
+    def test_gets_what_cuda_needs_where_there_is_a_driver_or_it_is_told_to(self):
+        cuda = [self.checkout.deps / "libtorch" / file
+                for file in ("torch/lib/libtorch_cuda.so", "nvidia/cudnn/lib/libcudnn.so.9")]
+        self.checkout.have_nvidia_driver()
+        self.assertIn("(cpu)", self.setup_succeeds(MILLRACE_WITH_CUDA="0"))
+        self.assertFalse(any(file.exists() for file in cuda))
+        self.assertIn("(cuda): 2.5 GB", self.setup_succeeds())
+        self.assertTrue(all(file.exists() for file in cuda))
+        self.assertEqual(self.setup_succeeds(MILLRACE_WITH_CUDA="0"), "")  # It serves both.
+
     def test_refuses_a_wheel_whose_checksum_is_not_the_pinned_one(self):
         table = self.checkout.wheel_table
         right = table.read_text()

@@ -9,6 +9,17 @@ not_for_cpu=('torch/lib/libtorch_cuda*' torch/lib/libc10_cuda.so torch/lib/libto
   torch/lib/libtorch_nvshmem.so torch/lib/libcaffe2_nvrtc.so torch/lib/libtorch.so
   torch/lib/libtorch_global_deps.so)
 
+# An NVIDIA driver asks for the parts that CUDA needs, unless MILLRACE_WITH_CUDA says otherwise.
+wanted_libtorch() {
+  if [[ -n ${MILLRACE_WITH_CUDA:-} ]]; then
+    if [[ $MILLRACE_WITH_CUDA == 1 ]]; then echo cuda; else echo cpu; fi
+  elif PATH=$PATH:/sbin ldconfig -p | grep 'libcuda\.so\.1 ' >/dev/null; then
+    echo cuda
+  else
+    echo cpu
+  fi
+}
+
 libtorch_key() { # cpu|cuda
   local tables=("$root/tools/wheels-cpu.txt")
   [[ $1 == cpu ]] || tables+=("$root/tools/wheels-cuda.txt")
@@ -49,10 +60,9 @@ setup_libtorch() {
     check_own_libtorch
     return
   fi
-  local variant=cpu size="544 MB to download, 0.6 GB on disk"
-  if [[ ${MILLRACE_WITH_CUDA:-} == 1 ]]; then
-    variant=cuda size="775 MB to download, 1.5 GB on disk"
-  fi
+  local variant size="544 MB to download, 0.6 GB on disk"
+  variant=$(wanted_libtorch)
+  if [[ $variant == cuda ]]; then size="2.5 GB to download, 3.6 GB on disk"; fi
   # What serves CUDA serves the CPU too.
   if have_libtorch cuda || have_libtorch "$variant"; then return; fi
   [[ $(uname -m) == x86_64 ]] ||

@@ -24,8 +24,10 @@ download_wheels() { # FOLDER TABLE...
   for table in "$@"; do tables+=(-r "$table"); done
   pip download -q --no-deps --require-hashes --no-cache-dir --only-binary :all: \
     --implementation cp --python-version 3.11 --abi cp311 --abi none \
-    --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
+    --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 \
+    --platform manylinux_2_25_x86_64 --platform manylinux_2_18_x86_64 \
     --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 \
+    --platform manylinux2010_x86_64 --platform manylinux1_x86_64 \
     --dest "$folder" "${tables[@]}"
 }
 

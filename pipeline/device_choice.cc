@@ -1,0 +1,58 @@
+#include "pipeline/device_choice.h"
+
+#include <exception>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/ones.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "pipeline/cuda_driver.h"
+#include "pipeline/foreign_error.h"
+#include "pipeline/stage_devices.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr char kFirstGpu[] = "cuda:0";
+
+// Loaded is not usable: kernels may be missing for this GPU, or another process may have all of it.
+absl::Status TryToCompute(at::Device device) {
+  constexpr int kSide = 8;
+  try {
+    const at::Tensor ones = at::ones({kSide, kSide}, device);
+    if (at::Tensor(ones.matmul(ones)).sum().item<float>() == kSide * kSide * kSide) {
+      return absl::OkStatus();
+    }
+  } catch (const std::exception& e) {
+    return absl::InternalError(absl::StrCat(kFirstGpu, " does not compute: ", CauseLine(e.what())));
+  }
+  return absl::InternalError(absl::StrCat(kFirstGpu, " computes something else"));
+}
+
+absl::Status TryFirstGpu() {
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed({kFirstGpu}));
+  return TryToCompute(devices.front());
+}
+
+std::string NameOfGpu(std::size_t index) {
+  const absl::StatusOr<CudaDriver> driver = FindCudaDriver();
+  if (!driver.ok() || index >= driver->devices.size()) return "";
+  return absl::StrCat(", ", driver->devices[index].name);
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceChoice> ChooseDevices(const std::vector<std::string>& names) {
+  if (names.empty() || names == std::vector<std::string>{"cpu"}) return DeviceChoice{names, ""};
+  if (names != std::vector<std::string>{"auto"}) {
+    MILLRACE_RETURN_IF_ERROR(DevicesNamed(names).status());
+    return DeviceChoice{names, absl::StrJoin(names, ", ")};
+  }
+  const absl::Status first = TryFirstGpu();
+  if (first.ok()) return DeviceChoice{{kFirstGpu}, absl::StrCat(kFirstGpu, NameOfGpu(0))};
+  return DeviceChoice{{"cpu"}, absl::StrCat("the CPU: ", std::string(first.message()))};
+}
+
+}  // namespace millrace::pipeline
