@@ -48,14 +48,15 @@ void Retire(Block* spoiled) {
   }
 }
 
-// Memory of a recording stays its own, and is spoiled anew whenever that is done.
+// Memory of a recording stays its own, as long as there is one, and is spoiled anew whenever that
+// is done.
 void Free(void* context) {
   auto* const block = static_cast<Block*>(context);
   Streams& streams = Streams::Get();
   const std::lock_guard lock(streams.mutex());
   Blocks().erase(block->bytes.data());
   if (streams.recording(block->owner)) {
-    streams.Put(block->owner, [block] { block->Spoil(); });
+    streams.Put(block->owner, [kept = std::shared_ptr<Block>(block)] { kept->Spoil(); });
     return;
   }
   std::vector<Mark> marks = {streams.Here(block->owner)};
