@@ -1,5 +1,6 @@
 #include "pipeline/device_choice.h"
 
+#include <algorithm>
 #include <exception>
 
 #include <ATen/TensorOperators.h>
@@ -28,7 +29,7 @@ absl::Status TryToCompute(at::Device device) {
   } catch (const std::exception& e) {
     return absl::InternalError(absl::StrCat(kFirstGpu, " does not compute: ", CauseLine(e.what())));
   }
-  return absl::InternalError(absl::StrCat(kFirstGpu, " computes something else"));
+  return absl::InternalError(absl::StrCat(kFirstGpu, " computes wrong products"));
 }
 
 absl::Status TryFirstGpu() {
@@ -45,7 +46,8 @@ std::string NameOfGpu(std::size_t index) {
 }  // namespace
 
 absl::StatusOr<DeviceChoice> ChooseDevices(const std::vector<std::string>& names) {
-  if (names.empty() || names == std::vector<std::string>{"cpu"}) return DeviceChoice{names, ""};
+  const auto is_cpu = [](const std::string& name) { return name == "cpu"; };
+  if (std::ranges::all_of(names, is_cpu)) return DeviceChoice{names, ""};
   if (names != std::vector<std::string>{"auto"}) {
     MILLRACE_RETURN_IF_ERROR(DevicesNamed(names).status());
     return DeviceChoice{names, absl::StrJoin(names, ", ")};

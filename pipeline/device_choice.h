@@ -13,7 +13,7 @@ struct DeviceChoice {
   std::vector<std::string> names = {};
   /// What there is to say of it: "cuda:0, NVIDIA H100 80GB HBM3", "the CPU: there is no NVIDIA
   /// driver (libcuda.so.1)". Empty: nobody asked for anything but the CPU.
-  std::string why = {};
+  std::string where = {};
 };
 
 /// `names` as they are; or, where the only one is "auto", the first GPU if it computes, else the

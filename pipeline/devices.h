@@ -51,8 +51,9 @@ class Devices {
     /// Does a step of work on its device; `waited`: what it needs came after its turn had. False:
     /// everything stops. Called for one piece of work of a device at a time.
     std::function<bool(std::size_t device, const Work& work, bool waited)> run;
-    /// Called before a device goes past work that will never be. What needs that work counts on
-    /// what it needs itself (essential_needs.h). Like `run`; may be empty.
+    /// Called in place of `run` for a kPass, when what that needs is there: what needs the work
+    /// that will never be counts on what it needs itself (essential_needs.h). Not for a kEnd, which
+    /// is needed by nothing that is still to come. False: everything stops. May be empty.
     std::function<bool(std::size_t device, const Work& work)> pass = {};
     /// Called before a device's first work, where that will be done. False: as for `run`.
     std::function<bool(std::size_t device)> start;

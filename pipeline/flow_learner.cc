@@ -60,7 +60,7 @@ class FlowLearner final : public Learner {
     MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(placed));
     std::unique_ptr<FlowLearner> learner(
         new FlowLearner(placed, std::move(on_prediction), std::move(flow.chain)));
-    learner->where_ = std::move(choice.why);
+    learner->where_ = std::move(choice.where);
     MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow)));
     return learner;
   }

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "pipeline/cost_profile.h"
+#include "pipeline/device_choice.h"
 #include "pipeline/flow_task.h"
 #include "pipeline/open_flow_network.h"
 #include "pipeline/stage_devices.h"
@@ -17,7 +18,8 @@ namespace millrace::pipeline {
 
 absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int runs) {
   // Before LibTorch does anything: see there.
-  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(options.devices));
+  MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(choice.names));
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
   MILLRACE_ASSIGN_OR_RETURN(
       OpenedNetwork opened,

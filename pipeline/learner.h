@@ -120,7 +120,7 @@ struct LearnerDescription {
   double delay_ms = 0;
   /// From every which sample it learns; 0: from none.
   int update_every = 1;
-  /// Where it computes, in words, if anything but the CPU was asked for: DeviceChoice::why.
+  /// Where it computes, in words, if anything but the CPU was asked for: DeviceChoice::where.
   std::string where = {};
   /// Nothing, unless it was planned for a frame rate.
   std::optional<RatePlan> rate_plan = {};

@@ -98,8 +98,9 @@ void Optimizer::Gather() {
 
 OptimizerState Optimizer::state() {
   OptimizerState state{.of_parameters = std::vector<std::vector<at::Tensor>>(parameters_.size())};
-  state.skipped = skipped();
-  state.updates = updates();
+  if (device_) skipped_ = device_->refusals();
+  state.skipped = skipped_;
+  state.updates = device_ ? steps_on_device_ - skipped_ : updates_.load();
   for (const std::vector<at::Tensor>* list : Lists()) {
     for (std::size_t i = 0; i < list->size(); ++i) state.of_parameters[i].push_back((*list)[i]);
   }
@@ -115,8 +116,9 @@ void Optimizer::set_state(const OptimizerState& state) {
     }
     ++kind;
   }
-  steps_ = state.updates + state.skipped;
+  updates_ = state.updates;
   skipped_ = state.skipped;
+  steps_on_device_ = state.updates + state.skipped;
   if (device_) device_->set_refusals(state.skipped);
 }
 
@@ -127,17 +129,15 @@ double Optimizer::learning_rate() const {
   return rate / std::pow(std::max(1, delay_), 1 - std::min(done, 1.0));
 }
 
-std::int64_t Optimizer::skipped() const {
-  if (device_) skipped_ = device_->refusals();
-  return skipped_;
-}
-
 void Optimizer::PrepareOnDevice() {
+  MILLRACE_CHECK(device_.has_value());
   device_->set_rate(learning_rate());
-  ++steps_;
+  ++steps_on_device_;
+  updates_ = std::max<std::int64_t>(updates_, steps_on_device_ - skipped_);
 }
 
 void Optimizer::StepOnDevice() {
+  MILLRACE_CHECK(device_.has_value());
   const at::NoGradGuard no_graph;
   Gather();
   if (batch_.gradients.empty()) return;
@@ -163,8 +163,7 @@ bool Optimizer::Step() {
     Apply(batch_, learning_rate());
   }
   for (const at::Tensor& gradient : batch_.gradients) Zero(gradient);
-  ++steps_;
-  if (!usable) ++skipped_;
+  ++(usable ? updates_ : skipped_);
   return usable;
 }
 

@@ -44,8 +44,10 @@ class Optimizer {
   /// updates is decided there.
   bool Step();
 
-  /// The halves of Step() on a GPU. The first tells it the learning rate and counts the step; the
-  /// second can be captured once all parameters have gradients, and be done again behind the first.
+  /// The halves of Step() on a GPU. The first tells it the learning rate and counts the step. The
+  /// second makes it; it can be captured, and then be done again after each PrepareOnDevice().
+  /// REQUIRES: the parameters are on a GPU; to be captured: each has a gradient that is laid out as
+  /// it is, as after one Step().
   void PrepareOnDevice();
   void StepOnDevice();
 
@@ -65,10 +67,10 @@ class Optimizer {
   /// That of the next update.
   [[nodiscard]] double learning_rate() const;
 
-  /// Steps that updated, and that did not. On a GPU skipped() asks it, and updates() takes all for
-  /// good that skipped() has not told of.
-  [[nodiscard]] std::int64_t updates() const { return steps_ - skipped_; }
-  [[nodiscard]] std::int64_t skipped() const;
+  /// Steps that updated, and that did not. On a GPU skipped() is as of the last state(), which asks
+  /// it, and updates() takes the steps since then for good ones; neither ever falls.
+  [[nodiscard]] std::int64_t updates() const { return updates_; }
+  [[nodiscard]] std::int64_t skipped() const { return skipped_; }
 
  protected:
   /// The parameters that have gradients.
@@ -107,8 +109,9 @@ class Optimizer {
   Batch batch_;
   std::vector<std::vector<at::Tensor>*> lists_;
   std::optional<DeviceStep> device_;  // Where the parameters are on a GPU.
-  std::atomic<std::int64_t> steps_ = 0;
-  mutable std::atomic<std::int64_t> skipped_ = 0;  // As far as is known.
+  std::int64_t steps_on_device_ = 0;
+  std::atomic<std::int64_t> updates_ = 0;
+  std::atomic<std::int64_t> skipped_ = 0;
 };
 
 /// REQUIRES: CheckOptimizer(options) is OK; `parameters` are leaves that require gradients.

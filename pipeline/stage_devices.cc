@@ -3,34 +3,30 @@
 #include <dlfcn.h>
 
 #include <filesystem>
-#include <string_view>
+#include <optional>
 
 #include <ATen/Context.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "pipeline/cuda_driver.h"
+#include "pipeline/device_names.h"
 
 namespace millrace::pipeline {
 namespace {
 
 absl::Status BadName(const std::string& name) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "there is no device \"", name, "\"; use cpu, cuda, or cuda:N for the N-th GPU from 0"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no device \"", name,
+                   "\"; use cpu, cuda, or cuda:N for the N-th GPU from 0; or auto alone"));
 }
 
 absl::StatusOr<at::Device> DeviceNamed(const std::string& name) {
   if (name == "cpu") return at::Device(at::kCPU);
-  if (name == "cuda") return at::Device(at::kCUDA, 0);
-  constexpr std::string_view kPrefix = "cuda:";
-  int index = 0;
-  if (!std::string_view(name).starts_with(kPrefix) ||
-      !absl::SimpleAtoi(name.substr(kPrefix.size()), &index) || index < 0) {
-    return BadName(name);
-  }
-  return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index));
+  const std::optional<int> number = GpuNumber(name);
+  if (!number) return BadName(name);
+  return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(*number));
 }
 
 // CUDA is loaded and has such a device.
@@ -39,6 +35,10 @@ absl::Status CheckThere(at::Device device) {
   MILLRACE_RETURN_IF_ERROR(LoadCuda());
   const int count = c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount();
   if (device.index() < count) return absl::OkStatus();
+  if (count == 0) {
+    return absl::FailedPreconditionError(
+        "the NVIDIA driver names a GPU, but CUDA cannot be begun on it: see what nvidia-smi says");
+  }
   return absl::NotFoundError(absl::StrCat("there is no ", device.str(), ": this machine has ",
                                           count, " GPUs, from cuda:0"));
 }
@@ -59,15 +59,19 @@ absl::Status LoadFrom(const std::filesystem::path& folder) {
   return absl::OkStatus();
 }
 
-absl::Status LoadOnce() {
-  if (c10::impl::hasDeviceGuardImpl(at::kCUDA)) return absl::OkStatus();  // It was linked.
+absl::Status LoadParts() {
   MILLRACE_RETURN_IF_ERROR(FindCudaDriver().status());
   Dl_info of_libtorch = {};
   // Any function of its library says where that lies.
   if (dladdr(reinterpret_cast<void*>(&at::globalContext), &of_libtorch) == 0) {
     return absl::InternalError("LibTorch's library cannot be found");
   }
-  MILLRACE_RETURN_IF_ERROR(LoadFrom(std::filesystem::path(of_libtorch.dli_fname).parent_path()));
+  return LoadFrom(std::filesystem::path(of_libtorch.dli_fname).parent_path());
+}
+
+absl::Status LoadOnce() {
+  const bool linked = c10::impl::hasDeviceGuardImpl(at::kCUDA);
+  if (!linked) MILLRACE_RETURN_IF_ERROR(LoadParts());
   // Products of numbers that are cut to ten bits would learn something else than the CPU.
   at::globalContext().setAllowTF32CuDNN(false);
   return absl::OkStatus();

@@ -100,8 +100,8 @@ std::vector<OptimizerState> StagedNetwork::OptimizerStates(std::size_t stage) co
 
 void StagedNetwork::SetOptimizerStates(std::span<const OptimizerState> of_layers) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    OptimizerState state{.skipped = optimizers_[i]->skipped()};
-    state.updates = optimizers_[i]->updates();
+    OptimizerState state{.updates = optimizers_[i]->updates(),
+                         .skipped = optimizers_[i]->skipped()};
     for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
       const OptimizerState& own = of_layers[layer];
       state.updates = std::max(state.updates, own.updates);
@@ -119,8 +119,10 @@ void StagedNetwork::CutAgain(const Cuts& cuts) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     std::ranges::move(OptimizerStates(i), std::back_inserter(of_layers));
   }
+  const std::int64_t refused = RefusedOnGpus();
   Cut(cuts);
   SetOptimizerStates(of_layers);
+  refused_elsewhere_ += RefusedOnGpus() - refused;
   AwaitDevices();
 }
 
@@ -159,7 +161,9 @@ void StagedNetwork::Restore(const std::vector<LayerState>& layers) {
     for (auto& of_parameter : of_layers.back().of_parameters) of_parameter = Copies(of_parameter);
   }
   const MutexLock lock(mu_);
+  const std::int64_t refused = RefusedOnGpus();
   SetOptimizerStates(of_layers);
+  refused_elsewhere_ += RefusedOnGpus() - refused;
   AwaitDevices();
 }
 
@@ -214,13 +218,17 @@ std::vector<std::int64_t> StagedNetwork::updates() const {
   return updates;
 }
 
-std::int64_t StagedNetwork::gradients_not_finite() const {
-  const MutexLock lock(mu_);
-  std::int64_t count = gradients_not_finite_;
+std::int64_t StagedNetwork::RefusedOnGpus() const {
+  std::int64_t count = 0;
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
     if (!DeviceOf(i).is_cpu()) count += optimizers_[i]->skipped();
   }
   return count;
+}
+
+std::int64_t StagedNetwork::gradients_not_finite() const {
+  const MutexLock lock(mu_);
+  return gradients_not_finite_ + RefusedOnGpus() - refused_elsewhere_;
 }
 
 }  // namespace millrace::pipeline

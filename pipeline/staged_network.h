@@ -111,7 +111,8 @@ class StagedNetwork {
   void ScaleLearningRates(double scale) { rate_scale_ = scale; }
 
   /// Gradients so far that were not finite, or updates refused (Optimizer::Step()): nothing was
-  /// learned, in the stage where they came up and in those before it. Thread-safe.
+  /// learned, in the stage where they came up and in those before it. On a GPU each stage that
+  /// refused counts, as of the last Save(). Thread-safe.
   [[nodiscard]] std::int64_t gradients_not_finite() const ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Of now. To be called on a stage's thread, or while nothing runs.
@@ -126,6 +127,7 @@ class StagedNetwork {
   [[nodiscard]] at::Device DeviceOf(std::size_t stage) const {
     return DeviceOfStage(devices_, static_cast<int>(stage) + 1);
   }
+  [[nodiscard]] std::int64_t RefusedOnGpus() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // What the thread that calls has put in place is not in the stages' streams.
   void AwaitDevices() const;
   void Cut(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -155,6 +157,8 @@ class StagedNetwork {
   std::vector<Stage> stages_;
   mutable Mutex mu_;  // Between Switch() and updates().
   std::vector<std::unique_ptr<Optimizer>> optimizers_ ABSL_GUARDED_BY(mu_);
+  // Of what the optimizers count: came with a state, or more than once with other cuts.
+  std::int64_t refused_elsewhere_ ABSL_GUARDED_BY(mu_) = 0;
 
   // Of one plan. Runners use what is above them.
   std::unique_ptr<PlanAtWork> at_work_;

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ingest/uri.h"
+#include "pipeline/device_names.h"
 #include "pipeline/evaluation/reference_flow_names.h"
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/flow_network_names.h"
@@ -150,14 +150,6 @@ void ReadSwitchAt(const Value& value, StreamConfig& stream) {
   stream.learner.switch_at = sample;
 }
 
-// "cuda:0" and on.
-bool IsNumberedGpu(const std::string& name) {
-  constexpr std::string_view kPrefix = "cuda:";
-  int number = 0;
-  return name.starts_with(kPrefix) && absl::SimpleAtoi(name.substr(kPrefix.size()), &number) &&
-         number >= 0;
-}
-
 void ReadRecompute(const Value& value, StreamConfig& stream) {
   static constexpr std::array<std::string_view, 3> kKnown = {"always", "except_last", "never"};
   value.OneOf(kKnown, stream.learner.recompute);
@@ -169,7 +161,7 @@ void ReadDevices(const Value& value, StreamConfig& stream) {
   value.Texts({1, kMostStages}, names);
   for (const std::string& name : names) {
     const bool alone = name == "auto" && names.size() == 1;
-    if (alone || name == "cpu" || name == "cuda" || IsNumberedGpu(name)) continue;
+    if (alone || name == "cpu" || pipeline::GpuNumber(name)) continue;
     return value.Wrong(absl::StrCat("has '", name,
                                     "'; it must be auto, or of cpu, cuda and cuda:N one for all "
                                     "stages or one for each"));

@@ -136,9 +136,9 @@ TEST_P(SteppedBy, StepsAsOnTheCpuAndRefusesWhatIsNoNumber) {
       steps.Put(i);
       EXPECT_EQ(optimizer->Step(), device == kGpu || i != Steps::kSpoiled);
     }
-    EXPECT_EQ(optimizer->skipped(), 1);
-    EXPECT_EQ(optimizer->updates(), Steps::kCount - 1);
     EXPECT_EQ(optimizer->state().updates, Steps::kCount - 1);
+    EXPECT_EQ(optimizer->state().skipped, 1);
+    EXPECT_EQ(optimizer->skipped(), 1);
     made.push_back(Values(steps.parameters));
     for (const auto& kept : optimizer->state().of_parameters) {
       for (const at::Tensor& tensor : Values(kept)) made.back().push_back(tensor);
@@ -169,20 +169,33 @@ INSTANTIATE_TEST_SUITE_P(
         NamedOptimizer{"pipemare", {.learning_rate = 0.01, .pipemare_steps = 150}}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(GpuTest, OpenItIsTheFirstGpu) {
+TEST_F(GpuTest, AGpuThatIsNotThereIsRefused) {
+  const absl::Status status = DevicesNamed({"cpu", "cuda:100"}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
+}
+
+TEST_F(GpuTest, AutoTakesTheFirstGpu) {
   const absl::StatusOr<DeviceChoice> choice = ChooseDevices({"auto"});
   ASSERT_TRUE(choice.ok()) << choice.status();
   EXPECT_EQ(choice->names, std::vector<std::string>{"cuda:0"});
-  EXPECT_TRUE(choice->why.starts_with("cuda:0")) << choice->why;
+  EXPECT_TRUE(choice->where.starts_with("cuda:0")) << choice->where;
 }
 
 class PlacedUnder : public GpuTest, public ::testing::WithParamInterface<std::string> {};
 
-// All stages on one GPU, each on a stream of its own; and a GPU between two stages on the CPU.
+// All stages on one GPU, each on a stream of its own; a GPU between two stages on the CPU; and two
+// GPUs where there are two.
+std::vector<std::vector<at::Device>> Placements() {
+  std::vector<std::vector<at::Device>> placements = {{kGpu}, {at::kCPU, kGpu, at::kCPU}};
+  if (c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount() > 1) {
+    placements.push_back({kGpu, at::Device(at::kCUDA, 1), kGpu});
+  }
+  return placements;
+}
+
 TEST_P(PlacedUnder, LearnsAsOnTheCpu) {
   const std::vector<at::Tensor> inputs = SmallInputs(30);
-  for (const std::vector<at::Device>& devices :
-       {std::vector<at::Device>{kGpu}, std::vector<at::Device>{at::kCPU, kGpu, at::kCPU}}) {
+  for (const std::vector<at::Device>& devices : Placements()) {
     for (const auto kind : {OptimizerOptions::Kind::kRmsProp, OptimizerOptions::Kind::kAdam}) {
       SmallRun run{
           .schedule = GetParam(), .stages = 3, .optimizer = {.kind = kind, .learning_rate = 1e-3}};

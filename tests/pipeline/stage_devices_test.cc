@@ -21,7 +21,8 @@ TEST(StageDevicesTest, NoNameIsTheCpu) {
 }
 
 TEST(StageDevicesTest, ABadNameSaysWhichThereAre) {
-  for (const char* name : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "CPU"}) {
+  for (const char* name :
+       {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:128", "cuda:256", "CPU"}) {
     const absl::Status status = DevicesNamed({"cpu", name}).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << name;
     EXPECT_THAT(std::string(status.message()), HasSubstr("use cpu, cuda, or cuda:N"));
@@ -40,19 +41,19 @@ TEST(StageDevicesTest, WhatIsThereIsTheSameTensor) {
   EXPECT_TRUE(Brought(tensor, at::kCPU).is_same(tensor));
 }
 
-TEST(DeviceChoiceTest, OpenItIsTheCpuWhereThereIsNoGpuAndSaysWhy) {
+TEST(DeviceChoiceTest, AutoTakesTheCpuWhereThereIsNoGpuAndSaysWhy) {
   if (FindCudaDriver().ok()) GTEST_SKIP() << "there is a GPU";
   const absl::StatusOr<DeviceChoice> choice = ChooseDevices({"auto"});
   ASSERT_TRUE(choice.ok()) << choice.status();
   EXPECT_THAT(choice->names, ElementsAre("cpu"));
-  EXPECT_EQ(choice->why,
+  EXPECT_EQ(choice->where,
             absl::StrCat("the CPU: ", std::string(FindCudaDriver().status().message())));
 }
 
 TEST(DeviceChoiceTest, WhatIsNamedIsTakenOrRefused) {
-  EXPECT_EQ(ChooseDevices({})->why, "") << "nothing was asked for";
-  EXPECT_EQ(ChooseDevices({"cpu"})->why, "");
-  EXPECT_EQ(ChooseDevices({"cpu", "cpu"})->why, "cpu, cpu");
+  EXPECT_EQ(ChooseDevices({})->where, "") << "nothing was asked for";
+  EXPECT_EQ(ChooseDevices({"cpu"})->where, "");
+  EXPECT_EQ(ChooseDevices({"cpu", "cpu"})->where, "");
   EXPECT_EQ(ChooseDevices({"cpu", "auto"}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 

@@ -103,7 +103,7 @@ class PlanTest(unittest.TestCase):
     @unittest.skipUnless("--config" in run("plan", "--help").stdout, "this program measures nothing")
     def test_a_configured_model_is_measured_and_its_costs_are_read_back(self):
         path, saved = self.folder / "millrace.yaml", self.folder / "saved.json"
-        streams = [test_stream("gate"), test_stream("road", schedule={"stages": 3})]
+        streams = [test_stream("gate"), test_stream("road", schedule={"stages": 3, "devices": "auto"})]
         path.write_text(json.dumps(config(streams=streams)))
         result = run("plan", "--config", str(path), "--stream", "road", "--save-costs", str(saved), "--json")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -98,6 +98,7 @@ class SetupTest(unittest.TestCase):
         cuda = [self.checkout.deps / "libtorch" / file
                 for file in ("torch/lib/libtorch_cuda.so", "nvidia/cudnn/lib/libcudnn.so.9")]
         self.checkout.have_nvidia_driver()
+        self.assertIn("set it to 1 or 0", self.setup_fails(MILLRACE_WITH_CUDA="yes"))
         self.assertIn("(cpu)", self.setup_succeeds(MILLRACE_WITH_CUDA="0"))
         self.assertFalse(any(file.exists() for file in cuda))
         self.assertIn("(cuda): 2.5 GB", self.setup_succeeds())

@@ -11,9 +11,13 @@ not_for_cpu=('torch/lib/libtorch_cuda*' torch/lib/libc10_cuda.so torch/lib/libto
 
 # An NVIDIA driver asks for the parts that CUDA needs, unless MILLRACE_WITH_CUDA says otherwise.
 wanted_libtorch() {
-  if [[ -n ${MILLRACE_WITH_CUDA:-} ]]; then
-    if [[ $MILLRACE_WITH_CUDA == 1 ]]; then echo cuda; else echo cpu; fi
-  elif PATH=$PATH:/sbin ldconfig -p | grep 'libcuda\.so\.1 ' >/dev/null; then
+  case ${MILLRACE_WITH_CUDA:-} in
+  '') ;;
+  1) echo cuda && return ;;
+  0) echo cpu && return ;;
+  *) fail "MILLRACE_WITH_CUDA=$MILLRACE_WITH_CUDA: set it to 1 or 0, or leave it out" ;;
+  esac
+  if PATH=$PATH:/sbin ldconfig -p | grep 'libcuda\.so\.1 ' >/dev/null; then
     echo cuda
   else
     echo cpu
@@ -62,7 +66,7 @@ setup_libtorch() {
   fi
   local variant size="544 MB to download, 0.6 GB on disk"
   variant=$(wanted_libtorch)
-  if [[ $variant == cuda ]]; then size="2.5 GB to download, 3.6 GB on disk"; fi
+  if [[ $variant == cuda ]]; then size="2.5 GB to download, 3.6 GB on disk; MILLRACE_WITH_CUDA=0 leaves CUDA out"; fi
   # What serves CUDA serves the CPU too.
   if have_libtorch cuda || have_libtorch "$variant"; then return; fi
   [[ $(uname -m) == x86_64 ]] ||

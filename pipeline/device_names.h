@@ -1,0 +1,26 @@
+// How devices are named. Free of LibTorch.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/numbers.h"
+
+namespace millrace::pipeline {
+
+/// The number of the GPU called "cuda" (the first) or "cuda:0" and on; nullopt: it is no GPU's
+/// name.
+inline std::optional<int> GpuNumber(const std::string& name) {
+  constexpr std::string_view kPrefix = "cuda:";
+  constexpr int kMost = 127;  // Of LibTorch's.
+  int number = 0;
+  if (name == "cuda") return 0;
+  if (!name.starts_with(kPrefix) || !absl::SimpleAtoi(name.substr(kPrefix.size()), &number) ||
+      number < 0 || number > kMost) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+}  // namespace millrace::pipeline
