@@ -1,7 +1,6 @@
 // LibTorch's operators on a GPU made of software: each is put into the current stream, to be done
 // there by the operator for the CPU on the same memory. Making views, memory and copies is ours.
 #include <algorithm>
-#include <csignal>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,7 +13,6 @@
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/unfold_native.h>
@@ -47,6 +45,25 @@ at::Tensor ByValue(const at::Tensor& number) {
   return copy;
 }
 
+// The same argument, with what `made_of` makes of each of its tensors.
+template <typename MadeOf>
+c10::IValue WithTensors(const c10::IValue& value, const MadeOf& made_of) {
+  if (value.isTensor()) return made_of(value.toTensor());
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(made_of(tensor));
+    return list;
+  }
+  if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> list;
+    for (const auto& element : value.toOptionalTensorVector()) {
+      list.push_back(element ? std::optional(made_of(*element)) : std::nullopt);
+    }
+    return list;
+  }
+  return value;
+}
+
 // The arguments of a call, as the host's operators take them.
 class HostArguments {
  public:
@@ -68,27 +85,18 @@ class HostArguments {
   /// GPUs make the host wait, and nothing here does that.
   [[nodiscard]] std::vector<c10::IValue> Zeros() const {
     std::vector<c10::IValue> zeros;
-    for (const c10::IValue& value : values_) zeros.push_back(Zeros(value));
+    for (const c10::IValue& value : values_) {
+      zeros.push_back(WithTensors(value, [](const at::Tensor& tensor) {
+        return tensor.defined() ? at::zeros_like(tensor) : tensor;
+      }));
+    }
     return zeros;
   }
 
  private:
   c10::IValue Converted(const c10::IValue& value) {
-    if (value.isTensor()) return Converted(value.toTensor());
-    if (value.isTensorList()) {
-      c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(Converted(tensor));
-      return list;
-    }
-    if (value.isOptionalTensorList()) {
-      c10::List<std::optional<at::Tensor>> list;
-      for (const auto& element : value.toOptionalTensorVector()) {
-        list.push_back(element ? std::optional(Converted(*element)) : std::nullopt);
-      }
-      return list;
-    }
     if (value.isDevice()) return c10::Device(c10::kCPU);
-    return value;
+    return WithTensors(value, [this](const at::Tensor& tensor) { return Converted(tensor); });
   }
 
   at::Tensor Converted(const at::Tensor& tensor) {
@@ -100,26 +108,6 @@ class HostArguments {
     TORCH_CHECK(!device_ || *device_ == tensor.device(), name_, ": tensors of two GPUs");
     device_ = tensor.device();
     return OnHost(tensor);
-  }
-
-  static at::Tensor Zeros(const at::Tensor& tensor) {
-    return tensor.defined() ? at::zeros_like(tensor) : tensor;
-  }
-  static c10::IValue Zeros(const c10::IValue& value) {
-    if (value.isTensor()) return Zeros(value.toTensor());
-    if (value.isTensorList()) {
-      c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(Zeros(tensor));
-      return list;
-    }
-    if (value.isOptionalTensorList()) {
-      c10::List<std::optional<at::Tensor>> list;
-      for (const auto& element : value.toOptionalTensorVector()) {
-        list.push_back(element ? std::optional(Zeros(*element)) : std::nullopt);
-      }
-      return list;
-    }
-    return value;
   }
 
   std::string name_;
@@ -214,7 +202,7 @@ Results ResultsOf(const c10::OperatorHandle& op, const HostArguments& arguments,
 // What gives numbers to the host makes it wait.
 std::vector<c10::IValue> NumbersOf(const c10::OperatorHandle& op, const HostArguments& arguments) {
   Streams& streams = Streams::Get();
-  streams.Finish(streams.Here(CurrentStream(arguments.device().index())));
+  streams.FinishStream(CurrentStream(arguments.device().index()));
   const std::lock_guard lock(streams.mutex());
   return Call(op, arguments.values());
 }
@@ -258,11 +246,16 @@ at::Tensor EmptyStrided(at::IntArrayRef size, at::IntArrayRef strides,
                                            c10::dtype_or_default(type));
 }
 
+// `from` is the host's, or seen by it.
+void PutCopy(std::int64_t stream, const at::Tensor& to, const at::Tensor& from) {
+  Streams::Get().Put(stream, [to = OnHost(to), from] { (void)to.copy_(from); });
+}
+
 // As between real GPUs: in the stream of the one that reads, after and before what the other does.
 void CopyAcross(const at::Tensor& to, const at::Tensor& from) {
   Streams& streams = Streams::Get();
   streams.Wait(StreamOf(from), streams.Here(StreamOf(to)));
-  streams.Put(StreamOf(from), [to = OnHost(to), from = OnHost(from)] { (void)to.copy_(from); });
+  PutCopy(StreamOf(from), to, OnHost(from));
   streams.Wait(StreamOf(to), streams.Here(StreamOf(from)));
 }
 
@@ -270,14 +263,14 @@ at::Tensor& Copy(at::Tensor& to, const at::Tensor& from, bool) {
   Streams& streams = Streams::Get();
   const at::AutoDispatchBelowADInplaceOrView no_graph;
   if (to.is_cpu()) {
-    streams.Finish(streams.Here(StreamOf(from)));
+    streams.FinishStream(StreamOf(from));
     const std::lock_guard lock(streams.mutex());
     to.copy_(OnHost(from));
   } else if (from.is_cpu()) {
     // Memory that is not pinned has been read when a copy returns.
-    streams.Put(StreamOf(to), [to = OnHost(to), from = from.clone()] { (void)to.copy_(from); });
+    PutCopy(StreamOf(to), to, from.clone());
   } else if (from.device() == to.device()) {
-    streams.Put(StreamOf(to), [to = OnHost(to), from = OnHost(from)] { (void)to.copy_(from); });
+    PutCopy(StreamOf(to), to, OnHost(from));
   } else {
     CopyAcross(to, from);
   }
@@ -289,7 +282,7 @@ void RecordStreamOf(at::Tensor& tensor, at::Stream stream) {
 }
 
 at::Scalar Number(const at::Tensor& tensor) {
-  Streams::Get().Finish(Streams::Get().Here(StreamOf(tensor)));
+  Streams::Get().FinishStream(StreamOf(tensor));
   const std::lock_guard lock(Streams::Get().mutex());
   const at::AutoDispatchBelowADInplaceOrView no_graph;
   return OnHost(tensor).item();

@@ -65,7 +65,7 @@ class SoftGuard final : public c10::impl::DeviceGuardImplInterface {
     return Streams::Get().Passed(Streams::Get().Here(NumberOf(stream)));
   }
   void synchronizeStream(const c10::Stream& stream) const override {
-    Streams::Get().Finish(Streams::Get().Here(NumberOf(stream)));
+    Streams::Get().FinishStream(NumberOf(stream));
   }
   void synchronizeDevice(c10::DeviceIndex) const override { Streams::Get().FinishAll(); }
 
@@ -106,8 +106,8 @@ struct CUDAHooks final : at::CUDAHooksInterface {
   [[nodiscard]] bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
   [[nodiscard]] c10::DeviceIndex deviceCount() const override { return kDevices; }
   [[nodiscard]] int getNumGPUs() const override { return kDevices; }
-  [[nodiscard]] c10::DeviceIndex current_device() const override { return current_device_(); }
-  [[nodiscard]] c10::DeviceIndex getCurrentDevice() const override { return current_device_(); }
+  [[nodiscard]] c10::DeviceIndex current_device() const override { return CurrentDevice(); }
+  [[nodiscard]] c10::DeviceIndex getCurrentDevice() const override { return CurrentDevice(); }
   [[nodiscard]] at::Device getDeviceFromPtr(void* memory) const override {
     const c10::DeviceIndex device = DeviceOf(memory);
     TORCH_CHECK(device >= 0, "that is no memory of a GPU");
@@ -117,9 +117,6 @@ struct CUDAHooks final : at::CUDAHooksInterface {
     static const at::Generator generator = at::detail::createCPUGenerator();
     return generator;
   }
-
- private:
-  static c10::DeviceIndex current_device_() { return CurrentDevice(); }
 };
 
 using at::CUDAHooksRegistry;

@@ -13,11 +13,6 @@ Streams& Streams::Get() {
   return *streams;
 }
 
-void Streams::Seed(std::uint64_t seed) {
-  const Lock lock(mu_);
-  random_.seed(seed);
-}
-
 void Streams::Put(std::int64_t stream, Task task) {
   const Lock lock(mu_);
   Queue& queue = At(stream);

@@ -33,9 +33,6 @@ class Streams {
  public:
   static Streams& Get();
 
-  /// From now on orders are drawn from this.
-  void Seed(std::uint64_t seed);
-
   void Put(std::int64_t stream, Task task);
   [[nodiscard]] Mark Here(std::int64_t stream);
   /// What is put into `stream` from now on comes after `mark`. Throws while `stream` is recorded,
@@ -47,6 +44,8 @@ class Streams {
   [[nodiscard]] bool Passed(Mark mark);
   /// Works until `mark` is passed. Throws while its stream is recorded, and what a task threw.
   void Finish(Mark mark);
+  /// The same with all that has been put into `stream`.
+  void FinishStream(std::int64_t stream) { Finish(Here(stream)); }
   void FinishAll();
 
   void BeginRecording(std::int64_t stream);
