@@ -97,9 +97,8 @@ class StagedContender final : public BenchContender {
         network_({.chain = chain_,
                   .cuts = std::move(options.cuts),
                   .plan = plan_,
-                  .judge = [this](const Judgement& made) { return Judge(made); },
-                  .local_objective = [](int, std::int64_t, const at::Tensor&,
-                                        const at::Tensor& output) { return BenchLoss(output); },
+                  .judge = LastJudge(),
+                  .local_judge = SmallOutputs(),
                   .optimizer = options.optimizer}) {}
 
   // The engine lives for a turn: drained, it leaves the machine to the next contender.
@@ -139,11 +138,16 @@ class StagedContender final : public BenchContender {
     log_->Worked({start, std::chrono::steady_clock::now()});
   }
 
-  // On the last stage's thread.
-  at::Tensor Judge(const Judgement& made) {
-    at::Tensor loss = BenchLoss(made.output);
-    if (!made.again) log_->Predicted();
-    return loss;
+  static Judge SmallOutputs() {
+    return Minimising([](const Judgement& made) { return BenchLoss(made.output); });
+  }
+  Judge LastJudge() {
+    Judge judge = SmallOutputs();
+    judge.decide = [this](const Judgement&, const Measured&) {
+      log_->Predicted();
+      return true;
+    };
+    return judge;
   }
 
   const LayerChain chain_;

@@ -12,9 +12,16 @@
 
 namespace millrace::pipeline {
 
-/// The gradients of what a channel carried for one sample, one tensor a wire.
-struct ChannelGradients {
+/// What a channel carries of one sample, one tensor a wire.
+struct ChannelTensors {
   Tensors tensors;
+  /// They come in the same memory whenever the sample's lane does (captured_stage.h).
+  bool lasting = false;
+};
+
+/// The gradients of what a channel carried for one sample.
+struct ChannelGradients {
+  ChannelTensors of = {};
   /// False: one of them was not finite, or none was made. Nothing learns from them.
   bool real = false;
 };
@@ -32,7 +39,7 @@ struct ChannelRings {
   /// Tensors that it carries for each sample.
   int wires = 0;
   /// By sample.
-  SlotRing<Tensors> forward;
+  SlotRing<ChannelTensors> forward;
   /// By the sample's position in the order of backwards of the stage that writes them.
   SlotRing<ChannelGradients> backward;
 };

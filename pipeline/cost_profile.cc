@@ -132,12 +132,13 @@ class Profiling {
         device_(device),
         plan_(OneByOne(ShapeOf(chain, AllCuts(chain)))),
         // A learning rate of 0: the update does all its work and goes nowhere.
-        network_({.chain = chain,
-                  .cuts = AllCuts(chain),
-                  .devices = {device},
-                  .plan = plan_,
-                  .judge = [&objective](const Judgement& j) { return objective(j.output); },
-                  .optimizer = {.learning_rate = 0}}),
+        network_(
+            {.chain = chain,
+             .cuts = AllCuts(chain),
+             .devices = {device},
+             .plan = plan_,
+             .judge = Minimising([&objective](const Judgement& j) { return objective(j.output); }),
+             .optimizer = {.learning_rate = 0}}),
         times_(chain.layers.size()) {}
 
   void Run(const ProfileOptions& options, std::vector<LayerCosts>& layers) {

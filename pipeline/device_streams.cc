@@ -22,16 +22,28 @@ class Reached {
  public:
   void Record(const c10::Stream& stream) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
-    event_.record(stream);
+    // Who waits for the old one waits for no more than that.
+    if (event_.use_count() > 1) event_ = std::make_shared<c10::Event>(at::kCUDA);
+    event_->record(stream);
   }
   void Block(const c10::Stream& stream) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
-    event_.block(stream);
+    event_->block(stream);
+  }
+  // Not for the stream, which its own thread may be capturing work of.
+  void Await() ABSL_LOCKS_EXCLUDED(mu_) {
+    std::shared_ptr<const c10::Event> event;
+    {
+      const MutexLock lock(mu_);
+      event = event_;
+    }
+    event->synchronize();
   }
 
  private:
   Mutex mu_;
-  c10::Event event_ ABSL_GUARDED_BY(mu_){at::kCUDA};
+  std::shared_ptr<c10::Event> event_ ABSL_GUARDED_BY(mu_) =
+      std::make_shared<c10::Event>(at::kCUDA);
 };
 
 class DeviceStreams final : public Devices {
@@ -138,7 +150,7 @@ class DeviceStreams final : public Devices {
     if (by) {
       needed.reached->Block(*by);
     } else {
-      needed.stream->synchronize();
+      needed.reached->Await();
     }
   }
 

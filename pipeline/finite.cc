@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include "pipeline/kernels/kernels.h"
 
@@ -37,6 +39,12 @@ bool AllOf(at::TensorList tensors, int exponent) {
 bool AllFinite(const at::Tensor& tensor) { return Below(tensor, kFinite); }
 
 bool AllFinite(at::TensorList tensors) { return AllOf(tensors, kFinite); }
+
+at::Tensor FiniteFlag(const at::Tensor& tensor) {
+  if (tensor.device().is_cpu()) return at::scalar_tensor(AllFinite(tensor), at::kBool);
+  return at::linalg_vector_norm(tensor.detach(), std::numeric_limits<double>::infinity()) <
+         std::numeric_limits<double>::infinity();
+}
 
 bool AllBelow(at::TensorList tensors, int exponent) { return AllOf(tensors, exponent); }
 

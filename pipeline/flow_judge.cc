@@ -1,9 +1,12 @@
 #include "pipeline/flow_judge.h"
 
 #include <cmath>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include <ATen/ops/avg_pool2d.h>
+#include <ATen/ops/stack.h>
 
 #include "pipeline/finite.h"
 #include "pipeline/flow_pictures.h"
@@ -28,24 +31,43 @@ FlowJudge::FlowJudge(const FlowLearnerOptions& options, OnPrediction on_predicti
       decisions_(decisions),
       safe_(safe) {}
 
-at::Tensor FlowJudge::Judge(const Judgement& made, StagedNetwork& network) const {
+bool FlowJudge::LevelIsWanted(std::int64_t sample) const {
+  if (!decisions_.MayTeach(sample)) return false;
+  safe_.OnLevelLearns();
+  return true;
+}
+
+Measured FlowJudge::MeasureLevel(const Judgement& made) const {
+  const std::int64_t factor = made.input.size(3) / made.output.size(3);
+  const at::Tensor pictures = at::avg_pool2d(made.input, {factor, factor});
+  return {.objective = LossFor(options_, pictures, made.output).objective};
+}
+
+// The figures: one tensor of those that the loss names, the last of which says whether the output
+// is all numbers; and the flow for people.
+Measured FlowJudge::Measure(const Judgement& made) const {
   const FlowLoss loss = LossFor(options_, made.input, made.output);
-  const auto if_learned = [&](SkipReason skipped) {
-    return skipped == SkipReason::kNone ? loss.objective : at::Tensor();
-  };
-  if (made.again) return if_learned(decisions_.Decided(made.sample));
-  ModelPrediction prediction{.sample = made.sample,
-                             .width = options_.width,
-                             .height = options_.height,
-                             .flow = Interleaved(PredictedFlow(options_, made.output)),
-                             .loss = loss.photometric.item<float>(),
-                             .loss_no_motion = loss.no_motion.item<float>(),
-                             .updates = network.updates().back()};
-  for (const FlowLoss::Term& term : loss.terms) {
-    prediction.terms.push_back(term.value.item<float>());
-  }
+  std::vector<at::Tensor> figures = {loss.photometric, loss.no_motion};
+  for (const FlowLoss::Term& term : loss.terms) figures.push_back(term.value);
+  figures.push_back(FiniteFlag(made.output).to(loss.photometric.scalar_type()));
+  return {.objective = loss.objective,
+          .figures = {at::stack(figures), PixelByPixel(PredictedFlow(options_, made.output))}};
+}
+
+bool FlowJudge::Decide(const Judgement& made, const Measured& measured,
+                       StagedNetwork& network) const {
+  const std::vector<float> figures = OnHost(measured.figures[0]);
+  ModelPrediction prediction{
+      .sample = made.sample,
+      .width = options_.width,
+      .height = options_.height,
+      .flow = std::make_shared<const std::vector<float>>(OnHost(measured.figures[1])),
+      .loss = figures[0],
+      .loss_no_motion = figures[1],
+      .updates = network.updates().back()};
+  prediction.terms.assign(figures.begin() + 2, figures.end() - 1);
   prediction.finite = std::isfinite(prediction.loss) && std::isfinite(prediction.loss_no_motion) &&
-                      AllFinite(made.output);
+                      figures.back() != 0;
   prediction.skipped = decisions_.Decide({.sample = made.sample,
                                           .flow = *prediction.flow,
                                           .width = options_.width,
@@ -59,17 +81,8 @@ at::Tensor FlowJudge::Judge(const Judgement& made, StagedNetwork& network) const
     judged.ratio = static_cast<double>(prediction.loss) / prediction.loss_no_motion;
   }
   prediction.drift = safe_.OnJudged(judged, network);
-  const SkipReason skipped = prediction.skipped;
   on_prediction_(std::move(prediction));
-  return if_learned(skipped);
-}
-
-at::Tensor FlowJudge::JudgeLevel(std::int64_t sample, const at::Tensor& pictures,
-                                 const at::Tensor& flow) const {
-  if (!decisions_.MayTeach(sample)) return {};
-  safe_.OnLevelLearns();
-  const std::int64_t factor = pictures.size(3) / flow.size(3);
-  return LossFor(options_, at::avg_pool2d(pictures, {factor, factor}), flow).objective;
+  return judged.learned;
 }
 
 }  // namespace millrace::pipeline

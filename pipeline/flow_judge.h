@@ -14,20 +14,22 @@
 
 namespace millrace::pipeline {
 
-/// Judge() is for the last stage's thread. What it is made from must outlive it.
+/// What it is made from must outlive it.
 class FlowJudge {
  public:
   FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction,
             LearningDecisions& decisions, SafeLearning& safe);
 
-  /// As Judge (judge.h).
-  [[nodiscard]] at::Tensor Judge(const Judgement& made, StagedNetwork& network) const;
+  /// As Judge::measure and Judge::decide (judge.h), of the last stage of `network`.
+  [[nodiscard]] Measured Measure(const Judgement& made) const;
+  [[nodiscard]] bool Decide(const Judgement& made, const Measured& measured,
+                            StagedNetwork& network) const;
 
-  /// As LocalObjective (judge.h): judges a coarser flow on the pictures at its size. Nothing is
-  /// learned where something spoke against it at the sample's admission; what the prediction will
-  /// be worth is not known yet. Thread-safe.
-  [[nodiscard]] at::Tensor JudgeLevel(std::int64_t sample, const at::Tensor& pictures,
-                                      const at::Tensor& flow) const;
+  /// As Judge::wanted and Judge::measure, of the stages before: judges a coarser flow on the
+  /// pictures at its size. Nothing is learned where something spoke against it at the sample's
+  /// admission; what the prediction will be worth is not known yet. Thread-safe.
+  [[nodiscard]] bool LevelIsWanted(std::int64_t sample) const;
+  [[nodiscard]] Measured MeasureLevel(const Judgement& made) const;
 
  private:
   const FlowLearnerOptions& options_;

@@ -86,6 +86,7 @@ class FlowLearner final : public Learner {
   absl::Status AwaitRoom() override {
     MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
     if (lasting_->safe().RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
+    if (options_.captures && OnGpu()) TellWhatIsNotCaptured();
     return engine_->AwaitRoom();
   }
 
@@ -153,18 +154,33 @@ class FlowLearner final : public Learner {
         .devices = devices_,
         .plan = first,
         .first_sample = admitted_,
-        .judge = [this](const Judgement& made) { return judge_->Judge(made, *network_); },
-        .local_objective =
-            [this](int /*stage*/, std::int64_t sample, const at::Tensor& input,
-                   const at::Tensor& output) { return judge_->JudgeLevel(sample, input, output); },
+        .judge = JudgeOfPredictions(),
+        .local_judge = JudgeOfLevels(),
         .optimizer = {.learning_rate = options_.learning_rate},
         .seed = options_.seed,
+        .captures = options_.captures,
         .on_update = [this](const Step& u) { lasting_->safe().OnUpdate(*network_, u); }});
     lasting_->Begin(*network_);
     decisions_ = std::make_unique<LearningDecisions>(options_.learning, lasting_->safe().health());
     judge_ =
         std::make_unique<const FlowJudge>(options_, on_prediction_, *decisions_, lasting_->safe());
     return StartEngine(std::move(flow.phases), flow.costs);
+  }
+
+  [[nodiscard]] Judge JudgeOfPredictions() {
+    return {.measure = [this](const Judgement& made) { return judge_->Measure(made); },
+            .decide =
+                [this](const Judgement& made, const Measured& measured) {
+                  return judge_->Decide(made, measured, *network_);
+                },
+            .measures_tensors_alone = true};
+  }
+
+  [[nodiscard]] Judge JudgeOfLevels() {
+    return {.wanted = [this](int /*stage*/,
+                             std::int64_t sample) { return judge_->LevelIsWanted(sample); },
+            .measure = [this](const Judgement& made) { return judge_->MeasureLevel(made); },
+            .measures_tensors_alone = true};
   }
 
   [[nodiscard]] absl::Status CheckPictures(const PicturePair& pair) const {
@@ -272,6 +288,18 @@ class FlowLearner final : public Learner {
     });
   }
 
+  void TellWhatIsNotCaptured() {
+    std::vector<std::string> why = network_->why_not_captured();
+    not_captured_.resize(why.size());
+    for (std::size_t i = 0; i < why.size(); ++i) {
+      const bool is_new = !why[i].empty() && why[i] != not_captured_[i];
+      if (is_new && options_.on_not_captured) {
+        options_.on_not_captured(static_cast<int>(i) + 1, why[i]);
+      }
+    }
+    not_captured_ = std::move(why);
+  }
+
   absl::Status DescribeNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     MILLRACE_ASSIGN_OR_RETURN(LearnerDescription description,
                               Describe(*chain_, pipeline_, {.update_every = learn_from_every_}));
@@ -300,7 +328,9 @@ class FlowLearner final : public Learner {
   std::unique_ptr<Replanner> replanner_;  // Null: what was planned stays.
   std::unique_ptr<StagedNetwork> network_;
 
-  std::int64_t admitted_ = 0;  // Of the thread that admits.
+  // Of the thread that admits.
+  std::int64_t admitted_ = 0;
+  std::vector<std::string> not_captured_;  // As it was told, by stage.
 
   // Self-synchronized.
   std::atomic<int> learn_from_every_ = 1;  // Of the next sample.

@@ -7,6 +7,7 @@
 #include "pipeline/learning/planar_picture.h"
 
 namespace millrace::pipeline {
+
 at::Tensor TensorOf(const PicturePair& pair, int width, int height, int channels) {
   const std::int64_t pictures = pair.before.empty() ? 2 : 3;
   at::Tensor made = at::empty({pictures, channels, height, width}, at::kFloat);
@@ -17,10 +18,14 @@ at::Tensor TensorOf(const PicturePair& pair, int width, int height, int channels
   return made;
 }
 
-std::shared_ptr<const std::vector<float>> Interleaved(const at::Tensor& flow) {
-  const at::Tensor pixels = flow.detach().cpu().squeeze(0).permute({1, 2, 0}).contiguous();
-  const float* data = pixels.data_ptr<float>();
-  return std::make_shared<const std::vector<float>>(data, data + pixels.numel());
+at::Tensor PixelByPixel(const at::Tensor& flow) {
+  return flow.detach().squeeze(0).permute({1, 2, 0}).contiguous();
+}
+
+std::vector<float> OnHost(const at::Tensor& tensor) {
+  const at::Tensor here = tensor.cpu();
+  const float* data = here.const_data_ptr<float>();
+  return {data, data + here.numel()};
 }
 
 }  // namespace millrace::pipeline

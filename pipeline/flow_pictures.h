@@ -1,7 +1,6 @@
 // Pictures and flow between bytes, as the service has them, and tensors, as the network does.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +14,10 @@ namespace millrace::pipeline {
 /// REQUIRES: each has 3 * width * height bytes; 1 or 3 channels.
 [[nodiscard]] at::Tensor TensorOf(const PicturePair& pair, int width, int height, int channels);
 
-/// [1, 2, height, width] as (dx, dy) for every pixel.
-[[nodiscard]] std::shared_ptr<const std::vector<float>> Interleaved(const at::Tensor& flow);
+/// A flow [1, 2, height, width] as [height, width, 2]: (dx, dy) for every pixel. Without a graph.
+[[nodiscard]] at::Tensor PixelByPixel(const at::Tensor& flow);
+
+/// The values of `tensor`, which is laid out row by row; waits for the GPU that makes them.
+[[nodiscard]] std::vector<float> OnHost(const at::Tensor& tensor);
 
 }  // namespace millrace::pipeline

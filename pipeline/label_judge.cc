@@ -101,20 +101,28 @@ at::Tensor LabelJudge::LossOf(const Labels& labels, const at::Tensor& output) co
                            : TensorOf(values, {count, outputs_}, at::kFloat));
 }
 
-at::Tensor LabelJudge::LossOf(std::int64_t step, const at::Tensor& output) const {
-  return LossOf(labels_.Labels(step), output);
+Judge LabelJudge::OfStages() const {
+  return Minimising(
+      [this](const Judgement& made) { return LossOf(labels_.Labels(made.sample), made.output); },
+      /*of_tensors_alone=*/false);
 }
 
-at::Tensor LabelJudge::Judge(const Judgement& made) {
+Judge LabelJudge::OfPredictions() {
+  Judge judge = OfStages();
+  judge.decide = [this](const Judgement& made, const Measured& measured) {
+    return Decide(made, measured.objective);
+  };
+  return judge;
+}
+
+bool LabelJudge::Decide(const Judgement& made, const at::Tensor& loss) {
   const Labels labels = labels_.Labels(made.sample);
-  at::Tensor loss = LossOf(labels, made.output);
-  if (made.again) return loss;
   LabelPrediction prediction = PredictionOf(made, labels);
   if (loss.defined()) prediction.loss = loss.item<float>();
   prediction.finite = AllFinite(prediction.outputs) && std::isfinite(prediction.loss.value_or(0));
   if (on_score_) prediction.drift = on_score_(ScoreOf(made, labels, prediction));
   on_prediction_(prediction);
-  return prediction.finite ? loss : at::Tensor();
+  return prediction.finite;
 }
 
 LabelPrediction LabelJudge::PredictionOf(const Judgement& made, const Labels& labels) const {

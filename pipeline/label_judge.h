@@ -58,16 +58,17 @@ class LabelJudge {
   /// INVALID_ARGUMENT, saying what is allowed, unless it is a label of the task.
   [[nodiscard]] absl::Status CheckLabel(const SampleLabel& label) const;
 
-  /// What Judge (judge.h) is: the mean loss over the rows that have labels. Undefined where there
-  /// are none, and where a number of the prediction is not finite.
-  [[nodiscard]] at::Tensor Judge(const Judgement& made);
-  /// The same of another stage's output at `step`, without a prediction.
-  [[nodiscard]] at::Tensor LossOf(std::int64_t step, const at::Tensor& output) const;
+  /// By the mean loss over the rows that have labels. Nothing is learned where there are none, and
+  /// where a number of the prediction is not finite.
+  [[nodiscard]] Judge OfPredictions();
+  /// The same of the stages before, which make no predictions.
+  [[nodiscard]] Judge OfStages() const;
 
  private:
   using Labels = std::vector<LateLabels::Labelled>;
 
   [[nodiscard]] at::Tensor LossOf(const Labels& labels, const at::Tensor& output) const;
+  [[nodiscard]] bool Decide(const Judgement& made, const at::Tensor& loss);
   [[nodiscard]] LabelPrediction PredictionOf(const Judgement& made, const Labels& labels) const;
   [[nodiscard]] LabelScore ScoreOf(const Judgement& made, const Labels& labels,
                                    const LabelPrediction& prediction);

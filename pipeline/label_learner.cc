@@ -188,17 +188,14 @@ class StagedLabelLearner final : public LabelLearner {
 
  private:
   [[nodiscard]] StagedNetwork::Options NetworkOptions(const Plan& plan) {
-    StagedNetwork::Options network{
-        .chain = chain_,
-        .cuts = cuts_,
-        .plan = plan,
-        .first_sample = admitted_,
-        .judge = [this](const Judgement& made) { return judge_->Judge(made); },
-        .local_objective = [this](
-                               int /*stage*/, std::int64_t sample, const at::Tensor& /*input*/,
-                               const at::Tensor& output) { return judge_->LossOf(sample, output); },
-        .optimizer = options_.optimizer,
-        .seed = options_.seed};
+    StagedNetwork::Options network{.chain = chain_,
+                                   .cuts = cuts_,
+                                   .plan = plan,
+                                   .first_sample = admitted_,
+                                   .judge = judge_->OfPredictions(),
+                                   .local_judge = judge_->OfStages(),
+                                   .optimizer = options_.optimizer,
+                                   .seed = options_.seed};
     if (copies_ != nullptr || lasting_ != nullptr) {
       network.on_update = [this](const Step& update) {
         const StagedNetwork& at_work = run_->network();

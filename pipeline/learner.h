@@ -244,6 +244,11 @@ struct FlowLearnerOptions {
   /// each stage; or "auto", as ChooseDevices() says. With the schedule "auto" one. Empty: the CPU.
   /// No gate where one of them is a GPU.
   std::vector<std::string> devices = {};
+  /// Stages on GPUs capture their operations once and launch them as CUDA graphs.
+  bool captures = true;
+  /// Told, once under each plan, of a stage whose operations on a GPU are launched kernel by kernel
+  /// for good, and why. On the thread that admits. May be empty.
+  std::function<void(int stage, const std::string& why)> on_not_captured = {};
   /// Gives up making the learner, between two layers that are measured.
   std::stop_token stop = {};
   /// What operations are timed with while they run; outlives the learner.

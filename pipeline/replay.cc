@@ -56,24 +56,26 @@ class Replaying {
   }
 
   absl::StatusOr<ReplaySummary> Run(const Phases& phases) {
-    const auto own_loss = [this](int /*stage*/, std::int64_t sample, const at::Tensor& /*input*/,
-                                 const at::Tensor& output) {
-      return loss_(output, samples_.target(sample));
+    const Judge by_target = Minimising(
+        [this](const Judgement& made) { return loss_(made.output, samples_.target(made.sample)); },
+        /*of_tensors_alone=*/false);
+    Judge last = by_target;
+    last.decide = [this](const Judgement& made, const Measured& measured) {
+      Note(made, measured);
+      return true;
     };
-    MILLRACE_ASSIGN_OR_RETURN(
-        const auto run,
-        NetworkRun::Start(
-            {.network = {.chain = network_.chain,
-                         .cuts = cuts_,
-                         .plan = phases.front().plan,
-                         .judge = [this](const Judgement& made) { return Judge(made); },
-                         .local_objective = own_loss,
-                         .optimizer = options_.optimizer,
-                         .learning_rates = {},
-                         .seed = options_.seed},
-             .phases = phases,
-             .threads_per_stage = options_.threads_per_stage,
-             .recorder = options_.recorder}));
+    MILLRACE_ASSIGN_OR_RETURN(const auto run,
+                              NetworkRun::Start({.network = {.chain = network_.chain,
+                                                             .cuts = cuts_,
+                                                             .plan = phases.front().plan,
+                                                             .judge = std::move(last),
+                                                             .local_judge = by_target,
+                                                             .optimizer = options_.optimizer,
+                                                             .learning_rates = {},
+                                                             .seed = options_.seed},
+                                                 .phases = phases,
+                                                 .threads_per_stage = options_.threads_per_stage,
+                                                 .recorder = options_.recorder}));
     for (std::int64_t i = 0; i < samples_.count(); ++i) {
       MILLRACE_RETURN_IF_ERROR(run->Admit(samples_.input(i)).status());
     }
@@ -103,12 +105,9 @@ class Replaying {
   }
 
   // On the last stage's thread. Each sample has a place of its own.
-  at::Tensor Judge(const Judgement& made) {
-    at::Tensor loss = loss_(made.output, samples_.target(made.sample));
-    if (made.again) return loss;
+  void Note(const Judgement& made, const Measured& measured) {
     outputs_[made.sample] = made.output.detach();
-    losses_.data_ptr<float>()[made.sample] = loss.item<float>();
-    return loss;
+    losses_.data_ptr<float>()[made.sample] = measured.objective.item<float>();
   }
 
   const ReplayOptions& options_;

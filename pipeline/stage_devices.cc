@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "pipeline/cuda_driver.h"
+#include "pipeline/device_graphs.h"
 #include "pipeline/device_names.h"
 
 namespace millrace::pipeline {
@@ -66,7 +67,9 @@ absl::Status LoadParts() {
   if (dladdr(reinterpret_cast<void*>(&at::globalContext), &of_libtorch) == 0) {
     return absl::InternalError("LibTorch's library cannot be found");
   }
-  return LoadFrom(std::filesystem::path(of_libtorch.dli_fname).parent_path());
+  MILLRACE_RETURN_IF_ERROR(LoadFrom(std::filesystem::path(of_libtorch.dli_fname).parent_path()));
+  SetGraphPools(LoadCudaGraphs());
+  return absl::OkStatus();
 }
 
 absl::Status LoadOnce() {
@@ -75,6 +78,16 @@ absl::Status LoadOnce() {
   // Products of numbers that are cut to ten bits would learn something else than the CPU.
   at::globalContext().setAllowTF32CuDNN(false);
   return absl::OkStatus();
+}
+
+// From pinned memory, and between GPUs, without waiting; to the CPU, waiting.
+bool GoesAhead(at::Device to) { return !to.is_cpu(); }
+
+// What a stream of a GPU made is not given to others before the stream of this thread is past here.
+void KeepUntilRead(const at::Tensor& tensor) {
+  if (!tensor.is_cuda()) return;
+  const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
+  tensor.record_stream(cuda.getStream(tensor.device()));
 }
 
 void Move(const at::Tensor& tensor, at::Device device) {
@@ -117,15 +130,14 @@ void AwaitDevice(at::Device device) {
 
 at::Tensor Brought(const at::Tensor& tensor, at::Device device) {
   at::Tensor there = tensor;
-  if (tensor.device() != device) {
-    // From pinned memory, and between GPUs, without waiting; to the CPU, waiting.
-    there = tensor.to(device, /*non_blocking=*/!device.is_cpu());
-  }
-  if (tensor.is_cuda()) {
-    const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
-    tensor.record_stream(cuda.getStream(tensor.device()));
-  }
+  if (tensor.device() != device) there = tensor.to(device, GoesAhead(device));
+  KeepUntilRead(tensor);
   return there;
+}
+
+void PutOnDevice(const at::Tensor& memory, const at::Tensor& tensor) {
+  memory.variable_data().copy_(tensor, GoesAhead(memory.device()));
+  KeepUntilRead(tensor);
 }
 
 }  // namespace millrace::pipeline

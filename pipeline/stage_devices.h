@@ -28,8 +28,9 @@ namespace millrace::pipeline {
   return devices.size() == 1 ? devices.front() : devices.at(stage - 1);
 }
 
-/// Loads LibTorch's part for CUDA, once. Fails as FindCudaDriver(), and with FAILED_PRECONDITION
-/// where LibTorch has no such part or what it needs is not installed. Thread-safe.
+/// Loads LibTorch's part for CUDA, once, and what makes CUDA graphs (device_graphs.h), without
+/// which things are slower. Fails as FindCudaDriver(), and with FAILED_PRECONDITION where LibTorch
+/// has no such part or what it needs is not installed. Thread-safe.
 [[nodiscard]] absl::Status LoadCuda();
 
 /// Moves a layer's parameters and buffers, which stay the same tensors.
@@ -42,5 +43,9 @@ void AwaitDevice(at::Device device);
 /// if it is there already. What another stream of a GPU made is not given to others before this
 /// stream is past here.
 [[nodiscard]] at::Tensor Brought(const at::Tensor& tensor, at::Device device);
+
+/// The same into memory that is there: of the device, of the same shape. Takes no notice of
+/// autograd.
+void PutOnDevice(const at::Tensor& memory, const at::Tensor& tensor);
 
 }  // namespace millrace::pipeline

@@ -1,17 +1,13 @@
 #include "pipeline/stage_runner.h"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/zeros_like.h>
-#include <torch/csrc/autograd/autograd.h>
 
 #include "base/check.h"
 #include "pipeline/finite.h"
-#include "pipeline/seeded_draws.h"
 #include "pipeline/stage_devices.h"
 #include "pipeline/stage_walk.h"
 
@@ -21,15 +17,47 @@ StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
     : number_(number),
       parts_(parts),
       at_work_(at_work),
-      has_own_loss_(number == at_work.plan.stage_count() ||
-                    at_work.plan.rules(number).gradient == GradientFrom::kOwnLoss),
-      camera_(has_own_loss_ ? &at_work.channels.Between(0, number) : nullptr),
+      work_({.number = number,
+             .stage = parts.stage,
+             .judge = OwnJudge(),
+             .by_mini_batch = LearnsByMiniBatch(at_work.plan),
+             .seed = parts.seed}),
+      camera_(work_.has_own_loss() ? &at_work.channels.Between(0, number) : nullptr),
       versions_(parts.stage.parameters(), at_work.plan.rules(number).versions),
-      buffers_(parts.stage, LearnsByMiniBatch(at_work.plan)),
+      lanes_(LaneCount(at_work.plan)),
       kept_(at_work.plan.rules(number).slots) {
-  MILLRACE_CHECK(!has_own_loss_ || number == at_work.plan.stage_count() ||
-                 parts.local_objective != nullptr);
   Connect(parts.cuts);
+  CaptureIfPossible();
+}
+
+// Null: it learns by the gradients of the stage behind.
+const Judge* StageRunner::OwnJudge() const {
+  if (number_ == at_work_.plan.stage_count()) return &parts_.judge;
+  if (at_work_.plan.rules(number_).gradient != GradientFrom::kOwnLoss) return nullptr;
+  MILLRACE_CHECK(parts_.local_judge.measure != nullptr);
+  return &parts_.local_judge;
+}
+
+void StageRunner::CaptureIfPossible() {
+  if (!parts_.captures || parts_.device.is_cpu()) return;
+  why_not_captured_ = WhyPlanIsNotCaptured(at_work_.plan, number_);
+  if (!why_not_captured_.empty()) return;
+  if (!work_.is_the_same_each_time()) {
+    why_not_captured_ = "its layers have buffers, or its loss reads more than tensors";
+  } else if (parts_.stage.parameters().empty()) {
+    why_not_captured_ = "it has nothing to learn";
+  } else if (auto pools = CapturedStage::NewPools(parts_.device); !pools.ok()) {
+    why_not_captured_ = std::string(pools.status().message());
+  } else {
+    captured_ = std::make_unique<CapturedStage>(
+        CapturedStage::Options{
+            .device = parts_.device, .lanes = lanes_, .work = work_, .optimizer = parts_.optimizer},
+        *std::move(pools));
+  }
+}
+
+std::string StageRunner::why_not_captured() const {
+  return captured_ != nullptr ? captured_->why() : why_not_captured_;
 }
 
 // A wire's place in its channel is the number of the stage's wires that the channel carries
@@ -45,10 +73,6 @@ void StageRunner::Connect(const Cuts& cuts) {
   if (number_ == at_work_.plan.stage_count()) return;
   for (const Wire& wire : parts_.stage.outgoing()) outgoing_.push_back(connect(wire));
   for (const Connection& connection : outgoing_) ++connection.rings->wires;
-}
-
-at::Tensor StageRunner::Here(const at::Tensor& tensor) const {
-  return Brought(tensor, parts_.device);
 }
 
 bool StageRunner::Run(const Step& step) {
@@ -75,141 +99,171 @@ void StageRunner::DropGradients() {
   }
 }
 
+Arrivals StageRunner::InputsOf(std::int64_t sample) const {
+  Arrivals inputs;
+  for (const Connection& connection : incoming_) {
+    const ChannelTensors& from = connection.rings->forward.Read(sample);
+    inputs.push_back({.tensor = from.tensors[connection.place],
+                      .lasting = from.lasting,
+                      .wants_gradient = connection.rings->carries_gradients});
+  }
+  return inputs;
+}
+
+Arrived StageRunner::CameraOf(std::int64_t sample) const {
+  if (camera_ == nullptr) return {};
+  return {.tensor = camera_->forward.Read(sample).tensors[0]};
+}
+
 void StageRunner::Forward(std::int64_t sample) {
   Kept kept;
-  for (const Connection& connection : incoming_) {
-    at::Tensor leaf = Here(connection.rings->forward.Read(sample)[connection.place]).detach();
-    leaf.set_requires_grad(connection.rings->carries_gradients);
-    kept.inputs.push_back(std::move(leaf));
+  const Judge* const judge = OwnJudge();
+  const bool wanted =
+      judge != nullptr && (!judge->wanted || judge->wanted(number_, InStream(sample)));
+  GoForward(sample, wanted, kept);
+  ForwardMade& made = kept.made();
+  Send(sample, made.outputs, kept.lane != nullptr);
+  kept.learns = wanted && work_.Decide(made, InStream(sample));
+  if (kept.lane == nullptr) {
+    made.outputs.clear();
+    made.measured = {};
+    if (judge != nullptr && !kept.learns) made.ends.clear();
   }
-  const bool keeps_graph = at_work_.reads.keeps(number_, sample) == Keeps::kActivations;
-  kept.version =
-      at_work_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
-  Tensors outputs;
-  {
-    const WeightVersions::Use use(versions_, kept.version);
-    const at::AutoGradMode graph(keeps_graph);
-    outputs = buffers_.First([&] { return parts_.stage.Forward(kept.inputs, SeedOf(sample)); });
-    kept.ends = outputs;
-    if (has_own_loss_) {
-      kept.camera = Here(camera_->forward.Read(sample)[0]);
-      kept.ends = {OwnLoss(sample, kept.camera, outputs[0], /*again=*/false)};
-    }
-  }
-  if (!keeps_graph) kept.ends.clear();
-  Send(sample, outputs);
   kept_.Write(sample, std::move(kept));
 }
 
-at::Tensor StageRunner::OwnLoss(std::int64_t sample, const at::Tensor& camera,
-                                const at::Tensor& output, bool again) const {
-  const std::int64_t in_stream = at_work_.first_sample + sample;
-  if (number_ < at_work_.plan.stage_count()) {
-    return parts_.local_objective(number_, in_stream, camera, output);
+void StageRunner::GoForward(std::int64_t sample, bool measure, Kept& kept) {
+  const Arrivals inputs = InputsOf(sample);
+  const Arrived camera = CameraOf(sample);
+  const bool keeps_graph = at_work_.reads.keeps(number_, sample) == Keeps::kActivations;
+  kept.version =
+      at_work_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
+  if (captured_ != nullptr) {
+    kept.lane = captured_->Forward(sample % lanes_, InStream(sample), inputs, camera, keeps_graph);
+    if (kept.lane != nullptr) return;
   }
-  return parts_.judge({.sample = in_stream, .input = camera, .output = output, .again = again});
+  for (const Arrived& input : inputs) {
+    kept.own.inputs.push_back(Brought(input.tensor, parts_.device).detach());
+    kept.own.inputs.back().set_requires_grad(input.wants_gradient);
+  }
+  if (camera.tensor.defined()) kept.own.camera = Brought(camera.tensor, parts_.device);
+  const WeightVersions::Use use(versions_, kept.version);
+  const at::AutoGradMode graph(keeps_graph);
+  work_.GoForward(kept.own, InStream(sample), measure);
+  if (!keeps_graph) kept.own.ends.clear();
 }
 
-void StageRunner::Send(std::int64_t sample, const Tensors& outputs) {
+void StageRunner::Send(std::int64_t sample, const Tensors& outputs, bool lasting) {
   for (const auto& rings : at_work_.channels.all()) {
     if (rings->channel.from != number_) continue;
-    rings->forward.Write(sample, Tensors(rings->wires));
+    rings->forward.Write(sample, {.tensors = Tensors(rings->wires), .lasting = lasting});
   }
   for (std::size_t i = 0; i < outgoing_.size(); ++i) {
-    outgoing_[i].rings->forward.Read(sample)[outgoing_[i].place] = outputs[i].detach();
+    outgoing_[i].rings->forward.Read(sample).tensors[outgoing_[i].place] = outputs[i].detach();
   }
+}
+
+StageRunner::ArrivedGradients StageRunner::GradientsOf(std::int64_t sample) const {
+  ArrivedGradients gradients;
+  for (const Connection& connection : outgoing_) {
+    ChannelRings& rings = *connection.rings;
+    const ChannelGradients& arrived = rings.backward.Read(
+        at_work_.dependencies.Position(OperationKind::kBackward, rings.channel.to, sample));
+    gradients.real = gradients.real && arrived.real;
+    if (!gradients.real) break;
+    gradients.of_ends.push_back(
+        {.tensor = arrived.of.tensors[connection.place], .lasting = arrived.of.lasting});
+  }
+  return gradients;
 }
 
 bool StageRunner::Backward(std::int64_t sample) {
   const std::int64_t used = sample + at_work_.plan.rules(number_).lead;
   Kept& kept = kept_.Read(used);
-  bool real = false;
-  {
-    const WeightVersions::Use use(versions_,
-                                  at_work_.reads.Version(OperationKind::kBackward, number_, sample,
-                                                         versions_.newest(), kept.version));
-    std::optional<StageBuffers::Unmoved> unmoved;
-    if (at_work_.reads.keeps(number_, sample) == Keeps::kInputs) {
-      unmoved.emplace(buffers_);
-      GoForwardAgain(used, kept);
-    }
-    real = GoBackward(sample, kept);
-  }
-  has_gradient_ = has_gradient_ || real;
-  SendBack(sample, kept, real);
-  kept = {};  // The graph is spent.
-  return real;
-}
-
-// The same for a forward that is run again, and for every way to cut the network.
-std::uint64_t StageRunner::SeedOf(std::int64_t sample) const {
-  return MixSeeds(parts_.seed, static_cast<std::uint64_t>(at_work_.first_sample + sample));
-}
-
-void StageRunner::GoForwardAgain(std::int64_t sample, Kept& kept) const {
-  kept.ends = parts_.stage.Forward(kept.inputs, SeedOf(sample));
-  if (has_own_loss_) kept.ends = {OwnLoss(sample, kept.camera, kept.ends[0], /*again=*/true)};
-}
-
-bool StageRunner::GoBackward(std::int64_t sample, const Kept& kept) {
-  Tensors gradients;
-  bool real = true;
-  if (has_own_loss_) {
-    real = kept.ends[0].defined() && (!parts_.device.is_cpu() || AllFinite(kept.ends));
-    gradients.resize(kept.ends.size());
+  ArrivedGradients gradients;
+  if (work_.has_own_loss()) {
+    gradients.real = kept.learns;
   } else {
-    for (const Connection& connection : outgoing_) {
-      ChannelRings& rings = *connection.rings;
-      const ChannelGradients& arrived = rings.backward.Read(
-          at_work_.dependencies.Position(OperationKind::kBackward, rings.channel.to, sample));
-      real = real && arrived.real;
-      if (arrived.real) gradients.push_back(Here(arrived.tensors[connection.place]));
-    }
+    gradients = GradientsOf(sample);
   }
-  if (!real) return false;
-  roots_.clear();
-  root_gradients_.clear();
-  // A stage of layers without parameters, right behind the camera, has no graph.
-  for (std::size_t i = 0; i < kept.ends.size(); ++i) {
-    if (!kept.ends[i].requires_grad()) continue;
-    roots_.push_back(kept.ends[i]);
-    root_gradients_.push_back(gradients[i]);
-  }
-  if (!roots_.empty()) torch::autograd::backward(roots_, root_gradients_);
-  roots_.clear();
-  root_gradients_.clear();
-  return true;
-}
-
-void StageRunner::SendBack(std::int64_t sample, const Kept& kept, bool real) {
-  const std::int64_t position =
-      at_work_.dependencies.Position(OperationKind::kBackward, number_, sample);
-  Tensors gradients;
-  for (std::size_t i = 0; i < incoming_.size(); ++i) {
-    if (!incoming_[i].rings->carries_gradients) continue;
-    const at::Tensor& gradient = kept.inputs[i].grad();
-    gradients.push_back(gradient.defined() ? gradient : at::zeros_like(kept.inputs[i]));
-  }
-  if (real && parts_.device.is_cpu() && !AllFinite(gradients)) {
-    real = false;
+  std::optional<Sent> sent;
+  if (gradients.real) sent = GoBackward(used, sample, gradients.of_ends);
+  const bool worked = sent.has_value();
+  has_gradient_ = has_gradient_ || worked;
+  if (worked && parts_.device.is_cpu() && !AllFinite(sent->of_inputs)) {
+    sent.reset();
     ++parts_.not_finite;
   }
+  SendBack(sample, sent);
+  kept = {};  // The graph is spent.
+  return worked;
+}
+
+std::optional<StageRunner::Sent> StageRunner::GoBackward(std::int64_t used, std::int64_t sample,
+                                                         const Arrivals& gradients) {
+  Kept& kept = kept_.Read(used);
+  if (kept.lane != nullptr) {
+    const Tensors* const made = captured_->Backward(*kept.lane, InStream(used), gradients);
+    if (made != nullptr) return Sent{.of_inputs = *made, .lasting = true};
+  }
+  return GoBackwardByOperators(used, sample, gradients);
+}
+
+std::optional<StageRunner::Sent> StageRunner::GoBackwardByOperators(std::int64_t used,
+                                                                    std::int64_t sample,
+                                                                    const Arrivals& arrived) {
+  Kept& kept = kept_.Read(used);
+  const WeightVersions::Use use(versions_,
+                                at_work_.reads.Version(OperationKind::kBackward, number_, sample,
+                                                       versions_.newest(), kept.version));
+  std::optional<StageBuffers::Unmoved> unmoved;
+  ForwardMade* made = &kept.made();
+  bool keeps_graph = kept.lane != nullptr;
+  ForwardMade again;
+  if (at_work_.reads.keeps(number_, sample) == Keeps::kInputs) {
+    unmoved.emplace(work_.buffers());
+    again = {.inputs = made->inputs, .camera = made->camera};
+    work_.GoForwardAgain(again, InStream(used));
+    made = &again;
+    keeps_graph = false;
+  }
+  const bool has_end = !work_.has_own_loss() || made->ends[0].defined();
+  if (!has_end || (work_.has_own_loss() && parts_.device.is_cpu() && !AllFinite(made->ends))) {
+    return std::nullopt;
+  }
+  Tensors gradients;
+  for (const Arrived& gradient : arrived) {
+    gradients.push_back(Brought(gradient.tensor, parts_.device));
+  }
+  return Sent{.of_inputs = work_.GoBackward(*made, gradients, keeps_graph)};
+}
+
+void StageRunner::SendBack(std::int64_t sample, const std::optional<Sent>& sent) {
+  const std::int64_t position =
+      at_work_.dependencies.Position(OperationKind::kBackward, number_, sample);
   for (const auto& rings : at_work_.channels.all()) {
     if (rings->channel.to != number_ || !rings->carries_gradients) continue;
-    rings->backward.Write(position, {Tensors(rings->wires), real});
+    ChannelGradients gradients{.real = sent.has_value()};
+    gradients.of = {.tensors = Tensors(rings->wires), .lasting = sent && sent->lasting};
+    rings->backward.Write(position, std::move(gradients));
   }
-  auto next = gradients.begin();
+  if (!sent) return;
+  const auto* next = sent->of_inputs.begin();
   for (const Connection& connection : incoming_) {
     if (!connection.rings->carries_gradients) continue;
-    connection.rings->backward.Read(position).tensors[connection.place] = std::move(*next++);
+    connection.rings->backward.Read(position).of.tensors[connection.place] = *next++;
   }
 }
 
 bool StageRunner::Update() {
   versions_.Advance();
-  buffers_.Commit();
+  work_.buffers().Commit();
   if (!std::exchange(has_gradient_, false)) return false;
   parts_.optimizer.set_rate_scale(parts_.rate_scale);
+  if (captured_ != nullptr) {
+    captured_->Update();
+    return true;
+  }
   const bool updated = parts_.optimizer.Step();
   if (!updated) ++parts_.not_finite;
   return updated;

@@ -3,11 +3,14 @@
 
 #include <atomic>
 #include <cstdint>
-#include <utility>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "pipeline/captured_stage.h"
 #include "pipeline/channel_rings.h"
 #include "pipeline/dependencies.h"
 #include "pipeline/judge.h"
@@ -16,7 +19,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/slot_ring.h"
 #include "pipeline/stage.h"
-#include "pipeline/stage_buffers.h"
+#include "pipeline/stage_work.h"
 #include "pipeline/versions_read.h"
 #include "pipeline/weight_versions.h"
 
@@ -46,12 +49,14 @@ class StageRunner {
     at::Device device;
     const Cuts& cuts;
     const Judge& judge;
-    const LocalObjective& local_objective;
+    const Judge& local_judge;
     Optimizer& optimizer;
     const std::atomic<double>& rate_scale;
     /// Counts gradients that were not finite, of weights and on the way to another stage.
     std::atomic<std::int64_t>& not_finite;
     std::uint64_t seed;
+    /// Whether it captures its operations, where that can be done.
+    bool captures;
   };
 
   /// REQUIRES: `at_work` outlives it.
@@ -64,16 +69,22 @@ class StageRunner {
   /// for an update that had none to apply.
   bool Run(const Step& step);
 
+  /// Why operations on a GPU are launched kernel by kernel. Empty: they are not, or only the first.
+  /// Thread-safe.
+  [[nodiscard]] std::string why_not_captured() const;
+
   /// Forgets gradients that no update has applied.
   void DropGradients();
 
  private:
   // What the backward of a sample needs of its forward.
   struct Kept {
-    Tensors inputs;            // Leaves of the stage's graph.
-    Tensors ends;              // Its ends: what leaves the stage, or its own loss.
-    at::Tensor camera;         // For the stage's own loss, if that is made again.
-    std::int64_t version = 0;  // Of the weights that the forward read.
+    ForwardMade own;
+    CapturedStage::Lane* lane = nullptr;  // Has it instead.
+    bool learns = true;                   // By the stage's own loss.
+    std::int64_t version = 0;             // Of the weights that the forward read.
+
+    [[nodiscard]] ForwardMade& made() { return lane != nullptr ? lane->made : own; }
   };
   // Where one wire of the stage lies: a place in the tensors that a channel carries.
   struct Connection {
@@ -81,35 +92,53 @@ class StageRunner {
     int place;
   };
 
+  // Gradients of a sample as they come to its ends.
+  struct ArrivedGradients {
+    Arrivals of_ends;
+    bool real = true;
+  };
+  // And as they leave for the stages before.
+  struct Sent {
+    Tensors of_inputs;
+    bool lasting = false;
+  };
+
   void Connect(const Cuts& cuts);
-  [[nodiscard]] at::Tensor Here(const at::Tensor& tensor) const;
+  void CaptureIfPossible();
+  [[nodiscard]] const Judge* OwnJudge() const;
+  [[nodiscard]] std::int64_t InStream(std::int64_t sample) const {
+    return at_work_.first_sample + sample;
+  }
+  [[nodiscard]] Arrivals InputsOf(std::int64_t sample) const;
+  [[nodiscard]] Arrived CameraOf(std::int64_t sample) const;
+  [[nodiscard]] ArrivedGradients GradientsOf(std::int64_t sample) const;
   void Forward(std::int64_t sample);
-  void Send(std::int64_t sample, const Tensors& outputs);
-  [[nodiscard]] at::Tensor OwnLoss(std::int64_t sample, const at::Tensor& camera,
-                                   const at::Tensor& output, bool again) const;
+  void GoForward(std::int64_t sample, bool measure, Kept& kept);
+  void Send(std::int64_t sample, const Tensors& outputs, bool lasting);
   [[nodiscard]] bool Backward(std::int64_t sample);
-  [[nodiscard]] std::uint64_t SeedOf(std::int64_t sample) const;
-  void GoForwardAgain(std::int64_t sample, Kept& kept) const;
-  // Whether the gradients of all ends are real: then `kept` has gone backward.
-  [[nodiscard]] bool GoBackward(std::int64_t sample, const Kept& kept);
-  void SendBack(std::int64_t sample, const Kept& kept, bool real);
+  // With the gradients of `sample`, from what the forward of `used` keeps. Nothing: the loss is not
+  // finite.
+  [[nodiscard]] std::optional<Sent> GoBackward(std::int64_t used, std::int64_t sample,
+                                               const Arrivals& gradients);
+  [[nodiscard]] std::optional<Sent> GoBackwardByOperators(std::int64_t used, std::int64_t sample,
+                                                          const Arrivals& gradients);
+  void SendBack(std::int64_t sample, const std::optional<Sent>& sent);
   [[nodiscard]] bool Update();
 
   // Constant after construction.
   const int number_;
   const Parts parts_;
   PlanAtWork& at_work_;
-  const bool has_own_loss_;
+  StageWork work_;
   ChannelRings* const camera_;  // What its own loss reads.
   std::vector<Connection> incoming_;
   std::vector<Connection> outgoing_;
 
   WeightVersions versions_;
-  StageBuffers buffers_;
+  const int lanes_;
+  std::string why_not_captured_;             // As far as the plan and the network go.
+  std::unique_ptr<CapturedStage> captured_;  // Null: that is why.
   SlotRing<Kept> kept_;
-  // What autograd is given of a sample. Members, because it takes no less than vectors.
-  std::vector<at::Tensor> roots_;
-  std::vector<at::Tensor> root_gradients_;
   // Whether a real gradient came since the last update.
   bool has_gradient_ = false;
 };

@@ -52,11 +52,12 @@ PipelineShape ShapeOf(const LayerChain& chain, const Cuts& cuts) {
 StagedNetwork::StagedNetwork(Options options)
     : chain_(options.chain),
       judge_(std::move(options.judge)),
-      local_objective_(std::move(options.local_objective)),
+      local_judge_(std::move(options.local_judge)),
       seed_(options.seed),
       optimizer_(options.optimizer),
       learning_rates_(std::move(options.learning_rates)),
       devices_(std::move(options.devices)),
+      captures_(options.captures),
       on_update_(std::move(options.on_update)) {
   Cut(options.cuts);
   Begin(std::move(options.plan), options.first_sample);
@@ -176,11 +177,12 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
                                    .device = DeviceOf(i),
                                    .cuts = cuts_,
                                    .judge = judge_,
-                                   .local_objective = local_objective_,
+                                   .local_judge = local_judge_,
                                    .optimizer = *optimizers_[i],
                                    .rate_scale = rate_scale_,
                                    .not_finite = gradients_not_finite_,
-                                   .seed = seed_};
+                                   .seed = seed_,
+                                   .captures = captures_};
     runners_.push_back(std::make_unique<StageRunner>(static_cast<int>(i) + 1, parts, *at_work_));
   }
 }
@@ -195,7 +197,7 @@ void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cut
 
 void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
   for (const auto& rings : at_work_->channels.all()) {
-    if (rings->channel.from == 0) rings->forward.Write(sample, {input});
+    if (rings->channel.from == 0) rings->forward.Write(sample, {.tensors = {input}});
   }
 }
 
@@ -208,6 +210,12 @@ bool StagedNetwork::Run(const Step& step) {
     on_update_(in_stream);
   }
   return worked;
+}
+
+std::vector<std::string> StagedNetwork::why_not_captured() const {
+  std::vector<std::string> why;
+  for (const auto& runner : runners_) why.push_back(runner->why_not_captured());
+  return why;
 }
 
 std::vector<std::int64_t> StagedNetwork::updates() const {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,15 +50,19 @@ class StagedNetwork {
     Plan plan;
     /// The stream's number of the plan's sample 0.
     std::int64_t first_sample = 0;
+    /// Of the network's output.
     Judge judge;
-    /// Needed where a plan gives a stage before the last its own loss.
-    LocalObjective local_objective = {};
+    /// Of that of a stage before the last, where a plan gives such a stage its own loss.
+    Judge local_judge = {};
     OptimizerOptions optimizer = {};
     /// Learning rates of stages 1 to D. Empty: that of `optimizer` for all.
     std::vector<double> learning_rates = {};
     /// What layers draw at random on the CPU depends on it, their number and the sample's, and on
     /// nothing else.
     std::uint64_t seed = 0;
+    /// Whether stages on GPUs capture their operations, where that can be done (captured_stage.h).
+    /// REQUIRES: the plan's devices run as MakeDeviceStreams() makes them.
+    bool captures = false;
     /// Called after each update of a stage has been due, on the stage's thread, also where there
     /// was nothing to apply. The step's samples are numbered as the stream's. May be empty.
     std::function<void(const Step&)> on_update = {};
@@ -115,6 +120,10 @@ class StagedNetwork {
   /// refused counts, as of the last Save(). Thread-safe.
   [[nodiscard]] std::int64_t gradients_not_finite() const ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// Why operations of each stage on a GPU are launched kernel by kernel, first stage first. Empty:
+  /// they are not, or only the first ones. For the thread that calls Switch().
+  [[nodiscard]] std::vector<std::string> why_not_captured() const;
+
   /// Of now. To be called on a stage's thread, or while nothing runs.
   [[nodiscard]] int stage_count() const { return static_cast<int>(stages_.size()); }
   [[nodiscard]] const Cuts& cuts() const { return cuts_; }
@@ -142,11 +151,12 @@ class StagedNetwork {
   // Constant after construction.
   const LayerChain& chain_;
   const Judge judge_;
-  const LocalObjective local_objective_;
+  const Judge local_judge_;
   const std::uint64_t seed_;
   const OptimizerOptions optimizer_;
   const std::vector<double> learning_rates_;
   const std::vector<at::Device> devices_;
+  const bool captures_;
   const std::function<void(const Step&)> on_update_;
 
   std::atomic<double> rate_scale_ = 1;

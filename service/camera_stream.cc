@@ -168,6 +168,10 @@ absl::Status RunningStream::Open() {
   MILLRACE_CHECK(options_.make_learner && options_.open_source && options_.clock != nullptr);
   pipeline::FlowLearnerOptions learner = options_.config.learner;
   learner.checkpoints.position = [this] { return position(); };
+  learner.on_not_captured = [stream = options_.config.name](int stage, const std::string& why) {
+    spdlog::warn("stream '{}': stage {} is slower than it could be, kernel by kernel: {}", stream,
+                 stage, why);
+  };
   learner.checkpoints.on_write = [log = CheckpointLog(options_.config.name)](
                                      const absl::Status& written) mutable { log(written); };
   MILLRACE_ASSIGN_OR_RETURN(

@@ -249,6 +249,7 @@ constexpr Key<StreamConfig> kScheduleKeys[] = {
        v.WholeList({0, kMostStages - 1}, {1, 1000}, s.learner.cuts);
      }},
     {"devices", kOptional, ReadDevices},
+    {"cuda_graphs", kOptional, [](const Value& v, StreamConfig& s) { v.Flag(s.learner.captures); }},
     {"frames_per_second", kOptional,
      [](const Value& v, StreamConfig& s) {
        v.Real({0.01, 1000}, s.learner.frames_per_second);

@@ -29,9 +29,11 @@ std::string DescribePlan(const pipeline::LearnerDescription& learner) {
       devices.push_back(stage.device);
     }
   }
-  std::string text =
-      absl::StrCat(learner.schedule, ", ", Plural(learner.stages.size(), "stage"), " on ",
-                   Plural(devices.size(), "thread"), " (", absl::StrJoin(devices, " "), ")");
+  const bool on_gpus = std::ranges::any_of(
+      devices, [](const std::string& device) { return device.starts_with("cuda"); });
+  std::string text = absl::StrCat(learner.schedule, ", ", Plural(learner.stages.size(), "stage"),
+                                  " on ", Plural(devices.size(), on_gpus ? "device" : "thread"),
+                                  " (", absl::StrJoin(devices, " "), ")");
   if (learner.stages.size() > 1) {
     absl::StrAppend(&text, ", cut at layer ", absl::StrJoin(learner.cuts(), ", "));
   }

@@ -26,7 +26,7 @@ std::shared_ptr<const TrueFlow> TruthOf(const GeneratedPair& made, int width, in
   const std::uint8_t* const bytes = visible.data_ptr<std::uint8_t>();
   return std::make_shared<const TrueFlow>(TrueFlow{.width = width,
                                                    .height = height,
-                                                   .flow = *Interleaved(made.flow),
+                                                   .flow = OnHost(PixelByPixel(made.flow)),
                                                    .known = {},
                                                    .visible = {bytes, bytes + visible.numel()}});
 }

@@ -35,10 +35,7 @@ SkipReason LearningDecisions::WhyUnwanted(const AdmittedSample& sample) {
 }
 
 SkipReason LearningDecisions::Decide(const ScoredFlow& scored) {
-  Noted& noted = notes_[scored.sample % kNotes];
-  MILLRACE_CHECK(noted.sample == scored.sample);
-  noted.decision = WhyNot(scored, noted);
-  return noted.decision;
+  return WhyNot(scored, Note(scored.sample));
 }
 
 // Still pictures and cuts say nothing of the weights, so their health is not asked.

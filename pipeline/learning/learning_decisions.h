@@ -66,10 +66,6 @@ class LearningDecisions {
   /// Decides.
   SkipReason Decide(const ScoredFlow& scored);
 
-  /// What was decided of `sample`, for a forward that is run again. REQUIRES: Decide() was called
-  /// for it, and not for a thousand samples after it.
-  [[nodiscard]] SkipReason Decided(std::int64_t sample) const { return Note(sample).decision; }
-
   /// What can be said of `sample` before it is judged: whether nothing that was known at its
   /// admission speaks against learning from it. On any thread between its admission and a thousand
   /// samples later.
@@ -83,7 +79,6 @@ class LearningDecisions {
     std::int64_t sample = -1;
     SkipReason event = SkipReason::kNone;     // Of its pictures.
     SkipReason unwanted = SkipReason::kNone;  // kRate or kPolicy.
-    SkipReason decision = SkipReason::kNone;
   };
 
   [[nodiscard]] SkipReason EventOf(const AdmittedSample& sample);

@@ -14,6 +14,7 @@
 #include "pipeline/engine.h"
 #include "pipeline/stage.h"
 #include "pipeline/staged_network.h"
+#include "tests/pipeline/small_runs.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -51,15 +52,13 @@ std::vector<at::Tensor> Predictions(const std::string& name, const std::string& 
   const absl::StatusOr<Plan> plan = MakePlan(schedule, request);
   EXPECT_TRUE(plan.ok()) << plan.status();
   std::vector<at::Tensor> outputs;
-  StagedNetwork network({.chain = chain,
-                         .cuts = cuts,
-                         .plan = *plan,
-                         .judge =
-                             [&outputs](const Judgement& made) {
-                               if (!made.again) outputs.push_back(made.output.detach().clone());
-                               return BenchLoss(made.output);
-                             },
-                         .optimizer = {.learning_rate = 0}});
+  StagedNetwork network(
+      {.chain = chain,
+       .cuts = cuts,
+       .plan = *plan,
+       .judge = RecordingOutputs(
+           Minimising([](const Judgement& made) { return BenchLoss(made.output); }), outputs),
+       .optimizer = {.learning_rate = 0}});
   auto engine = Engine::Start({.plan = *plan,
                                .run = [&network](const Step& step) { network.Run(step); },
                                .on_worker_start = [](int) { at::set_num_threads(1); }});

@@ -193,6 +193,17 @@ std::vector<std::vector<at::Device>> Placements() {
   return placements;
 }
 
+void ExpectNear(const Outcome& on_gpu, const Outcome& on_cpu) {
+  EXPECT_EQ(on_gpu.updates, on_cpu.updates);
+  ASSERT_EQ(on_gpu.outputs.size(), on_cpu.outputs.size());
+  for (std::size_t i = 0; i < on_gpu.outputs.size(); ++i) {
+    EXPECT_TRUE(Near(on_gpu.outputs[i], on_cpu.outputs[i])) << "output of sample " << i;
+  }
+  for (std::size_t i = 0; i < on_gpu.parameters.size(); ++i) {
+    EXPECT_TRUE(Near(on_gpu.parameters[i], on_cpu.parameters[i])) << "parameter " << i;
+  }
+}
+
 TEST_P(PlacedUnder, LearnsAsOnTheCpu) {
   const std::vector<at::Tensor> inputs = SmallInputs(30);
   for (const std::vector<at::Device>& devices : Placements()) {
@@ -203,15 +214,31 @@ TEST_P(PlacedUnder, LearnsAsOnTheCpu) {
       const Outcome on_cpu = Serially(run, inputs);
       run.devices = devices;
       SCOPED_TRACE(testing::Message() << devices.size() << " devices");
-      const Outcome on_gpu = InTheEngine(run, inputs);
-      EXPECT_EQ(on_gpu.updates, on_cpu.updates);
-      ASSERT_EQ(on_gpu.outputs.size(), on_cpu.outputs.size());
-      for (std::size_t i = 0; i < on_gpu.outputs.size(); ++i) {
-        EXPECT_TRUE(Near(on_gpu.outputs[i], on_cpu.outputs[i])) << "output of sample " << i;
-      }
-      for (std::size_t i = 0; i < on_gpu.parameters.size(); ++i) {
-        EXPECT_TRUE(Near(on_gpu.parameters[i], on_cpu.parameters[i])) << "parameter " << i;
-      }
+      ExpectNear(InTheEngine(run, inputs), on_cpu);
+    }
+  }
+}
+
+// Through all lanes several times, and a hybrid captures again after it has switched.
+TEST_P(PlacedUnder, LearnsAsOnTheCpuByWhatWasCaptured) {
+  const std::vector<at::Tensor> inputs = SmallInputs(80);
+  for (const std::vector<at::Device>& devices : Placements()) {
+    SmallRun run{.schedule = GetParam(), .stages = 3};
+    run.optimizer.kind = OptimizerOptions::Kind::kAdam;
+    run.request.switch_at = 37;
+    const Outcome on_cpu = Serially(run, inputs);
+    run.devices = devices;
+    run.captures = true;
+    SCOPED_TRACE(testing::Message() << devices.size() << " devices");
+    const Outcome on_gpu = InTheEngine(run, inputs);
+    ExpectNear(on_gpu, on_cpu);
+    const Phases phases = run.PhasesFor(run.Chain());
+    for (int stage = 1; stage <= 3; ++stage) {
+      const bool may =
+          phases.back().plan.rules(stage).versions == 1 || DeviceOfStage(devices, stage).is_cpu();
+      EXPECT_EQ(on_gpu.why_not_captured[stage - 1],
+                may ? "" : "samples in flight read several versions of weights")
+          << stage;
     }
   }
 }
@@ -224,17 +251,61 @@ TEST_F(GpuTest, WhatIsNoNumberTeachesNothing) {
   run.optimizer.kind = OptimizerOptions::Kind::kAdam;
   const Outcome on_cpu = Serially(run, inputs);
   run.devices = {kGpu};
-  const Outcome on_gpu = InTheEngine(run, inputs);
-  for (std::size_t i = 0; i < on_gpu.parameters.size(); ++i) {
-    EXPECT_TRUE(Near(on_gpu.parameters[i], on_cpu.parameters[i])) << "parameter " << i;
+  for (const bool captures : {false, true}) {
+    run.captures = captures;
+    const Outcome on_gpu = InTheEngine(run, inputs);
+    for (std::size_t i = 0; i < on_gpu.parameters.size(); ++i) {
+      EXPECT_TRUE(Near(on_gpu.parameters[i], on_cpu.parameters[i])) << "parameter " << i;
+    }
   }
 }
 
+// Makes the host wait for what it makes.
+class AskingLayer final : public Layer {
+ public:
+  explicit AskingLayer(std::unique_ptr<Layer> inner) : inner_(std::move(inner)) {}
+  [[nodiscard]] const std::string& name() const override { return inner_->name(); }
+  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
+    LayerValues made = inner_->Forward(inputs);
+    made.main = made.main * (made.main.sum().item<double>() > 1e9 ? 2 : 1);
+    return made;
+  }
+  [[nodiscard]] std::vector<at::Tensor> parameters() const override { return inner_->parameters(); }
+
+ private:
+  const std::unique_ptr<Layer> inner_;
+};
+
+LayerChain ChainThatAsks() {
+  LayerChain chain = SmallChain();
+  chain.layers[2] = std::make_unique<AskingLayer>(std::move(chain.layers[2]));
+  return chain;
+}
+
+// The stage in the middle goes without, those around it do not, and what they learn is the same.
+TEST_F(GpuTest, AStageThatCannotBeCapturedSaysWhyAndLearnsAllTheSame) {
+  const std::vector<at::Tensor> inputs = SmallInputs(40);
+  SmallRun run{.schedule = "one_f_one_b_star", .stages = 3, .make_chain = ChainThatAsks};
+  run.optimizer.kind = OptimizerOptions::Kind::kAdam;
+  const Outcome on_cpu = Serially(run, inputs);
+  run.devices = {kGpu};
+  run.captures = true;
+  const Outcome on_gpu = InTheEngine(run, inputs);
+  ExpectNear(on_gpu, on_cpu);
+  EXPECT_EQ(on_gpu.why_not_captured[0], "");
+  EXPECT_NE(on_gpu.why_not_captured[1], "");
+  EXPECT_EQ(on_gpu.why_not_captured[2], "");
+}
+
+class Captured : public GpuTest, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(OrNot, Captured, ::testing::Bool());
+
 // What has been learned goes to the CPU and back, and what runs next meets all of it.
-TEST_F(GpuTest, ASavedStateIsPutBack) {
+TEST_P(Captured, ASavedStateIsPutBack) {
   const std::vector<at::Tensor> inputs = SmallInputs(20);
   SmallRun run{.schedule = "sequential"};
   run.devices = {kGpu};
+  run.captures = GetParam();
   run.optimizer.kind = OptimizerOptions::Kind::kAdam;
   const LayerChain chain = run.Chain();
   constexpr int kHalf = 10;
@@ -268,7 +339,7 @@ INSTANTIATE_TEST_SUITE_P(AllSchedules, PlacedUnder, ::testing::ValuesIn(Schedule
 
 // The whole learner of optical flow, from weights that have learned: RMSprop makes a step of the
 // same length of gradients that are nothing but rounding, and there are many of those at first.
-TEST_F(GpuTest, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
+TEST_P(Captured, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
   constexpr int kSide = 64;
   constexpr int kPairs = 40;
   const auto losses_on = [](const std::string& device) {
@@ -280,7 +351,12 @@ TEST_F(GpuTest, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
                                     .cuts = {6},
                                     .period_ms = 0.001,
                                     .weights = MILLRACE_FLOW_START,
-                                    .devices = {device}},
+                                    .devices = {device},
+                                    .captures = GetParam(),
+                                    .on_not_captured =
+                                        [](int stage, const std::string& why) {
+                                          if (GetParam()) ADD_FAILURE() << stage << ": " << why;
+                                        }},
                                    [&](const ModelPrediction& prediction) {
                                      const std::lock_guard lock(mu);
                                      losses.push_back(prediction.loss);
@@ -289,6 +365,7 @@ TEST_F(GpuTest, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
     GeneratedStream stream({.width = kSide, .height = kSide});
     for (int i = 0; i < kPairs; ++i) {
       const GeneratedPair pair = stream.Next();
+      EXPECT_TRUE((*learner)->AwaitRoom().ok());
       EXPECT_TRUE(
           (*learner)->Admit({.previous = pair.previous_rgb, .current = pair.current_rgb}).ok());
     }

@@ -131,7 +131,7 @@ Outcome BySerialRun(const Case& c) {
   StagedNetwork network({.chain = chain,
                          .cuts = options.cuts,
                          .plan = roomy(0),
-                         .judge = [&](const Judgement& made) { return judge.Judge(made); },
+                         .judge = judge.OfPredictions(),
                          .optimizer = options.optimizer,
                          .seed = options.seed});
   at_work = &network;

@@ -18,6 +18,7 @@
 #include "pipeline/state_collector.h"
 #include "tests/pipeline/moving_waves.h"
 #include "tests/pipeline/small_chain.h"
+#include "tests/pipeline/small_runs.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -33,9 +34,8 @@ constexpr int kMostSamples = 64;
 // A small network under a schedule, run step by step.
 class LearningNetwork {
  public:
-  explicit LearningNetwork(
-      const std::string& schedule, Cuts cuts, std::function<void(const Step&)> on_update = {},
-      Judge judge = [](const Judgement& j) { return SmallLoss(j.input, j.output); })
+  explicit LearningNetwork(const std::string& schedule, Cuts cuts,
+                           std::function<void(const Step&)> on_update = {}, Judge judge = ByInput())
       : chain_(SmallChain()),
         plan_(PlanOf(schedule, cuts)),
         network_({.chain = chain_,
@@ -126,9 +126,9 @@ TEST(NetworkStateTest, CountsNeverGoBack) {
 
 // The loss is zero; its gradient is infinity times zero.
 TEST(SafeLearningTest, AGradientThatIsNotFiniteTeachesNothingAndIsCounted) {
-  LearningNetwork learned("sequential", {3}, {}, [](const Judgement& j) {
-    return (j.output - j.output.detach()).abs().sqrt().sum();
-  });
+  LearningNetwork learned("sequential", {3}, {}, Minimising([](const Judgement& j) {
+                            return (j.output - j.output.detach()).abs().sqrt().sum();
+                          }));
   const std::vector<at::Tensor> start = learned.weights();
   learned.Learn(5);
   EXPECT_TRUE(Equal(learned.weights(), start));

@@ -27,6 +27,7 @@ struct Outcome {
   std::vector<at::Tensor> parameters;
   std::vector<std::int64_t> updates;
   std::vector<at::Tensor> buffers = {};
+  std::vector<std::string> why_not_captured = {};
 };
 
 inline void ExpectEqual(const Outcome& a, const Outcome& b) {
@@ -58,6 +59,20 @@ inline Cuts EvenCuts(int stages) {
   return cuts;
 }
 
+inline Judge ByInput() {
+  return Minimising([](const Judgement& made) { return SmallLoss(made.input, made.output); });
+}
+
+// The same, and keeps copies of what it is shown, in the order of the samples.
+inline Judge RecordingOutputs(Judge judge, std::vector<at::Tensor>& outputs) {
+  judge.decide = [&outputs](const Judgement& made, const Measured&) {
+    EXPECT_EQ(made.sample, static_cast<std::int64_t>(outputs.size()));
+    outputs.push_back(made.output.detach().cpu().clone());
+    return true;
+  };
+  return judge;
+}
+
 // A small network and the plans that it learns by.
 struct SmallRun {
   std::string schedule;
@@ -67,6 +82,7 @@ struct SmallRun {
   bool with_skip = true;
   LayerChain (*make_chain)() = nullptr;  // Instead: another chain of kSmallLayers layers.
   std::vector<at::Device> devices = {at::kCPU};
+  bool captures = false;
 
   [[nodiscard]] LayerChain Chain() const {
     return make_chain != nullptr ? make_chain() : SmallChain(with_skip);
@@ -85,17 +101,10 @@ struct SmallRun {
             .cuts = EvenCuts(stages),
             .devices = devices,
             .plan = std::move(plan),
-            .judge =
-                [&outputs](const Judgement& made) {
-                  if (!made.again) {
-                    EXPECT_EQ(made.sample, static_cast<std::int64_t>(outputs.size()));
-                    outputs.push_back(made.output.detach().cpu().clone());
-                  }
-                  return SmallLoss(made.input, made.output);
-                },
-            .local_objective = [](int /*stage*/, std::int64_t /*sample*/, const at::Tensor& input,
-                                  const at::Tensor& output) { return SmallLoss(input, output); },
-            .optimizer = optimizer};
+            .judge = RecordingOutputs(ByInput(), outputs),
+            .local_judge = ByInput(),
+            .optimizer = optimizer,
+            .captures = captures};
   }
 };
 
@@ -125,6 +134,7 @@ inline Outcome InTheEngine(const SmallRun& run, const std::vector<at::Tensor>& i
   outcome.parameters = Values(WholeChain(chain).parameters());
   outcome.buffers = Values(WholeChain(chain).buffers());
   outcome.updates = network.updates();
+  outcome.why_not_captured = network.why_not_captured();
   return outcome;
 }
 

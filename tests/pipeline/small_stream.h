@@ -26,10 +26,8 @@ class SmallStream {
         network_({.chain = chain_,
                   .cuts = cuts,
                   .plan = plan_,
-                  .judge = [](const Judgement& made) { return made.output.square().mean(); },
-                  .local_objective =
-                      [](int /*stage*/, std::int64_t /*sample*/, const at::Tensor& /*input*/,
-                         const at::Tensor& output) { return output.square().mean(); },
+                  .judge = SmallOutputs(),
+                  .local_judge = SmallOutputs(),
                   .optimizer = optimizer}) {
     at::set_num_threads(1);
     engine_ = *Engine::Start({.plan = plan_,
@@ -45,6 +43,10 @@ class SmallStream {
   void Drain() { EXPECT_TRUE(engine_->Drain().ok()); }
 
  private:
+  static Judge SmallOutputs() {
+    return Minimising([](const Judgement& made) { return made.output.square().mean(); });
+  }
+
   const LayerChain chain_;
   const std::vector<StageCost> costs_;
   const Plan plan_;

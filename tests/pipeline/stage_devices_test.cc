@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "pipeline/cuda_driver.h"
 #include "pipeline/device_choice.h"
+#include "pipeline/device_graphs.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -34,6 +35,14 @@ TEST(StageDevicesTest, WithoutADriverACudaDeviceIsRefusedWithTheReason) {
   const absl::Status status = DevicesNamed({"cuda:0"}).status();
   EXPECT_EQ(status, FindCudaDriver().status());
   EXPECT_EQ(LoadCuda(), status);
+}
+
+// As far as one gets without that part: the library is found, and is one.
+TEST(StageDevicesTest, CudaGraphsAreLookedForBesideTheProgram) {
+  const absl::Status status = LoadCudaGraphs().status();
+  if (status.ok()) GTEST_SKIP() << "LibTorch's part for CUDA is loaded";
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("undefined symbol"));
 }
 
 TEST(StageDevicesTest, WhatIsThereIsTheSameTensor) {

@@ -137,9 +137,11 @@ TEST_F(CutAgainTest, TellsWhatHadNothingToDo) {
   const Plan plan = PlanOf(chain, {"sequential", {3}});
   int judged = 0;
   StagedNetwork network(
-      {.chain = chain, .cuts = {3}, .plan = plan, .judge = [&](const Judgement& made) {
-         return judged++ % 2 == 0 ? SmallLoss(made.input, made.output) : at::Tensor();
-       }});
+      {.chain = chain, .cuts = {3}, .plan = plan, .judge = Minimising([&](const Judgement& made) {
+                                                    return judged++ % 2 == 0
+                                                               ? SmallLoss(made.input, made.output)
+                                                               : at::Tensor();
+                                                  })});
   std::vector<bool> forwards;
   std::vector<bool> others;
   const std::vector<at::Tensor> inputs = SmallInputs(4);

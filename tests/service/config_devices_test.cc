@@ -53,5 +53,10 @@ TEST(ConfigDevicesTest, TasksOfLabelsHaveNone) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("'devices' is not for the tasks"));
 }
 
+TEST(ConfigDevicesTest, CudaGraphsCanBeLeftOut) {
+  EXPECT_TRUE(WithDevices("cuda")->streams.front().learner.captures);
+  EXPECT_FALSE(WithDevices("cuda, cuda_graphs: false")->streams.front().learner.captures);
+}
+
 }  // namespace
 }  // namespace millrace::service

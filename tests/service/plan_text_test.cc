@@ -40,5 +40,13 @@ TEST(DescribeReplanTest, SaysWhenThePlanIsKept) {
             "one_f_one_b_star, 1 stage on 1 thread (cpu:0): 80 ms, 16.7 frames a second");
 }
 
+TEST(DescribePlanTest, StagesOfAGpuShareADevice) {
+  pipeline::LearnerDescription learner = OneStage();
+  learner.stages = {{.layers = {"a"}, .device = "cuda:0", .forward_ms = 2, .backward_ms = 3},
+                    {.layers = {"b"}, .device = "cuda:0", .forward_ms = 3, .backward_ms = 3}};
+  EXPECT_EQ(DescribePlan(learner),
+            "auto: one_f_one_b_star, 2 stages on 1 device (cuda:0), cut at layer 1: 5 + 6 ms");
+}
+
 }  // namespace
 }  // namespace millrace::service

@@ -40,7 +40,6 @@ class Stream {
 TEST(LearningDecisionsTest, LearnsFromWhatNothingSpeaksAgainst) {
   Stream stream({});
   EXPECT_EQ(stream.Next(0.1F), SkipReason::kNone);
-  EXPECT_EQ(stream.decisions().Decided(0), SkipReason::kNone);
 }
 
 TEST(LearningDecisionsTest, NamesTheFirstReasonAgainst) {

@@ -69,13 +69,7 @@ class HostArguments {
  public:
   HostArguments(const c10::OperatorHandle& op, const Stack& given)
       : name_(op.schema().name() + "." + op.schema().overload_name()) {
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      values_.push_back(Converted(given[i]));
-      // Filled where it is made, and copied to where it belongs.
-      if (op.schema().arguments()[i].is_out()) {
-        values_.back() = at::empty({0}, values_.back().toTensor().options());
-      }
-    }
+    for (const c10::IValue& value : given) values_.push_back(Converted(value));
     TORCH_CHECK(device_, name_, ": which device?");
   }
 
@@ -115,11 +109,15 @@ class HostArguments {
   std::optional<at::Device> device_;
 };
 
-// LibTorch reads what an operator with several `out`s gives back after it let go of them: the
-// caller has to hold them.
-std::vector<c10::IValue> Call(const c10::OperatorHandle& op,
-                              const std::vector<c10::IValue>& arguments) {
+// What an operator puts into an `out` is made anew each time, and copied to where it belongs.
+std::vector<c10::IValue> Call(const c10::OperatorHandle& op, std::vector<c10::IValue> arguments) {
   const at::AutoDispatchBelowADInplaceOrView no_graph;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!op.schema().arguments()[i].is_out()) continue;
+    arguments[i] = at::empty({0}, arguments[i].toTensor().options());
+  }
+  // LibTorch reads what an operator with several `out`s gives back after it let go of them:
+  // somebody has to hold them.
   Stack stack = arguments;
   op.callBoxed(&stack);
   return stack;
@@ -267,7 +265,8 @@ at::Tensor& Copy(at::Tensor& to, const at::Tensor& from, bool) {
     const std::lock_guard lock(streams.mutex());
     to.copy_(OnHost(from));
   } else if (from.is_cpu()) {
-    // Memory that is not pinned has been read when a copy returns.
+    // Memory that is not pinned has been read when a copy returns; so it cannot be captured.
+    TORCH_CHECK(!streams.recording(StreamOf(to)), "a copy from memory that is not pinned");
     PutCopy(StreamOf(to), to, from.clone());
   } else if (from.device() == to.device()) {
     PutCopy(StreamOf(to), to, OnHost(from));

@@ -19,6 +19,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "pipeline/optimizer.h"
+#include "tests/pipeline/small_runs.h"
 #include "tests/pipeline/soft_gpu/streams.h"
 
 namespace millrace::soft_gpu {
@@ -143,6 +144,32 @@ INSTANTIATE_TEST_SUITE_P(AllOptimizers, CapturedSteps,
                                            pipeline::OptimizerOptions::Kind::kSgd,
                                            pipeline::OptimizerOptions::Kind::kAdam,
                                            pipeline::OptimizerOptions::Kind::kAdamW));
+
+// What a host puts into streams for a sample, after the first ones.
+double PutsForASample(bool captures) {
+  constexpr int kShort = 40;
+  constexpr int kLong = 80;
+  const auto puts = [&](int samples) {
+    const std::int64_t before = Streams::Get().puts();
+    pipeline::SmallRun run{.schedule = "one_f_one_b_star", .stages = 3};
+    run.optimizer.kind = pipeline::OptimizerOptions::Kind::kAdam;
+    run.devices = {kGpu};
+    run.captures = captures;
+    const std::vector<at::Tensor> inputs = pipeline::SmallInputs(samples);
+    static_cast<void>(pipeline::InTheEngine(run, inputs));
+    return Streams::Get().puts() - before;
+  };
+  return static_cast<double>(puts(kLong) - puts(kShort)) / (kLong - kShort);
+}
+
+// For each of the three stages three graphs, three rates and what joins them: waits for events, and
+// copies of the camera's tensor for the first and the last.
+TEST(CapturedStagesTest, ASampleCostsAsManyLaunchesAsThereAreOperations) {
+  const double captured = PutsForASample(true);
+  const double one_by_one = PutsForASample(false);
+  EXPECT_LE(captured, 32);
+  EXPECT_GE(one_by_one, 4 * captured);
+}
 
 }  // namespace
 }  // namespace millrace::soft_gpu

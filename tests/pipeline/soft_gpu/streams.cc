@@ -50,11 +50,16 @@ bool Streams::Passed(Mark mark) {
   return At(mark.stream).done >= mark.position;
 }
 
-void Streams::Finish(Mark mark) {
+void Streams::FinishStream(std::int64_t stream) {
   const Lock lock(mu_);
-  if (At(mark.stream).recording != nullptr) {
+  if (At(stream).recording != nullptr) {
     throw std::runtime_error("the host waits for a stream that is recorded");
   }
+  Finish(Here(stream));
+}
+
+void Streams::Finish(Mark mark) {
+  const Lock lock(mu_);
   while (At(mark.stream).done < mark.position) DoOne();
 }
 
@@ -64,6 +69,13 @@ void Streams::FinishAll() {
     DoOne();
   }
   DoPending();
+}
+
+std::int64_t Streams::puts() {
+  const Lock lock(mu_);
+  std::int64_t puts = 0;
+  for (const auto& [number, queue] : queues_) puts += queue.put;
+  return puts;
 }
 
 void Streams::BeginRecording(std::int64_t stream) {

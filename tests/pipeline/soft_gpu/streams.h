@@ -42,11 +42,15 @@ class Streams {
   void After(std::vector<Mark> marks, Task task);
 
   [[nodiscard]] bool Passed(Mark mark);
-  /// Works until `mark` is passed. Throws while its stream is recorded, and what a task threw.
+  /// Works until `mark` is passed. Throws what a task threw.
   void Finish(Mark mark);
-  /// The same with all that has been put into `stream`.
-  void FinishStream(std::int64_t stream) { Finish(Here(stream)); }
+  /// The same with all that has been put into `stream`. Throws while that is recorded, whoever
+  /// waits.
+  void FinishStream(std::int64_t stream);
   void FinishAll();
+
+  /// How much has been put into streams so far: tasks, waits, and recordings as a whole.
+  [[nodiscard]] std::int64_t puts();
 
   void BeginRecording(std::int64_t stream);
   [[nodiscard]] std::shared_ptr<const Recording> EndRecording(std::int64_t stream);

@@ -1,0 +1,63 @@
+// CUDA graphs, for programs that have loaded LibTorch's part for CUDA: a library of its own, which
+// nothing links (stage_devices.h loads it).
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+
+#include "pipeline/device_graphs.h"
+
+namespace millrace::pipeline {
+namespace {
+
+class CudaGraph final : public DeviceGraph {
+ public:
+  explicit CudaGraph(std::unique_ptr<at::cuda::CUDAGraph> graph) : graph_(std::move(graph)) {}
+  void Launch() override { graph_->replay(); }
+
+ private:
+  const std::unique_ptr<at::cuda::CUDAGraph> graph_;
+};
+
+// A capture looks at what its own thread does; others go on, LibTorch's own for the way back among
+// them. But two captures would have the allocator mix their pools up.
+class CudaGraphPool final : public GraphPool {
+ public:
+  std::unique_ptr<DeviceGraph> Capture(absl::FunctionRef<void()> work) override {
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
+    auto graph = std::make_unique<at::cuda::CUDAGraph>();
+    graph->capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
+    try {
+      work();
+    } catch (...) {
+      EndAfterFailure(*graph);
+      throw;
+    }
+    graph->capture_end();
+    return std::make_unique<CudaGraph>(std::move(graph));
+  }
+
+ private:
+  // What failed has spoiled the capture, as a rule, and the stream says so once more.
+  static void EndAfterFailure(at::cuda::CUDAGraph& graph) {
+    try {
+      graph.capture_end();
+    } catch (const std::exception&) {
+      static_cast<void>(cudaGetLastError());
+    }
+  }
+
+  const at::cuda::MempoolId_t pool_ = at::cuda::graph_pool_handle();
+};
+
+}  // namespace
+}  // namespace millrace::pipeline
+
+// Looked up by name.
+extern "C" __attribute__((visibility("default"))) millrace::pipeline::GraphPool*
+MillraceNewCudaGraphPool(at::Device /*device*/) {
+  return new millrace::pipeline::CudaGraphPool;
+}
