@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "pipeline/device_failure.h"
 #include "pipeline/stage_devices.h"
 
 namespace millrace::pipeline {
@@ -42,8 +43,7 @@ class Reached {
 
  private:
   Mutex mu_;
-  std::shared_ptr<c10::Event> event_ ABSL_GUARDED_BY(mu_) =
-      std::make_shared<c10::Event>(at::kCUDA);
+  std::shared_ptr<c10::Event> event_ ABSL_GUARDED_BY(mu_) = std::make_shared<c10::Event>(at::kCUDA);
 };
 
 class DeviceStreams final : public Devices {
@@ -114,7 +114,7 @@ class DeviceStreams final : public Devices {
     try {
       return task();
     } catch (const std::exception& e) {
-      if (options_.on_failure) options_.on_failure(e);
+      if (options_.on_failure) options_.on_failure(FailureOf(e));
       return false;
     }
   }

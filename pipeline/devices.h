@@ -15,11 +15,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
 
+#include "absl/status/status.h"
 #include "pipeline/dependencies.h"
 #include "pipeline/plan.h"
 
@@ -58,7 +58,7 @@ class Devices {
     /// Called before a device's first work, where that will be done. False: as for `run`.
     std::function<bool(std::size_t device)> start;
     /// Told why, before everything stops because a device itself has failed.
-    std::function<void(const std::exception& cause)> on_failure = {};
+    std::function<void(const absl::Status& cause)> on_failure = {};
   };
 
   virtual ~Devices() = default;

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "pipeline/plan_checker.h"
+#include "pipeline/step_error.h"
 #include "pipeline/work_progress.h"
 
 namespace millrace::pipeline {
@@ -24,16 +25,16 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
   const MakeDevices make_devices = std::move(options.make_devices);
   std::unique_ptr<Engine> engine(new Engine(std::move(options)));
   Engine* const raw = engine.get();
-  engine->devices_ =
-      make_devices({.plan = raw->plan_,
-                    .run = [raw](std::size_t device, const Work& work,
-                                 bool waited) { return raw->RunWork(device, work, waited); },
-                    .start = [raw](std::size_t device) { return raw->StartDevice(device); },
-                    .on_failure =
-                        [raw](const std::exception& cause) {
-                          raw->Fail(absl::InternalError(
-                              absl::StrCat("a device of the pipeline failed: ", cause.what())));
-                        }});
+  engine->devices_ = make_devices(
+      {.plan = raw->plan_,
+       .run = [raw](std::size_t device, const Work& work,
+                    bool waited) { return raw->RunWork(device, work, waited); },
+       .start = [raw](std::size_t device) { return raw->StartDevice(device); },
+       .on_failure =
+           [raw](const absl::Status& cause) {
+             raw->Fail(absl::Status(
+                 cause.code(), absl::StrCat("a device of the pipeline failed: ", cause.message())));
+           }});
   raw->EnqueueWhatCanBe();
   return engine;
 }
@@ -175,8 +176,9 @@ bool Engine::Guarded(const Step& step, absl::FunctionRef<void()> call) {
     call();
     return true;
   } catch (const std::exception& e) {
-    Fail(absl::InternalError(
-        absl::StrCat("the pipeline failed in ", ToString(step), ": ", e.what())));
+    const auto* const named = dynamic_cast<const StepError*>(&e);
+    Fail(absl::Status(named != nullptr ? named->code() : absl::StatusCode::kInternal,
+                      absl::StrCat("the pipeline failed in ", ToString(step), ": ", e.what())));
   } catch (...) {
     Fail(absl::InternalError(absl::StrCat("the pipeline failed in ", ToString(step),
                                           " with something that is no std::exception")));

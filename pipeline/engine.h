@@ -28,7 +28,7 @@
 namespace millrace::pipeline {
 
 /// Does the work of one operation, on the thread of the operation's device. May throw: then the
-/// engine stops.
+/// engine stops, with the code of a StepError (step_error.h), or INTERNAL.
 using RunStep = std::function<void(const Step&)>;
 
 /// A running pipeline. Admit() and Drain() are for one thread; the rest is thread-safe. Destroying

@@ -1,6 +1,5 @@
 #include "pipeline/network_run.h"
 
-#include <stdexcept>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -38,14 +37,6 @@ absl::Status GoThrough(const FirstInput& first, bool all_judged, CheckOutput che
   return absl::OkStatus();
 }
 
-void RunStepOf(StagedNetwork& network, const Step& step) {
-  try {
-    network.Run(step);
-  } catch (const std::exception& e) {
-    throw std::runtime_error(CauseLine(e.what()));
-  }
-}
-
 }  // namespace
 
 absl::Status TryStages(const FirstInput& first, const std::string& schedule, CheckOutput check) {
@@ -74,7 +65,7 @@ absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
   std::unique_ptr<NetworkRun> run(new NetworkRun(std::move(options.network)));
   StagedNetwork& network = run->network_;
   RunRecorder* const recorder = options.recorder;
-  RunStep step = [&network](const Step& s) { RunStepOf(network, s); };
+  RunStep step = [&network](const Step& s) { network.Run(s); };
   if (recorder != nullptr) {
     recorder->Begin(options.phases.front().plan, options.phases.front().first_sample);
     step = recorder->Recording(std::move(step));

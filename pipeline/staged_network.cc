@@ -7,8 +7,10 @@
 #include <ATen/ops/clone.h>
 
 #include "base/check.h"
+#include "pipeline/device_failure.h"
 #include "pipeline/network_values.h"
 #include "pipeline/stage_walk.h"
+#include "pipeline/step_error.h"
 
 namespace millrace::pipeline {
 
@@ -21,6 +23,14 @@ std::vector<at::Tensor> Copies(const std::vector<at::Tensor>& tensors) {
     copies.push_back(tensor.detach().to(at::kCPU, /*non_blocking=*/false, /*copy=*/true));
   }
   return copies;
+}
+
+bool RunOrSayWhy(StageRunner& runner, const Step& step) {
+  try {
+    return runner.Run(step);
+  } catch (const std::exception& e) {
+    throw StepError(FailureOf(e));
+  }
 }
 
 }  // namespace
@@ -202,7 +212,7 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
 }
 
 bool StagedNetwork::Run(const Step& step) {
-  const bool worked = runners_.at(step.stage - 1)->Run(step);
+  const bool worked = RunOrSayWhy(*runners_.at(step.stage - 1), step);
   if (step.kind == OperationKind::kUpdate && on_update_) {
     Step in_stream = step;
     in_stream.first += at_work_->first_sample;

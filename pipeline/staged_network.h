@@ -96,7 +96,8 @@ class StagedNetwork {
   /// that is marked as not real, and none of them learns from the sample. On a GPU it goes on to
   /// them, and their optimizers refuse it, together with the others that it was added to.
   /// Returns whether there was anything to do: false for a backward that got no real gradient, and
-  /// for an update that had none to apply.
+  /// for an update that had none to apply. Throws a StepError with the code of FailureOf()
+  /// (device_failure.h).
   bool Run(const Step& step);
 
   /// A copy of what `stage` (from 1) has learned, layer by layer, in the CPU's memory. To be called

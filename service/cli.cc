@@ -41,7 +41,8 @@ Examples
 Exit codes
   0  it did what was asked, or was asked to end
   1  something failed while it ran
-  2  the command line or the configuration is wrong)";
+  2  the command line or the configuration is wrong
+  3  a GPU failed, or its memory is full)";
 
 constexpr char kServeFooter[] = R"(
 SIGTERM and SIGINT (Ctrl-C) end it within three seconds: frames inside the pipeline get their

@@ -46,6 +46,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(
 int ExitCode(const absl::Status& status) {
   if (status.ok()) return kExitOk;
   std::cerr << "millrace serve: " << status.message() << "\n";
+  if (absl::IsResourceExhausted(status) || absl::IsAborted(status)) return kExitGpu;
   const bool usage = absl::IsInvalidArgument(status) || absl::IsNotFound(status);
   return usage ? kExitUsage : kExitFailure;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pipeline/dependencies.h"
 #include "pipeline/schedules.h"
 
 namespace millrace::pipeline {

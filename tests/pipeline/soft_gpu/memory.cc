@@ -1,6 +1,7 @@
 #include "tests/pipeline/soft_gpu/memory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <vector>
+
+#include <c10/util/Exception.h>
 
 #include "tests/pipeline/soft_gpu/soft_gpu.h"
 #include "tests/pipeline/soft_gpu/streams.h"
@@ -36,6 +39,17 @@ std::map<const void*, const Block*>& Blocks() {
   return *blocks;
 }
 
+std::atomic<std::size_t> limit = 0;
+std::atomic<std::size_t> in_use = 0;
+
+void TakeFromLimit(std::size_t size) {
+  const std::size_t used = in_use += size;
+  if (limit == 0 || used <= limit) return;
+  in_use -= size;
+  TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", size,
+                   " bytes");
+}
+
 void Retire(Block* spoiled) {
   static auto* const kept = new std::deque<std::unique_ptr<Block>>;
   static std::size_t bytes = 0;
@@ -55,6 +69,7 @@ void Free(void* context) {
   Streams& streams = Streams::Get();
   const std::lock_guard lock(streams.mutex());
   Blocks().erase(block->bytes.data());
+  in_use -= block->bytes.size();
   if (streams.recording(block->owner)) {
     streams.Put(block->owner, [kept = std::shared_ptr<Block>(block)] { kept->Spoil(); });
     return;
@@ -67,6 +82,7 @@ void Free(void* context) {
 class SoftMemory final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t size) override {
+    TakeFromLimit(size);
     const std::int64_t stream = CurrentStream(CurrentDevice());
     auto block = std::make_unique<Block>();
     block->bytes.assign(size, static_cast<char>(kSpoiled));
@@ -84,6 +100,8 @@ class SoftMemory final : public c10::Allocator {
 };
 
 }  // namespace
+
+void LimitMemory(std::size_t bytes) { limit = bytes; }
 
 c10::Allocator* Memory() {
   static SoftMemory* const memory = new SoftMemory;

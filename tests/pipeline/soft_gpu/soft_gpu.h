@@ -4,6 +4,7 @@
 // overtake each other wherever no event forbids it, and memory that was freed is another's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -14,6 +15,8 @@ namespace millrace::soft_gpu {
 
 inline constexpr c10::DeviceIndex kDevices = 2;
 
+/// From now on memory is given only as long as no more than `bytes` are in use; 0: always.
+void LimitMemory(std::size_t bytes);
 /// The number of a stream over all devices.
 [[nodiscard]] std::int64_t NumberOf(const c10::Stream& stream);
 /// Of the calling thread.

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <c10/util/Exception.h>
+
 namespace millrace::soft_gpu {
 
 using Lock = std::lock_guard<std::recursive_mutex>;
@@ -58,8 +60,20 @@ void Streams::FinishStream(std::int64_t stream) {
   Finish(Here(stream));
 }
 
+void Streams::Fail(bool failed) {
+  const Lock lock(mu_);
+  failed_ = failed;
+}
+
+void Streams::CheckAlive() const {
+  if (!failed_) return;
+  throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 700,
+                              "CUDA error: an illegal memory access was encountered");
+}
+
 void Streams::Finish(Mark mark) {
   const Lock lock(mu_);
+  CheckAlive();
   while (At(mark.stream).done < mark.position) DoOne();
 }
 

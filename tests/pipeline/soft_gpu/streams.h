@@ -52,6 +52,10 @@ class Streams {
   /// How much has been put into streams so far: tasks, waits, and recordings as a whole.
   [[nodiscard]] std::int64_t puts();
 
+  /// From now on all that waits fails, as after an access to memory that is not there. Undone by
+  /// `false`, unlike on a real one.
+  void Fail(bool failed);
+
   void BeginRecording(std::int64_t stream);
   [[nodiscard]] std::shared_ptr<const Recording> EndRecording(std::int64_t stream);
   [[nodiscard]] bool recording(std::int64_t stream);
@@ -80,11 +84,13 @@ class Streams {
   bool Ready(const Entry& entry);
   void DoOne();
   void DoPending();
+  void CheckAlive() const;
 
   std::recursive_mutex mu_;
   std::mt19937_64 random_{1};
   std::map<std::int64_t, Queue> queues_;
   std::list<Pending> pending_;
+  bool failed_ = false;
 };
 
 }  // namespace millrace::soft_gpu

@@ -1,0 +1,118 @@
+// What a learner does when its GPU cannot go on: it says why, and what it had copied to the host
+// is there to go on from.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/generated_stream.h"
+#include "pipeline/learner.h"
+#include "tests/pipeline/evaluation/temporary_folder.h"
+#include "tests/pipeline/soft_gpu/soft_gpu.h"
+#include "tests/pipeline/soft_gpu/streams.h"
+
+namespace millrace::soft_gpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kSide = 64;
+constexpr int kCopyEvery = 4;
+constexpr int kWindow = 10;
+constexpr int kGood = 40;  // Samples, of which some have proven good.
+
+class FaultsTest : public ::testing::Test {
+ protected:
+  FaultsTest() : stream_({.width = kSide, .height = kSide}) {}
+  ~FaultsTest() override { Repair(); }
+
+  static void Repair() {
+    LimitMemory(0);
+    Streams::Get().Fail(false);
+  }
+
+  [[nodiscard]] std::unique_ptr<pipeline::Learner> Learner(bool captures) const {
+    auto learner = pipeline::MakeFlowLearner(
+        {.width = kSide,
+         .height = kSide,
+         .stages = 2,
+         .cuts = {6},
+         .period_ms = 0.001,
+         .weights = MILLRACE_FLOW_START,
+         .learning = {.divergence = {.window = kWindow}},
+         .copy_every = kCopyEvery,
+         .checkpoints = {.folder = folder_ / "checkpoints", .every = kCopyEvery},
+         .devices = {"cuda:0"},
+         .captures = captures},
+        [](const pipeline::ModelPrediction&) {});
+    EXPECT_TRUE(learner.ok()) << learner.status();
+    return *std::move(learner);
+  }
+
+  // What the learner says of the first sample that it refuses, of so many.
+  absl::Status Learn(pipeline::Learner& learner, int samples) {
+    for (int i = 0; i < samples; ++i) {
+      const pipeline::GeneratedPair pair = stream_.Next();
+      const auto admitted =
+          learner.Admit({.previous = pair.previous_rgb, .current = pair.current_rgb});
+      if (!admitted.ok()) return admitted.status();
+    }
+    return absl::OkStatus();
+  }
+
+  // A learner that goes on from what is kept begins with a sample that the other one had learned
+  // from.
+  void ExpectToGoOn() {
+    Repair();
+    const std::unique_ptr<pipeline::Learner> next = Learner(/*captures=*/true);
+    EXPECT_GT(next->resumption().first_sample, 0);
+    EXPECT_LE(next->resumption().first_sample, kGood);
+    EXPECT_TRUE(Learn(*next, 5).ok());
+    EXPECT_TRUE(next->Drain().ok());
+  }
+
+ private:
+  pipeline::TemporaryFolder folder_;
+  pipeline::GeneratedStream stream_;
+};
+
+TEST_F(FaultsTest, FullMemoryIsSaidWithWhatToDoAndWhatIsOnTheHostIsKept) {
+  {
+    const std::unique_ptr<pipeline::Learner> learner = Learner(/*captures=*/false);
+    ASSERT_TRUE(Learn(*learner, kGood).ok());
+    LimitMemory(1);
+    const absl::Status full = Learn(*learner, kGood);
+    EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
+    EXPECT_THAT(std::string(full.message()), HasSubstr("the GPU's memory is full: take smaller"));
+    EXPECT_EQ(learner->Drain(), full);
+  }
+  ExpectToGoOn();
+}
+
+TEST_F(FaultsTest, AGpuThatFailsIsSaidWithWhatToDoAndWhatIsOnTheHostIsKept) {
+  {
+    const std::unique_ptr<pipeline::Learner> learner = Learner(/*captures=*/true);
+    ASSERT_TRUE(Learn(*learner, kGood).ok());
+    Streams::Get().Fail(true);
+    const absl::Status failed = Learn(*learner, kGood);
+    EXPECT_EQ(failed.code(), absl::StatusCode::kAborted) << failed;
+    EXPECT_THAT(std::string(failed.message()), HasSubstr("the GPU has failed: start again"));
+    EXPECT_EQ(learner->Drain(), failed);
+  }
+  ExpectToGoOn();
+}
+
+// What was captured brings its memory along.
+TEST_F(FaultsTest, ALearnerThatHasCapturedTakesNoMoreMemory) {
+  const std::unique_ptr<pipeline::Learner> learner = Learner(/*captures=*/true);
+  ASSERT_TRUE(Learn(*learner, kGood).ok());
+  LimitMemory(1);
+  const absl::Status learned = Learn(*learner, kGood);
+  EXPECT_TRUE(learned.ok()) << learned;
+  EXPECT_TRUE(learner->Drain().ok());
+}
+
+}  // namespace
+}  // namespace millrace::soft_gpu
