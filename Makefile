@@ -1,7 +1,7 @@
 # The short commands. Each gets what it needs (tools/setup), builds, and runs; each can be repeated and
 # then takes seconds. What they build on is plain CMake: docs/building.md.
 .DEFAULT_GOAL := help
-.PHONY: help run test check build bench clean
+.PHONY: help run test check build bench gpu-check clean
 
 help:
 	@echo "make run     build and serve the sample video as a camera; ARGS=\"--frames 500\" stops by itself"
@@ -9,6 +9,7 @@ help:
 	@echo "make check   format, spelling, lint, sanitizers, clang-tidy"
 	@echo "make build   build everything that make run needs, and no more"
 	@echo "make bench   build and run the benchmarks: their figures land in build/release/benchmarks"
+	@echo "make gpu-check   pack the GPU tests and benchmark for a machine that has a GPU"
 	@echo "make clean   remove build/; what was downloaded stays in .deps/"
 	@echo
 	@echo "make alone only shows this, because the others install packages and compile for minutes."
@@ -33,6 +34,10 @@ check:
 bench:
 	@tools/setup test
 	@tools/build release --tests bench
+
+gpu-check:
+	@tools/setup test
+	@tools/gpu-check
 
 clean:
 	rm -rf build

@@ -14,6 +14,7 @@
 #include "pipeline/foreign_error.h"
 #include "pipeline/partition.h"
 #include "pipeline/schedules.h"
+#include "pipeline/stage_devices.h"
 #include "pipeline/staged_network.h"
 
 namespace millrace::pipeline {
@@ -39,6 +40,11 @@ absl::Status CheckSchedule(const std::string& name) {
   return MakePhases(name, {.costs = {{.forward = 1, .backward = 2}}}).status();
 }
 
+absl::StatusOr<at::Device> DeviceOf(const BenchOptions& options) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed({options.device}));
+  return devices.front();
+}
+
 absl::Status CheckStages(int stages, const std::string& network, const LayerChain& chain) {
   const int layers = static_cast<int>(chain.layers.size());
   if (1 <= stages && stages <= layers) return absl::OkStatus();
@@ -48,6 +54,7 @@ absl::Status CheckStages(int stages, const std::string& network, const LayerChai
 
 absl::Status Check(const BenchOptions& options) {
   MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
+  MILLRACE_RETURN_IF_ERROR(DeviceOf(options).status());
   if (std::min({options.samples, options.turns, options.threads_per_stage}) < 1) {
     return absl::InvalidArgumentError("samples, turns and threads a stage are at least 1");
   }
@@ -63,7 +70,9 @@ absl::Status Check(const BenchOptions& options) {
 
 absl::Status AddBaseline(const BenchOptions& options, BenchRow row, Contest& contest) {
   MILLRACE_ASSIGN_OR_RETURN(LayerChain chain, MakeBenchNetwork(row.network, options.network));
-  auto contender = MakeSequentialContender(std::move(chain), row.threads, options.optimizer);
+  MILLRACE_ASSIGN_OR_RETURN(const at::Device device, DeviceOf(options));
+  auto contender =
+      MakeSequentialContender(std::move(chain), row.threads, options.optimizer, device);
   contest.Add(std::move(row), std::move(contender));
   return absl::OkStatus();
 }
@@ -87,6 +96,7 @@ absl::Status AddCopies(const BenchOptions& options, const std::string& network, 
 absl::Status AddStaged(const BenchOptions& options, const std::vector<StageCost>& layers,
                        BenchRow row, Contest& contest) {
   MILLRACE_ASSIGN_OR_RETURN(LayerChain chain, MakeBenchNetwork(row.network, options.network));
+  MILLRACE_ASSIGN_OR_RETURN(const at::Device device, DeviceOf(options));
   MILLRACE_ASSIGN_OR_RETURN(Cuts cuts, BestCuts(layers, row.stages));
   ScheduleRequest request{.shape = ShapeOf(chain, cuts), .costs = StageCosts(layers, cuts)};
   MILLRACE_ASSIGN_OR_RETURN(Plan plan, MakePlan(row.schedule, request));
@@ -97,7 +107,9 @@ absl::Status AddStaged(const BenchOptions& options, const std::vector<StageCost>
       MakeStagedContender(std::move(chain), {.cuts = std::move(cuts),
                                              .plan = std::move(plan),
                                              .threads_per_stage = options.threads_per_stage,
-                                             .optimizer = options.optimizer});
+                                             .optimizer = options.optimizer,
+                                             .device = device,
+                                             .captures = row.captures});
   contest.Add(std::move(row), std::move(contender));
   return absl::OkStatus();
 }
@@ -106,17 +118,18 @@ absl::Status AddStaged(const BenchOptions& options, const std::vector<StageCost>
 absl::StatusOr<std::vector<StageCost>> Measure(const BenchOptions& options,
                                                const std::string& network) {
   MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, MakeBenchNetwork(network, options.network));
+  MILLRACE_ASSIGN_OR_RETURN(const at::Device device, DeviceOf(options));
   at::set_num_threads(options.threads_per_stage);
   std::vector<StageCost> costs =
-      CostsOf(ProfileLayers(chain, MakeBenchSamples(options.network, 1)[0], BenchLoss).layers);
+      CostsOf(ProfileLayers(chain, MakeBenchSamples(options.network, 1)[0].to(device), BenchLoss,
+                            {.device = device})
+                  .layers);
   for (StageCost& cost : costs) cost.copy = 0;  // Threads hand tensors over as they are.
   return costs;
 }
 
-absl::StatusOr<Contest> Invite(const BenchOptions& options, const std::string& network,
-                               int all_threads) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageCost> layers, Measure(options, network));
-  Contest contest;
+absl::Status AddBaselinesOfCpu(const BenchOptions& options, const std::string& network,
+                               int all_threads, Contest& contest) {
   MILLRACE_RETURN_IF_ERROR(AddBaseline(
       options, {.network = network, .schedule = "LibTorch, 1 thread", .threads = 1}, contest));
   MILLRACE_RETURN_IF_ERROR(AddBaseline(
@@ -126,10 +139,23 @@ absl::StatusOr<Contest> Invite(const BenchOptions& options, const std::string& n
     if (stages == 1) continue;
     MILLRACE_RETURN_IF_ERROR(AddCopies(options, network, stages, contest));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Contest> Invite(const BenchOptions& options, const std::string& network,
+                               int all_threads) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageCost> layers, Measure(options, network));
+  const bool on_gpu = options.device != "cpu";
+  Contest contest;
+  MILLRACE_RETURN_IF_ERROR(
+      on_gpu ? AddBaseline(options, {.network = network, .schedule = "LibTorch"}, contest)
+             : AddBaselinesOfCpu(options, network, all_threads, contest));
   for (const int stages : options.stages) {
     for (const std::string& schedule : options.schedules) {
-      MILLRACE_RETURN_IF_ERROR(AddStaged(
-          options, layers, {.network = network, .schedule = schedule, .stages = stages}, contest));
+      BenchRow row{.network = network, .schedule = schedule, .stages = stages};
+      MILLRACE_RETURN_IF_ERROR(AddStaged(options, layers, row, contest));
+      row.captures = true;
+      if (on_gpu) MILLRACE_RETURN_IF_ERROR(AddStaged(options, layers, row, contest));
     }
   }
   return contest;

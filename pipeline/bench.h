@@ -26,13 +26,18 @@ struct BenchOptions {
   int turns = 5;
   int threads_per_stage = 1;
   OptimizerOptions optimizer = {.learning_rate = 1e-5};
+  /// Where all of it computes: "cpu", or a GPU as DevicesNamed() has it.
+  std::string device = "cpu";
 };
 
 /// One contender.
 struct BenchRow {
   std::string network;
-  /// Or a baseline: "LibTorch, 1 thread", "LibTorch, all threads", "LibTorch, 2 copies".
+  /// Or a baseline: "LibTorch, 1 thread", "LibTorch, all threads", "LibTorch, 2 copies"; on a GPU
+  /// "LibTorch".
   std::string schedule;
+  /// On a GPU: stages launch what they have captured, instead of one kernel after the other.
+  bool captures = false;
   /// 0: a baseline, which has none.
   int stages = 0;
   int devices = 0;
@@ -43,10 +48,11 @@ struct BenchRow {
   std::vector<BenchTurn> turns = {};
 };
 
-/// One row for each combination, network by network, the baselines first: "LibTorch, 1 thread" is
-/// the first of each network. `report` is told what is being done. Fails with INVALID_ARGUMENT,
-/// saying what is allowed, before anything is measured; later with the cause. Changes the calling
-/// thread's number of LibTorch's threads.
+/// One row for each combination, network by network, the baselines first: what the others are held
+/// against is the first of each network. On a GPU each combination is there twice: kernel by
+/// kernel, and captured. `report` is told what is being done. Fails with INVALID_ARGUMENT, saying
+/// what is allowed, before anything is measured, and as DevicesNamed(); later with the cause.
+/// Changes the calling thread's number of LibTorch's threads.
 [[nodiscard]] absl::StatusOr<std::vector<BenchRow>> RunBench(
     const BenchOptions& options, const std::function<void(const std::string&)>& report);
 

@@ -9,9 +9,12 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "base/status.h"
+#include "pipeline/captured_stage.h"
+#include "pipeline/device_streams.h"
 #include "pipeline/engine.h"
 #include "pipeline/foreign_error.h"
 #include "pipeline/stage.h"
+#include "pipeline/stage_devices.h"
 #include "pipeline/staged_network.h"
 
 namespace millrace::pipeline {
@@ -21,10 +24,12 @@ constexpr int kWarmUp = 3;
 
 class SequentialContender final : public BenchContender {
  public:
-  SequentialContender(LayerChain chain, int threads, const OptimizerOptions& optimizer)
-      : chain_(std::move(chain)),
+  SequentialContender(LayerChain chain, int threads, const OptimizerOptions& optimizer,
+                      at::Device device)
+      : chain_(MovedTo(device, std::move(chain))),
         whole_(WholeChain(chain_)),
         threads_(threads),
+        device_(device),
         optimizer_(MakeOptimizer(optimizer, whole_.parameters())) {}
 
   absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
@@ -32,8 +37,9 @@ class SequentialContender final : public BenchContender {
     TurnLog log;
     for (int i = 0; i < kWarmUp + count; ++i) {
       log.Admitted();
-      const at::Tensor output = whole_.Forward({samples[i % samples.size()]})[0];
+      const at::Tensor output = whole_.Forward({samples[i % samples.size()].to(device_)})[0];
       const at::Tensor loss = BenchLoss(output);
+      AwaitStream(device_);
       log.Predicted();
       torch::autograd::backward({loss}, {});
       optimizer_->Step();
@@ -42,9 +48,16 @@ class SequentialContender final : public BenchContender {
   }
 
  private:
+  static LayerChain MovedTo(at::Device device, LayerChain chain) {
+    for (const auto& layer : chain.layers) MoveTo(device, *layer);
+    AwaitDevice(device);
+    return chain;
+  }
+
   const LayerChain chain_;
   const Stage whole_;
   const int threads_;
+  const at::Device device_;
   const std::unique_ptr<Optimizer> optimizer_;
 };
 
@@ -94,12 +107,15 @@ class StagedContender final : public BenchContender {
       : chain_(std::move(chain)),
         plan_(std::move(options.plan)),
         threads_(options.threads_per_stage),
+        device_(options.device),
         network_({.chain = chain_,
                   .cuts = std::move(options.cuts),
+                  .devices = {options.device},
                   .plan = plan_,
                   .judge = LastJudge(),
                   .local_judge = SmallOutputs(),
-                  .optimizer = options.optimizer}) {}
+                  .optimizer = options.optimizer,
+                  .captures = options.captures}) {}
 
   // The engine lives for a turn: drained, it leaves the machine to the next contender.
   absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
@@ -109,9 +125,10 @@ class StagedContender final : public BenchContender {
         const auto engine,
         Engine::Start({.plan = plan_,
                        .run = [this](const Step& step) { RunTimed(step); },
-                       .on_worker_start = [this](int) { at::set_num_threads(threads_); }}));
+                       .on_worker_start = [this](int) { at::set_num_threads(threads_); },
+                       .make_devices = MakeDeviceStreams({device_})}));
     const std::int64_t in_flight = std::int64_t{2} * plan_.stage_count();
-    const std::int64_t first = WholePatterns(kWarmUp + in_flight);
+    const std::int64_t first = WholePatterns(kWarmUp + in_flight + UntilCaptured());
     const std::int64_t counted = WholePatterns(count);
     // What follows keeps the stages busy until the last prediction that counts.
     const std::int64_t all = first + counted + WholePatterns(in_flight);
@@ -123,10 +140,19 @@ class StagedContender final : public BenchContender {
       MILLRACE_RETURN_IF_ERROR(engine->Admit(admit).status());
     }
     MILLRACE_RETURN_IF_ERROR(engine->Drain());
-    return log_->Figures(first, counted, static_cast<int>(plan_.devices.size()));
+    // How long a GPU is idle, its hosts do not see.
+    const int seen = device_.is_cpu() ? static_cast<int>(plan_.devices.size()) : 0;
+    return log_->Figures(first, counted, seen);
   }
 
  private:
+  // Samples until every lane has gone forward and back.
+  [[nodiscard]] std::int64_t UntilCaptured() const {
+    if (device_.is_cpu()) return 0;
+    return 2 *
+           (std::int64_t{CapturedStage::kWarmUps} * plan_.samples_per_pattern + LaneCount(plan_));
+  }
+
   [[nodiscard]] std::int64_t WholePatterns(std::int64_t samples) const {
     const std::int64_t length = plan_.samples_per_pattern;
     return (samples + length - 1) / length * length;
@@ -144,6 +170,7 @@ class StagedContender final : public BenchContender {
   Judge LastJudge() {
     Judge judge = SmallOutputs();
     judge.decide = [this](const Judgement&, const Measured&) {
+      AwaitStream(device_);
       log_->Predicted();
       return true;
     };
@@ -153,6 +180,7 @@ class StagedContender final : public BenchContender {
   const LayerChain chain_;
   const Plan plan_;
   const int threads_;
+  const at::Device device_;
   std::unique_ptr<TurnLog> log_;  // Of the turn at hand.
   StagedNetwork network_;
 };
@@ -162,8 +190,9 @@ class StagedContender final : public BenchContender {
 at::Tensor BenchLoss(const at::Tensor& output) { return output.square().mean(); }
 
 std::unique_ptr<BenchContender> MakeSequentialContender(LayerChain chain, int threads,
-                                                        const OptimizerOptions& optimizer) {
-  return std::make_unique<SequentialContender>(std::move(chain), threads, optimizer);
+                                                        const OptimizerOptions& optimizer,
+                                                        at::Device device) {
+  return std::make_unique<SequentialContender>(std::move(chain), threads, optimizer, device);
 }
 
 std::unique_ptr<BenchContender> MakeCopiesContender(

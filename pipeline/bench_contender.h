@@ -29,9 +29,9 @@ class BenchContender {
                                                        int count) = 0;
 };
 
-/// Autograd over the whole chain, with `threads` threads in an operation.
+/// Autograd over the whole chain on `device`, with `threads` threads in an operation.
 [[nodiscard]] std::unique_ptr<BenchContender> MakeSequentialContender(
-    LayerChain chain, int threads, const OptimizerOptions& optimizer);
+    LayerChain chain, int threads, const OptimizerOptions& optimizer, at::Device device = at::kCPU);
 
 /// All of `copies` at once, each on a thread of its own: what the threads of a machine can do when
 /// none waits for another. Rates add up; delay and CPU time are means.
@@ -44,6 +44,9 @@ struct StagedContenderOptions {
   Plan plan;
   int threads_per_stage = 1;
   OptimizerOptions optimizer;
+  at::Device device = at::kCPU;
+  /// On a GPU: as StagedNetwork::Options.
+  bool captures = false;
 };
 
 /// `options.plan` in the engine. REQUIRES: the plan is for ShapeOf(chain, cuts).

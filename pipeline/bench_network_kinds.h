@@ -16,6 +16,10 @@ inline constexpr int kBenchInputChannels = 3;
 [[nodiscard]] LayerChain MakeBenchResNet(const BenchNetworkOptions& options,
                                          const std::vector<int>& blocks);
 
+/// REQUIRES: both sides are multiples of kBenchFlowSide.
+inline constexpr int kBenchFlowSide = 16;
+[[nodiscard]] LayerChain MakeBenchFlow(const BenchNetworkOptions& options);
+
 /// With skips as portals.
 [[nodiscard]] LayerChain MakeBenchUNet(const BenchNetworkOptions& options);
 

@@ -37,12 +37,13 @@ const std::vector<Kind>& Kinds() {
        [](const Options& o) {
          return MakeBenchResNet(o, {3, 8, 36, 3});
        }},
+      {"flow", 0, 0, MakeBenchFlow},
       {"unet_portals", 2, 32, MakeBenchUNet},
       {"unet_carried", 2, 32, [](const Options& o) { return CarrySkips(MakeBenchUNet(o)); }}};
   return kinds;
 }
 
-absl::Status CheckOptions(const BenchNetworkOptions& options) {
+absl::Status CheckOptions(std::string_view name, const BenchNetworkOptions& options) {
   if (options.layers < 0 || options.channels < 0) {
     return absl::InvalidArgumentError("a network needs at least one layer and one channel");
   }
@@ -50,6 +51,12 @@ absl::Status CheckOptions(const BenchNetworkOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat("samples of ", options.width, "x",
                                                    options.height, " are too small; use at least ",
                                                    kLeastSide, "x", kLeastSide));
+  }
+  if (name == "flow" &&
+      (options.height % kBenchFlowSide != 0 || options.width % kBenchFlowSide != 0)) {
+    return absl::InvalidArgumentError(absl::StrCat("samples of ", options.width, "x",
+                                                   options.height, ": network flow needs sides ",
+                                                   "that are multiples of ", kBenchFlowSide));
   }
   return absl::OkStatus();
 }
@@ -74,7 +81,7 @@ absl::StatusOr<LayerChain> MakeBenchNetwork(std::string_view name,
                                                    "\"; use one of ",
                                                    absl::StrJoin(BenchNetworkNames(), ", ")));
   }
-  if (absl::Status checked = CheckOptions(options); !checked.ok()) return checked;
+  if (absl::Status checked = CheckOptions(name, options); !checked.ok()) return checked;
   BenchNetworkOptions complete = options;
   if (complete.layers == 0) complete.layers = kind->layers;
   if (complete.channels == 0) complete.channels = kind->channels;

@@ -1,4 +1,5 @@
-// The networks that `millrace bench` measures: those by which PARTIME and torchgpipe did.
+// The networks that `millrace bench` measures: those by which PARTIME and torchgpipe did, and that
+// of optical flow.
 //
 // What they compute means nothing. Their weights and samples are random, and they learn to make
 // zero of what they see; what counts is what that costs.
@@ -30,6 +31,7 @@ struct BenchNetworkOptions {
 /// conv: convolutions 5x5 at full resolution (PARTIME's experiment A).
 /// conv_pool: the same, halved now and then by max-pooling (its experiment B).
 /// resnet50, resnet152: as a chain of bottleneck blocks (its experiment C).
+/// flow: Millrace's own, of optical flow.
 /// unet_portals: torchgpipe's U-Net, without dropout; skips go straight to who reads them.
 /// unet_carried: the same function; skips are handed from layer to layer.
 [[nodiscard]] const std::vector<std::string>& BenchNetworkNames();

@@ -128,6 +128,11 @@ void AwaitDevice(at::Device device) {
   c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
 }
 
+void AwaitStream(at::Device device) {
+  if (device.is_cpu()) return;
+  c10::impl::VirtualGuardImpl(device.type()).getStream(device).synchronize();
+}
+
 at::Tensor Brought(const at::Tensor& tensor, at::Device device) {
   at::Tensor there = tensor;
   if (tensor.device() != device) there = tensor.to(device, GoesAhead(device));

@@ -36,8 +36,10 @@ namespace millrace::pipeline {
 /// Moves a layer's parameters and buffers, which stay the same tensors.
 void MoveTo(at::Device device, const Layer& layer);
 
-/// Waits until a GPU has done all that it was given; at once on the CPU.
+/// Waits until a GPU has done all that it was given, or all in the current stream of the thread
+/// that calls; at once on the CPU.
 void AwaitDevice(at::Device device);
+void AwaitStream(at::Device device);
 
 /// `tensor` where a stage on `device` can read it, on the stream of the thread that calls: itself,
 /// if it is there already. What another stream of a GPU made is not given to others before this

@@ -72,6 +72,7 @@ json RowJson(const BenchRow& row, const std::vector<double>& baseline) {
           {"stages", row.stages},
           {"devices", row.devices},
           {"threads", row.threads},
+          {"captures", row.captures},
           {"cuts", row.cuts},
           {"samples_per_second", SpreadJson(columns.rate)},
           {"ratio", SpreadJson(ratios)},
@@ -105,13 +106,14 @@ std::string ConditionsText(const BenchConditions& conditions) {
 }
 
 std::string BenchTable(const std::vector<BenchRow>& rows) {
-  TextTable table({"network", "schedule", "stages", "samples a second", "ratio to 1 thread",
-                   "delay ms", "idle", "CPU ms a sample"});
+  TextTable table({"network", "schedule", "stages", "samples a second", "ratio", "delay ms", "idle",
+                   "CPU ms a sample"});
   Baseline baseline;
   for (const BenchRow& row : rows) {
     const Columns columns = ColumnsOf(row);
-    table.Add({row.network, row.schedule, row.stages == 0 ? "-" : absl::StrCat(row.stages),
-               Text(SpreadOf(columns.rate), 2), Text(RatioOf(columns.rate, baseline.For(row)), 2),
+    table.Add({row.network, absl::StrCat(row.schedule, row.captures ? ", graphs" : ""),
+               row.stages == 0 ? "-" : absl::StrCat(row.stages), Text(SpreadOf(columns.rate), 2),
+               Text(RatioOf(columns.rate, baseline.For(row)), 2),
                Text(SpreadOf(columns.delay_ms), 1),
                columns.idle.empty() ? "-" : Text(SpreadOf(columns.idle), 2),
                NumberText(SpreadOf(columns.cpu_ms).median)});
@@ -127,6 +129,7 @@ std::string BenchJson(const BenchConditions& conditions, const pipeline::BenchOp
                 {"cpu", conditions.cpu}}},
               {"width", options.network.width},
               {"height", options.network.height},
+              {"device", options.device},
               {"samples", options.samples},
               {"turns", options.turns},
               {"rows", json::array()}};

@@ -22,9 +22,13 @@ with every number of stages, cut by the measured cost of the layers. A turn is S
 some more that fill and empty the pipeline and are not counted. Samples are admitted as soon as
 there is room.
 
+On a GPU the one baseline is LibTorch's autograd, kernel by kernel, and every schedule is there
+twice: kernel by kernel, and with its operations captured as CUDA graphs. All wait for each
+prediction, as who serves it has to.
+
 Columns
   samples a second   predictions
-  ratio              to LibTorch with one thread, of the same turn
+  ratio              to LibTorch with one thread, or on the GPU, of the same turn
   delay ms           from a sample's admission to its prediction, on average
   idle               share of the time in which a device does no operation
   CPU ms a sample    of the whole process
@@ -32,7 +36,8 @@ Columns
 Examples
   millrace bench
   millrace bench --networks resnet50 --stages 2,4 --schedules pipedream,gpipe --size 224
-  millrace bench --networks unet_portals,unet_carried --json unet.json)";
+  millrace bench --networks unet_portals,unet_carried --json unet.json
+  millrace bench --device cuda --stages 1,2,4 --samples 200)";
 
 void AddNetwork(CLI::App& bench, BenchArguments& arguments) {
   pipeline::BenchNetworkOptions& network = arguments.options.network;
@@ -79,6 +84,10 @@ void AddBench(CLI::App& app, BenchArguments& arguments) {
       ->capture_default_str();
   bench->add_option("--threads-per-stage", options.threads_per_stage, "Threads in an operation")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  bench
+      ->add_option("--device", options.device,
+                   "Where all of it computes: cpu, cuda (the first GPU) or cuda:N")
       ->capture_default_str();
   bench->add_option("--optimizer", arguments.optimizer, "sgd, rmsprop, adam or adamw")
       ->capture_default_str();

@@ -1,6 +1,7 @@
 // The pipeline on a GPU equals the pipeline on the CPU, to rounding. Skips itself where there is no
 // GPU.
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -13,6 +14,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/bench.h"
 #include "pipeline/convolution.h"
 #include "pipeline/device_choice.h"
 #include "pipeline/flow_loss.h"
@@ -37,6 +39,12 @@ class GpuTest : public ::testing::Test {
     if (!devices.ok()) GTEST_SKIP() << devices.status().message();
   }
 };
+
+// Where it is built, unless it was packed to run elsewhere.
+std::string FlowStart() {
+  const char* const packed = std::getenv("MILLRACE_FLOW_START");
+  return packed != nullptr ? packed : MILLRACE_FLOW_START;
+}
 
 bool Near(const at::Tensor& on_gpu, const at::Tensor& on_cpu) {
   return at::allclose(on_gpu.cpu(), on_cpu, /*rtol=*/2e-3, /*atol=*/2e-4);
@@ -172,6 +180,26 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(GpuTest, AGpuThatIsNotThereIsRefused) {
   const absl::Status status = DevicesNamed({"cpu", "cuda:100"}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
+}
+
+// What `millrace bench --device cuda` measures.
+TEST_F(GpuTest, ABenchmarkHoldsKernelByKernelAgainstGraphs) {
+  const auto rows = RunBench({.networks = {"conv", "flow"},
+                              .schedules = {"one_f_one_b_star"},
+                              .stages = {2},
+                              .network = {.layers = 4, .channels = 4, .height = 16, .width = 32},
+                              .samples = 4,
+                              .turns = 2,
+                              .device = "cuda:0"},
+                             [](const std::string&) {});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  ASSERT_EQ(rows->size(), 6U);
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    const BenchRow& row = (*rows)[i];
+    EXPECT_EQ(row.schedule, i % 3 == 0 ? "LibTorch" : "one_f_one_b_star");
+    EXPECT_EQ(row.captures, i % 3 == 2);
+    for (const BenchTurn& turn : row.turns) EXPECT_GT(turn.samples_per_second, 0);
+  }
 }
 
 TEST_F(GpuTest, AutoTakesTheFirstGpu) {
@@ -350,7 +378,7 @@ TEST_P(Captured, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
                                     .stages = 2,
                                     .cuts = {6},
                                     .period_ms = 0.001,
-                                    .weights = MILLRACE_FLOW_START,
+                                    .weights = FlowStart(),
                                     .devices = {device},
                                     .captures = GetParam(),
                                     .on_not_captured =

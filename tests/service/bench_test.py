@@ -7,12 +7,12 @@ import unittest
 
 from millrace_process import run
 
-NETWORKS = ["conv", "conv_pool", "unet_portals", "unet_carried"]
+NETWORKS = ["conv", "conv_pool", "flow", "unet_portals", "unet_carried"]
 SCHEDULES = ["sequential", "partime", "gpipe"]
 OTHERS = ["one_f_one_b_star", "recompute", "stale", "local", "pipedream", "pipedream_2bw", "timeprest",
           "k_periodic", "interleaved"]  # fmt: skip
 BASELINES = ["LibTorch, 1 thread", "LibTorch, all threads"]
-TINY = ("--size", "24x16", "--layers", "4", "--channels", "4", "--samples", "4", "--turns", "1")
+TINY = ("--size", "32x16", "--layers", "4", "--channels", "4", "--samples", "4", "--turns", "1")
 
 
 class BenchTest(unittest.TestCase):
@@ -47,6 +47,13 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         for schedule in OTHERS:
             self.assertIn(schedule, result.stdout)
+
+    def test_a_gpu_that_is_not_there_is_refused_with_the_reason(self):
+        result = run("bench", *TINY, "--device", "cuda:100")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, "NVIDIA|cuda:100")
+        self.assert_refused("--device", "gpu", says=["use cpu, cuda"])
 
     def check_row(self, row):
         for figure in ("samples_per_second", "ratio", "delay_ms", "cpu_ms_per_sample"):

@@ -1,0 +1,55 @@
+// What a GPU makes of the stages: learning steps a second kernel by kernel and as graphs, with one,
+// two and four stages on one GPU, against LibTorch's own, for each network.
+//
+//   gpu_benchmark [SIZE [TURNS [SAMPLES]]]
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "pipeline/bench.h"
+#include "pipeline/cuda_driver.h"
+#include "service/bench_report.h"
+
+namespace {
+
+using millrace::pipeline::BenchOptions;
+
+int Number(int argc, char** argv, int place, int otherwise) {
+  int number = otherwise;
+  if (argc > place && !absl::SimpleAtoi(argv[place], &number)) {
+    std::cerr << "gpu_benchmark: " << argv[place] << " is no number\n";
+    std::exit(2);
+  }
+  return number;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int size = Number(argc, argv, 1, 256);
+  const auto driver = millrace::pipeline::FindCudaDriver();
+  if (!driver.ok()) {
+    std::cerr << "gpu_benchmark: " << driver.status().message() << "\n";
+    return 1;
+  }
+  const BenchOptions options{.networks = {"flow", "conv", "resnet50"},
+                             .schedules = {"one_f_one_b_star"},
+                             .stages = {1, 2, 4},
+                             .network = {.height = size, .width = size},
+                             .samples = Number(argc, argv, 3, 200),
+                             .turns = Number(argc, argv, 2, 5),
+                             .device = "cuda:0"};
+  const auto rows = millrace::pipeline::RunBench(
+      options, [](const std::string& line) { std::cerr << line << "\n"; });
+  if (!rows.ok()) {
+    std::cerr << "gpu_benchmark: " << rows.status().message() << "\n";
+    return 1;
+  }
+  std::cout << driver->devices.front().name << ", CUDA "
+            << millrace::pipeline::CudaVersionText(driver->version) << "; samples of " << size
+            << "x" << size << "; median (least to greatest) of " << options.turns << " turns of "
+            << options.samples << " samples\n\n"
+            << millrace::service::BenchTable(*rows);
+  return 0;
+}
