@@ -72,11 +72,15 @@ std::unique_ptr<DeviceGraph> CapturedStage::Capture(OperationKind kind,
   try {
     return pools_[static_cast<int>(kind)]->Capture(work);
   } catch (const std::exception& e) {
-    gave_up_ = true;
-    const MutexLock lock(mu_);
-    why_ = CauseLine(e.what());
+    GiveUp(CauseLine(e.what()));
     return nullptr;
   }
+}
+
+void CapturedStage::GiveUp(std::string why) {
+  gave_up_ = true;
+  const MutexLock lock(mu_);
+  why_ = std::move(why);
 }
 
 bool CapturedStage::FeedForward(Lane& lane, const Arrivals& inputs, const Arrived& camera) {
@@ -113,6 +117,10 @@ CapturedStage::Lane* CapturedStage::Forward(std::int64_t number, std::int64_t sa
     ++forwards_;
     return nullptr;
   }
+  if (!options_.work.is_the_same_each_time()) {
+    GiveUp("a layer puts another tensor in the place of a buffer");
+    return nullptr;
+  }
   Lane& lane = lanes_.at(number);
   if (!FeedForward(lane, inputs, camera)) return nullptr;
   if (lane.forward == nullptr) CaptureForward(lane, sample, inputs, keeps_graph);
@@ -139,6 +147,7 @@ void CapturedStage::CaptureBackward(Lane& lane, std::int64_t sample) {
       lane.gradients = options_.work.GoBackward(lane.made, roots, /*keep_graph=*/true);
       return;
     }
+    const StageBuffers::Unmoved unmoved(options_.work.buffers());
     ForwardMade again{.inputs = lane.made.inputs, .camera = lane.made.camera};
     options_.work.GoForwardAgain(again, sample);
     lane.gradients = options_.work.GoBackward(again, roots, /*keep_graph=*/false);

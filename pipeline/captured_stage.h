@@ -110,6 +110,7 @@ class CapturedStage {
   [[nodiscard]] bool FeedBackward(Lane& lane, const Arrivals& gradients);
   [[nodiscard]] std::unique_ptr<DeviceGraph> Capture(OperationKind kind,
                                                      absl::FunctionRef<void()> work);
+  void GiveUp(std::string why) ABSL_LOCKS_EXCLUDED(mu_);
   void CaptureForward(Lane& lane, std::int64_t sample, const Arrivals& inputs, bool keeps_graph);
   void CaptureBackward(Lane& lane, std::int64_t sample);
 

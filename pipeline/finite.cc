@@ -6,6 +6,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/scalar_tensor.h>
 
 #include "pipeline/kernels/kernels.h"
@@ -40,10 +41,16 @@ bool AllFinite(const at::Tensor& tensor) { return Below(tensor, kFinite); }
 
 bool AllFinite(at::TensorList tensors) { return AllOf(tensors, kFinite); }
 
-at::Tensor FiniteFlag(const at::Tensor& tensor) {
-  if (tensor.device().is_cpu()) return at::scalar_tensor(AllFinite(tensor), at::kBool);
-  return at::linalg_vector_norm(tensor.detach(), std::numeric_limits<double>::infinity()) <
-         std::numeric_limits<double>::infinity();
+at::Tensor FiniteFlag(at::TensorList tensors) {
+  const at::Device device = tensors.front().device();
+  if (device.is_cpu()) return at::scalar_tensor(AllFinite(tensors), at::kBool);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  at::Tensor all = at::ones({}, at::TensorOptions(device).dtype(at::kBool));
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.numel() == 0 || !tensor.is_floating_point()) continue;
+    all = all.logical_and(at::linalg_vector_norm(tensor.detach(), kInfinity) < kInfinity);
+  }
+  return all;
 }
 
 bool AllBelow(at::TensorList tensors, int exponent) { return AllOf(tensors, exponent); }

@@ -11,8 +11,8 @@ namespace millrace::pipeline {
 /// The same of every one of them.
 [[nodiscard]] bool AllFinite(at::TensorList tensors);
 
-/// The same as a scalar of bool on the tensor's device: nobody waits.
-[[nodiscard]] at::Tensor FiniteFlag(const at::Tensor& tensor);
+/// The same as a scalar of bool on the tensors' device: nobody waits. REQUIRES: there is one.
+[[nodiscard]] at::Tensor FiniteFlag(at::TensorList tensors);
 
 /// Whether all are finite and smaller than 2^exponent. `exponent`: at most 127.
 [[nodiscard]] bool AllBelow(at::TensorList tensors, int exponent);

@@ -56,12 +56,13 @@ Measured FlowJudge::Measure(const Judgement& made) const {
 
 bool FlowJudge::Decide(const Judgement& made, const Measured& measured,
                        StagedNetwork& network) const {
-  const std::vector<float> figures = OnHost(measured.figures[0]);
+  std::vector<std::vector<float>> on_host = OnHost(measured.figures);
+  const std::vector<float>& figures = on_host[0];
   ModelPrediction prediction{
       .sample = made.sample,
       .width = options_.width,
       .height = options_.height,
-      .flow = std::make_shared<const std::vector<float>>(OnHost(measured.figures[1])),
+      .flow = std::make_shared<const std::vector<float>>(std::move(on_host[1])),
       .loss = figures[0],
       .loss_no_motion = figures[1],
       .updates = network.updates().back()};

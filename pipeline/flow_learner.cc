@@ -67,7 +67,7 @@ class FlowLearner final : public Learner {
 
   absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
     MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
-    const at::Tensor input = TensorOf(pair, options_.width, options_.height, channels_);
+    const at::Tensor input = TensorOf(pair, options_.width, options_.height, channels_, OnGpu());
     decisions_->OnAdmitted(
         {.number = admitted_,
          .difference = MeanDifference(pair.previous, pair.current),

@@ -1,8 +1,10 @@
 #include "pipeline/stage_buffers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <ATen/ops/clone.h>
+#include <ATen/ops/where.h>
 
 #include "base/check.h"
 #include "pipeline/finite.h"
@@ -24,6 +26,15 @@ void TensorValues::Take(const std::vector<at::Tensor>& tensors) {
 void TensorValues::PutInto(const std::vector<at::Tensor>& tensors) const {
   MILLRACE_CHECK(tensors.size() == values_.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].variable_data().copy_(values_[i]);
+}
+
+void TensorValues::PutIntoUnless(const at::Tensor& flag,
+                                 const std::vector<at::Tensor>& tensors) const {
+  MILLRACE_CHECK(tensors.size() == values_.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const at::Tensor now = tensors[i].variable_data();
+    now.copy_(at::where(flag, now, values_[i]));
+  }
 }
 
 StageBuffers::StageBuffers(const Stage& stage, bool by_pattern)
@@ -60,9 +71,18 @@ void StageBuffers::Commit() {
 }
 
 void StageBuffers::Move(absl::FunctionRef<void()> by) {
-  before_.Take(buffers());
+  const std::vector<at::Tensor> found = buffers();
+  before_.Take(found);
   by();
-  if (!AllFinite(buffers())) before_.PutInto(buffers());
+  const std::vector<at::Tensor> moved = buffers();
+  replaced_ = replaced_ || !std::ranges::equal(found, moved, [](const auto& a, const auto& b) {
+                return a.is_alias_of(b);
+              });
+  if (!moved.front().device().is_cpu()) {
+    before_.PutIntoUnless(FiniteFlag(moved), moved);
+  } else if (!AllFinite(moved)) {
+    before_.PutInto(moved);
+  }
 }
 
 }  // namespace millrace::pipeline

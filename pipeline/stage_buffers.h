@@ -21,6 +21,8 @@ class TensorValues {
   void Take(const std::vector<at::Tensor>& tensors);
   /// Into the same tensors, or others of their shapes. Past autograd, which takes no notice.
   void PutInto(const std::vector<at::Tensor>& tensors) const;
+  /// The same where `flag`, a scalar of bool on their device, is false.
+  void PutIntoUnless(const at::Tensor& flag, const std::vector<at::Tensor>& tensors) const;
 
  private:
   std::vector<at::Tensor> values_;
@@ -41,6 +43,9 @@ class StageBuffers {
   /// leave in them what is not finite, they stay as they are.
   [[nodiscard]] Tensors First(Forward forward);
   void Commit();
+
+  /// Whether there are none, or a forward moves them in the memory where it found them, at once.
+  [[nodiscard]] bool stay_in_place() const { return !any_ || (!by_pattern_ && !replaced_); }
 
   /// For a forward that is run again: ends by putting the buffers back as it found them. To live
   /// until the sample has gone backward, whose graph may read what the forward moved.
@@ -68,6 +73,7 @@ class StageBuffers {
   const bool by_pattern_;
   // Of the samples since the last Commit(), where it is by pattern.
   bool moved_ = false;
+  bool replaced_ = false;  // A forward put another tensor in one's place.
   TensorValues to_commit_;
   BatchStatistics statistics_;
   TensorValues before_;  // They were moved.

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <ATen/Context.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "absl/strings/str_cat.h"
@@ -138,6 +139,14 @@ at::Tensor Brought(const at::Tensor& tensor, at::Device device) {
   if (tensor.device() != device) there = tensor.to(device, GoesAhead(device));
   KeepUntilRead(tensor);
   return there;
+}
+
+at::Tensor SentToHost(const at::Tensor& tensor) {
+  if (tensor.device().is_cpu()) return tensor;
+  const at::Tensor here =
+      at::empty(tensor.sizes(), tensor.options().device(at::kCPU).pinned_memory(true));
+  here.copy_(tensor, /*non_blocking=*/true);
+  return here;
 }
 
 void PutOnDevice(const at::Tensor& memory, const at::Tensor& tensor) {

@@ -50,4 +50,7 @@ void AwaitStream(at::Device device);
 /// autograd.
 void PutOnDevice(const at::Tensor& memory, const at::Tensor& tensor);
 
+/// `tensor` in the host's memory, once AwaitStream() has returned: itself, if it is there already.
+[[nodiscard]] at::Tensor SentToHost(const at::Tensor& tensor);
+
 }  // namespace millrace::pipeline

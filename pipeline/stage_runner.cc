@@ -43,7 +43,7 @@ void StageRunner::CaptureIfPossible() {
   why_not_captured_ = WhyPlanIsNotCaptured(at_work_.plan, number_);
   if (!why_not_captured_.empty()) return;
   if (!work_.is_the_same_each_time()) {
-    why_not_captured_ = "its layers have buffers, or its loss reads more than tensors";
+    why_not_captured_ = "its buffers move once a mini-batch, or its loss reads more than tensors";
   } else if (parts_.stage.parameters().empty()) {
     why_not_captured_ = "it has nothing to learn";
   } else if (auto pools = CapturedStage::NewPools(parts_.device); !pools.ok()) {

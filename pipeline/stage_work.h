@@ -39,8 +39,7 @@ class StageWork {
   [[nodiscard]] bool has_own_loss() const { return options_.judge != nullptr; }
   /// Whether it runs the same operators on the same memory for every sample.
   [[nodiscard]] bool is_the_same_each_time() const {
-    return options_.stage.buffers().empty() &&
-           (!has_own_loss() || options_.judge->measures_tensors_alone);
+    return buffers_.stay_in_place() && (!has_own_loss() || options_.judge->measures_tensors_alone);
   }
   [[nodiscard]] StageBuffers& buffers() { return buffers_; }
   [[nodiscard]] const Stage& stage() const { return options_.stage; }

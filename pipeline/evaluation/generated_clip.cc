@@ -24,11 +24,12 @@ std::shared_ptr<const TrueFlow> TruthOf(const GeneratedPair& made, int width, in
   if (made.kind == GeneratedPair::Kind::kCut) return nullptr;
   const at::Tensor visible = made.visible.contiguous();
   const std::uint8_t* const bytes = visible.data_ptr<std::uint8_t>();
-  return std::make_shared<const TrueFlow>(TrueFlow{.width = width,
-                                                   .height = height,
-                                                   .flow = OnHost(PixelByPixel(made.flow)),
-                                                   .known = {},
-                                                   .visible = {bytes, bytes + visible.numel()}});
+  return std::make_shared<const TrueFlow>(
+      TrueFlow{.width = width,
+               .height = height,
+               .flow = OnHost({PixelByPixel(made.flow)}).front(),
+               .known = {},
+               .visible = {bytes, bytes + visible.numel()}});
 }
 
 class Reading final : public Clip {

@@ -24,6 +24,7 @@
 #include "pipeline/optimizer.h"
 #include "pipeline/schedules.h"
 #include "pipeline/stage_devices.h"
+#include "tests/pipeline/norm_layer.h"
 #include "tests/pipeline/small_runs.h"
 
 namespace millrace::pipeline {
@@ -184,7 +185,7 @@ TEST_F(GpuTest, AGpuThatIsNotThereIsRefused) {
 
 // What `millrace bench --device cuda` measures.
 TEST_F(GpuTest, ABenchmarkHoldsKernelByKernelAgainstGraphs) {
-  const auto rows = RunBench({.networks = {"conv", "flow"},
+  const auto rows = RunBench({.networks = {"conv", "flow", "resnet50"},
                               .schedules = {"one_f_one_b_star"},
                               .stages = {2},
                               .network = {.layers = 4, .channels = 4, .height = 16, .width = 32},
@@ -193,7 +194,7 @@ TEST_F(GpuTest, ABenchmarkHoldsKernelByKernelAgainstGraphs) {
                               .device = "cuda:0"},
                              [](const std::string&) {});
   ASSERT_TRUE(rows.ok()) << rows.status();
-  ASSERT_EQ(rows->size(), 6U);
+  ASSERT_EQ(rows->size(), 9U);
   for (std::size_t i = 0; i < rows->size(); ++i) {
     const BenchRow& row = (*rows)[i];
     EXPECT_EQ(row.schedule, i % 3 == 0 ? "LibTorch" : "one_f_one_b_star");
@@ -359,6 +360,33 @@ TEST_P(Captured, ASavedStateIsPutBack) {
   const std::vector<at::Tensor> again = Values(WholeChain(chain).parameters());
   for (std::size_t i = 0; i < learned.size(); ++i) {
     EXPECT_TRUE(at::equal(learned[i], again[i])) << i;
+  }
+}
+
+LayerChain ChainWithNorms() {
+  LayerChain chain = SmallChain();
+  for (const int layer : {1, 3}) chain.layers[layer] = std::make_unique<NormLayer>();
+  return chain;
+}
+
+// Each sample moves them once, also where it goes forward twice; one that is no number moves none.
+TEST_P(Captured, RunningAveragesMoveAsOnTheCpu) {
+  std::vector<at::Tensor> inputs = SmallInputs(40);
+  inputs[20] = inputs[20] * std::numeric_limits<float>::infinity();
+  for (const std::string schedule : {"one_f_one_b_star", "recompute"}) {
+    SmallRun run{.schedule = schedule, .stages = 3, .make_chain = ChainWithNorms};
+    run.optimizer.kind = OptimizerOptions::Kind::kAdam;
+    const Outcome on_cpu = Serially(run, inputs);
+    run.devices = {kGpu};
+    run.captures = GetParam();
+    const Outcome on_gpu = InTheEngine(run, inputs);
+    for (std::size_t i = 0; i < on_gpu.buffers.size(); ++i) {
+      EXPECT_TRUE(Near(on_gpu.buffers[i], on_cpu.buffers[i])) << schedule << ", buffer " << i;
+    }
+    for (std::size_t i = 0; i < on_gpu.parameters.size(); ++i) {
+      EXPECT_TRUE(Near(on_gpu.parameters[i], on_cpu.parameters[i])) << schedule << ", " << i;
+    }
+    for (const std::string& why : on_gpu.why_not_captured) EXPECT_EQ(why, "");
   }
 }
 

@@ -19,6 +19,7 @@
 
 #include "pipeline/finite.h"
 #include "pipeline/stage_walk.h"
+#include "tests/pipeline/norm_layer.h"
 #include "tests/pipeline/small_runs.h"
 
 namespace millrace::pipeline {
@@ -26,34 +27,7 @@ namespace {
 
 using ::testing::UnorderedElementsAre;
 
-constexpr int kChannels = 2;
-constexpr double kMomentum = 0.1;
-constexpr double kEps = 1e-5;
 constexpr int kSamples = 43;  // Not a whole number of patterns.
-
-at::Tensor InChannels(const at::Tensor& x) { return x.view({x.size(0), kChannels, -1}); }
-
-// Batch normalization of the eight numbers as two channels, and a count of forwards.
-class NormLayer final : public Layer {
- public:
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    count_.add_(1);
-    const at::Tensor made = at::batch_norm(InChannels(inputs.main), weight_, bias_, mean_, var_,
-                                           /*training=*/true, kMomentum, kEps, false);
-    return {made.view_as(inputs.main), {}};
-  }
-  [[nodiscard]] std::vector<at::Tensor> parameters() const override { return {weight_, bias_}; }
-  [[nodiscard]] std::vector<at::Tensor> buffers() const override { return {mean_, var_, count_}; }
-
- private:
-  const std::string name_ = "norm";
-  const at::Tensor weight_ = at::ones({kChannels}).set_requires_grad(true);
-  const at::Tensor bias_ = at::zeros({kChannels}).set_requires_grad(true);
-  const at::Tensor mean_ = at::zeros({kChannels});
-  const at::Tensor var_ = at::ones({kChannels});
-  const at::Tensor count_ = at::zeros({1});
-};
 
 class DropLayer final : public Layer {
  public:

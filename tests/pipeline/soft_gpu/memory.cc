@@ -50,6 +50,13 @@ void TakeFromLimit(std::size_t size) {
                    " bytes");
 }
 
+const Block* BlockOf(const void* memory) {
+  auto after = Blocks().upper_bound(memory);
+  if (after == Blocks().begin()) return nullptr;
+  const auto& [begin, block] = *--after;
+  return memory < static_cast<const char*>(begin) + block->bytes.size() ? block : nullptr;
+}
+
 void Retire(Block* spoiled) {
   static auto* const kept = new std::deque<std::unique_ptr<Block>>;
   static std::size_t bytes = 0;
@@ -61,6 +68,33 @@ void Retire(Block* spoiled) {
     kept->pop_front();
   }
 }
+
+// Of the host: nobody's stream owns it.
+void FreeOfHost(void* context) {
+  auto* const block = static_cast<Block*>(context);
+  Streams& streams = Streams::Get();
+  const std::lock_guard lock(streams.mutex());
+  Blocks().erase(block->bytes.data());
+  std::vector<Mark> marks;
+  for (const std::int64_t reader : block->readers) marks.push_back(streams.Here(reader));
+  streams.After(std::move(marks), [block] { Retire(block); });
+}
+
+class HostMemory final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(std::size_t size) override {
+    auto block = std::make_unique<Block>();
+    block->bytes.assign(std::max<std::size_t>(size, 1), static_cast<char>(kSpoiled));
+    block->device = -1;
+    void* const data = block->bytes.data();
+    const std::lock_guard lock(Streams::Get().mutex());
+    Blocks().emplace(data, block.get());
+    return {data, block.release(), &FreeOfHost, c10::Device(c10::kCPU)};
+  }
+  void copy_data(void* to, const void* from, std::size_t count) const override {
+    std::memcpy(to, from, count);
+  }
+};
 
 // Memory of a recording stays its own, as long as there is one, and is spoiled anew whenever that
 // is done.
@@ -108,19 +142,28 @@ c10::Allocator* Memory() {
   return memory;
 }
 
+c10::Allocator* PinnedMemory() {
+  static HostMemory* const memory = new HostMemory;
+  return memory;
+}
+
+bool IsPinned(const void* memory) {
+  const std::lock_guard lock(Streams::Get().mutex());
+  const Block* const block = BlockOf(memory);
+  return block != nullptr && block->device < 0;
+}
+
 void RecordStream(const c10::DataPtr& memory, std::int64_t stream) {
   const std::lock_guard lock(Streams::Get().mutex());
   auto* const block = static_cast<Block*>(memory.get_context());
-  if (block != nullptr && memory.get_deleter() == &Free) block->readers.push_back(stream);
+  const bool ours = memory.get_deleter() == &Free || memory.get_deleter() == &FreeOfHost;
+  if (block != nullptr && ours) block->readers.push_back(stream);
 }
 
 c10::DeviceIndex DeviceOf(const void* memory) {
   const std::lock_guard lock(Streams::Get().mutex());
-  auto after = Blocks().upper_bound(memory);
-  if (after == Blocks().begin()) return -1;
-  const auto& [begin, block] = *--after;
-  const auto* const end = static_cast<const char*>(begin) + block->bytes.size();
-  return memory < end ? block->device : static_cast<c10::DeviceIndex>(-1);
+  const Block* const block = BlockOf(memory);
+  return block != nullptr ? block->device : static_cast<c10::DeviceIndex>(-1);
 }
 
 }  // namespace millrace::soft_gpu

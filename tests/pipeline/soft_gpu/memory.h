@@ -16,6 +16,11 @@ namespace millrace::soft_gpu {
 /// What `stream` does from now on reads memory that is another's.
 void RecordStream(const c10::DataPtr& memory, std::int64_t stream);
 
+/// Gives memory of the host's that copies read and write whenever they are done: it is not
+/// another's before all copies have been done that RecordStream() was told of.
+[[nodiscard]] c10::Allocator* PinnedMemory();
+[[nodiscard]] bool IsPinned(const void* memory);
+
 /// Whose memory that is, of those that have not been freed; -1: nobody's.
 [[nodiscard]] c10::DeviceIndex DeviceOf(const void* memory);
 

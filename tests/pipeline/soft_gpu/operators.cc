@@ -257,10 +257,25 @@ void CopyAcross(const at::Tensor& to, const at::Tensor& from) {
   streams.Wait(StreamOf(to), streams.Here(StreamOf(from)));
 }
 
-at::Tensor& Copy(at::Tensor& to, const at::Tensor& from, bool) {
+// Between pinned memory and a GPU, when the stream comes to it.
+void CopyLater(const at::Tensor& to, const at::Tensor& from) {
+  const at::Tensor& on_gpu = to.is_cpu() ? from : to;
+  const at::Tensor& pinned = to.is_cpu() ? to : from;
+  RecordStream(pinned.storage().data_ptr(), StreamOf(on_gpu));
+  Streams::Get().Put(StreamOf(on_gpu),
+                     [to = OnHost(to), from = OnHost(from)] { (void)to.copy_(from); });
+}
+
+bool IsPinnedTensor(const at::Tensor& tensor) {
+  return tensor.is_cpu() && IsPinned(tensor.const_data_ptr());
+}
+
+at::Tensor& Copy(at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   Streams& streams = Streams::Get();
   const at::AutoDispatchBelowADInplaceOrView no_graph;
-  if (to.is_cpu()) {
+  if (non_blocking && (IsPinnedTensor(to) || IsPinnedTensor(from))) {
+    CopyLater(to, from);
+  } else if (to.is_cpu()) {
     streams.FinishStream(StreamOf(from));
     const std::lock_guard lock(streams.mutex());
     to.copy_(OnHost(from));

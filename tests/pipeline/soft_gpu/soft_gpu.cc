@@ -113,6 +113,8 @@ struct CUDAHooks final : at::CUDAHooksInterface {
     TORCH_CHECK(device >= 0, "that is no memory of a GPU");
     return {at::kCUDA, device};
   }
+  [[nodiscard]] bool isPinnedPtr(const void* memory) const override { return IsPinned(memory); }
+  [[nodiscard]] at::Allocator* getPinnedMemoryAllocator() const override { return PinnedMemory(); }
   [[nodiscard]] const at::Generator& getDefaultGenerator(c10::DeviceIndex) const override {
     static const at::Generator generator = at::detail::createCPUGenerator();
     return generator;
