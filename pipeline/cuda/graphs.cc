@@ -6,6 +6,7 @@
 
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
 
 #include "pipeline/device_graphs.h"
 
@@ -41,12 +42,19 @@ class CudaGraphPool final : public GraphPool {
   }
 
  private:
-  // What failed has spoiled the capture, as a rule, and the stream says so once more.
-  static void EndAfterFailure(at::cuda::CUDAGraph& graph) {
+  // What failed has spoiled the capture, as a rule, and the stream says so once more; then the
+  // allocator is not told that it is over, and would keep all that is freed from here on.
+  void EndAfterFailure(at::cuda::CUDAGraph& graph) const {
     try {
       graph.capture_end();
+      return;
     } catch (const std::exception&) {
       static_cast<void>(cudaGetLastError());
+    }
+    try {
+      c10::cuda::CUDACachingAllocator::endAllocateToPool(c10::cuda::current_device(), pool_);
+    } catch (const std::exception&) {
+      return;  // It was told.
     }
   }
 

@@ -1,0 +1,66 @@
+"""tests/gpu_check/pack packs all that runs elsewhere; check says what is missing there."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILT = pathlib.Path(os.environ["MILLRACE_BUILT"])
+LIBTORCH = pathlib.Path(os.environ["MILLRACE_LIBTORCH_LIB"])
+
+
+class PackTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="millrace-gpu-check."))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        subprocess.run([ROOT / "tests/gpu_check/pack", BUILT, cls.folder / "packed"], check=True,
+                       capture_output=True)  # fmt: skip
+        # As on another machine: nothing but what was packed.
+        elsewhere = cls.folder / "elsewhere"
+        elsewhere.mkdir()
+        subprocess.run(["tar", "xf", cls.folder / "packed.tar.gz", "-C", elsewhere], check=True)
+        cls.check = elsewhere / "packed/check"
+
+    def run_check(self, *arguments):
+        return subprocess.run([self.check, *arguments], capture_output=True, text=True, check=False)
+
+    def libtorch(self, with_cuda):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        (folder / "lib").mkdir()
+        for library in LIBTORCH.iterdir():
+            (folder / "lib" / library.name).symlink_to(library)
+        if with_cuda and not (folder / "lib/libtorch_cuda.so").exists():
+            (folder / "lib/libtorch_cuda.so").touch()
+        return folder
+
+    def test_it_asks_for_a_libtorch_with_cuda(self):
+        self.assertIn("which LibTorch?", self.run_check().stderr)
+        result = self.run_check(tempfile.gettempdir())
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("name a LibTorch 2.11 with CUDA", result.stderr)
+
+    def test_the_tests_start_and_without_a_gpu_they_have_not_passed(self):
+        if pathlib.Path("/dev/nvidiactl").exists():
+            self.skipTest("this machine has a GPU")
+        result = self.run_check(self.libtorch(with_cuda=True))
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertIn("no NVIDIA driver", result.stdout)
+        self.assertIn("there is no GPU to test on", result.stderr)
+
+    def test_the_benchmark_starts_and_says_what_is_missing(self):
+        if pathlib.Path("/dev/nvidiactl").exists():
+            self.skipTest("this machine has a GPU")
+        packed = self.check.parent
+        result = subprocess.run(
+            [packed / "bin/gpu_benchmark"], capture_output=True, text=True, check=False,
+            env={"LD_LIBRARY_PATH": f"{packed}/lib:{LIBTORCH}"})  # fmt: skip
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no NVIDIA driver", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
