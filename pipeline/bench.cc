@@ -8,6 +8,7 @@
 #include <ATen/Parallel.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "pipeline/bench_contender.h"
 #include "pipeline/cost_profile.h"
@@ -142,9 +143,22 @@ absl::Status AddBaselinesOfCpu(const BenchOptions& options, const std::string& n
   return absl::OkStatus();
 }
 
+std::string CostsText(const std::string& network, const std::vector<StageCost>& layers) {
+  StageCost all;
+  for (const StageCost& layer : layers) {
+    all.forward += layer.forward;
+    all.backward += layer.backward;
+    all.update += layer.update;
+  }
+  return absl::StrFormat(
+      "%s: its layers one by one take %.2f ms forward, %.2f ms backward and %.2f ms to update",
+      network, all.forward, all.backward, all.update);
+}
+
 absl::StatusOr<Contest> Invite(const BenchOptions& options, const std::string& network,
-                               int all_threads) {
+                               int all_threads, const Report& report) {
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageCost> layers, Measure(options, network));
+  report(CostsText(network, layers));
   const bool on_gpu = options.device != "cpu";
   Contest contest;
   MILLRACE_RETURN_IF_ERROR(
@@ -182,7 +196,7 @@ absl::StatusOr<std::vector<BenchRow>> RunChecked(const BenchOptions& options,
   std::vector<BenchRow> all;
   for (const std::string& network : options.networks) {
     report(absl::StrCat(network, ": measuring its layers"));
-    MILLRACE_ASSIGN_OR_RETURN(Contest contest, Invite(options, network, all_threads));
+    MILLRACE_ASSIGN_OR_RETURN(Contest contest, Invite(options, network, all_threads, report));
     MILLRACE_ASSIGN_OR_RETURN(std::vector<BenchRow> rows,
                               Hold(options, std::move(contest), report));
     std::move(rows.begin(), rows.end(), std::back_inserter(all));

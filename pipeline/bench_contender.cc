@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "pipeline/captured_stage.h"
+#include "pipeline/device_memory.h"
 #include "pipeline/device_streams.h"
 #include "pipeline/engine.h"
 #include "pipeline/foreign_error.h"
@@ -34,6 +35,7 @@ class SequentialContender final : public BenchContender {
 
   absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
     at::set_num_threads(threads_);
+    ResetMostInUse(device_);
     TurnLog log;
     for (int i = 0; i < kWarmUp + count; ++i) {
       log.Admitted();
@@ -44,7 +46,9 @@ class SequentialContender final : public BenchContender {
       torch::autograd::backward({loss}, {});
       optimizer_->Step();
     }
-    return log.Figures(kWarmUp, count, /*devices=*/0);
+    BenchTurn turn = log.Figures(kWarmUp, count, /*devices=*/0);
+    turn.gpu_bytes = MostInUse(device_);
+    return turn;
   }
 
  private:
@@ -120,7 +124,7 @@ class StagedContender final : public BenchContender {
   // The engine lives for a turn: drained, it leaves the machine to the next contender.
   absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
     log_ = std::make_unique<TurnLog>();
-    network_.Switch(plan_, 0);
+    ResetMostInUse(device_);
     MILLRACE_ASSIGN_OR_RETURN(
         const auto engine,
         Engine::Start({.plan = plan_,
@@ -142,7 +146,11 @@ class StagedContender final : public BenchContender {
     MILLRACE_RETURN_IF_ERROR(engine->Drain());
     // How long a GPU is idle, its hosts do not see.
     const int seen = device_.is_cpu() ? static_cast<int>(plan_.devices.size()) : 0;
-    return log_->Figures(first, counted, seen);
+    BenchTurn turn = log_->Figures(first, counted, seen);
+    turn.gpu_bytes = MostInUse(device_);
+    // What was captured leaves its memory to the next contender.
+    network_.Switch(plan_, 0);
+    return turn;
   }
 
  private:

@@ -19,6 +19,9 @@ struct BenchTurn {
   std::optional<double> idle;
   /// Of the whole process.
   double cpu_ms_per_sample = 0;
+  /// The most of a GPU's memory in use at once, what other contenders keep included. Nothing on the
+  /// CPU.
+  std::optional<double> gpu_bytes = {};
 };
 
 /// The moments of one turn. Samples are admitted and predicted in order, from 0. Thread-safe.

@@ -19,12 +19,16 @@ using nlohmann::json;
 using pipeline::BenchRow;
 using pipeline::BenchTurn;
 
-// What the table says of a row. Idle has no values for a baseline.
+constexpr double kBytesPerMib = 1 << 20;
+
+// What the table says of a row. Idle has no values for a baseline, and none on a GPU, whose memory
+// has.
 struct Columns {
   std::vector<double> rate;
   std::vector<double> delay_ms;
   std::vector<double> idle;
   std::vector<double> cpu_ms;
+  std::vector<double> gpu_mib;
 };
 
 Columns ColumnsOf(const BenchRow& row) {
@@ -34,6 +38,7 @@ Columns ColumnsOf(const BenchRow& row) {
     columns.delay_ms.push_back(turn.delay_ms);
     if (turn.idle) columns.idle.push_back(*turn.idle);
     columns.cpu_ms.push_back(turn.cpu_ms_per_sample);
+    if (turn.gpu_bytes) columns.gpu_mib.push_back(*turn.gpu_bytes / kBytesPerMib);
   }
   return columns;
 }
@@ -78,7 +83,8 @@ json RowJson(const BenchRow& row, const std::vector<double>& baseline) {
           {"ratio", SpreadJson(ratios)},
           {"delay_ms", SpreadJson(columns.delay_ms)},
           {"idle", SpreadJson(columns.idle)},
-          {"cpu_ms_per_sample", SpreadJson(columns.cpu_ms)}};
+          {"cpu_ms_per_sample", SpreadJson(columns.cpu_ms)},
+          {"gpu_mib", SpreadJson(columns.gpu_mib)}};
 }
 
 std::string CpuModel() {
@@ -107,7 +113,7 @@ std::string ConditionsText(const BenchConditions& conditions) {
 
 std::string BenchTable(const std::vector<BenchRow>& rows) {
   TextTable table({"network", "schedule", "stages", "samples a second", "ratio", "delay ms", "idle",
-                   "CPU ms a sample"});
+                   "CPU ms a sample", "GPU MiB"});
   Baseline baseline;
   for (const BenchRow& row : rows) {
     const Columns columns = ColumnsOf(row);
@@ -116,7 +122,8 @@ std::string BenchTable(const std::vector<BenchRow>& rows) {
                Text(RatioOf(columns.rate, baseline.For(row)), 2),
                Text(SpreadOf(columns.delay_ms), 1),
                columns.idle.empty() ? "-" : Text(SpreadOf(columns.idle), 2),
-               NumberText(SpreadOf(columns.cpu_ms).median)});
+               NumberText(SpreadOf(columns.cpu_ms).median),
+               columns.gpu_mib.empty() ? "-" : NumberText(SpreadOf(columns.gpu_mib).median)});
   }
   return table.Text();
 }

@@ -32,6 +32,7 @@ Columns
   delay ms           from a sample's admission to its prediction, on average
   idle               share of the time in which a device does no operation
   CPU ms a sample    of the whole process
+  GPU MiB            the most of its memory in use at once
 
 Examples
   millrace bench

@@ -16,6 +16,7 @@
 
 #include "pipeline/bench.h"
 #include "pipeline/convolution.h"
+#include "pipeline/cost_profile.h"
 #include "pipeline/device_choice.h"
 #include "pipeline/flow_loss.h"
 #include "pipeline/generated_stream.h"
@@ -199,7 +200,31 @@ TEST_F(GpuTest, ABenchmarkHoldsKernelByKernelAgainstGraphs) {
     const BenchRow& row = (*rows)[i];
     EXPECT_EQ(row.schedule, i % 3 == 0 ? "LibTorch" : "one_f_one_b_star");
     EXPECT_EQ(row.captures, i % 3 == 2);
-    for (const BenchTurn& turn : row.turns) EXPECT_GT(turn.samples_per_second, 0);
+    for (const BenchTurn& turn : row.turns) {
+      EXPECT_GT(turn.samples_per_second, 0);
+      EXPECT_GT(turn.gpu_bytes.value_or(0), 0);
+    }
+  }
+}
+
+// What a plan is made by: the layers of a network are as large on a GPU as on the CPU.
+TEST_F(GpuTest, LayersAreMeasuredOnAGpuToo) {
+  const at::Tensor input = SmallInputs(1)[0];
+  const auto measured_on = [&](at::Device device) {
+    return ProfileLayers(SmallChain(), input,
+                         [](const at::Tensor& output) { return output.square().mean(); },
+                         {.device = device})
+        .layers;
+  };
+  const std::vector<LayerCosts> on_gpu = measured_on(kGpu);
+  const std::vector<LayerCosts> on_cpu = measured_on(at::kCPU);
+  for (std::size_t i = 0; i < on_cpu.size(); ++i) {
+    EXPECT_EQ(on_gpu[i].weight_bytes, on_cpu[i].weight_bytes) << i;
+    EXPECT_EQ(on_gpu[i].output_bytes, on_cpu[i].output_bytes) << i;
+    // A GPU's allocator gives memory in pieces.
+    EXPECT_GE(on_gpu[i].activation_bytes, on_cpu[i].activation_bytes) << i;
+    EXPECT_GT(on_gpu[i].cost.forward, 0) << i;
+    EXPECT_GT(on_gpu[i].cost.backward, 0) << i;
   }
 }
 

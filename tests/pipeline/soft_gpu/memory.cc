@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/util/Exception.h>
 
 #include "tests/pipeline/soft_gpu/soft_gpu.h"
@@ -41,13 +42,21 @@ std::map<const void*, const Block*>& Blocks() {
 
 std::atomic<std::size_t> limit = 0;
 std::atomic<std::size_t> in_use = 0;
+std::atomic<std::size_t> most_in_use = 0;
 
 void TakeFromLimit(std::size_t size) {
   const std::size_t used = in_use += size;
+  most_in_use = std::max(most_in_use.load(), used);
   if (limit == 0 || used <= limit) return;
   in_use -= size;
   TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", size,
                    " bytes");
+}
+
+// To who counts the memory that a piece of work takes.
+void Report(const Block& block, std::int64_t bytes) {
+  c10::reportMemoryUsageToProfiler(const_cast<char*>(block.bytes.data()), bytes, in_use, in_use,
+                                   c10::Device(c10::kCUDA, block.device));
 }
 
 const Block* BlockOf(const void* memory) {
@@ -104,6 +113,7 @@ void Free(void* context) {
   const std::lock_guard lock(streams.mutex());
   Blocks().erase(block->bytes.data());
   in_use -= block->bytes.size();
+  Report(*block, -static_cast<std::int64_t>(block->bytes.size()));
   if (streams.recording(block->owner)) {
     streams.Put(block->owner, [kept = std::shared_ptr<Block>(block)] { kept->Spoil(); });
     return;
@@ -113,7 +123,7 @@ void Free(void* context) {
   streams.After(std::move(marks), [block] { Retire(block); });
 }
 
-class SoftMemory final : public c10::Allocator {
+class SoftMemory final : public c10::DeviceAllocator {
  public:
   c10::DataPtr allocate(std::size_t size) override {
     TakeFromLimit(size);
@@ -125,8 +135,22 @@ class SoftMemory final : public c10::Allocator {
     void* const data = size > 0 ? block->bytes.data() : nullptr;
     const std::lock_guard lock(Streams::Get().mutex());
     if (data != nullptr) Blocks().emplace(data, block.get());
+    Report(*block, static_cast<std::int64_t>(size));
     return {data, block.release(), &Free, c10::Device(c10::kCUDA, CurrentDevice())};
   }
+  bool initialized() override { return true; }
+  void emptyCache(c10::MempoolId_t) override {}
+  void recordStream(const c10::DataPtr& memory, c10::Stream stream) override {
+    RecordStream(memory, NumberOf(stream));
+  }
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override {
+    c10::CachingDeviceAllocator::DeviceStats stats;
+    stats.allocated_bytes[0].current = static_cast<std::int64_t>(in_use);
+    stats.allocated_bytes[0].peak = static_cast<std::int64_t>(most_in_use);
+    return stats;
+  }
+  void resetAccumulatedStats(c10::DeviceIndex) override {}
+  void resetPeakStats(c10::DeviceIndex) override { most_in_use = in_use.load(); }
   void copy_data(void* to, const void* from, std::size_t count) const override {
     Streams::Get().FinishAll();
     std::memcpy(to, from, count);
