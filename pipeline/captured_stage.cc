@@ -44,8 +44,9 @@ bool Inlet::Feed(const Arrived& arrived, at::Device device) {
     is_own_ = !arrived.lasting || tensor.device() != device;
     memory_ = is_own_ ? at::empty_like(tensor, tensor.options().device(device)) : tensor.detach();
   }
-  if (!is_own_)
+  if (!is_own_) {
     return tensor.is_alias_of(memory_) && tensor.const_data_ptr() == memory_.const_data_ptr();
+  }
   if (tensor.sizes() != memory_.sizes()) return false;
   PutOnDevice(memory_, tensor);
   return true;
