@@ -13,22 +13,35 @@
 namespace millrace::pipeline {
 namespace {
 
+// Held while a graph comes or goes: LibTorch's generator keeps a list of them, and its allocator a
+// list of captures.
+std::mutex& OneAtATime() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 class CudaGraph final : public DeviceGraph {
  public:
   explicit CudaGraph(std::unique_ptr<at::cuda::CUDAGraph> graph) : graph_(std::move(graph)) {}
+  ~CudaGraph() override {
+    const std::lock_guard lock(OneAtATime());
+    graph_.reset();
+  }
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+
   void Launch() override { graph_->replay(); }
 
  private:
-  const std::unique_ptr<at::cuda::CUDAGraph> graph_;
+  std::unique_ptr<at::cuda::CUDAGraph> graph_;
 };
 
 // A capture looks at what its own thread does; others go on, LibTorch's own for the way back among
-// them. But two captures would have the allocator mix their pools up.
+// them.
 class CudaGraphPool final : public GraphPool {
  public:
   std::unique_ptr<DeviceGraph> Capture(absl::FunctionRef<void()> work) override {
-    static std::mutex one_at_a_time;
-    const std::lock_guard lock(one_at_a_time);
+    const std::lock_guard lock(OneAtATime());
     auto graph = std::make_unique<at::cuda::CUDAGraph>();
     graph->capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
     try {
