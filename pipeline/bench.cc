@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "pipeline/bench_contender.h"
 #include "pipeline/cost_profile.h"
-#include "pipeline/foreign_error.h"
+#include "pipeline/device_failure.h"
 #include "pipeline/partition.h"
 #include "pipeline/schedules.h"
 #include "pipeline/stage_devices.h"
@@ -210,7 +210,7 @@ absl::StatusOr<std::vector<BenchRow>> RunBench(const BenchOptions& options, cons
   try {
     return RunChecked(options, report);
   } catch (const std::exception& e) {
-    return absl::InternalError(CauseLine(e.what()));
+    return FailureOf(e);
   }
 }
 

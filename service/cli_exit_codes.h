@@ -1,6 +1,8 @@
 // What the program's exit code says. Documented in `millrace --help`.
 #pragma once
 
+#include "absl/status/status.h"
+
 namespace millrace::service {
 
 inline constexpr int kExitOk = 0;
@@ -10,5 +12,21 @@ inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 /// A GPU failed, or its memory is full.
 inline constexpr int kExitGpu = 3;
+
+/// Of a command whose work ended so.
+[[nodiscard]] inline int ExitCodeOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kExitOk;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+      return kExitUsage;
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kAborted:
+      return kExitGpu;
+    default:
+      return kExitFailure;
+  }
+}
 
 }  // namespace millrace::service

@@ -50,9 +50,8 @@ absl::Status Run(const BenchArguments& arguments) {
 
 int RunBench(const BenchArguments& arguments) {
   const absl::Status status = Run(arguments);
-  if (status.ok()) return kExitOk;
-  std::cerr << "millrace bench: " << status.message() << "\n";
-  return absl::IsInvalidArgument(status) ? kExitUsage : kExitFailure;
+  if (!status.ok()) std::cerr << "millrace bench: " << status.message() << "\n";
+  return ExitCodeOf(status);
 }
 
 }  // namespace millrace::service

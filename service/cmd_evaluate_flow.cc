@@ -200,10 +200,8 @@ int RunEvaluateFlow(EvaluateFlowArguments arguments, const std::string& command)
   arguments.options.stop = stop.get_token();
   const absl::Status status = Run(arguments, command);
   signals.Forget();  // What it would call ends here.
-  if (status.ok()) return kExitOk;
-  std::cerr << "millrace evaluate flow: " << status.message() << "\n";
-  const bool usage = absl::IsInvalidArgument(status) || absl::IsNotFound(status);
-  return usage ? kExitUsage : kExitFailure;
+  if (!status.ok()) std::cerr << "millrace evaluate flow: " << status.message() << "\n";
+  return ExitCodeOf(status);
 }
 
 }  // namespace millrace::service

@@ -168,10 +168,8 @@ absl::Status Evaluate(const EvaluateLabelsArguments& arguments) {
 
 int RunEvaluateLabels(const EvaluateLabelsArguments& arguments) {
   const absl::Status status = Evaluate(arguments);
-  if (status.ok()) return kExitOk;
-  std::cerr << "millrace evaluate labels: " << status.message() << "\n";
-  const bool asked_wrongly = absl::IsInvalidArgument(status) || absl::IsNotFound(status);
-  return asked_wrongly ? kExitUsage : kExitFailure;
+  if (!status.ok()) std::cerr << "millrace evaluate labels: " << status.message() << "\n";
+  return ExitCodeOf(status);
 }
 
 }  // namespace millrace::service

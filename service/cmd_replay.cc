@@ -54,9 +54,7 @@ int RunReplay(const ReplayArguments& arguments) {
   const absl::StatusOr<pipeline::ReplaySummary> summary = Run(arguments);
   if (!summary.ok()) {
     std::cerr << "millrace replay: " << summary.status().message() << "\n";
-    const bool asked_wrongly =
-        absl::IsInvalidArgument(summary.status()) || absl::IsNotFound(summary.status());
-    return asked_wrongly ? kExitUsage : kExitFailure;
+    return ExitCodeOf(summary.status());
   }
   std::cout << absl::StrFormat(
       "%d samples, %s, %d stage%s, %d updates: mean loss of the first tenth %.6g, of the last "

@@ -43,14 +43,6 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(
   return CameraStream::Start(std::move(options));
 }
 
-int ExitCode(const absl::Status& status) {
-  if (status.ok()) return kExitOk;
-  std::cerr << "millrace serve: " << status.message() << "\n";
-  if (absl::IsResourceExhausted(status) || absl::IsAborted(status)) return kExitGpu;
-  const bool usage = absl::IsInvalidArgument(status) || absl::IsNotFound(status);
-  return usage ? kExitUsage : kExitFailure;
-}
-
 absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) {
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
   MILLRACE_ASSIGN_OR_RETURN(Config config, LoadConfig(arguments.config));
@@ -72,7 +64,9 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
 
 int RunServe(const ServeArguments& arguments) {
   StopSignals signals;
-  return ExitCode(ServeConfig(arguments, signals));
+  const absl::Status status = ServeConfig(arguments, signals);
+  if (!status.ok()) std::cerr << "millrace serve: " << status.message() << "\n";
+  return ExitCodeOf(status);
 }
 
 }  // namespace millrace::service
