@@ -59,7 +59,7 @@ class LiveRun:
     metrics: str  # What /metrics said.
     summary: dict[str, dict]  # The server's, by stream.
     begin: dict[str, float]  # By stream: when it was last scraped before its first frame.
-    end: float  # When it was last scraped.
+    end: float  # When it was first scraped after its last frame.
 
 
 @contextlib.contextmanager
@@ -77,6 +77,10 @@ def live_run() -> Iterator[LiveRun]:
             for camera in cameras.values():
                 camera.thaw()
             _subscribe_until_enough(server, prometheus)
+            # What the last scrape saw is all that the summary tells of.
+            for camera in cameras.values():
+                camera.freeze()
+            wait_for("a scrape after the last frame", lambda: _is_still(prometheus))
             with urllib.request.urlopen(server.metrics) as response:
                 metrics = response.read().decode()
         summary = {stream["name"]: stream for stream in server.summary["streams"]}
@@ -91,13 +95,31 @@ def _subscribe_until_enough(server: millrace_process.Server, prometheus: Prometh
         wait_for("predictions", lambda: one(prometheus.values(predicted)) >= PREDICTIONS)
 
 
-def _begin_and_end(prometheus: Prometheus) -> tuple[dict[str, float], float]:
-    received = {
+def _received(prometheus: Prometheus) -> dict[str, list[tuple[float, float]]]:
+    """How many frames of each stream had come, by the time of the scrape."""
+    return {
         name: prometheus.samples(f'millrace_ingest_frames_received_total{{stream="{name}"}}')
         for name in STREAMS
     }
+
+
+def _is_still(prometheus: Prometheus) -> bool:
+    """Whether two scrapes have passed since the last one that was not like the one before."""
+    return all(
+        len({frames for _, frames in samples[-3:]}) == 1
+        for samples in _received(prometheus).values()
+    )
+
+
+def _begin_and_end(prometheus: Prometheus) -> tuple[dict[str, float], float]:
+    received = _received(prometheus)
     begin = {
         name: max(time for time, frames in samples if frames == 0)
         for name, samples in received.items()
     }
-    return begin, received["steady"][-1][0]
+    last = {name: samples[-1][1] for name, samples in received.items()}
+    end = max(
+        min(time for time, frames in samples if frames == last[name])
+        for name, samples in received.items()
+    )
+    return begin, end
