@@ -1,18 +1,12 @@
 #include "pipeline/device_graphs.h"
 
-#include <dlfcn.h>
-
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "base/status.h"
 
 namespace millrace::pipeline {
 namespace {
-
-// Found by the run path of the program.
-constexpr const char* kLibrary = "libmillrace_cuda.so";
 
 struct Maker {
   Mutex mu;
@@ -38,19 +32,6 @@ void SetGraphPools(absl::StatusOr<MakeGraphPool> make) {
   Maker& maker = TheMaker();
   const MutexLock lock(maker.mu);
   maker.make = std::move(make);
-}
-
-absl::StatusOr<MakeGraphPool> LoadCudaGraphs() {
-  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat("CUDA graphs cannot be loaded: ", dlerror()));
-  }
-  void* const make = dlsym(library, "MillraceNewCudaGraphPool");
-  if (make == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(kLibrary, " is not of this program: ", dlerror()));
-  }
-  return reinterpret_cast<MakeGraphPool>(make);
 }
 
 }  // namespace millrace::pipeline

@@ -1,8 +1,7 @@
 // Work of a GPU that was captured once and is launched again and again, for the price of one
 // launch.
 //
-// What can capture is not linked: LibTorch's part for CUDA brings it along when it is loaded
-// (stage_devices.h).
+// What can capture is not linked, but loaded with LibTorch's part for CUDA (cuda_library.h).
 #pragma once
 
 #include <memory>
@@ -43,9 +42,5 @@ using MakeGraphPool = GraphPool* (*)(at::Device device);
 
 /// Says who makes pools, or why nobody does. Thread-safe.
 void SetGraphPools(absl::StatusOr<MakeGraphPool> make);
-
-/// Loads the library that makes pools with CUDA. FAILED_PRECONDITION where it cannot be loaded.
-/// REQUIRES: LibTorch's part for CUDA is loaded.
-[[nodiscard]] absl::StatusOr<MakeGraphPool> LoadCudaGraphs();
 
 }  // namespace millrace::pipeline

@@ -12,6 +12,8 @@
 
 #include "base/check.h"
 #include "pipeline/by_operators.h"
+#include "pipeline/gpu/launch.h"
+#include "pipeline/gpu/match.h"
 #include "pipeline/kernels/kernels.h"
 
 namespace millrace::pipeline {
@@ -282,6 +284,7 @@ at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, PicturePair
   MILLRACE_CHECK(!flow.defined() ||
                  (flow.size(0) == PairCount(pairs) && flow.size(1) == kFlowChannels &&
                   flow.size(2) == features.size(2) && flow.size(3) == features.size(3)));
+  if (gpu::HasKernels(features.device())) return gpu::Match(features, flow, pairs);
   if (!features.device().is_cpu()) return by_operators::Match(features, flow, pairs);
   MILLRACE_CHECK(features.scalar_type() == at::kFloat);
   return MatchFunction::apply(

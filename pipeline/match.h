@@ -30,7 +30,8 @@ inline constexpr int kMatchGain = 4;
 ///
 /// A match further out than half a picture beside the frame is held there, without gradient: a flow
 /// of any size can be looked up. Autograd can go back from the result, once. Threads of LibTorch's
-/// change no value. On a device other than the CPU it is composed of LibTorch's (by_operators.h).
+/// change no value. On a GPU it is made of kernels of ours (gpu/match.h), or composed of
+/// LibTorch's operators (by_operators.h).
 [[nodiscard]] at::Tensor Match(const at::Tensor& features, const at::Tensor& flow,
                                PicturePairs pairs);
 

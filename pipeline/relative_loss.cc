@@ -14,6 +14,8 @@
 
 #include "base/check.h"
 #include "pipeline/flow_terms.h"
+#include "pipeline/gpu/launch.h"
+#include "pipeline/gpu/relative_loss.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -271,9 +273,14 @@ class Relative : public torch::autograd::Function<Relative> {
 
 }  // namespace
 
+bool HasRelativeLoss(at::Device device) { return device.is_cpu() || gpu::HasKernels(device); }
+
 RelativeLoss ComputeRelativeLoss(const at::Tensor& pictures, const at::Tensor& flow,
                                  const at::Tensor& visible, double smoothness) {
-  MILLRACE_CHECK(flow.device().is_cpu() && pictures.scalar_type() == flow.scalar_type());
+  MILLRACE_CHECK(HasRelativeLoss(flow.device()) && pictures.scalar_type() == flow.scalar_type());
+  if (!flow.device().is_cpu()) {
+    return gpu::ComputeRelativeLoss(pictures, flow, visible, smoothness);
+  }
   const auto made = Relative::apply(
       flow, pictures, visible.defined() ? std::optional<at::Tensor>(visible) : std::nullopt,
       smoothness);

@@ -18,9 +18,12 @@ struct RelativeLoss {
   at::Tensor no_motion;
 };
 
+/// Whether ComputeRelativeLoss() can be had on the device: the CPU, and GPUs with kernels of ours.
+[[nodiscard]] bool HasRelativeLoss(at::Device device);
+
 /// `pictures`: [2, channels, height, width]; `flow`: [n, 2, height, width], float or double, n as
 /// in ComputeFlowLoss(); `visible`: bool [n, 1, height, width], or undefined: every pixel is.
-/// Autograd can go back to the flow, once.
+/// Autograd can go back to the flow, once. REQUIRES: HasRelativeLoss(); on a GPU, float.
 [[nodiscard]] RelativeLoss ComputeRelativeLoss(const at::Tensor& pictures, const at::Tensor& flow,
                                                const at::Tensor& visible, double smoothness);
 

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "pipeline/cuda_driver.h"
-#include "pipeline/device_graphs.h"
+#include "pipeline/cuda_library.h"
 #include "pipeline/device_names.h"
 
 namespace millrace::pipeline {
@@ -69,7 +69,7 @@ absl::Status LoadParts() {
     return absl::InternalError("LibTorch's library cannot be found");
   }
   MILLRACE_RETURN_IF_ERROR(LoadFrom(std::filesystem::path(of_libtorch.dli_fname).parent_path()));
-  SetGraphPools(LoadCudaGraphs());
+  LoadCudaLibrary();
   return absl::OkStatus();
 }
 

@@ -28,9 +28,9 @@ namespace millrace::pipeline {
   return devices.size() == 1 ? devices.front() : devices.at(stage - 1);
 }
 
-/// Loads LibTorch's part for CUDA, once, and what makes CUDA graphs (device_graphs.h), without
-/// which things are slower. Fails as FindCudaDriver(), and with FAILED_PRECONDITION where LibTorch
-/// has no such part or what it needs is not installed. Thread-safe.
+/// Loads LibTorch's part for CUDA, once, and our own (cuda_library.h). Fails as FindCudaDriver(),
+/// and with FAILED_PRECONDITION where LibTorch has no such part or what it needs is not installed.
+/// Thread-safe.
 [[nodiscard]] absl::Status LoadCuda();
 
 /// Moves a layer's parameters and buffers, which stay the same tensors.

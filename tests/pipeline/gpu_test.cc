@@ -1,6 +1,7 @@
 // The pipeline on a GPU equals the pipeline on the CPU, to rounding. Skips itself where there is no
 // GPU.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
 #include <mutex>
@@ -8,13 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <gtest/gtest.h>
 
 #include "pipeline/bench.h"
+#include "pipeline/by_operators.h"
 #include "pipeline/convolution.h"
 #include "pipeline/cost_profile.h"
 #include "pipeline/device_choice.h"
@@ -97,6 +101,72 @@ TEST_F(GpuTest, ObjectivesAreThoseOfTheCpu) {
       return ComputeFlowLoss(pictures.to(x[0].device()), x[0], {.kind = *FlowLossKind(name)})
           .objective;
     });
+  }
+}
+
+// What a function makes of leaves, and their gradients.
+template <typename Function>
+std::vector<at::Tensor> ThereAndBack(const std::vector<at::Tensor>& inputs, at::TensorOptions where,
+                                     const Function& function) {
+  std::vector<at::Tensor> leaves;
+  for (const at::Tensor& input : inputs) {
+    leaves.push_back(input.detach().to(where, false, /*copy=*/true).requires_grad_(true));
+  }
+  std::vector<at::Tensor> made = {function(leaves)};
+  // Weights that differ, and are the same everywhere.
+  const at::Tensor weights = at::arange(made[0].numel(), at::kDouble).sin().view(made[0].sizes());
+  (made[0] * weights.to(where)).sum().backward();
+  for (const at::Tensor& leaf : leaves) made.push_back(leaf.grad());
+  return made;
+}
+
+// To rounding: the greatest difference over the greatest value.
+void ExpectClose(const std::vector<at::Tensor>& made, const std::vector<at::Tensor>& expected) {
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const at::Tensor difference =
+        (made[i].detach().cpu().to(at::kDouble) - expected[i].detach()).abs();
+    EXPECT_LE(difference.max().item<double>(), 1e-5 * expected[i].abs().max().item<double>()) << i;
+  }
+}
+
+TEST_F(GpuTest, MatchesAreTheirDefinitionToRounding) {
+  for (const PicturePairs pairs : kAllPairs) {
+    for (const auto& [channels, height, width] :
+         {std::array{24, 9, 12}, std::array{32, 7, 19}, std::array{5, 2, 3}}) {
+      const at::Tensor features = at::randn({PictureCount(pairs), channels, height, width});
+      const at::Tensor flow = at::randn({PairCount(pairs), 2, height, width}) * 2;
+      for (const std::vector<at::Tensor>& inputs :
+           {std::vector{features, flow}, std::vector{features}}) {
+        const auto through = [&](const auto& x) { return inputs.size() > 1 ? x[1] : at::Tensor(); };
+        const auto match = [&](const auto& x) { return Match(x[0], through(x), pairs); };
+        const auto defined = [&](const auto& x) {
+          return by_operators::Match(x[0], through(x), pairs);
+        };
+        ExpectClose(ThereAndBack(inputs, at::TensorOptions(kGpu).dtype(at::kFloat), match),
+                    ThereAndBack(inputs, at::kDouble, defined));
+      }
+    }
+  }
+}
+
+TEST_F(GpuTest, TheRelativeObjectiveIsThatOfTheCpuToRounding) {
+  for (const int channels : {1, 3}) {
+    for (const bool occlusion : {false, true}) {
+      const FlowLossOptions options{.smoothness = 0.1, .occlusion = occlusion};
+      const at::Tensor pictures = at::randn({2, channels, 16, 20}).sigmoid();
+      const at::Tensor flow = at::randn({occlusion ? 2 : 1, 2, 16, 20}) * 3;
+      std::vector<at::Tensor> terms;
+      const auto loss = [&](const std::vector<at::Tensor>& x) {
+        const FlowLoss made = ComputeFlowLoss(pictures.to(x[0].options()), x[0], options);
+        terms = {made.photometric, made.no_motion};
+        for (const FlowLoss::Term& term : made.terms) terms.push_back(term.value);
+        return made.objective;
+      };
+      const auto on_gpu = ThereAndBack({flow}, at::TensorOptions(kGpu).dtype(at::kFloat), loss);
+      const std::vector<at::Tensor> gpu_terms = terms;
+      ExpectClose(on_gpu, ThereAndBack({flow}, at::kDouble, loss));
+      ExpectClose(gpu_terms, terms);
+    }
   }
 }
 
@@ -457,7 +527,7 @@ TEST_P(Captured, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
   const std::vector<float> on_cpu = losses_on("cpu");
   ASSERT_EQ(on_gpu.size(), on_cpu.size());
   for (std::size_t i = 0; i < on_gpu.size(); ++i) {
-    EXPECT_NEAR(on_gpu[i], on_cpu[i], 0.01F * on_cpu[i]) << i;
+    EXPECT_NEAR(on_gpu[i], on_cpu[i], 0.03F * on_cpu[i]) << i;
   }
 }
 

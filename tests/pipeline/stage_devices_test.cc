@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "pipeline/cuda_driver.h"
+#include "pipeline/cuda_library.h"
 #include "pipeline/device_choice.h"
 #include "pipeline/device_graphs.h"
 
@@ -37,10 +38,11 @@ TEST(StageDevicesTest, WithoutADriverACudaDeviceIsRefusedWithTheReason) {
   EXPECT_EQ(LoadCuda(), status);
 }
 
-// As far as one gets without that part: the library is found, and is one.
-TEST(StageDevicesTest, CudaGraphsAreLookedForBesideTheProgram) {
-  const absl::Status status = LoadCudaGraphs().status();
-  if (status.ok()) GTEST_SKIP() << "LibTorch's part for CUDA is loaded";
+// As far as one gets without LibTorch's part for CUDA: the library is found, and is one.
+TEST(StageDevicesTest, OurPartForCudaIsLookedForBesideTheProgram) {
+  if (FindCudaDriver().ok()) GTEST_SKIP() << "this machine has a GPU";
+  LoadCudaLibrary();
+  const absl::Status status = NewGraphPool(at::Device(at::kCUDA, 0)).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("undefined symbol"));
 }

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <ATen/DeviceAccelerator.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
@@ -18,6 +20,9 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "pipeline/flow_loss.h"
+#include "pipeline/gpu/launch.h"
+#include "pipeline/match.h"
 #include "pipeline/optimizer.h"
 #include "tests/pipeline/small_runs.h"
 #include "tests/pipeline/soft_gpu/streams.h"
@@ -169,6 +174,44 @@ TEST(CapturedStagesTest, ASampleCostsAsManyLaunchesAsThereAreOperations) {
   const double one_by_one = PutsForASample(false);
   EXPECT_LE(captured, 32);
   EXPECT_GE(one_by_one, 4 * captured);
+}
+
+// What is made of a leaf, its gradient, and how much was put into streams for that.
+template <typename Function>
+std::pair<std::vector<at::Tensor>, std::int64_t> WithPuts(const at::Tensor& input, bool own_kernels,
+                                                          const Function& function) {
+  namespace gpu = pipeline::gpu;
+  const gpu::LaunchBody launcher = gpu::SetLauncher(nullptr);
+  if (own_kernels) gpu::SetLauncher(launcher);
+  const at::Tensor leaf = input.to(kGpu, false, /*copy=*/true).requires_grad_(true);
+  const std::int64_t before = Streams::Get().puts();
+  const at::Tensor made = function(leaf);
+  made.sum().backward();
+  const std::int64_t puts = Streams::Get().puts() - before;
+  gpu::SetLauncher(launcher);
+  return {{made.detach().cpu(), leaf.grad().cpu()}, puts};
+}
+
+// A GPU that has none, because the program was built without a toolkit, does the same with more.
+template <typename Function>
+void ExpectLess(const at::Tensor& input, const Function& function) {
+  const auto [own, puts] = WithPuts(input, true, function);
+  const auto [composed, composed_puts] = WithPuts(input, false, function);
+  EXPECT_GE(composed_puts, 5 * puts) << puts;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    EXPECT_TRUE(at::allclose(own[i], composed[i], 1e-3, 1e-5)) << i;
+  }
+}
+
+TEST(OwnKernelsTest, TakeThePlaceOfManyOperators) {
+  const at::Tensor flow = at::randn({1, 2, 8, 10}).to(kGpu);
+  ExpectLess(at::randn({2, 24, 8, 10}), [&](const at::Tensor& features) {
+    return pipeline::Match(features, flow, pipeline::PicturePairs::kOne);
+  });
+  const at::Tensor pictures = at::randn({2, 1, 16, 20}).sigmoid().to(kGpu);
+  ExpectLess(at::randn({1, 2, 16, 20}), [&](const at::Tensor& moved) {
+    return pipeline::ComputeFlowLoss(pictures, moved, {}).objective;
+  });
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+// Bodies (pipeline/gpu/) as kernels: a thread for each element.
+#include "pipeline/cuda/kernels.h"
+
+#include <variant>
+
+namespace millrace::pipeline::cuda {
+namespace {
+
+// Maps are small: fewer threads a block reach more of the GPU's processors.
+constexpr int kThreads = 128;
+
+template <typename Body>
+__global__ void DoEach(Body body, gpu::Index count) {
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;  // Of the last block, beyond an Index.
+  if (i < static_cast<unsigned>(count)) body(static_cast<gpu::Index>(i));
+}
+
+}  // namespace
+
+cudaError_t LaunchInto(cudaStream_t stream, const gpu::Body& body, std::int64_t count) {
+  const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+  const auto elements = static_cast<gpu::Index>(count);
+  std::visit([&](const auto& one) { DoEach<<<blocks, kThreads, 0, stream>>>(one, elements); },
+             body);
+  return cudaGetLastError();
+}
+
+}  // namespace millrace::pipeline::cuda

@@ -1,0 +1,31 @@
+// Kernels of our own on a GPU made of software: elements are done one after the other, from
+// anywhere on.
+#include <cstdint>
+#include <variant>
+
+#include "pipeline/gpu/launch.h"
+#include "tests/pipeline/soft_gpu/soft_gpu.h"
+#include "tests/pipeline/soft_gpu/streams.h"
+
+namespace millrace::soft_gpu {
+namespace {
+
+void DoAll(const pipeline::gpu::Body& body, std::int64_t count) {
+  static std::int64_t begin = 0;
+  begin += 12345;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto element = static_cast<pipeline::gpu::Index>((begin + i) % count);
+    std::visit([&](const auto& one) { one(element); }, body);
+  }
+}
+
+[[maybe_unused]] const bool registered = [] {
+  pipeline::gpu::SetLauncher(
+      [](const pipeline::gpu::Body& body, std::int64_t count, at::Device device) {
+        Streams::Get().Put(CurrentStream(device.index()), [body, count] { DoAll(body, count); });
+      });
+  return true;
+}();
+
+}  // namespace
+}  // namespace millrace::soft_gpu
