@@ -4,11 +4,22 @@
 #include <exception>
 
 #include "absl/status/status.h"
+#include "pipeline/step_error.h"
 
 namespace millrace::pipeline {
 
 /// RESOURCE_EXHAUSTED where a GPU's memory is full, ABORTED where a GPU has failed, from which it
 /// recovers in no process that has met it; each saying what to do. INTERNAL: anything else.
 [[nodiscard]] absl::Status FailureOf(const std::exception& thrown);
+
+/// Does `task` for an engine: what it throws, is thrown on with the code of FailureOf().
+template <typename Task>
+auto SayingWhy(const Task& task) {
+  try {
+    return task();
+  } catch (const std::exception& e) {
+    throw StepError(FailureOf(e));
+  }
+}
 
 }  // namespace millrace::pipeline

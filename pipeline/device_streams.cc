@@ -1,6 +1,7 @@
 #include "pipeline/device_streams.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -53,6 +54,10 @@ class DeviceStreams final : public Devices {
         reached_(static_cast<std::size_t>(options_.plan.stage_count()) * kOperationKinds) {
     for (const std::vector<Operation>& order : options_.plan.devices) {
       streams_.push_back(StreamFor(order, of_stages));
+      if (streams_.back()) {
+        auto& arrived = arrived_[streams_.back()->device_index()];
+        if (arrived == nullptr) arrived = std::make_unique<Reached>();
+      }
       for (const Operation& operation : order) {
         if (!streams_.back()) continue;
         Place& place = At(operation.kind, operation.stage);
@@ -75,7 +80,12 @@ class DeviceStreams final : public Devices {
   }
 
   void Enqueue(std::size_t device, const Work& work) override { workers_->Enqueue(device, work); }
-  void Admit(const Step& step) override { workers_->Admit(step); }
+  void Admit(const Step& step) override {
+    for (const auto& [gpu, arrived] : arrived_) {
+      arrived->Record(c10::impl::VirtualGuardImpl(at::kCUDA).getStream({at::kCUDA, gpu}));
+    }
+    workers_->Admit(step);
+  }
   void EndAdmission() override { workers_->EndAdmission(); }
   bool Await(std::span<const Need> needs, std::int64_t pattern) override {
     return workers_->Await(needs, pattern);
@@ -136,8 +146,17 @@ class DeviceStreams final : public Devices {
 
   void WaitForNeeds(std::size_t device, const Work& work) {
     for (const Need& need : work.needs) {
-      if (need.stage > 0) WaitFor(At(need.kind, need.stage), streams_[device]);
+      if (need.stage > 0) {
+        WaitFor(At(need.kind, need.stage), streams_[device]);
+      } else {
+        WaitForCamera(streams_[device]);
+      }
     }
+  }
+
+  // For all GPUs: who waits for this one need not wait for the camera.
+  void WaitForCamera(const std::optional<c10::Stream>& by) {
+    for (const auto& [gpu, arrived] : arrived_) Wait(*arrived, by);
   }
 
   void Reach(std::size_t device, const Work& work) {
@@ -146,11 +165,14 @@ class DeviceStreams final : public Devices {
   }
 
   static void WaitFor(const Place& needed, const std::optional<c10::Stream>& by) {
-    if (!needed.stream || needed.stream == by) return;
+    if (needed.stream && needed.stream != by) Wait(*needed.reached, by);
+  }
+
+  static void Wait(Reached& reached, const std::optional<c10::Stream>& by) {
     if (by) {
-      needed.reached->Block(*by);
+      reached.Block(*by);
     } else {
-      needed.reached->Await();
+      reached.Await();
     }
   }
 
@@ -167,7 +189,9 @@ class DeviceStreams final : public Devices {
   const Options options_;
   std::vector<std::optional<c10::Stream>> streams_;  // Of the plan's devices.
   std::vector<Place> reached_;                       // By stage and kind.
-  std::unique_ptr<Devices> workers_;                 // Last: its threads use what is above.
+  // How far the thread that admits is with what it puts into its own streams of each GPU.
+  std::map<at::DeviceIndex, std::unique_ptr<Reached>> arrived_;
+  std::unique_ptr<Devices> workers_;  // Last: its threads use what is above.
 };
 
 }  // namespace

@@ -88,9 +88,9 @@ void Engine::AwaitGate() {
 absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)> write) {
   const std::int64_t sample = AwaitSlot();
   if (stopped_) return failure();
-  write(sample);
-  if (gate_ != nullptr) gate_->Admitted(held_);
   const Step admitted{OperationKind::kForward, 0, sample, sample};
+  if (!Guarded(admitted, [&] { write(sample); })) return failure();
+  if (gate_ != nullptr) gate_->Admitted(held_);
   devices_->Admit(admitted);
   enqueued_.Complete(admitted);
   EnqueueWhatCanBe();

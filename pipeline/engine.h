@@ -58,8 +58,8 @@ class Engine {
   absl::Status AwaitRoom() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Waits until the camera's channels have a free slot for the next sample, calls `write` with the
-  /// sample's number to fill it, and returns that number. Fails with the cause once an operation
-  /// has failed. REQUIRES: not drained.
+  /// sample's number to fill it, and returns that number. `write` may throw as an operation may.
+  /// Fails with the cause once one of them has failed. REQUIRES: not drained.
   [[nodiscard]] absl::StatusOr<std::int64_t> Admit(absl::FunctionRef<void(std::int64_t)> write)
       ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -9,12 +9,14 @@
 #include <utility>
 
 #include <ATen/Parallel.h>
+#include <c10/core/StreamGuard.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/device_choice.h"
+#include "pipeline/device_failure.h"
 #include "pipeline/device_streams.h"
 #include "pipeline/flow_judge.h"
 #include "pipeline/flow_networks.h"
@@ -67,7 +69,6 @@ class FlowLearner final : public Learner {
 
   absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
     MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
-    const at::Tensor input = TensorOf(pair, options_.width, options_.height, channels_, OnGpu());
     decisions_->OnAdmitted(
         {.number = admitted_,
          .difference = MeanDifference(pair.previous, pair.current),
@@ -75,8 +76,12 @@ class FlowLearner final : public Learner {
                                   ? std::optional(MeanDifference(pair.before, pair.previous))
                                   : std::nullopt,
          .learn_from_every = learn_from_every_});
+    // Copies to GPUs go on while these compute.
+    const c10::MultiStreamGuard uploads(uploads_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
-      network_->Admit(sample, input);
+      const at::Tensor bytes =
+          SayingWhy([&] { return BytesOf(pair, options_.width, options_.height, OnGpu()); });
+      network_->Admit(sample, bytes);
     }));
     MILLRACE_CHECK(number == admitted_);
     return admitted_++;
@@ -125,6 +130,7 @@ class FlowLearner final : public Learner {
 
   absl::Status Start(PlannedFlow flow) ABSL_LOCKS_EXCLUDED(mu_) {
     MILLRACE_ASSIGN_OR_RETURN(devices_, DevicesNamed(options_.devices));
+    uploads_ = CopyStreams(devices_);
     for (const Phase& phase : flow.phases) {
       MILLRACE_RETURN_IF_ERROR(CheckStreams(phase.plan, devices_));
     }
@@ -154,6 +160,7 @@ class FlowLearner final : public Learner {
         .devices = devices_,
         .plan = first,
         .first_sample = admitted_,
+        .read = [this](const at::Tensor& bytes) { return PlanesOf(bytes, channels_); },
         .judge = JudgeOfPredictions(),
         .local_judge = JudgeOfLevels(),
         .optimizer = {.learning_rate = options_.learning_rate},
@@ -322,6 +329,7 @@ class FlowLearner final : public Learner {
   const std::unique_ptr<const LayerChain> chain_;
   std::string where_;
   std::vector<at::Device> devices_;
+  std::vector<c10::Stream> uploads_;  // Of each GPU.
   std::unique_ptr<LastingLearning> lasting_;
   std::unique_ptr<LearningDecisions> decisions_;
   std::unique_ptr<const FlowJudge> judge_;

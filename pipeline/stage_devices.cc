@@ -2,11 +2,15 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include <ATen/Context.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "absl/strings/str_cat.h"
@@ -95,6 +99,16 @@ void Move(const at::Tensor& tensor, at::Device device) {
   if (tensor.device() != device) tensor.set_data(tensor.variable_data().to(device));
 }
 
+// Of the thread: nobody waits for what others bring.
+c10::Stream DownloadStream(at::Device device) {
+  thread_local std::map<at::DeviceIndex, c10::Stream> streams;
+  auto found = streams.find(device.index());
+  if (found == streams.end()) {
+    found = streams.emplace(device.index(), CopyStreams({device}).front()).first;
+  }
+  return found->second;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<at::Device>> DevicesNamed(const std::vector<std::string>& names) {
@@ -141,11 +155,34 @@ at::Tensor Brought(const at::Tensor& tensor, at::Device device) {
   return there;
 }
 
-at::Tensor SentToHost(const at::Tensor& tensor) {
-  if (tensor.device().is_cpu()) return tensor;
-  const at::Tensor here =
-      at::empty(tensor.sizes(), tensor.options().device(at::kCPU).pinned_memory(true));
-  here.copy_(tensor, /*non_blocking=*/true);
+std::vector<c10::Stream> CopyStreams(const std::vector<at::Device>& devices) {
+  std::vector<c10::Stream> streams;
+  for (const at::Device device : devices) {
+    const auto is_of_it = [&](const c10::Stream& stream) { return stream.device() == device; };
+    if (device.is_cpu() || std::ranges::any_of(streams, is_of_it)) continue;
+    streams.push_back(c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
+  }
+  return streams;
+}
+
+// Whatever becomes of the tensors' memory comes after this has returned.
+Tensors BroughtToHost(const Tensors& tensors) {
+  const at::Device device = tensors.front().device();
+  if (device.is_cpu()) return tensors;
+  const c10::Stream copies = DownloadStream(device);
+  c10::Event made(device.type());
+  made.record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+  made.block(copies);
+  const c10::StreamGuard guard(copies);
+  Tensors here;
+  for (const at::Tensor& tensor : tensors) {
+    here.push_back(
+        at::empty(tensor.sizes(), tensor.options().device(at::kCPU).pinned_memory(true)));
+    here.back().copy_(tensor, /*non_blocking=*/true);
+  }
+  c10::Event copied(device.type());
+  copied.record(copies);
+  copied.synchronize();
   return here;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -50,7 +51,13 @@ void AwaitStream(at::Device device);
 /// autograd.
 void PutOnDevice(const at::Tensor& memory, const at::Tensor& tensor);
 
-/// `tensor` in the host's memory, once AwaitStream() has returned: itself, if it is there already.
-[[nodiscard]] at::Tensor SentToHost(const at::Tensor& tensor);
+/// A stream for copies to and from each GPU among `devices`, in which they wait for nothing that is
+/// computed there.
+[[nodiscard]] std::vector<c10::Stream> CopyStreams(const std::vector<at::Device>& devices);
+
+/// `tensors`, all of one device, in the host's memory: themselves, if they are there already. Waits
+/// until what the current stream has been given so far is done, and they have been copied, and for
+/// nothing else.
+[[nodiscard]] Tensors BroughtToHost(const Tensors& tensors);
 
 }  // namespace millrace::pipeline

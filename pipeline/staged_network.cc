@@ -10,7 +10,6 @@
 #include "pipeline/device_failure.h"
 #include "pipeline/network_values.h"
 #include "pipeline/stage_walk.h"
-#include "pipeline/step_error.h"
 
 namespace millrace::pipeline {
 
@@ -23,14 +22,6 @@ std::vector<at::Tensor> Copies(const std::vector<at::Tensor>& tensors) {
     copies.push_back(tensor.detach().to(at::kCPU, /*non_blocking=*/false, /*copy=*/true));
   }
   return copies;
-}
-
-bool RunOrSayWhy(StageRunner& runner, const Step& step) {
-  try {
-    return runner.Run(step);
-  } catch (const std::exception& e) {
-    throw StepError(FailureOf(e));
-  }
 }
 
 }  // namespace
@@ -68,6 +59,7 @@ StagedNetwork::StagedNetwork(Options options)
       learning_rates_(std::move(options.learning_rates)),
       devices_(std::move(options.devices)),
       captures_(options.captures),
+      read_(std::move(options.read)),
       on_update_(std::move(options.on_update)) {
   Cut(options.cuts);
   Begin(std::move(options.plan), options.first_sample);
@@ -206,13 +198,24 @@ void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cut
 }
 
 void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
+  Tensors read;  // One for each device.
   for (const auto& rings : at_work_->channels.all()) {
-    if (rings->channel.from == 0) rings->forward.Write(sample, {.tensors = {input}});
+    if (rings->channel.from != 0) continue;
+    const at::Device device = DeviceOf(rings->channel.to - 1);
+    const auto* found = std::ranges::find(read, device, &at::Tensor::device);
+    if (found == read.end()) {
+      read.push_back(SayingWhy([&] {
+        const at::Tensor there = Brought(input, device);
+        return read_ ? read_(there) : there;
+      }));
+      found = read.end() - 1;
+    }
+    rings->forward.Write(sample, {.tensors = {*found}});
   }
 }
 
 bool StagedNetwork::Run(const Step& step) {
-  const bool worked = RunOrSayWhy(*runners_.at(step.stage - 1), step);
+  const bool worked = SayingWhy([&] { return runners_.at(step.stage - 1)->Run(step); });
   if (step.kind == OperationKind::kUpdate && on_update_) {
     Step in_stream = step;
     in_stream.first += at_work_->first_sample;

@@ -50,6 +50,9 @@ class StagedNetwork {
     Plan plan;
     /// The stream's number of the plan's sample 0.
     std::int64_t first_sample = 0;
+    /// Makes the network's input of what is admitted, on the device where that has been brought
+    /// for the stages that read it. Empty: it is the input.
+    std::function<at::Tensor(const at::Tensor&)> read = {};
     /// Of the network's output.
     Judge judge;
     /// Of that of a stage before the last, where a plan gives such a stage its own loss.
@@ -89,7 +92,9 @@ class StagedNetwork {
   void Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Puts a sample's input where the stages with a loss and the first one read it: what
-  /// Engine::Admit() calls. Samples count from the plan's first.
+  /// Engine::Admit() calls. On GPUs in the current streams of the thread that calls, for which
+  /// MakeDeviceStreams() lets the stages' wait. Samples count from the plan's first. Throws as
+  /// Run().
   void Admit(std::int64_t sample, const at::Tensor& input);
 
   /// Does one operation. A gradient that is not finite goes no further: the stages before get one
@@ -158,6 +163,7 @@ class StagedNetwork {
   const std::vector<double> learning_rates_;
   const std::vector<at::Device> devices_;
   const bool captures_;
+  const std::function<at::Tensor(const at::Tensor&)> read_;
   const std::function<void(const Step&)> on_update_;
 
   std::atomic<double> rate_scale_ = 1;

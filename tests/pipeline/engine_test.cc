@@ -11,6 +11,7 @@
 
 #include "pipeline/schedules.h"
 #include "pipeline/simulator.h"
+#include "pipeline/step_error.h"
 #include "tests/pipeline/engine_runs.h"
 #include "tests/pipeline/fake_stages.h"
 
@@ -202,6 +203,24 @@ TEST(EngineTest, AnOperationThatThrowsStopsEverythingAndIsNamed) {
   EXPECT_THAT(refused.message(), HasSubstr("F2(5)"));
   EXPECT_THAT(refused.message(), HasSubstr("out of memory"));
   EXPECT_EQ((*engine)->Drain(), refused);
+}
+
+TEST(EngineTest, ASampleThatCannotBeWrittenIsTheLastAndThoseBeforeItAreFinished) {
+  std::atomic<int> updates = 0;
+  auto engine = Engine::Start(
+      {.plan = PlanOf("one_f_one_b_star", 3),
+       .run = [&](const Step& step) { updates += step.kind == OperationKind::kUpdate; },
+       .on_worker_start = {}});
+  ASSERT_TRUE((*engine)->Admit([](std::int64_t) {}).ok());
+  const absl::Status refused =
+      (*engine)
+          ->Admit([](std::int64_t) { throw StepError(absl::ResourceExhaustedError("it is full")); })
+          .status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.message(), HasSubstr("it is full"));
+  EXPECT_EQ((*engine)->Admit([](std::int64_t) {}).status(), refused);
+  EXPECT_EQ((*engine)->Drain(), refused);
+  EXPECT_EQ(updates, 3);
 }
 
 TEST(EngineTest, APlanThatCannotRunIsRefused) {

@@ -12,6 +12,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -23,7 +24,9 @@
 #include "pipeline/cost_profile.h"
 #include "pipeline/device_choice.h"
 #include "pipeline/flow_loss.h"
+#include "pipeline/flow_pictures.h"
 #include "pipeline/generated_stream.h"
+#include "pipeline/gpu/launch.h"
 #include "pipeline/learner.h"
 #include "pipeline/match.h"
 #include "pipeline/optimizer.h"
@@ -91,6 +94,20 @@ TEST_F(GpuTest, MatchesAreThoseOfTheCpu) {
     ExpectTheSame(
         {at::randn({PictureCount(pairs), 24, 8, 10}), at::randn({PairCount(pairs), 2, 8, 10})},
         [&](const std::vector<at::Tensor>& x) { return Match(x[0], x[1], pairs); });
+  }
+}
+
+TEST_F(GpuTest, PicturesAreReadAsOnTheCpu) {
+  const at::Tensor bytes = at::randint(0, 256, {3, 5, 7, 3}, at::kByte);
+  for (const int channels : {1, 3}) {
+    const at::Tensor expected = PlanesOf(bytes, channels);
+    EXPECT_EQ(expected.sizes(), (std::vector<std::int64_t>{3, channels, 5, 7}));
+    const gpu::LaunchBody launcher = gpu::SetLauncher(nullptr);
+    const at::Tensor by_operators = PlanesOf(bytes.to(kGpu), channels).cpu();
+    gpu::SetLauncher(launcher);
+    const at::Tensor by_own = PlanesOf(bytes.to(kGpu), channels).cpu();
+    EXPECT_TRUE(at::allclose(by_operators, expected, 1e-6, 1e-7)) << channels;
+    EXPECT_TRUE(at::allclose(by_own, expected, 1e-6, 1e-7)) << channels;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/device_memory.h"
 #include "pipeline/generated_stream.h"
 #include "pipeline/learner.h"
 #include "tests/pipeline/evaluation/temporary_folder.h"
@@ -21,6 +22,7 @@ using ::testing::HasSubstr;
 constexpr int kSide = 64;
 constexpr int kCopyEvery = 4;
 constexpr int kWindow = 10;
+constexpr int kInFlight = 8;
 constexpr int kGood = 40;  // Samples, of which some have proven good.
 
 class FaultsTest : public ::testing::Test {
@@ -104,11 +106,14 @@ TEST_F(FaultsTest, AGpuThatFailsIsSaidWithWhatToDoAndWhatIsOnTheHostIsKept) {
   ExpectToGoOn();
 }
 
-// What was captured brings its memory along.
+// What was captured brings its memory along; but pictures on their way need some.
 TEST_F(FaultsTest, ALearnerThatHasCapturedTakesNoMoreMemory) {
   const std::unique_ptr<pipeline::Learner> learner = Learner(/*captures=*/true);
   ASSERT_TRUE(Learn(*learner, kGood).ok());
-  LimitMemory(1);
+  const at::Device gpu(at::kCUDA, 0);
+  pipeline::ResetMostInUse(gpu);
+  constexpr std::size_t kPictures = std::size_t{2} * kSide * kSide * (3 + sizeof(float));
+  LimitMemory(static_cast<std::size_t>(*pipeline::MostInUse(gpu)) + kInFlight * kPictures);
   const absl::Status learned = Learn(*learner, kGood);
   EXPECT_TRUE(learned.ok()) << learned;
   EXPECT_TRUE(learner->Drain().ok());
