@@ -85,7 +85,9 @@ absl::StatusOr<LayerChain> MakeBenchNetwork(std::string_view name,
   BenchNetworkOptions complete = options;
   if (complete.layers == 0) complete.layers = kind->layers;
   if (complete.channels == 0) complete.channels = kind->channels;
-  return kind->make(complete);
+  LayerChain chain = kind->make(complete);
+  chain.precision = options.precision;
+  return chain;
 }
 
 std::vector<at::Tensor> MakeBenchSamples(const BenchNetworkOptions& options, int count) {

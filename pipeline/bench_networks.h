@@ -26,6 +26,7 @@ struct BenchNetworkOptions {
   int height = 128;
   int width = 128;
   std::uint64_t seed = 1;
+  Precision precision = Precision::kFloat32;
 };
 
 /// conv: convolutions 5x5 at full resolution (PARTIME's experiment A).

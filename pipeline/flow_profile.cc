@@ -26,6 +26,7 @@ absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int 
       OpenFlowNetwork({.name = options.network, .seed = options.seed, .pairs = PairsFor(options)},
                       options.width, options.height));
   ProfiledFlow flow{.chain = std::move(opened.chain), .costs = {}};
+  flow.chain.precision = options.precision;
   if (!options.weights.empty()) {
     MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, flow.chain));
   }

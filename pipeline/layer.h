@@ -12,6 +12,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/SmallVector.h>
 
+#include "pipeline/precision.h"
+
 namespace millrace::pipeline {
 
 /// Tensors that go from hand to hand for every sample. So many take no memory of their own.
@@ -48,6 +50,7 @@ struct SkipEdge {
 struct LayerChain {
   std::vector<std::unique_ptr<Layer>> layers;
   std::vector<SkipEdge> skips;
+  Precision precision = Precision::kFloat32;
 };
 
 }  // namespace millrace::pipeline

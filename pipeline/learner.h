@@ -21,6 +21,7 @@
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/learning_decisions.h"
 #include "pipeline/learning/sample_label.h"
+#include "pipeline/precision.h"
 
 namespace millrace::pipeline {
 
@@ -226,6 +227,7 @@ struct FlowLearnerOptions {
   /// weights, or those of a network's file.
   std::string weights = {};
   double learning_rate = 1e-4;
+  Precision precision = Precision::kFloat32;
   /// By what it learns.
   FlowLossOptions loss = {};
   /// The picture to come is predicted, and learned from, instead of the motion that was

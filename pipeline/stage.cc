@@ -1,6 +1,7 @@
 #include "pipeline/stage.h"
 
 #include "base/check.h"
+#include "pipeline/autocast.h"
 #include "pipeline/seeded_draws.h"
 
 namespace millrace::pipeline {
@@ -30,6 +31,12 @@ Stage::Stage(const LayerChain& chain, int first, int last)
   }
 }
 
+LayerValues Stage::GoThrough(const Layer& layer, const LayerValues& inputs) const {
+  const at::DeviceType device = inputs.main.device().type();
+  const bool lower = chain_.precision == Precision::kBFloat16 && device != at::kCPU;
+  return lower ? Autocast::Forward(layer, inputs, device) : layer.Forward(inputs);
+}
+
 Tensors Stage::Forward(at::TensorList inputs, std::optional<std::uint64_t> seed) const {
   MILLRACE_CHECK(inputs.size() == incoming_.size());
   Tensors skips(skips_);
@@ -42,7 +49,7 @@ Tensors Stage::Forward(at::TensorList inputs, std::optional<std::uint64_t> seed)
     for (int place : own.reads) values.skips.push_back(skips[place]);
     std::optional<SeededDraws> draws;
     if (seed) draws.emplace(MixSeeds(*seed, layer));
-    values = chain_.layers[layer]->Forward(values);
+    values = GoThrough(*chain_.layers[layer], values);
     MILLRACE_CHECK(values.skips.size() >= own.makes.size());
     for (std::size_t i = 0; i < own.makes.size(); ++i) {
       skips[own.makes[i]] = std::move(values.skips[i]);

@@ -60,6 +60,9 @@ class Stage {
     std::vector<int> makes;
   };
 
+  // In the chain's precision.
+  [[nodiscard]] LayerValues GoThrough(const Layer& layer, const LayerValues& inputs) const;
+
   const LayerChain& chain_;
   const int first_;
   const int last_;

@@ -137,6 +137,7 @@ std::string BenchJson(const BenchConditions& conditions, const pipeline::BenchOp
               {"width", options.network.width},
               {"height", options.network.height},
               {"device", options.device},
+              {"precision", pipeline::NameOf(options.network.precision)},
               {"samples", options.samples},
               {"turns", options.turns},
               {"rows", json::array()}};

@@ -90,6 +90,11 @@ void AddBench(CLI::App& app, BenchArguments& arguments) {
       ->add_option("--device", options.device,
                    "Where all of it computes: cpu, cuda (the first GPU) or cuda:N")
       ->capture_default_str();
+  bench
+      ->add_option("--precision", arguments.precision,
+                   "What networks compute in on a GPU: float32, or bfloat16 by autocast")
+      ->check(CLI::IsMember(pipeline::kPrecisionNames))
+      ->capture_default_str();
   bench->add_option("--optimizer", arguments.optimizer, "sgd, rmsprop, adam or adamw")
       ->capture_default_str();
   bench->add_option("--json", arguments.json, "Write everything to this file, too");

@@ -31,6 +31,7 @@ absl::Status Run(const BenchArguments& arguments) {
   pipeline::BenchOptions options = arguments.options;
   MILLRACE_RETURN_IF_ERROR(ReadSize(arguments.size, options.network));
   MILLRACE_ASSIGN_OR_RETURN(options.optimizer.kind, pipeline::OptimizerKind(arguments.optimizer));
+  options.network.precision = pipeline::PrecisionNamed(arguments.precision);
   if (!arguments.json.empty()) MILLRACE_RETURN_IF_ERROR(CheckWritable(arguments.json));
   const BenchConditions conditions = PresentConditions();
   std::cerr << "At the start: " << ConditionsText(conditions) << "\n";
@@ -39,8 +40,8 @@ absl::Status Run(const BenchArguments& arguments) {
       pipeline::RunBench(options, [](const std::string& line) { std::cerr << line << "\n"; }));
   std::cout << "At the start: " << ConditionsText(conditions) << "\n"
             << "Samples of " << options.network.width << "x" << options.network.height
-            << "; median (least to greatest) of " << options.turns << " turns of "
-            << options.samples << " samples\n\n"
+            << ", computed in " << arguments.precision << "; median (least to greatest) of "
+            << options.turns << " turns of " << options.samples << " samples\n\n"
             << BenchTable(rows);
   if (arguments.json.empty()) return absl::OkStatus();
   return WriteFileAtomically(arguments.json, BenchJson(conditions, options, rows));

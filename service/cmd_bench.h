@@ -13,6 +13,7 @@ struct BenchArguments {
   /// "S" or "WxH".
   std::string size = "128";
   std::string optimizer = "sgd";
+  std::string precision = "float32";
   /// The file to write. Empty: none.
   std::string json = {};
 };

@@ -24,8 +24,8 @@ constexpr std::size_t kMostClasses = 1000;
 constexpr std::string_view kOnlyForFlow = "is not for the tasks classification and regression";
 constexpr std::string_view kOnlyForLabels = "is for the tasks classification and regression only";
 
-constexpr std::array<std::string_view, 6> kKeysOfFlow = {"loss", "smoothness", "occlusion",
-                                                         "gate", "devices",    "cuda_graphs"};
+constexpr std::array<std::string_view, 7> kKeysOfFlow = {
+    "loss", "smoothness", "occlusion", "precision", "gate", "devices", "cuda_graphs"};
 constexpr std::array<std::string_view, 6> kKeysOfLabels = {"outputs", "classes", "window",
                                                            "layers",  "width",   "pictures"};
 

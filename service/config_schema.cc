@@ -18,6 +18,7 @@
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/flow_network_names.h"
 #include "pipeline/learning/update_policy.h"
+#include "pipeline/precision.h"
 #include "pipeline/schedules.h"
 #include "service/config_checks.h"
 #include "service/config_labels.h"
@@ -135,6 +136,12 @@ void ReadLoss(const Value& value, StreamConfig& stream) {
   if (const auto kind = pipeline::FlowLossKind(name); kind.ok()) stream.learner.loss.kind = *kind;
 }
 
+void ReadPrecision(const Value& value, StreamConfig& stream) {
+  std::string name(pipeline::NameOf(stream.learner.precision));
+  value.OneOf(pipeline::kPrecisionNames, name);
+  stream.learner.precision = pipeline::PrecisionNamed(name);
+}
+
 void ReadKind(const Value& value, StreamConfig& stream) {
   static const std::vector<std::string_view> known = [] {
     std::vector<std::string_view> all = {"auto"};
@@ -219,6 +226,7 @@ constexpr Key<StreamConfig> kModelKeys[] = {
      [](const Value& v, StreamConfig& s) {
        v.Real({0, 1}, s.learner.learning_rate);
      }},
+    {"precision", kOptional, ReadPrecision},
     {"loss", kOptional, ReadLoss},
     {"smoothness", kOptional,
      [](const Value& v, StreamConfig& s) {

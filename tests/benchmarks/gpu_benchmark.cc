@@ -1,7 +1,7 @@
 // What a GPU makes of the stages: learning steps a second kernel by kernel and as graphs, with one,
 // two and four stages on one GPU, against LibTorch's own, for each network.
 //
-//   gpu_benchmark [SIZE [TURNS [SAMPLES]]]
+//   gpu_benchmark [SIZE [TURNS [SAMPLES [PRECISION]]]]
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -14,6 +14,7 @@
 namespace {
 
 using millrace::pipeline::BenchOptions;
+using millrace::pipeline::PrecisionNamed;
 
 int Number(int argc, char** argv, int place, int otherwise) {
   int number = otherwise;
@@ -28,18 +29,20 @@ int Number(int argc, char** argv, int place, int otherwise) {
 
 int main(int argc, char** argv) {
   const int size = Number(argc, argv, 1, 256);
+  const std::string precision = argc > 4 ? argv[4] : "float32";
   const auto driver = millrace::pipeline::FindCudaDriver();
   if (!driver.ok()) {
     std::cerr << "gpu_benchmark: " << driver.status().message() << "\n";
     return 1;
   }
-  const BenchOptions options{.networks = {"flow", "conv", "resnet50"},
-                             .schedules = {"one_f_one_b_star"},
-                             .stages = {1, 2, 4},
-                             .network = {.height = size, .width = size},
-                             .samples = Number(argc, argv, 3, 200),
-                             .turns = Number(argc, argv, 2, 5),
-                             .device = "cuda:0"};
+  const BenchOptions options{
+      .networks = {"flow", "conv", "resnet50"},
+      .schedules = {"one_f_one_b_star"},
+      .stages = {1, 2, 4},
+      .network = {.height = size, .width = size, .precision = PrecisionNamed(precision)},
+      .samples = Number(argc, argv, 3, 200),
+      .turns = Number(argc, argv, 2, 5),
+      .device = "cuda:0"};
   const auto rows = millrace::pipeline::RunBench(
       options, [](const std::string& line) { std::cerr << line << "\n"; });
   if (!rows.ok()) {
@@ -48,8 +51,8 @@ int main(int argc, char** argv) {
   }
   std::cout << driver->devices.front().name << ", CUDA "
             << millrace::pipeline::CudaVersionText(driver->version) << "; samples of " << size
-            << "x" << size << "; median (least to greatest) of " << options.turns << " turns of "
-            << options.samples << " samples\n\n"
+            << "x" << size << ", computed in " << precision << "; median (least to greatest) of "
+            << options.turns << " turns of " << options.samples << " samples\n\n"
             << millrace::service::BenchTable(*rows);
   return 0;
 }

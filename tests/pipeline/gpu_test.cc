@@ -12,6 +12,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/StreamGuard.h>
@@ -19,6 +20,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/bench.h"
+#include "pipeline/bench_networks.h"
 #include "pipeline/by_operators.h"
 #include "pipeline/convolution.h"
 #include "pipeline/cost_profile.h"
@@ -31,6 +33,7 @@
 #include "pipeline/match.h"
 #include "pipeline/optimizer.h"
 #include "pipeline/schedules.h"
+#include "pipeline/stage.h"
 #include "pipeline/stage_devices.h"
 #include "tests/pipeline/norm_layer.h"
 #include "tests/pipeline/small_runs.h"
@@ -505,46 +508,77 @@ TEST_P(Captured, RunningAveragesMoveAsOnTheCpu) {
 INSTANTIATE_TEST_SUITE_P(AllSchedules, PlacedUnder, ::testing::ValuesIn(ScheduleNames()),
                          [](const auto& test) { return test.param; });
 
-// The whole learner of optical flow, from weights that have learned: RMSprop makes a step of the
-// same length of gradients that are nothing but rounding, and there are many of those at first.
-TEST_P(Captured, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
+// The losses of the whole learner of optical flow, from weights that have learned: RMSprop makes a
+// step of the same length of gradients that are nothing but rounding, and there are many of those
+// at first.
+std::vector<float> LossesOf(const std::string& device, bool captures,
+                            Precision precision = Precision::kFloat32) {
   constexpr int kSide = 64;
   constexpr int kPairs = 40;
-  const auto losses_on = [](const std::string& device) {
-    std::mutex mu;
-    std::vector<float> losses;
-    auto learner = MakeFlowLearner({.width = kSide,
-                                    .height = kSide,
-                                    .stages = 2,
-                                    .cuts = {6},
-                                    .period_ms = 0.001,
-                                    .weights = FlowStart(),
-                                    .devices = {device},
-                                    .captures = GetParam(),
-                                    .on_not_captured =
-                                        [](int stage, const std::string& why) {
-                                          if (GetParam()) ADD_FAILURE() << stage << ": " << why;
-                                        }},
-                                   [&](const ModelPrediction& prediction) {
-                                     const std::lock_guard lock(mu);
-                                     losses.push_back(prediction.loss);
-                                   });
-    EXPECT_TRUE(learner.ok()) << learner.status();
-    GeneratedStream stream({.width = kSide, .height = kSide});
-    for (int i = 0; i < kPairs; ++i) {
-      const GeneratedPair pair = stream.Next();
-      EXPECT_TRUE((*learner)->AwaitRoom().ok());
-      EXPECT_TRUE(
-          (*learner)->Admit({.previous = pair.previous_rgb, .current = pair.current_rgb}).ok());
+  std::mutex mu;
+  std::vector<float> losses;
+  auto learner = MakeFlowLearner(
+      {.width = kSide,
+       .height = kSide,
+       .stages = 2,
+       .cuts = {6},
+       .period_ms = 0.001,
+       .weights = FlowStart(),
+       .precision = precision,
+       .devices = {device},
+       .captures = captures,
+       .on_not_captured = [](int stage,
+                             const std::string& why) { ADD_FAILURE() << stage << ": " << why; }},
+      [&](const ModelPrediction& prediction) {
+        const std::lock_guard lock(mu);
+        losses.push_back(prediction.loss);
+      });
+  EXPECT_TRUE(learner.ok()) << learner.status();
+  GeneratedStream stream({.width = kSide, .height = kSide});
+  for (int i = 0; i < kPairs; ++i) {
+    const GeneratedPair pair = stream.Next();
+    EXPECT_TRUE((*learner)->AwaitRoom().ok());
+    EXPECT_TRUE(
+        (*learner)->Admit({.previous = pair.previous_rgb, .current = pair.current_rgb}).ok());
+  }
+  EXPECT_TRUE((*learner)->Drain().ok());
+  return losses;
+}
+
+void ExpectNear(const std::vector<float>& made, const std::vector<float>& expected, float share) {
+  ASSERT_EQ(made.size(), expected.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    EXPECT_NEAR(made[i], expected[i], share * expected[i]) << i;
+  }
+}
+
+TEST_P(Captured, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
+  ExpectNear(LossesOf("cuda:0", GetParam()), LossesOf("cpu", false), 0.03F);
+}
+
+TEST_P(Captured, InBfloat16TheLearnerOfOpticalFlowLearnsNearlyAsInFloat32) {
+  const std::vector<float> in_float = LossesOf("cpu", false);
+  const std::vector<float> lower = LossesOf("cuda:0", GetParam(), Precision::kBFloat16);
+  EXPECT_NE(lower[0], in_float[0]);
+  ExpectNear(lower, in_float, 0.1F);
+}
+
+// Its convolutions' results, but not what goes from layer to layer, and nothing that lasts.
+TEST_F(GpuTest, OnGpusPrecisionIsTheNetworks) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16}) {
+    const BenchNetworkOptions options{
+        .layers = 2, .channels = 4, .height = 32, .width = 32, .precision = precision};
+    const LayerChain chain = *MakeBenchNetwork("conv", options);
+    for (const auto& layer : chain.layers) MoveTo(kGpu, *layer);
+    const Stage stage = WholeChain(chain);
+    const at::Tensor made = stage.Forward({MakeBenchSamples(options, 1)[0].to(kGpu)})[0];
+    EXPECT_EQ(made.scalar_type(), at::kFloat);
+    EXPECT_EQ(at::equal(made.to(at::kBFloat16).to(at::kFloat), made),
+              precision == Precision::kBFloat16);
+    made.sum().backward();
+    for (const at::Tensor& parameter : stage.parameters()) {
+      EXPECT_EQ(parameter.grad().scalar_type(), at::kFloat);
     }
-    EXPECT_TRUE((*learner)->Drain().ok());
-    return losses;
-  };
-  const std::vector<float> on_gpu = losses_on("cuda:0");
-  const std::vector<float> on_cpu = losses_on("cpu");
-  ASSERT_EQ(on_gpu.size(), on_cpu.size());
-  for (std::size_t i = 0; i < on_gpu.size(); ++i) {
-    EXPECT_NEAR(on_gpu[i], on_cpu[i], 0.03F * on_cpu[i]) << i;
   }
 }
 

@@ -58,5 +58,18 @@ TEST(ConfigDevicesTest, CudaGraphsCanBeLeftOut) {
   EXPECT_FALSE(WithDevices("cuda, cuda_graphs: false")->streams.front().learner.captures);
 }
 
+TEST(ConfigDevicesTest, APrecisionIsANetworksOwn) {
+  const auto of = [](const std::string& model) {
+    const auto config = WithDevices("cuda", model);
+    EXPECT_TRUE(config.ok()) << config.status();
+    return config->streams.front().learner.precision;
+  };
+  EXPECT_EQ(of("{}"), pipeline::Precision::kFloat32);
+  EXPECT_EQ(of("{precision: float32}"), pipeline::Precision::kFloat32);
+  EXPECT_EQ(of("{precision: bfloat16}"), pipeline::Precision::kBFloat16);
+  const absl::Status status = WithDevices("cuda", "{precision: half}").status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("float32, bfloat16"));
+}
+
 }  // namespace
 }  // namespace millrace::service
