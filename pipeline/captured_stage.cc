@@ -13,8 +13,21 @@
 
 namespace millrace::pipeline {
 
+namespace {
+
+int MostVersions(const Plan& plan) {
+  int most = 1;
+  for (int stage = 1; stage <= plan.stage_count(); ++stage) {
+    most = std::max(most, plan.rules(stage).versions);
+  }
+  return most;
+}
+
+}  // namespace
+
 // A whole number of patterns: then the backwards of two samples of a lane are as far apart in
-// their stage's order as the samples are.
+// their stage's order as the samples are. And a whole number of turns through the places of the
+// versions, of which each pattern makes the same number.
 int LaneCount(const Plan& plan) {
   int most = 1;
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {
@@ -23,12 +36,15 @@ int LaneCount(const Plan& plan) {
   for (const Channel& channel : plan.channels) {
     most = std::max({most, channel.slots, channel.gradient_slots});
   }
-  const int pattern = plan.samples_per_pattern;
-  return (most + pattern - 1) / pattern * pattern;
+  const int turn = plan.samples_per_pattern * MostVersions(plan);
+  return (most + turn - 1) / turn * turn;
+}
+
+int VersionsHeld(const Plan& plan, int stage) {
+  return plan.rules(stage).versions == 1 ? 1 : MostVersions(plan);
 }
 
 std::string WhyPlanIsNotCaptured(const Plan& plan, int stage) {
-  if (plan.rules(stage).versions > 1) return "samples in flight read several versions of weights";
   const auto has_it = [stage](const std::vector<Operation>& order) {
     return std::ranges::any_of(order, [stage](const Operation& o) { return o.stage == stage; });
   };
@@ -61,7 +77,12 @@ absl::StatusOr<CapturedStage::Pools> CapturedStage::NewPools(at::Device device) 
 }
 
 CapturedStage::CapturedStage(const Options& options, Pools pools)
-    : options_(options), pools_(std::move(pools)), lanes_(options.lanes) {}
+    : options_(options),
+      pools_(std::move(pools)),
+      // The first samples of a plan read versions that later ones of their lanes do not.
+      warm_ups_(options.versions.held() == 1 ? kWarmUps : std::max(kWarmUps, options.lanes)),
+      lanes_(options.lanes),
+      updates_of_(options.versions.held()) {}
 
 std::string CapturedStage::why() const {
   const MutexLock lock(mu_);
@@ -95,26 +116,26 @@ bool CapturedStage::FeedForward(Lane& lane, const Arrivals& inputs, const Arrive
 
 // Leaves that have counters of versions of their own: what is put into the memory later is no
 // business of autograd's.
-void CapturedStage::CaptureForward(Lane& lane, std::int64_t sample, const Arrivals& inputs,
-                                   bool keeps_graph) {
+void CapturedStage::CaptureForward(Lane& lane, const Pass& pass, const Arrivals& inputs) {
+  const WeightVersions::Use use(options_.versions, pass.version);
   lane.made = {};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     lane.made.inputs.push_back(lane.inlets[i].memory().variable_data());
     lane.made.inputs.back().set_requires_grad(inputs[i].wants_gradient);
   }
   lane.made.camera = lane.camera.memory();
-  lane.keeps_graph = keeps_graph;
+  lane.keeps_graph = pass.keeps_graph;
+  lane.forward_reads = options_.versions.PlaceOf(pass.version);
   lane.forward = Capture(OperationKind::kForward, [&] {
-    const at::AutoGradMode graph(keeps_graph);
-    options_.work.GoForward(lane.made, sample);
+    const at::AutoGradMode graph(pass.keeps_graph);
+    options_.work.GoForward(lane.made, pass.sample);
   });
   for (at::Tensor& output : lane.made.outputs) output = output.detach();
 }
 
-CapturedStage::Lane* CapturedStage::Forward(std::int64_t number, std::int64_t sample,
-                                            const Arrivals& inputs, const Arrived& camera,
-                                            bool keeps_graph) {
-  if (gave_up_ || forwards_ < kWarmUps) {
+CapturedStage::Lane* CapturedStage::Forward(const Pass& pass, const Arrivals& inputs,
+                                            const Arrived& camera) {
+  if (gave_up_ || forwards_ < warm_ups_) {
     ++forwards_;
     return nullptr;
   }
@@ -122,10 +143,11 @@ CapturedStage::Lane* CapturedStage::Forward(std::int64_t number, std::int64_t sa
     GiveUp("a layer puts another tensor in the place of a buffer");
     return nullptr;
   }
-  Lane& lane = lanes_.at(number);
+  Lane& lane = lanes_.at(pass.lane);
   if (!FeedForward(lane, inputs, camera)) return nullptr;
-  if (lane.forward == nullptr) CaptureForward(lane, sample, inputs, keeps_graph);
-  if (lane.forward == nullptr || lane.keeps_graph != keeps_graph) return nullptr;
+  if (lane.forward == nullptr) CaptureForward(lane, pass, inputs);
+  if (lane.forward == nullptr || lane.keeps_graph != pass.keeps_graph) return nullptr;
+  if (lane.forward_reads != options_.versions.PlaceOf(pass.version)) return nullptr;
   lane.forward->Launch();
   return &lane;
 }
@@ -140,7 +162,9 @@ bool CapturedStage::FeedBackward(Lane& lane, const Arrivals& gradients) {
 }
 
 // Of what a forward in the capture makes nothing is needed any more once that is over.
-void CapturedStage::CaptureBackward(Lane& lane, std::int64_t sample) {
+void CapturedStage::CaptureBackward(Lane& lane, const Pass& pass) {
+  const WeightVersions::Use use(options_.versions, pass.version);
+  lane.backward_reads = options_.versions.PlaceOf(pass.version);
   Tensors roots;
   for (const Inlet& root : lane.roots) roots.push_back(root.memory());
   lane.backward = Capture(OperationKind::kBackward, [&] {
@@ -150,35 +174,41 @@ void CapturedStage::CaptureBackward(Lane& lane, std::int64_t sample) {
     }
     const StageBuffers::Unmoved unmoved(options_.work.buffers());
     ForwardMade again{.inputs = lane.made.inputs, .camera = lane.made.camera};
-    options_.work.GoForwardAgain(again, sample);
+    options_.work.GoForwardAgain(again, pass.sample);
     lane.gradients = options_.work.GoBackward(again, roots, /*keep_graph=*/false);
   });
 }
 
-const Tensors* CapturedStage::Backward(Lane& lane, std::int64_t sample, const Arrivals& gradients) {
-  if (gave_up_ || backwards_ < kWarmUps || updates_ == 0) {
+const Tensors* CapturedStage::Backward(Lane& lane, const Pass& pass, const Arrivals& gradients) {
+  if (gave_up_ || backwards_ < warm_ups_ || updates_ == 0) {
     ++backwards_;
     return nullptr;
   }
   if (!FeedBackward(lane, gradients)) return nullptr;
-  if (lane.backward == nullptr) CaptureBackward(lane, sample);
+  if (lane.backward == nullptr) CaptureBackward(lane, pass);
   if (lane.backward == nullptr) return nullptr;
+  if (lane.backward_reads != options_.versions.PlaceOf(pass.version)) return nullptr;
   lane.backward->Launch();
   return &lane.gradients;
 }
 
 void CapturedStage::Update() {
-  Optimizer& optimizer = options_.optimizer;
-  if (!gave_up_ && updates_ >= kWarmUps && update_ == nullptr) {
-    update_ = Capture(OperationKind::kUpdate, [&] { optimizer.StepOnDevice(); });
+  const WeightVersions& versions = options_.versions;
+  std::unique_ptr<DeviceGraph>& update = updates_of_[versions.PlaceOf(versions.newest())];
+  if (!gave_up_ && updates_ >= warm_ups_ && update == nullptr) {
+    update = Capture(OperationKind::kUpdate, [&] {
+      options_.versions.Fill();
+      options_.optimizer.StepOnDevice();
+    });
   }
-  if (gave_up_ || update_ == nullptr) {
+  if (gave_up_ || update == nullptr) {
     ++updates_;
-    optimizer.Step();
+    options_.versions.Fill();
+    options_.optimizer.Step();
     return;
   }
-  optimizer.PrepareOnDevice();
-  update_->Launch();
+  options_.optimizer.PrepareOnDevice();
+  update->Launch();
 }
 
 }  // namespace millrace::pipeline

@@ -8,7 +8,7 @@
 //   lane 0   F ▷ outputs, what is kept    samples 0, 4, 8 ...     launched in turns, in the
 //   lane 1   F ▷ outputs, what is kept    samples 1, 5, 9 ...     order of the plan
 //   ...      B ▷ gradients of the inputs
-//            U                            one for all lanes
+//            U                            one for all lanes, for each version of the weights
 //
 // The first samples go without, so that LibTorch has chosen its algorithms, and gradients and the
 // optimizer's memory are there. What cannot be captured goes without for good, and why() says why.
@@ -29,11 +29,17 @@
 #include "pipeline/optimizer.h"
 #include "pipeline/plan.h"
 #include "pipeline/stage_work.h"
+#include "pipeline/weight_versions.h"
 
 namespace millrace::pipeline {
 
-/// So many that a lane's memory has been read for the last time when its next sample comes.
+/// So many that a lane's memory has been read for the last time when its next sample comes, and
+/// that all samples of a lane read their stage's weights in the same place of VersionsHeld().
 [[nodiscard]] int LaneCount(const Plan& plan);
+
+/// For how many versions of its weights a captured stage has places: as many as any stage of the
+/// plan, or one.
+[[nodiscard]] int VersionsHeld(const Plan& plan, int stage);
 
 /// Why the stage's operations cannot be captured under this plan; empty: as far as the plan goes
 /// they can.
@@ -61,6 +67,14 @@ class Inlet {
   bool is_own_ = false;
 };
 
+/// Which of a lane's samples goes forward or back, and how.
+struct Pass {
+  std::int64_t lane = 0;    ///< The sample's number in the plan, modulo lanes.
+  std::int64_t sample = 0;  ///< Its number in the stream.
+  bool keeps_graph = true;
+  std::int64_t version = 0;  ///< Of the weights that it reads.
+};
+
 /// For the thread of a stage, but for why().
 class CapturedStage {
  public:
@@ -70,12 +84,15 @@ class CapturedStage {
     Inlet camera;
     ForwardMade made;
     bool keeps_graph = true;
+    // Places of the weights that the graphs read.
+    std::int64_t forward_reads = 0;
+    std::int64_t backward_reads = 0;
     std::unique_ptr<DeviceGraph> forward;
     std::vector<Inlet> roots;
     Tensors gradients;
     std::unique_ptr<DeviceGraph> backward;
   };
-  /// Samples that go forward, and back, before they are captured.
+  /// At least so many samples go forward, and back, before they are captured.
   static constexpr int kWarmUps = 3;
 
   struct Options {
@@ -84,6 +101,7 @@ class CapturedStage {
     /// Outlive it.
     StageWork& work;
     Optimizer& optimizer;
+    WeightVersions& versions;
   };
 
   /// Of each kind of operation.
@@ -93,13 +111,11 @@ class CapturedStage {
 
   CapturedStage(const Options& options, Pools pools);
 
-  /// `lane` is the sample's number in the plan, modulo lanes; `sample` that in the stream. nullptr:
-  /// the sample has to go without.
-  [[nodiscard]] Lane* Forward(std::int64_t lane, std::int64_t sample, const Arrivals& inputs,
-                              const Arrived& camera, bool keeps_graph);
+  /// nullptr: the sample has to go without.
+  [[nodiscard]] Lane* Forward(const Pass& pass, const Arrivals& inputs, const Arrived& camera);
   /// The gradients of the inputs that want one. nullptr: likewise.
-  [[nodiscard]] const Tensors* Backward(Lane& lane, std::int64_t sample, const Arrivals& gradients);
-  /// The optimizer's step.
+  [[nodiscard]] const Tensors* Backward(Lane& lane, const Pass& pass, const Arrivals& gradients);
+  /// Fills the newest version and does the optimizer's step.
   void Update();
 
   /// Why operations go without, for good. Empty: they do not, or only the first. Thread-safe.
@@ -111,13 +127,15 @@ class CapturedStage {
   [[nodiscard]] std::unique_ptr<DeviceGraph> Capture(OperationKind kind,
                                                      absl::FunctionRef<void()> work);
   void GiveUp(std::string why) ABSL_LOCKS_EXCLUDED(mu_);
-  void CaptureForward(Lane& lane, std::int64_t sample, const Arrivals& inputs, bool keeps_graph);
-  void CaptureBackward(Lane& lane, std::int64_t sample);
+  void CaptureForward(Lane& lane, const Pass& pass, const Arrivals& inputs);
+  void CaptureBackward(Lane& lane, const Pass& pass);
 
   const Options options_;
   const Pools pools_;
+  // So many of each kind go without.
+  const int warm_ups_;
   std::vector<Lane> lanes_;
-  std::unique_ptr<DeviceGraph> update_;
+  std::vector<std::unique_ptr<DeviceGraph>> updates_of_;  // By the newest version's place.
   // That went without.
   int forwards_ = 0;
   int backwards_ = 0;

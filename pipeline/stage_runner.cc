@@ -23,7 +23,9 @@ StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
              .by_mini_batch = LearnsByMiniBatch(at_work.plan),
              .seed = parts.seed}),
       camera_(work_.has_own_loss() ? &at_work.channels.Between(0, number) : nullptr),
-      versions_(parts.stage.parameters(), at_work.plan.rules(number).versions),
+      versions_(parts.stage.parameters(), parts.captures && !parts.device.is_cpu()
+                                              ? VersionsHeld(at_work.plan, number)
+                                              : at_work.plan.rules(number).versions),
       lanes_(LaneCount(at_work.plan)),
       kept_(at_work.plan.rules(number).slots) {
   Connect(parts.cuts);
@@ -49,10 +51,13 @@ void StageRunner::CaptureIfPossible() {
   } else if (auto pools = CapturedStage::NewPools(parts_.device); !pools.ok()) {
     why_not_captured_ = std::string(pools.status().message());
   } else {
-    captured_ = std::make_unique<CapturedStage>(
-        CapturedStage::Options{
-            .device = parts_.device, .lanes = lanes_, .work = work_, .optimizer = parts_.optimizer},
-        *std::move(pools));
+    captured_ =
+        std::make_unique<CapturedStage>(CapturedStage::Options{.device = parts_.device,
+                                                               .lanes = lanes_,
+                                                               .work = work_,
+                                                               .optimizer = parts_.optimizer,
+                                                               .versions = versions_},
+                                        *std::move(pools));
   }
 }
 
@@ -139,7 +144,11 @@ void StageRunner::GoForward(std::int64_t sample, bool measure, Kept& kept) {
   kept.version =
       at_work_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
   if (captured_ != nullptr) {
-    kept.lane = captured_->Forward(sample % lanes_, InStream(sample), inputs, camera, keeps_graph);
+    kept.lane = captured_->Forward({.lane = sample % lanes_,
+                                    .sample = InStream(sample),
+                                    .keeps_graph = keeps_graph,
+                                    .version = kept.version},
+                                   inputs, camera);
     if (kept.lane != nullptr) return;
   }
   for (const Arrived& input : inputs) {
@@ -202,10 +211,15 @@ bool StageRunner::Backward(std::int64_t sample) {
 std::optional<StageRunner::Sent> StageRunner::GoBackward(std::int64_t used, std::int64_t sample,
                                                          const Arrivals& gradients) {
   Kept& kept = kept_.Read(used);
+  const std::int64_t version = at_work_.reads.Version(OperationKind::kBackward, number_, sample,
+                                                      versions_.newest(), kept.version);
   if (kept.lane != nullptr) {
-    const Tensors* const made = captured_->Backward(*kept.lane, InStream(used), gradients);
+    const Tensors* const made = captured_->Backward(
+        *kept.lane, {.lane = used % lanes_, .sample = InStream(used), .version = version},
+        gradients);
     if (made != nullptr) return Sent{.of_inputs = *made, .lasting = true};
   }
+  const WeightVersions::Use use(versions_, version);
   return GoBackwardByOperators(used, sample, gradients);
 }
 
@@ -213,9 +227,6 @@ std::optional<StageRunner::Sent> StageRunner::GoBackwardByOperators(std::int64_t
                                                                     std::int64_t sample,
                                                                     const Arrivals& arrived) {
   Kept& kept = kept_.Read(used);
-  const WeightVersions::Use use(versions_,
-                                at_work_.reads.Version(OperationKind::kBackward, number_, sample,
-                                                       versions_.newest(), kept.version));
   std::optional<StageBuffers::Unmoved> unmoved;
   ForwardMade* made = &kept.made();
   bool keeps_graph = kept.lane != nullptr;
@@ -258,14 +269,15 @@ void StageRunner::SendBack(std::int64_t sample, const std::optional<Sent>& sent)
 bool StageRunner::Update() {
   versions_.Advance();
   work_.buffers().Commit();
-  if (!std::exchange(has_gradient_, false)) return false;
+  const bool has_gradient = std::exchange(has_gradient_, false);
   parts_.optimizer.set_rate_scale(parts_.rate_scale);
-  if (captured_ != nullptr) {
+  if (has_gradient && captured_ != nullptr) {
     captured_->Update();
     return true;
   }
-  const bool updated = parts_.optimizer.Step();
-  if (!updated) ++parts_.not_finite;
+  versions_.Fill();
+  const bool updated = has_gradient && parts_.optimizer.Step();
+  if (has_gradient && !updated) ++parts_.not_finite;
   return updated;
 }
 

@@ -11,11 +11,11 @@ namespace millrace::pipeline {
 namespace {
 
 // In the order of the stream of the thread that calls, as an allocator's own copy is not.
-void Copy(const at::Storage& from, void* to) {
-  const auto bytes = static_cast<std::int64_t>(from.nbytes());
-  const auto options = at::TensorOptions(at::kByte).device(from.device());
-  at::from_blob(to, {bytes}, options)
-      .copy_(at::from_blob(from.mutable_data(), {bytes}, options), /*non_blocking=*/true);
+void Copy(const at::DataPtr& from, const at::Storage& to) {
+  const auto bytes = static_cast<std::int64_t>(to.nbytes());
+  const auto options = at::TensorOptions(at::kByte).device(to.device());
+  at::from_blob(to.mutable_data(), {bytes}, options)
+      .copy_(at::from_blob(from.get(), {bytes}, options), /*non_blocking=*/true);
 }
 
 }  // namespace
@@ -46,9 +46,13 @@ void WeightVersions::Advance() {
     const at::Storage& storage = storages_[i];
     c10::Allocator* allocator = c10::GetAllocator(storage.device_type());
     if (!next[i]) next[i] = allocator->allocate(storage.nbytes());
-    Copy(storage, next[i].get());
   }
   Switch(newest_);
+}
+
+void WeightVersions::Fill() const {
+  const std::vector<at::DataPtr>& before = ring_[PlaceOf(newest_ - 1)];
+  for (std::size_t i = 0; i < storages_.size(); ++i) Copy(before[i], storages_[i]);
 }
 
 void WeightVersions::Switch(std::int64_t version) {

@@ -28,10 +28,20 @@ class WeightVersions {
   WeightVersions& operator=(const WeightVersions&) = delete;
 
   [[nodiscard]] std::int64_t newest() const { return newest_; }
+  [[nodiscard]] int held() const { return static_cast<int>(ring_.size()); }
 
-  /// Makes a new version, equal to the newest, for an update to work on in place.
+  /// Makes a new version, which is in use then, for an update to work on in place; Fill() makes it
+  /// equal to the one before, by work on the device alone.
   /// REQUIRES: the newest is in use.
   void Advance();
+  /// REQUIRES: Advance() was called.
+  void Fill() const;
+
+  /// Where a version lies among those that are held: versions in the same place have the same
+  /// memory.
+  [[nodiscard]] std::int64_t PlaceOf(std::int64_t version) const {
+    return version % static_cast<std::int64_t>(ring_.size());
+  }
 
   /// Puts one version behind the parameters while it lives, then the newest again.
   class Use {

@@ -20,6 +20,7 @@ TEST(WeightVersionsTest, AnOlderVersionIsThereWhileItIsUsed) {
   for (int i = 0; i < 5; ++i) {
     const at::Tensor before = weight.detach().clone();
     versions.Advance();
+    versions.Fill();
     weight.variable_data().add_(1);
     const at::Tensor after = weight.detach().clone();
     {
@@ -40,6 +41,7 @@ TEST(WeightVersionsTest, StoredGraphMeetsTheVersionInUse) {
   const at::Tensor first = weight.detach().clone();
   const at::Tensor stored = at::linear(input, weight).sum();
   versions.Advance();
+  versions.Fill();
   weight.variable_data().mul_(-7);
   {
     const WeightVersions::Use use(versions, 0);
@@ -54,6 +56,7 @@ TEST(WeightVersionsTest, OneVersionIsChangedInPlace) {
   const void* memory = weight.data_ptr();
   WeightVersions versions({weight}, 1);
   versions.Advance();
+  versions.Fill();
   const WeightVersions::Use use(versions, 1);
   EXPECT_EQ(weight.data_ptr(), memory);
 }
@@ -65,6 +68,7 @@ TEST(WeightVersionsTest, ParametersThatShareMemoryAreOneVersionTogether) {
   const at::Tensor before = b.detach().clone();
   WeightVersions versions({a, b}, 2);
   versions.Advance();
+  versions.Fill();
   b.variable_data().zero_();
   const WeightVersions::Use use(versions, 0);
   EXPECT_TRUE(at::equal(b, before));

@@ -151,12 +151,12 @@ INSTANTIATE_TEST_SUITE_P(AllOptimizers, CapturedSteps,
                                            pipeline::OptimizerOptions::Kind::kAdamW));
 
 // What a host puts into streams for a sample, after the first ones.
-double PutsForASample(bool captures) {
+double PutsForASample(const std::string& schedule, bool captures) {
   constexpr int kShort = 40;
   constexpr int kLong = 80;
   const auto puts = [&](int samples) {
     const std::int64_t before = Streams::Get().puts();
-    pipeline::SmallRun run{.schedule = "one_f_one_b_star", .stages = 3};
+    pipeline::SmallRun run{.schedule = schedule, .stages = 3};
     run.optimizer.kind = pipeline::OptimizerOptions::Kind::kAdam;
     run.devices = {kGpu};
     run.captures = captures;
@@ -170,10 +170,12 @@ double PutsForASample(bool captures) {
 // For each of the three stages three graphs, three rates and what joins them: waits for events, and
 // copies of the camera's tensor for the first and the last.
 TEST(CapturedStagesTest, ASampleCostsAsManyLaunchesAsThereAreOperations) {
-  const double captured = PutsForASample(true);
-  const double one_by_one = PutsForASample(false);
-  EXPECT_LE(captured, 32);
-  EXPECT_GE(one_by_one, 4 * captured);
+  for (const std::string schedule : {"one_f_one_b_star", "pipedream", "pipedream_2bw"}) {
+    const double captured = PutsForASample(schedule, true);
+    const double one_by_one = PutsForASample(schedule, false);
+    EXPECT_LE(captured, 32) << schedule;
+    EXPECT_GE(one_by_one, 4 * captured) << schedule;
+  }
 }
 
 // What is made of a leaf, its gradient, and how much was put into streams for that.
