@@ -12,6 +12,7 @@
 #include "pipeline/captured_stage.h"
 #include "pipeline/device_memory.h"
 #include "pipeline/device_streams.h"
+#include "pipeline/device_time.h"
 #include "pipeline/engine.h"
 #include "pipeline/foreign_error.h"
 #include "pipeline/stage.h"
@@ -22,6 +23,7 @@ namespace millrace::pipeline {
 namespace {
 
 constexpr int kWarmUp = 3;
+constexpr int kWatched = 50;
 
 class SequentialContender final : public BenchContender {
  public:
@@ -112,6 +114,7 @@ class StagedContender final : public BenchContender {
         plan_(std::move(options.plan)),
         threads_(options.threads_per_stage),
         device_(options.device),
+        captures_(options.captures),
         network_({.chain = chain_,
                   .cuts = std::move(options.cuts),
                   .devices = {options.device},
@@ -134,8 +137,12 @@ class StagedContender final : public BenchContender {
     const std::int64_t in_flight = std::int64_t{2} * plan_.stage_count();
     const std::int64_t first = WholePatterns(kWarmUp + in_flight + UntilCaptured());
     const std::int64_t counted = WholePatterns(count);
+    // A GPU's work is watched when nothing else is timed.
+    const std::int64_t watched = device_.is_cpu() || !captures_ ? 0 : WholePatterns(kWatched);
+    watched_from_ = first + counted;
+    if (watched > 0) gpu_times_ = std::make_unique<GpuTimes>(device_);
     // What follows keeps the stages busy until the last prediction that counts.
-    const std::int64_t all = first + counted + WholePatterns(in_flight);
+    const std::int64_t all = first + counted + watched + WholePatterns(in_flight);
     for (std::int64_t i = 0; i < all; ++i) {
       const auto admit = [&](std::int64_t sample) {
         log_->Admitted();
@@ -144,9 +151,9 @@ class StagedContender final : public BenchContender {
       MILLRACE_RETURN_IF_ERROR(engine->Admit(admit).status());
     }
     MILLRACE_RETURN_IF_ERROR(engine->Drain());
-    // How long a GPU is idle, its hosts do not see.
-    const int seen = device_.is_cpu() ? static_cast<int>(plan_.devices.size()) : 0;
-    BenchTurn turn = log_->Figures(first, counted, seen);
+    BenchTurn turn = log_->Figures(first, counted,
+                                   device_.is_cpu() ? static_cast<int>(plan_.devices.size()) : 0);
+    if (watched > 0) turn.idle = IdleOfGpu(watched);
     turn.gpu_bytes = MostInUse(device_);
     // What was captured leaves its memory to the next contender.
     network_.Switch(plan_, 0);
@@ -166,7 +173,21 @@ class StagedContender final : public BenchContender {
     return (samples + length - 1) / length * length;
   }
 
+  // Of what was captured: kernel by kernel, a GPU waits inside an operation, too.
+  std::optional<double> IdleOfGpu(std::int64_t samples) const {
+    for (const GpuTimes::Span& span : gpu_times_->Busy()) log_->Worked({span.begin, span.end});
+    return log_->Figures(watched_from_, samples, 1).idle;
+  }
+
   void RunTimed(const Step& step) {
+    if (gpu_times_ != nullptr && step.first >= watched_from_) {
+      gpu_times_->Note([&] { network_.Run(step); });
+      return;
+    }
+    if (!device_.is_cpu()) {
+      network_.Run(step);
+      return;
+    }
     const auto start = std::chrono::steady_clock::now();
     network_.Run(step);
     log_->Worked({start, std::chrono::steady_clock::now()});
@@ -189,7 +210,11 @@ class StagedContender final : public BenchContender {
   const Plan plan_;
   const int threads_;
   const at::Device device_;
-  std::unique_ptr<TurnLog> log_;  // Of the turn at hand.
+  const bool captures_;
+  // Of the turn at hand.
+  std::unique_ptr<TurnLog> log_;
+  std::int64_t watched_from_ = 0;
+  std::unique_ptr<GpuTimes> gpu_times_;  // Null: nothing is watched.
   StagedNetwork network_;
 };
 

@@ -15,7 +15,8 @@ struct BenchTurn {
   double samples_per_second = 0;
   /// From admission to prediction, on average.
   double delay_ms = 0;
-  /// Share of the time in which a device does no operation. Nothing where there are no devices.
+  /// Share of the time in which a device does no operation; a GPU, none of any stage. Nothing where
+  /// there are no devices, and of a GPU whose operations are launched kernel by kernel.
   std::optional<double> idle;
   /// Of the whole process.
   double cpu_ms_per_sample = 0;

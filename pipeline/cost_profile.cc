@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "base/check.h"
+#include "pipeline/device_time.h"
 #include "pipeline/kept_model.h"
 #include "pipeline/live_bytes.h"
 #include "pipeline/median.h"
@@ -27,14 +27,6 @@ constexpr int kUntimed = 1;
 constexpr double kBytesPerMsPerGb = 1e6;
 
 using Times = std::vector<double>;
-
-double MillisecondsOf(at::Device device, const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  AwaitDevice(device);
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
 
 // Of the logarithms. 0 of fewer than two.
 double Variance(const Times& times) {

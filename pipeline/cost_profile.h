@@ -14,7 +14,8 @@ namespace millrace::pipeline {
 struct ProfileOptions {
   /// Samples that are timed, after a few that are not.
   int runs = 9;
-  /// Where the layers run, and stay. On a GPU an operation ends when the GPU has done it.
+  /// Where the layers run, and stay. On a GPU it is the GPU that says how long an operation
+  /// takes it (device_time.h).
   at::Device device = at::kCPU;
   /// Ends after the layer at hand once it is requested: then the costs mean nothing.
   std::stop_token stop = {};

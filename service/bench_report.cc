@@ -21,8 +21,8 @@ using pipeline::BenchTurn;
 
 constexpr double kBytesPerMib = 1 << 20;
 
-// What the table says of a row. Idle has no values for a baseline, and none on a GPU, whose memory
-// has.
+// What the table says of a row. Idle has no values for a baseline, and on a GPU none kernel by
+// kernel. Memory has values on a GPU.
 struct Columns {
   std::vector<double> rate;
   std::vector<double> delay_ms;

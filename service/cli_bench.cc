@@ -30,7 +30,8 @@ Columns
   samples a second   predictions
   ratio              to LibTorch with one thread, or on the GPU, of the same turn
   delay ms           from a sample's admission to its prediction, on average
-  idle               share of the time in which a device does no operation
+  idle               share of the time in which a device does no operation; a GPU's
+                     where they are captured, and so have no gaps
   CPU ms a sample    of the whole process
   GPU MiB            the most of its memory in use at once
 

@@ -2,6 +2,7 @@
 // GPU.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <mutex>
@@ -26,6 +27,7 @@
 #include "pipeline/convolution.h"
 #include "pipeline/cost_profile.h"
 #include "pipeline/device_choice.h"
+#include "pipeline/device_time.h"
 #include "pipeline/flow_loss.h"
 #include "pipeline/flow_pictures.h"
 #include "pipeline/generated_stream.h"
@@ -272,6 +274,31 @@ INSTANTIATE_TEST_SUITE_P(
         NamedOptimizer{"pipemare", {.learning_rate = 0.01, .pipemare_steps = 150}}),
     [](const auto& test) { return test.param.name; });
 
+// In two streams at the same time, and then in one.
+TEST_F(GpuTest, AGpuIsBusyWhileAnyOfItsStreamsIs) {
+  const at::Tensor numbers = at::randn({256, 256}).to(kGpu);
+  AwaitDevice(kGpu);
+  const auto before = std::chrono::steady_clock::now();
+  const GpuTimes none(kGpu);
+  GpuTimes all(kGpu);
+  for (const c10::Stream& stream :
+       {CopyStreams({kGpu}).front(), CopyStreams({kGpu}).front(), CopyStreams({kGpu}).front()}) {
+    const c10::StreamGuard guard(stream);
+    all.Note([&] { static_cast<void>(numbers.mm(numbers)); });
+  }
+  const std::vector<GpuTimes::Span> busy = all.Busy();
+  ASSERT_FALSE(busy.empty());
+  EXPECT_LE(busy.size(), 3U);
+  auto last = before;
+  for (const GpuTimes::Span& span : busy) {
+    EXPECT_GE(span.begin, last);
+    EXPECT_GT(span.end, span.begin);
+    last = span.end;
+  }
+  EXPECT_TRUE(none.Busy().empty());
+  EXPECT_GT(MillisecondsOf(kGpu, [&] { static_cast<void>(numbers.mm(numbers)); }), 0);
+}
+
 TEST_F(GpuTest, AGpuThatIsNotThereIsRefused) {
   const absl::Status status = DevicesNamed({"cpu", "cuda:100"}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
@@ -296,6 +323,8 @@ TEST_F(GpuTest, ABenchmarkHoldsKernelByKernelAgainstGraphs) {
     for (const BenchTurn& turn : row.turns) {
       EXPECT_GT(turn.samples_per_second, 0);
       EXPECT_GT(turn.gpu_bytes.value_or(0), 0);
+      EXPECT_EQ(turn.idle.has_value(), row.captures);
+      EXPECT_TRUE(turn.idle.value_or(0) >= 0 && turn.idle.value_or(0) < 1) << *turn.idle;
     }
   }
 }

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <memory>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -70,25 +72,37 @@ class SoftGuard final : public c10::impl::DeviceGuardImplInterface {
   void synchronizeDevice(c10::DeviceIndex) const override { Streams::Get().FinishAll(); }
 
   void record(void** event, const c10::Stream& stream, c10::DeviceIndex,
-              c10::EventFlag) const override {
-    if (*event == nullptr) *event = new Mark;
-    *static_cast<Mark*>(*event) = Streams::Get().Here(NumberOf(stream));
+              c10::EventFlag flag) const override {
+    if (*event == nullptr) *event = new Event;
+    Event& recorded = At(*event);
+    if (flag == c10::EventFlag::BACKEND_DEFAULT) {
+      const auto passed = std::make_shared<Time>();
+      Streams::Get().Put(NumberOf(stream),
+                         [passed] { *passed = std::chrono::steady_clock::now(); });
+      recorded.passed = passed;
+    }
+    recorded.mark = Streams::Get().Here(NumberOf(stream));
   }
   void block(void* event, const c10::Stream& stream) const override {
-    Streams::Get().Wait(NumberOf(stream), *static_cast<Mark*>(event));
+    Streams::Get().Wait(NumberOf(stream), At(event).mark);
   }
-  bool queryEvent(void* event) const override {
-    return Streams::Get().Passed(*static_cast<Mark*>(event));
-  }
-  void synchronizeEvent(void* event) const override {
-    Streams::Get().Finish(*static_cast<Mark*>(event));
-  }
-  void destroyEvent(void* event, c10::DeviceIndex) const noexcept override {
-    delete static_cast<Mark*>(event);
+  bool queryEvent(void* event) const override { return Streams::Get().Passed(At(event).mark); }
+  void synchronizeEvent(void* event) const override { Streams::Get().Finish(At(event).mark); }
+  void destroyEvent(void* event, c10::DeviceIndex) const noexcept override { delete &At(event); }
+  double elapsedTime(void* begin, void* end, c10::DeviceIndex) const override {
+    return std::chrono::duration<double, std::milli>(*At(end).passed - *At(begin).passed).count();
   }
   void recordDataPtrOnStream(const c10::DataPtr& memory, const c10::Stream& stream) const override {
     RecordStream(memory, NumberOf(stream));
   }
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Event {
+    Mark mark = {};
+    std::shared_ptr<const Time> passed = nullptr;  // Where the event is to note it.
+  };
+  static Event& At(void* event) { return *static_cast<Event*>(event); }
 };
 
 C10_REGISTER_GUARD_IMPL(CUDA, SoftGuard);

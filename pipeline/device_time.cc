@@ -1,0 +1,73 @@
+#include "pipeline/device_time.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+namespace millrace::pipeline {
+namespace {
+
+using std::chrono::steady_clock;
+
+// That notes when.
+c10::Event TimedEvent(at::Device gpu) { return {gpu.type(), c10::EventFlag::BACKEND_DEFAULT}; }
+
+void RecordNow(c10::Event& event, at::Device gpu) {
+  event.record(c10::impl::VirtualGuardImpl(gpu.type()).getStream(gpu));
+}
+
+}  // namespace
+
+double MillisecondsOf(at::Device device, absl::FunctionRef<void()> work) {
+  if (device.is_cpu()) {
+    const auto start = steady_clock::now();
+    work();
+    return std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
+  }
+  c10::Event begin = TimedEvent(device);
+  c10::Event end = TimedEvent(device);
+  RecordNow(begin, device);
+  work();
+  RecordNow(end, device);
+  end.synchronize();
+  return begin.elapsedTime(end);
+}
+
+GpuTimes::GpuTimes(at::Device gpu) : gpu_(gpu), origin_(TimedEvent(gpu)) {
+  RecordNow(origin_, gpu_);
+  origin_.synchronize();
+  start_ = steady_clock::now();
+}
+
+void GpuTimes::Note(absl::FunctionRef<void()> work) {
+  Noted noted{TimedEvent(gpu_), TimedEvent(gpu_)};
+  RecordNow(noted.begin, gpu_);
+  work();
+  RecordNow(noted.end, gpu_);
+  const MutexLock lock(mu_);
+  noted_.push_back(std::move(noted));
+}
+
+std::vector<GpuTimes::Span> GpuTimes::Busy() const {
+  const MutexLock lock(mu_);
+  const auto time_of = [this](const c10::Event& event) {
+    event.synchronize();
+    return start_ + std::chrono::duration_cast<steady_clock::duration>(
+                        std::chrono::duration<double, std::milli>(origin_.elapsedTime(event)));
+  };
+  std::vector<Span> spans;
+  for (const Noted& noted : noted_) spans.push_back({time_of(noted.begin), time_of(noted.end)});
+  std::ranges::sort(spans, {}, &Span::begin);
+  std::vector<Span> joined;
+  for (const Span& span : spans) {
+    if (joined.empty() || joined.back().end < span.begin) {
+      joined.push_back(span);
+    } else {
+      joined.back().end = std::max(joined.back().end, span.end);
+    }
+  }
+  return joined;
+}
+
+}  // namespace millrace::pipeline
