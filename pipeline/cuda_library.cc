@@ -28,7 +28,7 @@ void LoadCudaLibrary() {
         absl::StrCat(kLibrary, " is not of this program: ", dlerror())));
   }
   // There is none where it was built without a toolkit.
-  gpu::SetLauncher(reinterpret_cast<gpu::LaunchBody>(dlsym(library, "MillraceLaunchCudaKernel")));
+  gpu::SetKernels(static_cast<const gpu::Kernels*>(dlsym(library, "MillraceCudaKernels")));
 }
 
 }  // namespace millrace::pipeline

@@ -13,4 +13,7 @@ namespace millrace::pipeline::cuda {
 [[nodiscard]] cudaError_t LaunchInto(cudaStream_t stream, const gpu::Body& body,
                                      std::int64_t count);
 
+/// Whether the current device can run what nvcc has compiled.
+[[nodiscard]] bool RunsHere();
+
 }  // namespace millrace::pipeline::cuda

@@ -1,14 +1,42 @@
 // Launches kernels of our own, for programs that have loaded LibTorch's part for CUDA.
+#include <array>
+#include <limits>
+#include <mutex>
+#include <optional>
+
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
 #include "pipeline/cuda/kernels.h"
+#include "pipeline/gpu/launch.h"
+
+namespace millrace::pipeline::cuda {
+namespace {
+
+void Launch(const gpu::Body& body, std::int64_t count, at::Device device) {
+  const c10::cuda::CUDAGuard guard(device);
+  C10_CUDA_CHECK(LaunchInto(c10::cuda::getCurrentCUDAStream(device.index()), body, count));
+}
+
+// Asked once for each.
+bool RunOn(at::Device device) {
+  static std::mutex mutex;
+  static std::array<std::optional<bool>, std::numeric_limits<at::DeviceIndex>::max() + 1> known;
+  const std::lock_guard lock(mutex);
+  std::optional<bool>& runs = known.at(device.index());
+  if (!runs) {
+    const c10::cuda::CUDAGuard guard(device);
+    runs = RunsHere();
+  }
+  return *runs;
+}
+
+}  // namespace
+}  // namespace millrace::pipeline::cuda
 
 // Looked up by name.
-extern "C" __attribute__((visibility("default"))) void MillraceLaunchCudaKernel(
-    const millrace::pipeline::gpu::Body& body, std::int64_t count, at::Device device) {
-  const c10::cuda::CUDAGuard guard(device);
-  C10_CUDA_CHECK(millrace::pipeline::cuda::LaunchInto(
-      c10::cuda::getCurrentCUDAStream(device.index()), body, count));
-}
+extern "C" __attribute__((visibility("default")))
+const millrace::pipeline::gpu::Kernels MillraceCudaKernels;
+const millrace::pipeline::gpu::Kernels MillraceCudaKernels = {
+    .launch = millrace::pipeline::cuda::Launch, .run_on = millrace::pipeline::cuda::RunOn};

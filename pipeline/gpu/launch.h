@@ -11,17 +11,22 @@
 
 namespace millrace::pipeline::gpu {
 
-/// Puts a body's elements from 0 to `count` into the current stream of the thread that calls.
-/// Throws what the GPU says.
-using LaunchBody = void (*)(const Body& body, std::int64_t count, at::Device device);
+/// Who launches.
+struct Kernels {
+  /// Puts a body's elements from 0 to `count` into the current stream of the thread that calls.
+  /// Throws what the GPU says.
+  void (*launch)(const Body& body, std::int64_t count, at::Device device);
+  /// Whether they were compiled for such a GPU.
+  bool (*run_on)(at::Device device);
+};
 
-/// Says who launches; nullptr: nobody. Returns who did. Thread-safe.
-LaunchBody SetLauncher(LaunchBody launch);
+/// Says who launches; nullptr: nobody. It outlives the program. Returns who did. Thread-safe.
+const Kernels* SetKernels(const Kernels* kernels);
 
 /// Whether Launch() may be called. Thread-safe.
 [[nodiscard]] bool HasKernels(at::Device device);
 
-/// As LaunchBody. REQUIRES: HasKernels(device), all that the body points to is there, and
+/// As Kernels::launch. REQUIRES: HasKernels(device), all that the body points to is there, and
 /// an Index counts it.
 void Launch(const Body& body, std::int64_t count, at::Device device);
 

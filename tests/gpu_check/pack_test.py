@@ -37,6 +37,13 @@ class PackTest(unittest.TestCase):
             (folder / "lib/libtorch_cuda.so").touch()
         return folder
 
+    def test_kernels_come_along_where_they_are_built(self):
+        library = self.check.parent / "lib/libmillrace_cuda.so"
+        symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True,
+                                 text=True, check=True).stdout  # fmt: skip
+        self.assertIn("MillraceNewCudaGraphPool", symbols)
+        self.assertEqual("MillraceCudaKernels" in symbols, bool(os.environ["MILLRACE_KERNELS"]))
+
     def test_it_asks_for_a_libtorch_with_cuda(self):
         self.assertIn("which LibTorch?", self.run_check().stderr)
         result = self.run_check(tempfile.gettempdir())

@@ -110,9 +110,9 @@ TEST_F(GpuTest, PicturesAreReadAsOnTheCpu) {
   for (const int channels : {1, 3}) {
     const at::Tensor expected = PlanesOf(bytes, channels);
     EXPECT_EQ(expected.sizes(), (std::vector<std::int64_t>{3, channels, 5, 7}));
-    const gpu::LaunchBody launcher = gpu::SetLauncher(nullptr);
+    const gpu::Kernels* const kernels = gpu::SetKernels(nullptr);
     const at::Tensor by_operators = PlanesOf(bytes.to(kGpu), channels).cpu();
-    gpu::SetLauncher(launcher);
+    gpu::SetKernels(kernels);
     const at::Tensor by_own = PlanesOf(bytes.to(kGpu), channels).cpu();
     EXPECT_TRUE(at::allclose(by_operators, expected, 1e-6, 1e-7)) << channels;
     EXPECT_TRUE(at::allclose(by_own, expected, 1e-6, 1e-7)) << channels;

@@ -19,11 +19,15 @@ void DoAll(const pipeline::gpu::Body& body, std::int64_t count) {
   }
 }
 
+const pipeline::gpu::Kernels kKernels = {
+    .launch =
+        [](const pipeline::gpu::Body& body, std::int64_t count, at::Device device) {
+          Streams::Get().Put(CurrentStream(device.index()), [body, count] { DoAll(body, count); });
+        },
+    .run_on = [](at::Device) { return true; }};
+
 [[maybe_unused]] const bool registered = [] {
-  pipeline::gpu::SetLauncher(
-      [](const pipeline::gpu::Body& body, std::int64_t count, at::Device device) {
-        Streams::Get().Put(CurrentStream(device.index()), [body, count] { DoAll(body, count); });
-      });
+  pipeline::gpu::SetKernels(&kKernels);
   return true;
 }();
 

@@ -183,14 +183,14 @@ template <typename Function>
 std::pair<std::vector<at::Tensor>, std::int64_t> WithPuts(const at::Tensor& input, bool own_kernels,
                                                           const Function& function) {
   namespace gpu = pipeline::gpu;
-  const gpu::LaunchBody launcher = gpu::SetLauncher(nullptr);
-  if (own_kernels) gpu::SetLauncher(launcher);
+  const gpu::Kernels* const kernels = gpu::SetKernels(nullptr);
+  if (own_kernels) gpu::SetKernels(kernels);
   const at::Tensor leaf = input.to(kGpu, false, /*copy=*/true).requires_grad_(true);
   const std::int64_t before = Streams::Get().puts();
   const at::Tensor made = function(leaf);
   made.sum().backward();
   const std::int64_t puts = Streams::Get().puts() - before;
-  gpu::SetLauncher(launcher);
+  gpu::SetKernels(kernels);
   return {{made.detach().cpu(), leaf.grad().cpu()}, puts};
 }
 
