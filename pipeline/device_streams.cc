@@ -81,9 +81,12 @@ class DeviceStreams final : public Devices {
 
   void Enqueue(std::size_t device, const Work& work) override { workers_->Enqueue(device, work); }
   void Admit(const Step& step) override {
-    for (const auto& [gpu, arrived] : arrived_) {
-      arrived->Record(c10::impl::VirtualGuardImpl(at::kCUDA).getStream({at::kCUDA, gpu}));
-    }
+    Guarded([this] {
+      for (const auto& [gpu, arrived] : arrived_) {
+        arrived->Record(c10::impl::VirtualGuardImpl(at::kCUDA).getStream({at::kCUDA, gpu}));
+      }
+      return true;
+    });
     workers_->Admit(step);
   }
   void EndAdmission() override { workers_->EndAdmission(); }
@@ -154,7 +157,7 @@ class DeviceStreams final : public Devices {
     }
   }
 
-  // For all GPUs: who waits for this one need not wait for the camera.
+  // For what is on its way to any GPU: who needs this work counts on that.
   void WaitForCamera(const std::optional<c10::Stream>& by) {
     for (const auto& [gpu, arrived] : arrived_) Wait(*arrived, by);
   }
