@@ -10,7 +10,7 @@ add_library(millrace_flow
   optimizer.cc optimizers.cc pretrain.cc relative_loss.cc resunet.cc rmsprop.cc safetensors.cc
   seeded_draws.cc sgd.cc stage.cc stage_buffers.cc tensor_file.cc texture.cc torchscript_chain.cc
   unit_layers.cc warp.cc weights_file.cc
-  gpu/launch.cc gpu/match.cc gpu/relative_loss.cc
+  gpu/launch.cc gpu/match.cc gpu/relative_loss.cc gpu/steps.cc
   kernels/best.cc kernels/plain.cc)
 add_library(millrace::flow ALIAS millrace_flow)
 target_link_libraries(millrace_flow

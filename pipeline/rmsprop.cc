@@ -10,6 +10,7 @@
 #include <ATen/ops/_foreach_sqrt.h>
 #include <ATen/ops/_foreach_sub.h>
 
+#include "pipeline/gpu/steps.h"
 #include "pipeline/kernels/kernels.h"
 
 namespace millrace::pipeline {
@@ -73,6 +74,14 @@ RmsProp::RmsProp(std::vector<at::Tensor> parameters, const OptimizerOptions& opt
 
 void RmsProp::ApplyOnDevice(const Batch& batch, const DeviceStep& step) {
   const std::vector<at::Tensor>& squares = batch.states[0];
+  if (const gpu::StepLists lists{batch.values, batch.gradients, squares}; gpu::HasSteps(lists)) {
+    gpu::LaunchSteps(lists, step, options().weight_decay, [&](const gpu::StepTensors& tensors) {
+      return gpu::RmsPropBody{.tensors = tensors,
+                              .decay = static_cast<float>(kDecay),
+                              .eps = static_cast<float>(options().eps)};
+    });
+    return;
+  }
   if (options().weight_decay > 0) {
     at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
   }

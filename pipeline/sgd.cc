@@ -8,6 +8,8 @@
 #include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/_fused_sgd.h>
 
+#include "pipeline/gpu/steps.h"
+
 namespace millrace::pipeline {
 
 Sgd::Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
@@ -39,16 +41,25 @@ Sgd::Compensation Sgd::Compensated() const {
 }
 
 void Sgd::ApplyCompensated(const Batch& batch, const DeviceStep& step) {
-  const auto [a, b] = Compensated();
+  const Compensation c = Compensated();
   const std::vector<at::Tensor>& velocities = batch.states[0];
+  if (const gpu::StepLists lists{batch.values, batch.gradients, velocities}; gpu::HasSteps(lists)) {
+    gpu::LaunchSteps(lists, step, options().weight_decay, [&](const gpu::StepTensors& tensors) {
+      return gpu::CompensatedSgdBody{.tensors = tensors,
+                                     .momentum = static_cast<float>(options().momentum),
+                                     .of_velocity = static_cast<float>(c.velocity),
+                                     .of_gradient = static_cast<float>(c.gradient)};
+    });
+    return;
+  }
   if (options().weight_decay > 0) {
     at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
   }
   step.ClearRefused(batch.gradients);
   at::_foreach_mul_(velocities, step.Unless(options().momentum, 1));
   at::_foreach_add_(velocities, batch.gradients);
-  at::_foreach_mul_(batch.gradients, b);
-  at::_foreach_add_(batch.gradients, velocities, a);
+  at::_foreach_mul_(batch.gradients, c.gradient);
+  at::_foreach_add_(batch.gradients, velocities, c.velocity);
   at::_foreach_mul_(batch.gradients, step.RateUnless());
   at::_foreach_sub_(batch.values, batch.gradients);
 }

@@ -216,5 +216,51 @@ TEST(OwnKernelsTest, TakeThePlaceOfManyOperators) {
   });
 }
 
+// Of so many parameters that a step takes several launches.
+std::pair<std::vector<at::Tensor>, std::int64_t> SteppedWithPuts(
+    const pipeline::OptimizerOptions& options, bool own_kernels) {
+  constexpr int kParameters = 70;
+  constexpr int kSteps = 5;
+  namespace gpu = pipeline::gpu;
+  const gpu::Kernels* const kernels = gpu::SetKernels(nullptr);
+  if (own_kernels) gpu::SetKernels(kernels);
+  at::manual_seed(1);
+  std::vector<at::Tensor> parameters;
+  for (int i = 0; i < kParameters; ++i) {
+    parameters.push_back(at::randn({2, 1 + i % 5}).to(kGpu).requires_grad_(true));
+  }
+  const auto optimizer = pipeline::MakeOptimizer(options, parameters);
+  std::int64_t puts = 0;
+  for (int step = 0; step < kSteps; ++step) {
+    for (const at::Tensor& parameter : parameters) {
+      parameter.mutable_grad() = at::randn(parameter.sizes()).to(kGpu);
+    }
+    const std::int64_t before = Streams::Get().puts();
+    optimizer->Step();
+    puts += Streams::Get().puts() - before;
+  }
+  gpu::SetKernels(kernels);
+  for (at::Tensor& parameter : parameters) parameter = parameter.detach().cpu();
+  return {parameters, puts};
+}
+
+TEST(OwnKernelsTest, StepManyParametersAtOnce) {
+  using Kind = pipeline::OptimizerOptions::Kind;
+  for (const pipeline::OptimizerOptions& options :
+       {pipeline::OptimizerOptions{.learning_rate = 0.01, .weight_decay = 0.01},
+        pipeline::OptimizerOptions{.kind = Kind::kSgd,
+        .learning_rate = 0.01,
+        .momentum = 0.9,
+        .weight_decay = 0.01,
+        .spike_compensation = true}}) {
+    const auto [own, puts] = SteppedWithPuts(options, true);
+    const auto [composed, composed_puts] = SteppedWithPuts(options, false);
+    EXPECT_LE(2 * puts, composed_puts);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      EXPECT_TRUE(at::allclose(own[i], composed[i], 1e-5, 1e-6)) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millrace::soft_gpu
