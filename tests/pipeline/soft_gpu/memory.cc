@@ -29,6 +29,7 @@ struct Block {
   std::vector<char> bytes;
   c10::DeviceIndex device = 0;
   std::int64_t owner = 0;
+  bool of_recording = false;  // Given while its owner was recorded.
   std::vector<std::int64_t> readers = {};
 
   void Spoil() { std::ranges::fill(bytes, static_cast<char>(kSpoiled)); }
@@ -106,7 +107,7 @@ class HostMemory final : public c10::Allocator {
 };
 
 // Memory of a recording stays its own, as long as there is one, and is spoiled anew whenever that
-// is done.
+// is done. Who frees other memory meanwhile, in whatever thread, frees it as always.
 void Free(void* context) {
   auto* const block = static_cast<Block*>(context);
   Streams& streams = Streams::Get();
@@ -114,7 +115,7 @@ void Free(void* context) {
   Blocks().erase(block->bytes.data());
   in_use -= block->bytes.size();
   Report(*block, -static_cast<std::int64_t>(block->bytes.size()));
-  if (streams.recording(block->owner)) {
+  if (block->of_recording && streams.recording(block->owner)) {
     streams.Put(block->owner, [kept = std::shared_ptr<Block>(block)] { kept->Spoil(); });
     return;
   }
@@ -134,6 +135,7 @@ class SoftMemory final : public c10::DeviceAllocator {
     block->owner = stream;
     void* const data = size > 0 ? block->bytes.data() : nullptr;
     const std::lock_guard lock(Streams::Get().mutex());
+    block->of_recording = Streams::Get().recording(stream);
     if (data != nullptr) Blocks().emplace(data, block.get());
     Report(*block, static_cast<std::int64_t>(size));
     return {data, block.release(), &Free, c10::Device(c10::kCUDA, CurrentDevice())};
