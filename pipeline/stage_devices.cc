@@ -155,12 +155,15 @@ at::Tensor Brought(const at::Tensor& tensor, at::Device device) {
   return there;
 }
 
+// Of the pool of high priority: CUDA has a few streams in each and gives them out in turn, so one
+// of the stages' pool might be a stage's that captures.
 std::vector<c10::Stream> CopyStreams(const std::vector<at::Device>& devices) {
   std::vector<c10::Stream> streams;
   for (const at::Device device : devices) {
     const auto is_of_it = [&](const c10::Stream& stream) { return stream.device() == device; };
     if (device.is_cpu() || std::ranges::any_of(streams, is_of_it)) continue;
-    streams.push_back(c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
+    streams.push_back(c10::impl::VirtualGuardImpl(device.type())
+                          .getStreamFromGlobalPool(device, /*isHighPriority=*/true));
   }
   return streams;
 }

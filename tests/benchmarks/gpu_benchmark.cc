@@ -2,6 +2,7 @@
 // two and four stages on one GPU, against LibTorch's own, for each network.
 //
 //   gpu_benchmark [SIZE [TURNS [SAMPLES [PRECISION]]]]
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -30,6 +31,11 @@ int Number(int argc, char** argv, int place, int otherwise) {
 int main(int argc, char** argv) {
   const int size = Number(argc, argv, 1, 256);
   const std::string precision = argc > 4 ? argv[4] : "float32";
+  if (std::ranges::find(millrace::pipeline::kPrecisionNames, precision) ==
+      millrace::pipeline::kPrecisionNames.end()) {
+    std::cerr << "gpu_benchmark: " << precision << " is no precision: use float32 or bfloat16\n";
+    return 2;
+  }
   const auto driver = millrace::pipeline::FindCudaDriver();
   if (!driver.ok()) {
     std::cerr << "gpu_benchmark: " << driver.status().message() << "\n";
