@@ -63,19 +63,19 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
                        .seen = In(seen),
                        .result = Out(result)},
            result.numel(), device);
-    context->save_for_backward({features, flow, normal, inverse, seen});
+    context->save_for_backward({flow, normal, inverse, seen});
     context->saved_data["pairs"] = static_cast<std::int64_t>(pairs);
     return result;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& of_result) {
     const variable_list saved = context->get_saved_variables();
-    const at::Tensor& flow = saved[1];
-    const at::Tensor& normal = saved[2];
-    const at::Tensor& inverse = saved[3];
-    const at::Tensor& seen = saved[4];
+    const at::Tensor& flow = saved[0];
+    const at::Tensor& normal = saved[1];  // Of the features' shape.
+    const at::Tensor& inverse = saved[2];
+    const at::Tensor& seen = saved[3];
     const auto pairs = static_cast<PicturePairs>(context->saved_data["pairs"].toInt());
-    const MatchShape shape = ShapeOf(saved[0], flow, pairs);
+    const MatchShape shape = ShapeOf(normal, flow, pairs);
     const at::Device device = normal.device();
     const at::Tensor gradient = of_result[0].contiguous();
     const at::Tensor to_normal = at::zeros_like(normal);  // No flow starts from the last picture.

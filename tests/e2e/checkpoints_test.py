@@ -1,7 +1,6 @@
 """What a server has learned outlives it, however it ends."""
 
 import pathlib
-import re
 import signal
 import tempfile
 import unittest
@@ -12,7 +11,6 @@ import millrace_process
 # So few frames that a test sees several checkpoints within seconds: weights prove good over a window of
 # a hundred predictions, and a copy is taken every hundredth.
 EVERY = 100
-RESUMED = re.compile(r"where it ended after (\d+) frames")
 
 
 class CheckpointsTest(unittest.TestCase):
@@ -29,23 +27,19 @@ class CheckpointsTest(unittest.TestCase):
         """Those that are complete, the oldest first."""
         return sorted(path.parent for path in self.stream.glob("*/manifest.json"))
 
-    def written(self, server: millrace_process.Server) -> float:
-        return client.sums(client.get(server.metrics)[1])["millrace_pipeline_checkpoints_written_total"]
-
     def learn(self, how_many: int) -> None:
         """Serves until so many checkpoints are written, and kills the server."""
         with millrace_process.start(self.configuration()) as (process, _):
             server = millrace_process.stands(process)
-            millrace_process.wait_for("checkpoints", lambda: self.written(server) >= how_many)
+            millrace_process.wait_for("checkpoints", lambda: client.checkpoints_written(server) >= how_many)
             process.send_signal(signal.SIGKILL)
             process.wait()
 
     def resumes_after(self) -> int:
         """After how many frames a server says that it goes on; 0: it begins anew."""
         with millrace_process.serve(self.configuration()) as server:
-            found = RESUMED.search("".join(server.output))
             self.log = "".join(server.output)
-        return int(found[1]) if found else 0
+        return client.resumed_after(self.log)
 
     def test_a_killed_server_goes_on_where_its_newest_checkpoint_was(self):
         self.assertEqual(self.resumes_after(), 0)

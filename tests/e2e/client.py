@@ -94,6 +94,16 @@ def get(url: str) -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
+def checkpoints_written(server: millrace_process.Server) -> float:
+    return sums(get(server.metrics)[1])["millrace_pipeline_checkpoints_written_total"]
+
+
+def resumed_after(output: str) -> int:
+    """After how many frames a server says that it goes on; 0: it begins anew."""
+    found = re.search(r"where it ended after (\d+) frames", output)
+    return int(found[1]) if found else 0
+
+
 def sums(scrape: str) -> dict[str, float]:
     """The sum of each family of samples over its labels."""
     total: dict[str, float] = {}

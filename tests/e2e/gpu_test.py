@@ -2,7 +2,6 @@
 GPU does."""
 
 import pathlib
-import re
 import signal
 import tempfile
 import unittest
@@ -12,7 +11,6 @@ import millrace_process
 
 EXIT_GPU = 3
 EVERY = 100
-RESUMED = re.compile(r"where it ended after (\d+) frames")
 
 
 class GpuTest(unittest.TestCase):
@@ -25,15 +23,12 @@ class GpuTest(unittest.TestCase):
             schedule={"stages": 2, "devices": devices},
             checkpoints={"folder": self.folder, "every": EVERY})
 
-    def written(self, server: millrace_process.Server) -> float:
-        return client.sums(client.get(server.metrics)[1])["millrace_pipeline_checkpoints_written_total"]
-
     def not_ready_after(self, fault: signal.Signals) -> str:
         """Why a server is not ready that meets the fault once it has a checkpoint. It stays, for
         those who ask, and once it is stopped its exit code says what it was."""
         with millrace_process.start(self.configuration("cuda")) as (process, _):
             server = millrace_process.stands(process)
-            millrace_process.wait_for("a checkpoint", lambda: self.written(server) >= 1)
+            millrace_process.wait_for("a checkpoint", lambda: client.checkpoints_written(server) >= 1)
             process.send_signal(fault)
             probe = server.metrics.replace("/metrics", "/readyz")
             status, why = millrace_process.wait_for("the fault to be told", lambda: (
@@ -46,8 +41,7 @@ class GpuTest(unittest.TestCase):
     def goes_on_after(self) -> int:
         """After how many frames the next server goes on."""
         with millrace_process.serve(self.configuration("cuda")) as server:
-            output = "".join(server.output)
-        return int(RESUMED.search(output)[1])
+            return client.resumed_after("".join(server.output))
 
     def test_it_learns_there_and_says_where(self):
         for devices, named in (("cuda", "(cuda:0)"), (["cpu", "cuda:1"], "cuda:1)")):
