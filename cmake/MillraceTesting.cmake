@@ -28,8 +28,9 @@ function(millrace_add_test name)
     endif()
     # Leaks are looked for here, not in the programs that Python tests start: stacks that are exact
     # enough to tell our leaks from others' cost each process seconds while it loads LibTorch.
+    # dlopen() is AddressSanitizer's, which does not know where the program looks for libraries.
     set_tests_properties(${name} PROPERTIES
-      ENVIRONMENT "ASAN_OPTIONS=fast_unwind_on_malloc=0:malloc_context_size=8")
+      ENVIRONMENT "ASAN_OPTIONS=fast_unwind_on_malloc=0:malloc_context_size=8;LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/lib")
     millrace_limit_time(400 ${name})
     return()
   endif()

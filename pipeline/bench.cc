@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "pipeline/bench_contender.h"
 #include "pipeline/cost_profile.h"
+#include "pipeline/device_choice.h"
 #include "pipeline/device_failure.h"
 #include "pipeline/partition.h"
 #include "pipeline/schedules.h"
@@ -183,6 +184,10 @@ absl::StatusOr<std::vector<BenchRow>> Hold(const BenchOptions& options, Contest 
     for (std::size_t i = 0; i < contest.rows.size(); ++i) {
       MILLRACE_ASSIGN_OR_RETURN(const BenchTurn taken,
                                 contest.contenders[i]->Take(samples, options.samples));
+      if (turn == 1 && !taken.why_not_captured.empty()) {
+        report(absl::StrCat(contest.rows[i].schedule, ", ", contest.rows[i].stages,
+                            " stages: no graph for ", taken.why_not_captured));
+      }
       contest.rows[i].turns.push_back(taken);
     }
   }
@@ -192,6 +197,8 @@ absl::StatusOr<std::vector<BenchRow>> Hold(const BenchOptions& options, Contest 
 absl::StatusOr<std::vector<BenchRow>> RunChecked(const BenchOptions& options,
                                                  const Report& report) {
   MILLRACE_RETURN_IF_ERROR(Check(options));
+  MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices({options.device}));
+  if (!choice.where.empty()) report(absl::StrCat("on ", choice.where));
   const int all_threads = at::get_num_threads();
   std::vector<BenchRow> all;
   for (const std::string& network : options.networks) {

@@ -1,13 +1,16 @@
 #include "pipeline/bench_contender.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "pipeline/captured_stage.h"
 #include "pipeline/device_memory.h"
@@ -56,7 +59,7 @@ class SequentialContender final : public BenchContender {
  private:
   static LayerChain MovedTo(at::Device device, LayerChain chain) {
     for (const auto& layer : chain.layers) MoveTo(device, *layer);
-    AwaitDevice(device);
+    AwaitStream(device);
     return chain;
   }
 
@@ -155,6 +158,7 @@ class StagedContender final : public BenchContender {
                                    device_.is_cpu() ? static_cast<int>(plan_.devices.size()) : 0);
     if (watched > 0) turn.idle = IdleOfGpu(watched);
     turn.gpu_bytes = MostInUse(device_);
+    if (captures_) turn.why_not_captured = WhyNotCaptured();
     // What was captured leaves its memory to the next contender.
     network_.Switch(plan_, 0);
     return turn;
@@ -166,6 +170,12 @@ class StagedContender final : public BenchContender {
     if (device_.is_cpu()) return 0;
     return 2 *
            (std::int64_t{CapturedStage::kWarmUps} * plan_.samples_per_pattern + LaneCount(plan_));
+  }
+
+  [[nodiscard]] std::string WhyNotCaptured() const {
+    const std::vector<std::string> why = network_.why_not_captured();
+    const auto first = std::ranges::find_if(why, [](const std::string& w) { return !w.empty(); });
+    return first == why.end() ? "" : absl::StrCat("stage ", first - why.begin() + 1, ": ", *first);
   }
 
   [[nodiscard]] std::int64_t WholePatterns(std::int64_t samples) const {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/mutex.h"
@@ -23,6 +24,8 @@ struct BenchTurn {
   /// The most of a GPU's memory in use at once, what other contenders keep included. Nothing on the
   /// CPU.
   std::optional<double> gpu_bytes = {};
+  /// Where graphs were asked for and a stage goes without: which and why.
+  std::string why_not_captured = {};
 };
 
 /// The moments of one turn. Samples are admitted and predicted in order, from 0. Thread-safe.

@@ -10,10 +10,13 @@
 #include "base/status.h"
 #include "pipeline/foreign_error.h"
 #include "pipeline/stage_devices.h"
+#include "pipeline/stage_stream.h"
 
 namespace millrace::pipeline {
-
 namespace {
+
+constexpr char kMoved[] =
+    "what comes to it lies elsewhere than when it was captured: a stage beside it goes without";
 
 int MostVersions(const Plan& plan) {
   int most = 1;
@@ -91,6 +94,10 @@ std::string CapturedStage::why() const {
 
 std::unique_ptr<DeviceGraph> CapturedStage::Capture(OperationKind kind,
                                                     absl::FunctionRef<void()> work) {
+  if (StreamIsShared(options_.device)) {
+    GiveUp("all streams of its GPU are other stages': run fewer streams, or fewer stages each");
+    return nullptr;
+  }
   try {
     return pools_[static_cast<int>(kind)]->Capture(work);
   } catch (const std::exception& e) {
@@ -133,6 +140,11 @@ void CapturedStage::CaptureForward(Lane& lane, const Pass& pass, const Arrivals&
   for (at::Tensor& output : lane.made.outputs) output = output.detach();
 }
 
+bool CapturedStage::ReadsAsCaptured(const Lane& lane, const Pass& pass) const {
+  return lane.keeps_graph == pass.keeps_graph &&
+         lane.forward_reads == options_.versions.PlaceOf(pass.version);
+}
+
 CapturedStage::Lane* CapturedStage::Forward(const Pass& pass, const Arrivals& inputs,
                                             const Arrived& camera) {
   if (gave_up_ || forwards_ < warm_ups_) {
@@ -144,10 +156,16 @@ CapturedStage::Lane* CapturedStage::Forward(const Pass& pass, const Arrivals& in
     return nullptr;
   }
   Lane& lane = lanes_.at(pass.lane);
-  if (!FeedForward(lane, inputs, camera)) return nullptr;
+  if (lane.forward != nullptr && !ReadsAsCaptured(lane, pass)) {
+    GiveUp("a sample reads other weights, or keeps something else, than its lane's first");
+    return nullptr;
+  }
+  if (!FeedForward(lane, inputs, camera)) {
+    GiveUp(kMoved);
+    return nullptr;
+  }
   if (lane.forward == nullptr) CaptureForward(lane, pass, inputs);
-  if (lane.forward == nullptr || lane.keeps_graph != pass.keeps_graph) return nullptr;
-  if (lane.forward_reads != options_.versions.PlaceOf(pass.version)) return nullptr;
+  if (lane.forward == nullptr) return nullptr;
   lane.forward->Launch();
   return &lane;
 }
@@ -184,10 +202,16 @@ const Tensors* CapturedStage::Backward(Lane& lane, const Pass& pass, const Arriv
     ++backwards_;
     return nullptr;
   }
-  if (!FeedBackward(lane, gradients)) return nullptr;
+  if (lane.backward != nullptr && lane.backward_reads != options_.versions.PlaceOf(pass.version)) {
+    GiveUp("a backward reads other weights than its lane's first");
+    return nullptr;
+  }
+  if (!FeedBackward(lane, gradients)) {
+    GiveUp(kMoved);
+    return nullptr;
+  }
   if (lane.backward == nullptr) CaptureBackward(lane, pass);
   if (lane.backward == nullptr) return nullptr;
-  if (lane.backward_reads != options_.versions.PlaceOf(pass.version)) return nullptr;
   lane.backward->Launch();
   return &lane.gradients;
 }

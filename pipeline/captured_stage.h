@@ -122,6 +122,7 @@ class CapturedStage {
   [[nodiscard]] std::string why() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  [[nodiscard]] bool ReadsAsCaptured(const Lane& lane, const Pass& pass) const;
   [[nodiscard]] bool FeedForward(Lane& lane, const Arrivals& inputs, const Arrived& camera);
   [[nodiscard]] bool FeedBackward(Lane& lane, const Arrivals& gradients);
   [[nodiscard]] std::unique_ptr<DeviceGraph> Capture(OperationKind kind,

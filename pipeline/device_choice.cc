@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "pipeline/cuda_driver.h"
 #include "pipeline/foreign_error.h"
+#include "pipeline/gpu/launch.h"
 #include "pipeline/stage_devices.h"
 
 namespace millrace::pipeline {
@@ -43,17 +44,34 @@ std::string NameOfGpu(std::size_t index) {
   return absl::StrCat(", ", driver->devices[index].name);
 }
 
+// It works all the same, but slower.
+std::string NoteOnKernels(at::Device device) {
+  std::string why;
+  try {
+    why = gpu::WhyNoKernels(device);
+  } catch (const std::exception& e) {
+    why = CauseLine(e.what());
+  }
+  return why.empty() ? "" : absl::StrCat(" (by LibTorch's kernels alone: ", why, ")");
+}
+
+absl::StatusOr<DeviceChoice> Named(const std::vector<std::string>& names) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(names));
+  const auto gpu = std::ranges::find_if(devices, &at::Device::is_cuda);
+  return DeviceChoice{names, absl::StrCat(absl::StrJoin(names, ", "), NoteOnKernels(*gpu))};
+}
+
 }  // namespace
 
 absl::StatusOr<DeviceChoice> ChooseDevices(const std::vector<std::string>& names) {
   const auto is_cpu = [](const std::string& name) { return name == "cpu"; };
   if (std::ranges::all_of(names, is_cpu)) return DeviceChoice{names, ""};
-  if (names != std::vector<std::string>{"auto"}) {
-    MILLRACE_RETURN_IF_ERROR(DevicesNamed(names).status());
-    return DeviceChoice{names, absl::StrJoin(names, ", ")};
-  }
+  if (names != std::vector<std::string>{"auto"}) return Named(names);
   const absl::Status first = TryFirstGpu();
-  if (first.ok()) return DeviceChoice{{kFirstGpu}, absl::StrCat(kFirstGpu, NameOfGpu(0))};
+  if (first.ok()) {
+    return DeviceChoice{{kFirstGpu},
+                        absl::StrCat(kFirstGpu, NameOfGpu(0), NoteOnKernels({at::kCUDA, 0}))};
+  }
   return DeviceChoice{{"cpu"}, absl::StrCat("the CPU: ", std::string(first.message()))};
 }
 

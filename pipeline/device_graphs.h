@@ -1,7 +1,7 @@
 // Work of a GPU that was captured once and is launched again and again, for the price of one
 // launch.
 //
-// What can capture is not linked, but loaded with LibTorch's part for CUDA (cuda_library.h).
+// What can capture is not linked, but loaded with LibTorch's part for CUDA (cuda_libraries.h).
 #pragma once
 
 #include <memory>

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "pipeline/device_failure.h"
 #include "pipeline/stage_devices.h"
+#include "pipeline/stage_stream.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -53,7 +54,7 @@ class DeviceStreams final : public Devices {
       : options_(std::move(options)),
         reached_(static_cast<std::size_t>(options_.plan.stage_count()) * kOperationKinds) {
     for (const std::vector<Operation>& order : options_.plan.devices) {
-      streams_.push_back(StreamFor(order, of_stages));
+      streams_.push_back(TakeStream(order, of_stages));
       if (streams_.back()) {
         auto& arrived = arrived_[streams_.back()->device_index()];
         if (arrived == nullptr) arrived = std::make_unique<Reached>();
@@ -109,12 +110,13 @@ class DeviceStreams final : public Devices {
   };
 
   // The operations of a device share a stream, so their stages share a GPU: CheckStreams().
-  static std::optional<c10::Stream> StreamFor(const std::vector<Operation>& order,
-                                              const std::vector<at::Device>& of_stages) {
+  std::optional<c10::Stream> TakeStream(const std::vector<Operation>& order,
+                                        const std::vector<at::Device>& of_stages) {
     if (order.empty()) return std::nullopt;
     const at::Device device = DeviceOfStage(of_stages, order.front().stage);
     if (device.is_cpu()) return std::nullopt;
-    return c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(device);
+    taken_.push_back(std::make_unique<StageStream>(device));
+    return taken_.back()->get();
   }
 
   [[nodiscard]] Place& At(OperationKind kind, int stage) {
@@ -190,6 +192,7 @@ class DeviceStreams final : public Devices {
   }
 
   const Options options_;
+  std::vector<std::unique_ptr<const StageStream>> taken_;
   std::vector<std::optional<c10::Stream>> streams_;  // Of the plan's devices.
   std::vector<Place> reached_;                       // By stage and kind.
   // How far the thread that admits is with what it puts into its own streams of each GPU.

@@ -24,7 +24,8 @@ namespace millrace::pipeline {
 [[nodiscard]] absl::Status CheckStreams(const Plan& plan, const std::vector<at::Device>& of_stages);
 
 /// For plans whose stage h computes on `of_stages[h - 1]`, or all on the only one. Where that is
-/// the CPU: MakeWorkerThreads(). Stages that share a GPU have a stream each. REQUIRES:
+/// the CPU: MakeWorkerThreads(). Stages that share a GPU have a stream each
+/// (stage_stream.h). REQUIRES:
 /// DevicesNamed() made `of_stages`, and CheckStreams() is OK for every plan.
 [[nodiscard]] MakeDevices MakeDeviceStreams(std::vector<at::Device> of_stages);
 

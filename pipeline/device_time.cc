@@ -49,18 +49,26 @@ void GpuTimes::Note(absl::FunctionRef<void()> work) {
   noted_.push_back(std::move(noted));
 }
 
-std::vector<GpuTimes::Span> GpuTimes::Busy() const {
-  const MutexLock lock(mu_);
+std::vector<GpuTimes::Span> GpuTimes::Busy() {
+  std::vector<Noted> noted;
+  {
+    const MutexLock lock(mu_);
+    noted.swap(noted_);
+  }
   const auto time_of = [this](const c10::Event& event) {
     event.synchronize();
     return start_ + std::chrono::duration_cast<steady_clock::duration>(
                         std::chrono::duration<double, std::milli>(origin_.elapsedTime(event)));
   };
   std::vector<Span> spans;
-  for (const Noted& noted : noted_) spans.push_back({time_of(noted.begin), time_of(noted.end)});
-  std::ranges::sort(spans, {}, &Span::begin);
-  std::vector<Span> joined;
-  for (const Span& span : spans) {
+  for (const Noted& one : noted) spans.push_back({time_of(one.begin), time_of(one.end)});
+  return Joined(std::move(spans));
+}
+
+std::vector<GpuTimes::Span> Joined(std::vector<GpuTimes::Span> spans) {
+  std::ranges::sort(spans, {}, &GpuTimes::Span::begin);
+  std::vector<GpuTimes::Span> joined;
+  for (const GpuTimes::Span& span : spans) {
     if (joined.empty() || joined.back().end < span.begin) {
       joined.push_back(span);
     } else {

@@ -31,9 +31,9 @@ class GpuTimes {
   /// Does `work`, which puts something into the current stream of the same GPU.
   void Note(absl::FunctionRef<void()> work) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Since construction, in order: while any of the work that was noted was under way in any
-  /// stream. Waits until all of it has been done.
-  [[nodiscard]] std::vector<Span> Busy() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// Since construction or the last call, in order: while any of the work that was noted was under
+  /// way in any stream. Waits until all of it has been done.
+  [[nodiscard]] std::vector<Span> Busy() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   struct Noted {
@@ -47,5 +47,8 @@ class GpuTimes {
   mutable Mutex mu_;
   std::vector<Noted> noted_ ABSL_GUARDED_BY(mu_);
 };
+
+/// While any of `spans` was, in order.
+[[nodiscard]] std::vector<GpuTimes::Span> Joined(std::vector<GpuTimes::Span> spans);
 
 }  // namespace millrace::pipeline

@@ -33,10 +33,11 @@ at::Tensor ByOwnKernel(const at::Tensor& bytes, int channels) {
   const std::int64_t pixels = bytes.size(1) * bytes.size(2);
   at::Tensor made = at::empty({bytes.size(0), channels, bytes.size(1), bytes.size(2)},
                               bytes.options().dtype(at::kFloat));
+  static_cast<void>(gpu::Narrow(bytes.numel()));
   gpu::Launch(gpu::PlanesBody{.rgb = bytes.const_data_ptr<std::uint8_t>(),
                               .planes = made.mutable_data_ptr<float>(),
                               .channels = channels,
-                              .pixels = static_cast<gpu::Index>(pixels)},
+                              .pixels = gpu::Narrow(pixels)},
               bytes.size(0) * pixels, bytes.device());
   return made;
 }

@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "pipeline/cuda_driver.h"
-#include "pipeline/cuda_library.h"
+#include "pipeline/cuda_libraries.h"
 #include "pipeline/device_names.h"
 
 namespace millrace::pipeline {
@@ -73,7 +73,7 @@ absl::Status LoadParts() {
     return absl::InternalError("LibTorch's library cannot be found");
   }
   MILLRACE_RETURN_IF_ERROR(LoadFrom(std::filesystem::path(of_libtorch.dli_fname).parent_path()));
-  LoadCudaLibrary();
+  LoadCudaLibraries();
   return absl::OkStatus();
 }
 
@@ -136,11 +136,6 @@ absl::Status LoadCuda() {
 void MoveTo(at::Device device, const Layer& layer) {
   for (const at::Tensor& parameter : layer.parameters()) Move(parameter, device);
   for (const at::Tensor& buffer : layer.buffers()) Move(buffer, device);
-}
-
-void AwaitDevice(at::Device device) {
-  if (device.is_cpu()) return;
-  c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
 }
 
 void AwaitStream(at::Device device) {

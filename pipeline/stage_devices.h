@@ -29,7 +29,7 @@ namespace millrace::pipeline {
   return devices.size() == 1 ? devices.front() : devices.at(stage - 1);
 }
 
-/// Loads LibTorch's part for CUDA, once, and our own (cuda_library.h). Fails as FindCudaDriver(),
+/// Loads LibTorch's part for CUDA, once, and our own (cuda_libraries.h). Fails as FindCudaDriver(),
 /// and with FAILED_PRECONDITION where LibTorch has no such part or what it needs is not installed.
 /// Thread-safe.
 [[nodiscard]] absl::Status LoadCuda();
@@ -37,9 +37,9 @@ namespace millrace::pipeline {
 /// Moves a layer's parameters and buffers, which stay the same tensors.
 void MoveTo(at::Device device, const Layer& layer);
 
-/// Waits until a GPU has done all that it was given, or all in the current stream of the thread
-/// that calls; at once on the CPU.
-void AwaitDevice(at::Device device);
+/// Waits until a GPU has done all that the current stream of the thread that calls was given; at
+/// once on the CPU. Nothing of ours waits for a whole GPU: a stream that somebody captures fails
+/// that.
 void AwaitStream(at::Device device);
 
 /// `tensor` where a stage on `device` can read it, on the stream of the thread that calls: itself,

@@ -82,8 +82,9 @@ void StagedNetwork::Cut(const Cuts& cuts) {
   AwaitDevices();
 }
 
+// Not for whole GPUs, of which others may be capturing streams.
 void StagedNetwork::AwaitDevices() const {
-  for (const at::Device device : devices_) AwaitDevice(device);
+  for (const at::Device device : devices_) AwaitStream(device);
 }
 
 // A stage goes through its layers' parameters in the order of the chain, and so does its optimizer.

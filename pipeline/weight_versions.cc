@@ -50,7 +50,7 @@ void WeightVersions::Advance() {
   Switch(newest_);
 }
 
-void WeightVersions::Fill() const {
+void WeightVersions::Fill() {
   const std::vector<at::DataPtr>& before = ring_[PlaceOf(newest_ - 1)];
   for (std::size_t i = 0; i < storages_.size(); ++i) Copy(before[i], storages_[i]);
 }

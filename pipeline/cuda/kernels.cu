@@ -18,11 +18,11 @@ __global__ void DoEach(Body body, gpu::Index count) {
 }  // namespace
 
 // Asking for what is not there is an error that the next call would be blamed for.
-bool RunsHere() {
+cudaError_t AskForKernels() {
   cudaFuncAttributes attributes;
-  const bool runs = cudaFuncGetAttributes(&attributes, DoEach<gpu::SumUpBody>) == cudaSuccess;
-  if (!runs) static_cast<void>(cudaGetLastError());
-  return runs;
+  const cudaError_t answer = cudaFuncGetAttributes(&attributes, DoEach<gpu::SumUpBody>);
+  if (answer != cudaSuccess) static_cast<void>(cudaGetLastError());
+  return answer;
 }
 
 cudaError_t LaunchInto(cudaStream_t stream, const gpu::Body& body, std::int64_t count) {

@@ -13,7 +13,7 @@ namespace millrace::pipeline::cuda {
 [[nodiscard]] cudaError_t LaunchInto(cudaStream_t stream, const gpu::Body& body,
                                      std::int64_t count);
 
-/// Whether the current device can run what nvcc has compiled.
-[[nodiscard]] bool RunsHere();
+/// Success if the current device can run what nvcc has compiled; else what it says.
+[[nodiscard]] cudaError_t AskForKernels();
 
 }  // namespace millrace::pipeline::cuda

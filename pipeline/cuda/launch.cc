@@ -19,7 +19,13 @@ void Launch(const gpu::Body& body, std::int64_t count, at::Device device) {
   C10_CUDA_CHECK(LaunchInto(c10::cuda::getCurrentCUDAStream(device.index()), body, count));
 }
 
-// Asked once for each.
+// What a GPU says that is of another kind than those nvcc compiled for.
+bool IsAboutItsKind(cudaError_t answer) {
+  return answer == cudaErrorNoKernelImageForDevice || answer == cudaErrorInvalidDeviceFunction ||
+         answer == cudaErrorUnsupportedPtxVersion || answer == cudaErrorInvalidPtx;
+}
+
+// Asked once for each, unless it is full or has failed.
 bool RunOn(at::Device device) {
   static std::mutex mutex;
   static std::array<std::optional<bool>, std::numeric_limits<at::DeviceIndex>::max() + 1> known;
@@ -27,7 +33,9 @@ bool RunOn(at::Device device) {
   std::optional<bool>& runs = known.at(device.index());
   if (!runs) {
     const c10::cuda::CUDAGuard guard(device);
-    runs = RunsHere();
+    const cudaError_t answer = AskForKernels();
+    if (!IsAboutItsKind(answer)) C10_CUDA_CHECK(answer);
+    runs = answer == cudaSuccess;
   }
   return *runs;
 }

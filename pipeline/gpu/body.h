@@ -21,13 +21,11 @@ namespace millrace::pipeline::gpu {
 using Index = std::int32_t;
 
 /// Adds to what other elements add to as well.
-MILLRACE_BODY inline void AddTo(float* sum, float value) {
 #ifdef __CUDA_ARCH__
-  atomicAdd(sum, value);
+__device__ inline void AddTo(float* sum, float value) { atomicAdd(sum, value); }
 #else
-  *sum += value;
+MILLRACE_BODY inline void AddTo(float* sum, float value) { *sum += value; }
 #endif
-}
 
 /// Of maps that lie one after the other.
 struct MapShape {

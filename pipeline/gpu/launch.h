@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <c10/core/Device.h>
 
@@ -16,18 +17,37 @@ struct Kernels {
   /// Puts a body's elements from 0 to `count` into the current stream of the thread that calls.
   /// Throws what the GPU says.
   void (*launch)(const Body& body, std::int64_t count, at::Device device);
-  /// Whether they were compiled for such a GPU.
+  /// Whether they were compiled for such a GPU. Throws what the GPU says, if that is another thing.
   bool (*run_on)(at::Device device);
 };
 
-/// Says who launches; nullptr: nobody. It outlives the program. Returns who did. Thread-safe.
-const Kernels* SetKernels(const Kernels* kernels);
+/// Says who launches, for the rest of the program; or that nobody does, and why. Thread-safe.
+void SetKernels(const Kernels* kernels);
+void SetNoKernels(std::string why);
 
-/// Whether Launch() may be called. Thread-safe.
+/// Whether Launch() may be called. Throws as Kernels::run_on. Thread-safe.
 [[nodiscard]] bool HasKernels(at::Device device);
+/// Why not; empty where it may. Thread-safe.
+[[nodiscard]] std::string WhyNoKernels(at::Device device);
 
 /// As Kernels::launch. REQUIRES: HasKernels(device), all that the body points to is there, and
-/// an Index counts it.
+/// an Index counts it: Narrow().
 void Launch(const Body& body, std::int64_t count, at::Device device);
+
+/// A number as kernels count. REQUIRES: it is less than 2^31, as that of a map's values is unless
+/// the map has 8 GiB.
+[[nodiscard]] Index Narrow(std::int64_t count);
+
+/// While it lives, nobody launches. Not thread-safe.
+class WithoutKernels {
+ public:
+  WithoutKernels();
+  ~WithoutKernels();
+  WithoutKernels(const WithoutKernels&) = delete;
+  WithoutKernels& operator=(const WithoutKernels&) = delete;
+
+ private:
+  const Kernels* const kernels_;
+};
 
 }  // namespace millrace::pipeline::gpu

@@ -18,8 +18,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-Index Narrow(std::int64_t count) { return static_cast<Index>(count); }
-
 MatchShape ShapeOf(const at::Tensor& features, const at::Tensor& flow, PicturePairs pairs) {
   return {.map = {Narrow(features.size(1)), Narrow(features.size(2)), Narrow(features.size(3))},
           .samples = Narrow(PairCount(pairs)),
@@ -42,6 +40,7 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
                             const std::optional<at::Tensor>& given_flow, PicturePairs pairs) {
     const at::Tensor features = given.contiguous();
     const at::Tensor flow = given_flow ? given_flow->contiguous() : at::Tensor();
+    static_cast<void>(Narrow(features.numel()));
     const MatchShape shape = ShapeOf(features, flow, pairs);
     const MapShape& map = shape.map;
     const at::Device device = features.device();
@@ -96,7 +95,7 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
                        .to_seen = In(to_seen),
                        .to_normal = Out(to_normal),
                        .to_flow = Out(to_flow)},
-           shape.samples * shape.map.pixels(), device);
+           std::int64_t{shape.samples} * shape.map.pixels(), device);
     Launch(NormalizeBackBody{.shape = shape,
                              .gradient = In(gradient),
                              .normal = In(normal),
@@ -114,7 +113,7 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
     at::Tensor seen = at::empty(
         {shape.samples, shape.map.channels, shape.map.height, shape.map.width}, normal.options());
     Launch(SeeBody{.shape = shape, .normal = In(normal), .flow = In(flow), .seen = Out(seen)},
-           shape.samples * shape.map.pixels(), normal.device());
+           std::int64_t{shape.samples} * shape.map.pixels(), normal.device());
     return seen;
   }
 };

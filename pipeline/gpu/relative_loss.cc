@@ -1,5 +1,6 @@
 #include "pipeline/gpu/relative_loss.h"
 
+#include <cstdint>
 #include <optional>
 
 #include <ATen/TensorOperators.h>
@@ -18,9 +19,9 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 LossShape ShapeOf(const at::Tensor& pictures, const at::Tensor& flow, double smoothness) {
-  const auto side = [&](int dimension) { return static_cast<Index>(pictures.size(dimension)); };
+  const auto side = [&](int dimension) { return Narrow(pictures.size(dimension)); };
   return {.picture = {side(1), side(2), side(3)},
-          .samples = static_cast<Index>(flow.size(0)),
+          .samples = Narrow(flow.size(0)),
           .smoothness = static_cast<float>(smoothness),
           .square = static_cast<float>(kCharbonnierEpsilon * kCharbonnierEpsilon),
           .sharpness = static_cast<float>(kEdgeSharpness),
@@ -39,8 +40,9 @@ class Relative : public torch::autograd::Function<Relative> {
     const at::Tensor flow = given.contiguous();
     const at::Tensor pictures = given_pictures.contiguous();
     const at::Tensor visible = given_visible ? given_visible->contiguous() : at::Tensor();
+    static_cast<void>(Narrow(pictures.numel() + flow.numel()));
     const LossShape shape = ShapeOf(pictures, flow, smoothness);
-    const std::int64_t elements = shape.samples * shape.picture.pixels();
+    const std::int64_t elements = std::int64_t{shape.samples} * shape.picture.pixels();
     const at::Device device = flow.device();
     const float* const picture = pictures.const_data_ptr<float>();
 

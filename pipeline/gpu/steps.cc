@@ -25,7 +25,7 @@ void LaunchSteps(const StepLists& lists, const DeviceStep& step, double weight_d
     std::int64_t elements = 0;
     for (std::size_t i = first; i < end; ++i) {
       elements += lists.values[i].numel();
-      tensors.ends[i - first] = static_cast<Index>(elements);
+      tensors.ends[i - first] = Narrow(elements);
       tensors.values[i - first] = lists.values[i].mutable_data_ptr<float>();
       tensors.gradients[i - first] = lists.gradients[i].const_data_ptr<float>();
       tensors.states[i - first] = lists.states[i].mutable_data_ptr<float>();

@@ -6,13 +6,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "pipeline/cuda_driver.h"
-#include "pipeline/cuda_library.h"
+#include "pipeline/cuda_libraries.h"
 #include "pipeline/device_choice.h"
 #include "pipeline/device_graphs.h"
+#include "pipeline/gpu/launch.h"
 
 namespace millrace::pipeline {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -38,13 +40,16 @@ TEST(StageDevicesTest, WithoutADriverACudaDeviceIsRefusedWithTheReason) {
   EXPECT_EQ(LoadCuda(), status);
 }
 
-// As far as one gets without LibTorch's part for CUDA: the library is found, and is one.
-TEST(StageDevicesTest, OurPartForCudaIsLookedForBesideTheProgram) {
+// As far as one gets without LibTorch's part for CUDA: the libraries are found, and are some.
+TEST(StageDevicesTest, OurPartsForCudaAreLookedForBesideTheProgram) {
   if (FindCudaDriver().ok()) GTEST_SKIP() << "this machine has a GPU";
-  LoadCudaLibrary();
-  const absl::Status status = NewGraphPool(at::Device(at::kCUDA, 0)).status();
+  LoadCudaLibraries();
+  const at::Device gpu(at::kCUDA, 0);
+  const absl::Status status = NewGraphPool(gpu).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("undefined symbol"));
+  EXPECT_THAT(gpu::WhyNoKernels(gpu),
+              AnyOf(HasSubstr("undefined symbol"), HasSubstr("was built without")));
 }
 
 TEST(StageDevicesTest, WhatIsThereIsTheSameTensor) {

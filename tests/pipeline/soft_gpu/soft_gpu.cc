@@ -51,12 +51,12 @@ class SoftGuard final : public c10::impl::DeviceGuardImplInterface {
   [[nodiscard]] c10::Stream getDefaultStream(c10::Device device) const override {
     return StreamOf(IndexOf(device), 0);
   }
-  [[nodiscard]] c10::Stream getStreamFromGlobalPool(c10::Device device, bool) const override {
-    return getNewStream(device, 0);
-  }
-  [[nodiscard]] c10::Stream getNewStream(c10::Device device, int) const override {
-    static std::atomic<c10::StreamId> last = 0;
-    return StreamOf(IndexOf(device), ++last);
+  // A few of each priority, in turn.
+  [[nodiscard]] c10::Stream getStreamFromGlobalPool(c10::Device device,
+                                                    bool high_priority) const override {
+    static std::array<std::atomic<c10::StreamId>, 2> given;
+    const c10::StreamId place = given.at(high_priority ? 1 : 0)++ % kPoolStreams;
+    return StreamOf(IndexOf(device), 1 + place + (high_priority ? kPoolStreams : 0));
   }
   c10::Stream exchangeStream(c10::Stream stream) const override {
     const c10::Stream before = getStream(stream.device());

@@ -14,6 +14,8 @@
 namespace millrace::soft_gpu {
 
 inline constexpr c10::DeviceIndex kDevices = 2;
+/// That a GPU gives out in turn, of each priority.
+inline constexpr int kPoolStreams = 8;
 
 /// From now on memory is given only as long as no more than `bytes` are in use; 0: always.
 void LimitMemory(std::size_t bytes);

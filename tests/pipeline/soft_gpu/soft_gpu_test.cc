@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "pipeline/gpu/launch.h"
 #include "pipeline/match.h"
 #include "pipeline/optimizer.h"
+#include "pipeline/schedules.h"
 #include "tests/pipeline/small_runs.h"
 #include "tests/pipeline/soft_gpu/streams.h"
 
@@ -170,95 +172,11 @@ double PutsForASample(const std::string& schedule, bool captures) {
 // For each of the three stages three graphs, three rates and what joins them: waits for events, and
 // copies of the camera's tensor for the first and the last.
 TEST(CapturedStagesTest, ASampleCostsAsManyLaunchesAsThereAreOperations) {
-  for (const std::string schedule : {"one_f_one_b_star", "pipedream", "pipedream_2bw"}) {
+  for (const std::string& schedule : pipeline::ScheduleNames()) {
     const double captured = PutsForASample(schedule, true);
     const double one_by_one = PutsForASample(schedule, false);
     EXPECT_LE(captured, 32) << schedule;
     EXPECT_GE(one_by_one, 4 * captured) << schedule;
-  }
-}
-
-// What is made of a leaf, its gradient, and how much was put into streams for that.
-template <typename Function>
-std::pair<std::vector<at::Tensor>, std::int64_t> WithPuts(const at::Tensor& input, bool own_kernels,
-                                                          const Function& function) {
-  namespace gpu = pipeline::gpu;
-  const gpu::Kernels* const kernels = gpu::SetKernels(nullptr);
-  if (own_kernels) gpu::SetKernels(kernels);
-  const at::Tensor leaf = input.to(kGpu, false, /*copy=*/true).requires_grad_(true);
-  const std::int64_t before = Streams::Get().puts();
-  const at::Tensor made = function(leaf);
-  made.sum().backward();
-  const std::int64_t puts = Streams::Get().puts() - before;
-  gpu::SetKernels(kernels);
-  return {{made.detach().cpu(), leaf.grad().cpu()}, puts};
-}
-
-// A GPU that has none, because the program was built without a toolkit, does the same with more.
-template <typename Function>
-void ExpectLess(const at::Tensor& input, const Function& function) {
-  const auto [own, puts] = WithPuts(input, true, function);
-  const auto [composed, composed_puts] = WithPuts(input, false, function);
-  EXPECT_GE(composed_puts, 5 * puts) << puts;
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    EXPECT_TRUE(at::allclose(own[i], composed[i], 1e-3, 1e-5)) << i;
-  }
-}
-
-TEST(OwnKernelsTest, TakeThePlaceOfManyOperators) {
-  const at::Tensor flow = at::randn({1, 2, 8, 10}).to(kGpu);
-  ExpectLess(at::randn({2, 24, 8, 10}), [&](const at::Tensor& features) {
-    return pipeline::Match(features, flow, pipeline::PicturePairs::kOne);
-  });
-  const at::Tensor pictures = at::randn({2, 1, 16, 20}).sigmoid().to(kGpu);
-  ExpectLess(at::randn({1, 2, 16, 20}), [&](const at::Tensor& moved) {
-    return pipeline::ComputeFlowLoss(pictures, moved, {}).objective;
-  });
-}
-
-// Of so many parameters that a step takes several launches.
-std::pair<std::vector<at::Tensor>, std::int64_t> SteppedWithPuts(
-    const pipeline::OptimizerOptions& options, bool own_kernels) {
-  constexpr int kParameters = 70;
-  constexpr int kSteps = 5;
-  namespace gpu = pipeline::gpu;
-  const gpu::Kernels* const kernels = gpu::SetKernels(nullptr);
-  if (own_kernels) gpu::SetKernels(kernels);
-  at::manual_seed(1);
-  std::vector<at::Tensor> parameters;
-  for (int i = 0; i < kParameters; ++i) {
-    parameters.push_back(at::randn({2, 1 + i % 5}).to(kGpu).requires_grad_(true));
-  }
-  const auto optimizer = pipeline::MakeOptimizer(options, parameters);
-  std::int64_t puts = 0;
-  for (int step = 0; step < kSteps; ++step) {
-    for (const at::Tensor& parameter : parameters) {
-      parameter.mutable_grad() = at::randn(parameter.sizes()).to(kGpu);
-    }
-    const std::int64_t before = Streams::Get().puts();
-    optimizer->Step();
-    puts += Streams::Get().puts() - before;
-  }
-  gpu::SetKernels(kernels);
-  for (at::Tensor& parameter : parameters) parameter = parameter.detach().cpu();
-  return {parameters, puts};
-}
-
-TEST(OwnKernelsTest, StepManyParametersAtOnce) {
-  using Kind = pipeline::OptimizerOptions::Kind;
-  for (const pipeline::OptimizerOptions& options :
-       {pipeline::OptimizerOptions{.learning_rate = 0.01, .weight_decay = 0.01},
-        pipeline::OptimizerOptions{.kind = Kind::kSgd,
-        .learning_rate = 0.01,
-        .momentum = 0.9,
-        .weight_decay = 0.01,
-        .spike_compensation = true}}) {
-    const auto [own, puts] = SteppedWithPuts(options, true);
-    const auto [composed, composed_puts] = SteppedWithPuts(options, false);
-    EXPECT_LE(2 * puts, composed_puts);
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      EXPECT_TRUE(at::allclose(own[i], composed[i], 1e-5, 1e-6)) << i;
-    }
   }
 }
 

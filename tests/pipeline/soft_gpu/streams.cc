@@ -79,6 +79,10 @@ void Streams::Finish(Mark mark) {
 
 void Streams::FinishAll() {
   const Lock lock(mu_);
+  const auto is_recorded = [](const auto& queue) { return queue.second.recording != nullptr; };
+  if (std::ranges::any_of(queues_, is_recorded)) {
+    throw std::runtime_error("the host waits for a device with a stream that is recorded");
+  }
   while (std::ranges::any_of(queues_, [](auto& queue) { return !queue.second.waiting.empty(); })) {
     DoOne();
   }

@@ -47,6 +47,7 @@ class Streams {
   /// The same with all that has been put into `stream`. Throws while that is recorded, whoever
   /// waits.
   void FinishStream(std::int64_t stream);
+  /// Throws while any is recorded.
   void FinishAll();
 
   /// How much has been put into streams so far: tasks, waits, and recordings as a whole.
