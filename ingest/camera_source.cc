@@ -1,7 +1,5 @@
 #include "ingest/camera_source.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -10,9 +8,6 @@
 
 namespace millrace::ingest {
 namespace {
-
-/// Of one outage. More would be a cause that carries a number, and no end of it.
-constexpr std::size_t kMostLoggedCauses = 8;
 
 /// Between frames that a camera announces. A rate of nearly 0 would not fit into nanoseconds.
 constexpr std::chrono::duration<double> kLongestInterval = std::chrono::hours(24);
@@ -27,6 +22,7 @@ CameraSource::CameraSource(const SourceRequest& request, PipelineOptions pipelin
       clock_(*request.settings.clock),
       feed_(clock_, static_cast<std::size_t>(request.options.queue_capacity),
             WhenFull::kDropOldest),
+      states_(shown_, StateLog::Of::kCamera),
       machine_(request.settings.limits, Backoff(request.settings.backoff, request.settings.seed)),
       supervisor_([this] { Supervise(); }) {}
 
@@ -42,6 +38,7 @@ SourceStatus CameraSource::status() const {
   if (machine_.sessions() == 0 && !stopping_) status.state = SourceState::kConnecting;
   if (!failure_.ok()) status.state = SourceState::kFailed;
   status.cause = Cause();
+  status.entered = states_.entered();
   status.reconnects = std::max<std::int64_t>(0, machine_.sessions() - 1);
   status.camera_width = format_.width;
   status.camera_height = format_.height;
@@ -79,17 +76,14 @@ void CameraSource::OnFormat(const CameraFormat& format) {
 }
 
 void CameraSource::OnPicture(DecodedPicture picture) {
-  bool begins = false;
+  bool streams_anew = false;
   {
     MutexLock lock(mu_);
-    begins = machine_.state() == SourceState::kConnecting;
     machine_.OnFrame(clock_.Now());
-    logged_causes_.clear();
+    streams_anew = machine_.has_transitions();
   }
   feed_.Take(std::move(picture));
-  if (!begins) return;
-  wake_.notify_all();  // The next frame is due sooner than the first was.
-  spdlog::info("{}: streaming, epoch {}", shown_, feed_.epoch());
+  if (streams_anew) wake_.notify_all();  // That is to be said, and the next frame is due soon.
 }
 
 void CameraSource::OnWarning(const absl::Status& warning) {
@@ -122,14 +116,16 @@ void CameraSource::Supervise() {
     std::unique_ptr<GstPicturePipeline> pipeline;
     for (;;) {
       const std::optional<SessionMachine::Step> step = NextStep();
-      if (!step.has_value()) return;
+      Report();
+      if (!step.has_value()) break;
       if (*step == SessionMachine::Step::kBegin) {
         pipeline = BeginSession();
       } else {
         pipeline.reset();
-        LogLoss();
       }
     }
+    pipeline.reset();
+    states_.Enter(SourceState::kStopped, absl::OkStatus());
   } catch (const std::exception& error) {
     Fail(absl::InternalError(absl::StrCat("stopped for good: ", error.what())));
   } catch (...) {
@@ -138,23 +134,37 @@ void CameraSource::Supervise() {
 }
 
 void CameraSource::Fail(const absl::Status& cause) {
-  spdlog::error("{}: {}", shown_, std::string(cause.message()));
   {
     MutexLock lock(mu_);
     failure_ = cause;
   }
+  states_.Enter(SourceState::kFailed, cause);
   queue().Close();
 }
 
 std::optional<SessionMachine::Step> CameraSource::NextStep() {
-  MutexLock lock(mu_);
-  while (!stopping_) {
-    const nanoseconds now = clock_.Now();
-    const SessionMachine::Decision decision = machine_.Decide(now);
-    if (decision.step != SessionMachine::Step::kWait) return decision.step;
-    wake_.wait_for(mu_, decision.until - now);
+  for (;;) {
+    {
+      MutexLock lock(mu_);
+      if (stopping_) return std::nullopt;
+      const nanoseconds now = clock_.Now();
+      const SessionMachine::Decision decision = machine_.Decide(now);
+      if (decision.step != SessionMachine::Step::kWait) return decision.step;
+      if (!machine_.has_transitions()) wake_.wait_for(mu_, decision.until - now);
+    }
+    Report();
   }
-  return std::nullopt;
+}
+
+void CameraSource::Report() {
+  std::vector<SessionMachine::Transition> transitions;
+  {
+    MutexLock lock(mu_);
+    transitions = machine_.TakeTransitions();
+  }
+  for (const SessionMachine::Transition& transition : transitions) {
+    states_.Enter(transition.to, transition.cause);
+  }
 }
 
 std::unique_ptr<GstPicturePipeline> CameraSource::BeginSession() {
@@ -171,18 +181,6 @@ std::unique_ptr<GstPicturePipeline> CameraSource::BeginSession() {
   }
   (*pipeline)->Play();
   return *std::move(pipeline);
-}
-
-// An outage is logged once for each cause that it shows, however many tries it takes.
-void CameraSource::LogLoss() {
-  std::string cause;
-  {
-    MutexLock lock(mu_);
-    cause = std::string(Cause().message());
-    if (logged_causes_.size() == kMostLoggedCauses) return;
-    if (!logged_causes_.insert(cause).second) return;
-  }
-  spdlog::warn("{}; trying again until it is there", cause);
 }
 
 absl::StatusOr<std::unique_ptr<Source>> OpenCamera(const SourceRequest& request,

@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 
@@ -16,6 +15,7 @@
 #include "ingest/open_source.h"
 #include "ingest/session_machine.h"
 #include "ingest/source.h"
+#include "ingest/state_log.h"
 
 namespace millrace::ingest {
 
@@ -43,7 +43,8 @@ class CameraSource final : public Source, private PipelineListener {
   [[nodiscard]] std::unique_ptr<GstPicturePipeline> BeginSession() ABSL_LOCKS_EXCLUDED(mu_);
   /// What ended it for good, else the machine's cause; with the URI's name.
   [[nodiscard]] absl::Status Cause() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void LogLoss() ABSL_LOCKS_EXCLUDED(mu_);
+  /// Says what the machine has come to.
+  void Report() ABSL_LOCKS_EXCLUDED(mu_);
   /// Ends the source for good: a fault of ours, which no new session mends.
   void Fail(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -54,14 +55,14 @@ class CameraSource final : public Source, private PipelineListener {
 
   // Self-synchronized.
   FrameFeed feed_;
+  StateLog states_;
 
   mutable Mutex mu_;
   CondVar wake_;
   SessionMachine machine_ ABSL_GUARDED_BY(mu_);
   CameraFormat format_ ABSL_GUARDED_BY(mu_);
-  absl::Status warning_ ABSL_GUARDED_BY(mu_);                 ///< The session's last.
-  std::set<std::string> logged_causes_ ABSL_GUARDED_BY(mu_);  ///< Of this outage.
-  absl::Status failure_ ABSL_GUARDED_BY(mu_);                 ///< What ended it for good.
+  absl::Status warning_ ABSL_GUARDED_BY(mu_);  ///< The session's last.
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);  ///< What ended it for good.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 
   Mutex join_mu_;  ///< Held by the one thread that joins.

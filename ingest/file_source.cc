@@ -1,7 +1,5 @@
 #include "ingest/file_source.h"
 
-#include <spdlog/spdlog.h>
-
 #include <exception>
 #include <filesystem>
 #include <stop_token>
@@ -41,6 +39,7 @@ FileSource::FileSource(const SourceRequest& request, std::string path)
       clock_(*request.settings.clock),
       feed_(clock_, static_cast<std::size_t>(options_.queue_capacity),
             options_.as_camera ? WhenFull::kDropOldest : WhenFull::kWait),
+      states_(shown_, StateLog::Of::kFile),
       player_([this] { Play(); }) {}
 
 FileSource::~FileSource() { Stop(); }
@@ -65,6 +64,7 @@ SourceStatus FileSource::status() const {
   SourceStatus status;
   status.epoch = feed_.epoch();
   status.size_changes = feed_.size_changes();
+  status.entered = states_.entered();
   MutexLock lock(mu_);
   status.state = state_;
   status.cause = cause_;
@@ -92,6 +92,7 @@ void FileSource::Stop() {
 
 void FileSource::Play() {
   try {
+    states_.Enter(SourceState::kConnecting, absl::OkStatus());
     Finish(PlayRounds());
   } catch (const std::exception& error) {
     Finish(absl::InternalError(error.what()));
@@ -137,21 +138,19 @@ absl::Status FileSource::PlayToEnd(Round& round) {
 void FileSource::Finish(const absl::Status& outcome) {
   const absl::Status failure(outcome.code(),
                              absl::StrCat(shown_, ": ", std::string(outcome.message())));
-  bool failed_while_playing = false;
+  SourceState end = SourceState::kFailed;
   {
     MutexLock lock(mu_);
     if (stopping_) {
-      state_ = SourceState::kStopped;
+      end = SourceState::kStopped;
     } else if (outcome.ok()) {
-      state_ = SourceState::kEnded;
+      end = SourceState::kEnded;
     } else {
-      failed_while_playing = state_ == SourceState::kStreaming;
-      state_ = SourceState::kFailed;
       cause_ = failure;
     }
+    state_ = end;
   }
-  // A source that showed no picture is not opened, and the error says why.
-  if (failed_while_playing) spdlog::error("{}", std::string(failure.message()));
+  states_.Enter(end, end == SourceState::kFailed ? outcome : absl::OkStatus());
   changed_.notify_all();
   queue().Close();
 }
@@ -169,10 +168,13 @@ void FileSource::SetFormat(const CameraFormat& format) {
 void FileSource::Take(DecodedPicture picture) {
   // A camera that is stopped never took the frames that were still to come.
   if (options_.as_camera && !WaitUntilDue(picture)) return;
+  bool begins = false;
   {
     MutexLock lock(mu_);
-    if (state_ == SourceState::kConnecting) state_ = SourceState::kStreaming;
+    begins = state_ == SourceState::kConnecting;
+    if (begins) state_ = SourceState::kStreaming;
   }
+  if (begins) states_.Enter(SourceState::kStreaming, absl::OkStatus());
   changed_.notify_all();
   feed_.Take(std::move(picture));
 }

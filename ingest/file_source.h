@@ -15,6 +15,7 @@
 #include "ingest/outcome.h"
 #include "ingest/pacer.h"
 #include "ingest/source.h"
+#include "ingest/state_log.h"
 
 namespace millrace::ingest {
 
@@ -79,6 +80,7 @@ class FileSource final : public Source {
 
   // Self-synchronized.
   FrameFeed feed_;
+  StateLog states_;
 
   mutable Mutex mu_;
   CondVar changed_;

@@ -3,13 +3,14 @@
 // Cameras fail in every way there is: refuse, accept and stay silent, freeze, end the stream. What
 // they have in common is that frames stop coming, so that is what is judged: not the socket.
 //
-//                  begin                  first frame
-//     (start) ──────────────▶ kConnecting ───────────▶ kStreaming
-//                                 ▲   │                    │
-//                 the wait is over│   │ failure, or no     │ failure, or no frame
-//                                 │   │ frame within 8 s   │ for 2 s
-//                                 │   ▼                    │
-//                               kBackingOff ◀──────────────┘
+//                  begin                  first frame               no frame for 1 s
+//     (start) ──────────────▶ kConnecting ───────────▶ kStreaming ──────────────────▶ kStalled
+//                                 ▲   │                   │   ▲         a frame         │
+//                 the wait is over│   │ failure, or no    │   └─────────────────────────┤
+//                                 │   │ frame within 8 s  │ failure                     │ failure,
+//                                 or no │   ▼                   │                             │
+//                                 frame for 2 s
+//                               kBackingOff ◀─────────────┴─────────────────────────────┘
 //
 // Everything here is pure: time and events come in, decisions go out. Threads and GStreamer are
 // the caller's.
@@ -17,6 +18,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "ingest/backoff.h"
@@ -27,8 +30,9 @@ namespace millrace::ingest {
 struct SessionLimits {
   /// A session must show its first frame within this time.
   std::chrono::nanoseconds first_frame = std::chrono::seconds(8);
-  /// After that, frames must not stay away for longer. Cameras slower than one frame in this time
-  /// get two and a half of their own intervals: see SessionMachine::ExpectFrameEvery().
+  /// After that, frames must not stay away for longer; after half of it, and three of the camera's
+  /// intervals, they have stalled. Cameras slower than one frame in this time get two and a half of
+  /// their own intervals: see SessionMachine::ExpectFrameEvery().
   std::chrono::nanoseconds between_frames = std::chrono::seconds(2);
   /// A session that streamed for this long was healthy: the next backoff starts from its shortest.
   std::chrono::nanoseconds healthy_after = std::chrono::seconds(5);
@@ -46,6 +50,11 @@ class SessionMachine {
     Step step;
     std::chrono::nanoseconds until;
   };
+  /// What it came to, and why.
+  struct Transition {
+    SourceState to;
+    absl::Status cause;
+  };
 
   SessionMachine(const SessionLimits& limits, const Backoff& backoff);
 
@@ -60,13 +69,22 @@ class SessionMachine {
   void ExpectFrameEvery(std::chrono::nanoseconds interval);
 
   [[nodiscard]] SourceState state() const { return state_; }
-  /// Why the last session ended, from then until a frame comes. OK before, and while streaming.
+  /// Why frames have stalled, or the last session ended, from then until a frame comes. OK before,
+  /// and while streaming.
   [[nodiscard]] const absl::Status& cause() const { return cause_; }
+  /// Transitions since the last call, in order.
+  [[nodiscard]] std::vector<Transition> TakeTransitions() {
+    return std::exchange(transitions_, {});
+  }
+  [[nodiscard]] bool has_transitions() const { return !transitions_.empty(); }
   /// Sessions begun so far.
   [[nodiscard]] std::int64_t sessions() const { return sessions_; }
 
  private:
   [[nodiscard]] bool InSession() const { return state_ != SourceState::kBackingOff; }
+  void Enter(SourceState to, absl::Status cause);
+  void Judge(std::chrono::nanoseconds now);
+  [[nodiscard]] std::chrono::nanoseconds StalledAfter() const;
   Decision Begin(std::chrono::nanoseconds now);
   Decision End(std::chrono::nanoseconds now);
 
@@ -76,12 +94,14 @@ class SessionMachine {
   Backoff backoff_;
   SourceState state_ = SourceState::kBackingOff;
   absl::Status cause_;
-  absl::Status failure_;  ///< Of the current session, not yet acted upon.
+  std::vector<Transition> transitions_;  ///< Not yet taken.
+  absl::Status failure_;                 ///< Of the current session, not yet acted upon.
   std::int64_t sessions_ = 0;
   std::chrono::nanoseconds between_frames_;
   std::chrono::nanoseconds retry_at_ = std::chrono::nanoseconds::min();
   std::chrono::nanoseconds first_frame_at_{0};
   std::chrono::nanoseconds last_frame_at_{0};
+  std::chrono::nanoseconds interval_{0};  ///< Between the last two frames of the session.
   std::chrono::nanoseconds frame_due_by_{0};
 };
 

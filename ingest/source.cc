@@ -10,6 +10,8 @@ std::string_view Name(SourceState state) {
       return "connecting";
     case SourceState::kStreaming:
       return "streaming";
+    case SourceState::kStalled:
+      return "stalled";
     case SourceState::kBackingOff:
       return "backing off";
     case SourceState::kEnded:

@@ -4,6 +4,7 @@
 // loops) lives behind it; what is the same (decode, scale, clocks, epochs) is written once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,17 +39,34 @@ struct SourceOptions {
   std::stop_token stop = {};
 };
 
-/// What a source is doing.
-enum class SourceState { kConnecting, kStreaming, kBackingOff, kEnded, kFailed, kStopped };
+/// What a source is doing: `kStalled`, frames stay away, though nothing has failed yet.
+enum class SourceState {
+  kConnecting,
+  kStreaming,
+  kStalled,
+  kBackingOff,
+  kEnded,
+  kFailed,
+  kStopped
+};
+inline constexpr std::array kSourceStates = {SourceState::kConnecting, SourceState::kStreaming,
+                                             SourceState::kStalled,    SourceState::kBackingOff,
+                                             SourceState::kEnded,      SourceState::kFailed,
+                                             SourceState::kStopped};
+
+/// How often something was, for each state.
+using SourceStateCounts = std::array<std::int64_t, kSourceStates.size()>;
 
 [[nodiscard]] std::string_view Name(SourceState state);
 
 /// A consistent picture of a source at one moment.
 struct SourceStatus {
   SourceState state = SourceState::kConnecting;
-  /// Why it is backing off or failed, and, while a camera is tried again, why it was lost; OK
-  /// otherwise. Names the URI, without credentials.
+  /// Why it is stalled, backing off or failed, and, while a camera is tried again, why it was lost;
+  /// OK otherwise. Names the URI, without credentials.
   absl::Status cause;
+  /// How often it has come into each state.
+  SourceStateCounts entered = {};
   std::int64_t epoch = 0;
   /// Sessions begun after the first (cameras only).
   std::int64_t reconnects = 0;

@@ -13,6 +13,7 @@ std::string WhyNot(const StreamSnapshot& stream) {
   switch (stream.source.state) {
     case ingest::SourceState::kConnecting:
     case ingest::SourceState::kStreaming:
+    case ingest::SourceState::kStalled:
     case ingest::SourceState::kBackingOff:
       return "";
     case ingest::SourceState::kEnded:

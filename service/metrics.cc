@@ -1,6 +1,5 @@
 #include "service/metrics.h"
 
-#include <array>
 #include <iterator>
 #include <memory>
 
@@ -16,11 +15,6 @@ namespace {
 
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-
-constexpr std::array kSourceStates = {
-    ingest::SourceState::kConnecting, ingest::SourceState::kStreaming,
-    ingest::SourceState::kBackingOff, ingest::SourceState::kEnded,
-    ingest::SourceState::kFailed,     ingest::SourceState::kStopped};
 
 /// One stream as a scrape sees it: read once, used by every family.
 struct Reading {
@@ -92,9 +86,22 @@ MetricFamily SourceStateFamily(const Readings& readings) {
                        "1 for the state that the source is in, 0 for the others.",
                        MetricType::Gauge);
   for (const Reading& reading : readings) {
-    for (ingest::SourceState state : kSourceStates) {
+    for (const ingest::SourceState state : ingest::kSourceStates) {
       family.Add({{"stream", reading.snapshot.name}, {"state", StateLabel(state)}},
                  reading.snapshot.source.state == state ? 1 : 0);
+    }
+  }
+  return family.Take();
+}
+
+MetricFamily TransitionsFamily(const Readings& readings) {
+  MetricBuilder family("millrace_ingest_source_transitions_total",
+                       "How often the source has come into each state.", MetricType::Counter);
+  for (const Reading& reading : readings) {
+    for (const ingest::SourceState state : ingest::kSourceStates) {
+      const std::int64_t times = reading.snapshot.source.entered[static_cast<std::size_t>(state)];
+      family.Add({{"stream", reading.snapshot.name}, {"state", StateLabel(state)}},
+                 static_cast<double>(times));
     }
   }
   return family.Take();
@@ -127,6 +134,7 @@ void AppendIngest(const Readings& readings, std::vector<MetricFamily>& families)
                                MetricType::Gauge, readings,
                                [](const Reading& r) { return r.snapshot.frames_per_second_in; }));
   families.push_back(SourceStateFamily(readings));
+  families.push_back(TransitionsFamily(readings));
   families.push_back(PerStream(
       "millrace_ingest_reconnects_total", "Camera sessions begun after the first.",
       MetricType::Counter, readings,

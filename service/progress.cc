@@ -83,7 +83,8 @@ std::string Quality(const StreamSnapshot& stream) {
 }
 
 bool CameraIsAway(ingest::SourceState state) {
-  return state == ingest::SourceState::kConnecting || state == ingest::SourceState::kBackingOff;
+  return state == ingest::SourceState::kConnecting || state == ingest::SourceState::kStalled ||
+         state == ingest::SourceState::kBackingOff;
 }
 
 /// What keeps the stream from learning, on one line; empty where nothing does.

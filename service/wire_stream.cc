@@ -12,6 +12,8 @@ v1::SourceState StateOf(ingest::SourceState state) {
       return v1::SOURCE_STATE_CONNECTING;
     case ingest::SourceState::kStreaming:
       return v1::SOURCE_STATE_STREAMING;
+    case ingest::SourceState::kStalled:
+      return v1::SOURCE_STATE_STALLED;
     case ingest::SourceState::kBackingOff:
       return v1::SOURCE_STATE_BACKING_OFF;
     case ingest::SourceState::kEnded:

@@ -5,7 +5,8 @@ import {drawChart} from "/chart.js";
 const kHistorySeconds = 600;
 const kPatienceMs = 4000;
 const kStateTones = {
-  "streaming": "good", "connecting": "wait", "backing off": "wait", "failed": "bad",
+  "streaming": "good", "connecting": "wait", "stalled": "wait", "backing off": "wait",
+  "failed": "bad",
 };
 const kReasonTexts = {
   queue_full: "pushed out by a fresher frame",

@@ -37,6 +37,10 @@ std::unique_ptr<Source> Open(const std::string& uri, const IngestSettings& setti
 
 std::string Cause(const Source& source) { return std::string(source.status().cause.message()); }
 
+std::int64_t TimesIn(const Source& source, SourceState state) {
+  return source.status().entered[static_cast<std::size_t>(state)];
+}
+
 /// A TCP port of this machine that is bound, and perhaps listens, but never says a word.
 class SilentPort {
  public:
@@ -149,8 +153,10 @@ TEST(RtspCameraTest, GivesUpAFrozenCameraAndComesBack) {
   const auto source = Open(camera.url(), settings);
   EXPECT_EQ(source->queue().Pop().value().epoch, 0);
   camera.Freeze();
-  WaitUntil([&] { return !source->status().cause.ok(); });
+  WaitUntil([&] { return source->status().state == SourceState::kStalled; });
+  WaitUntil([&] { return TimesIn(*source, SourceState::kBackingOff) > 0; });
   EXPECT_THAT(Cause(*source), AllOf(HasSubstr(camera.url()), HasSubstr("no frame within 1 s")));
+  EXPECT_EQ(TimesIn(*source, SourceState::kStalled), 1);
   camera.Thaw();
   while (source->queue().Pop().value().epoch == 0) continue;
   EXPECT_TRUE(source->status().cause.ok());
@@ -199,7 +205,7 @@ TEST(RtspCameraTest, TriesForEverWhereNobodyListensAndSaysSoOnce) {
   spdlog::set_default_logger(usual);
 
   const std::string log = text.str();
-  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log << "connecting, and the cause";
   EXPECT_THAT(log, AllOf(HasSubstr("Failed to connect"), Not(HasSubstr("secret"))));
 }
 

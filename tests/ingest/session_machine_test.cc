@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -13,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using ::testing::HasSubstr;
+using ::testing::ElementsAre;
 using Step = SessionMachine::Step;
 
 class SessionMachineTest : public ::testing::Test {
@@ -21,6 +23,11 @@ class SessionMachineTest : public ::testing::Test {
   Step Decide() { return machine_.Decide(clock_.Now()).step; }
   nanoseconds WaitsFor() { return machine_.Decide(clock_.Now()).until - clock_.Now(); }
   void Frame() { machine_.OnFrame(clock_.Now()); }
+  std::vector<SourceState> States() {
+    std::vector<SourceState> states;
+    for (const auto& transition : machine_.TakeTransitions()) states.push_back(transition.to);
+    return states;
+  }
 
   /// Begins a session and shows frames for `length`, one every 100 ms.
   void Stream(nanoseconds length) {
@@ -57,7 +64,7 @@ TEST_F(SessionMachineTest, StreamsFromTheFirstFrame) {
   ASSERT_EQ(Decide(), Step::kBegin);
   Frame();
   EXPECT_EQ(machine_.state(), SourceState::kStreaming);
-  EXPECT_EQ(WaitsFor(), seconds(2));
+  EXPECT_EQ(WaitsFor(), seconds(1));
 }
 
 TEST_F(SessionMachineTest, GivesUpWithoutAFirstFrame) {
@@ -77,13 +84,55 @@ TEST_F(SessionMachineTest, GivesUpWhenFramesStayAway) {
   EXPECT_EQ(machine_.cause(), absl::UnavailableError("no frame within 2 s"));
 }
 
+TEST_F(SessionMachineTest, HasStalledWhenFramesStayAwayForHalfOfThat) {
+  Stream(seconds(1));
+  clock_.Advance(seconds(1) - nanoseconds(1));
+  EXPECT_EQ(Decide(), Step::kWait);
+  EXPECT_EQ(machine_.state(), SourceState::kStreaming);
+  clock_.Advance(nanoseconds(1));
+  EXPECT_EQ(WaitsFor(), seconds(1));
+  EXPECT_EQ(machine_.state(), SourceState::kStalled);
+  EXPECT_EQ(machine_.cause(), absl::UnavailableError("no frame for 1 s"));
+  Frame();
+  EXPECT_EQ(machine_.state(), SourceState::kStreaming);
+  EXPECT_TRUE(machine_.cause().ok());
+}
+
+// One frame a second, which it does not announce.
+TEST_F(SessionMachineTest, ASlowCameraDoesNotStallBetweenItsFrames) {
+  ASSERT_EQ(Decide(), Step::kBegin);
+  for (int i = 0; i < 5; ++i) {
+    Frame();
+    clock_.Advance(milliseconds(i == 0 ? 900 : 1200));
+    EXPECT_EQ(Decide(), Step::kWait);
+    EXPECT_EQ(machine_.state(), SourceState::kStreaming) << i;
+  }
+}
+
+TEST_F(SessionMachineTest, TellsEachTransitionOnceWithItsCause) {
+  Stream(seconds(1));
+  clock_.Advance(seconds(1));
+  ASSERT_EQ(Decide(), Step::kWait);
+  clock_.Advance(seconds(1));
+  ASSERT_EQ(Decide(), Step::kEnd);
+  const auto transitions = machine_.TakeTransitions();
+  ASSERT_EQ(transitions.size(), 4U);
+  EXPECT_EQ(transitions[2].cause, absl::UnavailableError("no frame for 1 s"));
+  EXPECT_EQ(transitions[3].cause, absl::UnavailableError("no frame within 2 s"));
+  clock_.Advance(seconds(1));
+  ASSERT_EQ(Decide(), Step::kBegin);
+  EXPECT_THAT(States(), ElementsAre(SourceState::kConnecting));
+  EXPECT_FALSE(machine_.has_transitions());
+}
+
 TEST_F(SessionMachineTest, IsPatientWithASlowCamera) {
   ASSERT_EQ(Decide(), Step::kBegin);
   machine_.ExpectFrameEvery(seconds(4));
   Frame();
-  EXPECT_EQ(WaitsFor(), seconds(10));
-  machine_.ExpectFrameEvery(milliseconds(40));
-  EXPECT_EQ(WaitsFor(), seconds(2));
+  EXPECT_EQ(WaitsFor(), seconds(5));
+  clock_.Advance(seconds(5));
+  EXPECT_EQ(WaitsFor(), seconds(5));
+  EXPECT_EQ(machine_.state(), SourceState::kStalled);
 }
 
 TEST_F(SessionMachineTest, KeepsTheFirstCauseOfASession) {
@@ -144,6 +193,7 @@ TEST_F(SessionMachineTest, AShortSessionDoesNotEndTheLongWaits) {
 TEST_F(SessionMachineTest, KeepsItsPromisesUnderRandomEvents) {
   std::mt19937 random(99);
   bool in_session = false;
+  std::optional<SourceState> told;
   nanoseconds ended_at = clock_.Now() - minutes(1);
   for (int i = 0; i < 100'000; ++i) {
     switch (random() % 8) {
@@ -164,6 +214,11 @@ TEST_F(SessionMachineTest, KeepsItsPromisesUnderRandomEvents) {
         clock_.Advance(milliseconds(random() % 100));
     }
     const SessionMachine::Decision decision = machine_.Decide(clock_.Now());
+    for (const auto& transition : machine_.TakeTransitions()) {
+      ASSERT_NE(transition.to, told) << "twice";
+      told = transition.to;
+    }
+    ASSERT_EQ(told, machine_.state());
     if (decision.step == Step::kBegin) {
       ASSERT_FALSE(in_session);
       ASSERT_GE(clock_.Now() - ended_at, milliseconds(200));
