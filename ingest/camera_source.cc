@@ -20,8 +20,8 @@ CameraSource::CameraSource(const SourceRequest& request, PipelineOptions pipelin
     : shown_(request.shown),
       pipeline_options_(std::move(pipeline)),
       clock_(*request.settings.clock),
-      feed_(clock_, static_cast<std::size_t>(request.options.queue_capacity),
-            WhenFull::kDropOldest),
+      feed_(clock_, static_cast<std::size_t>(request.options.queue_capacity), WhenFull::kDropOldest,
+            request.options.max_frames_per_second),
       states_(shown_, StateLog::Of::kCamera),
       machine_(request.settings.limits, Backoff(request.settings.backoff, request.settings.seed)),
       supervisor_([this] { Supervise(); }) {}
@@ -32,6 +32,7 @@ SourceStatus CameraSource::status() const {
   SourceStatus status;
   status.epoch = feed_.epoch();
   status.size_changes = feed_.size_changes();
+  status.skipped = feed_.skipped();
   const std::optional<nanoseconds> interval = feed_.FrameInterval();
   MutexLock lock(mu_);
   status.state = stopping_ ? SourceState::kStopped : machine_.state();

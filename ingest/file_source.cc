@@ -19,9 +19,11 @@ FileSource::Round::Round(FileSource& source) : source_(source) {
                                     [&source](GstElement& filesrc) {
                                       g_object_set(&filesrc, "location", source.path_.c_str(),
                                                    nullptr);
+                                      return absl::OkStatus();
                                     },
                                 .width = source.options_.width,
-                                .height = source.options_.height};
+                                .height = source.options_.height,
+                                .hardware_decode = source.options_.hardware_decode};
   absl::StatusOr<std::unique_ptr<GstPicturePipeline>> pipeline =
       GstPicturePipeline::Create(options, *this);
   if (!pipeline.ok()) {
@@ -38,7 +40,8 @@ FileSource::FileSource(const SourceRequest& request, std::string path)
       options_(request.options),
       clock_(*request.settings.clock),
       feed_(clock_, static_cast<std::size_t>(options_.queue_capacity),
-            options_.as_camera ? WhenFull::kDropOldest : WhenFull::kWait),
+            options_.as_camera ? WhenFull::kDropOldest : WhenFull::kWait,
+            options_.max_frames_per_second),
       states_(shown_, StateLog::Of::kFile),
       player_([this] { Play(); }) {}
 
@@ -64,6 +67,7 @@ SourceStatus FileSource::status() const {
   SourceStatus status;
   status.epoch = feed_.epoch();
   status.size_changes = feed_.size_changes();
+  status.skipped = feed_.skipped();
   status.entered = states_.entered();
   MutexLock lock(mu_);
   status.state = state_;

@@ -6,10 +6,14 @@ namespace millrace::ingest {
 
 using std::chrono::nanoseconds;
 
-FrameFeed::FrameFeed(const Clock& clock, std::size_t capacity, WhenFull when_full)
-    : clock_(clock), queue_(capacity, when_full) {}
+FrameFeed::FrameFeed(const Clock& clock, std::size_t capacity, WhenFull when_full,
+                     double max_frames_per_second)
+    : clock_(clock), queue_(capacity, when_full), limit_(max_frames_per_second) {}
 
-void FrameFeed::Take(DecodedPicture decoded) { queue_.Push(Stamp(std::move(decoded))); }
+void FrameFeed::Take(DecodedPicture decoded) {
+  std::optional<Frame> frame = Stamp(std::move(decoded));
+  if (frame) queue_.Push(*std::move(frame));
+}
 
 void FrameFeed::BeginEpoch() {
   MutexLock lock(mu_);
@@ -42,7 +46,12 @@ std::optional<nanoseconds> FrameFeed::FrameInterval() const {
   return gaps_.TypicalStep();
 }
 
-Frame FrameFeed::Stamp(DecodedPicture decoded) {
+std::int64_t FrameFeed::skipped() const {
+  MutexLock lock(mu_);
+  return skipped_;
+}
+
+std::optional<Frame> FrameFeed::Stamp(DecodedPicture decoded) {
   const nanoseconds arrival = clock_.Now();
   MutexLock lock(mu_);
   const bool first = previous_ == nullptr;
@@ -50,6 +59,11 @@ Frame FrameFeed::Stamp(DecodedPicture decoded) {
     if (next_number_ > 0) ++epoch_;
     epoch_start_ = arrival;
     gaps_.Restart();
+    limit_.Restart();
+  }
+  if (!limit_.Passes(decoded.stream_time.value_or(arrival - epoch_start_))) {
+    ++skipped_;
+    return std::nullopt;
   }
   Frame frame;
   frame.number = next_number_++;

@@ -11,6 +11,7 @@
 #include "ingest/frame.h"
 #include "ingest/frame_queue.h"
 #include "ingest/gap_detector.h"
+#include "ingest/rate_limit.h"
 
 namespace millrace::ingest {
 
@@ -30,9 +31,11 @@ struct DecodedPicture {
 class FrameFeed {
  public:
   /// `clock` stamps arrivals and must outlive the feed.
-  FrameFeed(const Clock& clock, std::size_t capacity, WhenFull when_full);
+  FrameFeed(const Clock& clock, std::size_t capacity, WhenFull when_full,
+            double max_frames_per_second = 0);
 
-  /// Takes the next picture of the stream. Waits for room if the queue does.
+  /// Takes the next picture of the stream, or skips it, as if it had never been, where there are
+  /// more a second than there may be. Waits for room if the queue does.
   void Take(DecodedPicture decoded) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// The next picture begins a new epoch. Without a picture in between, calling twice is like
@@ -46,6 +49,8 @@ class FrameFeed {
   [[nodiscard]] std::int64_t epoch() const ABSL_LOCKS_EXCLUDED(mu_);
   /// Frames so far.
   [[nodiscard]] std::int64_t frames() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// Pictures that were skipped so far.
+  [[nodiscard]] std::int64_t skipped() const ABSL_LOCKS_EXCLUDED(mu_);
   /// Calls of ChangeSize() so far.
   [[nodiscard]] std::int64_t size_changes() const ABSL_LOCKS_EXCLUDED(mu_);
   /// How far apart frames are of late, by the stream's own clock; nullopt until known.
@@ -53,7 +58,8 @@ class FrameFeed {
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  [[nodiscard]] Frame Stamp(DecodedPicture decoded) ABSL_LOCKS_EXCLUDED(mu_);
+  /// nullopt: it is skipped.
+  [[nodiscard]] std::optional<Frame> Stamp(DecodedPicture decoded) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   const Clock& clock_;
@@ -63,6 +69,8 @@ class FrameFeed {
 
   mutable Mutex mu_;
   GapDetector gaps_ ABSL_GUARDED_BY(mu_);
+  RateLimit limit_ ABSL_GUARDED_BY(mu_);
+  std::int64_t skipped_ ABSL_GUARDED_BY(mu_) = 0;
   std::shared_ptr<const Picture> previous_ ABSL_GUARDED_BY(mu_);  ///< Null at an epoch's start.
   std::shared_ptr<const Picture> before_ ABSL_GUARDED_BY(mu_);  ///< The newest frame's `previous`.
   std::chrono::nanoseconds epoch_start_ ABSL_GUARDED_BY(mu_){0};

@@ -114,7 +114,7 @@ absl::StatusOr<GstOwned<GstElement>> Build(const PipelineOptions& options) {
   const GstOwned<GError> owned_error(error);
   if (!pipeline) return StatusFromError(*error, nullptr);
   const GstOwned<GstElement> source = Find(pipeline.get(), "source");
-  if (options.configure) options.configure(*source);
+  if (options.configure) MILLRACE_RETURN_IF_ERROR(options.configure(*source));
   return pipeline;
 }
 
@@ -123,15 +123,19 @@ absl::StatusOr<GstOwned<GstElement>> Build(const PipelineOptions& options) {
 absl::StatusOr<std::unique_ptr<GstPicturePipeline>> GstPicturePipeline::Create(
     const PipelineOptions& options, PipelineListener& listener) {
   MILLRACE_ASSIGN_OR_RETURN(GstOwned<GstElement> pipeline, Build(options));
-  return std::unique_ptr<GstPicturePipeline>(new GstPicturePipeline(std::move(pipeline), listener));
+  return std::unique_ptr<GstPicturePipeline>(
+      new GstPicturePipeline(std::move(pipeline), options, listener));
 }
 
 absl::Status GstPicturePipeline::Check(const PipelineOptions& options) {
   return Build(options).status();
 }
 
-GstPicturePipeline::GstPicturePipeline(GstOwned<GstElement> pipeline, PipelineListener& listener)
-    : listener_(listener), pipeline_(std::move(pipeline)) {
+GstPicturePipeline::GstPicturePipeline(GstOwned<GstElement> pipeline,
+                                       const PipelineOptions& options, PipelineListener& listener)
+    : listener_(listener),
+      hardware_decode_(options.hardware_decode),
+      pipeline_(std::move(pipeline)) {
   WatchBus();
   WatchPictures();
   WatchFormat();
@@ -173,7 +177,24 @@ void GstPicturePipeline::WatchFormat() {
 // GStreamer only says that a stream went nowhere when it has pushed enough of it.
 void GstPicturePipeline::WatchDecoder() {
   const GstOwned<GstElement> decoder = Find(pipeline_.get(), "decoder");
-  if (decoder) g_signal_connect(decoder.get(), "no-more-pads", G_CALLBACK(OnNoMorePads), this);
+  if (!decoder) return;
+  g_signal_connect(decoder.get(), "no-more-pads", G_CALLBACK(OnNoMorePads), this);
+  if (hardware_decode_ == HardwareDecode::kAuto) return;  // As GStreamer ranks them.
+  g_signal_connect(decoder.get(), "autoplug-select", G_CALLBACK(OnAutoplugSelect), this);
+}
+
+// decodebin asks for each element that would take the stream on; its own answers have no header.
+gint GstPicturePipeline::OnAutoplugSelect(GstElement* /*decoder*/, GstPad* /*pad*/,
+                                          GstCaps* /*caps*/, GstElementFactory* factory,
+                                          gpointer self) {
+  constexpr gint kTry = 0;
+  constexpr gint kSkip = 2;
+  if (!gst_element_factory_list_is_type(factory, GST_ELEMENT_FACTORY_TYPE_DECODER)) return kTry;
+  const bool hardware =
+      gst_element_factory_list_is_type(factory, GST_ELEMENT_FACTORY_TYPE_HARDWARE) != FALSE;
+  const bool wanted =
+      static_cast<GstPicturePipeline*>(self)->hardware_decode_ == HardwareDecode::kRequire;
+  return hardware == wanted ? kTry : kSkip;
 }
 
 void GstPicturePipeline::OnNoMorePads(GstElement* /*decoder*/, gpointer self) {
@@ -221,6 +242,11 @@ absl::Status GstPicturePipeline::Explained(absl::Status error) {
   MutexLock lock(mu_);
   if (missing_plugin_.empty() || error.code() != absl::StatusCode::kFailedPrecondition) {
     return error;
+  }
+  if (hardware_decode_ == HardwareDecode::kRequire) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this machine's GStreamer has no ", missing_plugin_,
+                     " in hardware: set source.hw_decode to auto, or install its plugin"));
   }
   return absl::FailedPreconditionError(
       absl::StrCat("this machine's GStreamer has no ", missing_plugin_,

@@ -21,6 +21,7 @@
 #include "base/mutex.h"
 #include "ingest/frame_feed.h"
 #include "ingest/gst_handles.h"
+#include "ingest/source.h"
 
 namespace millrace::ingest {
 
@@ -54,10 +55,11 @@ class PipelineListener {
 struct PipelineOptions {
   /// Its head in gst-launch's words, with one element named `source`.
   std::string head;
-  /// Sets on the source what text cannot carry.
-  std::function<void(GstElement& source)> configure;
+  /// Sets on the source what text cannot carry. May be empty; what it fails with, Create() does.
+  std::function<absl::Status(GstElement& source)> configure;
   int width = 0;
   int height = 0;
+  HardwareDecode hardware_decode = HardwareDecode::kAuto;
 };
 
 /// A pipeline. Calls must come from one thread at a time, and not from the listener's. The
@@ -65,7 +67,7 @@ struct PipelineOptions {
 class GstPicturePipeline {
  public:
   /// Builds the pipeline, at rest. `listener` must outlive it. Fails with FAILED_PRECONDITION if
-  /// this GStreamer lacks an element.
+  /// this GStreamer lacks an element, and as `configure` does.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GstPicturePipeline>> Create(
       const PipelineOptions& options, PipelineListener& listener);
 
@@ -82,7 +84,8 @@ class GstPicturePipeline {
   void Play() { SetState(GST_STATE_PLAYING); }
 
  private:
-  GstPicturePipeline(GstOwned<GstElement> pipeline, PipelineListener& listener);
+  GstPicturePipeline(GstOwned<GstElement> pipeline, const PipelineOptions& options,
+                     PipelineListener& listener);
   void SetState(GstState state);
   void WatchBus();
   void WatchPictures();
@@ -92,6 +95,8 @@ class GstPicturePipeline {
   // Called by GStreamer, with this pipeline as `self`.
   static GstBusSyncReply OnMessage(GstBus* bus, GstMessage* message, gpointer self);
   static void OnElementAdded(GstBin* bin, GstBin* parent, GstElement* element, gpointer self);
+  static gint OnAutoplugSelect(GstElement* decoder, GstPad* pad, GstCaps* caps,
+                               GstElementFactory* factory, gpointer self);
   static void OnNoMorePads(GstElement* decoder, gpointer self);
   static GstPadProbeReturn OnEvent(GstPad* pad, GstPadProbeInfo* info, gpointer self);
 
@@ -100,6 +105,7 @@ class GstPicturePipeline {
 
   // Constant after construction.
   PipelineListener& listener_;
+  const HardwareDecode hardware_decode_;
   const GstOwned<GstElement> pipeline_;
 
   Mutex mu_;

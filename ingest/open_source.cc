@@ -34,6 +34,10 @@ absl::Status CheckOptions(const SourceOptions& options, std::string_view shown) 
 
 absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options) {
   IngestSettings settings;
+  settings.limits.first_frame = options.camera.connect_timeout;
+  settings.limits.between_frames = options.camera.stall_timeout;
+  settings.backoff.first = options.camera.first_backoff;
+  settings.backoff.longest = options.camera.longest_backoff;
   settings.seed = std::random_device{}();
   return OpenSource(options, settings);
 }

@@ -1,23 +1,103 @@
 // rtsp: and rtsps: cameras.
+#include <gio/gio.h>
 #include <gst/rtsp/gstrtspurl.h>
 
 #include <cstring>
+#include <filesystem>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
 #include "ingest/camera_source.h"
 #include "ingest/gst_error.h"
+#include "ingest/gst_handles.h"
+#include "ingest/login.h"
 
 namespace millrace::ingest {
 namespace {
 
-// TCP, because a camera's lost packets cost a learner whole seconds of damaged pictures. `latency`
-// bounds only the wait for reordered packets. TCP timeouts end before the first-frame limit does,
-// so that GStreamer can say the cause.
-constexpr char kHead[] =
-    "rtspsrc name=source protocols=tcp latency=100 tcp-timeout=5000000"
-    " teardown-timeout=100000000 add-reference-timestamp-meta=true"
-    " ! decodebin name=decoder";
+/// rtspsrc's words. TCP where nothing is said, because a camera's lost packets cost a learner whole
+/// seconds of damaged pictures.
+std::string_view Protocols(Transport transport) {
+  switch (transport) {
+    case Transport::kTcp:
+      return "tcp";
+    case Transport::kUdp:
+      return "udp+udp-mcast";
+    case Transport::kAuto:
+      return "udp+udp-mcast+tcp";
+  }
+  return "tcp";
+}
+
+// `latency` bounds only the wait for reordered packets. TCP timeouts end before the first frame's
+// limit does, so that GStreamer can say the cause; `timeout` is how long `auto` waits for UDP.
+std::string Head(const CameraOptions& camera) {
+  constexpr int kUdpBufferBytes = 2 << 20;  // A key frame of a 4K camera, and more.
+  const std::chrono::microseconds limit = camera.connect_timeout;
+  return absl::StrCat("rtspsrc name=source protocols=", std::string(Protocols(camera.transport)),
+                      " latency=", camera.latency.count(), " tcp-timeout=", limit.count() * 5 / 8,
+                      " timeout=", limit.count() / 4, " udp-buffer-size=", kUdpBufferBytes,
+                      " teardown-timeout=100000000 add-reference-timestamp-meta=true",
+                      " ! decodebin name=decoder");
+}
+
+absl::Status SetLogin(const Login& login, GstElement& source) {
+  if (login.user.empty()) return absl::OkStatus();
+  MILLRACE_ASSIGN_OR_RETURN(const std::string password, ReadPassword(login));
+  g_object_set(&source, "user-id", login.user.c_str(), "user-pw", password.c_str(), nullptr);
+  return absl::OkStatus();
+}
+
+std::string WhatIsWrong(GTlsCertificateFlags errors) {
+  static constexpr std::pair<GTlsCertificateFlags, std::string_view> kTexts[] = {
+      {G_TLS_CERTIFICATE_UNKNOWN_CA, "nobody who is trusted here has signed it"},
+      {G_TLS_CERTIFICATE_BAD_IDENTITY, "it is another host's"},
+      {G_TLS_CERTIFICATE_NOT_ACTIVATED, "it is not valid yet"},
+      {G_TLS_CERTIFICATE_EXPIRED, "it has expired"},
+      {G_TLS_CERTIFICATE_REVOKED, "it was revoked"},
+      {G_TLS_CERTIFICATE_INSECURE, "its algorithm is not safe"}};
+  std::vector<std::string> found;
+  for (const auto& [flag, text] : kTexts) {
+    if ((errors & flag) != 0) found.emplace_back(text);
+  }
+  return found.empty() ? "it cannot be judged" : absl::StrJoin(found, ", ");
+}
+
+/// GStreamer itself only says that it could not connect.
+gboolean OnBadCertificate(GstElement* rtspsrc, GTlsConnection* /*connection*/,
+                          GTlsCertificate* /*certificate*/, GTlsCertificateFlags errors,
+                          gpointer /*unused*/) {
+  GST_ELEMENT_ERROR(rtspsrc, RESOURCE, NOT_AUTHORIZED,
+                    ("the camera's certificate is refused: %s; see source.tls_ca_file",
+                     WhatIsWrong(errors).c_str()),
+                    (nullptr));
+  return FALSE;
+}
+
+absl::Status SetTls(const Tls& tls, GstElement& source) {
+  g_signal_connect(&source, "accept-certificate", G_CALLBACK(OnBadCertificate), nullptr);
+  if (!tls.verify) {
+    g_object_set(&source, "tls-validation-flags", GTlsCertificateFlags(0), nullptr);
+    return absl::OkStatus();
+  }
+  if (tls.ca_file.empty()) return absl::OkStatus();
+  GError* error = nullptr;
+  GTlsDatabase* const trusted =
+      g_tls_file_database_new(std::filesystem::absolute(tls.ca_file).c_str(), &error);
+  if (trusted == nullptr) {
+    const GstOwned<GError> owned(error);
+    return absl::FailedPreconditionError(absl::StrCat("the certificates in ", tls.ca_file,
+                                                      " cannot be read: ", owned->message,
+                                                      "; see source.tls_ca_file"));
+  }
+  g_object_set(&source, "tls-database", trusted, nullptr);
+  g_object_unref(trusted);
+  return absl::OkStatus();
+}
 
 /// Fails unless GStreamer can read `uri` as an RTSP URL with a host and a port.
 absl::Status CheckUrl(const std::string& uri, const std::string& shown) {
@@ -44,15 +124,17 @@ absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& requ
   const std::string uri = absl::StrCat(request.uri.scheme, ":", request.uri.rest);
   InitializeGStreamer();
   if (absl::Status checked = CheckUrl(uri, request.shown); !checked.ok()) return checked;
-  PipelineOptions pipeline{.head = kHead,
-                           .configure =
-                               [uri](GstElement& source) {
-                                 g_object_set(&source, "location", uri.c_str(), nullptr);
-                                 g_signal_connect(&source, "select-stream", G_CALLBACK(IsVideo),
-                                                  nullptr);
-                               },
-                           .width = request.options.width,
-                           .height = request.options.height};
+  PipelineOptions pipeline{
+      .head = Head(request.options.camera),
+      .configure = [uri, camera = request.options.camera](GstElement& source) -> absl::Status {
+        g_object_set(&source, "location", uri.c_str(), nullptr);
+        g_signal_connect(&source, "select-stream", G_CALLBACK(IsVideo), nullptr);
+        MILLRACE_RETURN_IF_ERROR(SetLogin(camera.login, source));
+        return SetTls(camera.tls, source);
+      },
+      .width = request.options.width,
+      .height = request.options.height,
+      .hardware_decode = request.options.hardware_decode};
   return OpenCamera(request, std::move(pipeline));
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +19,45 @@
 #include "ingest/frame_queue.h"
 
 namespace millrace::ingest {
+
+/// How an RTSP camera's packets travel: kUdp loses some where the network is bad, kAuto takes it
+/// where it works and TCP where not.
+enum class Transport { kTcp, kUdp, kAuto };
+
+/// What decodes a camera's or a file's video: kAuto takes hardware where there is some.
+enum class HardwareDecode { kAuto, kRequire, kOff };
+
+/// Who asks an RTSP camera for its pictures, where its URI does not say. The password is in a file
+/// (a line break at its end does not count) or in an environment variable, and is read anew for
+/// each connection.
+struct Login {
+  std::string user = {};
+  std::string password_file = {};
+  std::string password_variable = {};
+};
+
+/// How the certificate of an RTSPS camera is judged.
+struct Tls {
+  /// In PEM, whose certificates are trusted; empty: those that this machine trusts.
+  std::string ca_file = {};
+  /// False: any certificate will do, an attacker's, too.
+  bool verify = true;
+};
+
+/// How a camera is held on to.
+struct CameraOptions {
+  Transport transport = Transport::kTcp;
+  /// For how long packets that come out of order are waited for: all pictures are late by as much.
+  std::chrono::milliseconds latency{100};
+  Login login = {};
+  Tls tls = {};
+  /// As in SessionLimits (session_machine.h).
+  std::chrono::milliseconds connect_timeout{8000};
+  std::chrono::milliseconds stall_timeout{2000};
+  /// As in BackoffOptions (backoff.h).
+  std::chrono::milliseconds first_backoff{200};
+  std::chrono::milliseconds longest_backoff{2000};
+};
 
 struct SourceOptions {
   /// A path, `file:PATH`, `rtsp://HOST...` (or `rtsps:`), or `test:` (`test:ball`: any pattern of
@@ -34,6 +74,10 @@ struct SourceOptions {
   int test_frames_per_second = 30;
   /// Frames that may wait for the learner.
   int queue_capacity = 2;
+  /// So many frames a second at most: others are skipped before they are numbered. 0: all.
+  double max_frames_per_second = 0;
+  HardwareDecode hardware_decode = HardwareDecode::kAuto;
+  CameraOptions camera = {};
   /// Gives up opening: OpenSource() then fails with CANCELLED. A source that is open ends by
   /// Stop().
   std::stop_token stop = {};
@@ -72,6 +116,8 @@ struct SourceStatus {
   std::int64_t reconnects = 0;
   /// Times that the camera's pictures became another size.
   std::int64_t size_changes = 0;
+  /// Pictures that SourceOptions::max_frames_per_second left out.
+  std::int64_t skipped = 0;
   /// The camera's own picture size and rate; 0 until known.
   int camera_width = 0;
   int camera_height = 0;

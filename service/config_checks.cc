@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "ingest/uri.h"
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/flow_network_names.h"
 
@@ -94,20 +93,6 @@ void CheckModel(const ConfigValue& stream, const StreamConfig& config) {
   } else if (learner.stages > most) {
     WrongAt(stream, "schedule", "stages",
             absl::StrCat("is ", learner.stages, "; with the kind local there are at most ", most));
-  }
-}
-
-void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
-  const ingest::SourceOptions& source = config.source;
-  const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(source.uri);
-  const std::optional<ConfigValue> keys = stream.Find("source");
-  if (!uri.ok() || !keys) return;
-  const std::optional<ingest::SourceKind> kind = ingest::KindOf(*uri);
-  const bool file = kind == ingest::SourceKind::kFile;
-  if (source.loop && !file) WrongAt(stream, "source", "loop", "is for files only");
-  if (source.as_camera && !file) WrongAt(stream, "source", "as_camera", "is for files only");
-  if (kind != ingest::SourceKind::kTestPicture && keys->Find("test_frames_per_second")) {
-    WrongAt(stream, "source", "test_frames_per_second", "is for test: only");
   }
 }
 

@@ -12,7 +12,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ingest/uri.h"
 #include "pipeline/device_names.h"
 #include "pipeline/evaluation/reference_flow_names.h"
 #include "pipeline/learning/flow_loss_options.h"
@@ -22,6 +21,7 @@
 #include "pipeline/schedules.h"
 #include "service/config_checks.h"
 #include "service/config_labels.h"
+#include "service/config_source.h"
 
 namespace millrace::service {
 namespace {
@@ -176,19 +176,6 @@ void ReadDevices(const Value& value, StreamConfig& stream) {
   if (!names.empty()) stream.learner.devices = std::move(names);
 }
 
-void ReadUri(const Value& value, StreamConfig& stream) {
-  std::string text;
-  value.Text(text);
-  if (text.empty()) return;
-  const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
-  if (!uri.ok()) return value.Wrong(absl::StrCat("cannot be read: ", uri.status().message()));
-  if (!ingest::KindOf(*uri)) {
-    return value.Wrong(absl::StrCat("begins with '", uri->scheme, ":'; it must be ",
-                                    std::string(ingest::kKnownSchemes)));
-  }
-  stream.source.uri = std::move(text);
-}
-
 // ---------------------------------------------------------------------------------- The tables --
 
 constexpr Key<Listen> kListenKeys[] = {
@@ -199,20 +186,6 @@ constexpr Key<Listen> kListenKeys[] = {
     {"max_viewers", kOptional,
      [](const Value& v, Listen& l) {
        v.Whole({1, 1000}, l.max_viewers);
-     }},
-};
-
-constexpr Key<StreamConfig> kSourceKeys[] = {
-    {"uri", kRequired, ReadUri},
-    {"loop", kOptional, [](const Value& v, StreamConfig& s) { v.Flag(s.source.loop); }},
-    {"as_camera", kOptional, [](const Value& v, StreamConfig& s) { v.Flag(s.source.as_camera); }},
-    {"queue", kOptional,
-     [](const Value& v, StreamConfig& s) {
-       v.Whole({1, 64}, s.source.queue_capacity);
-     }},
-    {"test_frames_per_second", kOptional,
-     [](const Value& v, StreamConfig& s) {
-       v.Whole({1, 1000}, s.source.test_frames_per_second);
      }},
 };
 
@@ -382,8 +355,7 @@ void ReadCheckpoints(const Value& value, StreamConfig& stream) {
 
 constexpr Key<StreamConfig> kStreamKeys[] = {
     {"name", kRequired, ReadName},
-    {"source", kRequired,
-     [](const Value& v, StreamConfig& s) { v.Map<StreamConfig>(kSourceKeys, s); }},
+    {"source", kRequired, ReadSource},
     {"model", kOptional, ReadModel},
     {"schedule", kOptional, ReadSchedule},
     {"learning", kOptional, ReadLearning},

@@ -129,6 +129,10 @@ void AppendIngest(const Readings& readings, std::vector<MetricFamily>& families)
       PerStream("millrace_ingest_frames_received_total", "Frames that the source delivered.",
                 MetricType::Counter, readings,
                 [](const Reading& r) { return static_cast<double>(r.snapshot.frames.received); }));
+  families.push_back(PerStream(
+      "millrace_ingest_frames_skipped_total",
+      "Decoded frames beyond source.max_fps, which count nowhere else.", MetricType::Counter,
+      readings, [](const Reading& r) { return static_cast<double>(r.snapshot.source.skipped); }));
   families.push_back(PerStream("millrace_ingest_frame_rate_hertz",
                                "Frames received a second, over the last ten seconds.",
                                MetricType::Gauge, readings,

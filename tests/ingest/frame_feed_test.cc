@@ -50,6 +50,22 @@ TEST_F(FrameFeedTest, TimesFramesByTheirArrivalWhereTheStreamHasNoTime) {
   EXPECT_EQ(TakeAndPop(decoded).stream_time, milliseconds(30));
 }
 
+TEST_F(FrameFeedTest, WhatIsSkippedHasNeverBeen) {
+  FrameFeed feed(clock_, /*capacity=*/16, WhenFull::kDropOldest, /*max_frames_per_second=*/5);
+  for (int i = 0; i < 30; ++i) feed.Take(PictureAt(i * milliseconds(40)));
+  EXPECT_EQ(feed.frames(), 6);
+  EXPECT_EQ(feed.skipped(), 24);
+  EXPECT_EQ(feed.queue().received(), 6U);
+  std::shared_ptr<const Picture> before;
+  for (int i = 0; i < 6; ++i) {
+    const Frame frame = feed.queue().Pop().value();
+    EXPECT_EQ(frame.number, i);
+    EXPECT_EQ(frame.stream_time, i * milliseconds(200));
+    EXPECT_EQ(frame.previous, before);
+    before = frame.picture;
+  }
+}
+
 TEST_F(FrameFeedTest, GivesEachFrameTheOneBefore) {
   const Frame first = TakeAndPop(PictureAt(milliseconds(0)));
   const Frame second = TakeAndPop(PictureAt(milliseconds(40)));

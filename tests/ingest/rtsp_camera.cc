@@ -13,7 +13,14 @@
 //   --file PATH     serve this file instead, scaled to the size; it ends when the file ends
 //   --gop N         frames from one key frame to the next; 25 by default
 //   --codec NAME    h264 (default), h265 or mjpeg
+//   --b-frames N    of H.264, between two others; 0 by default
+//   --frames N      the stream ends after so many
+//   --wrap          RTP timestamps and sequence numbers begin right before their end
+//   --loss N        so many of a hundred packets get lost
+//   --reorder N     so many of a hundred packets come up to 20 ms late, after others
 //   --user NAME --password TEXT   ask for these (basic)
+//   --transport NAME              tcp or udp only; both by default
+//   --tls FILE      speak RTSPS, with the certificate and the key in this file, in PEM
 //
 // A camera that was killed comes back under its old URL by --port.
 #include <glib-unix.h>
@@ -43,12 +50,19 @@ struct Options {
   gint width = 320;
   gint height = 240;
   gint gop = 25;
+  gint b_frames = 0;
+  gint frames = -1;
+  gint loss = 0;
+  gint reorder = 0;
+  gboolean wrap = FALSE;
   const gchar* path = "/live";
   const gchar* pattern = "smpte";
   const gchar* file = nullptr;
   const gchar* codec = "h264";
   const gchar* user = nullptr;
   const gchar* password = "";
+  const gchar* transport = nullptr;
+  const gchar* tls = nullptr;
 };
 
 bool Parse(int* argc, char*** argv, Options* options) {
@@ -61,9 +75,16 @@ bool Parse(int* argc, char*** argv, Options* options) {
       {"path", 0, 0, G_OPTION_ARG_STRING, &options->path, "Path of the URL", "PATH"},
       {"pattern", 0, 0, G_OPTION_ARG_STRING, &options->pattern, "Of videotestsrc", "NAME"},
       {"file", 0, 0, G_OPTION_ARG_STRING, &options->file, "Serve this video", "PATH"},
+      {"b-frames", 0, 0, G_OPTION_ARG_INT, &options->b_frames, "Between two others", "N"},
+      {"frames", 0, 0, G_OPTION_ARG_INT, &options->frames, "The stream's end", "N"},
+      {"loss", 0, 0, G_OPTION_ARG_INT, &options->loss, "Of a hundred packets", "N"},
+      {"reorder", 0, 0, G_OPTION_ARG_INT, &options->reorder, "Of a hundred packets", "N"},
+      {"wrap", 0, 0, G_OPTION_ARG_NONE, &options->wrap, "RTP's numbers wrap soon", nullptr},
       {"codec", 0, 0, G_OPTION_ARG_STRING, &options->codec, "h264, h265 or mjpeg", "NAME"},
       {"user", 0, 0, G_OPTION_ARG_STRING, &options->user, "Ask for this user", "NAME"},
       {"password", 0, 0, G_OPTION_ARG_STRING, &options->password, "and password", "TEXT"},
+      {"transport", 0, 0, G_OPTION_ARG_STRING, &options->transport, "tcp or udp only", "NAME"},
+      {"tls", 0, 0, G_OPTION_ARG_STRING, &options->tls, "Certificate and key, in PEM", "FILE"},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
   const Owned<GOptionContext> context(g_option_context_new("- an RTSP camera for tests"));
   g_option_context_add_main_entries(context.get(), entries, nullptr);
@@ -81,52 +102,102 @@ std::string Picture(const Options& options) {
     text << "filesrc location=\"" << options.file << "\" ! decodebin ! identity sync=true"
          << " ! videorate ! videoscale add-borders=false ! videoconvert";
   } else {
-    text << "videotestsrc is-live=true pattern=" << options.pattern;
+    text << "videotestsrc is-live=true num-buffers=" << options.frames
+         << " pattern=" << options.pattern;
   }
   text << " ! video/x-raw,format=I420,pixel-aspect-ratio=1/1,width=" << options.width
        << ",height=" << options.height << ",framerate=" << options.fps << "/1";
   return text.str();
 }
 
+std::string H264Encoder(const Options& options) {
+  const std::string b_frames = std::to_string(options.b_frames);
+  return " ! x264enc speed-preset=veryfast bitrate=2000 option-string=scenecut=0 key-int-max=" +
+         std::to_string(options.gop) +
+         (options.b_frames > 0 ? " b-adapt=false bframes=" + b_frames : " tune=zerolatency");
+}
+
 /// The encoder and its RTP payloader, or nothing for a codec it does not know.
 std::string Encoder(const Options& options) {
   const std::string codec = options.codec;
-  const std::string gop = std::to_string(options.gop);
+  const std::string payloader = options.loss + options.reorder > 0 ? "payloader" : "pay0";
   if (codec == "h264") {
-    return " ! x264enc tune=zerolatency speed-preset=veryfast bitrate=2000 option-string=scenecut=0"
-           " key-int-max=" +
-           gop + " ! rtph264pay name=pay0 pt=96 config-interval=-1";
+    return H264Encoder(options) + " ! rtph264pay name=" + payloader + " pt=96 config-interval=-1";
   }
   if (codec == "h265") {
-    return " ! x265enc tune=zerolatency speed-preset=ultrafast key-int-max=" + gop +
-           " ! rtph265pay name=pay0 pt=96 config-interval=-1";
+    return " ! x265enc tune=zerolatency speed-preset=ultrafast key-int-max=" +
+           std::to_string(options.gop) + " ! rtph265pay name=" + payloader +
+           " pt=96 config-interval=-1";
   }
-  if (codec == "mjpeg") return " ! jpegenc ! rtpjpegpay name=pay0 pt=26";
+  if (codec == "mjpeg") return " ! jpegenc ! rtpjpegpay name=" + payloader + " pt=26";
   return {};
 }
 
-void AskForPassword(GstRTSPServer* server, GstRTSPMediaFactory* factory, const Options& options) {
-  const Owned<GstRTSPAuth> auth(gst_rtsp_auth_new());
+/// What is wrong with RTP's packets.
+std::string Packets(const Options& options) {
+  std::string text;
+  // A second at 90 kHz, and a few packets, before the end.
+  if (options.wrap != FALSE) text += " timestamp-offset=4294877296 seqnum-offset=65500";
+  if (options.loss + options.reorder == 0) return text;
+  return text + " ! netsim name=pay0 allow-reordering=true max-delay=20 min-delay=5" +
+         " drop-probability=" + std::to_string(options.loss / 100.0) +
+         " delay-probability=" + std::to_string(options.reorder / 100.0);
+}
+
+/// Whoever knows the password may watch; without one, everybody.
+void AskForPassword(GstRTSPAuth* auth, GstRTSPMediaFactory* factory, const Options& options) {
   GstRTSPToken* token =
       gst_rtsp_token_new(GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE, G_TYPE_STRING, "viewer", nullptr);
-  gchar* basic = gst_rtsp_auth_make_basic(options.user, options.password);
-  gst_rtsp_auth_add_basic(auth.get(), basic, token);
-  g_free(basic);
+  if (options.user != nullptr) {
+    gchar* basic = gst_rtsp_auth_make_basic(options.user, options.password);
+    gst_rtsp_auth_add_basic(auth, basic, token);
+    g_free(basic);
+  } else {
+    gst_rtsp_auth_set_default_token(auth, token);
+  }
   gst_rtsp_token_unref(token);
   gst_rtsp_media_factory_add_role(factory, "viewer", GST_RTSP_PERM_MEDIA_FACTORY_ACCESS,
                                   G_TYPE_BOOLEAN, TRUE, GST_RTSP_PERM_MEDIA_FACTORY_CONSTRUCT,
                                   G_TYPE_BOOLEAN, TRUE, nullptr);
-  gst_rtsp_server_set_auth(server, auth.get());
 }
 
-void Mount(GstRTSPServer* server, const Options& options) {
+/// Whether the certificate could be read.
+bool SpeakTls(GstRTSPAuth* auth, const char* file) {
+  GError* error = nullptr;
+  GTlsCertificate* certificate = g_tls_certificate_new_from_file(file, &error);
+  if (certificate == nullptr) {
+    std::fprintf(stderr, "%s\n", error->message);
+    g_error_free(error);
+    return false;
+  }
+  gst_rtsp_auth_set_tls_certificate(auth, certificate);
+  g_object_unref(certificate);
+  return true;
+}
+
+GstRTSPLowerTrans Protocols(const Options& options) {
+  if (options.transport == nullptr) {
+    return static_cast<GstRTSPLowerTrans>(GST_RTSP_LOWER_TRANS_TCP | GST_RTSP_LOWER_TRANS_UDP);
+  }
+  return std::string(options.transport) == "udp" ? GST_RTSP_LOWER_TRANS_UDP
+                                                 : GST_RTSP_LOWER_TRANS_TCP;
+}
+
+bool Mount(GstRTSPServer* server, const Options& options) {
   GstRTSPMediaFactory* factory = gst_rtsp_media_factory_new();
-  const std::string launch = "( " + Picture(options) + Encoder(options) + " )";
+  const std::string launch = "( " + Picture(options) + Encoder(options) + Packets(options) + " )";
   gst_rtsp_media_factory_set_launch(factory, launch.c_str());
   gst_rtsp_media_factory_set_shared(factory, TRUE);
-  if (options.user != nullptr) AskForPassword(server, factory, options);
+  gst_rtsp_media_factory_set_protocols(factory, Protocols(options));
+  const Owned<GstRTSPAuth> auth(gst_rtsp_auth_new());
+  AskForPassword(auth.get(), factory, options);
+  if (options.tls != nullptr && !SpeakTls(auth.get(), options.tls)) return false;
+  if (options.user != nullptr || options.tls != nullptr) {
+    gst_rtsp_server_set_auth(server, auth.get());
+  }
   const Owned<GstRTSPMountPoints> mounts(gst_rtsp_server_get_mount_points(server));
   gst_rtsp_mount_points_add_factory(mounts.get(), options.path, factory);  // Takes the factory.
+  return true;
 }
 
 gboolean Quit(gpointer loop) {
@@ -167,14 +238,14 @@ int main(int argc, char** argv) {
   const Owned<GstRTSPServer> server(gst_rtsp_server_new());
   gst_rtsp_server_set_address(server.get(), "127.0.0.1");
   gst_rtsp_server_set_service(server.get(), std::to_string(options.port).c_str());
-  Mount(server.get(), options);
+  if (!Mount(server.get(), options)) return 2;
   if (gst_rtsp_server_attach(server.get(), nullptr) == 0) {
     std::fprintf(stderr, "cannot listen on 127.0.0.1:%d\n", options.port);
     return 1;
   }
   QuitWhenTold(loop.get());
-  std::printf("rtsp://127.0.0.1:%d%s\n", gst_rtsp_server_get_bound_port(server.get()),
-              options.path);
+  std::printf("%s://127.0.0.1:%d%s\n", options.tls != nullptr ? "rtsps" : "rtsp",
+              gst_rtsp_server_get_bound_port(server.get()), options.path);
   std::fflush(stdout);
   g_main_loop_run(loop.get());
   return 0;

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "ingest/open_source.h"
+#include "tests/ingest/camera_tests.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/rtsp_process.h"
 
@@ -21,25 +22,6 @@ using std::chrono::milliseconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-/// Limits that only a camera which is gone meets, however loaded the machine.
-IngestSettings Patient() {
-  return {.limits = {.first_frame = std::chrono::seconds(30),
-                     .between_frames = std::chrono::seconds(20)},
-          .backoff = {.first = milliseconds(10), .longest = milliseconds(50)}};
-}
-
-std::unique_ptr<Source> Open(const std::string& uri, const IngestSettings& settings) {
-  absl::StatusOr<std::unique_ptr<Source>> source = OpenSource({.uri = uri}, settings);
-  EXPECT_TRUE(source.ok()) << source.status();
-  return source.ok() ? *std::move(source) : nullptr;
-}
-
-std::string Cause(const Source& source) { return std::string(source.status().cause.message()); }
-
-std::int64_t TimesIn(const Source& source, SourceState state) {
-  return source.status().entered[static_cast<std::size_t>(state)];
-}
 
 /// A TCP port of this machine that is bound, and perhaps listens, but never says a word.
 class SilentPort {

@@ -91,6 +91,16 @@ TEST(ConfigTest, SampleLoadsWithEveryOptionalKeySet) {
           "sample:.* 'width' is for the tasks classification and regression only\n"
           "sample:.* 'frames_per_second' is for the kind auto only\n"
           "sample:.* 'samples' is for the kinds gpipe, timeprest, pipedream_2bw, k_periodic only\n"
+          "sample:.* 'connect_timeout_ms' is for cameras only\n"
+          "sample:.* 'stall_timeout_ms' is for cameras only\n"
+          "sample:.* 'backoff_ms' is for cameras only\n"
+          "sample:.* 'transport' is for rtsp: and rtsps: only\n"
+          "sample:.* 'latency_ms' is for rtsp: and rtsps: only\n"
+          "sample:.* 'user' is for rtsp: and rtsps: only\n"
+          "sample:.* 'password_file' is for rtsp: and rtsps: only\n"
+          "sample:.* 'password_env' is for rtsp: and rtsps: only\n"
+          "sample:.* 'tls_ca_file' is for rtsps: only\n"
+          "sample:.* 'tls_verify' is for rtsps: only\n"
           "sample:[0-9]+:[0-9]+: 'test_frames_per_second' is for test: only"));
 }
 

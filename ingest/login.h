@@ -1,0 +1,15 @@
+// Who asks a camera for its pictures.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "ingest/source.h"
+
+namespace millrace::ingest {
+
+/// The password, from where `login` says. FAILED_PRECONDITION, with what to do, where it cannot be
+/// had; never says the password.
+[[nodiscard]] absl::StatusOr<std::string> ReadPassword(const Login& login);
+
+}  // namespace millrace::ingest

@@ -1,0 +1,28 @@
+// Lets so many frames a second through, evenly, by the stream's own time.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+namespace millrace::ingest {
+
+/// Keeps the mean rate: of 25 frames a second it lets 10 through, not the 8 of every third frame. A
+/// stream that is no faster than the limit loses none, however its timestamps jitter within a fifth
+/// of the interval. Not thread-safe.
+class RateLimit {
+ public:
+  /// 0: everything passes. REQUIRES: not negative.
+  explicit RateLimit(double frames_per_second);
+
+  /// Whether the frame of this time passes. The first one does.
+  [[nodiscard]] bool Passes(std::chrono::nanoseconds stream_time);
+
+  /// Timestamps start again.
+  void Restart() { due_.reset(); }
+
+ private:
+  const std::chrono::nanoseconds interval_;
+  std::optional<std::chrono::nanoseconds> due_;  // Of the next one.
+};
+
+}  // namespace millrace::ingest

@@ -1,0 +1,168 @@
+#include "service/config_source.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ingest/uri.h"
+#include "service/config_checks.h"
+
+namespace millrace::service {
+namespace {
+
+using Value = ConfigValue;
+using Key = ConfigKey<StreamConfig>;
+using std::chrono::milliseconds;
+
+constexpr bool kRequired = true;
+constexpr bool kOptional = false;
+
+constexpr std::array<std::string_view, 3> kTransports = {"tcp", "udp", "auto"};
+constexpr std::array<std::string_view, 3> kHardwareDecodes = {"auto", "require", "off"};
+// What only an RTSP camera has.
+constexpr std::array<std::string_view, 5> kRtspKeys = {"transport", "latency_ms", "user",
+                                                       "password_file", "password_env"};
+constexpr std::array<std::string_view, 2> kRtspsKeys = {"tls_ca_file", "tls_verify"};
+// What only what is connected to has.
+constexpr std::array<std::string_view, 3> kConnectionKeys = {"connect_timeout_ms",
+                                                             "stall_timeout_ms", "backoff_ms"};
+
+void ReadUri(const Value& value, StreamConfig& stream) {
+  std::string text;
+  value.Text(text);
+  if (text.empty()) return;
+  const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
+  if (!uri.ok()) return value.Wrong(absl::StrCat("cannot be read: ", uri.status().message()));
+  if (!ingest::KindOf(*uri)) {
+    return value.Wrong(absl::StrCat("begins with '", uri->scheme, ":'; it must be ",
+                                    std::string(ingest::kKnownSchemes)));
+  }
+  stream.source.uri = std::move(text);
+}
+
+void ReadMilliseconds(const Value& value, const WholeRange& range, milliseconds& out) {
+  int count = static_cast<int>(out.count());
+  value.Whole(range, count);
+  out = milliseconds(count);
+}
+
+// The index of a name is the number of what it names.
+template <typename Enum, std::size_t kNames>
+void ReadName(const Value& value, const std::array<std::string_view, kNames>& names, Enum& out) {
+  std::string name(names.at(static_cast<std::size_t>(out)));
+  value.OneOf(names, name);
+  out = static_cast<Enum>(std::ranges::find(names, name) - names.begin());
+}
+
+void ReadBackoff(const Value& value, StreamConfig& stream) {
+  std::vector<int> waits;
+  value.WholeList({2, 2}, {1, 3'600'000}, waits);
+  if (waits.size() != 2) return;
+  if (waits[0] > waits[1]) return value.Wrong("must name the shortest wait first");
+  stream.source.camera.first_backoff = milliseconds(waits[0]);
+  stream.source.camera.longest_backoff = milliseconds(waits[1]);
+}
+
+constexpr Key kSourceKeys[] = {
+    {"uri", kRequired, ReadUri},
+    {"loop", kOptional, [](const Value& v, StreamConfig& s) { v.Flag(s.source.loop); }},
+    {"as_camera", kOptional, [](const Value& v, StreamConfig& s) { v.Flag(s.source.as_camera); }},
+    {"queue", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 64}, s.source.queue_capacity);
+     }},
+    {"max_fps", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0, 1000}, s.source.max_frames_per_second);
+     }},
+    {"hw_decode", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       ReadName(v, kHardwareDecodes, s.source.hardware_decode);
+     }},
+    {"test_frames_per_second", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Whole({1, 1000}, s.source.test_frames_per_second);
+     }},
+    {"transport", kOptional,
+     [](const Value& v, StreamConfig& s) { ReadName(v, kTransports, s.source.camera.transport); }},
+    {"latency_ms", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       ReadMilliseconds(v, {0, 10'000}, s.source.camera.latency);
+     }},
+    {"connect_timeout_ms", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       ReadMilliseconds(v, {100, 600'000}, s.source.camera.connect_timeout);
+     }},
+    {"stall_timeout_ms", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       ReadMilliseconds(v, {100, 3'600'000}, s.source.camera.stall_timeout);
+     }},
+    {"backoff_ms", kOptional, ReadBackoff},
+    {"user", kOptional,
+     [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.login.user); }},
+    {"password_file", kOptional,
+     [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.login.password_file); }},
+    {"password_env", kOptional,
+     [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.login.password_variable); }},
+    {"tls_ca_file", kOptional,
+     [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.tls.ca_file); }},
+    {"tls_verify", kOptional,
+     [](const Value& v, StreamConfig& s) { v.Flag(s.source.camera.tls.verify); }},
+};
+
+// Notes those of `keys` that `source` has, though its kind knows none.
+void RefuseKeys(const Value& stream, const Value& source, std::span<const std::string_view> keys,
+                std::string_view for_what) {
+  for (const std::string_view key : keys) {
+    if (source.Find(key))
+      WrongAt(stream, "source", key, absl::StrCat("is for ", std::string(for_what), " only"));
+  }
+}
+
+void CheckLogin(const Value& stream, const StreamConfig& config, const ingest::Uri& uri) {
+  const ingest::Login& login = config.source.camera.login;
+  const bool has_password = !login.password_file.empty() || !login.password_variable.empty();
+  if (!login.password_file.empty() && !login.password_variable.empty()) {
+    WrongAt(stream, "source", "password_env", "must not be beside password_file");
+  }
+  if (has_password && login.user.empty()) {
+    WrongAt(stream, "source", login.password_file.empty() ? "password_env" : "password_file",
+            "needs a user");
+  }
+  if (!login.user.empty() && uri.rest.find('@') != std::string::npos) {
+    WrongAt(stream, "source", "user", "must not be beside a user in the URI");
+  }
+}
+
+}  // namespace
+
+void ReadSource(const ConfigValue& value, StreamConfig& stream) {
+  value.Map<StreamConfig>(kSourceKeys, stream);
+}
+
+void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
+  const ingest::SourceOptions& source = config.source;
+  const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(source.uri);
+  const std::optional<ConfigValue> keys = stream.Find("source");
+  if (!uri.ok() || !keys) return;
+  const std::optional<ingest::SourceKind> kind = ingest::KindOf(*uri);
+  const bool file = kind == ingest::SourceKind::kFile;
+  if (source.loop && !file) WrongAt(stream, "source", "loop", "is for files only");
+  if (source.as_camera && !file) WrongAt(stream, "source", "as_camera", "is for files only");
+  if (kind != ingest::SourceKind::kTestPicture && keys->Find("test_frames_per_second")) {
+    WrongAt(stream, "source", "test_frames_per_second", "is for test: only");
+  }
+  if (file) RefuseKeys(stream, *keys, kConnectionKeys, "cameras");
+  if (uri->scheme != "rtsps") RefuseKeys(stream, *keys, kRtspsKeys, "rtsps:");
+  if (kind != ingest::SourceKind::kRtspCamera) {
+    RefuseKeys(stream, *keys, kRtspKeys, "rtsp: and rtsps:");
+  } else {
+    CheckLogin(stream, config, *uri);
+  }
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,112 @@
+// How a real RTSP camera is asked for its pictures: transport, login, certificates, decoders.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/ingest/camera_tests.h"
+#include "tests/ingest/media.h"
+#include "tests/ingest/rtsp_process.h"
+
+namespace millrace::ingest {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+bool ShowsPictures(const SourceOptions& options) {
+  const auto source = Open(options, Patient());
+  return source->queue().Pop().has_value();
+}
+
+/// Why the camera's first try, or one after it, was in vain.
+std::string WhyLost(const SourceOptions& options) {
+  const auto source = Open(options, Patient());
+  WaitUntil([&] { return !source->status().cause.ok(); });
+  return Cause(*source);
+}
+
+TEST(CameraOptionsTest, PacketsTravelAsTheyShould) {
+  const RtspProcess udp({"--transport", "udp"});
+  const RtspProcess tcp({"--transport", "tcp"});
+  EXPECT_TRUE(ShowsPictures({.uri = udp.url(), .camera = {.transport = Transport::kUdp}}));
+  EXPECT_TRUE(ShowsPictures({.uri = udp.url(), .camera = {.transport = Transport::kAuto}}));
+  EXPECT_TRUE(ShowsPictures({.uri = tcp.url(), .camera = {.transport = Transport::kTcp}}));
+  EXPECT_TRUE(ShowsPictures({.uri = tcp.url(), .camera = {.transport = Transport::kAuto}}));
+  EXPECT_NE(WhyLost({.uri = udp.url(), .camera = {.transport = Transport::kTcp}}), "");
+  EXPECT_NE(WhyLost({.uri = tcp.url(), .camera = {.transport = Transport::kUdp}}), "");
+}
+
+// A password that is changed, where it is kept and at the camera, needs no new start.
+TEST(CameraOptionsTest, APasswordIsReadAnewForEachTry) {
+  const RtspProcess camera({"--user", "viewer", "--password", "new-word"});
+  const std::string file = testing::TempDir() + "/camera-password";
+  std::ofstream(file) << "old-word\n";
+  const auto source =
+      Open({.uri = camera.url(), .camera = {.login = {.user = "viewer", .password_file = file}}},
+           Patient());
+  WaitUntil([&] { return !source->status().cause.ok(); });
+  EXPECT_THAT(Cause(*source), AllOf(HasSubstr("Unauthorized"), Not(HasSubstr("old-word"))));
+  std::ofstream(file) << "new-word\n";
+  EXPECT_TRUE(source->queue().Pop().has_value());
+  EXPECT_TRUE(source->status().cause.ok());
+}
+
+TEST(CameraOptionsTest, APasswordThatIsNowhereIsACauseThatSaysWhereItShouldBe) {
+  const auto source =
+      OpenSource({.uri = "rtsp://127.0.0.1:9/live",
+                  .camera = {.login = {.user = "viewer", .password_variable = "MILLRACE_NO_SUCH"}}},
+                 Patient());
+  EXPECT_EQ(source.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(source.status().message()),
+              AllOf(HasSubstr("rtsp://127.0.0.1:9/live"), HasSubstr("MILLRACE_NO_SUCH")));
+}
+
+TEST(CameraOptionsTest, APathThatTheCameraDoesNotHaveIsNotFound) {
+  const RtspProcess camera({});
+  EXPECT_THAT(WhyLost({.uri = camera.url() + "/no-such"}), HasSubstr("Not Found"));
+}
+
+class OverTls : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string command =
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "
+        "/CN=camera -addext subjectAltName=IP:127.0.0.1 -keyout " +
+        pem_ + ".key -out " + pem_ + " 2>" + pem_ + ".log && cat " + pem_ + " " + pem_ + ".key >" +
+        pem_ + ".both";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+  }
+  const std::string pem_ = testing::TempDir() + "/camera.pem";
+};
+
+TEST_F(OverTls, OnlyACameraThatIsTrustedIsWatched) {
+  const RtspProcess camera({"--tls", pem_ + ".both"});
+  ASSERT_TRUE(camera.url().starts_with("rtsps://"));
+  EXPECT_TRUE(ShowsPictures({.uri = camera.url(), .camera = {.tls = {.ca_file = pem_}}}));
+  EXPECT_TRUE(ShowsPictures({.uri = camera.url(), .camera = {.tls = {.verify = false}}}));
+  EXPECT_THAT(WhyLost({.uri = camera.url()}),
+              HasSubstr("certificate is refused: nobody who is trusted here has signed it"));
+  const auto status =
+      OpenSource({.uri = camera.url(), .camera = {.tls = {.ca_file = "no/such.pem"}}}, Patient())
+          .status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("certificates in no/such.pem"));
+}
+
+// No machine that runs these tests decodes in hardware; one that does would show pictures.
+TEST(CameraOptionsTest, DecodersAreOfTheKindThatIsAskedFor) {
+  const RtspProcess camera({});
+  EXPECT_TRUE(ShowsPictures({.uri = camera.url(), .hardware_decode = HardwareDecode::kOff}));
+  const auto source =
+      Open({.uri = camera.url(), .hardware_decode = HardwareDecode::kRequire}, Patient());
+  WaitUntil([&] {
+    return !source->status().cause.ok() || source->status().state == SourceState::kStreaming;
+  });
+  if (source->status().state == SourceState::kStreaming) GTEST_SKIP() << "in hardware";
+  EXPECT_THAT(Cause(*source), HasSubstr("in hardware: set source.hw_decode to auto"));
+}
+
+}  // namespace
+}  // namespace millrace::ingest

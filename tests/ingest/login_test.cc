@@ -1,0 +1,54 @@
+#include "ingest/login.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace millrace::ingest {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Written(const std::string& text) {
+  std::string path = testing::TempDir() + "/password";
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+std::string PasswordIn(const std::string& text) {
+  const auto password = ReadPassword({.user = "a", .password_file = Written(text)});
+  EXPECT_TRUE(password.ok()) << password.status();
+  return *password;
+}
+
+TEST(LoginTest, APasswordIsTheWholeFileButTheLineBreakAtItsEnd) {
+  EXPECT_EQ(PasswordIn("word"), "word");
+  EXPECT_EQ(PasswordIn("a word \n"), "a word ");
+  EXPECT_EQ(PasswordIn("word\r\n"), "word");
+  EXPECT_EQ(PasswordIn("\n\n"), "\n");
+  EXPECT_EQ(PasswordIn(""), "");
+}
+
+TEST(LoginTest, APasswordIsReadFromTheEnvironment) {
+  setenv("MILLRACE_LOGIN_TEST", "word", 1);
+  EXPECT_EQ(*ReadPassword({.user = "a", .password_variable = "MILLRACE_LOGIN_TEST"}), "word");
+  unsetenv("MILLRACE_LOGIN_TEST");
+  EXPECT_EQ(*ReadPassword({.user = "a"}), "") << "some cameras ask for none";
+}
+
+TEST(LoginTest, APasswordThatCannotBeHadSaysWhereItShouldBe) {
+  const auto why = [](const Login& login) {
+    return std::string(ReadPassword(login).status().message());
+  };
+  EXPECT_THAT(why({.user = "a", .password_file = "no/such"}), HasSubstr("no/such: there is no"));
+  EXPECT_THAT(why({.user = "a", .password_file = Written(std::string(5000, 'x'))}),
+              HasSubstr("too long"));
+  EXPECT_THAT(why({.user = "a", .password_file = testing::TempDir()}), HasSubstr("cannot be read"));
+  EXPECT_THAT(why({.user = "a", .password_variable = "MILLRACE_NO_SUCH"}),
+              HasSubstr("MILLRACE_NO_SUCH with the camera's password is not set"));
+}
+
+}  // namespace
+}  // namespace millrace::ingest

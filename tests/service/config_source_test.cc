@@ -1,0 +1,61 @@
+// Where a stream's frames come from, as the configuration says it.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "service/config.h"
+
+namespace millrace::service {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+absl::StatusOr<Config> Parse(const std::string& source) {
+  return ParseConfig("version: 1\nstreams: [{name: a, source: {" + source + "}}]\n", "c");
+}
+
+std::string WhatIsWrong(const std::string& source) {
+  return std::string(Parse(source).status().message());
+}
+
+TEST(ConfigSourceTest, ACameraIsHeldOnToAsTheFileSays) {
+  const auto config = Parse(
+      "uri: 'rtsps://camera/1', transport: auto, latency_ms: 30, connect_timeout_ms: 5000, "
+      "stall_timeout_ms: 700, backoff_ms: [50, 60000], user: viewer, password_env: WORD, "
+      "tls_ca_file: ca.pem, tls_verify: false, max_fps: 12.5, hw_decode: off, queue: 5");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const ingest::SourceOptions& source = config->streams.front().source;
+  EXPECT_EQ(source.camera.transport, ingest::Transport::kAuto);
+  EXPECT_EQ(source.camera.latency, milliseconds(30));
+  EXPECT_EQ(source.camera.connect_timeout, milliseconds(5000));
+  EXPECT_EQ(source.camera.stall_timeout, milliseconds(700));
+  EXPECT_EQ(source.camera.first_backoff, milliseconds(50));
+  EXPECT_EQ(source.camera.longest_backoff, milliseconds(60000));
+  EXPECT_EQ(source.camera.login.user, "viewer");
+  EXPECT_EQ(source.camera.login.password_variable, "WORD");
+  EXPECT_EQ(source.camera.tls.ca_file, "ca.pem");
+  EXPECT_FALSE(source.camera.tls.verify);
+  EXPECT_EQ(source.max_frames_per_second, 12.5);
+  EXPECT_EQ(source.hardware_decode, ingest::HardwareDecode::kOff);
+  EXPECT_EQ(source.queue_capacity, 5);
+}
+
+TEST(ConfigSourceTest, WhatDoesNotFitTogetherIsNamed) {
+  const std::string camera = "uri: 'rtsp://camera/1', ";
+  EXPECT_THAT(WhatIsWrong(camera + "transport: http"), HasSubstr("'transport' is 'http'"));
+  EXPECT_THAT(WhatIsWrong(camera + "backoff_ms: [2000, 200]"),
+              HasSubstr("'backoff_ms' must name the shortest wait first"));
+  EXPECT_THAT(WhatIsWrong(camera + "password_env: WORD"), HasSubstr("'password_env' needs a user"));
+  EXPECT_THAT(WhatIsWrong(camera + "user: a, password_env: WORD, password_file: f"),
+              HasSubstr("'password_env' must not be beside password_file"));
+  EXPECT_THAT(WhatIsWrong("uri: 'rtsp://b:word@camera/1', user: a"),
+              HasSubstr("'user' must not be beside a user in the URI"));
+  EXPECT_THAT(WhatIsWrong(camera + "tls_verify: false"), HasSubstr("is for rtsps: only"));
+  EXPECT_THAT(WhatIsWrong("uri: 'test:', transport: udp"), HasSubstr("is for rtsp: and rtsps:"));
+  EXPECT_EQ(WhatIsWrong("uri: 'test:', stall_timeout_ms: 500"), "");
+}
+
+}  // namespace
+}  // namespace millrace::service
