@@ -135,12 +135,15 @@ def books_of_summary(summary: dict) -> Books:
 
 
 class Auditor:
-    """Reads the books again and again, wherever the server shows them. A context manager."""
+    """Reads the books again and again, wherever the server shows them. A context manager.
 
-    def __init__(self, server: millrace_process.Server):
+    `stream` is whose books GetStream is asked for: it has to be named where there are several."""
+
+    def __init__(self, server: millrace_process.Server, stream: str = ""):
         self.audits = 0
         self.wrong: list = []
         self._server = server
+        self._name = stream
         self._channel = grpc.insecure_channel(server.grpc)
         self._streams = stream_service_pb2_grpc.StreamServiceStub(self._channel)
         self._stopping = threading.Event()
@@ -159,16 +162,18 @@ class Auditor:
         self._stopping.set()
         self._thread.join()
 
-    def stream(self) -> stream_pb2.Stream:
-        return self._streams.GetStream(stream_service_pb2.GetStreamRequest()).stream
+    def stream(self, name: str = "") -> stream_pb2.Stream:
+        request = stream_service_pb2.GetStreamRequest(stream=name or self._name)
+        return self._streams.GetStream(request).stream
 
-    def state(self) -> str:
+    def state(self, name: str = "") -> str:
         """`STREAMING`, `BACKING_OFF` ..."""
-        return stream_pb2.SourceState.Name(self.stream().source_state).removeprefix("SOURCE_STATE_")
+        state = stream_pb2.SourceState.Name(self.stream(name).source_state)
+        return state.removeprefix("SOURCE_STATE_")
 
-    def wait_for_state(self, *states: str) -> None:
-        millrace_process.wait_for(f"the source to be {' or '.join(states)}",
-                                  lambda: self.state() in states)
+    def wait_for_state(self, *states: str, stream: str = "") -> None:
+        millrace_process.wait_for(f"the source of {stream or 'the stream'} to be {' or '.join(states)}",
+                                  lambda: self.state(stream) in states)
 
     def ready(self) -> tuple[int, str]:
         return get(self._server.metrics.replace("/metrics", "/readyz"))

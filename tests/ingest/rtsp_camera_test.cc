@@ -1,11 +1,8 @@
 // A real RTSP server is the camera: joined in the middle, killed, frozen, silent, absent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
@@ -14,6 +11,7 @@
 #include "tests/ingest/camera_tests.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/rtsp_process.h"
+#include "tests/ingest/silent_port.h"
 
 namespace millrace::ingest {
 namespace {
@@ -22,32 +20,6 @@ using std::chrono::milliseconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-/// A TCP port of this machine that is bound, and perhaps listens, but never says a word.
-class SilentPort {
- public:
-  explicit SilentPort(bool listens) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size), 0);
-    EXPECT_TRUE(!listens || listen(socket_, 16) == 0);
-    port_ = ntohs(address.sin_port);
-  }
-  ~SilentPort() { close(socket_); }
-  SilentPort(const SilentPort&) = delete;
-  SilentPort& operator=(const SilentPort&) = delete;
-
-  [[nodiscard]] std::string Url() const {
-    return "rtsp://user:secret@127.0.0.1:" + std::to_string(port_) + "/live";
-  }
-
- private:
-  const int socket_;
-  int port_ = 0;
-};
 
 TEST(RtspCameraTest, StreamsWhatTheCameraSees) {
   const RtspProcess camera({"--width", "640", "--height", "480", "--fps", "25"});

@@ -1,0 +1,26 @@
+"""Trying a camera again and again leaves nothing behind, and the judge finds what does."""
+
+import os
+import unittest
+
+import camera_growth
+
+PROGRAM = os.environ["MILLRACE_CAMERA_SOAK"]
+
+
+class CameraGrowthTest(unittest.TestCase):
+    def what_grows(self, kind: str, tries: int, leak: bool = False) -> list[str]:
+        return camera_growth.what_grows(camera_growth.soak(PROGRAM, kind, tries, leak))
+
+    def test_a_camera_that_is_not_there_costs_nothing(self):
+        self.assertEqual(self.what_grows("refused", 1500), [])
+
+    def test_a_camera_that_comes_and_goes_costs_nothing(self):
+        self.assertEqual(self.what_grows("ends", 200), [])
+
+    def test_what_leaks_on_purpose_is_found(self):
+        self.assertEqual(self.what_grows("refused", 300, leak=True), ["bytes", "threads", "files"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,94 @@
+// Tries a camera again and again, and prints what the process holds meanwhile.
+//
+//   camera_soak refused|ends TRIES [leak]
+//
+//   refused   nobody listens where the camera should be
+//   ends      the camera shows a few frames and ends its stream, each time
+//   leak      the process loses memory, a thread and a file now and then, for who judges to find
+//
+// Each line: tries so far, resident bytes, threads, open files.
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "ingest/open_source.h"
+#include "spdlog/spdlog.h"
+#include "tests/ingest/media.h"
+#include "tests/ingest/rtsp_process.h"
+#include "tests/ingest/silent_port.h"
+
+namespace {
+
+namespace ingest = millrace::ingest;
+
+constexpr int kSamples = 100;
+
+long ResidentBytes() {
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+std::ptrdiff_t Threads() {
+  namespace fs = std::filesystem;
+  return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
+}
+
+void Leak() {
+  constexpr std::size_t kBytes = 256 << 10;
+  auto lost = std::make_unique<std::string>(kBytes, 'x');
+  static_cast<void>(lost.release());
+  static_cast<void>(dup(STDERR_FILENO));
+  std::thread([] { pause(); }).detach();
+}
+
+void Watch(ingest::Source& source, std::int64_t tries, bool leaks) {
+  const std::jthread learner([&source] {
+    while (source.queue().Pop()) continue;
+  });
+  for (int sample = 1; sample <= kSamples; ++sample) {
+    const std::int64_t due = tries * sample / kSamples;
+    ingest::WaitUntil([&] { return source.status().reconnects >= due; });
+    if (leaks) Leak();
+    std::cout << due << ' ' << ResidentBytes() << ' ' << Threads() << ' ' << ingest::OpenFiles()
+              << std::endl;
+  }
+  source.Stop();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string kind = argc > 1 ? argv[1] : "";
+  if (argc < 3 || (kind != "refused" && kind != "ends")) {
+    std::cerr << "camera_soak refused|ends TRIES [leak]\n";
+    return 2;
+  }
+  spdlog::set_level(spdlog::level::err);
+  std::unique_ptr<ingest::RtspProcess> camera;
+  std::unique_ptr<ingest::SilentPort> nobody;
+  std::string url;
+  if (kind == "ends") {
+    camera = std::make_unique<ingest::RtspProcess>(std::vector<std::string>{
+        "--frames", "2", "--fps", "100", "--width", "64", "--height", "64"});
+    url = camera->url();
+  } else {
+    nobody = std::make_unique<ingest::SilentPort>(/*listens=*/false);
+    url = nobody->Url();
+  }
+  const ingest::IngestSettings settings{
+      .limits = {.first_frame = std::chrono::seconds(60)},
+      .backoff = {.first = std::chrono::milliseconds(1), .longest = std::chrono::milliseconds(1)}};
+  const auto source = ingest::OpenSource({.uri = url}, settings);
+  if (!source.ok()) {
+    std::cerr << source.status() << "\n";
+    return 1;
+  }
+  Watch(**source, std::stoll(argv[2]), argc > 3);
+}

@@ -1,0 +1,100 @@
+"""Five cameras in one server: whatever befalls four of them, the fifth does not notice."""
+
+import contextlib
+import socket
+import statistics
+import threading
+import unittest
+
+import client
+import millrace_process
+from rtsp_camera import RtspCamera
+
+PREDICTIONS = 60
+RATE = 10
+
+
+def camera(rate: int) -> RtspCamera:
+    return RtspCamera("--width", "64", "--height", "64", "--fps", str(rate), "--gop", "10",
+                      "--pattern", "ball")  # fmt: skip
+
+
+class Garbage:
+    """A camera that answers whatever it is asked with bytes that are no RTSP. A context manager."""
+
+    def __init__(self):
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._thread = threading.Thread(target=self._answer, daemon=True)
+        self._thread.start()
+        self.url = f"rtsp://127.0.0.1:{self._socket.getsockname()[1]}/live"
+
+    def __enter__(self) -> "Garbage":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join()
+
+    def _answer(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._socket.accept()
+                with connection, contextlib.suppress(OSError):
+                    connection.recv(4096)
+                    connection.sendall(b"RTSP/1.0 200 OK\r\nContent-Length: 99999999\r\n\r\n")
+                    connection.sendall(bytes(range(256)) * 4096)
+
+
+def config(urls: dict[str, str]) -> dict:
+    """A server of these cameras. No stream may take more than its share of the two cores."""
+    return millrace_process.config(streams=[
+        {"name": name, "source": {"uri": url, "max_fps": RATE}} for name, url in urls.items()])
+
+
+def median_delay_ms(predictions: list) -> float:
+    return statistics.median(p.delay.ToMilliseconds() for p in predictions)
+
+
+class IsolationTest(unittest.TestCase):
+    def test_bad_cameras_leave_a_good_one_alone(self):
+        with contextlib.ExitStack() as stack:
+            good, killed, frozen = (stack.enter_context(camera(RATE)) for _ in range(3))
+            flooding = stack.enter_context(camera(RATE))
+            garbage = stack.enter_context(Garbage())
+            server = stack.enter_context(millrace_process.serve(config(
+                {"good": good.url, "killed": killed.url, "frozen": frozen.url,
+                 "flooding": flooding.url, "garbage": garbage.url})))  # fmt: skip
+            auditor = stack.enter_context(client.Auditor(server, stream="good"))
+            others = [stack.enter_context(client.Subscriber(server.grpc, name))
+                      for name in ("killed", "frozen", "flooding")]
+            subscriber = stack.enter_context(client.Subscriber(server.grpc, "good"))
+            for other in others:
+                other.wait_for_predictions(5)
+            subscriber.wait_for_predictions(PREDICTIONS)
+            before = subscriber.predictions[-PREDICTIONS:]
+
+            killed.kill()
+            frozen.freeze()
+            flooding.kill()
+            flooding.come_back("--width", "64", "--height", "64", "--fps", "500", "--gop", "10")
+            for name in ("killed", "frozen"):
+                auditor.wait_for_state("BACKING_OFF", "CONNECTING", stream=name)
+            subscriber.wait_for_predictions(PREDICTIONS)
+            during = subscriber.predictions[-PREDICTIONS:]
+
+            stream = auditor.stream("good")
+            frozen.thaw()
+            auditor.finish()
+            millrace_process.stop(server)
+        self.assertEqual(auditor.wrong, [])
+        self.assertEqual(stream.reconnects, 0)
+        self.assertEqual({p.epoch for p in before + during}, {0})
+        numbers = [p.frame_number for p in subscriber.predictions]
+        self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))), "none is lost")
+        # Within what a shared machine does by itself.
+        self.assertLess(median_delay_ms(during), 2 * median_delay_ms(before) + 20)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
