@@ -6,6 +6,7 @@ The program is the one that the environment variable MILLRACE_RTSP_CAMERA names.
 import os
 import re
 import signal
+import socket
 import subprocess
 
 import millrace_process
@@ -20,6 +21,7 @@ class RtspCamera:
         self._arguments = arguments
         self._process: subprocess.Popen | None = None
         self._port = "0"
+        self._holder: socket.socket | None = None
         self.url = ""
         self.come_back()
 
@@ -28,6 +30,7 @@ class RtspCamera:
 
     def __exit__(self, *_) -> None:
         self.kill()
+        self._let_go()
 
     def kill(self) -> None:
         """SIGKILL: no goodbye on the wire but what the kernel says. Nothing if it is not there."""
@@ -38,6 +41,21 @@ class RtspCamera:
         self._process.stdin.close()
         self._process.stdout.close()
         self._process = None
+        if self._port != "0":
+            self._hold()
+
+    def _hold(self) -> None:
+        """Keeps the port, where nobody listens: else it could be another's when the camera comes
+        back, or that of a connection that tries to reach it."""
+        holder = socket.socket()
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", int(self._port)))
+        self._holder = holder
+
+    def _let_go(self) -> None:
+        if self._holder is not None:
+            self._holder.close()
+            self._holder = None
 
     def freeze(self) -> None:
         """Connections stay open, and new ones are even accepted by the kernel; nothing comes."""
@@ -51,6 +69,7 @@ class RtspCamera:
         the place of those that it had."""
         assert self._process is None, "the camera is there"
         self._arguments = arguments or self._arguments
+        self._let_go()
         millrace_process.wait_for("the camera's port to be free", self._started)
 
     def _started(self) -> bool:
