@@ -1,49 +1,60 @@
-# Enables the language CUDA where there is a compiler that fits LibTorch, as far as kernels need one; else
-# MILLRACE_WHY_NO_KERNELS says why not.
+# Enables the language CUDA if a nvcc of LibTorch's CUDA works here; otherwise sets MILLRACE_WHY_NO_KERNELS to the reason.
 set(millrace_cuda_major 13) # Of LibTorch's CUDA runtime, which runs what nvcc makes.
 set(MILLRACE_WHY_NO_KERNELS "")
+
+# millrace_leave_kernels_out(<why>): stops where they were asked for.
+macro(millrace_leave_kernels_out why)
+  set(MILLRACE_WHY_NO_KERNELS "${why}")
+  if(MILLRACE_WITH_CUDA)
+    message(FATAL_ERROR "${why}: install CUDA ${millrace_cuda_major} with its headers, set CUDA_HOME to its folder (or CMAKE_CUDA_COMPILER to its nvcc, in a new build folder), or leave MILLRACE_WITH_CUDA off")
+  endif()
+  message(STATUS "Kernels for GPUs are left out: ${why}")
+  file(REMOVE ${PROJECT_BINARY_DIR}/lib/libmillrace_cuda_kernels.so) # Of a build before.
+endmacro()
+
 if(MILLRACE_STRICT_TARGETS_ONLY)
   return()
 endif()
 
-# A compiler that the user has named goes first.
-find_program(MILLRACE_NVCC nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin PATHS /usr/local/cuda/bin)
-mark_as_advanced(MILLRACE_NVCC)
-set(millrace_nvcc "${MILLRACE_NVCC}")
+# A compiler that the user has named goes first; others are looked for anew each time.
 if(CMAKE_CUDA_COMPILER)
   set(millrace_nvcc "${CMAKE_CUDA_COMPILER}")
-elseif(DEFINED ENV{CUDACXX})
-  set(millrace_nvcc "$ENV{CUDACXX}")
-endif()
-
-if(NOT millrace_nvcc)
-  set(MILLRACE_WHY_NO_KERNELS "there is no CUDA toolkit (nvcc)")
+elseif(NOT "$ENV{CUDACXX}" STREQUAL "")
+  separate_arguments(millrace_nvcc UNIX_COMMAND "$ENV{CUDACXX}")
 else()
-  execute_process(COMMAND ${millrace_nvcc} --version OUTPUT_VARIABLE millrace_nvcc_says ERROR_QUIET)
-  string(REGEX MATCH "release ([0-9]+)" millrace_nvcc_release "${millrace_nvcc_says}")
-  if(NOT CMAKE_MATCH_1 EQUAL millrace_cuda_major)
-    set(MILLRACE_WHY_NO_KERNELS "${millrace_nvcc} is of CUDA '${CMAKE_MATCH_1}', not of LibTorch's ${millrace_cuda_major}")
-  endif()
+  find_program(millrace_nvcc nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin PATHS /usr/local/cuda/bin NO_CACHE)
+endif()
+if(NOT millrace_nvcc)
+  millrace_leave_kernels_out("there is no CUDA toolkit (nvcc)")
+  return()
 endif()
 
-if(NOT MILLRACE_WHY_NO_KERNELS)
-  # Asked in a project of its own: a toolkit that does not work must not stop a build that can do without.
-  set(ENV{CUDACXX} "${millrace_nvcc}")
-  include(CheckLanguage)
-  if(NOT CMAKE_CUDA_COMPILER)
-    unset(CMAKE_CUDA_COMPILER CACHE) # What did not work last time may work now.
+execute_process(COMMAND ${millrace_nvcc} --version
+  RESULT_VARIABLE millrace_nvcc_failed OUTPUT_VARIABLE millrace_nvcc_says ERROR_QUIET)
+if(millrace_nvcc_failed OR NOT "${millrace_nvcc_says}" MATCHES "release ([0-9]+)")
+  millrace_leave_kernels_out("${millrace_nvcc} does not run, or is no nvcc")
+  return()
+elseif(NOT CMAKE_MATCH_1 EQUAL millrace_cuda_major)
+  millrace_leave_kernels_out("${millrace_nvcc} is of CUDA ${CMAKE_MATCH_1}, not of LibTorch's ${millrace_cuda_major}")
+  return()
+endif()
+
+# Tried in a project of its own, once: a toolkit that does not work must not stop a build that can do without.
+if(NOT EXISTS ${CMAKE_BINARY_DIR}/CMakeFiles/${CMAKE_VERSION}/CMakeCUDACompiler.cmake)
+  if(CMAKE_CUDA_HOST_COMPILER)
+    set(ENV{CUDAHOSTCXX} "${CMAKE_CUDA_HOST_COMPILER}")
   endif()
+  list(JOIN millrace_nvcc " " millrace_nvcc)
+  set(ENV{CUDACXX} "${millrace_nvcc}")
+  unset(CMAKE_CUDA_COMPILER)
+  unset(CMAKE_CUDA_COMPILER CACHE)
+  include(CheckLanguage)
   check_language(CUDA)
   if(NOT CMAKE_CUDA_COMPILER)
-    set(MILLRACE_WHY_NO_KERNELS "${millrace_nvcc} compiles nothing here")
+    unset(CMAKE_CUDA_COMPILER CACHE)
+    millrace_leave_kernels_out("${millrace_nvcc} compiles nothing here (CMakeFiles/CMakeError.log says why)")
+    return()
   endif()
-endif()
-
-if(MILLRACE_WHY_NO_KERNELS AND MILLRACE_WITH_CUDA)
-  message(FATAL_ERROR "${MILLRACE_WHY_NO_KERNELS}: install CUDA ${millrace_cuda_major}, set CUDA_HOME to its folder, or leave MILLRACE_WITH_CUDA off")
-elseif(MILLRACE_WHY_NO_KERNELS)
-  message(STATUS "Kernels for GPUs are left out: ${MILLRACE_WHY_NO_KERNELS}")
-  return()
 endif()
 
 # A100; H100 and H200; B200. Newer ones translate what is there for the newest.

@@ -95,7 +95,9 @@ std::string CapturedStage::why() const {
 std::unique_ptr<DeviceGraph> CapturedStage::Capture(OperationKind kind,
                                                     absl::FunctionRef<void()> work) {
   if (StreamIsShared(options_.device)) {
-    GiveUp("all streams of its GPU are other stages': run fewer streams, or fewer stages each");
+    GiveUp(
+        "all CUDA streams of its GPU are other stages', until it is planned again: run fewer "
+        "cameras there, or fewer stages for each");
     return nullptr;
   }
   try {

@@ -44,15 +44,15 @@ std::string NameOfGpu(std::size_t index) {
   return absl::StrCat(", ", driver->devices[index].name);
 }
 
-// It works all the same, but slower.
+// Without kernels it works all the same, but slower.
 std::string NoteOnKernels(at::Device device) {
-  std::string why;
   try {
-    why = gpu::WhyNoKernels(device);
+    const std::string why = gpu::WhyNoKernels(device);
+    return why.empty() ? "" : absl::StrCat(" (by LibTorch's kernels alone: ", why, ")");
   } catch (const std::exception& e) {
-    why = CauseLine(e.what());
+    return absl::StrCat(" (it does not say whether it can run our kernels: ", CauseLine(e.what()),
+                        ")");
   }
-  return why.empty() ? "" : absl::StrCat(" (by LibTorch's kernels alone: ", why, ")");
 }
 
 absl::StatusOr<DeviceChoice> Named(const std::vector<std::string>& names) {

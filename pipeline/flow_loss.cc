@@ -159,7 +159,7 @@ FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
   MILLRACE_CHECK(flow.dim() == 4 && flow.size(2) == pictures.size(2) &&
                  flow.size(3) == pictures.size(3) && flow.size(1) == 2);
   MILLRACE_CHECK(flow.size(0) == (options.occlusion ? 2 : 1));
-  if (options.kind == Kind::kRelative && HasRelativeLoss(flow.device())) {
+  if (options.kind == Kind::kRelative && HasRelativeLoss(pictures, flow)) {
     return Relative(pictures, flow, options);  // An operator of its own.
   }
   const PicturePairs pairs = PairsJudged(options);

@@ -33,7 +33,6 @@ at::Tensor ByOwnKernel(const at::Tensor& bytes, int channels) {
   const std::int64_t pixels = bytes.size(1) * bytes.size(2);
   at::Tensor made = at::empty({bytes.size(0), channels, bytes.size(1), bytes.size(2)},
                               bytes.options().dtype(at::kFloat));
-  static_cast<void>(gpu::Narrow(bytes.numel()));
   gpu::Launch(gpu::PlanesBody{.rgb = bytes.const_data_ptr<std::uint8_t>(),
                               .planes = made.mutable_data_ptr<float>(),
                               .channels = channels,
@@ -64,7 +63,7 @@ at::Tensor BytesOf(const PicturePair& pair, int width, int height, bool pinned) 
 
 at::Tensor PlanesOf(const at::Tensor& bytes, int channels) {
   if (bytes.device().is_cpu()) return OnCpu(bytes, channels);
-  if (gpu::HasKernels(bytes.device())) return ByOwnKernel(bytes, channels);
+  if (gpu::HasKernels(bytes.device(), bytes.numel())) return ByOwnKernel(bytes, channels);
   return ByOperators(bytes, channels);
 }
 

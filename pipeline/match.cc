@@ -284,7 +284,9 @@ at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, PicturePair
   MILLRACE_CHECK(!flow.defined() ||
                  (flow.size(0) == PairCount(pairs) && flow.size(1) == kFlowChannels &&
                   flow.size(2) == features.size(2) && flow.size(3) == features.size(3)));
-  if (gpu::HasKernels(features.device())) return gpu::Match(features, flow, pairs);
+  const std::int64_t most_numbers = features.size(0) * features.size(2) * features.size(3) *
+                                    (kMatchChannels + features.size(1) + kFlowChannels);
+  if (gpu::HasKernels(features.device(), most_numbers)) return gpu::Match(features, flow, pairs);
   if (!features.device().is_cpu()) return by_operators::Match(features, flow, pairs);
   MILLRACE_CHECK(features.scalar_type() == at::kFloat);
   return MatchFunction::apply(

@@ -21,8 +21,10 @@ absl::StatusOr<std::unique_ptr<PhasedEngine>> PhasedEngine::Start(Options option
   return engine;
 }
 
+// The engine before gives back what its devices had, streams of GPUs say, before the next needs it.
 absl::Status PhasedEngine::Begin(std::size_t phase) {
   phase_ = phase;
+  engine_.reset();
   MILLRACE_ASSIGN_OR_RETURN(engine_, Engine::Start({.plan = phases_[phase].plan,
                                                     .run = run_,
                                                     .on_worker_start = on_worker_start_,
@@ -31,7 +33,18 @@ absl::Status PhasedEngine::Begin(std::size_t phase) {
   return absl::OkStatus();
 }
 
+absl::Status PhasedEngine::CheckRuns() const {
+  if (engine_ != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError("nothing runs: the next plan could not begin");
+}
+
+absl::Status PhasedEngine::Drain() {
+  MILLRACE_RETURN_IF_ERROR(CheckRuns());
+  return engine_->Drain();
+}
+
 absl::Status PhasedEngine::SwitchIfDue() {
+  MILLRACE_RETURN_IF_ERROR(CheckRuns());
   if (!NextPhaseBegins()) return absl::OkStatus();
   MILLRACE_RETURN_IF_ERROR(engine_->Drain());
   if (on_switch_) on_switch_(phases_[phase_ + 1]);
@@ -41,7 +54,7 @@ absl::Status PhasedEngine::SwitchIfDue() {
 absl::Status PhasedEngine::Switch(Plan plan, std::vector<StageCost> gate_costs,
                                   absl::FunctionRef<void(const Phase&)> while_idle) {
   MILLRACE_RETURN_IF_ERROR(CheckPlan(plan).status());
-  MILLRACE_RETURN_IF_ERROR(engine_->Drain());
+  MILLRACE_RETURN_IF_ERROR(Drain());
   phases_ = {{.plan = std::move(plan), .first_sample = next_sample_}};
   gate_costs_ = std::move(gate_costs);
   while_idle(phases_.front());

@@ -60,7 +60,7 @@ class PhasedEngine {
   absl::Status Pause(absl::FunctionRef<void(const Phase&)> while_idle);
 
   /// As Engine::Drain().
-  absl::Status Drain() { return engine_->Drain(); }
+  absl::Status Drain();
 
  private:
   explicit PhasedEngine(Options options)
@@ -74,6 +74,7 @@ class PhasedEngine {
 
   absl::Status Begin(std::size_t phase);
   absl::Status SwitchIfDue();
+  [[nodiscard]] absl::Status CheckRuns() const;
   [[nodiscard]] bool NextPhaseBegins() const {
     return phase_ + 1 < phases_.size() && phases_[phase_ + 1].first_sample == next_sample_;
   }
@@ -86,7 +87,7 @@ class PhasedEngine {
   Phases phases_;
   std::size_t phase_ = 0;
   std::int64_t next_sample_;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Engine> engine_;  // Null: the next plan could not begin.
 };
 
 }  // namespace millrace::pipeline

@@ -273,11 +273,14 @@ class Relative : public torch::autograd::Function<Relative> {
 
 }  // namespace
 
-bool HasRelativeLoss(at::Device device) { return device.is_cpu() || gpu::HasKernels(device); }
+bool HasRelativeLoss(const at::Tensor& pictures, const at::Tensor& flow) {
+  return flow.device().is_cpu() ||
+         gpu::HasKernels(flow.device(), pictures.numel() + 2 * flow.numel());
+}
 
 RelativeLoss ComputeRelativeLoss(const at::Tensor& pictures, const at::Tensor& flow,
                                  const at::Tensor& visible, double smoothness) {
-  MILLRACE_CHECK(HasRelativeLoss(flow.device()) && pictures.scalar_type() == flow.scalar_type());
+  MILLRACE_CHECK(HasRelativeLoss(pictures, flow) && pictures.scalar_type() == flow.scalar_type());
   if (!flow.device().is_cpu()) {
     return gpu::ComputeRelativeLoss(pictures, flow, visible, smoothness);
   }

@@ -19,7 +19,7 @@ struct RelativeLoss {
 };
 
 /// Whether ComputeRelativeLoss() can be had on the device: the CPU, and GPUs with kernels of ours.
-[[nodiscard]] bool HasRelativeLoss(at::Device device);
+[[nodiscard]] bool HasRelativeLoss(const at::Tensor& pictures, const at::Tensor& flow);
 
 /// `pictures`: [2, channels, height, width]; `flow`: [n, 2, height, width], float or double, n as
 /// in ComputeFlowLoss(); `visible`: bool [n, 1, height, width], or undefined: every pixel is.

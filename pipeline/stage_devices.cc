@@ -150,7 +150,7 @@ at::Tensor Brought(const at::Tensor& tensor, at::Device device) {
   return there;
 }
 
-// Of the pool of high priority: CUDA has a few streams in each and gives them out in turn, so one
+// Of the pool of high priority: LibTorch has a few streams in each and gives them out in turn: one
 // of the stages' pool might be a stage's that captures.
 std::vector<c10::Stream> CopyStreams(const std::vector<at::Device>& devices) {
   std::vector<c10::Stream> streams;

@@ -19,13 +19,22 @@ void Launch(const gpu::Body& body, std::int64_t count, at::Device device) {
   C10_CUDA_CHECK(LaunchInto(c10::cuda::getCurrentCUDAStream(device.index()), body, count));
 }
 
-// What a GPU says that is of another kind than those nvcc compiled for.
+// What a GPU says that is of another kind than those nvcc compiled for, or newer, where nothing
+// translates what is there.
 bool IsAboutItsKind(cudaError_t answer) {
   return answer == cudaErrorNoKernelImageForDevice || answer == cudaErrorInvalidDeviceFunction ||
-         answer == cudaErrorUnsupportedPtxVersion || answer == cudaErrorInvalidPtx;
+         answer == cudaErrorUnsupportedPtxVersion || answer == cudaErrorInvalidPtx ||
+         answer == cudaErrorInvalidKernelImage || answer == cudaErrorJitCompilerNotFound ||
+         answer == cudaErrorJitCompilationDisabled;
 }
 
-// Asked once for each, unless it is full or has failed.
+void ThrowUnlessOk(cudaError_t answer) {
+  TORCH_CHECK_WITH(OutOfMemoryError, answer != cudaErrorMemoryAllocation,
+                   "a GPU has no memory left for kernels");
+  C10_CUDA_CHECK(answer);
+}
+
+// Asked once for each GPU; again, where the answer was about anything but its kind.
 bool RunOn(at::Device device) {
   static std::mutex mutex;
   static std::array<std::optional<bool>, std::numeric_limits<at::DeviceIndex>::max() + 1> known;
@@ -34,7 +43,7 @@ bool RunOn(at::Device device) {
   if (!runs) {
     const c10::cuda::CUDAGuard guard(device);
     const cudaError_t answer = AskForKernels();
-    if (!IsAboutItsKind(answer)) C10_CUDA_CHECK(answer);
+    if (!IsAboutItsKind(answer)) ThrowUnlessOk(answer);
     runs = answer == cudaSuccess;
   }
   return *runs;

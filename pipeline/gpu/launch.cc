@@ -37,8 +37,8 @@ void SetNoKernels(std::string why) {
   reason.why = std::move(why);
 }
 
-bool HasKernels(at::Device device) {
-  if (device.is_cpu()) return false;
+bool HasKernels(at::Device device, std::int64_t most_numbers) {
+  if (device.is_cpu() || most_numbers > std::numeric_limits<Index>::max()) return false;
   const Kernels* const kernels = Here();
   return kernels != nullptr && kernels->run_on(device);
 }
@@ -55,7 +55,7 @@ std::string WhyNoKernels(at::Device device) {
 void Launch(const Body& body, std::int64_t count, at::Device device) {
   const Kernels* const kernels = Here();
   MILLRACE_CHECK(kernels != nullptr && !device.is_cpu());
-  static_cast<void>(Narrow(count));
+  MILLRACE_CHECK(count <= std::numeric_limits<Index>::max());
   if (count > 0) kernels->launch(body, count, device);
 }
 

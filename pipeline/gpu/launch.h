@@ -25,20 +25,20 @@ struct Kernels {
 void SetKernels(const Kernels* kernels);
 void SetNoKernels(std::string why);
 
-/// Whether Launch() may be called. Throws as Kernels::run_on. Thread-safe.
-[[nodiscard]] bool HasKernels(at::Device device);
-/// Why not; empty where it may. Thread-safe.
+/// Whether Launch() may be called, on maps of at most so many numbers. Throws as Kernels::run_on.
+/// Thread-safe.
+[[nodiscard]] bool HasKernels(at::Device device, std::int64_t most_numbers = 0);
+/// Why the device has none; empty where it has. Throws likewise. Thread-safe.
 [[nodiscard]] std::string WhyNoKernels(at::Device device);
 
-/// As Kernels::launch. REQUIRES: HasKernels(device), all that the body points to is there, and
-/// an Index counts it: Narrow().
+/// As Kernels::launch. REQUIRES: HasKernels() for as many numbers as there are, and all that the
+/// body points to is there.
 void Launch(const Body& body, std::int64_t count, at::Device device);
 
-/// A number as kernels count. REQUIRES: it is less than 2^31, as that of a map's values is unless
-/// the map has 8 GiB.
+/// A number as kernels count. REQUIRES: HasKernels() for so many.
 [[nodiscard]] Index Narrow(std::int64_t count);
 
-/// While it lives, nobody launches. Not thread-safe.
+/// While it lives, nobody launches, for tests. Not thread-safe.
 class WithoutKernels {
  public:
   WithoutKernels();

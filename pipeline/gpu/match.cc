@@ -40,7 +40,6 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
                             const std::optional<at::Tensor>& given_flow, PicturePairs pairs) {
     const at::Tensor features = given.contiguous();
     const at::Tensor flow = given_flow ? given_flow->contiguous() : at::Tensor();
-    static_cast<void>(Narrow(features.numel()));
     const MatchShape shape = ShapeOf(features, flow, pairs);
     const MapShape& map = shape.map;
     const at::Device device = features.device();

@@ -40,7 +40,6 @@ class Relative : public torch::autograd::Function<Relative> {
     const at::Tensor flow = given.contiguous();
     const at::Tensor pictures = given_pictures.contiguous();
     const at::Tensor visible = given_visible ? given_visible->contiguous() : at::Tensor();
-    static_cast<void>(Narrow(pictures.numel() + flow.numel()));
     const LossShape shape = ShapeOf(pictures, flow, smoothness);
     const std::int64_t elements = std::int64_t{shape.samples} * shape.picture.pixels();
     const at::Device device = flow.device();

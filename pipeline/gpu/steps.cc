@@ -10,7 +10,9 @@ bool HasSteps(const StepLists& lists) {
       return tensor.scalar_type() == at::kFloat && tensor.strides() == value.strides();
     });
   };
-  return HasKernels(lists.values.front().device()) &&
+  std::int64_t numbers = 0;
+  for (const at::Tensor& value : lists.values) numbers += value.numel();
+  return HasKernels(lists.values.front().device(), numbers) &&
          std::ranges::all_of(lists.values, &at::Tensor::is_non_overlapping_and_dense) &&
          fits(lists.values) && fits(lists.gradients) && fits(lists.states);
 }

@@ -18,8 +18,8 @@ struct StepLists {
   const std::vector<at::Tensor>& states;
 };
 
-/// Whether LaunchSteps() may be called: there are kernels, and all tensors are float32, dense, and
-/// lie as their parameter does.
+/// Whether LaunchSteps() may be called: there are kernels for as many numbers, and all tensors are
+/// float32, dense, and lie as their parameter does.
 [[nodiscard]] bool HasSteps(const StepLists& lists);
 
 /// Launches `body` of as many parameters as a launch takes, as often as needed. REQUIRES:

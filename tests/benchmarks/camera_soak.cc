@@ -3,7 +3,7 @@
 //   camera_soak refused|ends TRIES [leak]
 //
 //   refused   nobody listens where the camera should be
-//   ends      the camera shows a few frames and ends its stream, each time
+//   ends      the camera shows a few frames and then no more, each time
 //   leak      the process loses memory, a thread and a file now and then, for who judges to find
 //
 // Each line: tries so far, resident bytes, threads, open files.
@@ -83,7 +83,8 @@ int main(int argc, char** argv) {
     url = nobody->Url();
   }
   const ingest::IngestSettings settings{
-      .limits = {.first_frame = std::chrono::seconds(60)},
+      .limits = {.first_frame = std::chrono::seconds(60),
+                 .between_frames = std::chrono::milliseconds(100)},
       .backoff = {.first = std::chrono::milliseconds(1), .longest = std::chrono::milliseconds(1)}};
   const auto source = ingest::OpenSource({.uri = url}, settings);
   if (!source.ok()) {

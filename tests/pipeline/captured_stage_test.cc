@@ -42,11 +42,14 @@ TEST(CapturedStageTest, ALaneIsTakenAgainWhenItsSampleIsGone) {
 
 // A captured stage whose samples find their version elsewhere gives up, which gpu_learning_test
 // would see.
-TEST(CapturedStageTest, AStageHoldsAllVersionsThatAreRead) {
+TEST(CapturedStageTest, AStageHoldsAllVersionsAndALaneReadsTheSamePlace) {
   for (const std::string schedule : {"pipedream", "pipedream_2bw"}) {
     const Plan plan = PlanOf(schedule);
+    const int lanes = LaneCount(plan);
+    ASSERT_EQ(lanes % plan.samples_per_pattern, 0);
     for (int stage = 1; stage <= plan.stage_count(); ++stage) {
       EXPECT_GE(VersionsHeld(plan, stage), plan.rules(stage).versions);
+      EXPECT_EQ(lanes / plan.samples_per_pattern % VersionsHeld(plan, stage), 0) << schedule;
     }
     EXPECT_GT(VersionsHeld(plan, 1), 1);
     EXPECT_EQ(VersionsHeld(PlanOf("pipedream"), 4), 1) << "the last reads one";

@@ -1,5 +1,5 @@
 // What is measured on a GPU, and which one is chosen.
-#include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +25,9 @@ namespace {
 TEST_F(GpuTest, KernelsOfOurOwnAreThere) {
   const std::string why = gpu::WhyNoKernels(kGpu);
   if (!why.empty()) GTEST_SKIP() << why;
-  EXPECT_TRUE(gpu::HasKernels(kGpu));
+  constexpr std::int64_t kTooMany = std::int64_t{1} << 31;
+  EXPECT_TRUE(gpu::HasKernels(kGpu, kTooMany - 1));
+  EXPECT_FALSE(gpu::HasKernels(kGpu, kTooMany)) << "they count with 32 bits";
   const gpu::WithoutKernels without;
   EXPECT_FALSE(gpu::HasKernels(kGpu));
 }
@@ -34,7 +36,6 @@ TEST_F(GpuTest, KernelsOfOurOwnAreThere) {
 TEST_F(GpuTest, AGpuIsBusyWhileItHasWork) {
   const at::Tensor numbers = at::randn({256, 256}).to(kGpu);
   AwaitStream(kGpu);
-  const auto before = std::chrono::steady_clock::now();
   GpuTimes times(kGpu);
   for (const c10::Stream& stream : {CopyStreams({kGpu}).front(), CopyStreams({kGpu}).front()}) {
     const c10::StreamGuard guard(stream);
@@ -42,7 +43,6 @@ TEST_F(GpuTest, AGpuIsBusyWhileItHasWork) {
   }
   const std::vector<GpuTimes::Span> busy = times.Busy();
   ASSERT_FALSE(busy.empty());
-  EXPECT_GE(busy.front().begin, before);
   for (const GpuTimes::Span& span : busy) EXPECT_GT(span.end, span.begin);
   EXPECT_TRUE(times.Busy().empty()) << "it has been told";
   EXPECT_GT(MillisecondsOf(kGpu, [&] { static_cast<void>(numbers.mm(numbers)); }), 0);

@@ -69,7 +69,9 @@ class SoftGuard final : public c10::impl::DeviceGuardImplInterface {
   void synchronizeStream(const c10::Stream& stream) const override {
     Streams::Get().FinishStream(NumberOf(stream));
   }
-  void synchronizeDevice(c10::DeviceIndex) const override { Streams::Get().FinishAll(); }
+  void synchronizeDevice(c10::DeviceIndex device) const override {
+    Streams::Get().FinishAll(device * kStreamsOfDevice, (device + 1) * kStreamsOfDevice - 1);
+  }
 
   void record(void** event, const c10::Stream& stream, c10::DeviceIndex,
               c10::EventFlag flag) const override {

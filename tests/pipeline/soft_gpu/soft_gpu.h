@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include <c10/core/Device.h>
@@ -19,6 +20,9 @@ inline constexpr int kPoolStreams = 8;
 
 /// From now on memory is given only as long as no more than `bytes` are in use; 0: always.
 void LimitMemory(std::size_t bytes);
+/// From now on `hook` is called in each capture, while its stream is recorded; empty: nothing is.
+/// Not while anything is captured.
+void WhileRecording(std::function<void()> hook);
 /// The number of a stream over all devices.
 [[nodiscard]] std::int64_t NumberOf(const c10::Stream& stream);
 /// Of the calling thread.

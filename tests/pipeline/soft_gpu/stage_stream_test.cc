@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include <c10/core/StreamGuard.h>
@@ -14,6 +12,7 @@
 
 #include "tests/pipeline/gpu_tests.h"
 #include "tests/pipeline/soft_gpu/soft_gpu.h"
+#include "tests/pipeline/soft_gpu/streams.h"
 
 namespace millrace::soft_gpu {
 namespace {
@@ -53,15 +52,8 @@ TEST(StageStreamTest, IsNobodyElsesUntilNoneIsLeft) {
   EXPECT_EQ(StageStream(kGpu).get(), freed);
 }
 
-// LibTorch has one generator of random weights for all threads.
-pipeline::LayerChain ChainOfOneThread() {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  return pipeline::SmallChain();
-}
-
 SmallRun RunOf(int stages) {
-  SmallRun run{.schedule = "one_f_one_b_star", .stages = stages, .make_chain = ChainOfOneThread};
+  SmallRun run{.schedule = "one_f_one_b_star", .stages = stages};
   run.optimizer.kind = pipeline::OptimizerOptions::Kind::kAdam;
   return run;
 }
@@ -72,22 +64,31 @@ Outcome Captured(SmallRun run, const std::vector<at::Tensor>& inputs) {
   return InTheEngine(run, inputs);
 }
 
-// What the one that lasts puts into its streams lands in no graph of those that come and go, which
-// go through all streams there are.
-TEST(StageStreamTest, LearnersThatComeAndGoDoNotDisturbOneThatLasts) {
-  constexpr int kStarts = 12;
-  const std::vector<at::Tensor> many = pipeline::SmallInputs(800);
-  const std::vector<at::Tensor> few(many.begin(), many.begin() + 30);
-  const Outcome of_many = Serially(RunOf(3), many);
-  const Outcome of_few = Serially(RunOf(2), few);
-  const auto learn = [](int stages, const std::vector<at::Tensor>& inputs,
-                        const Outcome& expected) {
-    const Outcome made = Captured(RunOf(stages), inputs);
-    ExpectNear(made, expected);
-    EXPECT_THAT(made.why_not_captured, Each(""));
-  };
-  const std::jthread lasting([&] { learn(3, many, of_many); });
-  for (int i = 0; i < kStarts; ++i) learn(2, few, of_few);
+// What others would put there would land in the graph.
+TEST(StageStreamTest, NobodyGetsAStreamThatIsRecorded) {
+  int recordings = 0;
+  WhileRecording([&recordings] {
+    ++recordings;
+    for (const auto& stream : Take(kPoolStreams)) {
+      EXPECT_FALSE(Streams::Get().recording(NumberOf(stream->get())));
+    }
+  });
+  const std::vector<at::Tensor> inputs = pipeline::SmallInputs(30);
+  ExpectNear(Captured(RunOf(3), inputs), Serially(RunOf(3), inputs));
+  WhileRecording({});
+  EXPECT_GT(recordings, 0);
+}
+
+// The next plan's stages have the streams that the stages before it had.
+TEST(StageStreamTest, APlanThatFollowsAnotherNeedsNoMoreStreams) {
+  const Taken taken = Take(kPoolStreams - 3);
+  SmallRun run = RunOf(3);
+  run.schedule = "hybrid";
+  run.request.switch_at = 30;
+  const std::vector<at::Tensor> inputs = pipeline::SmallInputs(60);
+  const Outcome made = Captured(run, inputs);
+  ExpectNear(made, Serially(run, inputs));
+  EXPECT_THAT(made.why_not_captured, Each(""));
 }
 
 TEST(StageStreamTest, AStageThatShouldShareOneGoesWithoutAndSaysWhy) {
@@ -96,7 +97,7 @@ TEST(StageStreamTest, AStageThatShouldShareOneGoesWithoutAndSaysWhy) {
   const Taken taken = Take(kPoolStreams - 2);
   const Outcome made = Captured(run, inputs);
   ExpectNear(made, Serially(run, inputs));
-  EXPECT_THAT(made.why_not_captured, Contains(HasSubstr("all streams of its GPU")));
+  EXPECT_THAT(made.why_not_captured, Contains(HasSubstr("all CUDA streams of its GPU")));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tests/pipeline/soft_gpu/streams.h"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -78,14 +79,20 @@ void Streams::Finish(Mark mark) {
 }
 
 void Streams::FinishAll() {
+  FinishAll(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+}
+
+void Streams::FinishAll(std::int64_t first, std::int64_t last) {
   const Lock lock(mu_);
-  const auto is_recorded = [](const auto& queue) { return queue.second.recording != nullptr; };
-  if (std::ranges::any_of(queues_, is_recorded)) {
+  const auto any = [&](const auto& is_so) {
+    return std::ranges::any_of(queues_, [&](const auto& queue) {
+      return first <= queue.first && queue.first <= last && is_so(queue.second);
+    });
+  };
+  if (any([](const Queue& queue) { return queue.recording != nullptr; })) {
     throw std::runtime_error("the host waits for a device with a stream that is recorded");
   }
-  while (std::ranges::any_of(queues_, [](auto& queue) { return !queue.second.waiting.empty(); })) {
-    DoOne();
-  }
+  while (any([](const Queue& queue) { return !queue.waiting.empty(); })) DoOne();
   DoPending();
 }
 

@@ -47,7 +47,8 @@ class Streams {
   /// The same with all that has been put into `stream`. Throws while that is recorded, whoever
   /// waits.
   void FinishStream(std::int64_t stream);
-  /// Throws while any is recorded.
+  /// The same with all streams of these numbers, or all. Throws while any of them is recorded.
+  void FinishAll(std::int64_t first, std::int64_t last);
   void FinishAll();
 
   /// How much has been put into streams so far: tasks, waits, and recordings as a whole.
