@@ -1,5 +1,7 @@
 #include "ingest/open_source.h"
 
+#include <algorithm>
+#include <climits>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -23,7 +25,26 @@ absl::Status CheckAtLeast(std::string_view name, int value, int least, std::stri
                                                  " is ", value, " and must be at least ", least));
 }
 
+absl::Status CheckCamera(const CameraOptions& camera, std::string_view shown) {
+  const auto check = [&](std::string_view name, std::chrono::milliseconds time, int least) {
+    return CheckAtLeast(name, static_cast<int>(std::min<std::int64_t>(time.count(), INT_MAX)),
+                        least, shown);
+  };
+  MILLRACE_RETURN_IF_ERROR(check("latency", camera.latency, 0));
+  MILLRACE_RETURN_IF_ERROR(check("connect_timeout", camera.connect_timeout, 1));
+  MILLRACE_RETURN_IF_ERROR(check("stall_timeout", camera.stall_timeout, 1));
+  MILLRACE_RETURN_IF_ERROR(check("first_backoff", camera.first_backoff, 1));
+  return check("longest_backoff", camera.longest_backoff,
+               static_cast<int>(camera.first_backoff.count()));
+}
+
 absl::Status CheckOptions(const SourceOptions& options, std::string_view shown) {
+  MILLRACE_RETURN_IF_ERROR(CheckCamera(options.camera, shown));
+  if (!(options.max_frames_per_second >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(shown), ": max_frames_per_second is ",
+                     options.max_frames_per_second, " and must not be negative"));
+  }
   MILLRACE_RETURN_IF_ERROR(CheckAtLeast("width", options.width, 1, shown));
   MILLRACE_RETURN_IF_ERROR(CheckAtLeast("height", options.height, 1, shown));
   MILLRACE_RETURN_IF_ERROR(CheckAtLeast("queue_capacity", options.queue_capacity, 1, shown));

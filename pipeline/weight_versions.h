@@ -2,9 +2,9 @@
 //
 // A graph that autograd stored keeps the parameters, and views of them, but no values: it meets
 // whatever their memory holds when it goes backward. So to read another version is to put that
-// version's memory behind the parameters for a while. Nothing is copied. Where a network computes in
-// bfloat16 (precision.h) a graph keeps the copies in it that the forward made, and a backward meets
-// those, whatever version it should read.
+// version's memory behind the parameters for a while. Nothing is copied. Where a network computes
+// in bfloat16 (precision.h) a graph keeps the copies in it that the forward made, and a backward
+// meets those, whatever version it should read.
 #pragma once
 
 #include <cstdint>

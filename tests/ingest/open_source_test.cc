@@ -38,6 +38,21 @@ TEST(OpenSourceTest, RefusesBadOptions) {
   EXPECT_EQ(Refusal({.uri = "test:", .queue_capacity = 0}).code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(RefusalOf("").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(Refusal({.uri = "test:", .max_frames_per_second = -1})),
+              HasSubstr("max_frames_per_second is -1"));
+}
+
+TEST(OpenSourceTest, RefusesTimesThatAreNone) {
+  const auto why = [](const CameraOptions& camera) {
+    return Message(Refusal({.uri = "rtsp://camera/1", .camera = camera}));
+  };
+  using std::chrono::milliseconds;
+  EXPECT_THAT(why({.latency = milliseconds(-1)}), HasSubstr("latency is -1"));
+  EXPECT_THAT(why({.connect_timeout = milliseconds(0)}), HasSubstr("connect_timeout is 0"));
+  EXPECT_THAT(why({.stall_timeout = milliseconds(0)}), HasSubstr("stall_timeout is 0"));
+  EXPECT_THAT(why({.first_backoff = milliseconds(0)}), HasSubstr("first_backoff is 0"));
+  EXPECT_THAT(why({.first_backoff = milliseconds(300), .longest_backoff = milliseconds(200)}),
+              HasSubstr("longest_backoff is 200 and must be at least 300"));
 }
 
 TEST(OpenSourceTest, RefusesRtspWithoutAHost) {

@@ -33,6 +33,8 @@ TEST(RateLimitTest, AStreamThatIsNoFasterLosesNone) {
     RateLimit limit(10);
     EXPECT_EQ(Passing(limit, rate, 500, /*jitter=*/0.15), 500) << rate;
   }
+  RateLimit one_in_a_long_time(1e-300);
+  EXPECT_EQ(Passing(one_in_a_long_time, 1, 500), 1);
   RateLimit none(0);
   EXPECT_EQ(Passing(none, 1000, 500), 500);
 }
