@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "base/clock.h"
 #include "ingest/source.h"
+#include "spdlog/spdlog.h"
 #include "tests/benchmarks/report.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/rtsp_process.h"
@@ -275,6 +276,7 @@ int main(int argc, char** argv) {
     std::cerr << "camera_benchmark JSON_FILE\n";
     return 2;
   }
+  spdlog::set_level(spdlog::level::off);  // The faults are meant.
   std::cout << millrace::benchmarks::Conditions() << "\n\n";
   const nlohmann::json result = {{"faults", millrace::benchmarks::MeasureFaults()},
                                  {"eight", millrace::benchmarks::MeasureEight()}};
