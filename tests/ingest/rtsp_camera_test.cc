@@ -1,14 +1,12 @@
 // A real RTSP server is the camera: joined in the middle, killed, frozen, silent, absent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "ingest/open_source.h"
 #include "tests/ingest/camera_tests.h"
+#include "tests/ingest/logged.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/rtsp_process.h"
 #include "tests/ingest/silent_port.h"
@@ -141,10 +139,7 @@ TEST(RtspCameraTest, GivesUpACameraThatAcceptsAndSaysNothing) {
 }
 
 TEST(RtspCameraTest, TriesForEverWhereNobodyListensAndSaysSoOnce) {
-  std::ostringstream text;
-  const auto usual = spdlog::default_logger();
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
-      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text)));
+  const Logged logged;
   const SilentPort port(/*listens=*/false);
   IngestSettings settings = Patient();
   settings.limits.first_frame = std::chrono::minutes(1);  // The refusal comes first, always.
@@ -156,9 +151,8 @@ TEST(RtspCameraTest, TriesForEverWhereNobodyListensAndSaysSoOnce) {
   EXPECT_THAT(Cause(*source), AllOf(HasSubstr("rtsp://***@127.0.0.1"), HasSubstr("connect"),
                                     Not(HasSubstr("secret"))));
   source->Stop();
-  spdlog::set_default_logger(usual);
 
-  const std::string log = text.str();
+  const std::string log = logged.text();
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log << "connecting, and the cause";
   EXPECT_THAT(log, AllOf(HasSubstr("Failed to connect"), Not(HasSubstr("secret"))));
 }

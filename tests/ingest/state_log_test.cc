@@ -2,37 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 
-#include <memory>
-#include <sstream>
 #include <string>
+
+#include "tests/ingest/logged.h"
 
 namespace millrace::ingest {
 namespace {
 
 using ::testing::ElementsAre;
-
-/// What is logged while it lives, at a level that users have: a line each, `LEVEL TEXT`.
-class Logged {
- public:
-  Logged() : usual_(spdlog::default_logger()) {
-    auto logger = std::make_shared<spdlog::logger>(
-        "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_));
-    logger->set_pattern("%l %v");
-    spdlog::set_default_logger(std::move(logger));
-  }
-  ~Logged() { spdlog::set_default_logger(usual_); }
-  Logged(const Logged&) = delete;
-  Logged& operator=(const Logged&) = delete;
-
-  [[nodiscard]] std::string text() const { return text_.str(); }
-
- private:
-  std::ostringstream text_;
-  const std::shared_ptr<spdlog::logger> usual_;
-};
 
 const absl::Status kNone = absl::OkStatus();
 
