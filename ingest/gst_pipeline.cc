@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "ingest/gst_error.h"
 #include "ingest/gst_sample.h"
+#include "ingest/loss_gate.h"
 #include "ingest/source.h"
 
 namespace millrace::ingest {
@@ -256,6 +257,7 @@ absl::Status GstPicturePipeline::Explained(absl::Status error) {
 void GstPicturePipeline::OnElementAdded(GstBin* /*bin*/, GstBin* /*parent*/, GstElement* element,
                                         gpointer /*self*/) {
   KeepGarbageOut(element);
+  KeepDamagedPicturesOut(element);
 }
 
 GstPadProbeReturn GstPicturePipeline::OnEvent(GstPad* /*pad*/, GstPadProbeInfo* info,
