@@ -1,8 +1,9 @@
 #include "ingest/login.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 
@@ -13,6 +14,12 @@ namespace {
 constexpr std::size_t kMostCharacters = 4096;
 
 absl::StatusOr<std::string> FromFile(const std::string& path) {
+  std::error_code unreadable;
+  const std::filesystem::file_type type = std::filesystem::status(path, unreadable).type();
+  if (std::filesystem::exists(path, unreadable) && type != std::filesystem::file_type::regular) {
+    return absl::FailedPreconditionError(absl::StrCat("the password cannot be read from ", path,
+                                                      ": it is no file; see source.password_file"));
+  }
   std::ifstream file(path, std::ios::binary);
   std::string password(kMostCharacters + 1, '\0');
   file.read(password.data(), static_cast<std::streamsize>(password.size()));
@@ -23,8 +30,9 @@ absl::StatusOr<std::string> FromFile(const std::string& path) {
         "; see source.password_file"));
   }
   password.resize(static_cast<std::size_t>(file.gcount()));
-  if (password.ends_with('\n')) password.pop_back();
-  if (password.ends_with('\r')) password.pop_back();
+  const bool has_line_break = password.ends_with('\n');
+  if (has_line_break) password.pop_back();
+  if (has_line_break && password.ends_with('\r')) password.pop_back();
   return password;
 }
 

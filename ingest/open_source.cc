@@ -1,6 +1,5 @@
 #include "ingest/open_source.h"
 
-#include <algorithm>
 #include <climits>
 #include <optional>
 #include <random>
@@ -26,16 +25,20 @@ absl::Status CheckAtLeast(std::string_view name, int value, int least, std::stri
 }
 
 absl::Status CheckCamera(const CameraOptions& camera, std::string_view shown) {
-  const auto check = [&](std::string_view name, std::chrono::milliseconds time, int least) {
-    return CheckAtLeast(name, static_cast<int>(std::min<std::int64_t>(time.count(), INT_MAX)),
-                        least, shown);
+  // Days, which no camera needs, and which fit into nanoseconds.
+  constexpr std::int64_t kMost = INT_MAX;
+  const auto check = [&](std::string_view name, std::chrono::milliseconds time,
+                         std::int64_t least) -> absl::Status {
+    if (least <= time.count() && time.count() <= kMost) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(std::string(shown), ": ", std::string(name),
+                                                   " is ", time.count(), " and must be at least ",
+                                                   least, " and at most ", kMost, " milliseconds"));
   };
   MILLRACE_RETURN_IF_ERROR(check("latency", camera.latency, 0));
   MILLRACE_RETURN_IF_ERROR(check("connect_timeout", camera.connect_timeout, 1));
   MILLRACE_RETURN_IF_ERROR(check("stall_timeout", camera.stall_timeout, 1));
   MILLRACE_RETURN_IF_ERROR(check("first_backoff", camera.first_backoff, 1));
-  return check("longest_backoff", camera.longest_backoff,
-               static_cast<int>(camera.first_backoff.count()));
+  return check("longest_backoff", camera.longest_backoff, camera.first_backoff.count());
 }
 
 absl::Status CheckOptions(const SourceOptions& options, std::string_view shown) {

@@ -33,12 +33,15 @@ std::string_view Protocols(Transport transport) {
   return "tcp";
 }
 
-// `latency` bounds only the wait for reordered packets. TCP timeouts end before the first frame's
-// limit does, so that GStreamer can say the cause; `timeout` is how long `auto` waits for UDP.
-std::string Head(const CameraOptions& camera) {
+// What is encrypted goes by TCP: over UDP only the words with the camera would be, not the
+// pictures. `latency` bounds only the wait for reordered packets. TCP timeouts end before the first
+// frame's limit does, so that GStreamer can say the cause; `timeout` is how long `auto` waits for
+// UDP.
+std::string Head(const CameraOptions& camera, bool encrypted) {
   constexpr int kUdpBufferBytes = 2 << 20;  // A key frame of a 4K camera, and more.
   const std::chrono::microseconds limit = camera.connect_timeout;
-  return absl::StrCat("rtspsrc name=source protocols=", std::string(Protocols(camera.transport)),
+  return absl::StrCat("rtspsrc name=source protocols=",
+                      std::string(Protocols(encrypted ? Transport::kTcp : camera.transport)),
                       " latency=", camera.latency.count(), " tcp-timeout=", limit.count() * 5 / 8,
                       " timeout=", limit.count() / 4, " udp-buffer-size=", kUdpBufferBytes,
                       " teardown-timeout=100000000 add-reference-timestamp-meta=true",
@@ -125,7 +128,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& requ
   InitializeGStreamer();
   if (absl::Status checked = CheckUrl(uri, request.shown); !checked.ok()) return checked;
   PipelineOptions pipeline{
-      .head = Head(request.options.camera),
+      .head = Head(request.options.camera, request.uri.scheme == "rtsps"),
       .configure = [uri, camera = request.options.camera](GstElement& source) -> absl::Status {
         g_object_set(&source, "location", uri.c_str(), nullptr);
         g_signal_connect(&source, "select-stream", G_CALLBACK(IsVideo), nullptr);

@@ -20,7 +20,7 @@
 
 namespace millrace::ingest {
 
-/// How an RTSP camera's packets travel: kUdp loses some where the network is bad, kAuto takes it
+/// How an RTSP camera's packets travel, but those of an RTSPS camera, which take TCP: kUdp loses some where the network is bad, kAuto takes it
 /// where it works and TCP where not.
 enum class Transport { kTcp, kUdp, kAuto };
 

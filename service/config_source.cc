@@ -133,7 +133,8 @@ void CheckLogin(const Value& stream, const StreamConfig& config, const ingest::U
     WrongAt(stream, "source", login.password_file.empty() ? "password_env" : "password_file",
             "needs a user");
   }
-  if (!login.user.empty() && uri.rest.find('@') != std::string::npos) {
+  const std::string authority = uri.rest.substr(0, uri.rest.find_first_of("/?#", 2));
+  if (!login.user.empty() && authority.find('@') != std::string::npos) {
     WrongAt(stream, "source", "user", "must not be beside a user in the URI");
   }
 }
@@ -157,7 +158,12 @@ void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
     WrongAt(stream, "source", "test_frames_per_second", "is for test: only");
   }
   if (file) RefuseKeys(stream, *keys, kConnectionKeys, "cameras");
-  if (uri->scheme != "rtsps") RefuseKeys(stream, *keys, kRtspsKeys, "rtsps:");
+  if (uri->scheme != "rtsps") {
+    RefuseKeys(stream, *keys, kRtspsKeys, "rtsps:");
+  } else if (source.camera.transport != ingest::Transport::kTcp) {
+    WrongAt(stream, "source", "transport",
+            "must be tcp for rtsps:, whose pictures UDP would not encrypt");
+  }
   if (kind != ingest::SourceKind::kRtspCamera) {
     RefuseKeys(stream, *keys, kRtspKeys, "rtsp: and rtsps:");
   } else {

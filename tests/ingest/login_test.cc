@@ -27,6 +27,7 @@ TEST(LoginTest, APasswordIsTheWholeFileButTheLineBreakAtItsEnd) {
   EXPECT_EQ(PasswordIn("word"), "word");
   EXPECT_EQ(PasswordIn("a word \n"), "a word ");
   EXPECT_EQ(PasswordIn("word\r\n"), "word");
+  EXPECT_EQ(PasswordIn("word\r"), "word\r");
   EXPECT_EQ(PasswordIn("\n\n"), "\n");
   EXPECT_EQ(PasswordIn(""), "");
 }
@@ -45,7 +46,7 @@ TEST(LoginTest, APasswordThatCannotBeHadSaysWhereItShouldBe) {
   EXPECT_THAT(why({.user = "a", .password_file = "no/such"}), HasSubstr("no/such: there is no"));
   EXPECT_THAT(why({.user = "a", .password_file = Written(std::string(5000, 'x'))}),
               HasSubstr("too long"));
-  EXPECT_THAT(why({.user = "a", .password_file = testing::TempDir()}), HasSubstr("cannot be read"));
+  EXPECT_THAT(why({.user = "a", .password_file = testing::TempDir()}), HasSubstr("is no file"));
   EXPECT_THAT(why({.user = "a", .password_variable = "MILLRACE_NO_SUCH"}),
               HasSubstr("MILLRACE_NO_SUCH with the camera's password is not set"));
 }

@@ -22,12 +22,12 @@ std::string WhatIsWrong(const std::string& source) {
 
 TEST(ConfigSourceTest, ACameraIsHeldOnToAsTheFileSays) {
   const auto config = Parse(
-      "uri: 'rtsps://camera/1', transport: auto, latency_ms: 30, connect_timeout_ms: 5000, "
+      "uri: 'rtsps://camera/1?of=a@b', transport: tcp, latency_ms: 30, connect_timeout_ms: 5000, "
       "stall_timeout_ms: 700, backoff_ms: [50, 60000], user: viewer, password_env: WORD, "
       "tls_ca_file: ca.pem, tls_verify: false, max_fps: 12.5, hw_decode: off, queue: 5");
   ASSERT_TRUE(config.ok()) << config.status();
   const ingest::SourceOptions& source = config->streams.front().source;
-  EXPECT_EQ(source.camera.transport, ingest::Transport::kAuto);
+  EXPECT_EQ(source.camera.transport, ingest::Transport::kTcp);
   EXPECT_EQ(source.camera.latency, milliseconds(30));
   EXPECT_EQ(source.camera.connect_timeout, milliseconds(5000));
   EXPECT_EQ(source.camera.stall_timeout, milliseconds(700));
@@ -52,6 +52,9 @@ TEST(ConfigSourceTest, WhatDoesNotFitTogetherIsNamed) {
               HasSubstr("'password_env' must not be beside password_file"));
   EXPECT_THAT(WhatIsWrong("uri: 'rtsp://b:word@camera/1', user: a"),
               HasSubstr("'user' must not be beside a user in the URI"));
+  EXPECT_EQ(WhatIsWrong(camera + "transport: auto"), "");
+  EXPECT_THAT(WhatIsWrong("uri: 'rtsps://camera/1', transport: auto"),
+              HasSubstr("'transport' must be tcp for rtsps:"));
   EXPECT_THAT(WhatIsWrong(camera + "tls_verify: false"), HasSubstr("is for rtsps: only"));
   EXPECT_THAT(WhatIsWrong("uri: 'test:', transport: udp"), HasSubstr("is for rtsp: and rtsps:"));
   EXPECT_EQ(WhatIsWrong("uri: 'test:', stall_timeout_ms: 500"), "");
