@@ -20,8 +20,8 @@
 
 namespace millrace::ingest {
 
-/// How an RTSP camera's packets travel, but those of an RTSPS camera, which take TCP: kUdp loses some where the network is bad, kAuto takes it
-/// where it works and TCP where not.
+/// How an RTSP camera's packets travel, but those of an RTSPS camera, which take TCP: kUdp loses
+/// some where the network is bad, kAuto takes it where it works and TCP where not.
 enum class Transport { kTcp, kUdp, kAuto };
 
 /// What decodes a camera's or a file's video: kAuto takes hardware where there is some.
