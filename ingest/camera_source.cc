@@ -5,14 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ingest/rate_limit.h"
 
 namespace millrace::ingest {
-namespace {
-
-/// Between frames that a camera announces. A rate of nearly 0 would not fit into nanoseconds.
-constexpr std::chrono::duration<double> kLongestInterval = std::chrono::hours(24);
-
-}  // namespace
 
 using std::chrono::nanoseconds;
 
@@ -68,9 +63,7 @@ void CameraSource::OnFormat(const CameraFormat& format) {
     other_size = !format.SameSize(format_);
     format_ = format;
     if (format.frames_per_second > 0) {
-      const std::chrono::duration<double> interval(
-          std::min(1 / format.frames_per_second, kLongestInterval.count()));
-      machine_.ExpectFrameEvery(std::chrono::duration_cast<nanoseconds>(interval));
+      machine_.ExpectFrameEvery(FrameInterval(format.frames_per_second));
     }
   }
   if (other_size) feed_.ChangeSize();

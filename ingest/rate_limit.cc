@@ -6,20 +6,14 @@ namespace millrace::ingest {
 
 using std::chrono::nanoseconds;
 
-namespace {
-
-// Of a rate of nearly 0, which would not fit into nanoseconds.
-constexpr std::chrono::duration<double> kLongestInterval = std::chrono::hours(24);
-
-nanoseconds IntervalOf(double frames_per_second) {
-  if (frames_per_second <= 0) return nanoseconds(0);
+nanoseconds FrameInterval(double frames_per_second) {
+  constexpr std::chrono::duration<double> kLongest = std::chrono::hours(24);
   const std::chrono::duration<double> interval(1 / frames_per_second);
-  return std::chrono::duration_cast<nanoseconds>(std::min(interval, kLongestInterval));
+  return std::chrono::duration_cast<nanoseconds>(std::min(interval, kLongest));
 }
 
-}  // namespace
-
-RateLimit::RateLimit(double frames_per_second) : interval_(IntervalOf(frames_per_second)) {}
+RateLimit::RateLimit(double frames_per_second)
+    : interval_(frames_per_second > 0 ? FrameInterval(frames_per_second) : nanoseconds(0)) {}
 
 bool RateLimit::Passes(nanoseconds stream_time) {
   if (interval_ == nanoseconds(0)) return true;

@@ -6,6 +6,10 @@
 
 namespace millrace::ingest {
 
+/// Between two frames at this rate: at most a day, for one of nearly 0 would not fit into
+/// nanoseconds. REQUIRES: frames_per_second > 0.
+[[nodiscard]] std::chrono::nanoseconds FrameInterval(double frames_per_second);
+
 /// Keeps the mean rate: of 25 frames a second it lets 10 through, not the 8 of every third frame. A
 /// stream that is no faster than the limit loses none, however its timestamps jitter within a fifth
 /// of the interval. Not thread-safe.

@@ -3,14 +3,13 @@
 // Cameras fail in every way there is: refuse, accept and stay silent, freeze, end the stream. What
 // they have in common is that frames stop coming, so that is what is judged: not the socket.
 //
-//                  begin                  first frame               no frame for 1 s
-//     (start) ──────────────▶ kConnecting ───────────▶ kStreaming ──────────────────▶ kStalled
-//                                 ▲   │                   │   ▲         a frame         │
-//                 the wait is over│   │ failure, or no    │   └─────────────────────────┤
-//                                 │   │ frame within 8 s  │ failure                     │ failure,
-//                                 or no │   ▼                   │                             │
-//                                 frame for 2 s
-//                               kBackingOff ◀─────────────┴─────────────────────────────┘
+//             begin               first frame              no frame for 1 s
+//   (start) ─────────▶ kConnecting ──────────▶ kStreaming ─────────────────▶ kStalled
+//                       ▲  │                    │      ▲        a frame       │    │
+//      the wait is over │  │ failure, or no     │      └──────────────────────┘    │
+//                       │  │ frame within 8 s   │ failure       failure, or no     │
+//                       │  ▼                    │               frame for 2 s      │
+//                     kBackingOff ◀─────────────┴──────────────────────────────────┘
 //
 // Everything here is pure: time and events come in, decisions go out. Threads and GStreamer are
 // the caller's.

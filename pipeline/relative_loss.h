@@ -18,7 +18,7 @@ struct RelativeLoss {
   at::Tensor no_motion;
 };
 
-/// Whether ComputeRelativeLoss() can be had on the device: the CPU, and GPUs with kernels of ours.
+/// Whether ComputeRelativeLoss() takes them: on the CPU, and on GPUs with kernels for as many.
 [[nodiscard]] bool HasRelativeLoss(const at::Tensor& pictures, const at::Tensor& flow);
 
 /// `pictures`: [2, channels, height, width]; `flow`: [n, 2, height, width], float or double, n as
