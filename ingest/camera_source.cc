@@ -17,7 +17,7 @@ CameraSource::CameraSource(const SourceRequest& request, PipelineOptions pipelin
       clock_(*request.settings.clock),
       feed_(clock_, static_cast<std::size_t>(request.options.queue_capacity), WhenFull::kDropOldest,
             request.options.max_frames_per_second),
-      states_(shown_, StateLog::Of::kCamera),
+      states_(shown_, StateLog::Of::kCamera, request.options.on_state),
       machine_(request.settings.limits, Backoff(request.settings.backoff, request.settings.seed)),
       supervisor_([this] { Supervise(); }) {}
 

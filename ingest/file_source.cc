@@ -42,7 +42,7 @@ FileSource::FileSource(const SourceRequest& request, std::string path)
       feed_(clock_, static_cast<std::size_t>(options_.queue_capacity),
             options_.as_camera ? WhenFull::kDropOldest : WhenFull::kWait,
             options_.max_frames_per_second),
-      states_(shown_, StateLog::Of::kFile),
+      states_(shown_, StateLog::Of::kFile, options_.on_state),
       player_([this] { Play(); }) {}
 
 FileSource::~FileSource() { Stop(); }

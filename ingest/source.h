@@ -59,6 +59,21 @@ struct CameraOptions {
   std::chrono::milliseconds longest_backoff{2000};
 };
 
+/// What a source is doing: `kStalled`, frames stay away, though nothing has failed yet.
+enum class SourceState {
+  kConnecting,
+  kStreaming,
+  kStalled,
+  kBackingOff,
+  kEnded,
+  kFailed,
+  kStopped
+};
+inline constexpr std::array kSourceStates = {SourceState::kConnecting, SourceState::kStreaming,
+                                             SourceState::kStalled,    SourceState::kBackingOff,
+                                             SourceState::kEnded,      SourceState::kFailed,
+                                             SourceState::kStopped};
+
 struct SourceOptions {
   /// A path, `file:PATH`, `rtsp://HOST...` (or `rtsps:`), or `test:` (`test:ball`: any pattern of
   /// videotestsrc).
@@ -78,25 +93,13 @@ struct SourceOptions {
   double max_frames_per_second = 0;
   HardwareDecode hardware_decode = HardwareDecode::kAuto;
   CameraOptions camera = {};
+  /// Told of each state that the source comes into, and why, from threads of the source: it must be
+  /// quick. May be empty.
+  std::function<void(SourceState, const absl::Status& cause)> on_state = {};
   /// Gives up opening: OpenSource() then fails with CANCELLED. A source that is open ends by
   /// Stop().
   std::stop_token stop = {};
 };
-
-/// What a source is doing: `kStalled`, frames stay away, though nothing has failed yet.
-enum class SourceState {
-  kConnecting,
-  kStreaming,
-  kStalled,
-  kBackingOff,
-  kEnded,
-  kFailed,
-  kStopped
-};
-inline constexpr std::array kSourceStates = {SourceState::kConnecting, SourceState::kStreaming,
-                                             SourceState::kStalled,    SourceState::kBackingOff,
-                                             SourceState::kEnded,      SourceState::kFailed,
-                                             SourceState::kStopped};
 
 /// How often something was, for each state.
 using SourceStateCounts = std::array<std::int64_t, kSourceStates.size()>;

@@ -14,7 +14,8 @@ constexpr std::size_t kMostCauses = 8;
 
 }  // namespace
 
-StateLog::StateLog(std::string shown, Of of) : shown_(std::move(shown)), of_(of) {}
+StateLog::StateLog(std::string shown, Of of, Told told)
+    : shown_(std::move(shown)), of_(of), told_(std::move(told)) {}
 
 void StateLog::Enter(SourceState to, const absl::Status& cause) {
   const std::string why(cause.message());
@@ -25,6 +26,7 @@ void StateLog::Enter(SourceState to, const absl::Status& cause) {
     state_ = to;
     ++entered_[static_cast<std::size_t>(to)];
   }
+  if (told_) told_(to, cause);
   const std::string line =
       absl::StrCat(shown_, ": ", std::string(Name(to)), why.empty() ? "" : ": ", why,
                    to == SourceState::kBackingOff ? "; it is tried until it is there" : "");

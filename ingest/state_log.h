@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,7 +28,9 @@ class StateLog {
 
   /// `shown` names the source in the log, without credentials. A file's states are for those who
   /// debug, unless it fails while it plays: opening it tells its user the rest.
-  StateLog(std::string shown, Of of);
+  /// `told` is called with each transition after it is counted; may be empty.
+  using Told = std::function<void(SourceState, const absl::Status& cause)>;
+  StateLog(std::string shown, Of of, Told told = {});
 
   /// The source is in state `to` from now on, for `cause`, which is OK where there is none.
   void Enter(SourceState to, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
@@ -44,6 +47,7 @@ class StateLog {
 
   const std::string shown_;
   const Of of_;
+  const Told told_;
 
   mutable Mutex mu_;
   std::optional<SourceState> state_ ABSL_GUARDED_BY(mu_);

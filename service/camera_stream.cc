@@ -15,6 +15,7 @@
 #include "service/frames_in_flight.h"
 #include "service/rate_keeper.h"
 #include "service/recent_figures.h"
+#include "service/source_seat.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -24,6 +25,10 @@ using std::chrono::nanoseconds;
 
 absl::Status Named(const std::string& stream, const absl::Status& status) {
   return {status.code(), absl::StrCat("stream '", stream, "': ", status.message())};
+}
+
+std::string ShownUri(const ingest::SourceOptions& source) {
+  return ingest::WithoutCredentials(source.uri);
 }
 
 /// Logs when checkpoints begin to fail and when they no longer do.
@@ -89,12 +94,16 @@ class RunningStream final : public CameraStream {
   StreamSnapshot Snapshot() const override;
   absl::Status TakesLabels() const override ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status Label(std::int64_t frame_number, const ClientLabel& label) override;
+  absl::Status ReplaceSource(const ingest::SourceOptions& source) override;
   bool ended() const override ABSL_LOCKS_EXCLUDED(mu_);
   void Stop() override ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   enum class Phase { kRunning, kEnded, kStopped };
 
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<ingest::Source>> OpenSource(
+      ingest::SourceOptions source);
+  void TellLearner(LearnerState state, const absl::Status& cause) const;
   void GoOnFrom(const pipeline::Resumption& resumption);
   void OpenLabels();
   void LogRollBacks();
@@ -149,7 +158,7 @@ class RunningStream final : public CameraStream {
   // Constant once open; self-synchronized. Their threads call into the members above.
   std::unique_ptr<FrameLabels> labels_;  // Null: it learns without.
   std::unique_ptr<pipeline::Learner> learner_;
-  std::unique_ptr<ingest::Source> source_;
+  std::unique_ptr<SourceSeat> source_;
 
   // Of the learner's thread.
   std::int64_t roll_backs_logged_ = 0;
@@ -181,12 +190,25 @@ absl::Status RunningStream::Open() {
   OpenLabels();
   const std::vector<std::int64_t> updates = learner_->updates();
   if (!updates.empty()) updates_at_start_ = *std::min_element(updates.begin(), updates.end());
-  MILLRACE_ASSIGN_OR_RETURN(source_, options_.open_source(options_.config.source));
+  MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<ingest::Source> source,
+                            OpenSource(options_.config.source));
+  source_ = std::make_unique<SourceSeat>(std::move(source), ShownUri(options_.config.source));
   if (options_.config.learner.schedule == "auto") {
     rate_.emplace(options_.config.name, *learner_);
   }
+  TellLearner(LearnerState::kLearning, absl::OkStatus());
   thread_ = std::jthread([this] { Run(); });
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ingest::Source>> RunningStream::OpenSource(
+    ingest::SourceOptions source) {
+  source.on_state = options_.on_source_state;
+  return options_.open_source(source);
+}
+
+void RunningStream::TellLearner(LearnerState state, const absl::Status& cause) const {
+  if (options_.on_learner_state) options_.on_learner_state(state, cause);
 }
 
 void RunningStream::GoOnFrom(const pipeline::Resumption& resumption) {
@@ -214,11 +236,14 @@ void RunningStream::OpenLabels() {
 StreamSnapshot RunningStream::Snapshot() const {
   StreamSnapshot snapshot;
   snapshot.name = options_.config.name;
-  snapshot.uri = ingest::WithoutCredentials(options_.config.source.uri);
+  snapshot.uri = source_->uri();
   snapshot.source = source_->status();
   snapshot.source.epoch += begin_.epochs;
   snapshot.learner = learner_status();
-  snapshot.frames = ledger_.Count(source_->queue());
+  snapshot.learner_state = !snapshot.learner.ok() ? LearnerState::kFailed
+                           : ended()              ? LearnerState::kEnded
+                                                  : LearnerState::kLearning;
+  snapshot.frames = ledger_.Count(*source_);
   const RecentFigures::Values figures =
       figures_.At(options_.clock->Now(), snapshot.frames.received);
   snapshot.frames_per_second_in = figures.frames_per_second_in;
@@ -256,8 +281,15 @@ absl::Status RunningStream::TakesLabels() const {
 
 absl::Status RunningStream::Label(std::int64_t frame_number, const ClientLabel& label) {
   MILLRACE_RETURN_IF_ERROR(TakesLabels());
-  const auto received = static_cast<std::int64_t>(source_->queue().received());
+  const auto received = static_cast<std::int64_t>(source_->received());
   return labels_->Add(frame_number, label, begin_.frames + received);
+}
+
+absl::Status RunningStream::ReplaceSource(const ingest::SourceOptions& source) {
+  absl::StatusOr<std::unique_ptr<ingest::Source>> opened = OpenSource(source);
+  absl::Status replaced = opened.status();
+  if (opened.ok()) replaced = source_->Replace(*std::move(opened), ShownUri(source));
+  return replaced.ok() ? replaced : Named(options_.config.name, replaced);
 }
 
 bool RunningStream::ended() const {
@@ -275,7 +307,7 @@ void RunningStream::Stop() {
 void RunningStream::Run() {
   for (;;) {
     AwaitRoom();
-    const std::optional<ingest::Frame> frame = source_->queue().Pop();
+    const std::optional<ingest::Frame> frame = source_->Pop();
     if (!frame.has_value()) break;
     const absl::Status handled = Guarded([&] {
       Handle(*frame);
@@ -311,7 +343,7 @@ void RunningStream::Handle(const ingest::Frame& frame) {
   frames_ = begin_.frames + frame.number + 1;
   epochs_ = begin_.epochs + frame.epoch + 1;
   figures_.RecordArrival(frame);
-  if (rate_) rate_->OnFrame(frame, source_->queue().dropped());
+  if (rate_) rate_->OnFrame(frame, source_->dropped());
   if (const std::optional<DropReason> reason = WhyDropped(frame)) {
     ledger_.Dropped(*reason);
     return;
@@ -377,6 +409,7 @@ void RunningStream::RecordFailure(const absl::Status& cause) {
     learner_status_ = named;
   }
   spdlog::error("{}; it predicts no more", std::string(named.message()));
+  TellLearner(LearnerState::kFailed, named);
 }
 
 void RunningStream::FailLearner(const absl::Status& cause) {
@@ -399,6 +432,7 @@ void RunningStream::Finish() {
         absl::StrCat("the learner drained without predicting ", without_prediction, " samples"));
   }
   if (!drained.ok()) RecordFailure(drained);
+  if (drained.ok()) TellLearner(LearnerState::kEnded, absl::OkStatus());
   ring_.Close();
   MutexLock lock(mu_);
   phase_ = phase;
@@ -428,7 +462,7 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
 Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPrediction model,
                                    nanoseconds now) const {
   ingest::Frame& frame = in_flight.frame;
-  const auto received = static_cast<std::int64_t>(source_->queue().received());
+  const auto received = static_cast<std::int64_t>(source_->received());
   const nanoseconds delay = now - frame.arrival;
   const nanoseconds wall = WallTime();
   std::string best_class_name = labels_ != nullptr ? labels_->NameOf(model.best_class) : "";

@@ -25,6 +25,13 @@
 
 namespace millrace::service {
 
+/// What a stream's learner is doing.
+enum class LearnerState {
+  kLearning,  ///< It predicts and learns.
+  kFailed,    ///< It does neither any more.
+  kEnded,     ///< The stream has ended, and every frame is accounted for.
+};
+
 /// A consistent picture of a camera stream at one moment: what the page, the metrics, the progress
 /// line and the API show.
 struct StreamSnapshot {
@@ -32,6 +39,7 @@ struct StreamSnapshot {
   /// The source, without credentials.
   std::string uri;
   ingest::SourceStatus source;
+  LearnerState learner_state = LearnerState::kLearning;
   /// OK while it learns; the cause once the learner has failed.
   absl::Status learner;
   FrameCounts frames;
@@ -57,7 +65,7 @@ struct StreamSnapshot {
   std::optional<LabelCounts> labels = {};
 };
 
-/// Runs from construction to Stop(). Thread-safe.
+/// Runs from Start() to Stop(). Thread-safe.
 class CameraStream {
  public:
   using LearnerFactory = std::function<absl::StatusOr<std::unique_ptr<pipeline::Learner>>(
@@ -77,6 +85,10 @@ class CameraStream {
     /// What a prediction is worth beside a method that does not learn. Called for each, in their
     /// order, from a thread of the learner, which it holds up. May be empty.
     std::function<Comparison(const Prediction&)> compare;
+    /// Called when the source, or the learner, does something else than before, and why, from
+    /// threads of theirs: it must be quick. May be empty.
+    std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = {};
+    std::function<void(LearnerState, const absl::Status&)> on_learner_state = {};
     /// Called with each prediction before it is published, for a histogram of delays. Called from a
     /// thread of the learner, so it must be quick. May be empty.
     std::function<void(const Prediction&)> observe;
@@ -90,6 +102,7 @@ class CameraStream {
 
   virtual ~CameraStream() = default;
 
+  /// As it was started; ReplaceSource() does not change it.
   [[nodiscard]] virtual const StreamConfig& config() const = 0;
   /// The learner as it is now.
   [[nodiscard]] virtual std::shared_ptr<const pipeline::LearnerDescription> learner() const = 0;
@@ -107,6 +120,11 @@ class CameraStream {
   /// one stays; INVALID_ARGUMENT, saying what is allowed, if it is no label of the task.
   /// FAILED_PRECONDITION as TakesLabels().
   [[nodiscard]] virtual absl::Status Label(std::int64_t frame_number, const ClientLabel& label) = 0;
+
+  /// Opens another source, of pictures of the same size, and takes its frames from then on: numbers
+  /// go on, and a new epoch begins. Frames that wait come first. Fails as `open_source` does, and
+  /// with FAILED_PRECONDITION once the stream has ended or was stopped; then nothing has changed.
+  [[nodiscard]] virtual absl::Status ReplaceSource(const ingest::SourceOptions& source) = 0;
 
   /// Whether it has ended by itself: the source ended for good and every frame is accounted for.
   [[nodiscard]] virtual bool ended() const = 0;

@@ -30,10 +30,12 @@ absl::Status CheckSummaryFile(const std::string& summary_json) {
       absl::StrCat("--summary-json: ", std::string(writable.message())));
 }
 
-absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(
-    const StreamConfig& config, std::function<void(const Prediction&)> observe) {
+absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig& config,
+                                                              StreamObservers observers) {
   CameraStream::Options options = RealStream(config);
-  options.observe = std::move(observe);
+  options.observe = std::move(observers.observe);
+  options.on_source_state = std::move(observers.on_source_state);
+  options.on_learner_state = std::move(observers.on_learner_state);
   if (config.scores.compare_with != "none") {
     MILLRACE_ASSIGN_OR_RETURN(
         options.compare,

@@ -90,9 +90,8 @@ int RunWatch(const WatchArguments& arguments) {
   const auto stub = v1::PredictionService::NewStub(channel);
   v1::SubscribeRequest request;
   request.set_stream(arguments.stream);
-  request.set_policy(v1::READ_POLICY_NEWEST);
-  request.set_omit_flow(true);
-  request.set_omit_next_picture(true);
+  request.set_policy(v1::DELIVERY_POLICY_LATEST);
+  request.mutable_parts();  // None of the arrays.
   const auto reader = stub->Subscribe(&call, request);
   const grpc::Status status = Show(*reader, arguments.count, call);
   signals.Forget();  // What it would call ends here.

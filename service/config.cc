@@ -53,10 +53,11 @@ std::optional<YAML::Node> Parse(std::string_view yaml, ConfigErrors& errors) {
       YAML::Node document = YAML::Load(text);
       if (!document.IsNull()) return document;
     }
-    errors.Add({}, documents > 1 ? "there is more than one document; keep just one"
-                                 : "the file is empty; begin with 'version: 1'");
+    errors.Add({}, "",
+               documents > 1 ? "there is more than one document; keep just one"
+                             : "the file is empty; begin with 'version: 1'");
   } catch (const YAML::Exception& error) {
-    errors.Add(error.mark, absl::StrCat("this is not YAML: ", error.msg));
+    errors.Add(error.mark, "", absl::StrCat("this is not YAML: ", error.msg));
   }
   return std::nullopt;
 }
@@ -71,6 +72,17 @@ absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name)
   }
   if (absl::Status status = errors.status(); !status.ok()) return status;
   return config;
+}
+
+absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text, std::string_view field,
+                                              const StreamConfig& defaults) {
+  ConfigErrors errors(field);
+  StreamConfig stream = defaults;
+  if (const std::optional<YAML::Node> node = Parse(text, errors)) {
+    ReadStream(ConfigValue("it", *node, errors, std::string(field)), stream);
+  }
+  if (!errors.violations().empty()) return InvalidFields(errors.violations());
+  return stream;
 }
 
 absl::StatusOr<Config> LoadConfig(const std::string& path) {

@@ -45,6 +45,19 @@ struct StreamConfig {
   pipeline::LabelStreamOptions labels = {
       .learner = {.network = "mlp", .layers = 4, .width = 64, .outputs = 0, .window = 64}};
   ScoreConfig scores;
+  /// The stream's entry as it was written, as JSON: an object.
+  std::string entry = "{}";
+};
+
+/// What streams clients may add: they choose what this machine connects to and which files it
+/// opens.
+struct ClientSources {
+  /// Of "file", "rtsp", "rtsps" and "test". A plain path is a file.
+  std::vector<std::string> schemes = {"rtsp", "rtsps", "test"};
+  /// Cameras: patterns of the URI's host, such as "10.0.0.*".
+  std::vector<std::string> hosts = {"*"};
+  /// Whether keys that name files of this machine may be set: weights, checkpoints, passwords.
+  bool files = false;
 };
 
 struct Listen {
@@ -61,6 +74,9 @@ struct Listen {
 
 struct Config {
   std::vector<StreamConfig> streams;
+  /// What holds for a stream that does not say otherwise.
+  StreamConfig defaults;
+  ClientSources client_sources;
   Listen listen;
 };
 
@@ -68,6 +84,13 @@ struct Config {
 /// key, missing key, value out of range) is INVALID_ARGUMENT "NAME:LINE:COLUMN: what is wrong; what
 /// is allowed", and names all errors found, one a line.
 [[nodiscard]] absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name);
+
+/// Parses an entry of `streams` that a client wrote, in YAML or JSON; what it leaves out is as in
+/// `defaults`. Any error is INVALID_ARGUMENT with a field violation for each (error_reason.h),
+/// whose fields begin with `field`.
+[[nodiscard]] absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text,
+                                                            std::string_view field,
+                                                            const StreamConfig& defaults);
 
 /// Reads and parses the file at `path`. Paths inside it (videos, weights) are taken relative to the
 /// working folder. NOT_FOUND if the file cannot be read.

@@ -20,6 +20,7 @@
 #include "pipeline/precision.h"
 #include "pipeline/schedules.h"
 #include "service/config_checks.h"
+#include "service/config_entry.h"
 #include "service/config_labels.h"
 #include "service/config_source.h"
 
@@ -36,15 +37,12 @@ constexpr bool kOptional = false;
 constexpr WholeRange kPort{0, 65535};
 constexpr WholeRange kPictureSize{kLeastFlowPicture, 2048, 16};
 constexpr WholeRange kLabelledPictureSize{8, 2048};
-constexpr std::size_t kMostStreams = 64;
 constexpr int kMostStages = 8;
 constexpr std::size_t kLongestName = 64;
 
-/// What a whole file says. `defaults` are the keys that hold for every stream that does not say
-/// otherwise.
+/// What a whole file says.
 struct File {
   Config config;
-  StreamConfig defaults;
 };
 
 // ---------------------------------------------------------------------------------- The values --
@@ -67,6 +65,18 @@ void ReadAddress(const Value& value, Listen& listen) {
                              "'; it must be an IP address: 127.0.0.1 for this machine only, "
                              "0.0.0.0 for every network"));
   }
+}
+
+void ReadSchemes(const Value& value, ClientSources& sources) {
+  static const std::vector<std::string> known = {"file", "rtsp", "rtsps", "test"};
+  std::vector<std::string> schemes;
+  value.Texts({1, known.size()}, schemes);
+  for (const std::string& scheme : schemes) {
+    if (std::find(known.begin(), known.end(), scheme) != known.end()) continue;
+    return value.Wrong(
+        absl::StrCat("has '", scheme, "'; it may have ", absl::StrJoin(known, ", ")));
+  }
+  if (!schemes.empty()) sources.schemes = std::move(schemes);
 }
 
 void ReadName(const Value& value, StreamConfig& stream) {
@@ -364,42 +374,47 @@ constexpr Key<StreamConfig> kStreamKeys[] = {
 };
 
 void ReadStreams(const Value& value, File& file);
+void ReadClientSources(const Value& value, File& file);
 
 // Read in this order, so that what holds for all streams is known before `streams` is read.
 constexpr Key<File> kFileKeys[] = {
     {"version", kRequired, ReadVersion},
     {"listen", kOptional,
      [](const Value& v, File& f) { v.Map<Listen>(kListenKeys, f.config.listen); }},
-    {"model", kOptional, [](const Value& v, File& f) { ReadModel(v, f.defaults); }},
-    {"schedule", kOptional, [](const Value& v, File& f) { ReadSchedule(v, f.defaults); }},
-    {"learning", kOptional, [](const Value& v, File& f) { ReadLearning(v, f.defaults); }},
-    {"scores", kOptional, [](const Value& v, File& f) { ReadScores(v, f.defaults); }},
-    {"checkpoints", kOptional, [](const Value& v, File& f) { ReadCheckpoints(v, f.defaults); }},
+    {"model", kOptional, [](const Value& v, File& f) { ReadModel(v, f.config.defaults); }},
+    {"schedule", kOptional, [](const Value& v, File& f) { ReadSchedule(v, f.config.defaults); }},
+    {"learning", kOptional, [](const Value& v, File& f) { ReadLearning(v, f.config.defaults); }},
+    {"scores", kOptional, [](const Value& v, File& f) { ReadScores(v, f.config.defaults); }},
+    {"checkpoints", kOptional,
+     [](const Value& v, File& f) { ReadCheckpoints(v, f.config.defaults); }},
+    {"client_sources", kOptional, ReadClientSources},
     {"streams", kRequired, ReadStreams},
 };
 
 void ReadStreams(const Value& value, File& file) {
   std::set<std::string> names;
-  value.List({1, kMostStreams}, [&](const Value& entry) {
-    StreamConfig stream = file.defaults;
-    entry.Map<StreamConfig>(kStreamKeys, stream);
-    CheckSchedule(entry, stream);
-    if (IsOfLabels(stream.task)) {
-      if (!stream.input_said) SetInput(stream.labels.width, stream.labels.height, stream);
-      CheckLabels(entry, stream);
-    } else {
-      CheckModel(entry, stream);
-    }
-    CheckSource(entry, stream);
+  value.List({0, kMostStreams}, [&](const Value& entry) {
+    StreamConfig stream = file.config.defaults;
+    ReadStream(entry, stream);
     if (!stream.name.empty() && !names.insert(stream.name).second) {
       entry.Find("name")->Wrong(
           absl::StrCat("is '", stream.name, "', as that of a stream before; names must differ"));
     }
-    std::string& folder = stream.learner.checkpoints.folder;
-    if (!folder.empty()) absl::StrAppend(&folder, "/", stream.name);
-    if (IsOfLabels(stream.task)) CompleteLabels(stream);
     file.config.streams.push_back(std::move(stream));
   });
+}
+
+constexpr Key<ClientSources> kClientSourceKeys[] = {
+    {"schemes", kOptional, ReadSchemes},
+    {"hosts", kOptional,
+     [](const Value& v, ClientSources& c) {
+       v.Texts({1, 64}, c.hosts);
+     }},
+    {"files", kOptional, [](const Value& v, ClientSources& c) { v.Flag(c.files); }},
+};
+
+void ReadClientSources(const Value& value, File& file) {
+  value.Map<ClientSources>(kClientSourceKeys, file.config.client_sources);
 }
 
 }  // namespace
@@ -409,6 +424,22 @@ void ReadConfig(const ConfigValue& root, Config& config) {
   root.Map<File>(kFileKeys, file);
   CheckPorts(root, file.config.listen);
   config = std::move(file.config);
+}
+
+void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
+  entry.Map<StreamConfig>(kStreamKeys, stream);
+  CheckSchedule(entry, stream);
+  if (IsOfLabels(stream.task)) {
+    if (!stream.input_said) SetInput(stream.labels.width, stream.labels.height, stream);
+    CheckLabels(entry, stream);
+  } else {
+    CheckModel(entry, stream);
+  }
+  CheckSource(entry, stream);
+  std::string& folder = stream.learner.checkpoints.folder;
+  if (!folder.empty()) absl::StrAppend(&folder, "/", stream.name);
+  if (IsOfLabels(stream.task)) CompleteLabels(stream);
+  stream.entry = EntryJson(entry.node());
 }
 
 }  // namespace millrace::service

@@ -9,4 +9,9 @@ namespace millrace::service {
 /// Reads the file's node into `config` and notes everything wrong in the node's errors.
 void ReadConfig(const ConfigValue& root, Config& config);
 
+/// Reads an entry of `streams` into `stream`, which holds what the entry may leave out.
+void ReadStream(const ConfigValue& entry, StreamConfig& stream);
+
+inline constexpr std::size_t kMostStreams = 64;
+
 }  // namespace millrace::service

@@ -48,8 +48,18 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-void ConfigErrors::Add(const YAML::Mark& mark, std::string what) {
-  errors_.push_back({std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1, std::move(what)});
+void ConfigErrors::Add(const YAML::Mark& mark, std::string path, std::string what) {
+  errors_.push_back(
+      {std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1, std::move(path), std::move(what)});
+}
+
+std::vector<FieldViolation> ConfigErrors::violations() const {
+  std::vector<FieldViolation> violations;
+  violations.reserve(errors_.size());
+  for (const Error& error : errors_) {
+    violations.push_back({.field = error.path, .description = error.what});
+  }
+  return violations;
 }
 
 absl::Status ConfigErrors::status() const {
@@ -141,25 +151,31 @@ void ConfigValue::List(CountRange count,
                        const std::function<void(const ConfigValue&)>& read) const {
   if (!IsList(count)) return;
   for (std::size_t i = 0; i < node_.size(); ++i) {
-    read(ConfigValue(absl::StrCat("entry ", i + 1, " of ", what_), node_[i], errors_));
+    read(ConfigValue(absl::StrCat("entry ", i + 1, " of ", what_), node_[i], errors_,
+                     absl::StrCat(path_, "[", i, "]")));
   }
 }
 
 void ConfigValue::Wrong(std::string_view why) const {
-  errors_.Add(mark_, absl::StrCat(what_, " ", std::string(why)));
+  errors_.Add(mark_, path_, absl::StrCat(what_, " ", std::string(why)));
 }
 
 std::optional<ConfigValue> ConfigValue::Find(std::string_view key) const {
   if (!node_.IsMap()) return std::nullopt;
   for (const auto& entry : node_) {
     if (entry.first.IsScalar() && entry.first.Scalar() == key) {
-      ConfigValue value(absl::StrCat("'", std::string(key), "'"), entry.second, errors_);
+      ConfigValue value(absl::StrCat("'", std::string(key), "'"), entry.second, errors_,
+                        PathOf(key));
       // yaml-cpp puts an empty value where the next one begins, which may be lines further.
       if (entry.second.IsNull()) value.mark_ = entry.first.Mark();
       return value;
     }
   }
   return std::nullopt;
+}
+
+std::string ConfigValue::PathOf(std::string_view key) const {
+  return absl::StrCat(path_, path_.empty() ? "" : ".", std::string(key));
 }
 
 std::optional<std::string> ConfigValue::Scalar(std::string_view allowed) const {
@@ -212,10 +228,10 @@ bool ConfigValue::CheckKeys(std::span<const KnownKey> known) const {
 
 void ConfigValue::CheckKey(const YAML::Node& key, std::span<const KnownKey> known,
                            std::vector<std::string>& seen) const {
-  if (!key.IsScalar()) return errors_.Add(key.Mark(), "a key must be a single word");
+  if (!key.IsScalar()) return errors_.Add(key.Mark(), path_, "a key must be a single word");
   const std::string& name = key.Scalar();
   if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
-    return errors_.Add(key.Mark(), absl::StrCat("key '", name, "' is there twice"));
+    return errors_.Add(key.Mark(), PathOf(name), absl::StrCat("key '", name, "' is there twice"));
   }
   seen.push_back(name);
   const auto is_name = [&name](const KnownKey& k) { return k.name == name; };
@@ -226,11 +242,13 @@ void ConfigValue::CheckKey(const YAML::Node& key, std::span<const KnownKey> know
         return EditDistance(a.name, name) < EditDistance(b.name, name);
       });
   if (EditDistance(nearest->name, name) <= std::max<std::size_t>(2, name.size() / 3)) {
-    return errors_.Add(key.Mark(), absl::StrCat("unknown key '", name, "'; did you mean '",
-                                                std::string(nearest->name), "'?"));
+    return errors_.Add(
+        key.Mark(), PathOf(name),
+        absl::StrCat("unknown key '", name, "'; did you mean '", std::string(nearest->name), "'?"));
   }
-  errors_.Add(key.Mark(), absl::StrCat("unknown key '", name,
-                                       "'; known here: ", CommaList(known, &KnownKey::name)));
+  errors_.Add(
+      key.Mark(), PathOf(name),
+      absl::StrCat("unknown key '", name, "'; known here: ", CommaList(known, &KnownKey::name)));
 }
 
 }  // namespace millrace::service

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "service/error_reason.h"
 
 namespace millrace::service {
 
@@ -25,17 +26,20 @@ class ConfigErrors {
   /// `file` stands for the file in messages.
   explicit ConfigErrors(std::string_view file) : file_(file) {}
 
-  /// Notes `what` at `mark`, which yaml-cpp counts from 0.
-  void Add(const YAML::Mark& mark, std::string what);
+  /// Notes `what` at `mark`, which yaml-cpp counts from 0, of the node at `path`: "source.uri".
+  void Add(const YAML::Mark& mark, std::string path, std::string what);
 
   /// OK, or INVALID_ARGUMENT with one line "FILE:LINE:COLUMN: WHAT" for each error, in the order of
   /// the file.
   [[nodiscard]] absl::Status status() const;
+  /// The same by the nodes' paths, as they were found: for what was no file.
+  [[nodiscard]] std::vector<FieldViolation> violations() const;
 
  private:
   struct Error {
     int line;
     int column;
+    std::string path;
     std::string what;
   };
 
@@ -70,9 +74,14 @@ struct ConfigKey;
 /// Borrows the errors.
 class ConfigValue {
  public:
-  /// `what` names the node in messages: "'listen'", "the file".
-  ConfigValue(std::string what, const YAML::Node& node, ConfigErrors& errors)
-      : what_(std::move(what)), node_(node), mark_(node_.Mark()), errors_(errors) {}
+  /// `what` names the node in messages: "'listen'", "the file"; `path` says where it is, as
+  /// "source.uri", and is empty at the top.
+  ConfigValue(std::string what, const YAML::Node& node, ConfigErrors& errors, std::string path = "")
+      : what_(std::move(what)),
+        path_(std::move(path)),
+        node_(node),
+        mark_(node_.Mark()),
+        errors_(errors) {}
 
   /// Any text but the empty one.
   void Text(std::string& out) const;
@@ -99,6 +108,9 @@ class ConfigValue {
   /// The value of `key`, if this is a mapping that has it.
   [[nodiscard]] std::optional<ConfigValue> Find(std::string_view key) const;
 
+  /// The node itself, to be kept as it was written.
+  [[nodiscard]] const YAML::Node& node() const { return node_; }
+
  private:
   struct KnownKey {
     std::string_view name;
@@ -114,7 +126,10 @@ class ConfigValue {
   void CheckKey(const YAML::Node& key, std::span<const KnownKey> known,
                 std::vector<std::string>& seen) const;
 
+  [[nodiscard]] std::string PathOf(std::string_view key) const;
+
   std::string what_;
+  std::string path_;
   YAML::Node node_;
   YAML::Mark mark_;  // Where to place its errors.
   ConfigErrors& errors_;

@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "base/mutex.h"
-#include "ingest/frame_queue.h"
 #include "service/accounting.h"
 
 namespace millrace::service {
@@ -26,14 +25,33 @@ class FrameLedger {
   /// What became of every frame that `queue` received, at one moment: never unbalanced, and a frame
   /// that is being handed over is in flight. So `in_flight` is at most the queue's capacity, plus
   /// what the learner holds, plus one frame in the camera's hand and one in the learner's thread's.
-  [[nodiscard]] FrameCounts Count(const ingest::FrameQueue& queue) const ABSL_LOCKS_EXCLUDED(mu_);
+  /// `Arrivals`: an ingest::FrameQueue, or what counts as one.
+  template <typename Arrivals>
+  [[nodiscard]] FrameCounts Count(const Arrivals& queue) const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  [[nodiscard]] FrameCounts Ends(const ingest::FrameQueue& queue) const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] FrameCounts Ends(std::uint64_t pushed_out, std::uint64_t shut_out) const
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   mutable Mutex mu_;
   std::uint64_t predicted_ ABSL_GUARDED_BY(mu_) = 0;
   std::array<std::uint64_t, kDropReasons> dropped_ ABSL_GUARDED_BY(mu_){};
 };
+
+// A frame is counted as received before its end can be, so what is received last exceeds all ends
+// read before. That alone makes `in_flight` no negative number. That nothing was received
+// meanwhile, so that the counts belong to one moment, is worth another look: at the pace of a
+// camera the first one succeeds.
+template <typename Arrivals>
+FrameCounts FrameLedger::Count(const Arrivals& queue) const {
+  for (;;) {
+    const std::uint64_t received = queue.received();
+    FrameCounts counts = Ends(queue.dropped(), queue.shut_out());
+    if (queue.received() != received) continue;
+    counts.received = received;
+    counts.in_flight = received - counts.predicted - counts.dropped_in_all();
+    return counts;
+  }
+}
 
 }  // namespace millrace::service

@@ -39,8 +39,11 @@ void SetKeepalive(grpc::ServerBuilder& builder) {
 
 class RunningServer final : public GrpcServer {
  public:
-  explicit RunningServer(const Streams& streams)
-      : predictions_(streams), states_(streams), labels_(streams) {}
+  RunningServer(const Options& options, const StreamApi& api)
+      : subscribers_(options.stall_limit),
+        predictions_(*api.streams, subscribers_),
+        streams_(api, control_thread_, subscribers_),
+        labels_(*api.streams) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
   }
@@ -48,9 +51,6 @@ class RunningServer final : public GrpcServer {
   absl::Status Listen(const Options& options, const Streams& streams);
 
   int port() const override { return port_; }
-  SubscriberCounts subscribers(const CameraStream& stream) const override {
-    return predictions_.subscribers(stream);
-  }
   void Drain() override { health_->Drain(); }
   void Shutdown(std::chrono::nanoseconds grace) override {
     Drain();
@@ -59,8 +59,10 @@ class RunningServer final : public GrpcServer {
 
  private:
   // The services outlive the server, which calls them.
+  ControlThread control_thread_;
+  Subscribers subscribers_;
   PredictionService predictions_;
-  StreamService states_;
+  StreamService streams_;
   LabelService labels_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
@@ -79,7 +81,7 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
   builder.SetMaxReceiveMessageSize(kMostRequestBytes);
   SetKeepalive(builder);
   builder.RegisterService(&predictions_);
-  builder.RegisterService(&states_);
+  builder.RegisterService(&streams_);
   builder.RegisterService(&labels_);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
@@ -95,9 +97,11 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const Options& options,
-                                                              const Streams& streams) {
-  auto server = std::make_unique<RunningServer>(streams);
-  if (absl::Status listening = server->Listen(options, streams); !listening.ok()) return listening;
+                                                              const StreamApi& api) {
+  auto server = std::make_unique<RunningServer>(options, api);
+  if (absl::Status listening = server->Listen(options, *api.streams); !listening.ok()) {
+    return listening;
+  }
   return server;
 }
 

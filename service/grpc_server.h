@@ -6,8 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "service/streams.h"
-#include "service/subscription.h"
+#include "service/stream_service.h"
 
 namespace millrace::service {
 
@@ -19,19 +18,19 @@ class GrpcServer {
     std::string address = "127.0.0.1";
     /// 0 takes a free one.
     int port = 0;
+    /// A client that takes nothing of what it is streamed for so long is let go.
+    std::chrono::nanoseconds stall_limit = std::chrono::seconds(10);
   };
 
-  /// Starts to serve `streams`, which must outlive the server. Fails with UNAVAILABLE if it cannot
-  /// listen there, saying where.
+  /// Starts to serve the streams of `api`, whose parts must outlive the server. Fails with
+  /// UNAVAILABLE if it cannot listen there, saying where.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const Options& options,
-                                                                         const Streams& streams);
+                                                                         const StreamApi& api);
 
   virtual ~GrpcServer() = default;
 
   /// The port that it listens on.
   [[nodiscard]] virtual int port() const = 0;
-  /// The subscribers of `stream`, one of the streams served.
-  [[nodiscard]] virtual SubscriberCounts subscribers(const CameraStream& stream) const = 0;
 
   /// Tells health checks NOT_SERVING, and serves on: for a load balancer to look away. Idempotent.
   virtual void Drain() = 0;

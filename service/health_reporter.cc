@@ -41,9 +41,9 @@ void HealthReporter::Run() {
 // Called with the lock held, so that no report made before Drain() comes after its own. gRPC's
 // health service only notes the status and wakes its watchers.
 void HealthReporter::Report() {
-  const auto& streams = streams_.all();
+  const std::vector<SharedStream> streams = streams_.All();
   const bool learning =
-      std::any_of(streams.begin(), streams.end(), [](const auto& s) { return Learns(*s); });
+      std::any_of(streams.begin(), streams.end(), [](const auto& s) { return Learns(*s->stream); });
   health_.SetServingStatus("", !draining_);
   health_.SetServingStatus(v1::StreamService::service_full_name(), !draining_);
   health_.SetServingStatus(v1::PredictionService::service_full_name(), !draining_ && learning);

@@ -47,8 +47,7 @@ Readiness JudgeReadiness(const std::vector<StreamSnapshot>& streams, bool stoppi
   return readiness;
 }
 
-std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics,
-                                   const std::vector<RecordedStream>& streams,
+std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const Streams& streams,
                                    const std::atomic<bool>& stopping) {
   return {
       {"/metrics",
@@ -60,9 +59,8 @@ std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics,
       {"/readyz",
        [&streams, &stopping](const HttpRequest&) {
          std::vector<StreamSnapshot> snapshots;
-         snapshots.reserve(streams.size());
-         for (const RecordedStream& recorded : streams) {
-           snapshots.push_back(recorded.stream->Snapshot());
+         for (const SharedStream& served : streams.All()) {
+           snapshots.push_back(served->stream->Snapshot());
          }
          Readiness readiness = JudgeReadiness(snapshots, stopping);
          return HttpResponse{.status = readiness.ready ? 200 : 503,

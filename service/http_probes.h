@@ -13,6 +13,7 @@
 
 #include "service/http_message.h"
 #include "service/metrics.h"
+#include "service/streams.h"
 
 namespace millrace::service {
 
@@ -26,8 +27,7 @@ struct Readiness {
 [[nodiscard]] Readiness JudgeReadiness(const std::vector<StreamSnapshot>& streams, bool stopping);
 
 /// The routes of metrics and probes. What they refer to must outlive the server that has them.
-[[nodiscard]] std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics,
-                                                 const std::vector<RecordedStream>& streams,
+[[nodiscard]] std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const Streams& streams,
                                                  const std::atomic<bool>& stopping);
 
 }  // namespace millrace::service

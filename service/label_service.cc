@@ -46,7 +46,8 @@ v1::LabelResult ResultOf(const absl::Status& status) {
 
 absl::Status Add(const Streams& streams, const v1::AddLabelsRequest& request,
                  v1::AddLabelsResponse& response) {
-  MILLRACE_ASSIGN_OR_RETURN(CameraStream* const stream, streams.Find(request.stream()));
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(request.stream()));
+  CameraStream* const stream = served->stream.get();
   MILLRACE_RETURN_IF_ERROR(stream->TakesLabels());
   if (request.labels_size() > kMostLabels) {
     return absl::InvalidArgumentError(absl::StrCat("the request has ", request.labels_size(),

@@ -1,9 +1,11 @@
 #include "service/live_page.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "nlohmann/json.hpp"
 #include "service/flow_colors.h"
 #include "service/jpeg.h"
@@ -69,16 +71,23 @@ std::int64_t SecondsAfter(const HttpRequest& request) {
   return Number(request, "after").value_or(-1);
 }
 
+nlohmann::json StreamJson(const ServedStream& served, LivePagePictures& pictures,
+                          const HttpRequest& request) {
+  return LivePageStreamJson(served, pictures.Newest().get(),
+                            served.record->HistoryAfter(SecondsAfter(request)));
+}
+
+HttpResponse NoSuchStream() {
+  return {.status = 404, .body = "There is no such stream. /api/streams lists them.\n"};
+}
+
 }  // namespace
 
 LivePage::LivePage(Options options)
     : options_(std::move(options)),
       instance_(absl::StrCat(WallTime().count())),
       viewers_(options_.max_viewers, *options_.clock) {
-  for (const RecordedStream& recorded : options_.streams) {
-    shown_.push_back({.recorded = recorded,
-                      .pictures = std::make_unique<LivePagePictures>(recorded.stream->ring())});
-  }
+  MILLRACE_CHECK(options_.streams != nullptr);
 }
 
 std::vector<HttpRoute> LivePage::Routes() {
@@ -112,10 +121,8 @@ HttpResponse LivePage::Index() const {
 HttpResponse LivePage::AllStreams(const HttpRequest& request) {
   if (!Admit(request)) return FullText();
   nlohmann::json streams = nlohmann::json::array();
-  for (const Shown& shown : shown_) {
-    streams.push_back(
-        LivePageStreamJson(*shown.recorded.stream, shown.pictures->Newest().get(),
-                           shown.recorded.record->HistoryAfter(SecondsAfter(request))));
+  for (const SharedShown& shown : ShowAll()) {
+    streams.push_back(StreamJson(*shown->served, shown->pictures, request));
   }
   const bool stopping = options_.stopping != nullptr && *options_.stopping;
   return Json({{"server",
@@ -129,32 +136,49 @@ HttpResponse LivePage::AllStreams(const HttpRequest& request) {
 
 HttpResponse LivePage::OneStream(const HttpRequest& request) {
   if (!Admit(request)) return FullText();
-  for (const Shown& shown : shown_) {
-    if (shown.recorded.stream->config().name != request.captures[0]) continue;
-    return Json(LivePageStreamJson(*shown.recorded.stream, shown.pictures->Newest().get(),
-                                   shown.recorded.record->HistoryAfter(SecondsAfter(request))));
-  }
-  return {.status = 404, .body = "There is no such stream. /api/streams lists them.\n"};
+  const SharedShown shown = Show(request.captures[0]);
+  if (shown == nullptr) return NoSuchStream();
+  return Json(StreamJson(*shown->served, shown->pictures, request));
 }
 
 HttpResponse LivePage::Picture(const HttpRequest& request, PictureKind kind) {
   if (!Admit(request)) return FullText();
-  for (const Shown& shown : shown_) {
-    if (shown.recorded.stream->config().name != request.captures[0]) continue;
-    const std::optional<std::int64_t> number = Number(request, "frame");
-    absl::StatusOr<EncodedPicture> picture = shown.pictures->Encoded(kind, number);
-    if (absl::IsNotFound(picture.status())) {
-      return {.status = 404, .body = absl::StrCat(picture.status().message(), "\n")};
-    }
-    if (!picture.ok()) return {.status = 500, .body = std::string(picture.status().message())};
-    HttpResponse response = {.content_type = "image/jpeg", .body = std::move(picture->jpeg)};
-    response.headers = {{"X-Frame-Number", absl::StrCat(picture->frame_number)}};
-    if (kind == PictureKind::kFlow) {
-      response.headers.emplace_back("X-Flow-Scale", absl::StrCat(picture->scale));
-    }
-    return response;
+  const SharedShown shown = Show(request.captures[0]);
+  if (shown == nullptr) return NoSuchStream();
+  absl::StatusOr<EncodedPicture> picture = shown->pictures.Encoded(kind, Number(request, "frame"));
+  if (absl::IsNotFound(picture.status())) {
+    return {.status = 404, .body = absl::StrCat(picture.status().message(), "\n")};
   }
-  return {.status = 404, .body = "There is no such stream. /api/streams lists them.\n"};
+  if (!picture.ok()) return {.status = 500, .body = std::string(picture.status().message())};
+  HttpResponse response = {.content_type = "image/jpeg", .body = std::move(picture->jpeg)};
+  response.headers = {{"X-Frame-Number", absl::StrCat(picture->frame_number)}};
+  if (kind == PictureKind::kFlow) {
+    response.headers.emplace_back("X-Flow-Scale", absl::StrCat(picture->scale));
+  }
+  return response;
+}
+
+// A stream that was made anew is another one: its pictures begin anew, too.
+std::vector<LivePage::SharedShown> LivePage::ShowAll() {
+  const std::vector<SharedStream> streams = options_.streams->All();
+  const MutexLock lock(mu_);
+  std::vector<SharedShown> now;
+  now.reserve(streams.size());
+  for (const SharedStream& served : streams) {
+    const auto known = std::find_if(shown_.begin(), shown_.end(), [&served](const auto& shown) {
+      return shown->served == served;
+    });
+    now.push_back(known != shown_.end() ? *known : std::make_shared<Shown>(served));
+  }
+  shown_ = now;
+  return now;
+}
+
+LivePage::SharedShown LivePage::Show(std::string_view name) {
+  for (const SharedShown& shown : ShowAll()) {
+    if (shown->served->stream->config().name == name) return shown;
+  }
+  return nullptr;
 }
 
 bool LivePage::Admit(const HttpRequest& request) {

@@ -8,17 +8,19 @@
 
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "service/http_message.h"
 #include "service/live_page_pictures.h"
 #include "service/live_page_viewers.h"
-#include "service/summary_recorder.h"
+#include "service/streams.h"
 
 namespace millrace::service {
 
@@ -26,7 +28,7 @@ namespace millrace::service {
 class LivePage {
  public:
   struct Options {
-    std::vector<RecordedStream> streams;
+    const Streams* streams = nullptr;
     std::size_t max_viewers = 16;
     const Clock* clock = &MonotonicClock();
     /// Whether the server is about to end.
@@ -47,23 +49,33 @@ class LivePage {
 
  private:
   struct Shown {
-    RecordedStream recorded;
-    std::unique_ptr<LivePagePictures> pictures;
+    explicit Shown(SharedStream the_served)
+        : served(std::move(the_served)), pictures(served->stream->ring()) {}
+
+    const SharedStream served;
+    LivePagePictures pictures;
   };
+  using SharedShown = std::shared_ptr<Shown>;  // Shared with the answers under way.
 
   [[nodiscard]] HttpResponse Index() const;
   [[nodiscard]] HttpResponse AllStreams(const HttpRequest& request);
   [[nodiscard]] HttpResponse OneStream(const HttpRequest& request);
   [[nodiscard]] HttpResponse Picture(const HttpRequest& request, PictureKind kind);
   [[nodiscard]] bool Admit(const HttpRequest& request);
+  /// Those there are now, in their order.
+  [[nodiscard]] std::vector<SharedShown> ShowAll() ABSL_LOCKS_EXCLUDED(mu_);
+  /// Null if there is no stream of that name.
+  [[nodiscard]] SharedShown Show(std::string_view name);
 
   // Constant after construction.
   const Options options_;
   const std::string instance_;
-  std::vector<Shown> shown_;
 
   // Self-synchronized.
   LivePageViewers viewers_;
+
+  Mutex mu_;
+  std::vector<SharedShown> shown_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service

@@ -103,10 +103,12 @@ json HistoryJson(const std::vector<LossPoint>& history) {
 
 }  // namespace
 
-json LivePageStreamJson(const CameraStream& stream, const Prediction* newest,
+json LivePageStreamJson(const ServedStream& served, const Prediction* newest,
                         const std::vector<LossPoint>& history) {
+  const CameraStream& stream = *served.stream;
   const StreamSnapshot snapshot = stream.Snapshot();
   return {{"name", snapshot.name},
+          {"run", served.run_id},
           {"source", SourceJson(snapshot)},
           {"learner", LearnerJson(stream, snapshot)},
           {"frames", FramesJson(snapshot.frames)},

@@ -6,15 +6,14 @@
 
 #include "nlohmann/json.hpp"
 #include "pipeline/learner.h"
-#include "service/camera_stream.h"
 #include "service/prediction.h"
-#include "service/summary_recorder.h"
+#include "service/served_stream.h"
 
 namespace millrace::service {
 
 /// One stream: its source, learner, frames, rates, delays and losses; `newest` may be null; history
 /// as [second, loss, loss of no motion]. Figures that are not finite are null.
-[[nodiscard]] nlohmann::json LivePageStreamJson(const CameraStream& stream,
+[[nodiscard]] nlohmann::json LivePageStreamJson(const ServedStream& served,
                                                 const Prediction* newest,
                                                 const std::vector<LossPoint>& history);
 

@@ -2,9 +2,11 @@
 
 #include <iterator>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/check.h"
 #include "prometheus/text_serializer.h"
 #include "service/metrics_family.h"
 #include "service/metrics_labels.h"
@@ -23,18 +25,19 @@ struct Reading {
   prometheus::ClientMetric delays;
   std::shared_ptr<const pipeline::LearnerDescription> learner;
   pipeline::FlowLossOptions loss;
+  SubscriberCounts subscribers;
 };
 using Readings = std::vector<Reading>;
 
-std::vector<Reading> Read(const std::vector<RecordedStream>& streams) {
+std::vector<Reading> Read(const Streams& streams) {
   std::vector<Reading> readings;
-  readings.reserve(streams.size());
-  for (const RecordedStream& recorded : streams) {
-    readings.push_back({.snapshot = recorded.stream->Snapshot(),
-                        .figures = recorded.record->Figures(),
-                        .delays = recorded.record->DelayMetric(),
-                        .learner = recorded.stream->learner(),
-                        .loss = recorded.stream->config().learner.loss});
+  for (const SharedStream& served : streams.All()) {
+    readings.push_back({.snapshot = served->stream->Snapshot(),
+                        .figures = served->record->Figures(),
+                        .delays = served->record->DelayMetric(),
+                        .learner = served->stream->learner(),
+                        .loss = served->stream->config().learner.loss,
+                        .subscribers = served->subscribers.Read()});
   }
   return readings;
 }
@@ -351,35 +354,38 @@ void AppendLabels(const Readings& readings, std::vector<MetricFamily>& families)
   for (MetricFamily& family : CollectLabelMetrics(streams)) families.push_back(std::move(family));
 }
 
-void AppendClients(const Metrics::Options& options, std::vector<MetricFamily>& families) {
-  MetricBuilder active("millrace_service_subscribers", "gRPC subscribers now.", MetricType::Gauge);
-  MetricBuilder sent("millrace_service_subscriber_predictions_sent_total",
-                     "Predictions sent to gRPC subscribers.", MetricType::Counter);
-  MetricBuilder dropped("millrace_service_subscriber_predictions_dropped_total",
-                        "Predictions that gRPC subscribers were too slow for.",
-                        MetricType::Counter);
-  if (options.subscribers) {
-    for (const StreamSubscribers& counts : options.subscribers()) {
-      const MetricLabels labels = {{"stream", counts.stream}};
-      active.Add(labels, static_cast<double>(counts.active));
-      sent.Add(labels, static_cast<double>(counts.predictions_sent));
-      dropped.Add(labels, static_cast<double>(counts.predictions_dropped));
-    }
-    families.push_back(active.Take());
-    families.push_back(sent.Take());
-    families.push_back(dropped.Take());
-  }
-  if (options.viewers) {
-    MetricBuilder viewers("millrace_service_viewers", "Viewers of the live page now.",
-                          MetricType::Gauge);
-    families.push_back(viewers.Add({}, static_cast<double>(options.viewers())).Take());
-  }
+void AppendSubscribers(const Readings& readings, std::vector<MetricFamily>& families) {
+  const auto append = [&](const char* name, const char* help, MetricType type, auto member) {
+    families.push_back(PerStream(name, help, type, readings, [member](const Reading& r) {
+      return static_cast<double>(r.subscribers.*member);
+    }));
+  };
+  append("millrace_service_subscribers", "gRPC subscribers now.", MetricType::Gauge,
+         &SubscriberCounts::active);
+  append("millrace_service_subscriber_predictions_sent_total",
+         "Predictions sent to gRPC subscribers.", MetricType::Counter, &SubscriberCounts::sent);
+  append("millrace_service_subscriber_predictions_dropped_total",
+         "Predictions that gRPC subscribers were too slow for.", MetricType::Counter,
+         &SubscriberCounts::dropped);
+  append("millrace_service_subscribers_cut_off_total",
+         "gRPC subscribers that were let go because they were too slow.", MetricType::Counter,
+         &SubscriberCounts::cut_off);
+}
+
+MetricFamily ViewersFamily(std::size_t viewers) {
+  MetricBuilder family("millrace_service_viewers", "Viewers of the live page now.",
+                       MetricType::Gauge);
+  return family.Add({}, static_cast<double>(viewers)).Take();
 }
 
 }  // namespace
 
+Metrics::Metrics(Options options) : options_(std::move(options)) {
+  MILLRACE_CHECK(options_.streams != nullptr);
+}
+
 std::vector<MetricFamily> Metrics::Collect() const {
-  const Readings readings = Read(options_.streams);
+  const Readings readings = Read(*options_.streams);
   std::vector<MetricFamily> families;
   MetricBuilder build("millrace_build_info", "The version that runs; always 1.", MetricType::Gauge);
   families.push_back(build.Add({{"version", MILLRACE_VERSION}}, 1).Take());
@@ -391,7 +397,8 @@ std::vector<MetricFamily> Metrics::Collect() const {
   AppendCheckpoints(readings, families);
   AppendLearner(readings, families);
   AppendLabels(readings, families);
-  AppendClients(options_, families);
+  AppendSubscribers(readings, families);
+  if (options_.viewers) families.push_back(ViewersFamily(options_.viewers()));
   return families;
 }
 

@@ -4,37 +4,26 @@
 // predicted + dropped + in flight holds within every scrape. docs/metrics.md explains each family.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
-#include "service/summary_recorder.h"
+#include "service/streams.h"
 
 namespace millrace::service {
-
-/// The gRPC subscribers of one stream.
-struct StreamSubscribers {
-  std::string stream;
-  std::uint64_t active = 0;
-  std::uint64_t predictions_sent = 0;
-  std::uint64_t predictions_dropped = 0;
-};
 
 /// Collects the metrics of the streams. Thread-safe; what the options name must outlive it.
 class Metrics final : public prometheus::Collectable {
  public:
   struct Options {
-    std::vector<RecordedStream> streams;
-    /// May be empty; called at each scrape, from any thread.
-    std::function<std::vector<StreamSubscribers>()> subscribers = {};
-    /// Viewers of the live page now. May be empty; likewise.
+    const Streams* streams = nullptr;
+    /// Viewers of the live page now. May be empty; called at each scrape, from any thread.
     std::function<std::size_t()> viewers = {};
   };
 
-  explicit Metrics(Options options) : options_(std::move(options)) {}
+  explicit Metrics(Options options);
 
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
 

@@ -71,9 +71,9 @@ void PredictionRing::Publish(std::shared_ptr<const Prediction> prediction) {
   {
     MutexLock lock(mu_);
     MILLRACE_CHECK(!closed_);
-    if (predictions_.size() == capacity_) predictions_.pop_front();
     predictions_.push_back(std::move(prediction));
     ++published_;
+    DropSurplus();
   }
   listeners_->CallAll();
 }
@@ -83,21 +83,47 @@ PredictionRing::Cursor PredictionRing::Begin() const {
   return published_;
 }
 
-PredictionRing::ReadResult PredictionRing::Read(Cursor& cursor, ReadPolicy policy) const {
+void PredictionRing::DropSurplus() {
+  const std::size_t wanted = held_.empty() ? capacity_ : std::max(capacity_, *held_.rbegin());
+  while (predictions_.size() > wanted) predictions_.pop_front();
+}
+
+void PredictionRing::Hold(std::size_t depth) {
+  const MutexLock lock(mu_);
+  held_.insert(depth);
+}
+
+void PredictionRing::Release(std::size_t depth) {
+  const MutexLock lock(mu_);
+  held_.erase(held_.find(depth));
+  DropSurplus();
+}
+
+PredictionRing::ReadResult PredictionRing::Read(Cursor& cursor, const ReadPolicy& policy) const {
   MutexLock lock(mu_);
   MILLRACE_CHECK(cursor <= published_);
   if (cursor == published_) return {};
-  const std::uint64_t oldest = published_ - predictions_.size();
-  const std::uint64_t next =
-      policy == ReadPolicy::kNewest ? published_ - 1 : std::max(cursor, oldest);
+  const std::uint64_t first = published_ - predictions_.size();
+  const std::size_t depth = policy.newest ? 1 : std::min(predictions_.size(), policy.depth);
+  const std::uint64_t next = std::max(cursor, published_ - depth);
   const std::uint64_t missed = next - cursor;
   cursor = next + 1;
-  return {predictions_[next - oldest], missed};
+  return {predictions_[next - first], missed};
 }
 
 std::shared_ptr<const Prediction> PredictionRing::Newest() const {
   MutexLock lock(mu_);
   return predictions_.empty() ? nullptr : predictions_.back();
+}
+
+void PredictionRing::EndWith(absl::Status why) {
+  const MutexLock lock(mu_);
+  end_ = std::move(why);
+}
+
+absl::Status PredictionRing::end() const {
+  const MutexLock lock(mu_);
+  return end_;
 }
 
 void PredictionRing::Close() {

@@ -9,16 +9,19 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 
+#include "absl/status/status.h"
 #include "base/mutex.h"
 #include "service/prediction.h"
 
 namespace millrace::service {
 
-/// What a reader gets next.
-enum class ReadPolicy {
-  kEvery,   ///< The oldest prediction that it has not had and the ring still holds.
-  kNewest,  ///< The newest one; those between are skipped.
+/// What a reader gets next: the newest prediction, or the oldest of the last `depth` that it has
+/// not had.
+struct ReadPolicy {
+  bool newest = false;
+  std::size_t depth = 16;
 };
 
 /// A bounded ring of shared predictions. Thread-safe.
@@ -47,11 +50,18 @@ class PredictionRing {
   void Publish(std::shared_ptr<const Prediction> prediction) ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] Cursor Begin() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// Reads by `policy` and moves `cursor` past what it returns.
-  [[nodiscard]] ReadResult Read(Cursor& cursor, ReadPolicy policy) const ABSL_LOCKS_EXCLUDED(mu_);
+  /// From now on it holds at least `depth`, until as many calls of Release() with the same.
+  void Hold(std::size_t depth) ABSL_LOCKS_EXCLUDED(mu_);
+  void Release(std::size_t depth) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Reads by `policy` and moves `cursor` past what it returns, whose number it was.
+  [[nodiscard]] ReadResult Read(Cursor& cursor, const ReadPolicy& policy) const
+      ABSL_LOCKS_EXCLUDED(mu_);
   /// The newest prediction, or null before the first.
   [[nodiscard]] std::shared_ptr<const Prediction> Newest() const ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// What readers are told once it is closed: why there are no more. OK unless said.
+  void EndWith(absl::Status why) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] absl::Status end() const ABSL_LOCKS_EXCLUDED(mu_);
   /// No prediction will come any more: calls every listener a last time. Idempotent.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool closed() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -65,6 +75,8 @@ class PredictionRing {
  private:
   struct Listeners;
 
+  void DropSurplus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   // Constant after construction.
   const std::size_t capacity_;
   const std::shared_ptr<Listeners> listeners_;  // Shared with the handles.
@@ -72,7 +84,9 @@ class PredictionRing {
   mutable Mutex mu_;
   std::deque<std::shared_ptr<const Prediction>> predictions_ ABSL_GUARDED_BY(mu_);
   std::uint64_t published_ ABSL_GUARDED_BY(mu_) = 0;
+  std::multiset<std::size_t> held_ ABSL_GUARDED_BY(mu_);  // Depths that readers need.
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status end_ ABSL_GUARDED_BY(mu_);
 };
 
 /// A listener's place in a ring's list. Destroying it takes the listener off the list. Not to be

@@ -1,6 +1,5 @@
 # The web side (millrace_web: HTTP, metrics, the live page) and the program `millrace`.
 find_package(civetweb CONFIG REQUIRED)
-find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 
 find_package(PkgConfig REQUIRED)
@@ -35,8 +34,6 @@ add_library(millrace_web
   progress.cc
   serve_web.cc
   summary.cc
-  summary_delays.cc
-  summary_recorder.cc
   terminal.cc
   ${CMAKE_CURRENT_BINARY_DIR}/live_page_assets.cc)
 add_library(millrace::web ALIAS millrace_web)

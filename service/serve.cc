@@ -7,6 +7,7 @@
 #include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "service/config_schema.h"
 #include "service/http_server.h"
 #include "service/progress.h"
 #include "service/serve_banner.h"
@@ -23,7 +24,12 @@ constexpr std::chrono::milliseconds kGrpcGrace(700);
 
 }  // namespace
 
-Serve::Serve(Options options) : options_(std::move(options)) {
+Serve::Serve(Options options)
+    : options_(std::move(options)),
+      control_({.streams = &streams_,
+                .events = &events_,
+                .start = [this](const StreamConfig& config) { return StartStream(config); },
+                .most_streams = kMostStreams}) {
   MILLRACE_CHECK(options_.out != nullptr && options_.start_stream);
 }
 
@@ -55,66 +61,66 @@ absl::Status Serve::Start() {
 }
 
 absl::Status Serve::StartStreams() {
-  std::vector<std::unique_ptr<CameraStream>> streams;
-  streams.reserve(options_.config.streams.size());
-  absl::Status started;
   for (const StreamConfig& config : options_.config.streams) {
     if (StopRequested()) break;
-    absl::StatusOr<std::unique_ptr<CameraStream>> stream = StartStream(config);
-    started = stream.status();
-    if (!started.ok()) break;
-    recorded_.push_back({.stream = stream->get(), .record = records_.back().get()});
-    streams.push_back(*std::move(stream));
+    MILLRACE_RETURN_IF_ERROR(control_.Create(config).status());
   }
-  streams_ = std::make_unique<Streams>(std::move(streams));
-  return started;
-}
-
-absl::StatusOr<std::unique_ptr<CameraStream>> Serve::StartStream(StreamConfig config) {
-  config.learner.stop = config.source.stop = stop_.get_token();
-  records_.push_back(
-      std::make_unique<RunRecorder>(MonotonicClock(), start_,
-                                    std::chrono::round<std::chrono::nanoseconds>(
-                                        std::chrono::duration<double>(config.scores.window_s))));
-  const auto observe = [this, record = records_.back().get()](const Prediction& prediction) {
-    record->Record(prediction);
-    if (record->predictions() == options_.frames) Wake();
-  };
-  return options_.start_stream(config, observe);
-}
-
-absl::Status Serve::StartServers() {
-  const Listen& listen = options_.config.listen;
-  MILLRACE_ASSIGN_OR_RETURN(
-      grpc_, GrpcServer::Start({.address = listen.address, .port = listen.grpc_port}, *streams_));
-  MILLRACE_ASSIGN_OR_RETURN(
-      web_, ServeWeb::Start({.listen = listen, .streams = recorded_, .subscribers = [this] {
-                               return ReadSubscribers();
-                             }}));
   return absl::OkStatus();
 }
 
-std::vector<StreamSubscribers> Serve::ReadSubscribers() const {
-  std::vector<StreamSubscribers> result;
-  result.reserve(recorded_.size());
-  for (const RecordedStream& recorded : recorded_) {
-    const SubscriberCounts counts = grpc_->subscribers(*recorded.stream);
-    result.push_back({.stream = recorded.stream->config().name,
-                      .active = counts.active,
-                      .predictions_sent = counts.sent,
-                      .predictions_dropped = counts.dropped});
-  }
-  return result;
+// A client's stream gives up starting when its call is cancelled, too.
+absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
+  std::stop_source either;
+  const auto stop = [&either] { either.request_stop(); };
+  const std::stop_callback by_server(stop_.get_token(), stop);
+  const std::stop_callback by_caller(config.learner.stop, stop);
+  config.learner.stop = config.source.stop = either.get_token();
+  auto record =
+      std::make_shared<RunRecorder>(MonotonicClock(), start_,
+                                    std::chrono::round<std::chrono::nanoseconds>(
+                                        std::chrono::duration<double>(config.scores.window_s)));
+  MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<CameraStream> stream,
+                            options_.start_stream(config, ObserversOf(config.name, record)));
+  return std::make_shared<ServedStream>(std::move(record), std::move(stream));
+}
+
+StreamObservers Serve::ObserversOf(const std::string& name,
+                                   const std::shared_ptr<RunRecorder>& record) {
+  return {.observe =
+              [this, record](const Prediction& prediction) {
+                record->Record(prediction);
+                if (record->predictions() == options_.frames) Wake();
+              },
+          .on_source_state =
+              [this, name](ingest::SourceState state, const absl::Status& cause) {
+                events_.SourceIs(name, state, cause);
+              },
+          .on_learner_state =
+              [this, name](LearnerState state, const absl::Status& cause) {
+                events_.LearnerIs(name, state, cause);
+              }};
+}
+
+absl::Status Serve::StartServers() {
+  const Config& config = options_.config;
+  MILLRACE_ASSIGN_OR_RETURN(
+      grpc_, GrpcServer::Start({.address = config.listen.address, .port = config.listen.grpc_port},
+                               {.streams = &streams_,
+                                .events = &events_,
+                                .control = &control_,
+                                .defaults = config.defaults,
+                                .client_sources = config.client_sources}));
+  MILLRACE_ASSIGN_OR_RETURN(web_, ServeWeb::Start({.listen = config.listen, .streams = &streams_}));
+  return absl::OkStatus();
 }
 
 void Serve::ShowBanner() {
   std::vector<BannerStream> streams;
-  streams.reserve(recorded_.size());
-  for (const RecordedStream& recorded : recorded_) {
-    streams.push_back({.config = recorded.stream->config(),
-                       .snapshot = recorded.stream->Snapshot(),
-                       .learner = *recorded.stream->learner(),
-                       .resumption = recorded.stream->resumption()});
+  for (const SharedStream& served : streams_.All()) {
+    streams.push_back({.config = served->config(),
+                       .snapshot = served->stream->Snapshot(),
+                       .learner = *served->stream->learner(),
+                       .resumption = served->stream->resumption()});
   }
   *options_.out << Banner(streams, {.page = web_->page_url(),
                                     .grpc = absl::StrCat(UrlHost(options_.config.listen.address),
@@ -148,10 +154,13 @@ bool Serve::Pause(std::chrono::milliseconds pause) {
   return true;
 }
 
+// A server without streams waits for clients to add some.
 bool Serve::TimeToEnd() {
-  return StopRequested() ||
-         std::all_of(recorded_.begin(), recorded_.end(),
-                     [this](const RecordedStream& recorded) { return StreamDone(recorded); });
+  if (StopRequested()) return true;
+  const std::vector<SharedStream> streams = streams_.All();
+  return !streams.empty() &&
+         std::all_of(streams.begin(), streams.end(),
+                     [this](const SharedStream& served) { return StreamDone(*served); });
 }
 
 void Serve::Wake() {
@@ -162,26 +171,25 @@ void Serve::Wake() {
   woken_.notify_all();
 }
 
-bool Serve::StreamDone(const RecordedStream& recorded) const {
-  const bool enough = options_.frames > 0 && recorded.record->predictions() >= options_.frames;
+bool Serve::StreamDone(const ServedStream& served) const {
+  const bool enough = options_.frames > 0 && served.record->predictions() >= options_.frames;
   // A model that failed predicts no more; Report() says why.
-  const bool failed = options_.frames > 0 && !recorded.stream->Snapshot().learner.ok();
-  return enough || failed || recorded.stream->ended();
+  const bool failed = options_.frames > 0 && !served.stream->Snapshot().learner.ok();
+  return enough || failed || served.stream->ended();
 }
 
 void Serve::Stop() {
   if (web_ != nullptr) web_->BeginStop();
   if (grpc_ != nullptr) grpc_->Drain();
-  streams_->Stop();
+  streams_.Stop();
   if (grpc_ != nullptr) grpc_->Shutdown(kGrpcGrace);
 }
 
 absl::Status Serve::Report() {
   std::vector<StreamSummary> summaries;
-  summaries.reserve(recorded_.size());
   absl::Status failure;
-  for (const RecordedStream& recorded : recorded_) {
-    summaries.push_back(Summarise(recorded));
+  for (const SharedStream& served : streams_.All()) {
+    summaries.push_back(Summarise(*served));
     const StreamSnapshot& snapshot = summaries.back().snapshot;
     if (!snapshot.learner.ok()) failure.Update(snapshot.learner);
     if (snapshot.source.state == ingest::SourceState::kFailed) {
@@ -198,9 +206,8 @@ absl::Status Serve::Report() {
 
 std::vector<StreamSnapshot> Serve::Snapshots() const {
   std::vector<StreamSnapshot> snapshots;
-  snapshots.reserve(recorded_.size());
-  for (const RecordedStream& recorded : recorded_) {
-    snapshots.push_back(recorded.stream->Snapshot());
+  for (const SharedStream& served : streams_.All()) {
+    snapshots.push_back(served->stream->Snapshot());
   }
   return snapshots;
 }

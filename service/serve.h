@@ -19,10 +19,19 @@
 #include "service/config.h"
 #include "service/grpc_server.h"
 #include "service/serve_web.h"
+#include "service/stream_control.h"
+#include "service/stream_events.h"
 #include "service/streams.h"
 #include "service/summary_recorder.h"
 
 namespace millrace::service {
+
+/// What is told of a stream: CameraStream::Options explains each.
+struct StreamObservers {
+  std::function<void(const Prediction&)> observe = {};
+  std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = {};
+  std::function<void(LearnerState, const absl::Status&)> on_learner_state = {};
+};
 
 /// One run of the server. Run() is for one thread; RequestStop() for any.
 class Serve {
@@ -41,8 +50,8 @@ class Serve {
     bool terminal = false;
     std::function<std::size_t()> columns = {};
     /// Makes a stream: the real one, or a test's own.
-    std::function<absl::StatusOr<std::unique_ptr<CameraStream>>(
-        const StreamConfig&, std::function<void(const Prediction&)> observe)>
+    std::function<absl::StatusOr<std::unique_ptr<CameraStream>>(const StreamConfig&,
+                                                                StreamObservers observers)>
         start_stream = {};
   };
 
@@ -61,9 +70,10 @@ class Serve {
  private:
   absl::Status Start();
   absl::Status StartStreams();
-  absl::StatusOr<std::unique_ptr<CameraStream>> StartStream(StreamConfig config);
+  absl::StatusOr<SharedStream> StartStream(StreamConfig config);
+  [[nodiscard]] StreamObservers ObserversOf(const std::string& name,
+                                            const std::shared_ptr<RunRecorder>& record);
   absl::Status StartServers();
-  [[nodiscard]] std::vector<StreamSubscribers> ReadSubscribers() const;
   void ShowBanner();
   void WaitForEnd();
   void Stop();
@@ -75,17 +85,19 @@ class Serve {
   [[nodiscard]] bool TimeToEnd() ABSL_LOCKS_EXCLUDED(mu_);
   /// Waits until woken or for `pause`. Returns whether it is time to end.
   bool Pause(std::chrono::milliseconds pause) ABSL_LOCKS_EXCLUDED(mu_);
-  [[nodiscard]] bool StreamDone(const RecordedStream& recorded) const;
+  [[nodiscard]] bool StreamDone(const ServedStream& served) const;
   [[nodiscard]] std::vector<StreamSnapshot> Snapshots() const;
 
   // Constant after construction.
   const Options options_;
   const std::chrono::nanoseconds start_ = MonotonicClock().Now();
 
-  // Of Run()'s thread. Records outlive the streams that write them, streams what shows them.
-  std::vector<std::unique_ptr<RunRecorder>> records_;
-  std::unique_ptr<Streams> streams_;
-  std::vector<RecordedStream> recorded_;
+  // Self-synchronized. Outlive what shows and changes them.
+  StreamEvents events_;
+  Streams streams_;
+  StreamControl control_;
+
+  // Of Run()'s thread.
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<ServeWeb> web_;
 

@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
            .port = listen.metrics_port,
            .threads = 3,
            .port_key = "listen.metrics_port",
-           .routes = ProbeRoutes(web->metrics_, web->options_.streams, web->stopping_)}));
+           .routes = ProbeRoutes(web->metrics_, *web->options_.streams, web->stopping_)}));
   return web;
 }
 
@@ -35,9 +35,8 @@ ServeWeb::ServeWeb(Options options)
              .max_viewers = static_cast<std::size_t>(options_.listen.max_viewers),
              .clock = options_.clock,
              .stopping = &stopping_}),
-      metrics_({.streams = options_.streams,
-                .subscribers = options_.subscribers,
-                .viewers = [this] { return page_.viewers().count(); }}) {}
+      metrics_(
+          {.streams = options_.streams, .viewers = [this] { return page_.viewers().count(); }}) {}
 
 void ServeWeb::BeginStop() {
   AnnounceStop();

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "service/config.h"
@@ -15,14 +13,12 @@
 
 namespace millrace::service {
 
-/// Serves until destroyed. For one thread. The streams and their records must outlive it.
+/// Serves until destroyed. For one thread. The streams must outlive it.
 class ServeWeb {
  public:
   struct Options {
     Listen listen = {};
-    std::vector<RecordedStream> streams;
-    /// For the metrics; may be empty.
-    std::function<std::vector<StreamSubscribers>()> subscribers = {};
+    const Streams* streams = nullptr;
     const Clock* clock = &MonotonicClock();
   };
 

@@ -3,15 +3,13 @@
 
 #include <grpcpp/support/status.h>
 
-#include <string>
-
 #include "absl/status/status.h"
 
 namespace millrace::service {
 
-/// The same error for gRPC. Both libraries use the same codes.
-inline grpc::Status ToGrpcStatus(const absl::Status& status) {
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
-}
+/// The same error for gRPC: both libraries use the same codes. Its details are a google.rpc.Status
+/// with one ErrorInfo, whose reason is that of error_reason.h or else the code's name, a BadRequest
+/// where fields are wrong, and a RetryInfo where trying again can help.
+[[nodiscard]] grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace millrace::service

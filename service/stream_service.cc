@@ -1,15 +1,62 @@
 #include "service/stream_service.h"
 
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+#include "service/config_entry.h"
+#include "service/control_call.h"
+#include "service/error_reason.h"
+#include "service/refused_call.h"
 #include "service/status.h"
+#include "service/stream_watch.h"
 #include "service/wire.h"
+#include "service/wire_struct.h"
 
 namespace millrace::service {
+namespace {
+
+constexpr char kField[] = "config";
+
+absl::Status Required(const std::string& stream) {
+  if (!stream.empty()) return absl::OkStatus();
+  return InvalidFields({{"stream", "is empty; name the stream"}});
+}
+
+}  // namespace
+
+StreamService::StreamService(StreamApi api, ControlThread& control_thread, Subscribers& subscribers)
+    : api_(std::move(api)), control_thread_(control_thread), subscribers_(subscribers) {
+  api_.events->Listen([this] { subscribers_.Wake(); });
+}
+
+StreamService::~StreamService() { api_.events->Listen(nullptr); }
+
+grpc::ServerUnaryReactor* StreamService::CreateStream(grpc::CallbackServerContext* /*context*/,
+                                                      const v1::CreateStreamRequest* request,
+                                                      v1::CreateStreamResponse* response) {
+  return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
+    return Create(*request, stop, *response->mutable_stream());
+  });
+}
+
+absl::Status StreamService::Create(const v1::CreateStreamRequest& request, std::stop_token stop,
+                                   v1::Stream& stream) {
+  MILLRACE_ASSIGN_OR_RETURN(StreamConfig config,
+                            ParseStreamEntry(ToJson(request.config()), kField, api_.defaults));
+  MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, api_.client_sources, "{}"));
+  config.learner.stop = config.source.stop = std::move(stop);
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream created, api_.control->Create(config));
+  ToMessage(*created, stream);
+  return absl::OkStatus();
+}
 
 grpc::ServerUnaryReactor* StreamService::ListStreams(grpc::CallbackServerContext* context,
                                                      const v1::ListStreamsRequest* /*request*/,
                                                      v1::ListStreamsResponse* response) {
-  for (const std::unique_ptr<CameraStream>& stream : streams_.all()) {
-    ToMessage(*stream, *response->add_streams());
+  for (const SharedStream& served : api_.streams->All()) {
+    ToMessage(*served, *response->add_streams());
   }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
@@ -19,10 +66,69 @@ grpc::ServerUnaryReactor* StreamService::ListStreams(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* StreamService::GetStream(grpc::CallbackServerContext* context,
                                                    const v1::GetStreamRequest* request,
                                                    v1::GetStreamResponse* response) {
-  const absl::StatusOr<CameraStream*> stream = streams_.Find(request->stream());
-  if (stream.ok()) ToMessage(**stream, *response->mutable_stream());
+  const absl::StatusOr<SharedStream> served = api_.streams->Find(request->stream());
+  if (served.ok()) ToMessage(**served, *response->mutable_stream());
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(stream.status()));
+  reactor->Finish(ToGrpcStatus(served.status()));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* StreamService::UpdateStream(grpc::CallbackServerContext* /*context*/,
+                                                      const v1::UpdateStreamRequest* request,
+                                                      v1::UpdateStreamResponse* response) {
+  return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
+    return Update(*request, stop, *response->mutable_stream());
+  });
+}
+
+absl::Status StreamService::Update(const v1::UpdateStreamRequest& request, std::stop_token stop,
+                                   v1::Stream& stream) {
+  MILLRACE_RETURN_IF_ERROR(Required(request.stream()));
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, api_.streams->Find(request.stream()));
+  const std::string current = served->config().entry;
+  MILLRACE_ASSIGN_OR_RETURN(
+      StreamConfig config,
+      ParseStreamEntry(Completed(ToJson(request.config()), request.stream(), current), kField,
+                       api_.defaults));
+  if (config.name != request.stream()) {
+    return InvalidFields({{"config.name", "differs from 'stream'; a stream keeps its name"}});
+  }
+  MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, api_.client_sources, current));
+  config.learner.stop = config.source.stop = std::move(stop);
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream updated,
+                            api_.control->Update({.name = request.stream(), .etag = request.etag()},
+                                                 config, request.allow_reset()));
+  ToMessage(*updated, stream);
+  return absl::OkStatus();
+}
+
+grpc::ServerUnaryReactor* StreamService::DeleteStream(grpc::CallbackServerContext* /*context*/,
+                                                      const v1::DeleteStreamRequest* request,
+                                                      v1::DeleteStreamResponse* response) {
+  return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& /*stop*/) {
+    return Delete(*request, *response->mutable_stream());
+  });
+}
+
+absl::Status StreamService::Delete(const v1::DeleteStreamRequest& request, v1::Stream& stream) {
+  MILLRACE_RETURN_IF_ERROR(Required(request.stream()));
+  MILLRACE_ASSIGN_OR_RETURN(
+      const SharedStream deleted,
+      api_.control->Delete({.name = request.stream(), .etag = request.etag()}));
+  ToMessage(*deleted, stream);
+  return absl::OkStatus();
+}
+
+grpc::ServerWriteReactor<v1::WatchStreamsResponse>* StreamService::WatchStreams(
+    grpc::CallbackServerContext* /*context*/, const v1::WatchStreamsRequest* request) {
+  if (!request->stream().empty()) {
+    const absl::StatusOr<SharedStream> found = api_.streams->Find(request->stream());
+    if (!found.ok()) return new RefusedCall<v1::WatchStreamsResponse>(found.status());
+  }
+  auto watch = std::make_shared<StreamWatch>(*api_.events, request->stream(), subscribers_);
+  StreamWatch* const reactor = watch.get();
+  subscribers_.Add(std::move(watch));
+  reactor->Start();
   return reactor;
 }
 

@@ -1,35 +1,90 @@
 #include "service/streams.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/check.h"
+#include "service/error_reason.h"
 
 namespace millrace::service {
+namespace {
 
-Streams::Streams(std::vector<std::unique_ptr<CameraStream>> streams)
-    : streams_(std::move(streams)) {}
+const std::string& NameOf(const SharedStream& stream) { return stream->stream->config().name; }
 
-absl::StatusOr<CameraStream*> Streams::Find(std::string_view name) const {
-  if (name.empty() && streams_.size() == 1) return streams_.front().get();
-  for (const std::unique_ptr<CameraStream>& stream : streams_) {
-    if (stream->config().name == name) return stream.get();
+absl::Status NoSuchStream(std::string_view name, const std::vector<SharedStream>& streams) {
+  if (streams.empty()) {
+    return Because("STREAM_NOT_FOUND", {{"stream", name}},
+                   absl::NotFoundError("there are no streams; add one with CreateStream"));
   }
-  const std::string known = absl::StrJoin(
-      streams_, ", ", [](std::string* out, const std::unique_ptr<CameraStream>& stream) {
-        absl::StrAppend(out, "'", stream->config().name, "'");
+  const std::string known =
+      absl::StrJoin(streams, ", ", [](std::string* out, const SharedStream& stream) {
+        absl::StrAppend(out, "'", NameOf(stream), "'");
       });
-  return absl::NotFoundError(name.empty() ? absl::StrCat("name a stream, one of ", known)
-                                          : absl::StrCat("there is no stream '", std::string(name),
-                                                         "'; there are ", known));
+  return Because(
+      "STREAM_NOT_FOUND", {{"stream", name}},
+      absl::NotFoundError(name.empty() ? absl::StrCat("name a stream, one of ", known)
+                                       : absl::StrCat("there is no stream '", std::string(name),
+                                                      "'; there are ", known)));
+}
+
+}  // namespace
+
+std::vector<SharedStream> Streams::All() const {
+  const MutexLock lock(mu_);
+  return streams_;
+}
+
+absl::StatusOr<SharedStream> Streams::Find(std::string_view name) const {
+  const std::vector<SharedStream> streams = All();
+  if (name.empty() && streams.size() == 1) return streams.front();
+  for (const SharedStream& stream : streams) {
+    if (NameOf(stream) == name) return stream;
+  }
+  return NoSuchStream(name, streams);
+}
+
+absl::Status Streams::Add(SharedStream stream) {
+  const MutexLock lock(mu_);
+  if (stopped_) return absl::CancelledError("the server stops");
+  for (const SharedStream& other : streams_) {
+    if (NameOf(other) == NameOf(stream)) return AlreadyExists(NameOf(stream));
+  }
+  streams_.push_back(std::move(stream));
+  return absl::OkStatus();
+}
+
+absl::Status Streams::AlreadyExists(const std::string& name) {
+  return Because("STREAM_EXISTS", {{"stream", name}},
+                 absl::AlreadyExistsError(absl::StrCat(
+                     "there is a stream '", name,
+                     "' already; choose another name, or change that one with UpdateStream")));
+}
+
+void Streams::Replace(SharedStream stream) {
+  const MutexLock lock(mu_);
+  const auto found = std::find_if(
+      streams_.begin(), streams_.end(),
+      [&stream](const SharedStream& other) { return NameOf(other) == NameOf(stream); });
+  MILLRACE_CHECK(found != streams_.end());
+  *found = std::move(stream);
+}
+
+void Streams::Remove(const SharedStream& stream) {
+  const MutexLock lock(mu_);
+  MILLRACE_CHECK(std::erase(streams_, stream) == 1);
 }
 
 void Streams::Stop() {
+  {
+    const MutexLock lock(mu_);
+    stopped_ = true;
+  }
   std::vector<std::jthread> stopping;
-  stopping.reserve(streams_.size());
-  for (const std::unique_ptr<CameraStream>& stream : streams_) {
-    stopping.emplace_back([&stream] { stream->Stop(); });
+  for (const SharedStream& stream : All()) {
+    stopping.emplace_back([stream] { stream->stream->Stop(); });
   }
 }
 

@@ -2,29 +2,32 @@
 
 #include <utility>
 
+#include "base/clock.h"
+
 namespace millrace::service {
 
-Subscribers::Subscribers() : thread_([this] { Run(); }) {}
+Subscribers::Subscribers(std::chrono::nanoseconds stall_limit)
+    : stall_limit_(stall_limit), thread_([this] { Run(); }) {}
 
 Subscribers::~Subscribers() {
   MutexLock lock(mu_);
-  while (!subscriptions_.empty()) changed_.wait(mu_);
+  while (!calls_.empty()) changed_.wait(mu_);
   closing_ = true;
   changed_.notify_all();
 }
 
-void Subscribers::Add(std::shared_ptr<Subscription> subscription) {
+void Subscribers::Add(std::shared_ptr<Pumped> call) {
   MutexLock lock(mu_);
-  Subscription* const key = subscription.get();
-  subscriptions_.emplace(key, std::move(subscription));
+  Pumped* const key = call.get();
+  calls_.emplace(key, std::move(call));
 }
 
-void Subscribers::Remove(Subscription& subscription) {
+void Subscribers::Remove(Pumped& call) {
   Shared last;  // Destroyed after the lock is gone.
   MutexLock lock(mu_);
-  const auto found = subscriptions_.find(&subscription);
+  const auto found = calls_.find(&call);
   last = std::move(found->second);
-  subscriptions_.erase(found);
+  calls_.erase(found);
   changed_.notify_all();
 }
 
@@ -36,16 +39,24 @@ void Subscribers::Wake() {
 
 void Subscribers::Run() {
   for (std::vector<Shared> work; AwaitWork(work); work.clear()) {
-    for (const Shared& subscription : work) subscription->Pump();
+    for (const Shared& call : work) call->Pump();
+    EndStalled(work);
   }
 }
 
 bool Subscribers::AwaitWork(std::vector<Shared>& work) {
   MutexLock lock(mu_);
-  while (!woken_ && !closing_) changed_.wait(mu_);
+  if (!woken_ && !closing_) changed_.wait_for(mu_, stall_limit_ / 10);
   woken_ = false;
-  for (const auto& [key, subscription] : subscriptions_) work.push_back(subscription);
+  for (const auto& [key, call] : calls_) work.push_back(call);
   return !closing_;
+}
+
+void Subscribers::EndStalled(const std::vector<Shared>& calls) {
+  const std::chrono::nanoseconds now = MonotonicClock().Now();
+  if (now - looked_ < stall_limit_ / 10) return;
+  looked_ = now;
+  for (const Shared& call : calls) call->EndIfStalled(now, stall_limit_);
 }
 
 }  // namespace millrace::service

@@ -258,10 +258,10 @@ std::string StreamText(const StreamSummary& stream) {
 
 }  // namespace
 
-StreamSummary Summarise(const RecordedStream& recorded) {
-  return {.snapshot = recorded.stream->Snapshot(),
-          .figures = recorded.record->Figures(),
-          .learner = *recorded.stream->learner()};
+StreamSummary Summarise(const ServedStream& served) {
+  return {.snapshot = served.stream->Snapshot(),
+          .figures = served.record->Figures(),
+          .learner = *served.stream->learner()};
 }
 
 std::string SummaryText(std::span<const StreamSummary> streams) {

@@ -6,7 +6,7 @@
 
 #include "nlohmann/json.hpp"
 #include "pipeline/learner.h"
-#include "service/summary_recorder.h"
+#include "service/served_stream.h"
 
 namespace millrace::service {
 
@@ -17,7 +17,7 @@ struct StreamSummary {
   pipeline::LearnerDescription learner;
 };
 
-[[nodiscard]] StreamSummary Summarise(const RecordedStream& recorded);
+[[nodiscard]] StreamSummary Summarise(const ServedStream& served);
 
 /// A paragraph for each stream.
 [[nodiscard]] std::string SummaryText(std::span<const StreamSummary> streams);

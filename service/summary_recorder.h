@@ -112,10 +112,4 @@ class RunRecorder {
   std::deque<LossPoint> history_ ABSL_GUARDED_BY(mu_);
 };
 
-/// A stream and the record of its run. Both are borrowed.
-struct RecordedStream {
-  CameraStream* stream = nullptr;
-  RunRecorder* record = nullptr;
-};
-
 }  // namespace millrace::service

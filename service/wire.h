@@ -5,8 +5,8 @@
 
 #include "millrace/v1/prediction.pb.h"
 #include "millrace/v1/stream.pb.h"
-#include "service/camera_stream.h"
 #include "service/prediction.h"
+#include "service/served_stream.h"
 
 namespace millrace::service {
 
@@ -14,13 +14,20 @@ namespace millrace::service {
 struct Carried {
   bool flow = true;
   bool next_picture = true;
+  bool outputs = true;
+  bool preview = false;
+
+  /// Another number for each choice.
+  [[nodiscard]] int AsBits() const {
+    return (flow ? 1 : 0) | (next_picture ? 2 : 0) | (outputs ? 4 : 0) | (preview ? 8 : 0);
+  }
 };
 
 /// Writes `prediction` into `message`, which must be empty. Copies the flow's bytes, and makes the
 /// picture to come if there is one.
 void ToMessage(const Prediction& prediction, const Carried& carried, v1::Prediction& message);
 
-/// Writes what `stream` is at this moment into `message`, which must be empty.
-void ToMessage(const CameraStream& stream, v1::Stream& message);
+/// Writes what the stream is at this moment into `message`, which must be empty.
+void ToMessage(const ServedStream& served, v1::Stream& message);
 
 }  // namespace millrace::service

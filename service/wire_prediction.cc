@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pipeline/learning/picture_to_come.h"
+#include "service/preview.h"
 #include "service/wire.h"
 #include "service/wire_time.h"
 
@@ -15,12 +16,15 @@ namespace {
 // The wire has little-endian numbers; on such a machine a flow is copied as it is.
 static_assert(std::endian::native == std::endian::little);
 
-void WriteOutputs(const Prediction& prediction, v1::Prediction& message) {
+void WriteOutputs(const std::vector<float>& outputs, v1::Tensor& message) {
+  message.add_shape(static_cast<std::int64_t>(outputs.size()));
+  message.set_data_type(v1::DATA_TYPE_FLOAT32);
+  message.set_data(outputs.data(), outputs.size() * sizeof(float));
+}
+
+void WriteLabelled(const Prediction& prediction, bool carry_outputs, v1::Prediction& message) {
   const pipeline::ModelPrediction& model = prediction.model;
-  v1::Tensor& outputs = *message.mutable_outputs();
-  outputs.add_shape(static_cast<std::int64_t>(model.outputs->size()));
-  outputs.set_data_type(v1::DATA_TYPE_FLOAT32);
-  outputs.set_data(model.outputs->data(), model.outputs->size() * sizeof(float));
+  if (carry_outputs) WriteOutputs(*model.outputs, *message.mutable_outputs());
   if (model.best_class >= 0) message.set_best_class(model.best_class);
   message.set_best_class_name(prediction.best_class_name);
   message.set_labelled(model.labelled);
@@ -92,7 +96,7 @@ void ToMessage(const Prediction& prediction, const Carried& carried, v1::Predict
   if (prediction.new_size) message.add_flags(v1::PREDICTION_FLAG_NEW_SIZE);
   message.set_learned_from(model.skipped == pipeline::SkipReason::kNone);
   if (model.outputs != nullptr) {
-    WriteOutputs(prediction, message);
+    WriteLabelled(prediction, carried.outputs, message);
   } else {
     if (carried.flow) WriteFlow(model, *message.mutable_flow());
     if (carried.next_picture && prediction.next_frame) {
@@ -101,6 +105,7 @@ void ToMessage(const Prediction& prediction, const Carried& carried, v1::Predict
     message.mutable_grid()->set_width(model.width);
     message.mutable_grid()->set_height(model.height);
   }
+  if (carried.preview) message.set_preview(PreviewJpeg(prediction));
   if (prediction.camera_width > 0) {
     message.mutable_camera()->set_width(prediction.camera_width);
     message.mutable_camera()->set_height(prediction.camera_height);

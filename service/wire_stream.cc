@@ -1,30 +1,13 @@
 #include <string>
 
+#include "service/config_entry.h"
 #include "service/wire.h"
+#include "service/wire_states.h"
+#include "service/wire_struct.h"
 #include "service/wire_time.h"
 
 namespace millrace::service {
 namespace {
-
-v1::SourceState StateOf(ingest::SourceState state) {
-  switch (state) {
-    case ingest::SourceState::kConnecting:
-      return v1::SOURCE_STATE_CONNECTING;
-    case ingest::SourceState::kStreaming:
-      return v1::SOURCE_STATE_STREAMING;
-    case ingest::SourceState::kStalled:
-      return v1::SOURCE_STATE_STALLED;
-    case ingest::SourceState::kBackingOff:
-      return v1::SOURCE_STATE_BACKING_OFF;
-    case ingest::SourceState::kEnded:
-      return v1::SOURCE_STATE_ENDED;
-    case ingest::SourceState::kFailed:
-      return v1::SOURCE_STATE_FAILED;
-    case ingest::SourceState::kStopped:
-      return v1::SOURCE_STATE_STOPPED;
-  }
-  return v1::SOURCE_STATE_UNSPECIFIED;
-}
 
 v1::DropReason ReasonOf(DropReason reason) {
   switch (reason) {
@@ -99,7 +82,7 @@ void WriteTask(const pipeline::LabelledTask& task, v1::LabelledTask& message) {
 }
 
 void WriteSource(const ingest::SourceStatus& source, v1::Stream& message) {
-  message.set_source_state(StateOf(source.state));
+  message.set_source_state(ToWire(source.state));
   message.set_source_cause(std::string(source.cause.message()));
   message.set_epoch(source.epoch);
   message.set_reconnects(source.reconnects);
@@ -110,19 +93,15 @@ void WriteSource(const ingest::SourceStatus& source, v1::Stream& message) {
   message.set_camera_frames_per_second(source.camera_frames_per_second);
 }
 
-v1::LearnerState LearnerStateOf(const CameraStream& stream, const StreamSnapshot& snapshot) {
-  if (!snapshot.learner.ok()) return v1::LEARNER_STATE_FAILED;
-  return stream.ended() ? v1::LEARNER_STATE_ENDED : v1::LEARNER_STATE_LEARNING;
-}
-
 }  // namespace
 
-void ToMessage(const CameraStream& stream, v1::Stream& message) {
+void ToMessage(const ServedStream& served, v1::Stream& message) {
+  const CameraStream& stream = *served.stream;
   const StreamSnapshot snapshot = stream.Snapshot();
   message.set_name(snapshot.name);
   message.set_uri(snapshot.uri);
   WriteSource(snapshot.source, message);
-  message.set_learner_state(LearnerStateOf(stream, snapshot));
+  message.set_learner_state(ToWire(snapshot.learner_state));
   message.set_learner_cause(std::string(snapshot.learner.message()));
   WriteFrames(snapshot.frames, *message.mutable_frames());
   message.set_frames_per_second_in(snapshot.frames_per_second_in);
@@ -136,6 +115,10 @@ void ToMessage(const CameraStream& stream, v1::Stream& message) {
   const auto learner = stream.learner();
   WriteSchedule(*learner, snapshot.updates, *message.mutable_schedule());
   if (learner->labels) WriteTask(*learner->labels, *message.mutable_labelled_task());
+  const std::string entry = served.config().entry;
+  message.set_etag(EtagOf(entry));
+  *message.mutable_config() = ToStruct(ShownEntry(entry));
+  message.set_run_id(served.run_id);
 }
 
 }  // namespace millrace::service

@@ -27,14 +27,29 @@ function say(text, tone, message = "") {
   document.body.classList.toggle("gone", tone === "bad");
 }
 
+/** Takes away the cards of streams that were deleted or made anew. */
+function dropCards(streams) {
+  const runs = new Set(streams.map(stream => stream.run));
+  for (const [run, card] of cards) {
+    if (runs.has(run)) continue;
+    card.root.remove();
+    cards.delete(run);
+  }
+}
+
+function cardOf(stream) {
+  if (!cards.has(stream.run)) {
+    const card = new StreamCard(stream.name);
+    cards.set(stream.run, card);
+    main.append(card.root);
+  }
+  return cards.get(stream.run);
+}
+
 function showStreams(streams) {
+  dropCards(streams);
   for (const stream of streams) {
-    if (!cards.has(stream.name)) {
-      const card = new StreamCard(stream.name);
-      cards.set(stream.name, card);
-      main.append(card.root);
-    }
-    const card = cards.get(stream.name);
+    const card = cardOf(stream);
     card.update(stream);
     card.showPictures(stream.newest, viewer).catch(() => {});  // The next poll says what is wrong.
     for (const [second] of stream.history) lastSecond = Math.max(lastSecond, second);

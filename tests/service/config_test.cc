@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "pipeline/learning/update_policy.h"
 
@@ -129,6 +130,36 @@ TEST(ConfigTest, SampleListsEveryKey) {
   for (const std::string& key : keys) {
     EXPECT_TRUE(std::regex_search(sample, std::regex("\n[ -]*" + key + ":"))) << key;
   }
+}
+
+TEST(ConfigTest, StreamsMayAllComeLater) {
+  const auto config = ParseConfig("version: 1\nstreams: []\n", "c");
+  ASSERT_TRUE(config.ok());
+  EXPECT_THAT(config->streams, testing::IsEmpty());
+}
+
+TEST(ConfigTest, AnEntryOfAClientIsReadAsOneOfTheFile) {
+  const auto config = ParseConfig("version: 1\nmodel: {learning_rate: 0.5}\nstreams: []\n", "c");
+  ASSERT_TRUE(config.ok());
+  const auto stream = ParseStreamEntry(
+      R"({"name": "gate", "source": {"uri": "rtsp://c/1"}, "model": {"seed": "7"}})", "config",
+      config->defaults);
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  EXPECT_EQ(stream->name, "gate");
+  EXPECT_EQ(stream->learner.learning_rate, 0.5);
+  EXPECT_EQ(stream->learner.seed, 7u);
+  EXPECT_EQ(stream->entry, R"({"model":{"seed":"7"},"name":"gate","source":{"uri":"rtsp://c/1"}})");
+}
+
+TEST(ConfigTest, ClientSourcesAreRead) {
+  const auto config = ParseConfig(
+      "version: 1\nclient_sources: {schemes: [file, rtsp], hosts: 10.0.0.*, files: true}\n"
+      "streams: []\n",
+      "c");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->client_sources.schemes, testing::ElementsAre("file", "rtsp"));
+  EXPECT_THAT(config->client_sources.hosts, testing::ElementsAre("10.0.0.*"));
+  EXPECT_TRUE(config->client_sources.files);
 }
 
 void ExpectSame(const UpdatePolicyOptions& a, const UpdatePolicyOptions& b) {
@@ -322,7 +353,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"ListAsKey", File("? [a]\n: 1"), "c:3:3: a key must be a single word"},
         {"MergeKey", File("<<: {version: 1}"),
          "c:3:1: unknown key '<<'; known here: version, listen, model, schedule, learning, "
-         "scores, checkpoints, streams"}}),
+         "scores, checkpoints, client_sources, streams"}}),
     [](const auto& tested) { return tested.param.title; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -334,9 +365,10 @@ INSTANTIATE_TEST_SUITE_P(
          "c:1:10: 'version' is '2'; it must be 1"},
         {"NoStreams", "version: 1\n", "c:1:1: the file has no key 'streams', which it needs"},
         {"EmptyStreams", "version: 1\nstreams:\n\n\nlisten: {}\n",
-         "c:2:1: 'streams' must be a list of 1 to 64 entries"},
-        {"ZeroStreams", "version: 1\nstreams: []\n",
-         "c:2:10: 'streams' has 0 entries; it must have 1 to 64"},
+         "c:2:1: 'streams' must be a list of 0 to 64 entries"},
+        {"ManyStreams",
+         "version: 1\nstreams: [" + absl::StrJoin(std::vector<int>(65, 1), ",") + "]",
+         "c:2:10: 'streams' has 65 entries; it must have 0 to 64"},
         {"StreamIsText", "version: 1\nstreams: [street]\n",
          "c:2:11: entry 1 of 'streams' must be a mapping, 'key: value' lines indented below it"},
         {"SameName",

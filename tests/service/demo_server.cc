@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "service/serve_web.h"
+#include "tests/service/borrowed_streams.h"
 #include "tests/service/web_fakes.h"
 
 namespace millrace::service {
@@ -77,8 +78,9 @@ int Run(int port, bool labels) {
   FakeCameraStream stream(labels ? "door" : "street");
   if (labels) DescribeDoors(stream);
   RunRecorder record(clock, clock.Now());
-  auto web = ServeWeb::Start({.listen = {.http_port = port, .metrics_port = 0},
-                              .streams = {{.stream = &stream, .record = &record}}});
+  BorrowedStreams streams = {{stream, record}};
+  auto web =
+      ServeWeb::Start({.listen = {.http_port = port, .metrics_port = 0}, .streams = &streams});
   if (!web.ok()) {
     std::cerr << web.status() << "\n";
     return 1;

@@ -1,6 +1,7 @@
 // A source whose frames the test pushes itself.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -15,6 +16,7 @@ class FakeSource final : public ingest::Source {
  public:
   FakeSource(const ingest::SourceOptions& options, const Clock& clock)
       : clock_(clock),
+        on_state_(options.on_state),
         width_(options.width),
         height_(options.height),
         queue_(static_cast<std::size_t>(options.queue_capacity),
@@ -23,6 +25,7 @@ class FakeSource final : public ingest::Source {
     status_.camera_width = 768;
     status_.camera_height = 576;
     status_.camera_frames_per_second = 10;
+    Tell(ingest::SourceState::kStreaming, absl::OkStatus());
   }
 
   ingest::FrameQueue& queue() override { return queue_; }
@@ -53,6 +56,12 @@ class FakeSource final : public ingest::Source {
     last_picture_ = frame.picture;
     last_previous_ = frame.previous;
     queue_.Push(std::move(frame));
+  }
+
+  /// The camera goes away, and is back.
+  void GoAway(const absl::Status& cause) const {
+    Tell(ingest::SourceState::kBackingOff, cause);
+    Tell(ingest::SourceState::kStreaming, absl::OkStatus());
   }
 
   /// The next frame is the first of a new epoch.
@@ -95,12 +104,19 @@ class FakeSource final : public ingest::Source {
   void Close(ingest::SourceState state) {
     {
       std::scoped_lock lock(mu_);
-      if (status_.state == ingest::SourceState::kStreaming) status_.state = state;
+      if (status_.state != ingest::SourceState::kStreaming) return queue_.Close();
+      status_.state = state;
     }
+    Tell(state, absl::OkStatus());
     queue_.Close();
   }
 
+  void Tell(ingest::SourceState state, const absl::Status& cause) const {
+    if (on_state_) on_state_(state, cause);
+  }
+
   const Clock& clock_;
+  const std::function<void(ingest::SourceState, const absl::Status&)> on_state_;
 
   // The pushing thread's own.
   int width_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -16,6 +17,8 @@
 namespace millrace::service {
 
 struct FakeStreamOptions {
+  /// Of the stream, but for what is said below. One with a name has its own URI, too.
+  StreamConfig config = {};
   std::string name = "street";
   std::string uri = "rtsp://user:secret@camera/1";
   std::string schedule = "one_f_one_b_star";
@@ -27,12 +30,19 @@ struct FakeStreamOptions {
   std::size_t ring_capacity = 16;
   std::function<void(const Prediction&)> observe = nullptr;
   std::function<Comparison(const Prediction&)> compare = nullptr;
+  std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = nullptr;
+  std::function<void(LearnerState, const absl::Status&)> on_learner_state = nullptr;
 };
+
+/// The URI of a source that cannot be opened.
+inline constexpr char kNoSuchSource[] = "file:nowhere.avi";
 
 /// The parts are owned by `stream` and live as long.
 struct FakeStream {
   std::unique_ptr<FakeClock> clock = std::make_unique<FakeClock>(std::chrono::hours(1));
+  /// The first source, and all that were opened, in order.
   FakeSource* source = nullptr;
+  std::shared_ptr<std::vector<FakeSource*>> sources = std::make_shared<std::vector<FakeSource*>>();
   FakeLearner* learner = nullptr;
   /// What a checkpoint would be told of the source.
   std::function<pipeline::SourcePosition()> position;
@@ -42,8 +52,10 @@ struct FakeStream {
 inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
   FakeStream fake;
   CameraStream::Options stream;
-  stream.config.name = options.name;
-  stream.config.source = {.uri = options.uri,
+  stream.config = options.config;
+  const bool named = !options.config.name.empty();
+  if (!named) stream.config.name = options.name;
+  stream.config.source = {.uri = named ? options.config.source.uri : options.uri,
                           .width = options.learner.width,
                           .height = options.learner.height,
                           .as_camera = options.live,
@@ -54,6 +66,8 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
   stream.ring_capacity = options.ring_capacity;
   stream.observe = options.observe;
   stream.compare = options.compare;
+  stream.on_source_state = options.on_source_state;
+  stream.on_learner_state = options.on_learner_state;
   stream.make_learner =
       [&](const pipeline::FlowLearnerOptions& asked,
           pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
@@ -65,15 +79,21 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
     fake.position = asked.checkpoints.position;
     return learner;
   };
+  // Called again where another source takes the place of the first.
   stream.open_source =
-      [&](const ingest::SourceOptions& source) -> absl::StatusOr<std::unique_ptr<ingest::Source>> {
-    auto opened = std::make_unique<FakeSource>(source, *fake.clock);
-    fake.source = opened.get();
+      [clock = fake.clock.get(), sources = fake.sources, shape = stream.config.source](
+          const ingest::SourceOptions& asked) -> absl::StatusOr<std::unique_ptr<ingest::Source>> {
+    if (asked.uri == kNoSuchSource) return absl::NotFoundError("there is no such source");
+    ingest::SourceOptions source = shape;
+    source.on_state = asked.on_state;
+    auto opened = std::make_unique<FakeSource>(source, *clock);
+    sources->push_back(opened.get());
     return opened;
   };
   auto started = CameraStream::Start(std::move(stream));
   MILLRACE_CHECK(started.ok());
   fake.stream = *std::move(started);
+  fake.source = fake.sources->front();
   return fake;
 }
 

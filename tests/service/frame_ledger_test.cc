@@ -1,5 +1,7 @@
 #include "service/frame_ledger.h"
 
+#include "ingest/frame_queue.h"
+
 #include <thread>
 
 #include <gtest/gtest.h>

@@ -4,42 +4,59 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "service/grpc_server.h"
 #include "tests/service/fake_stream.h"
 
 namespace millrace::service {
 
-/// Serves the streams "street" and "yard". Destroying it shuts the server down first.
+/// Serves the streams "street" and "yard", and starts more when told. Destroying it shuts the
+/// server down first.
 class GrpcFixture : public testing::Test {
  protected:
   GrpcFixture() : GrpcFixture(FakeStreamOptions()) {}
-  explicit GrpcFixture(FakeStreamOptions options) {
-    options.live = false;  // No frame is lost by accident.
-    options.queue_capacity = 64;
-    street_ = StartFakeStream(options);
-    options.name = "yard";
-    yard_ = StartFakeStream(options);
-    std::vector<std::unique_ptr<CameraStream>> all;
-    all.push_back(std::move(street_.stream));
-    all.push_back(std::move(yard_.stream));
-    streams_ = std::make_unique<Streams>(std::move(all));
-    auto server = GrpcServer::Start({}, *streams_);
-    MILLRACE_CHECK(server.ok());
-    server_ = *std::move(server);
-    // A channel of its own: tests must not share one connection's flow control.
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    channel_ = grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
-                                         grpc::InsecureChannelCredentials(), arguments);
+  explicit GrpcFixture(FakeStreamOptions options, const GrpcServer::Options& server = {})
+      : options_(std::move(options)) {
+    options_.live = false;  // No frame is lost by accident.
+    options_.queue_capacity = 64;
+    for (const char* name : {"street", "yard"}) {
+      StreamConfig config;
+      config.name = name;
+      config.source.uri = "rtsp://user:secret@camera/1";
+      config.entry = absl::StrCat(R"({"name":")", name,
+                                  R"(","source":{"uri":"rtsp://user:secret@camera/1"}})");
+      MILLRACE_CHECK(control_.Create(config).ok());
+    }
+    auto started = GrpcServer::Start(server, Api());
+    MILLRACE_CHECK(started.ok());
+    server_ = *std::move(started);
+    channel_ = NewChannel();
   }
 
-  CameraStream& street() { return *streams_->all()[0]; }
+  [[nodiscard]] StreamApi Api() {
+    return {.streams = &streams_, .events = &events_, .control = &control_};
+  }
+
+  /// Of its own connection: tests must not share one connection's flow control.
+  [[nodiscard]] std::shared_ptr<grpc::Channel> NewChannel() const {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
+                                     grpc::InsecureChannelCredentials(), arguments);
+  }
+
+  [[nodiscard]] SharedStream Served(const std::string& name) const { return *streams_.Find(name); }
+  CameraStream& street() { return *Served("street")->stream; }
+  [[nodiscard]] SubscriberCounts subscribers() const {
+    return Served("street")->subscribers.Read();
+  }
 
   /// The camera `fake` takes `frames` pictures, and each but the first of all is predicted.
   static void Film(FakeStream& fake, int frames) {
@@ -50,11 +67,40 @@ class GrpcFixture : public testing::Test {
     }
   }
 
-  FakeStream street_;
-  FakeStream yard_;
-  std::unique_ptr<Streams> streams_;
+  FakeStreamOptions options_;
+  absl::Status start_fails_;  // What the next stream's start fails with.
+  StreamEvents events_;
+  /// The parts of the streams by name, of each the one that was started last.
+  std::map<std::string, FakeStream> fakes_;
+  std::vector<FakeStream> before_;  // What was started before: its clocks are still looked at.
+  Streams streams_;
+  StreamControl control_{{.streams = &streams_,
+                          .events = &events_,
+                          .start = [this](const StreamConfig& config) { return Start(config); },
+                          .most_streams = 4}};
+  FakeStream& street_ = fakes_["street"];
+  FakeStream& yard_ = fakes_["yard"];
   std::unique_ptr<GrpcServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
+
+ private:
+  absl::StatusOr<SharedStream> Start(const StreamConfig& config) {
+    if (!start_fails_.ok()) return std::exchange(start_fails_, absl::OkStatus());
+    FakeStreamOptions options = options_;
+    options.config = config;
+    options.on_source_state = [this, name = config.name](auto state, const absl::Status& cause) {
+      events_.SourceIs(name, state, cause);
+    };
+    options.on_learner_state = [this, name = config.name](auto state, const absl::Status& cause) {
+      events_.LearnerIs(name, state, cause);
+    };
+    FakeStream fake = StartFakeStream(options);
+    auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
+    SharedStream served = std::make_shared<ServedStream>(record, std::move(fake.stream));
+    std::swap(fakes_[config.name], fake);
+    before_.push_back(std::move(fake));
+    return served;
+  }
 };
 
 }  // namespace millrace::service

@@ -118,20 +118,19 @@ TEST_F(GrpcServerTest, ReflectionListsTheServices) {
 }
 
 TEST_F(GrpcServerTest, SecondServerOnThePortIsRefused) {
-  const auto second =
-      GrpcServer::Start({.address = "127.0.0.1", .port = server_->port()}, *streams_);
+  const auto second = GrpcServer::Start({.address = "127.0.0.1", .port = server_->port()}, Api());
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr(absl::StrCat("cannot serve gRPC at 127.0.0.1:", server_->port())));
 }
 
 TEST_F(GrpcServerTest, AddressOfAnotherMachineIsRefused) {
-  EXPECT_EQ(GrpcServer::Start({.address = "192.0.2.1", .port = 0}, *streams_).status().code(),
+  EXPECT_EQ(GrpcServer::Start({.address = "192.0.2.1", .port = 0}, Api()).status().code(),
             absl::StatusCode::kUnavailable);
 }
 
 TEST_F(GrpcServerTest, ServesOverIpv6) {
-  const auto server = GrpcServer::Start({.address = "::1", .port = 0}, *streams_);
+  const auto server = GrpcServer::Start({.address = "::1", .port = 0}, Api());
   if (!server.ok()) GTEST_SKIP() << "needs IPv6 on the loopback: " << server.status();
   EXPECT_GT((*server)->port(), 0);
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/service/borrowed_streams.h"
 #include "tests/service/web_fakes.h"
 
 namespace millrace::service {
@@ -19,9 +20,8 @@ class HttpProbesTest : public ::testing::Test {
   FakeCameraStream yard_{"yard"};
   RunRecorder gate_record_{clock_, clock_.Now()};
   RunRecorder yard_record_{clock_, clock_.Now()};
-  std::vector<RecordedStream> streams_ = {{.stream = &gate_, .record = &gate_record_},
-                                          {.stream = &yard_, .record = &yard_record_}};
-  Metrics metrics_{{.streams = streams_}};
+  BorrowedStreams streams_ = {{gate_, gate_record_}, {yard_, yard_record_}};
+  Metrics metrics_{{.streams = &streams_}};
   std::atomic<bool> stopping_ = false;
   std::vector<HttpRoute> routes_ = ProbeRoutes(metrics_, streams_, stopping_);
 };

@@ -10,6 +10,7 @@
 #include "service/metrics.h"
 #include "service/progress.h"
 #include "service/summary.h"
+#include "tests/service/borrowed_streams.h"
 #include "tests/service/web_fakes.h"
 
 namespace millrace::service {
@@ -54,13 +55,12 @@ class LabelsShownTest : public testing::Test {
     stream_.ring().Publish(prediction);
   }
 
-  std::string MetricsText() {
-    return Metrics({.streams = {{.stream = &stream_, .record = &record_}}}).Text();
-  }
+  std::string MetricsText() { return Metrics({.streams = &streams_}).Text(); }
 
   FakeClock clock_;
   FakeCameraStream stream_{"door"};
   RunRecorder record_{clock_, clock_.Now()};
+  BorrowedStreams streams_ = {{stream_, record_}};
 };
 
 TEST_F(LabelsShownTest, MetricsCountLabelsAndWhatTheySayOfPredictions) {
@@ -81,13 +81,14 @@ TEST_F(LabelsShownTest, MetricsCountLabelsAndWhatTheySayOfPredictions) {
 
 TEST_F(LabelsShownTest, AStreamOfFlowHasNoneOfThem) {
   FakeCameraStream street("street");
-  const std::string text = Metrics({.streams = {{.stream = &street, .record = &record_}}}).Text();
+  BorrowedStreams streams = {{street, record_}};
+  const std::string text = Metrics({.streams = &streams}).Text();
   EXPECT_THAT(text, Not(HasSubstr("labels_total{")));
   EXPECT_THAT(text, Not(HasSubstr("scored_total{")));
 }
 
 TEST_F(LabelsShownTest, TheSummaryTellsTheAccuracy) {
-  const std::vector<StreamSummary> streams = {Summarise({.stream = &stream_, .record = &record_})};
+  const std::vector<StreamSummary> streams = {Summarise(*Borrowed(stream_, record_))};
   const json summary = SummaryJson(streams);
   const json& stream = summary["streams"][0];
   EXPECT_EQ(stream["labels"]["outcomes"]["added"], 40);
@@ -103,7 +104,7 @@ TEST_F(LabelsShownTest, TheSummaryTellsTheAccuracy) {
 
 TEST_F(LabelsShownTest, TheSummaryOfFlowHasNone) {
   FakeCameraStream street("street");
-  const std::vector<StreamSummary> streams = {Summarise({.stream = &street, .record = &record_})};
+  const std::vector<StreamSummary> streams = {Summarise(*Borrowed(street, record_))};
   EXPECT_EQ(SummaryJson(streams)["streams"][0]["labels"], nullptr);
   EXPECT_THAT(SummaryText(streams), Not(HasSubstr("labels  ")));
 }
@@ -115,7 +116,7 @@ TEST_F(LabelsShownTest, TheProgressLineTellsHowManyWereRight) {
 }
 
 TEST_F(LabelsShownTest, ThePageHasTheClassesAndNoFlow) {
-  LivePage page({.streams = {{.stream = &stream_, .record = &record_}}, .clock = &clock_});
+  LivePage page({.streams = &streams_, .clock = &clock_});
   const std::vector<HttpRoute> routes = page.Routes();
   const auto ask = [&routes](const std::string& path) {
     return Dispatch(routes, {.path = path, .query = "viewer=me", .remote_address = "127.0.0.1"});
@@ -143,7 +144,7 @@ TEST_F(ValuesShownTest, TellTheSquaredErrorInstead) {
               HasSubstr("millrace_pipeline_squared_errors_total{stream=\"door\"} 10\n"));
   EXPECT_THAT(MetricsText(), Not(HasSubstr("millrace_pipeline_predictions_right_total{")));
   EXPECT_THAT(ProgressLine(stream_.Snapshot()), HasSubstr("  error 0.8  dropped"));
-  const std::vector<StreamSummary> streams = {Summarise({.stream = &stream_, .record = &record_})};
+  const std::vector<StreamSummary> streams = {Summarise(*Borrowed(stream_, record_))};
   EXPECT_EQ(SummaryJson(streams)["streams"][0]["labels"]["squared_error"], 0.25);
   EXPECT_THAT(SummaryText(streams), HasSubstr("squared error 0.25, 0.8 of the last 200\n"));
 }

@@ -8,6 +8,7 @@
 
 #include "nlohmann/json.hpp"
 #include "service/live_page_assets.h"
+#include "tests/service/borrowed_streams.h"
 #include "tests/service/planner_said.h"
 #include "tests/service/web_fakes.h"
 
@@ -33,10 +34,9 @@ class LivePageTest : public ::testing::Test {
   FakeCameraStream stream_{"street"};
   RunRecorder record_{clock_, clock_.Now()};
   std::atomic<bool> stopping_ = false;
-  LivePage page_{{.streams = {{.stream = &stream_, .record = &record_}},
-                  .max_viewers = 2,
-                  .clock = &clock_,
-                  .stopping = &stopping_}};
+  BorrowedStreams streams_ = {{stream_, record_}};
+  LivePage page_{
+      {.streams = &streams_, .max_viewers = 2, .clock = &clock_, .stopping = &stopping_}};
   std::vector<HttpRoute> routes_ = page_.Routes();
 };
 

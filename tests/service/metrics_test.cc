@@ -22,6 +22,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "service/metrics_process.h"
+#include "tests/service/borrowed_streams.h"
 #include "tests/service/fake_stream.h"
 #include "tests/service/web_fakes.h"
 
@@ -41,29 +42,22 @@ class MetricsTest : public ::testing::Test {
     for (std::int64_t number = 1; number <= 3; ++number) {
       record_.Record(*MovingDisc("street", number, 16, 16));
     }
+    streams_.All().front()->subscribers.active = 2;
   }
 
   FakeClock clock_;
   FakeCameraStream stream_{"street"};
   RunRecorder record_{clock_, clock_.Now()};
-  Metrics metrics_{{.streams = {{.stream = &stream_, .record = &record_}},
-                    .subscribers =
-                        [] {
-                          return std::vector<StreamSubscribers>{{.stream = "street",
-                                                                 .active = 2,
-                                                                 .predictions_sent = 7,
-                                                                 .predictions_dropped = 1}};
-                        },
-                    .viewers = [] { return std::size_t{1}; }}};
+  BorrowedStreams streams_ = {{stream_, record_}};
+  Metrics metrics_{{.streams = &streams_, .viewers = [] { return std::size_t{1}; }}};
 };
 
 TEST(MetricsWindowTest, FiguresOfTheLastFullWindowComeOnceThereIsOne) {
   FakeClock clock;
   FakeCameraStream stream("street");
   RunRecorder record(clock, clock.Now(), std::chrono::seconds(1));
-  Metrics metrics({.streams = {{.stream = &stream, .record = &record}},
-                   .subscribers = [] { return std::vector<StreamSubscribers>(); },
-                   .viewers = [] { return std::size_t{0}; }});
+  BorrowedStreams streams = {{stream, record}};
+  Metrics metrics({.streams = &streams, .viewers = [] { return std::size_t{0}; }});
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("millrace_pipeline_window_loss_ratio{")));
   for (int second = 0; second < 2; ++second) {
     Prediction prediction = *MovingDisc("street", second, 16, 16);
@@ -273,7 +267,8 @@ TEST(MetricsIdentityTest, HoldsInEveryScrape) {
   FakeStream fake = StartFakeStream(
       {.learner = {.width = 16, .height = 16, .predicts = FakeLearner::Predicts::kAtOnce}});
   RunRecorder record(*fake.clock, fake.clock->Now());
-  const Metrics metrics({.streams = {{.stream = fake.stream.get(), .record = &record}}});
+  BorrowedStreams streams = {{*fake.stream, record}};
+  const Metrics metrics({.streams = &streams});
   std::atomic<bool> done = false;
   std::jthread camera([&] {
     for (int i = 0; i < 2000; ++i) fake.source->Push();

@@ -10,6 +10,9 @@
 namespace millrace::service {
 namespace {
 
+constexpr ReadPolicy kEvery{.newest = false, .depth = 1000};
+constexpr ReadPolicy kNewest{.newest = true};
+
 std::shared_ptr<const Prediction> OfFrame(std::int64_t number) {
   auto prediction = std::make_shared<Prediction>();
   prediction->frame_number = number;
@@ -24,14 +27,14 @@ TEST(PredictionRingTest, ReaderStartsAtTheFirstPredictionPublishedAfterIt) {
   PredictionRing ring(/*capacity=*/4);
   PublishFrames(ring, 0, 2);
   PredictionRing::Cursor cursor = ring.Begin();
-  EXPECT_EQ(ring.Read(cursor, ReadPolicy::kEvery).prediction, nullptr);
+  EXPECT_EQ(ring.Read(cursor, kEvery).prediction, nullptr);
 
   PublishFrames(ring, 2, 3);
-  const PredictionRing::ReadResult read = ring.Read(cursor, ReadPolicy::kEvery);
+  const PredictionRing::ReadResult read = ring.Read(cursor, kEvery);
   ASSERT_NE(read.prediction, nullptr);
   EXPECT_EQ(read.prediction->frame_number, 2);
   EXPECT_EQ(read.missed, 0u);
-  EXPECT_EQ(ring.Read(cursor, ReadPolicy::kEvery).prediction, nullptr);
+  EXPECT_EQ(ring.Read(cursor, kEvery).prediction, nullptr);
 }
 
 TEST(PredictionRingTest, EveryReadsAllThatTheRingHoldsInOrder) {
@@ -40,7 +43,7 @@ TEST(PredictionRingTest, EveryReadsAllThatTheRingHoldsInOrder) {
   PublishFrames(ring, 0, 3);
 
   for (std::int64_t number = 0; number < 3; ++number) {
-    const PredictionRing::ReadResult read = ring.Read(cursor, ReadPolicy::kEvery);
+    const PredictionRing::ReadResult read = ring.Read(cursor, kEvery);
     ASSERT_NE(read.prediction, nullptr);
     EXPECT_EQ(read.prediction->frame_number, number);
     EXPECT_EQ(read.missed, 0u);
@@ -52,10 +55,10 @@ TEST(PredictionRingTest, SlowReaderOfEveryIsToldWhatItLost) {
   PredictionRing::Cursor cursor = ring.Begin();
   PublishFrames(ring, 0, 8);
 
-  const PredictionRing::ReadResult read = ring.Read(cursor, ReadPolicy::kEvery);
+  const PredictionRing::ReadResult read = ring.Read(cursor, kEvery);
   EXPECT_EQ(read.prediction->frame_number, 5);
   EXPECT_EQ(read.missed, 5u);
-  EXPECT_EQ(ring.Read(cursor, ReadPolicy::kEvery).missed, 0u);
+  EXPECT_EQ(ring.Read(cursor, kEvery).missed, 0u);
 }
 
 TEST(PredictionRingTest, NewestSkipsAndCountsWhatLiesBetween) {
@@ -63,12 +66,12 @@ TEST(PredictionRingTest, NewestSkipsAndCountsWhatLiesBetween) {
   PredictionRing::Cursor cursor = ring.Begin();
   PublishFrames(ring, 0, 2);
 
-  PredictionRing::ReadResult read = ring.Read(cursor, ReadPolicy::kNewest);
+  PredictionRing::ReadResult read = ring.Read(cursor, kNewest);
   EXPECT_EQ(read.prediction->frame_number, 1);
   EXPECT_EQ(read.missed, 1u);
 
   PublishFrames(ring, 2, 12);
-  read = ring.Read(cursor, ReadPolicy::kNewest);
+  read = ring.Read(cursor, kNewest);
   EXPECT_EQ(read.prediction->frame_number, 11);
   EXPECT_EQ(read.missed, 9u);
 }
@@ -88,8 +91,8 @@ TEST(PredictionRingTest, ClosedRingCanStillBeRead) {
   ring.Close();
 
   EXPECT_TRUE(ring.closed());
-  EXPECT_NE(ring.Read(cursor, ReadPolicy::kEvery).prediction, nullptr);
-  EXPECT_EQ(ring.Read(cursor, ReadPolicy::kEvery).prediction, nullptr);
+  EXPECT_NE(ring.Read(cursor, kEvery).prediction, nullptr);
+  EXPECT_EQ(ring.Read(cursor, kEvery).prediction, nullptr);
 }
 
 TEST(PredictionRingTest, CallsListenersAtEachPublishAndOnceAtClose) {
@@ -114,7 +117,7 @@ TEST(PredictionRingTest, ListenerMayUseTheRing) {
   std::int64_t seen = -1;
   std::unique_ptr<PredictionRing::Listening> inner;
   auto listening = ring.Listen([&] {
-    seen = ring.Read(cursor, ReadPolicy::kEvery).prediction->frame_number;
+    seen = ring.Read(cursor, kEvery).prediction->frame_number;
     inner = ring.Listen([] {});
   });
   PublishFrames(ring, 7, 8);
@@ -165,7 +168,7 @@ TEST(PredictionRingTest, ReadersAccountForEverythingPublished) {
   };
   const PredictionRing::Cursor begin = ring.Begin();
   std::vector<std::jthread> readers;
-  for (const ReadPolicy policy : {ReadPolicy::kEvery, ReadPolicy::kNewest, ReadPolicy::kEvery}) {
+  for (const ReadPolicy policy : {kEvery, kNewest, kEvery}) {
     readers.emplace_back(read_all, policy, begin);
   }
   PublishFrames(ring, 0, kPredictions);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/service/grpc_fixture.h"
+#include "tests/service/subscriber.h"
 
 namespace millrace::service {
 namespace {
@@ -22,43 +23,10 @@ std::vector<float> Floats(const v1::Tensor& tensor) {
   return floats;
 }
 
-/// A subscriber whose subscription stands once it is constructed.
-class Subscriber {
- public:
-  Subscriber(grpc::Channel& channel, const v1::SubscribeRequest& request)
-      : reader_(v1::PredictionService::NewStub(Shared(channel))->Subscribe(&context_, request)) {
-    reader_->WaitForInitialMetadata();
-  }
-
-  /// The next message, or nullopt at the stream's end.
-  std::optional<v1::SubscribeResponse> Next() {
-    v1::SubscribeResponse response;
-    if (!reader_->Read(&response)) return std::nullopt;
-    return response;
-  }
-  grpc::Status Finish() { return reader_->Finish(); }
-  void Cancel() { context_.TryCancel(); }
-
- private:
-  static std::shared_ptr<grpc::Channel> Shared(grpc::Channel& channel) {
-    return {std::shared_ptr<grpc::Channel>(), &channel};  // The fixture owns it.
-  }
-
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReader<v1::SubscribeResponse>> reader_;
-};
-
-v1::SubscribeRequest To(const std::string& stream, v1::ReadPolicy policy = v1::READ_POLICY_EVERY) {
-  v1::SubscribeRequest request;
-  request.set_stream(stream);
-  request.set_policy(policy);
-  return request;
-}
-
 class PredictionServiceTest : public GrpcFixture {
  protected:
   void WaitForNoSubscribers() {
-    while (server_->subscribers(street()).active > 0) std::this_thread::yield();
+    while (subscribers().active > 0) std::this_thread::yield();
   }
 
   std::unique_ptr<v1::PredictionService::Stub> stub_ = v1::PredictionService::NewStub(channel_);
@@ -109,7 +77,7 @@ TEST_F(PredictionServiceTest, ThePictureToComeIsSentUnlessItIsNotWanted) {
   street().ring().Publish(std::make_shared<const Prediction>(Foretelling()));
   v1::GetLatestRequest request;
   request.set_stream("street");
-  request.set_omit_flow(true);
+  request.mutable_parts()->set_next_picture(true);
   v1::GetLatestResponse response;
   grpc::ClientContext first;
   ASSERT_TRUE(stub_->GetLatest(&first, request, &response).ok());
@@ -119,7 +87,8 @@ TEST_F(PredictionServiceTest, ThePictureToComeIsSentUnlessItIsNotWanted) {
   EXPECT_EQ(next.data(), std::string("\1\2\3\1\2\3"));
   EXPECT_FALSE(response.prediction().has_flow());
 
-  request.set_omit_next_picture(true);
+  request.clear_parts();
+  request.mutable_parts()->set_flow(true);
   grpc::ClientContext second;
   ASSERT_TRUE(stub_->GetLatest(&second, request, &response).ok());
   EXPECT_FALSE(response.prediction().has_next_picture());
@@ -223,7 +192,7 @@ TEST_F(PredictionServiceTest, CarriesAllTheFlagsOfAPredictionOnceEach) {
 
 TEST_F(PredictionServiceTest, OmitsTheFlowWhenAsked) {
   v1::SubscribeRequest request = To("street");
-  request.set_omit_flow(true);
+  request.mutable_parts();
   Subscriber subscriber(*channel_, request);
   Film(street_, 2);
   const v1::Prediction prediction = subscriber.Next()->prediction();
@@ -272,7 +241,7 @@ TEST_F(PredictionServiceTest, CancelledSubscriptionIsFreed) {
   for (int i = 0; i < 20; ++i) {
     Subscriber idle(*channel_, To("street"));
     Subscriber busy(*channel_, To("street"));
-    EXPECT_EQ(server_->subscribers(street()).active, 2u);
+    EXPECT_EQ(subscribers().active, 2u);
     Film(street_, 1);
     EXPECT_TRUE(busy.Next());
     idle.Cancel();
@@ -318,7 +287,7 @@ TEST_F(PredictionServiceTest, ShutdownCancelsASubscriberThatWouldWaitForEver) {
   server_->Shutdown(std::chrono::seconds(0));
   EXPECT_FALSE(subscriber.Next());
   EXPECT_FALSE(subscriber.Finish().ok());
-  EXPECT_EQ(server_->subscribers(street()).active, 0u);
+  EXPECT_EQ(subscribers().active, 0u);
 }
 
 // Flows of 0.6 MB each: what a connection holds for a client that does not read is soon full.
@@ -350,8 +319,8 @@ TEST_F(SlowSubscriberTest, IsToldItsDropsAndSlowsNobody) {
   const auto slow_channel =
       grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
                                 grpc::InsecureChannelCredentials(), own_connection);
-  Subscriber every(*slow_channel, To("street", v1::READ_POLICY_EVERY));
-  Subscriber newest(*slow_channel, To("street", v1::READ_POLICY_NEWEST));
+  Subscriber every(*slow_channel, To("street", v1::DELIVERY_POLICY_DROP_OLDEST));
+  Subscriber newest(*slow_channel, To("street", v1::DELIVERY_POLICY_LATEST));
   Subscriber quick(*channel_, To("street"));
 
   // The quick one has each prediction before the next is made. The slow ones read nothing, and all
@@ -377,7 +346,7 @@ TEST_F(SlowSubscriberTest, IsToldItsDropsAndSlowsNobody) {
   EXPECT_TRUE(every.Finish().ok());
   EXPECT_TRUE(newest.Finish().ok());
 
-  const SubscriberCounts counts = server_->subscribers(street());
+  const SubscriberCounts counts = subscribers();
   EXPECT_EQ(counts.dropped, dropped_of_every + dropped_of_newest);
   EXPECT_EQ(counts.sent + counts.dropped, 3u * (kFrames - 1));
 }
@@ -389,15 +358,15 @@ TEST_F(SlowSubscriberTest, CancelledInTheMiddleOfAWriteIsFreed) {
   while (slow.Next()) {
   }
   EXPECT_EQ(slow.Finish().error_code(), grpc::StatusCode::CANCELLED);
-  while (server_->subscribers(street()).active > 0) std::this_thread::yield();
+  while (subscribers().active > 0) std::this_thread::yield();
 }
 
 TEST_F(SlowSubscriberTest, DoesNotHoldUpTheShutdown) {
   Subscriber slow(*channel_, To("street"));
   Film(street_, 40);
-  streams_->Stop();
+  streams_.Stop();
   server_->Shutdown(std::chrono::milliseconds(10));
-  EXPECT_EQ(server_->subscribers(street()).active, 0u);
+  EXPECT_EQ(subscribers().active, 0u);
 }
 
 // Subscribers come, read, and go at any moment, while predictions are published.

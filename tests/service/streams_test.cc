@@ -8,43 +8,67 @@
 namespace millrace::service {
 namespace {
 
-using ::testing::Eq;
+using ::testing::ElementsAre;
 
-TEST(StreamsTest, FindsByNameAndSaysWhichThereAre) {
-  FakeStream street = StartFakeStream({.name = "street"});
-  FakeStream yard = StartFakeStream({.name = "yard"});
-  CameraStream* const yard_stream = yard.stream.get();
-  std::vector<std::unique_ptr<CameraStream>> all;
-  all.push_back(std::move(street.stream));
-  all.push_back(std::move(yard.stream));
-  const Streams streams(std::move(all));
+class StreamsTest : public ::testing::Test {
+ protected:
+  /// A running stream; its parts live as long as the test.
+  SharedStream Start(const std::string& name) {
+    fakes_.push_back(StartFakeStream({.name = name}));
+    auto record = std::make_shared<RunRecorder>(clock_, clock_.Now());
+    return std::make_shared<ServedStream>(record, std::move(fakes_.back().stream));
+  }
 
-  EXPECT_EQ(*streams.Find("yard"), yard_stream);
-  EXPECT_THAT(streams.Find("gate").status(),
-              Eq(absl::NotFoundError("there is no stream 'gate'; there are 'street', 'yard'")));
-  EXPECT_THAT(streams.Find("").status(),
-              Eq(absl::NotFoundError("name a stream, one of 'street', 'yard'")));
+  FakeClock clock_;
+  std::vector<FakeStream> fakes_;
+  Streams streams_;
+};
+
+TEST_F(StreamsTest, FindsByNameAndSaysWhichThereAre) {
+  const SharedStream street = Start("street");
+  const SharedStream yard = Start("yard");
+  ASSERT_TRUE(streams_.Add(street).ok());
+  ASSERT_TRUE(streams_.Add(yard).ok());
+
+  EXPECT_EQ(*streams_.Find("yard"), yard);
+  EXPECT_THAT(streams_.All(), ElementsAre(street, yard));
+  const absl::Status none = streams_.Find("gate").status();
+  EXPECT_TRUE(absl::IsNotFound(none));
+  EXPECT_EQ(none.message(), "there is no stream 'gate'; there are 'street', 'yard'");
+  EXPECT_EQ(streams_.Find("").status().message(), "name a stream, one of 'street', 'yard'");
 }
 
-TEST(StreamsTest, EmptyNameMeansTheOnlyStream) {
-  FakeStream street = StartFakeStream({.name = "street"});
-  CameraStream* const stream = street.stream.get();
-  std::vector<std::unique_ptr<CameraStream>> all;
-  all.push_back(std::move(street.stream));
-  const Streams streams(std::move(all));
-  EXPECT_EQ(*streams.Find(""), stream);
+TEST_F(StreamsTest, EmptyNameMeansTheOnlyStream) {
+  EXPECT_EQ(streams_.Find("").status().message(),
+            "there are no streams; add one with CreateStream");
+  const SharedStream street = Start("street");
+  ASSERT_TRUE(streams_.Add(street).ok());
+  EXPECT_EQ(*streams_.Find(""), street);
 }
 
-TEST(StreamsTest, StopEndsAllOfThem) {
-  FakeStream street = StartFakeStream({.name = "street"});
-  FakeStream yard = StartFakeStream({.name = "yard"});
-  std::vector<std::unique_ptr<CameraStream>> all;
-  all.push_back(std::move(street.stream));
-  all.push_back(std::move(yard.stream));
-  Streams streams(std::move(all));
-  streams.Stop();
-  streams.Stop();
-  for (const auto& stream : streams.all()) EXPECT_TRUE(stream->ring().closed());
+TEST_F(StreamsTest, ANameIsTakenOnceUntilItIsFree) {
+  const SharedStream first = Start("street");
+  const SharedStream second = Start("street");
+  ASSERT_TRUE(streams_.Add(first).ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(streams_.Add(second)));
+  streams_.Replace(second);
+  EXPECT_EQ(*streams_.Find("street"), second);
+  streams_.Remove(second);
+  EXPECT_THAT(streams_.All(), ElementsAre());
+  EXPECT_TRUE(streams_.Add(first).ok());
+}
+
+TEST_F(StreamsTest, EachLifeOfAStreamHasItsOwnRunId) {
+  EXPECT_NE(Start("street")->run_id, Start("street")->run_id);
+}
+
+TEST_F(StreamsTest, StopEndsAllOfThemAndTakesNoMore) {
+  ASSERT_TRUE(streams_.Add(Start("street")).ok());
+  ASSERT_TRUE(streams_.Add(Start("yard")).ok());
+  streams_.Stop();
+  streams_.Stop();
+  for (const SharedStream& served : streams_.All()) EXPECT_TRUE(served->stream->ring().closed());
+  EXPECT_TRUE(absl::IsCancelled(streams_.Add(Start("gate"))));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/service/borrowed_streams.h"
 #include "tests/service/web_fakes.h"
 
 namespace millrace::service {
@@ -22,7 +23,7 @@ StreamSummary LearnedStream(const std::string& name) {
     record.Record(*MovingDisc(name, number * 2, 16, 16));  // Every other frame was dropped.
     clock.Advance(milliseconds(200));
   }
-  return Summarise({.stream = &stream, .record = &record});
+  return Summarise(*Borrowed(stream, record));
 }
 
 TEST(SummaryJsonTest, SaysWhatTheRunCameTo) {
@@ -135,7 +136,7 @@ TEST(SummaryJsonTest, IsNullWhereNothingWasPredicted) {
   });
   RunRecorder record(clock, clock.Now());
   const json summary =
-      SummaryJson(std::vector<StreamSummary>{Summarise({.stream = &stream, .record = &record})});
+      SummaryJson(std::vector<StreamSummary>{Summarise(*Borrowed(stream, record))});
   EXPECT_TRUE(summary["delay_ms"]["p50"].is_null());
   EXPECT_TRUE(summary["loss"].is_null());
   EXPECT_TRUE(summary["ratio_last_200"].is_null());

@@ -140,6 +140,9 @@ class FakeCameraStream final : public CameraStream {
   absl::Status Label(std::int64_t /*frame*/, const ClientLabel& /*label*/) override {
     return absl::OkStatus();
   }
+  absl::Status ReplaceSource(const ingest::SourceOptions& /*source*/) override {
+    return absl::OkStatus();
+  }
   [[nodiscard]] bool ended() const override {
     return Snapshot().source.state == ingest::SourceState::kEnded;
   }

@@ -1,0 +1,39 @@
+// A stream's entry of the configuration, kept as it was written: to be shown, compared and changed.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "service/config.h"
+
+namespace millrace::service {
+
+/// The node as JSON, keys in alphabetical order. Numbers and true and false stay such, all else is
+/// text.
+[[nodiscard]] std::string EntryJson(const YAML::Node& node);
+
+/// An entry (JSON) as it may be shown: without the login of its URI.
+[[nodiscard]] std::string ShownEntry(const std::string& entry);
+
+/// What a client wrote, with what it may leave out when it changes a stream: the name, and the
+/// login that ShownEntry() took away, where the URI is that of `current` as shown. What is no
+/// object stays as it is.
+[[nodiscard]] std::string Completed(const std::string& entry, const std::string& name,
+                                    const std::string& current);
+
+/// Whether the two differ in nothing but `source`.
+[[nodiscard]] bool DifferInSourceOnly(const std::string& entry, const std::string& other);
+
+/// Stands for an entry: the same for the same.
+[[nodiscard]] std::string EtagOf(const std::string& entry);
+
+/// Whether `rules` allow a client to have `stream`: PERMISSION_DENIED, naming what is not allowed
+/// and the key that would allow it. What `current`, the entry that it takes the place of, says of
+/// files is allowed; "{}": there is none.
+[[nodiscard]] absl::Status AllowedForClients(const StreamConfig& stream, const ClientSources& rules,
+                                             const std::string& current);
+
+}  // namespace millrace::service

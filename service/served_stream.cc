@@ -1,0 +1,34 @@
+#include "service/served_stream.h"
+
+#include <random>
+
+#include "absl/strings/str_cat.h"
+
+namespace millrace::service {
+namespace {
+
+std::string RandomId() {
+  std::random_device random;
+  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));
+}
+
+}  // namespace
+
+ServedStream::ServedStream(std::shared_ptr<RunRecorder> the_record,
+                           std::shared_ptr<CameraStream> the_stream)
+    : run_id(RandomId()),
+      record(std::move(the_record)),
+      stream(std::move(the_stream)),
+      config_(stream->config()) {}
+
+StreamConfig ServedStream::config() const {
+  const MutexLock lock(mu_);
+  return config_;
+}
+
+void ServedStream::SetConfig(StreamConfig config) {
+  const MutexLock lock(mu_);
+  config_ = std::move(config);
+}
+
+}  // namespace millrace::service

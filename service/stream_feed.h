@@ -1,0 +1,64 @@
+// What all subscriptions of one stream share.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "base/mutex.h"
+#include "service/prediction_ring.h"
+#include "service/served_stream.h"
+#include "service/subscribers.h"
+#include "service/wire_cache.h"
+
+namespace millrace::service {
+
+/// Keeps the stream, wakes its subscriptions at each prediction, and holds what was made for them.
+/// Thread-safe. Lives as long as the last of them.
+class StreamFeed {
+ public:
+  /// `subscribers` must outlive it.
+  StreamFeed(SharedStream stream, Subscribers& subscribers)
+      : stream_(std::move(stream)),
+        listening_(stream_->stream->ring().Listen([&subscribers] { subscribers.Wake(); })) {}
+
+  StreamFeed(const StreamFeed&) = delete;
+  StreamFeed& operator=(const StreamFeed&) = delete;
+
+  [[nodiscard]] ServedStream& served() { return *stream_; }
+  [[nodiscard]] PredictionRing& ring() { return stream_->stream->ring(); }
+  [[nodiscard]] WireCache& cache() { return cache_; }
+
+ private:
+  // Constant after construction.
+  const SharedStream stream_;
+
+  // Self-synchronized.
+  WireCache cache_;
+  const std::unique_ptr<PredictionRing::Listening> listening_;
+};
+
+/// The feeds that there are, one for each stream with subscriptions. Thread-safe.
+class StreamFeeds {
+ public:
+  /// `subscribers` must outlive it.
+  explicit StreamFeeds(Subscribers& subscribers) : subscribers_(subscribers) {}
+
+  /// That of `stream`, made now if there is none.
+  [[nodiscard]] std::shared_ptr<StreamFeed> Of(const SharedStream& stream)
+      ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    std::erase_if(feeds_, [](const auto& feed) { return feed.second.expired(); });
+    std::weak_ptr<StreamFeed>& known = feeds_[stream.get()];
+    std::shared_ptr<StreamFeed> feed = known.lock();
+    if (feed == nullptr) known = feed = std::make_shared<StreamFeed>(stream, subscribers_);
+    return feed;
+  }
+
+ private:
+  Subscribers& subscribers_;
+
+  Mutex mu_;
+  std::map<const ServedStream*, std::weak_ptr<StreamFeed>> feeds_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,75 @@
+#include "service/stream_watch.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "service/error_reason.h"
+#include "service/wire_states.h"
+#include "service/wire_time.h"
+
+namespace millrace::service {
+namespace {
+
+v1::StreamEventKind KindOf(StreamEvent::Kind kind) {
+  switch (kind) {
+    case StreamEvent::Kind::kExists:
+      return v1::STREAM_EVENT_KIND_EXISTS;
+    case StreamEvent::Kind::kCreated:
+      return v1::STREAM_EVENT_KIND_CREATED;
+    case StreamEvent::Kind::kUpdated:
+      return v1::STREAM_EVENT_KIND_UPDATED;
+    case StreamEvent::Kind::kDeleted:
+      return v1::STREAM_EVENT_KIND_DELETED;
+    case StreamEvent::Kind::kSourceState:
+      return v1::STREAM_EVENT_KIND_SOURCE_STATE;
+    case StreamEvent::Kind::kLearnerState:
+      return v1::STREAM_EVENT_KIND_LEARNER_STATE;
+  }
+  return v1::STREAM_EVENT_KIND_UNSPECIFIED;
+}
+
+void ToMessage(const StreamEvent& event, v1::StreamEvent& message) {
+  message.set_stream(event.stream);
+  SetTime(event.time, *message.mutable_time());
+  message.set_kind(KindOf(event.kind));
+  message.set_source_state(ToWire(event.source));
+  message.set_learner_state(ToWire(event.learner));
+  message.set_cause(event.cause);
+}
+
+}  // namespace
+
+StreamWatch::StreamWatch(const StreamEvents& events, std::string stream, Subscribers& subscribers)
+    : StreamWriter(subscribers),
+      events_(events),
+      stream_(std::move(stream)),
+      cursor_(events.Begin(at_first_)) {
+  if (!stream_.empty()) {
+    std::erase_if(at_first_, [this](const StreamEvent& event) { return event.stream != stream_; });
+  }
+}
+
+StreamWatch::Step StreamWatch::Advance(v1::WatchStreamsResponse& message, absl::Status& /*end*/) {
+  message.Clear();
+  if (!at_first_.empty()) {
+    ToMessage(at_first_.front(), *message.mutable_event());
+    at_first_.pop_front();
+    return Step::kMessage;
+  }
+  if (deleted_) return Step::kEnd;
+  const StreamEvents::Read next = events_.Next(cursor_, stream_);
+  if (!next.event) return Step::kNothing;
+  deleted_ = !stream_.empty() && next.event->kind == StreamEvent::Kind::kDeleted;
+  ToMessage(*next.event, *message.mutable_event());
+  message.set_dropped(next.missed);
+  return Step::kMessage;
+}
+
+absl::Status StreamWatch::Stalled(std::chrono::nanoseconds limit) {
+  const double seconds = std::chrono::duration<double>(limit).count();
+  return Because("SLOW_SUBSCRIBER", {},
+                 absl::ResourceExhaustedError(absl::StrCat(
+                     "this watcher took nothing for ", seconds, " s; read on and watch again")));
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,196 @@
+// A call that streams messages to one client, one at a time.
+//
+// One outstanding write is what bounds a slow client: while its message waits for the network
+// nothing else is made for it.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "service/pumped.h"
+#include "service/status.h"
+#include "service/subscribers.h"
+
+namespace millrace::service {
+
+// What the call is doing. Whoever leaves kIdle or is called back by gRPC may start the next
+// operation, so there is never more than one; who comes meanwhile leaves a note, `again_`.
+//
+//               metadata sent           nothing to send
+//   kOpening ────────────────▶ kBusy ◀──────────────────▶ kIdle
+//                              │  ▲   told of something     │
+//                    a message │  │ written                 │ cancelled
+//                              ▼  │                         │
+//                             kWriting                      ▼
+//                  the end, cancelled, stalled ─────▶ kFinishing
+//
+/// Called by gRPC's threads and by Subscribers, which share it: it lives until gRPC has called
+/// OnDone() and no call of Subscribers is in progress.
+template <typename Message>
+class StreamWriter : public grpc::ServerWriteReactor<Message>, public Pumped {
+ public:
+  /// Tells the client that the stream stands. Once, when `subscribers` knows this call.
+  void Start() { this->StartSendInitialMetadata(); }
+
+  void Pump() final ABSL_LOCKS_EXCLUDED(mu_);
+  bool EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) final
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  void OnSendInitialMetadataDone(bool ok) final { OnOperationDone(ok); }
+  void OnWriteDone(bool ok) final;
+  void OnCancel() final ABSL_LOCKS_EXCLUDED(mu_);
+  void OnDone() final;
+
+ protected:
+  enum class Step { kNothing, kMessage, kEnd };
+
+  /// `subscribers` must outlive it.
+  explicit StreamWriter(Subscribers& subscribers) : subscribers_(subscribers) {}
+
+  /// Makes the next message, or says with what the call ends. Never called by two threads at once.
+  virtual Step Advance(Message& message, absl::Status& end) = 0;
+  /// The message was taken by the network.
+  virtual void Written() {}
+  /// Why a client is let go that has taken nothing for `limit`.
+  [[nodiscard]] virtual absl::Status Stalled(std::chrono::nanoseconds limit) = 0;
+  /// The call is over, for the client as for us.
+  virtual void Over() {}
+
+ private:
+  enum class State { kOpening, kBusy, kWriting, kIdle, kFinishing };
+
+  void OnOperationDone(bool ok) ABSL_LOCKS_EXCLUDED(mu_);
+  /// REQUIRES: this thread made it kBusy.
+  void Work() ABSL_LOCKS_EXCLUDED(mu_);
+  /// From kBusy to kFinishing if cancelled, to kIdle if nothing came meanwhile. Returns whether to
+  /// go on.
+  [[nodiscard]] bool StayBusy() ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] bool BeginWork() ABSL_LOCKS_EXCLUDED(mu_);
+  void Become(State state) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Constant after construction.
+  Subscribers& subscribers_;
+
+  Message message_;  // gRPC reads it while kWriting.
+
+  Mutex mu_;
+  State state_ ABSL_GUARDED_BY(mu_) = State::kOpening;
+  bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
+  bool again_ ABSL_GUARDED_BY(mu_) = false;
+  std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Of kWriting.
+};
+
+template <typename Message>
+void StreamWriter<Message>::Pump() {
+  if (BeginWork()) Work();
+}
+
+template <typename Message>
+bool StreamWriter<Message>::BeginWork() {
+  const MutexLock lock(mu_);
+  again_ = true;
+  if (state_ != State::kIdle) return false;
+  state_ = State::kBusy;
+  return true;
+}
+
+template <typename Message>
+void StreamWriter<Message>::Work() {
+  for (;;) {
+    {
+      const MutexLock lock(mu_);
+      again_ = false;
+    }
+    absl::Status end;
+    const Step step = Advance(message_, end);
+    if (step == Step::kEnd) {
+      Become(State::kFinishing);
+      return this->Finish(ToGrpcStatus(end));
+    }
+    if (step == Step::kMessage) {
+      Become(State::kWriting);
+      return this->StartWrite(&message_);
+    }
+    if (!StayBusy()) return;
+  }
+}
+
+template <typename Message>
+bool StreamWriter<Message>::StayBusy() {
+  {
+    const MutexLock lock(mu_);
+    if (!cancelled_) {
+      if (!again_) state_ = State::kIdle;
+      return again_;
+    }
+    state_ = State::kFinishing;
+  }
+  this->Finish(grpc::Status::CANCELLED);
+  return false;
+}
+
+template <typename Message>
+void StreamWriter<Message>::Become(State state) {
+  const MutexLock lock(mu_);
+  state_ = state;
+  since_ = MonotonicClock().Now();
+}
+
+template <typename Message>
+void StreamWriter<Message>::OnWriteDone(bool ok) {
+  if (ok) Written();
+  OnOperationDone(ok);
+}
+
+template <typename Message>
+void StreamWriter<Message>::OnOperationDone(bool ok) {
+  bool finish = false;
+  {
+    const MutexLock lock(mu_);
+    if (state_ == State::kFinishing) return;  // It was stalled, and has been told so.
+    finish = !ok || cancelled_;
+    state_ = finish ? State::kFinishing : State::kBusy;
+  }
+  if (finish) {
+    this->Finish(grpc::Status::CANCELLED);
+  } else {
+    Work();
+  }
+}
+
+template <typename Message>
+bool StreamWriter<Message>::EndIfStalled(std::chrono::nanoseconds now,
+                                         std::chrono::nanoseconds limit) {
+  {
+    const MutexLock lock(mu_);
+    if (state_ != State::kWriting || now - since_ < limit) return false;
+    state_ = State::kFinishing;
+  }
+  // gRPC sends the status behind the message that the client has yet to take.
+  this->Finish(ToGrpcStatus(Stalled(limit)));
+  return true;
+}
+
+template <typename Message>
+void StreamWriter<Message>::OnCancel() {
+  {
+    const MutexLock lock(mu_);
+    cancelled_ = true;
+    if (state_ != State::kIdle) return;  // The end of what is under way finishes the call.
+    state_ = State::kFinishing;
+  }
+  this->Finish(grpc::Status::CANCELLED);
+}
+
+template <typename Message>
+void StreamWriter<Message>::OnDone() {
+  Over();
+  subscribers_.Remove(*this);  // May destroy this.
+}
+
+}  // namespace millrace::service

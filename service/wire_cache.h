@@ -1,0 +1,33 @@
+// Predictions as bytes, made once and shared by all who are sent the same.
+#pragma once
+
+#include <grpcpp/support/slice.h>
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "base/mutex.h"
+#include "service/prediction.h"
+#include "service/wire.h"
+
+namespace millrace::service {
+
+/// The newest messages of one stream. Thread-safe: who asks for what another is making waits for
+/// it.
+class WireCache {
+ public:
+  WireCache() = default;
+  WireCache(const WireCache&) = delete;
+  WireCache& operator=(const WireCache&) = delete;
+
+  /// The bytes of v1::Prediction for the prediction that the stream's ring numbers `sequence`.
+  [[nodiscard]] grpc::Slice Get(std::uint64_t sequence, const Prediction& prediction,
+                                const Carried& carried) ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  Mutex mu_;
+  std::map<std::pair<std::uint64_t, int>, grpc::Slice> made_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,37 @@
+#include "service/wire_states.h"
+
+namespace millrace::service {
+
+v1::SourceState ToWire(ingest::SourceState state) {
+  switch (state) {
+    case ingest::SourceState::kConnecting:
+      return v1::SOURCE_STATE_CONNECTING;
+    case ingest::SourceState::kStreaming:
+      return v1::SOURCE_STATE_STREAMING;
+    case ingest::SourceState::kStalled:
+      return v1::SOURCE_STATE_STALLED;
+    case ingest::SourceState::kBackingOff:
+      return v1::SOURCE_STATE_BACKING_OFF;
+    case ingest::SourceState::kEnded:
+      return v1::SOURCE_STATE_ENDED;
+    case ingest::SourceState::kFailed:
+      return v1::SOURCE_STATE_FAILED;
+    case ingest::SourceState::kStopped:
+      return v1::SOURCE_STATE_STOPPED;
+  }
+  return v1::SOURCE_STATE_UNSPECIFIED;
+}
+
+v1::LearnerState ToWire(LearnerState state) {
+  switch (state) {
+    case LearnerState::kLearning:
+      return v1::LEARNER_STATE_LEARNING;
+    case LearnerState::kFailed:
+      return v1::LEARNER_STATE_FAILED;
+    case LearnerState::kEnded:
+      return v1::LEARNER_STATE_ENDED;
+  }
+  return v1::LEARNER_STATE_UNSPECIFIED;
+}
+
+}  // namespace millrace::service

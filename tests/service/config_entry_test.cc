@@ -1,0 +1,79 @@
+#include "service/config_entry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::service {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Json(const std::string& yaml) { return EntryJson(YAML::Load(yaml)); }
+
+TEST(ConfigEntryTest, IsKeptAsItWasWritten) {
+  EXPECT_EQ(Json("{name: gate, source: {uri: 'a b', max_fps: 25, loop: true, x: 0.5}}"),
+            R"({"name":"gate","source":{"loop":true,"max_fps":25,"uri":"a b","x":0.5}})");
+  EXPECT_EQ(Json("{a: '25', b: 007, c: 1e3, d: [1, x], e: , f: yes}"),
+            R"({"a":"25","b":"007","c":"1e3","d":[1,"x"],"e":null,"f":"yes"})");
+}
+
+TEST(ConfigEntryTest, IsShownWithoutTheLoginOfItsUri) {
+  EXPECT_EQ(ShownEntry(R"({"source":{"uri":"rtsp://me:pw@camera/1"}})"),
+            R"({"source":{"uri":"rtsp://***@camera/1"}})");
+  EXPECT_EQ(ShownEntry(R"({"source":5})"), R"({"source":5})");
+}
+
+TEST(ConfigEntryTest, WhatIsShownComesBackWithItsLoginAndName) {
+  const std::string current = R"({"name":"gate","source":{"uri":"rtsp://me:pw@camera/1"}})";
+  EXPECT_EQ(Completed(R"({"source":{"uri":"rtsp://***@camera/1"}})", "gate", current), current);
+  EXPECT_EQ(Completed(R"({"source":{"uri":"rtsp://***@camera/2"}})", "gate", current),
+            R"({"name":"gate","source":{"uri":"rtsp://***@camera/2"}})")
+      << "another camera's login is not guessed";
+  EXPECT_EQ(Completed("[]", "gate", current), "[]");
+}
+
+TEST(ConfigEntryTest, TellsWhetherOnlyTheSourceDiffers) {
+  const std::string entry = R"({"name":"a","source":{"uri":"x"},"model":{"seed":1}})";
+  EXPECT_TRUE(DifferInSourceOnly(entry, R"({"model":{"seed":1},"name":"a","source":{"uri":"y"}})"));
+  EXPECT_FALSE(DifferInSourceOnly(entry, R"({"name":"a","source":{"uri":"x"}})"));
+}
+
+TEST(ConfigEntryTest, AnEtagIsTheSameForTheSame) {
+  EXPECT_EQ(EtagOf("{}"), EtagOf("{}"));
+  EXPECT_NE(EtagOf("{}"), EtagOf("{ }"));
+  EXPECT_EQ(EtagOf("").size(), 16u);
+}
+
+StreamConfig Of(const std::string& uri, const std::string& entry = "{}") {
+  StreamConfig config;
+  config.source.uri = uri;
+  config.entry = entry;
+  return config;
+}
+
+TEST(AllowedForClientsTest, HostsAreMatchedByTheirPatterns) {
+  const ClientSources rules = {.hosts = {"10.0.0.*", "*.example.org", "::1"}};
+  for (const char* uri : {"rtsp://10.0.0.7/1", "rtsp://me:p@10.0.0.7:8554/1",
+                          "rtsps://Gate.Example.org/a@b", "rtsp://[::1]:554/1", "test:ball"}) {
+    EXPECT_TRUE(AllowedForClients(Of(uri), rules, "{}").ok()) << uri;
+  }
+  for (const char* uri : {"rtsp://10.0.1.7/1", "rtsp://example.org/1", "rtsp://evil/10.0.0.7",
+                          "rtsp://10.0.0.7@evil/1", "rtsp://evil?10.0.0.7", "rtsp://[::2]/1"}) {
+    const absl::Status status = AllowedForClients(Of(uri), rules, "{}");
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << uri;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("client_sources.hosts")) << uri;
+  }
+}
+
+TEST(AllowedForClientsTest, FilesThatTheStreamHasAlreadyMayStay) {
+  const std::string entry = R"({"model":{"weights":"w.bin"}})";
+  const StreamConfig config = Of("test:ball", entry);
+  EXPECT_TRUE(absl::IsPermissionDenied(AllowedForClients(config, ClientSources(), "{}")));
+  EXPECT_TRUE(AllowedForClients(config, ClientSources(), entry).ok());
+  EXPECT_TRUE(AllowedForClients(config, {.files = true}, "{}").ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(AllowedForClients(
+      Of("test:ball", R"({"model":{"network":"mine.pt"}})"), ClientSources(), entry)));
+}
+
+}  // namespace
+}  // namespace millrace::service

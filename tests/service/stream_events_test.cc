@@ -1,0 +1,104 @@
+#include "service/stream_events.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::service {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+using Kind = StreamEvent::Kind;
+
+std::vector<StreamEvent> ReadAll(const StreamEvents& events, StreamEvents::Cursor& cursor,
+                                 const std::string& stream = "") {
+  std::vector<StreamEvent> all;
+  while (const auto event = events.Next(cursor, stream).event) all.push_back(*event);
+  return all;
+}
+
+std::vector<Kind> Kinds(const std::vector<StreamEvent>& events) {
+  std::vector<Kind> kinds;
+  for (const StreamEvent& event : events) kinds.push_back(event.kind);
+  return kinds;
+}
+
+class StreamEventsTest : public ::testing::Test {
+ protected:
+  StreamEventsTest() {
+    events_.Happened("street", Kind::kCreated);
+    cursor_ = events_.Begin(now_);
+  }
+
+  StreamEvents events_;
+  std::deque<StreamEvent> now_;
+  StreamEvents::Cursor cursor_ = 0;
+};
+
+TEST_F(StreamEventsTest, AWatcherLearnsWhatThereIsAndWhatHappensThen) {
+  ASSERT_THAT(now_, SizeIs(1));
+  EXPECT_EQ(now_[0].stream, "street");
+  EXPECT_EQ(now_[0].kind, Kind::kExists);
+  events_.SourceIs("street", ingest::SourceState::kBackingOff, absl::UnavailableError("gone"));
+  events_.Happened("street", Kind::kDeleted);
+  const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
+  ASSERT_THAT(Kinds(all), ElementsAre(Kind::kSourceState, Kind::kDeleted));
+  EXPECT_EQ(all[0].source, ingest::SourceState::kBackingOff);
+  EXPECT_EQ(all[0].cause, "gone");
+  EXPECT_GT(all[0].time.count(), 0);
+}
+
+TEST_F(StreamEventsTest, TheSameStateOfALearnerAgainIsNoEvent) {
+  events_.LearnerIs("street", LearnerState::kLearning, absl::OkStatus());
+  events_.LearnerIs("street", LearnerState::kFailed, absl::InternalError("out of memory"));
+  events_.LearnerIs("street", LearnerState::kFailed, absl::InternalError("again"));
+  const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
+  ASSERT_THAT(Kinds(all), ElementsAre(Kind::kLearnerState));
+  EXPECT_EQ(all[0].cause, "out of memory");
+}
+
+TEST_F(StreamEventsTest, OfAStreamThatIsNotThereNothingIsTold) {
+  events_.SourceIs("yard", ingest::SourceState::kStreaming, absl::OkStatus());
+  events_.Forget("yard");
+  events_.Happened("street", Kind::kDeleted);
+  events_.SourceIs("street", ingest::SourceState::kStopped, absl::OkStatus());
+  EXPECT_THAT(Kinds(ReadAll(events_, cursor_)), ElementsAre(Kind::kDeleted));
+  std::deque<StreamEvent> now;
+  (void)events_.Begin(now);
+  EXPECT_THAT(now, SizeIs(0));
+}
+
+TEST_F(StreamEventsTest, WhatASourceDidBeforeItsStreamWasThereShowsWhenItIs) {
+  events_.SourceIs("yard", ingest::SourceState::kStreaming, absl::OkStatus());
+  events_.Happened("yard", Kind::kCreated);
+  const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
+  ASSERT_THAT(Kinds(all), ElementsAre(Kind::kCreated));
+  EXPECT_EQ(all[0].source, ingest::SourceState::kStreaming);
+}
+
+TEST_F(StreamEventsTest, OneStreamCanBeWatchedAlone) {
+  events_.Happened("yard", Kind::kCreated);
+  events_.Happened("street", Kind::kUpdated);
+  EXPECT_THAT(Kinds(ReadAll(events_, cursor_, "street")), ElementsAre(Kind::kUpdated));
+}
+
+TEST_F(StreamEventsTest, AWatcherThatSleptIsToldHowManyItLost) {
+  for (int i = 0; i < 300; ++i) events_.Happened("street", Kind::kUpdated);
+  const StreamEvents::Read first = events_.Next(cursor_, "");
+  EXPECT_EQ(first.missed, 300u - 256u);
+  EXPECT_EQ(events_.Next(cursor_, "").missed, 0u);
+}
+
+TEST_F(StreamEventsTest, WakesWhoListensUntilToldNotTo) {
+  int calls = 0;
+  events_.Listen([&calls] { ++calls; });
+  events_.Happened("street", Kind::kUpdated);
+  events_.LearnerIs("street", LearnerState::kEnded, absl::OkStatus());
+  EXPECT_EQ(calls, 2);
+  events_.Listen(nullptr);
+  events_.Happened("street", Kind::kUpdated);
+  EXPECT_EQ(calls, 2);
+}
+
+}  // namespace
+}  // namespace millrace::service

@@ -1,0 +1,220 @@
+// What a subscriber can ask for, and how its subscription ends.
+#include "service/subscription.h"
+
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/service/error_details.h"
+#include "tests/service/grpc_fixture.h"
+#include "tests/service/subscriber.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::HasSubstr;
+
+v1::SubscribeRequest Resuming(const std::string& run_id, std::uint64_t sequence) {
+  v1::SubscribeRequest request = To("street");
+  request.mutable_resume()->set_run_id(run_id);
+  request.mutable_resume()->set_sequence(sequence);
+  return request;
+}
+
+class SubscriptionTest : public GrpcFixture {
+ protected:
+  SubscriptionTest() = default;
+  using GrpcFixture::GrpcFixture;
+
+  /// How a call ends that gets no prediction.
+  grpc::Status Refused(const v1::SubscribeRequest& request) {
+    Subscriber subscriber(*channel_, request);
+    EXPECT_FALSE(subscriber.Next());
+    return subscriber.Finish();
+  }
+};
+
+TEST_F(SubscriptionTest, EachResponseSaysWhereToGoOn) {
+  Subscriber subscriber(*channel_, To("street"));
+  Film(street_, 3);
+  for (const std::uint64_t sequence : {1, 2}) {
+    const auto response = subscriber.Next();
+    EXPECT_EQ(response->run_id(), Served("street")->run_id);
+    EXPECT_EQ(response->sequence(), sequence);
+  }
+}
+
+TEST_F(SubscriptionTest, GoesOnWhereAnEarlierOneStopped) {
+  Film(street_, 6);
+  Subscriber subscriber(*channel_, Resuming(Served("street")->run_id, 3));
+  for (const std::uint64_t sequence : {4, 5}) {
+    const auto response = subscriber.Next();
+    EXPECT_EQ(response->sequence(), sequence);
+    EXPECT_EQ(response->dropped(), 0u);
+    EXPECT_EQ(response->prediction().frame_number(), static_cast<std::int64_t>(sequence));
+  }
+}
+
+TEST_F(SubscriptionTest, WhatIsNoLongerHeldIsCountedAsDropped) {
+  Film(street_, 31);
+  Subscriber subscriber(*channel_, Resuming(Served("street")->run_id, 0));
+  const auto response = subscriber.Next();
+  EXPECT_EQ(response->sequence(), 15u);
+  EXPECT_EQ(response->dropped(), 14u);
+}
+
+TEST_F(SubscriptionTest, ARecorderThatResumesTooLateIsToldAndGoesOn) {
+  Film(street_, 31);
+  v1::SubscribeRequest request = Resuming(Served("street")->run_id, 0);
+  request.set_policy(v1::DELIVERY_POLICY_LOSSLESS);
+  Subscriber subscriber(*channel_, request);
+  EXPECT_EQ(subscriber.Next()->dropped(), 14u);
+  EXPECT_EQ(subscriber.Next()->dropped(), 0u);
+}
+
+TEST_F(SubscriptionTest, AnotherRunOrTheFutureCannotBeResumed) {
+  Film(street_, 3);
+  const grpc::Status other = Refused(Resuming("other", 1));
+  EXPECT_EQ(other.error_code(), grpc::StatusCode::OUT_OF_RANGE);
+  EXPECT_EQ(ReasonOf(other), "RESUME_POINT_GONE");
+  EXPECT_EQ(DetailsOf(other).info.metadata().at("run_id"), Served("street")->run_id);
+  EXPECT_EQ(Refused(Resuming(Served("street")->run_id, 3)).error_code(),
+            grpc::StatusCode::OUT_OF_RANGE);
+}
+
+TEST_F(SubscriptionTest, WrongFieldsAreNamed) {
+  v1::SubscribeRequest request = To("street", static_cast<v1::DeliveryPolicy>(17));
+  request.set_depth(257);
+  const grpc::Status status = Refused(request);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  const auto bad = DetailsOf(status).bad_request;
+  ASSERT_EQ(bad.field_violations_size(), 2);
+  EXPECT_EQ(bad.field_violations(0).field(), "policy");
+  EXPECT_EQ(bad.field_violations(1).description(), "is 257; it must be 1 to 256, or 0 for 16");
+}
+
+TEST_F(SubscriptionTest, CarriesThePartsThatWereAskedFor) {
+  v1::SubscribeRequest request = To("street");
+  request.mutable_parts()->set_preview(true);
+  Subscriber subscriber(*channel_, request);
+  Film(street_, 2);
+  const v1::Prediction prediction = subscriber.Next()->prediction();
+  EXPECT_FALSE(prediction.has_flow());
+  EXPECT_THAT(prediction.preview(), testing::StartsWith("\xff\xd8\xff")) << "JPEG";
+}
+
+TEST_F(SubscriptionTest, EndsUnavailableWhenTheStreamIsMadeAnew) {
+  Subscriber subscriber(*channel_, To("street"));
+  StreamConfig config = Served("street")->config();
+  config.entry = R"({"name":"street","model":{"seed":1}})";
+  ASSERT_TRUE(control_.Update({.name = "street"}, config, /*allow_reset=*/true).ok());
+  EXPECT_FALSE(subscriber.Next());
+  const grpc::Status status = subscriber.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(status), "STREAM_CHANGED");
+  EXPECT_TRUE(DetailsOf(status).has_retry);
+
+  Subscriber again(*channel_, To("street"));
+  Film(street_, 2);
+  EXPECT_EQ(again.Next()->prediction().frame_number(), 1);
+}
+
+TEST_F(SubscriptionTest, GoesOnWithAnotherSource) {
+  Subscriber subscriber(*channel_, To("street"));
+  Film(street_, 2);
+  ASSERT_TRUE(street().ReplaceSource({.uri = "rtsp://camera/2"}).ok());
+  street_.sources->back()->Push();
+  street_.sources->back()->Push();
+  street_.learner->Predict();
+  EXPECT_EQ(subscriber.Next()->prediction().epoch(), 0);
+  const auto response = subscriber.Next();
+  EXPECT_EQ(response->prediction().epoch(), 1);
+  EXPECT_EQ(response->dropped(), 0u);
+}
+
+TEST_F(SubscriptionTest, EndsWithOkWhenTheStreamIsDeleted) {
+  Subscriber subscriber(*channel_, To("street"));
+  Film(street_, 2);
+  ASSERT_TRUE(control_.Delete({.name = "street"}).ok());
+  EXPECT_TRUE(subscriber.Next());
+  EXPECT_FALSE(subscriber.Next());
+  EXPECT_TRUE(subscriber.Finish().ok());
+}
+
+// Flows of 0.6 MB each: what a connection holds for a client that does not read is soon full.
+class SlowSubscriptionTest : public SubscriptionTest {
+ protected:
+  SlowSubscriptionTest()
+      : SubscriptionTest({.learner = {.width = 320, .height = 240}, .ring_capacity = 4},
+                         {.stall_limit = std::chrono::milliseconds(300)}) {}
+};
+
+TEST_F(SlowSubscriptionTest, ARecorderLosesItsSubscriptionRatherThanAPrediction) {
+  v1::SubscribeRequest request = To("street", v1::DELIVERY_POLICY_LOSSLESS);
+  request.set_depth(8);
+  Subscriber subscriber(*channel_, request);
+  Film(street_, 60);
+  std::uint64_t sequence = 0;
+  while (const auto response = subscriber.Next()) {
+    EXPECT_EQ(response->sequence(), ++sequence);
+    EXPECT_EQ(response->dropped_total(), 0u);
+  }
+  const grpc::Status status = subscriber.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(status), "SLOW_SUBSCRIBER");
+  EXPECT_THAT(status.error_message(), HasSubstr("fell behind by more than its depth of 8"));
+  EXPECT_EQ(subscribers().cut_off, 1u);
+}
+
+TEST_F(SlowSubscriptionTest, ADeepQueueHoldsWhatTheRingAloneWouldNot) {
+  v1::SubscribeRequest request = To("street", v1::DELIVERY_POLICY_LOSSLESS);
+  request.set_depth(64);
+  Subscriber subscriber(*channel_, request);
+  Film(street_, 41);
+  for (std::uint64_t sequence = 1; sequence <= 40; ++sequence) {
+    const auto response = subscriber.Next();
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->sequence(), sequence);
+  }
+}
+
+TEST_F(SlowSubscriptionTest, OneThatTakesNothingIsLetGoAndToldWhy) {
+  Subscriber frozen(*channel_, To("street"));
+  const auto own = NewChannel();
+  Subscriber quick(*own, To("street"));
+  Film(street_, 1);
+  for (int i = 0; i < 40; ++i) {
+    Film(street_, 1);
+    ASSERT_TRUE(quick.Next());
+  }
+  while (subscribers().cut_off == 0) std::this_thread::yield();
+  Film(street_, 1);
+  EXPECT_TRUE(quick.Next()) << "others are not harmed";
+
+  while (frozen.Next()) {
+  }
+  const grpc::Status status = frozen.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(status), "SLOW_SUBSCRIBER");
+  EXPECT_THAT(status.error_message(), HasSubstr("took nothing for 0.3 s"));
+  while (subscribers().active > 1) std::this_thread::yield();
+}
+
+TEST(WireCacheTest, WhatSubscribersShareIsMadeOnce) {
+  Prediction prediction;
+  prediction.stream = "street";
+  prediction.model.flow = std::make_shared<const std::vector<float>>(std::vector<float>{1, 2});
+  prediction.model.width = prediction.model.height = 1;
+  WireCache cache;
+  const grpc::Slice first = cache.Get(1, prediction, {});
+  EXPECT_EQ(cache.Get(1, prediction, {}).begin(), first.begin());
+  EXPECT_NE(cache.Get(1, prediction, {.flow = false}).size(), first.size());
+  EXPECT_NE(cache.Get(2, prediction, {}).begin(), first.begin());
+  v1::Prediction message;
+  ASSERT_TRUE(message.ParseFromArray(first.begin(), static_cast<int>(first.size())));
+  EXPECT_EQ(message.stream(), "street");
+}
+
+}  // namespace
+}  // namespace millrace::service
