@@ -27,6 +27,7 @@
 #include "pipeline/learner_description.h"
 #include "pipeline/learning/learning_decisions.h"
 #include "pipeline/phased_engine.h"
+#include "pipeline/rate_factor.h"
 #include "pipeline/replanner.h"
 #include "pipeline/stage_devices.h"
 #include "pipeline/staged_network.h"
@@ -75,7 +76,8 @@ class FlowLearner final : public Learner {
          .difference_before = options_.next_frame
                                   ? std::optional(MeanDifference(pair.before, pair.previous))
                                   : std::nullopt,
-         .learn_from_every = learn_from_every_});
+         .learn_from_every = learn_from_every_,
+         .held = frozen_});
     // Copies to GPUs go on while these compute.
     const c10::MultiStreamGuard uploads(uploads_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
@@ -101,6 +103,24 @@ class FlowLearner final : public Learner {
     // It was described at another effort, so it can be.
     DescribeNow().IgnoreError();
   }
+
+  void Freeze(bool frozen) override { frozen_ = frozen; }
+
+  absl::Status SetLearningRate(double rate) override {
+    MILLRACE_ASSIGN_OR_RETURN(const double factor, RateFactor(rate, options_.learning_rate));
+    lasting_->safe().SetRateFactor(factor, *network_);
+    learning_rate_ = rate;
+    return absl::OkStatus();
+  }
+  [[nodiscard]] double learning_rate() const override { return learning_rate_; }
+
+  absl::Status SetPolicy(const UpdatePolicyOptions& policy) override {
+    MILLRACE_RETURN_IF_ERROR(CheckUpdatePolicy(policy));
+    decisions_->SetPolicy(policy);
+    return absl::OkStatus();
+  }
+
+  absl::Status AskForCheckpoint() override { return lasting_->AskForCheckpoint(); }
 
   absl::Status Drain() override {
     absl::Status drained = engine_->Drain();
@@ -342,6 +362,8 @@ class FlowLearner final : public Learner {
 
   // Self-synchronized.
   std::atomic<int> learn_from_every_ = 1;  // Of the next sample.
+  std::atomic<bool> frozen_ = false;
+  std::atomic<double> learning_rate_ = options_.learning_rate;
 
   mutable Mutex mu_;
   CutPipeline pipeline_ ABSL_GUARDED_BY(mu_);

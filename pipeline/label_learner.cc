@@ -158,6 +158,16 @@ class StagedLabelLearner final : public LabelLearner {
     return run_->AwaitRoom();
   }
 
+  void ScaleLearningRate(double factor) override {
+    MILLRACE_CHECK(lasting_ != nullptr);
+    lasting_->safe().SetRateFactor(factor, run_->network());
+  }
+
+  absl::Status AskForCheckpoint() override {
+    MILLRACE_CHECK(lasting_ != nullptr);
+    return lasting_->AskForCheckpoint();
+  }
+
   absl::Status Drain() override {
     absl::Status drained = run_->Drain();
     if (lasting_ != nullptr) lasting_->Finish(drained.ok());

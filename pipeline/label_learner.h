@@ -147,6 +147,12 @@ class LabelLearner {
   /// LateLabels::Add(); INVALID_ARGUMENT if it is no label of the task.
   [[nodiscard]] virtual absl::Status Label(std::int64_t sample, SampleLabel label) = 0;
 
+  /// The learning rate is `factor` of the configured one from the next updates on; 0: the weights
+  /// stay. REQUIRES: LabelSafety. Thread-safe.
+  virtual void ScaleLearningRate(double factor) = 0;
+  /// As Learner::AskForCheckpoint(). Thread-safe.
+  [[nodiscard]] virtual absl::Status AskForCheckpoint() = 0;
+
   /// Runs every operation whose inputs exist, and writes a last checkpoint, if it keeps any.
   /// Nothing can be admitted afterwards. Returns the pipeline's failure, if it failed. Idempotent.
   virtual absl::Status Drain() = 0;

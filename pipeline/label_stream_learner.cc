@@ -1,5 +1,6 @@
 #include "pipeline/label_stream_learner.h"
 
+#include <atomic>
 #include <exception>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "pipeline/learner_description.h"
 #include "pipeline/learning/planar_picture.h"
 #include "pipeline/partition.h"
+#include "pipeline/rate_factor.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -43,7 +45,7 @@ class LabelStreamLearner final : public Learner {
   absl::Status Start(const std::vector<LayerCosts>& layers) {
     MILLRACE_ASSIGN_OR_RETURN(learner_,
                               MakeLabelLearner(options_.learner, [this](const LabelPrediction& p) {
-                                on_prediction_(PredictionOf(p, options_));
+                                on_prediction_(Described(p));
                               }));
     const Cuts& cuts = learner_->cuts();
     MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(options_.learner));
@@ -78,6 +80,23 @@ class LabelStreamLearner final : public Learner {
     return learner_->Label(sample, label);
   }
   void LearnFromEvery(int /*n*/) override {}  // Labels decide what it learns from.
+
+  // What has not been learned by then never is: a frozen step is as one without labels.
+  void Freeze(bool frozen) override {
+    frozen_ = frozen;
+    ApplyRate();
+  }
+
+  absl::Status SetLearningRate(double rate) override {
+    MILLRACE_ASSIGN_OR_RETURN(const double factor, RateFactor(rate, configured_rate()));
+    rate_factor_ = factor;
+    ApplyRate();
+    return absl::OkStatus();
+  }
+  [[nodiscard]] double learning_rate() const override { return rate_factor_ * configured_rate(); }
+
+  absl::Status AskForCheckpoint() override { return learner_->AskForCheckpoint(); }
+
   absl::Status Drain() override { return learner_->Drain(); }
 
   [[nodiscard]] std::shared_ptr<const LearnerDescription> description() const override {
@@ -88,10 +107,24 @@ class LabelStreamLearner final : public Learner {
   [[nodiscard]] const Resumption& resumption() const override { return learner_->resumption(); }
 
  private:
+  [[nodiscard]] double configured_rate() const { return options_.learner.optimizer.learning_rate; }
+  void ApplyRate() { learner_->ScaleLearningRate(frozen_ ? 0.0 : double{rate_factor_}); }
+
+  [[nodiscard]] ModelPrediction Described(const LabelPrediction& made) const {
+    ModelPrediction prediction = PredictionOf(made, options_);
+    if (frozen_ && prediction.skipped == SkipReason::kNone) prediction.skipped = SkipReason::kHeld;
+    return prediction;
+  }
+
   // Constant after Start(), but for their insides.
   const LabelStreamOptions options_;
   const OnPrediction on_prediction_;
   std::shared_ptr<const LearnerDescription> description_;
+
+  // Self-synchronized.
+  std::atomic<bool> frozen_ = false;
+  std::atomic<double> rate_factor_ = 1;
+
   std::unique_ptr<LabelLearner> learner_;  // Last: its threads call what is above.
 };
 

@@ -81,6 +81,15 @@ LearningFigures LastingLearning::figures() const {
           .checkpoints = checkpoints_ != nullptr ? checkpoints_->figures() : CheckpointFigures()};
 }
 
+absl::Status LastingLearning::AskForCheckpoint() {
+  if (checkpoints_ == nullptr) {
+    return absl::FailedPreconditionError(
+        "the model keeps no checkpoints; set checkpoints.folder to keep some");
+  }
+  checkpoints_->WantOne();
+  return absl::OkStatus();
+}
+
 void LastingLearning::Finish(bool finished) {
   if (checkpoints_ == nullptr) return;
   checkpoints_->Finish(CheckpointOf(safe_->Last(*network_, finished)));

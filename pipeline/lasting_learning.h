@@ -55,6 +55,9 @@ class LastingLearning {
   /// Of this process.
   [[nodiscard]] LearningFigures figures() const;
 
+  /// As Learner::AskForCheckpoint().
+  [[nodiscard]] absl::Status AskForCheckpoint();
+
   /// Has a last checkpoint written, and waits for it. `finished`: all that was admitted was learned
   /// from. REQUIRES: nothing runs. Idempotent.
   void Finish(bool finished);

@@ -174,6 +174,28 @@ class Learner {
   /// Every sample is predicted. Thread-safe.
   virtual void LearnFromEvery(int n) = 0;
 
+  /// Of the samples admitted from now on none is learned from, or as before. Every sample is
+  /// predicted. Thread-safe.
+  virtual void Freeze(bool frozen) = 0;
+
+  /// How far the next updates go, instead of the configured rate; a roll-back halves it all the
+  /// same. INVALID_ARGUMENT unless it is from 0 to 1, and FAILED_PRECONDITION where the configured
+  /// rate is 0. Thread-safe.
+  [[nodiscard]] virtual absl::Status SetLearningRate(double rate) = 0;
+  /// As it was set last, or configured. Thread-safe.
+  [[nodiscard]] virtual double learning_rate() const = 0;
+
+  /// From which of the samples admitted from now on to learn, instead of the configured policy,
+  /// counted anew. INVALID_ARGUMENT as CheckUpdatePolicy(), and FAILED_PRECONDITION where labels
+  /// decide. Thread-safe.
+  [[nodiscard]] virtual absl::Status SetPolicy(const UpdatePolicyOptions& /*policy*/) {
+    return absl::FailedPreconditionError("labels decide what the model learns from");
+  }
+
+  /// The next weights that prove good are written, whenever the last ones were; learning() says
+  /// when. FAILED_PRECONDITION if it keeps no checkpoints. Thread-safe.
+  [[nodiscard]] virtual absl::Status AskForCheckpoint() = 0;
+
   /// Waits until every admitted sample is predicted and every operation whose inputs exist has run,
   /// and a last checkpoint is written. Nothing can be admitted afterwards. Returns the pipeline's
   /// failure, if it failed: then the samples in flight get no prediction. Idempotent.

@@ -39,13 +39,19 @@ LearnerCheckpoints::LearnerCheckpoints(const CheckpointOptions& options, Checkpo
 
 bool LearnerCheckpoints::IsDue(std::int64_t sample) const {
   const MutexLock lock(mu_);
-  return !closed_ && sample >= last_ + options_.every;
+  return !closed_ && (sample >= last_ + options_.every || (wanted_ && sample > last_));
+}
+
+void LearnerCheckpoints::WantOne() {
+  const MutexLock lock(mu_);
+  wanted_ = true;
 }
 
 void LearnerCheckpoints::Offer(Checkpoint checkpoint) {
   const MutexLock lock(mu_);
   if (closed_) return;
   last_ = checkpoint.network.sample;
+  wanted_ = false;
   waiting_ = std::move(checkpoint);
   changed_.notify_all();
 }

@@ -35,6 +35,9 @@ class LearnerCheckpoints {
   /// Whether a checkpoint after `sample` would be written.
   [[nodiscard]] bool IsDue(std::int64_t sample) const ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// The next one is due, whenever the last one was.
+  void WantOne() ABSL_LOCKS_EXCLUDED(mu_);
+
   /// Has it written soon; one that still waits is given up for it. Never waits.
   void Offer(Checkpoint checkpoint) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -64,6 +67,7 @@ class LearnerCheckpoints {
   std::optional<Checkpoint> waiting_ ABSL_GUARDED_BY(mu_);
   // After which sample the last was written or offered; before the first, what was gone on from.
   std::int64_t last_ ABSL_GUARDED_BY(mu_);
+  bool wanted_ ABSL_GUARDED_BY(mu_) = false;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   CheckpointFigures figures_ ABSL_GUARDED_BY(mu_);
 

@@ -38,7 +38,7 @@ bool SafeLearning::OnJudged(const Judged& judged, StagedNetwork& network) {
   if (judged.learned) {
     ++learned_;
     counts_.rate_scale = rate_.OnLearned();
-    network.ScaleLearningRates(counts_.rate_scale);
+    ApplyRate(network);
   }
   if (!judged.ratio || !std::isfinite(*judged.ratio)) return false;
   const auto change = ratios_.Add(*judged.ratio);
@@ -64,8 +64,17 @@ void SafeLearning::RollBack(StagedNetwork& network) {
   learned_ = 0;
   not_finite_ = false;
   counts_.rate_scale = rate_.OnRollBack();
-  network.ScaleLearningRates(counts_.rate_scale);
+  ApplyRate(network);
   ++counts_.roll_backs;
+}
+
+void SafeLearning::SetRateFactor(double factor, StagedNetwork& network) {
+  rate_factor_ = factor;
+  ApplyRate(network);
+}
+
+void SafeLearning::ApplyRate(StagedNetwork& network) const {
+  network.ScaleLearningRates(counts_.rate_scale * rate_factor_);
 }
 
 NetworkState SafeLearning::Last(const StagedNetwork& network, bool finished) {

@@ -94,6 +94,9 @@ class SafeLearning {
   /// nothing speaks against it; else the newest that has proven good. REQUIRES: nothing runs.
   [[nodiscard]] NetworkState Last(const StagedNetwork& network, bool finished);
 
+  /// The learning rate is `factor` of what it would be. Thread-safe.
+  void SetRateFactor(double factor, StagedNetwork& network);
+
   /// What was being copied is given up. REQUIRES: nothing runs.
   void OnSwitch() { collector_.Restart(); }
 
@@ -103,6 +106,7 @@ class SafeLearning {
 
  private:
   void OnCopy(NetworkState state);
+  void ApplyRate(StagedNetwork& network) const;
 
   const std::function<void(const NetworkState&)> on_good_;
   WeightHealth health_;
@@ -111,6 +115,7 @@ class SafeLearning {
   LearningCounts counts_;
   std::atomic<std::int64_t> learned_ = 0;  // Samples since the last roll-back.
   std::atomic<bool> not_finite_ = false;   // A copy of the network was not.
+  std::atomic<double> rate_factor_ = 1;
   // Of the thread that admits samples.
   std::optional<NetworkState> origin_;
   bool went_back_to_start_ = false;

@@ -14,6 +14,8 @@ std::string_view Name(DropReason reason) {
       return "rejected";
     case DropReason::kShutdown:
       return "shutdown";
+    case DropReason::kPaused:
+      return "paused";
   }
   return "unknown";
 }

@@ -18,10 +18,11 @@ enum class DropReason {
   kGap,            ///< Frames before it are missing from the camera stream.
   kRejected,       ///< The learner could not take it, or failed while it was in flight.
   kShutdown,       ///< The stream ended first.
+  kPaused,         ///< The learner was paused.
 };
-inline constexpr std::size_t kDropReasons = 5;
+inline constexpr std::size_t kDropReasons = 6;
 
-/// "queue_full", "no_predecessor", "gap", "rejected", "shutdown".
+/// "queue_full", "no_predecessor", "gap", "rejected", "shutdown", "paused".
 [[nodiscard]] std::string_view Name(DropReason reason);
 
 /// Frames by what became of them.

@@ -11,8 +11,10 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "service/checkpoint_requests.h"
 #include "service/frame_ledger.h"
 #include "service/frames_in_flight.h"
+#include "service/learner_controls.h"
 #include "service/rate_keeper.h"
 #include "service/recent_figures.h"
 #include "service/source_seat.h"
@@ -30,27 +32,6 @@ absl::Status Named(const std::string& stream, const absl::Status& status) {
 std::string ShownUri(const ingest::SourceOptions& source) {
   return ingest::WithoutCredentials(source.uri);
 }
-
-/// Logs when checkpoints begin to fail and when they no longer do.
-class CheckpointLog {
- public:
-  explicit CheckpointLog(std::string stream) : stream_(std::move(stream)) {}
-
-  void operator()(const absl::Status& written) {
-    if (written.ok() == ok_) return;
-    ok_ = written.ok();
-    if (ok_) {
-      spdlog::info("stream '{}': checkpoints can be written again", stream_);
-    } else {
-      spdlog::error("stream '{}': {}; it goes on learning and tries again", stream_,
-                    std::string(written.message()));
-    }
-  }
-
- private:
-  std::string stream_;
-  bool ok_ = true;
-};
 
 /// Runs `call`, which may throw what foreign libraries throw, and returns its status.
 template <typename Call>
@@ -77,7 +58,10 @@ absl::Status Guarded(Call call) {
 class RunningStream final : public CameraStream {
  public:
   explicit RunningStream(Options options)
-      : options_(std::move(options)), ring_(options_.ring_capacity) {}
+      : options_(std::move(options)),
+        ring_(options_.ring_capacity),
+        controls_(options_.config.name, options_.config.learner.learning.policy),
+        checkpoints_(options_.config.name) {}
   ~RunningStream() override {
     if (thread_.joinable()) RunningStream::Stop();
   }
@@ -94,6 +78,9 @@ class RunningStream final : public CameraStream {
   StreamSnapshot Snapshot() const override;
   absl::Status TakesLabels() const override ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status Label(std::int64_t frame_number, const ClientLabel& label) override;
+  absl::Status SetMode(LearnerState mode) override ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status Change(const LearnerChange& change) override ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status WriteCheckpoint(const std::stop_token& stop) override ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status ReplaceSource(const ingest::SourceOptions& source) override;
   bool ended() const override ABSL_LOCKS_EXCLUDED(mu_);
   void Stop() override ABSL_LOCKS_EXCLUDED(mu_);
@@ -131,6 +118,9 @@ class RunningStream final : public CameraStream {
     return {.frames = frames_, .epochs = epochs_};
   }
   [[nodiscard]] absl::Status learner_status() const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] LearnerState learner_state() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// FAILED_PRECONDITION, saying why, unless it still learns or could.
+  [[nodiscard]] absl::Status Alive() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool next_frame() const { return options_.config.learner.next_frame; }
 
   // Constant after construction.
@@ -142,6 +132,8 @@ class RunningStream final : public CameraStream {
   FramesInFlight in_flight_;
   RecentFigures figures_;
   std::atomic<bool> stopping_ = false;
+  LearnerControls controls_;
+  CheckpointRequests checkpoints_;
   // Numbered so far, by all processes: of the frames that have left the source's queue.
   std::atomic<std::int64_t> frames_ = 0;
   std::atomic<std::int64_t> epochs_ = 0;
@@ -181,8 +173,7 @@ absl::Status RunningStream::Open() {
     spdlog::warn("stream '{}': stage {} is slower than it could be, kernel by kernel: {}", stream,
                  stage, why);
   };
-  learner.checkpoints.on_write = [log = CheckpointLog(options_.config.name)](
-                                     const absl::Status& written) mutable { log(written); };
+  learner.checkpoints.on_write = [this](const absl::Status& w) { checkpoints_.OnWritten(w); };
   MILLRACE_ASSIGN_OR_RETURN(
       learner_, options_.make_learner(
                     learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
@@ -240,9 +231,7 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.source = source_->status();
   snapshot.source.epoch += begin_.epochs;
   snapshot.learner = learner_status();
-  snapshot.learner_state = !snapshot.learner.ok() ? LearnerState::kFailed
-                           : ended()              ? LearnerState::kEnded
-                                                  : LearnerState::kLearning;
+  snapshot.learner_state = learner_state();
   snapshot.frames = ledger_.Count(*source_);
   const RecentFigures::Values figures =
       figures_.At(options_.clock->Now(), snapshot.frames.received);
@@ -253,6 +242,8 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.loss = figures.loss;
   snapshot.loss_no_motion = figures.loss_no_motion;
   snapshot.updates = learner_->updates();
+  snapshot.learning_rate = learner_->learning_rate();
+  snapshot.policy = controls_.policy();
   snapshot.updates_at_start = updates_at_start_;
   for (std::size_t i = 0; i < skipped_.size(); ++i) snapshot.skipped[i] = skipped_[i];
   snapshot.learning = learner_->learning();
@@ -267,6 +258,10 @@ absl::Status RunningStream::TakesLabels() const {
         absl::StrCat("stream '", options_.config.name,
                      "' learns without labels; set model.task to classification or regression"));
   }
+  return Alive();
+}
+
+absl::Status RunningStream::Alive() const {
   if (const absl::Status learner = learner_status(); !learner.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("nothing is learned any more: ", learner.message()));
@@ -277,6 +272,28 @@ absl::Status RunningStream::TakesLabels() const {
         absl::StrCat("stream '", options_.config.name, "' has ended and learns no more"));
   }
   return absl::OkStatus();
+}
+
+absl::Status RunningStream::SetMode(LearnerState mode) {
+  MILLRACE_RETURN_IF_ERROR(Alive());
+  if (controls_.SetMode(mode, *learner_)) TellLearner(mode, absl::OkStatus());
+  return absl::OkStatus();
+}
+
+absl::Status RunningStream::Change(const LearnerChange& change) {
+  MILLRACE_RETURN_IF_ERROR(Alive());
+  return controls_.Change(change, *learner_);
+}
+
+absl::Status RunningStream::WriteCheckpoint(const std::stop_token& stop) {
+  MILLRACE_RETURN_IF_ERROR(Alive());
+  const LearnerState mode = controls_.mode();
+  if (mode != LearnerState::kLearning) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the learner is ", std::string(Name(mode)),
+                     ": no weights prove good meanwhile; resume it first"));
+  }
+  return checkpoints_.AskAndWait(*learner_, stop);
 }
 
 absl::Status RunningStream::Label(std::int64_t frame_number, const ClientLabel& label) {
@@ -322,7 +339,7 @@ void RunningStream::Run() {
 
 // A frame waits where a fresher one can replace it, until the learner has room for it.
 void RunningStream::AwaitRoom() {
-  if (stopping_ || !learner_status().ok()) return;
+  if (stopping_ || controls_.mode() == LearnerState::kPaused || !learner_status().ok()) return;
   if (const absl::Status room = Guarded([this] { return learner_->AwaitRoom(); }); !room.ok()) {
     FailLearner(room);
   }
@@ -353,6 +370,7 @@ void RunningStream::Handle(const ingest::Frame& frame) {
 
 std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) const {
   if (stopping_) return DropReason::kShutdown;
+  if (controls_.mode() == LearnerState::kPaused) return DropReason::kPaused;
   if (labels_ == nullptr) {
     if (frame.predecessor == ingest::NoPredecessor::kGap) return DropReason::kGap;
     if (frame.previous == nullptr || (next_frame() && frame.before == nullptr)) {
@@ -431,6 +449,7 @@ void RunningStream::Finish() {
     drained = absl::InternalError(
         absl::StrCat("the learner drained without predicting ", without_prediction, " samples"));
   }
+  checkpoints_.Close();
   if (!drained.ok()) RecordFailure(drained);
   if (drained.ok()) TellLearner(LearnerState::kEnded, absl::OkStatus());
   ring_.Close();
@@ -485,6 +504,12 @@ Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPredi
           .camera_height = in_flight.camera_height,
           .after_gap = in_flight.after_gap,
           .new_size = in_flight.new_size};
+}
+
+LearnerState RunningStream::learner_state() const {
+  const MutexLock lock(mu_);
+  if (!learner_status_.ok()) return LearnerState::kFailed;
+  return phase_ == Phase::kRunning ? controls_.mode() : LearnerState::kEnded;
 }
 
 absl::Status RunningStream::learner_status() const {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -20,17 +21,11 @@
 #include "service/accounting.h"
 #include "service/config.h"
 #include "service/frame_labels.h"
+#include "service/learner_controls.h"
 #include "service/prediction.h"
 #include "service/prediction_ring.h"
 
 namespace millrace::service {
-
-/// What a stream's learner is doing.
-enum class LearnerState {
-  kLearning,  ///< It predicts and learns.
-  kFailed,    ///< It does neither any more.
-  kEnded,     ///< The stream has ended, and every frame is accounted for.
-};
 
 /// A consistent picture of a camera stream at one moment: what the page, the metrics, the progress
 /// line and the API show.
@@ -56,6 +51,9 @@ struct StreamSnapshot {
   /// process before had made.
   std::vector<std::int64_t> updates;
   std::int64_t updates_at_start = 0;
+  /// In force now.
+  double learning_rate = 0;
+  pipeline::UpdatePolicyOptions policy = {};
   /// From every which frame it learns now; 0: from none, it only predicts.
   int update_every = 1;
   /// Predictions that nothing was learned from, by reason: indexed by SkipReason.
@@ -120,6 +118,17 @@ class CameraStream {
   /// one stays; INVALID_ARGUMENT, saying what is allowed, if it is no label of the task.
   /// FAILED_PRECONDITION as TakesLabels().
   [[nodiscard]] virtual absl::Status Label(std::int64_t frame_number, const ClientLabel& label) = 0;
+
+  /// Has the learner do what `mode` says, from the next frame on. FAILED_PRECONDITION once it has
+  /// failed or the stream has ended. REQUIRES: kLearning, kFrozen or kPaused.
+  [[nodiscard]] virtual absl::Status SetMode(LearnerState mode) = 0;
+  /// Changes all of it or, failing as pipeline::Learner does, nothing. FAILED_PRECONDITION as
+  /// SetMode().
+  [[nodiscard]] virtual absl::Status Change(const LearnerChange& change) = 0;
+  /// Has a checkpoint written of the next weights that prove good, and waits for it. Fails with
+  /// what writing fails with, FAILED_PRECONDITION if it keeps none or learns nothing now, and
+  /// CANCELLED once `stop` says so.
+  [[nodiscard]] virtual absl::Status WriteCheckpoint(const std::stop_token& stop) = 0;
 
   /// Opens another source, of pictures of the same size, and takes its frames from then on: numbers
   /// go on, and a new epoch begins. Frames that wait come first. Fails as `open_source` does, and

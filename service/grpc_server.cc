@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "service/health_reporter.h"
 #include "service/label_service.h"
+#include "service/learner_service.h"
 #include "service/prediction_service.h"
 #include "service/stream_service.h"
 
@@ -43,6 +44,7 @@ class RunningServer final : public GrpcServer {
       : subscribers_(options.stall_limit),
         predictions_(*api.streams, subscribers_),
         streams_(api, control_thread_, subscribers_),
+        learners_(*api.streams, *api.control, control_thread_),
         labels_(*api.streams) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
@@ -63,6 +65,7 @@ class RunningServer final : public GrpcServer {
   Subscribers subscribers_;
   PredictionService predictions_;
   StreamService streams_;
+  LearnerService learners_;
   LabelService labels_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
@@ -82,6 +85,7 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
   SetKeepalive(builder);
   builder.RegisterService(&predictions_);
   builder.RegisterService(&streams_);
+  builder.RegisterService(&learners_);
   builder.RegisterService(&labels_);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {

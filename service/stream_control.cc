@@ -1,8 +1,12 @@
 #include "service/stream_control.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "service/config_entry.h"
@@ -25,6 +29,19 @@ absl::Status WouldForget(const std::string& name) {
           "stream '", name,
           "' keeps no checkpoints: what it has learned would be lost by this change. Set "
           "allow_reset to make it all the same, or set checkpoints.folder when adding a stream")));
+}
+
+// Once the stream has let go of them.
+absl::Status SetCheckpointsAside(const StreamConfig& config) {
+  const std::string& folder = config.learner.checkpoints.folder;
+  std::error_code error;
+  if (folder.empty() || !std::filesystem::exists(folder, error)) return absl::OkStatus();
+  const std::string aside = absl::StrCat(
+      folder, ".reset-", absl::FormatTime("%Y%m%dT%H%M%E3SZ", absl::Now(), absl::UTCTimeZone()));
+  std::filesystem::rename(folder, aside, error);
+  if (!error) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("cannot rename ", folder, " to ", aside, ": ", error.message()));
 }
 
 }  // namespace
@@ -70,17 +87,20 @@ absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const S
     return old;
   }
   if (!allow_reset && !KeepsWhatItLearned(now, config)) return WouldForget(target.name);
-  return Restart(old, config);
+  return Restart(old, config, [] { return absl::OkStatus(); });
 }
 
 absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
-                                                    const StreamConfig& config) {
+                                                    const StreamConfig& config,
+                                                    const std::function<absl::Status()>& between) {
   old->stream->ring().EndWith(
       Because("STREAM_CHANGED", {{"stream", config.name}},
               absl::UnavailableError(absl::StrCat("stream '", config.name,
                                                   "' is made anew by a change; subscribe again"))));
   old->stream->Stop();
-  absl::StatusOr<SharedStream> started = options_.start(config);
+  const absl::Status ready = between();
+  absl::StatusOr<SharedStream> started = ready;
+  if (ready.ok()) started = options_.start(config);
   if (started.ok()) {
     options_.streams->Replace(*started);
     options_.events->Happened(config.name, StreamEvent::Kind::kUpdated);
@@ -96,6 +116,13 @@ absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
                   std::string(again.status().message()));
   }
   return started.status();
+}
+
+absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target) {
+  const MutexLock lock(busy_);
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
+  const StreamConfig config = old->config();
+  return Restart(old, config, [&config] { return SetCheckpointsAside(config); });
 }
 
 absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {

@@ -54,14 +54,21 @@ class StreamControl {
                                                     const StreamConfig& config, bool allow_reset)
       ABSL_LOCKS_EXCLUDED(busy_);
 
+  /// Makes it anew with the weights of its configuration. Its checkpoints stay, in a folder of
+  /// another name: `.reset-` and the time behind its own. Fails with NOT_FOUND, ABORTED, as `start`
+  /// does, and as the system does where the folder cannot be renamed; then it is as it was before.
+  [[nodiscard]] absl::StatusOr<SharedStream> Reset(const Target& target) ABSL_LOCKS_EXCLUDED(busy_);
+
   /// Takes it out and stops it. Returns it, stopped. Fails with NOT_FOUND and ABORTED.
   [[nodiscard]] absl::StatusOr<SharedStream> Delete(const Target& target)
       ABSL_LOCKS_EXCLUDED(busy_);
 
  private:
   [[nodiscard]] absl::StatusOr<SharedStream> Find(const Target& target) const;
+  /// Calls `between` when the old one is stopped; what it fails with, this fails with.
   [[nodiscard]] absl::StatusOr<SharedStream> Restart(const SharedStream& old,
-                                                     const StreamConfig& config)
+                                                     const StreamConfig& config,
+                                                     const std::function<absl::Status()>& between)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
 
   // Constant after construction.

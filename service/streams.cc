@@ -30,6 +30,11 @@ absl::Status NoSuchStream(std::string_view name, const std::vector<SharedStream>
                                                       "'; there are ", known)));
 }
 
+absl::Status ServerStops() {
+  return Because("SERVER_STOPS", {},
+                 absl::UnavailableError("the server stops; subscribe again once it is back"));
+}
+
 }  // namespace
 
 std::vector<SharedStream> Streams::All() const {
@@ -84,6 +89,7 @@ void Streams::Stop() {
   }
   std::vector<std::jthread> stopping;
   for (const SharedStream& stream : All()) {
+    if (!stream->stream->ended()) stream->stream->ring().EndWith(ServerStops());
     stopping.emplace_back([stream] { stream->stream->Stop(); });
   }
 }

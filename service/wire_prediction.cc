@@ -67,6 +67,7 @@ std::optional<v1::PredictionFlag> FlagOf(pipeline::SkipReason reason) {
     case kRate:
     case kPolicy:
     case kUnlabelled:
+    case kHeld:
       break;
   }
   return std::nullopt;

@@ -26,6 +26,10 @@ v1::LearnerState ToWire(LearnerState state) {
   switch (state) {
     case LearnerState::kLearning:
       return v1::LEARNER_STATE_LEARNING;
+    case LearnerState::kFrozen:
+      return v1::LEARNER_STATE_FROZEN;
+    case LearnerState::kPaused:
+      return v1::LEARNER_STATE_PAUSED;
     case LearnerState::kFailed:
       return v1::LEARNER_STATE_FAILED;
     case LearnerState::kEnded:

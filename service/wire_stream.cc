@@ -21,6 +21,8 @@ v1::DropReason ReasonOf(DropReason reason) {
       return v1::DROP_REASON_REJECTED;
     case DropReason::kShutdown:
       return v1::DROP_REASON_SHUTDOWN;
+    case DropReason::kPaused:
+      return v1::DROP_REASON_PAUSED;
   }
   return v1::DROP_REASON_UNSPECIFIED;
 }

@@ -1,5 +1,7 @@
 #include "pipeline/learning/learning_decisions.h"
 
+#include <utility>
+
 #include "base/check.h"
 
 namespace millrace::pipeline {
@@ -10,12 +12,28 @@ constexpr std::size_t kNotes = 1024;
 }  // namespace
 
 LearningDecisions::LearningDecisions(const LearningOptions& options, WeightHealth& health)
-    : events_(options.events), policy_(options.policy), health_(health), notes_(kNotes) {}
+    : events_(options.events),
+      policy_(std::make_shared<UpdatePolicy>(options.policy)),
+      health_(health),
+      notes_(kNotes) {}
 
 void LearningDecisions::OnAdmitted(const AdmittedSample& sample) {
-  Noted noted{.sample = sample.number, .event = EventOf(sample)};
+  if (policy_changes_) TakeNextPolicy();
+  Noted noted{.sample = sample.number, .event = EventOf(sample), .policy = policy_};
   if (noted.event == SkipReason::kNone) noted.unwanted = WhyUnwanted(sample);
-  notes_[sample.number % kNotes] = noted;
+  notes_[sample.number % kNotes] = std::move(noted);
+}
+
+void LearningDecisions::SetPolicy(const UpdatePolicyOptions& policy) {
+  const MutexLock lock(mu_);
+  next_policy_ = policy;
+  policy_changes_ = true;
+}
+
+void LearningDecisions::TakeNextPolicy() {
+  const MutexLock lock(mu_);
+  policy_ = std::make_shared<UpdatePolicy>(*next_policy_);
+  policy_changes_ = false;
 }
 
 SkipReason LearningDecisions::EventOf(const AdmittedSample& sample) {
@@ -26,10 +44,11 @@ SkipReason LearningDecisions::EventOf(const AdmittedSample& sample) {
 }
 
 SkipReason LearningDecisions::WhyUnwanted(const AdmittedSample& sample) {
+  if (sample.held) return SkipReason::kHeld;
   const int every = sample.learn_from_every;
   if (every == 0 || sample.number % every != 0) return SkipReason::kRate;
-  if (policy_.needs_motion()) return SkipReason::kNone;
-  return policy_.Learns({.sample = sample.number, .difference = sample.difference})
+  if (policy_->needs_motion()) return SkipReason::kNone;
+  return policy_->Learns({.sample = sample.number, .difference = sample.difference})
              ? SkipReason::kNone
              : SkipReason::kPolicy;
 }
@@ -42,7 +61,7 @@ SkipReason LearningDecisions::Decide(const ScoredFlow& scored) {
 SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& noted) {
   if (noted.event != SkipReason::kNone) return noted.event;
   const FlowMotion motion =
-      MotionOf(scored.flow, scored.width, scored.height, policy_.options().moving_pixels);
+      MotionOf(scored.flow, scored.width, scored.height, noted.policy->options().moving_pixels);
   const SkipReason refused = health_.Next({.sample = scored.sample,
                                            .finite = scored.finite,
                                            .leaving_share = motion.leaving_share,
@@ -50,9 +69,9 @@ SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& note
                                            .loss = scored.loss,
                                            .loss_no_motion = scored.loss_no_motion});
   if (refused != SkipReason::kNone) return refused;
-  if (noted.unwanted != SkipReason::kNone || !policy_.needs_motion()) return noted.unwanted;
-  return policy_.Learns({.sample = scored.sample, .motion = motion}) ? SkipReason::kNone
-                                                                     : SkipReason::kPolicy;
+  if (noted.unwanted != SkipReason::kNone || !noted.policy->needs_motion()) return noted.unwanted;
+  return noted.policy->Learns({.sample = scored.sample, .motion = motion}) ? SkipReason::kNone
+                                                                           : SkipReason::kPolicy;
 }
 
 const LearningDecisions::Noted& LearningDecisions::Note(std::int64_t sample) const {

@@ -7,11 +7,14 @@
 //                 why not
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "pipeline/learning/divergence_guard.h"
 #include "pipeline/learning/flow_motion.h"
 #include "pipeline/learning/picture_events.h"
@@ -36,6 +39,8 @@ struct AdmittedSample {
   std::optional<double> difference_before = {};
   /// There is time to learn from every n-th sample only; 0: from none.
   int learn_from_every = 1;
+  /// Nothing is learned from it.
+  bool held = false;
 };
 
 /// A flow as it was predicted, and scored before anything learned from it.
@@ -59,6 +64,10 @@ class LearningDecisions {
   /// outlives this. REQUIRES: CheckUpdatePolicy(options.policy) is OK.
   LearningDecisions(const LearningOptions& options, WeightHealth& health);
 
+  /// Decides by another policy from the next admitted sample on. On any thread.
+  /// REQUIRES: CheckUpdatePolicy(policy) is OK.
+  void SetPolicy(const UpdatePolicyOptions& policy) ABSL_LOCKS_EXCLUDED(mu_);
+
   /// Takes the next sample. At most a thousand may lie between the last one admitted and the last
   /// one judged.
   void OnAdmitted(const AdmittedSample& sample);
@@ -77,8 +86,9 @@ class LearningDecisions {
  private:
   struct Noted {
     std::int64_t sample = -1;
-    SkipReason event = SkipReason::kNone;     // Of its pictures.
-    SkipReason unwanted = SkipReason::kNone;  // kRate or kPolicy.
+    SkipReason event = SkipReason::kNone;       // Of its pictures.
+    SkipReason unwanted = SkipReason::kNone;    // kHeld, kRate or kPolicy.
+    std::shared_ptr<UpdatePolicy> policy = {};  // Shared by the samples that it is for.
   };
 
   [[nodiscard]] SkipReason EventOf(const AdmittedSample& sample);
@@ -87,9 +97,16 @@ class LearningDecisions {
   [[nodiscard]] const Noted& Note(std::int64_t sample) const;
 
   PictureEvents events_;
-  UpdatePolicy policy_;  // Of the thread that admits, unless it needs the motion.
+  void TakeNextPolicy() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // For the next sample. Asked by the thread that admits, unless it needs the motion.
+  std::shared_ptr<UpdatePolicy> policy_;
   WeightHealth& health_;
   std::vector<Noted> notes_;  // A ring; each place is of one thread after the other.
+
+  std::atomic<bool> policy_changes_ = false;
+  Mutex mu_;
+  std::optional<UpdatePolicyOptions> next_policy_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::pipeline

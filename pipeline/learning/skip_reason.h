@@ -19,11 +19,12 @@ enum class SkipReason {
   kRate,        ///< There is no time to learn from all samples.
   kPolicy,      ///< It teaches nothing new (UpdatePolicy).
   kUnlabelled,  ///< No label has come that its step could learn from.
+  kHeld,        ///< Whoever runs the learner has frozen it.
 };
-inline constexpr int kSkipReasons = 10;
+inline constexpr int kSkipReasons = 11;
 
 /// "repeated", "frozen", "cut", "non_finite", "leaves_picture", "too_fast", "rate", "policy",
-/// "unlabelled"; "none".
+/// "unlabelled", "held"; "none".
 [[nodiscard]] constexpr std::string_view Name(SkipReason reason) {
   switch (reason) {
     case SkipReason::kNone:
@@ -46,6 +47,8 @@ inline constexpr int kSkipReasons = 10;
       return "policy";
     case SkipReason::kUnlabelled:
       return "unlabelled";
+    case SkipReason::kHeld:
+      return "held";
   }
   return "none";
 }

@@ -83,6 +83,22 @@ class FakeLearner final : public pipeline::Learner {
     return labels_->Add(sample, label);
   }
   void LearnFromEvery(int n) override { learn_from_every = n; }
+  void Freeze(bool now) override { frozen = now; }
+  absl::Status SetLearningRate(double now) override {
+    if (now > 1) return absl::InvalidArgumentError("the learning rate is too high");
+    rate = now;
+    return absl::OkStatus();
+  }
+  double learning_rate() const override { return rate; }
+  absl::Status SetPolicy(const pipeline::UpdatePolicyOptions& policy) override {
+    const absl::Status checked = pipeline::CheckUpdatePolicy(policy);
+    if (checked.ok()) every = policy.every;
+    return checked;
+  }
+  absl::Status AskForCheckpoint() override {
+    ++checkpoints_asked_for;
+    return absl::OkStatus();
+  }
 
   /// Of the newest sample's picture before the two.
   std::atomic<std::size_t> bytes_before = 0;
@@ -112,6 +128,10 @@ class FakeLearner final : public pipeline::Learner {
   }
 
   std::atomic<int> learn_from_every = 1;
+  std::atomic<bool> frozen = false;
+  std::atomic<double> rate = 1e-4;
+  std::atomic<int> every = 1;
+  std::atomic<int> checkpoints_asked_for = 0;
 
   pipeline::LearningFigures learning() const override {
     std::scoped_lock lock(mu_);

@@ -140,6 +140,11 @@ class FakeCameraStream final : public CameraStream {
   absl::Status Label(std::int64_t /*frame*/, const ClientLabel& /*label*/) override {
     return absl::OkStatus();
   }
+  absl::Status SetMode(LearnerState /*mode*/) override { return absl::OkStatus(); }
+  absl::Status Change(const LearnerChange& /*change*/) override { return absl::OkStatus(); }
+  absl::Status WriteCheckpoint(const std::stop_token& /*stop*/) override {
+    return absl::OkStatus();
+  }
   absl::Status ReplaceSource(const ingest::SourceOptions& /*source*/) override {
     return absl::OkStatus();
   }

@@ -59,6 +59,10 @@ class SmallLearner final : public Learner {
     return absl::OkStatus();
   }
   void LearnFromEvery(int n) override { learn_from_every_ = n; }
+  void Freeze(bool /*frozen*/) override {}
+  absl::Status SetLearningRate(double /*rate*/) override { return absl::OkStatus(); }
+  [[nodiscard]] double learning_rate() const override { return 0; }
+  absl::Status AskForCheckpoint() override { return absl::OkStatus(); }
   absl::Status Drain() override {
     waiting_.Close();
     if (worker_.joinable()) worker_.join();

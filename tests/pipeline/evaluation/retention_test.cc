@@ -32,6 +32,10 @@ class CountingLearner final : public Learner {
   }
   absl::Status AwaitRoom() override { return absl::OkStatus(); }
   void LearnFromEvery(int n) override { learns_ = n != 0; }
+  void Freeze(bool /*frozen*/) override {}
+  absl::Status SetLearningRate(double /*rate*/) override { return absl::OkStatus(); }
+  [[nodiscard]] double learning_rate() const override { return 0; }
+  absl::Status AskForCheckpoint() override { return absl::OkStatus(); }
   absl::Status Drain() override { return absl::OkStatus(); }
   std::shared_ptr<const LearnerDescription> description() const override {
     return std::make_shared<const LearnerDescription>();

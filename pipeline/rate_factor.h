@@ -1,0 +1,24 @@
+// A learning rate that is set while a learner works.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+
+namespace millrace::pipeline {
+
+/// What `rate` is of the `configured` one. Fails as Learner::SetLearningRate().
+[[nodiscard]] inline absl::StatusOr<double> RateFactor(double rate, double configured) {
+  // Written so that a NaN is refused.
+  if (!(rate >= 0 && rate <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the learning rate is ", rate, "; it must be from 0 to 1"));
+  }
+  if (configured == 0) {
+    return absl::FailedPreconditionError(
+        "the model was made with a learning rate of 0 and cannot learn; configure another");
+  }
+  return rate / configured;
+}
+
+}  // namespace millrace::pipeline

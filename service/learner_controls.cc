@@ -1,0 +1,50 @@
+#include "service/learner_controls.h"
+
+#include "base/status.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+
+std::string_view Name(LearnerState state) {
+  switch (state) {
+    case LearnerState::kLearning:
+      return "learning";
+    case LearnerState::kFrozen:
+      return "frozen";
+    case LearnerState::kPaused:
+      return "paused";
+    case LearnerState::kFailed:
+      return "failed";
+    case LearnerState::kEnded:
+      return "ended";
+  }
+  return "unknown";
+}
+
+pipeline::UpdatePolicyOptions LearnerControls::policy() const {
+  const MutexLock lock(mu_);
+  return policy_;
+}
+
+bool LearnerControls::SetMode(LearnerState mode, pipeline::Learner& learner) {
+  const MutexLock lock(mu_);
+  if (mode_.exchange(mode) == mode) return false;
+  learner.Freeze(mode == LearnerState::kFrozen);
+  spdlog::info("stream '{}': the learner is {} now, as it was told", stream_, Name(mode));
+  return true;
+}
+
+// What changes nothing where it fails comes last.
+absl::Status LearnerControls::Change(const LearnerChange& change, pipeline::Learner& learner) {
+  const MutexLock lock(mu_);
+  if (change.policy) MILLRACE_RETURN_IF_ERROR(learner.SetPolicy(*change.policy));
+  if (change.learning_rate) {
+    const absl::Status set = learner.SetLearningRate(*change.learning_rate);
+    if (!set.ok() && change.policy) learner.SetPolicy(policy_).IgnoreError();
+    MILLRACE_RETURN_IF_ERROR(set);
+  }
+  if (change.policy) policy_ = *change.policy;
+  return absl::OkStatus();
+}
+
+}  // namespace millrace::service
