@@ -28,7 +28,7 @@ SourceStatus CameraSource::status() const {
   status.epoch = feed_.epoch();
   status.size_changes = feed_.size_changes();
   status.skipped = feed_.skipped();
-  const std::optional<nanoseconds> interval = feed_.FrameInterval();
+  const std::optional<nanoseconds> interval = feed_.PictureInterval();
   MutexLock lock(mu_);
   status.state = stopping_ ? SourceState::kStopped : machine_.state();
   if (machine_.sessions() == 0 && !stopping_) status.state = SourceState::kConnecting;

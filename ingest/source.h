@@ -118,7 +118,7 @@ struct SourceStatus {
   std::int64_t size_changes = 0;
   /// Pictures that SourceOptions::max_frames_per_second left out.
   std::int64_t skipped = 0;
-  /// The camera's own picture size and rate; 0 until known.
+  /// The camera's own picture size and rate, whatever is skipped; 0 until known.
   int camera_width = 0;
   int camera_height = 0;
   double camera_frames_per_second = 0;
