@@ -70,8 +70,16 @@ void SessionMachine::OnFrame(nanoseconds now) {
     const nanoseconds interval = now - last_frame_at_;
     rhythm_.Add(interval, /*stalled=*/interval >= Patience() / 2);
   }
-  if (state_ != SourceState::kStreaming) Enter(SourceState::kStreaming, absl::OkStatus());
+  if (state_ != SourceState::kStreaming) {
+    streaming_since_ = now;
+    Enter(SourceState::kStreaming, absl::OkStatus());
+  }
   last_frame_at_ = now;
+}
+
+bool SessionMachine::holds() const {
+  return state_ == SourceState::kStreaming &&
+         last_frame_at_ - streaming_since_ >= limits_.healthy_after;
 }
 
 void SessionMachine::OnFailure(absl::Status cause) {

@@ -35,6 +35,7 @@ struct SessionLimits {
   /// announces no rate is given twice this time for its first frames.
   std::chrono::nanoseconds between_frames = std::chrono::seconds(2);
   /// A session that streamed for this long was healthy: the next backoff starts from its shortest.
+  /// Frames that came for this long without a stall hold: see SessionMachine::holds().
   std::chrono::nanoseconds healthy_after = std::chrono::seconds(5);
 };
 
@@ -72,11 +73,12 @@ class SessionMachine {
   /// Why frames have stalled, or the last session ended, from then until a frame comes. OK before,
   /// and while streaming.
   [[nodiscard]] const absl::Status& cause() const { return cause_; }
+  /// Whether frames have come for SessionLimits::healthy_after now, without a stall.
+  [[nodiscard]] bool holds() const;
   /// Transitions since the last call, in order.
   [[nodiscard]] std::vector<Transition> TakeTransitions() {
     return std::exchange(transitions_, {});
   }
-  [[nodiscard]] bool has_transitions() const { return !transitions_.empty(); }
   /// Sessions begun so far.
   [[nodiscard]] std::int64_t sessions() const { return sessions_; }
 
@@ -103,6 +105,7 @@ class SessionMachine {
   FrameRhythm rhythm_;
   std::chrono::nanoseconds retry_at_ = std::chrono::nanoseconds::min();
   std::chrono::nanoseconds first_frame_at_{0};
+  std::chrono::nanoseconds streaming_since_{0};
   std::chrono::nanoseconds last_frame_at_{0};
   std::chrono::nanoseconds first_frame_due_by_{0};
 };

@@ -98,6 +98,22 @@ TEST(RtspCameraTest, ComesBackWhenTheCameraDoes) {
   EXPECT_EQ(queue.received(), popped + queue.dropped() + queue.shut_out() + queue.waiting());
 }
 
+// Whoever looks sees a state and its counts, never the one before the others.
+TEST(RtspCameraTest, AStatusIsOfOneMoment) {
+  const RtspProcess camera({"--frames", "3", "--fps", "100"});
+  const auto source = Open(camera.url(), Patient());
+  for (SourceStatus status = source->status(); status.reconnects < 10; status = source->status()) {
+    const auto times = [&status](SourceState state) {
+      return status.entered[static_cast<std::size_t>(state)];
+    };
+    if (times(SourceState::kConnecting) == 0) continue;  // It has not begun.
+    const bool away = status.state == SourceState::kBackingOff;
+    ASSERT_EQ(times(SourceState::kConnecting), times(SourceState::kBackingOff) + (away ? 0 : 1));
+    ASSERT_EQ(times(SourceState::kConnecting), status.reconnects + 1);
+    ASSERT_GT(times(status.state), 0);
+  }
+}
+
 TEST(RtspCameraTest, GivesUpAFrozenCameraAndComesBack) {
   const RtspProcess camera({});
   IngestSettings settings = Patient();

@@ -111,7 +111,7 @@ TEST_F(SessionMachineTest, TellsEachTransitionOnceWithItsCause) {
   clock_.Advance(seconds(1));
   ASSERT_EQ(Decide(), Step::kBegin);
   EXPECT_THAT(States(), ElementsAre(SourceState::kConnecting));
-  EXPECT_FALSE(machine_.has_transitions());
+  EXPECT_TRUE(machine_.TakeTransitions().empty());
 }
 
 TEST_F(SessionMachineTest, KeepsTheFirstCauseOfASession) {
@@ -155,6 +155,20 @@ TEST_F(SessionMachineTest, AHealthySessionEndsTheLongWaits) {
   }
   Stream(seconds(6));
   EXPECT_EQ(FailAndBackOff(), milliseconds(200));
+}
+
+TEST_F(SessionMachineTest, HoldsOnceFramesHaveComeForSomeSecondsWithoutAStall) {
+  Stream(milliseconds(4900));
+  EXPECT_FALSE(machine_.holds());
+  clock_.Advance(milliseconds(100));
+  EXPECT_FALSE(machine_.holds()) << "time alone shows nothing";
+  Frame();
+  EXPECT_TRUE(machine_.holds());
+  clock_.Advance(seconds(1));
+  ASSERT_EQ(Decide(), Step::kWait);
+  EXPECT_FALSE(machine_.holds());
+  Frame();
+  EXPECT_FALSE(machine_.holds()) << "though the session is as old as before";
 }
 
 // A camera that shows one frame and dies, for ever, must not be hammered.
