@@ -24,7 +24,8 @@ namespace millrace::ingest {
 /// some where the network is bad, kAuto takes it where it works and TCP where not.
 enum class Transport { kTcp, kUdp, kAuto };
 
-/// What decodes a camera's or a file's video: kAuto takes hardware where there is some.
+/// What decodes a camera's or a file's video, not its sound: kAuto takes hardware where there is
+/// some. Nothing is decoded of `test:`.
 enum class HardwareDecode { kAuto, kRequire, kOff };
 
 /// Who asks an RTSP camera for its pictures, where its URI does not say. The password is in a file

@@ -1,10 +1,13 @@
 // How a real RTSP camera is asked for its pictures: transport, login, certificates, decoders.
 #include <gmock/gmock.h>
+#include <gst/gst.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 
+#include "ingest/gst_handles.h"
 #include "tests/ingest/camera_tests.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/rtsp_process.h"
@@ -112,6 +115,57 @@ TEST(CameraOptionsTest, DecodersAreOfTheKindThatIsAskedFor) {
   });
   if (source->status().state == SourceState::kStreaming) GTEST_SKIP() << "in hardware";
   EXPECT_THAT(Cause(*source), HasSubstr("in hardware: set source.hw_decode to auto"));
+}
+
+/// Sound of the kind that SoundTest records, which GStreamer decodes with one of these.
+constexpr std::array kVorbisDecoders = {"vorbisdec", "avdec_vorbis"};
+
+/// Sound is decoded as ever, and what is missing for it does not hide what is missing for pictures.
+class SoundTest : public ::testing::Test {
+ protected:
+  void TearDown() override { RankDecoders(GST_RANK_PRIMARY); }
+
+  /// GST_RANK_NONE: as if there were no decoder for the sound.
+  static void RankDecoders(guint rank) {
+    for (const char* name : kVorbisDecoders) {
+      const GstOwned<GstElement> decoder(gst_element_factory_make(name, nullptr));
+      if (!decoder) continue;
+      gst_plugin_feature_set_rank(GST_PLUGIN_FEATURE(gst_element_get_factory(decoder.get())), rank);
+    }
+  }
+
+  /// A file with sound, and with pictures unless `video`, which makes them, is empty.
+  [[nodiscard]] std::string Movie(const std::string& video) const {
+    const std::string path = folder_ / "movie.mkv";
+    RunPipeline((video.empty() ? "" : "videotestsrc num-buffers=10 ! " + video + " ! mux. ") +
+                "audiotestsrc num-buffers=20 ! vorbisenc ! mux. matroskamux name=mux ! "
+                "filesink location=" +
+                path);
+    return path;
+  }
+
+  static std::string WhyNotShown(const std::string& path, HardwareDecode decode) {
+    const auto source = OpenSource({.uri = path, .hardware_decode = decode}, Patient());
+    return std::string(source.status().message());
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(SoundTest, NeedsNoHardwareToBeDecoded) {
+  EXPECT_TRUE(ShowsPictures(
+      {.uri = Movie("video/x-raw,format=I420"), .hardware_decode = HardwareDecode::kRequire}))
+      << "nothing had to be decoded";
+  EXPECT_THAT(WhyNotShown(Movie(""), HardwareDecode::kRequire), HasSubstr("no video"));
+}
+
+TEST_F(SoundTest, WithoutADecoderDoesNotHideThatPicturesHaveNone) {
+  const std::string movie = Movie("x264enc ! h264parse");
+  RankDecoders(GST_RANK_NONE);
+  EXPECT_TRUE(ShowsPictures({.uri = movie}));
+  const std::string why = WhyNotShown(movie, HardwareDecode::kRequire);
+  if (why.empty()) GTEST_SKIP() << "in hardware";
+  EXPECT_THAT(why, AllOf(HasSubstr("no H.264"), HasSubstr("in hardware: set source.hw_decode")));
 }
 
 }  // namespace
