@@ -69,7 +69,9 @@ class CameraSource final : public Source, private PipelineListener {
   std::jthread supervisor_;
 };
 
-/// Starts a camera. Fails with FAILED_PRECONDITION if this GStreamer cannot build its pipelines.
+/// Starts a camera. Fails with FAILED_PRECONDITION if its pipelines cannot be built as things
+/// stand: GStreamer lacks an element, or `pipeline.configure` fails. Once it runs, the same is a
+/// session that failed, and tried again.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenCamera(const SourceRequest& request,
                                                                  PipelineOptions pipeline);
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "ingest/gst_handles.h"
@@ -22,6 +23,11 @@ using ::testing::Not;
 bool ShowsPictures(const SourceOptions& options) {
   const auto source = Open(options, Patient());
   return source->queue().Pop().has_value();
+}
+
+/// A camera that asks for the user `viewer` and the password `word`.
+std::vector<std::string> Restricted(const std::string& port) {
+  return {"--port", port, "--user", "viewer", "--password", "word"};
 }
 
 /// Why the camera's first try, or one after it, was in vain.
@@ -68,6 +74,32 @@ TEST(CameraOptionsTest, APasswordThatIsNowhereIsACauseThatSaysWhereItShouldBe) {
               AllOf(HasSubstr("rtsp://127.0.0.1:9/live"), HasSubstr("MILLRACE_NO_SUCH")));
 }
 
+// At the start it is most probably a slip of the pen; later the one file is a camera's only hope,
+// and may be about to be replaced.
+TEST(CameraOptionsTest, APasswordFileThatIsMissingIsRefusedAtTheStartAndWaitedForLater) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "password";
+  auto camera = std::make_unique<RtspProcess>(Restricted("0"));
+  const SourceOptions options{.uri = camera->url(),
+                              .camera = {.login = {.user = "viewer", .password_file = file}}};
+  const auto refused = OpenSource(options, Patient());
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()),
+              AllOf(HasSubstr(camera->url()), HasSubstr(file), HasSubstr("source.password_file")));
+
+  std::ofstream(file) << "word";
+  const auto source = Open(options, Patient());
+  EXPECT_TRUE(source->queue().Pop().has_value());
+  std::filesystem::remove(file);
+  const std::string port = camera->port();
+  camera->Kill();
+  camera = std::make_unique<RtspProcess>(Restricted(port));
+  WaitUntil([&] { return Cause(*source).find("source.password_file") != std::string::npos; });
+  std::ofstream(file) << "word";
+  while (source->queue().Pop().value().epoch == 0) continue;
+  EXPECT_TRUE(source->status().cause.ok());
+}
+
 TEST(CameraOptionsTest, APathThatTheCameraDoesNotHaveIsNotFound) {
   const RtspProcess camera({});
   EXPECT_THAT(WhyLost({.uri = camera.url() + "/no-such"}), HasSubstr("Not Found"));
@@ -98,10 +130,31 @@ TEST_F(OverTls, OnlyACameraThatIsTrustedIsWatched) {
       << "pictures would come unencrypted";
   EXPECT_THAT(WhyLost({.uri = camera.url()}),
               HasSubstr("certificate is refused: nobody who is trusted here has signed it"));
-  const auto status =
-      OpenSource({.uri = camera.url(), .camera = {.tls = {.ca_file = "no/such.pem"}}}, Patient())
-          .status();
-  EXPECT_THAT(std::string(status.message()), HasSubstr("certificates in no/such.pem"));
+}
+
+// As with a password's file.
+TEST_F(OverTls, CertificatesThatAreMissingAreRefusedAtTheStartAndWaitedForLater) {
+  const std::string trusted = testing::TempDir() + "/trusted.pem";
+  std::filesystem::remove(trusted);
+  auto camera = std::make_unique<RtspProcess>(std::vector<std::string>{"--tls", pem_ + ".both"});
+  const SourceOptions options{.uri = camera->url(), .camera = {.tls = {.ca_file = trusted}}};
+  const auto refused = OpenSource(options, Patient());
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()),
+              AllOf(HasSubstr(camera->url()), HasSubstr("certificates in " + trusted)));
+
+  std::filesystem::copy_file(pem_, trusted);
+  const auto source = Open(options, Patient());
+  EXPECT_TRUE(source->queue().Pop().has_value());
+  std::filesystem::remove(trusted);
+  const std::string port = camera->port();
+  camera->Kill();
+  camera = std::make_unique<RtspProcess>(
+      std::vector<std::string>{"--port", port, "--tls", pem_ + ".both"});
+  WaitUntil([&] { return Cause(*source).find("source.tls_ca_file") != std::string::npos; });
+  std::filesystem::copy_file(pem_, trusted);
+  while (source->queue().Pop().value().epoch == 0) continue;
+  EXPECT_TRUE(source->status().cause.ok());
 }
 
 // No machine that runs these tests decodes in hardware; one that does would show pictures.
