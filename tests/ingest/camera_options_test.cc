@@ -74,8 +74,7 @@ TEST(CameraOptionsTest, APasswordThatIsNowhereIsACauseThatSaysWhereItShouldBe) {
               AllOf(HasSubstr("rtsp://127.0.0.1:9/live"), HasSubstr("MILLRACE_NO_SUCH")));
 }
 
-// At the start it is most probably a slip of the pen; later the one file is a camera's only hope,
-// and may be about to be replaced.
+// At the start that is most probably a typo; later it is a file that is about to be replaced.
 TEST(CameraOptionsTest, APasswordFileThatIsMissingIsRefusedAtTheStartAndWaitedForLater) {
   const TemporaryFolder folder;
   const std::string file = folder / "password";
