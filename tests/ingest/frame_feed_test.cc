@@ -51,17 +51,17 @@ TEST_F(FrameFeedTest, TimesFramesByTheirArrivalWhereTheStreamHasNoTime) {
 }
 
 TEST_F(FrameFeedTest, WhatIsSkippedHasNeverBeen) {
-  FrameFeed feed(clock_, /*capacity=*/16, WhenFull::kDropOldest, /*max_frames_per_second=*/5);
+  FrameFeed feed(clock_, /*capacity=*/16, WhenFull::kDropOldest, /*max_frames_per_second=*/12.5);
   for (int i = 0; i < 30; ++i) feed.Take(PictureAt(i * milliseconds(40)));
-  EXPECT_EQ(feed.frames(), 6);
-  EXPECT_EQ(feed.skipped(), 24);
-  EXPECT_EQ(feed.queue().received(), 6U);
+  EXPECT_EQ(feed.frames(), 15);
+  EXPECT_EQ(feed.skipped(), 15);
+  EXPECT_EQ(feed.queue().received(), 15U);
   EXPECT_EQ(feed.PictureInterval(), milliseconds(40)) << "the camera's own, all the same";
   std::shared_ptr<const Picture> before;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 15; ++i) {
     const Frame frame = feed.queue().Pop().value();
     EXPECT_EQ(frame.number, i);
-    EXPECT_EQ(frame.stream_time, i * milliseconds(200));
+    EXPECT_EQ(frame.stream_time, i * milliseconds(80));
     EXPECT_EQ(frame.previous, before);
     before = frame.picture;
   }
