@@ -114,6 +114,26 @@ TEST(RtspCameraTest, AStatusIsOfOneMoment) {
   }
 }
 
+// How often the log says that a camera streams which shows some frames and goes, ten times over.
+std::size_t TimesSaidToStream(std::chrono::nanoseconds healthy_after) {
+  const Logged logged;
+  const RtspProcess camera({"--frames", "5", "--fps", "50"});
+  IngestSettings settings = Patient();
+  settings.limits.healthy_after = healthy_after;
+  const auto source = Open(camera.url(), settings);
+  WaitUntil([&] { return TimesIn(*source, SourceState::kStreaming) >= 10; });
+  source->Stop();
+  const std::string log = logged.text();
+  std::size_t times = 0;
+  for (std::size_t at = 0; (at = log.find(": streaming", at)) != std::string::npos; ++at) ++times;
+  return times;
+}
+
+TEST(RtspCameraTest, ACameraThatComesAndGoesSaysSoAgainOnlyOnceItHasHeld) {
+  EXPECT_EQ(TimesSaidToStream(std::chrono::minutes(1)), 1U);
+  EXPECT_GE(TimesSaidToStream(milliseconds(10)), 5U);
+}
+
 TEST(RtspCameraTest, GivesUpAFrozenCameraAndComesBack) {
   const RtspProcess camera({});
   IngestSettings settings = Patient();
