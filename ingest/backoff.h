@@ -11,8 +11,8 @@ struct BackoffOptions {
   std::chrono::nanoseconds first = std::chrono::milliseconds(200);
   /// Longer waits only made the gaps longer: a camera that has booted is worth a look.
   std::chrono::nanoseconds longest = std::chrono::seconds(2);
-  /// Each wait is drawn from within this share of it, so that a hundred cameras behind one switch
-  /// do not come back in step.
+  /// Each wait is drawn from within this share of it, so that a hundred cameras that were lost
+  /// together do not all come back at the same moment.
   double jitter = 0.2;
 };
 

@@ -28,11 +28,9 @@ SourceStatus CameraSource::status() const {
   status.epoch = feed_.epoch();
   status.size_changes = feed_.size_changes();
   status.skipped = feed_.skipped();
-  const std::optional<nanoseconds> interval = feed_.FrameInterval();
+  const std::optional<nanoseconds> interval = feed_.PictureInterval();
   MutexLock lock(mu_);
-  status.state = stopping_ ? SourceState::kStopped : machine_.state();
-  if (machine_.sessions() == 0 && !stopping_) status.state = SourceState::kConnecting;
-  if (!failure_.ok()) status.state = SourceState::kFailed;
+  status.state = states_.state();
   status.cause = Cause();
   status.entered = states_.entered();
   status.reconnects = std::max<std::int64_t>(0, machine_.sessions() - 1);
@@ -70,14 +68,15 @@ void CameraSource::OnFormat(const CameraFormat& format) {
 }
 
 void CameraSource::OnPicture(DecodedPicture picture) {
-  bool streams_anew = false;
+  bool is_news = false;
   {
     MutexLock lock(mu_);
     machine_.OnFrame(clock_.Now());
-    streams_anew = machine_.has_transitions();
+    TakeState();
+    is_news = states_.has_unsaid();
   }
   feed_.Take(std::move(picture));
-  if (streams_anew) wake_.notify_all();  // That is to be said, and the next frame is due soon.
+  if (is_news) wake_.notify_all();  // It is to be said, and the next frame is due soon.
 }
 
 void CameraSource::OnWarning(const absl::Status& warning) {
@@ -110,7 +109,7 @@ void CameraSource::Supervise() {
     std::unique_ptr<GstPicturePipeline> pipeline;
     for (;;) {
       const std::optional<SessionMachine::Step> step = NextStep();
-      Report();
+      states_.Say();
       if (!step.has_value()) break;
       if (*step == SessionMachine::Step::kBegin) {
         pipeline = BeginSession();
@@ -119,7 +118,11 @@ void CameraSource::Supervise() {
       }
     }
     pipeline.reset();
-    states_.Enter(SourceState::kStopped, absl::OkStatus());
+    {
+      MutexLock lock(mu_);
+      states_.Enter(SourceState::kStopped, absl::OkStatus());
+    }
+    states_.Say();
   } catch (const std::exception& error) {
     Fail(absl::InternalError(absl::StrCat("stopped for good: ", error.what())));
   } catch (...) {
@@ -131,8 +134,9 @@ void CameraSource::Fail(const absl::Status& cause) {
   {
     MutexLock lock(mu_);
     failure_ = cause;
+    states_.Enter(SourceState::kFailed, cause);
   }
-  states_.Enter(SourceState::kFailed, cause);
+  states_.Say();
   queue().Close();
 }
 
@@ -143,22 +147,19 @@ std::optional<SessionMachine::Step> CameraSource::NextStep() {
       if (stopping_) return std::nullopt;
       const nanoseconds now = clock_.Now();
       const SessionMachine::Decision decision = machine_.Decide(now);
+      TakeState();
       if (decision.step != SessionMachine::Step::kWait) return decision.step;
-      if (!machine_.has_transitions()) wake_.wait_for(mu_, decision.until - now);
+      if (!states_.has_unsaid()) wake_.wait_for(mu_, decision.until - now);
     }
-    Report();
+    states_.Say();
   }
 }
 
-void CameraSource::Report() {
-  std::vector<SessionMachine::Transition> transitions;
-  {
-    MutexLock lock(mu_);
-    transitions = machine_.TakeTransitions();
-  }
-  for (const SessionMachine::Transition& transition : transitions) {
+void CameraSource::TakeState() {
+  for (const SessionMachine::Transition& transition : machine_.TakeTransitions()) {
     states_.Enter(transition.to, transition.cause);
   }
+  if (machine_.holds()) states_.Hold();
 }
 
 std::unique_ptr<GstPicturePipeline> CameraSource::BeginSession() {

@@ -43,8 +43,8 @@ class CameraSource final : public Source, private PipelineListener {
   [[nodiscard]] std::unique_ptr<GstPicturePipeline> BeginSession() ABSL_LOCKS_EXCLUDED(mu_);
   /// What ended it for good, else the machine's cause; with the URI's name.
   [[nodiscard]] absl::Status Cause() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  /// Says what the machine has come to.
-  void Report() ABSL_LOCKS_EXCLUDED(mu_);
+  /// Makes the machine's state the source's. Follows whatever may have changed it.
+  void TakeState() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   /// Ends the source for good: a fault of ours, which no new session mends.
   void Fail(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -55,7 +55,7 @@ class CameraSource final : public Source, private PipelineListener {
 
   // Self-synchronized.
   FrameFeed feed_;
-  StateLog states_;
+  StateLog states_;  ///< Changes with mu_ held, so that all of status() is of one moment.
 
   mutable Mutex mu_;
   CondVar wake_;
@@ -69,7 +69,9 @@ class CameraSource final : public Source, private PipelineListener {
   std::jthread supervisor_;
 };
 
-/// Starts a camera. Fails with FAILED_PRECONDITION if this GStreamer cannot build its pipelines.
+/// Starts a camera. Fails with FAILED_PRECONDITION if its pipelines cannot be built as things
+/// stand: GStreamer lacks an element, or `pipeline.configure` fails. Once it runs, the same is a
+/// session that failed, and tried again.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenCamera(const SourceRequest& request,
                                                                  PipelineOptions pipeline);
 

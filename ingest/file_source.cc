@@ -50,7 +50,7 @@ FileSource::~FileSource() { Stop(); }
 absl::Status FileSource::AwaitFirstPicture(nanoseconds limit) {
   const nanoseconds until = clock_.Now() + limit;
   MutexLock lock(mu_);
-  while (state_ == SourceState::kConnecting && !stopping_) {
+  while (states_.state() == SourceState::kConnecting && !stopping_) {
     const nanoseconds now = clock_.Now();
     if (now >= until) {
       const double seconds = std::chrono::duration<double>(limit).count();
@@ -68,9 +68,9 @@ SourceStatus FileSource::status() const {
   status.epoch = feed_.epoch();
   status.size_changes = feed_.size_changes();
   status.skipped = feed_.skipped();
-  status.entered = states_.entered();
   MutexLock lock(mu_);
-  status.state = state_;
+  status.state = states_.state();
+  status.entered = states_.entered();
   status.cause = cause_;
   status.camera_width = format_.width;
   status.camera_height = format_.height;
@@ -96,7 +96,10 @@ void FileSource::Stop() {
 
 void FileSource::Play() {
   try {
-    states_.Enter(SourceState::kConnecting, absl::OkStatus());
+    {
+      MutexLock lock(mu_);
+      states_.Enter(SourceState::kConnecting, absl::OkStatus());
+    }
     Finish(PlayRounds());
   } catch (const std::exception& error) {
     Finish(absl::InternalError(error.what()));
@@ -152,9 +155,9 @@ void FileSource::Finish(const absl::Status& outcome) {
     } else {
       cause_ = failure;
     }
-    state_ = end;
+    states_.Enter(end, end == SourceState::kFailed ? outcome : absl::OkStatus());
   }
-  states_.Enter(end, end == SourceState::kFailed ? outcome : absl::OkStatus());
+  states_.Say();
   changed_.notify_all();
   queue().Close();
 }
@@ -172,13 +175,13 @@ void FileSource::SetFormat(const CameraFormat& format) {
 void FileSource::Take(DecodedPicture picture) {
   // A camera that is stopped never took the frames that were still to come.
   if (options_.as_camera && !WaitUntilDue(picture)) return;
-  bool begins = false;
   {
     MutexLock lock(mu_);
-    begins = state_ == SourceState::kConnecting;
-    if (begins) state_ = SourceState::kStreaming;
+    if (states_.state() == SourceState::kConnecting) {
+      states_.Enter(SourceState::kStreaming, absl::OkStatus());
+    }
   }
-  if (begins) states_.Enter(SourceState::kStreaming, absl::OkStatus());
+  states_.Say();
   changed_.notify_all();
   feed_.Take(std::move(picture));
 }

@@ -80,11 +80,10 @@ class FileSource final : public Source {
 
   // Self-synchronized.
   FrameFeed feed_;
-  StateLog states_;
+  StateLog states_;  ///< Changes with mu_ held, so that all of status() is of one moment.
 
   mutable Mutex mu_;
   CondVar changed_;
-  SourceState state_ ABSL_GUARDED_BY(mu_) = SourceState::kConnecting;
   absl::Status cause_ ABSL_GUARDED_BY(mu_);
   CameraFormat format_ ABSL_GUARDED_BY(mu_);
   Pacer pacer_ ABSL_GUARDED_BY(mu_);

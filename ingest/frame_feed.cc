@@ -41,9 +41,9 @@ std::int64_t FrameFeed::size_changes() const {
   return size_changes_;
 }
 
-std::optional<nanoseconds> FrameFeed::FrameInterval() const {
+std::optional<nanoseconds> FrameFeed::PictureInterval() const {
   MutexLock lock(mu_);
-  return gaps_.TypicalStep();
+  return pictures_.TypicalStep();
 }
 
 std::int64_t FrameFeed::skipped() const {
@@ -58,10 +58,13 @@ std::optional<Frame> FrameFeed::Stamp(DecodedPicture decoded) {
   if (first) {
     if (next_number_ > 0) ++epoch_;
     epoch_start_ = arrival;
+    pictures_.Restart();
     gaps_.Restart();
     limit_.Restart();
   }
-  if (!limit_.Passes(decoded.stream_time.value_or(arrival - epoch_start_))) {
+  const nanoseconds stream_time = decoded.stream_time.value_or(arrival - epoch_start_);
+  static_cast<void>(pictures_.IsGap(stream_time));
+  if (!limit_.Passes(stream_time)) {
     ++skipped_;
     return std::nullopt;
   }
@@ -69,7 +72,7 @@ std::optional<Frame> FrameFeed::Stamp(DecodedPicture decoded) {
   frame.number = next_number_++;
   frame.epoch = epoch_;
   frame.arrival = arrival;
-  frame.stream_time = decoded.stream_time.value_or(arrival - epoch_start_);
+  frame.stream_time = stream_time;
   frame.camera_time = decoded.camera_time;
   frame.picture = decoded.picture;
   const bool gap = gaps_.IsGap(frame.stream_time);

@@ -53,8 +53,9 @@ class FrameFeed {
   [[nodiscard]] std::int64_t skipped() const ABSL_LOCKS_EXCLUDED(mu_);
   /// Calls of ChangeSize() so far.
   [[nodiscard]] std::int64_t size_changes() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// How far apart frames are of late, by the stream's own clock; nullopt until known.
-  [[nodiscard]] std::optional<std::chrono::nanoseconds> FrameInterval() const
+  /// How far apart the camera's pictures are of late, skipped ones too, by the stream's own clock;
+  /// nullopt until known.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> PictureInterval() const
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -68,7 +69,8 @@ class FrameFeed {
   FrameQueue queue_;
 
   mutable Mutex mu_;
-  GapDetector gaps_ ABSL_GUARDED_BY(mu_);
+  GapDetector pictures_ ABSL_GUARDED_BY(mu_);  ///< Of all; only their typical step is asked for.
+  GapDetector gaps_ ABSL_GUARDED_BY(mu_);      ///< Between those that were not skipped.
   RateLimit limit_ ABSL_GUARDED_BY(mu_);
   std::int64_t skipped_ ABSL_GUARDED_BY(mu_) = 0;
   std::shared_ptr<const Picture> previous_ ABSL_GUARDED_BY(mu_);  ///< Null at an epoch's start.

@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +47,25 @@ GstPadProbeReturn DropUntilKeyFrame(GstPad* /*pad*/, GstPadProbeInfo* info, gpoi
   GstBuffer* const buffer = GST_PAD_PROBE_INFO_BUFFER(info);
   return GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT) ? GST_PAD_PROBE_DROP
                                                                     : GST_PAD_PROBE_REMOVE;
+}
+
+/// Sound has decoders, too, which are nobody's concern here.
+bool DecodesPictures(GstElementFactory* factory) {
+  constexpr GstElementFactoryListType kPictureDecoder = GST_ELEMENT_FACTORY_TYPE_DECODER |
+                                                        GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO |
+                                                        GST_ELEMENT_FACTORY_TYPE_MEDIA_IMAGE;
+  return gst_element_factory_list_is_type(factory, kPictureDecoder) != FALSE;
+}
+
+/// Whether what is missing would not have shown pictures: sound's decoder, or that of subtitles.
+bool IsOfSoundOrText(GstMessage* missing_plugin) {
+  const GstStructure* const message = gst_message_get_structure(missing_plugin);
+  GstCaps* caps = nullptr;
+  if (!gst_structure_get(message, "detail", GST_TYPE_CAPS, &caps, nullptr)) return false;
+  const GstOwned<GstCaps> owned(caps);
+  if (gst_caps_is_empty(caps) || gst_caps_is_any(caps)) return false;
+  const std::string_view name = gst_structure_get_name(gst_caps_get_structure(caps, 0));
+  return name.starts_with("audio/") || name.starts_with("text/") || name.starts_with("subpicture/");
 }
 
 bool DecodesH265(GstElement* element) {
@@ -190,7 +210,7 @@ gint GstPicturePipeline::OnAutoplugSelect(GstElement* /*decoder*/, GstPad* /*pad
                                           gpointer self) {
   constexpr gint kTry = 0;
   constexpr gint kSkip = 2;
-  if (!gst_element_factory_list_is_type(factory, GST_ELEMENT_FACTORY_TYPE_DECODER)) return kTry;
+  if (!DecodesPictures(factory)) return kTry;
   const bool hardware =
       gst_element_factory_list_is_type(factory, GST_ELEMENT_FACTORY_TYPE_HARDWARE) != FALSE;
   const bool wanted =
@@ -227,7 +247,7 @@ void GstPicturePipeline::HandleMessage(GstMessage* message) {
       listener_.OnWarning(StatusFromMessage(message));
       break;
     case GST_MESSAGE_ELEMENT:
-      if (gst_is_missing_plugin_message(message)) {
+      if (gst_is_missing_plugin_message(message) && !IsOfSoundOrText(message)) {
         const GstOwned<gchar> what(gst_missing_plugin_message_get_description(message));
         MutexLock lock(mu_);
         missing_plugin_ = what.get();

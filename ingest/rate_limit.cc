@@ -17,11 +17,11 @@ RateLimit::RateLimit(double frames_per_second)
 
 bool RateLimit::Passes(nanoseconds stream_time) {
   if (interval_ == nanoseconds(0)) return true;
-  const nanoseconds slack = interval_ / 5;
-  if (due_ && stream_time + slack <= *due_ && stream_time >= *due_ - interval_ - slack)
-    return false;
+  // A frame that was a fifth late set the time for one that is a fifth early.
+  const nanoseconds slack = interval_ * 2 / 5;
+  if (due_ && stream_time + slack < *due_ && stream_time >= *due_ - interval_ - slack) return false;
   // After a pause, or where time has jumped back, it goes on from here.
-  const bool on_time = due_ && stream_time - *due_ < interval_ && stream_time + slack > *due_;
+  const bool on_time = due_ && stream_time - *due_ < interval_ && stream_time + slack >= *due_;
   due_ = (on_time ? *due_ : stream_time) + interval_;
   return true;
 }

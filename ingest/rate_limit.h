@@ -11,8 +11,8 @@ namespace millrace::ingest {
 [[nodiscard]] std::chrono::nanoseconds FrameInterval(double frames_per_second);
 
 /// Keeps the mean rate: of 25 frames a second it lets 10 through, not the 8 of every third frame. A
-/// stream that is no faster than the limit loses none, however its timestamps jitter within a fifth
-/// of the interval. Not thread-safe.
+/// stream that is no faster than the limit loses none, whether its timestamps are a fifth of its
+/// own interval early or late. Not thread-safe.
 class RateLimit {
  public:
   /// 0: everything passes. REQUIRES: not negative.

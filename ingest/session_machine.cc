@@ -1,6 +1,7 @@
 #include "ingest/session_machine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,12 +12,17 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+// To a tenth: what differs by less is the same cause.
+double Seconds(nanoseconds time) {
+  return std::round(std::chrono::duration<double>(time).count() * 10) / 10;
+}
 
 }  // namespace
 
 SessionMachine::SessionMachine(const SessionLimits& limits, const Backoff& backoff)
-    : limits_(limits), backoff_(backoff), between_frames_(limits.between_frames) {}
+    : limits_(limits),
+      backoff_(backoff),
+      rhythm_(limits.between_frames / 2, limits.between_frames) {}
 
 SessionMachine::Decision SessionMachine::Decide(nanoseconds now) {
   if (!InSession()) {
@@ -25,24 +31,28 @@ SessionMachine::Decision SessionMachine::Decide(nanoseconds now) {
   Judge(now);
   if (!failure_.ok()) return End(now);
   const bool streams = state_ == SourceState::kStreaming;
-  return {.step = Step::kWait, .until = streams ? last_frame_at_ + StalledAfter() : frame_due_by_};
+  return {.step = Step::kWait, .until = streams ? last_frame_at_ + Patience() / 2 : FrameDueBy()};
 }
 
-// A camera of one frame a second that does not say so must not seem to stall between any two.
-nanoseconds SessionMachine::StalledAfter() const {
-  return std::min(between_frames_, std::max(between_frames_ / 2, 3 * interval_));
+// So a slow camera stalls after two of its intervals, and there are two more to see it stalled.
+nanoseconds SessionMachine::Patience() const {
+  return std::max(limits_.between_frames, 4 * rhythm_.Interval());
+}
+
+nanoseconds SessionMachine::FrameDueBy() const {
+  return state_ == SourceState::kConnecting ? first_frame_due_by_ : last_frame_at_ + Patience();
 }
 
 // Of a session: by how old its last frame is.
 void SessionMachine::Judge(nanoseconds now) {
-  if (state_ == SourceState::kStreaming && now >= last_frame_at_ + StalledAfter()) {
+  if (state_ == SourceState::kStreaming && now >= last_frame_at_ + Patience() / 2) {
     Enter(SourceState::kStalled,
-          absl::UnavailableError(absl::StrCat("no frame for ", Seconds(StalledAfter()), " s")));
+          absl::UnavailableError(absl::StrCat("no frame for ", Seconds(Patience() / 2), " s")));
   }
-  if (!failure_.ok() || now < frame_due_by_) return;
+  if (!failure_.ok() || now < FrameDueBy()) return;
   const bool had_frames = state_ != SourceState::kConnecting;
   failure_ = absl::UnavailableError(
-      had_frames ? absl::StrCat("no frame within ", Seconds(between_frames_), " s")
+      had_frames ? absl::StrCat("no frame within ", Seconds(Patience()), " s")
                  : absl::StrCat("no first frame within ", Seconds(limits_.first_frame), " s"));
 }
 
@@ -54,11 +64,22 @@ void SessionMachine::Enter(SourceState to, absl::Status cause) {
 
 void SessionMachine::OnFrame(nanoseconds now) {
   if (!InSession()) return;
-  if (state_ == SourceState::kConnecting) first_frame_at_ = last_frame_at_ = now;
-  interval_ = now - last_frame_at_;
-  if (state_ != SourceState::kStreaming) Enter(SourceState::kStreaming, absl::OkStatus());
+  if (state_ == SourceState::kConnecting) {
+    first_frame_at_ = now;
+  } else {
+    const nanoseconds interval = now - last_frame_at_;
+    rhythm_.Add(interval, /*stalled=*/interval >= Patience() / 2);
+  }
+  if (state_ != SourceState::kStreaming) {
+    streaming_since_ = now;
+    Enter(SourceState::kStreaming, absl::OkStatus());
+  }
   last_frame_at_ = now;
-  frame_due_by_ = now + between_frames_;
+}
+
+bool SessionMachine::holds() const {
+  return state_ == SourceState::kStreaming &&
+         last_frame_at_ - streaming_since_ >= limits_.healthy_after;
 }
 
 void SessionMachine::OnFailure(absl::Status cause) {
@@ -66,17 +87,11 @@ void SessionMachine::OnFailure(absl::Status cause) {
   if (InSession() && failure_.ok()) failure_ = std::move(cause);
 }
 
-void SessionMachine::ExpectFrameEvery(nanoseconds interval) {
-  between_frames_ = std::max(limits_.between_frames, interval * 5 / 2);
-  if (state_ != SourceState::kConnecting) frame_due_by_ = last_frame_at_ + between_frames_;
-}
-
 SessionMachine::Decision SessionMachine::Begin(nanoseconds now) {
   Enter(SourceState::kConnecting, cause_);
   failure_ = absl::OkStatus();
-  between_frames_ = limits_.between_frames;
-  interval_ = nanoseconds(0);
-  frame_due_by_ = now + limits_.first_frame;
+  rhythm_.Restart();
+  first_frame_due_by_ = now + limits_.first_frame;
   ++sessions_;
   return {.step = Step::kBegin, .until = now};
 }

@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "ingest/backoff.h"
+#include "ingest/frame_rhythm.h"
 #include "ingest/source.h"
 
 namespace millrace::ingest {
@@ -29,11 +30,12 @@ namespace millrace::ingest {
 struct SessionLimits {
   /// A session must show its first frame within this time.
   std::chrono::nanoseconds first_frame = std::chrono::seconds(8);
-  /// After that, frames must not stay away for longer; after half of it, and three of the camera's
-  /// intervals, they have stalled. Cameras slower than one frame in this time get two and a half of
-  /// their own intervals: see SessionMachine::ExpectFrameEvery().
+  /// After that, frames must not stay away for longer, or for four of the camera's own intervals
+  /// (frame_rhythm.h) where that is longer. After half of either they have stalled. A camera that
+  /// announces no rate is given twice this time for its first frames.
   std::chrono::nanoseconds between_frames = std::chrono::seconds(2);
   /// A session that streamed for this long was healthy: the next backoff starts from its shortest.
+  /// Frames that came for this long without a stall hold: see SessionMachine::holds().
   std::chrono::nanoseconds healthy_after = std::chrono::seconds(5);
 };
 
@@ -64,18 +66,19 @@ class SessionMachine {
   void OnFrame(std::chrono::nanoseconds now);
   /// The current session failed. Its first cause counts. Ignored between sessions.
   void OnFailure(absl::Status cause);
-  /// The camera says how often it sends frames.
-  void ExpectFrameEvery(std::chrono::nanoseconds interval);
+  /// The camera says how often it sends frames. Believed until enough of them have come.
+  void ExpectFrameEvery(std::chrono::nanoseconds interval) { rhythm_.Announce(interval); }
 
   [[nodiscard]] SourceState state() const { return state_; }
   /// Why frames have stalled, or the last session ended, from then until a frame comes. OK before,
   /// and while streaming.
   [[nodiscard]] const absl::Status& cause() const { return cause_; }
+  /// Whether frames have come for SessionLimits::healthy_after now, without a stall.
+  [[nodiscard]] bool holds() const;
   /// Transitions since the last call, in order.
   [[nodiscard]] std::vector<Transition> TakeTransitions() {
     return std::exchange(transitions_, {});
   }
-  [[nodiscard]] bool has_transitions() const { return !transitions_.empty(); }
   /// Sessions begun so far.
   [[nodiscard]] std::int64_t sessions() const { return sessions_; }
 
@@ -83,7 +86,10 @@ class SessionMachine {
   [[nodiscard]] bool InSession() const { return state_ != SourceState::kBackingOff; }
   void Enter(SourceState to, absl::Status cause);
   void Judge(std::chrono::nanoseconds now);
-  [[nodiscard]] std::chrono::nanoseconds StalledAfter() const;
+  /// How long frames may stay away; after half of it they have stalled.
+  [[nodiscard]] std::chrono::nanoseconds Patience() const;
+  /// When the next frame, or the first one, must have come.
+  [[nodiscard]] std::chrono::nanoseconds FrameDueBy() const;
   Decision Begin(std::chrono::nanoseconds now);
   Decision End(std::chrono::nanoseconds now);
 
@@ -96,12 +102,12 @@ class SessionMachine {
   std::vector<Transition> transitions_;  ///< Not yet taken.
   absl::Status failure_;                 ///< Of the current session, not yet acted upon.
   std::int64_t sessions_ = 0;
-  std::chrono::nanoseconds between_frames_;
+  FrameRhythm rhythm_;
   std::chrono::nanoseconds retry_at_ = std::chrono::nanoseconds::min();
   std::chrono::nanoseconds first_frame_at_{0};
+  std::chrono::nanoseconds streaming_since_{0};
   std::chrono::nanoseconds last_frame_at_{0};
-  std::chrono::nanoseconds interval_{0};  ///< Between the last two frames of the session.
-  std::chrono::nanoseconds frame_due_by_{0};
+  std::chrono::nanoseconds first_frame_due_by_{0};
 };
 
 }  // namespace millrace::ingest

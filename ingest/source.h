@@ -24,12 +24,14 @@ namespace millrace::ingest {
 /// some where the network is bad, kAuto takes it where it works and TCP where not.
 enum class Transport { kTcp, kUdp, kAuto };
 
-/// What decodes a camera's or a file's video: kAuto takes hardware where there is some.
+/// What decodes a camera's or a file's video, not its sound: kAuto takes hardware where there is
+/// some. Nothing is decoded of `test:`.
 enum class HardwareDecode { kAuto, kRequire, kOff };
 
 /// Who asks an RTSP camera for its pictures, where its URI does not say. The password is in a file
 /// (a line break at its end does not count) or in an environment variable, and is read anew for
-/// each connection.
+/// each connection. Where there is none when the source is opened, that is most probably a typo,
+/// and refused; later it is why a connection fails, and the next one looks again.
 struct Login {
   std::string user = {};
   std::string password_file = {};
@@ -38,7 +40,8 @@ struct Login {
 
 /// How the certificate of an RTSPS camera is judged.
 struct Tls {
-  /// In PEM, whose certificates are trusted; empty: those that this machine trusts.
+  /// In PEM, whose certificates are trusted; empty: those that this machine trusts. Missing, it is
+  /// judged as a password is.
   std::string ca_file = {};
   /// False: any certificate will do, an attacker's, too.
   bool verify = true;
@@ -121,7 +124,7 @@ struct SourceStatus {
   std::int64_t size_changes = 0;
   /// Pictures that SourceOptions::max_frames_per_second left out.
   std::int64_t skipped = 0;
-  /// The camera's own picture size and rate; 0 until known.
+  /// The camera's own picture size and rate, whatever is skipped; 0 until known.
   int camera_width = 0;
   int camera_height = 0;
   double camera_frames_per_second = 0;
@@ -145,8 +148,9 @@ class Source {
 ///
 /// Returns once a file has shown its first frame or failed to: a missing file (NOT_FOUND), an
 /// unknown scheme or bad option (INVALID_ARGUMENT), an undecodable file (FAILED_PRECONDITION) are
-/// errors that name the URI (without credentials), the cause and what to do. A camera that is not
-/// there is not an error: it is tried for ever, and status() says so.
+/// errors that name the URI (without credentials), the cause and what to do; so is a camera's
+/// password or certificate that is not where `options` say (FAILED_PRECONDITION). A camera that is
+/// not there is not an error: it is tried for ever, and status() says so.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options);
 
 /// `uri` with its user and password replaced: `rtsp://***@camera/1`.

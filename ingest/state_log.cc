@@ -9,8 +9,12 @@
 namespace millrace::ingest {
 namespace {
 
-// Of one outage. More would be a cause that carries a number, and no end of it.
 constexpr std::size_t kMostCauses = 8;
+
+std::string Text(const std::string& shown, SourceState state, const std::string& why) {
+  return absl::StrCat(shown, ": ", std::string(Name(state)), why.empty() ? "" : ": ", why,
+                      state == SourceState::kBackingOff ? "; it is tried until it is there" : "");
+}
 
 }  // namespace
 
@@ -19,27 +23,54 @@ StateLog::StateLog(std::string shown, Of of, Told told)
 
 void StateLog::Enter(SourceState to, const absl::Status& cause) {
   const std::string why(cause.message());
-  Level level = Level::kDebug;
+  const MutexLock lock(mu_);
+  unsaid_.push_back(
+      {.level = LevelOf(to, why), .text = Text(shown_, to, why), .entered = to, .cause = cause});
+  state_ = to;
+  ++entered_[static_cast<std::size_t>(to)];
+}
+
+void StateLog::Hold() {
+  const MutexLock lock(mu_);
+  if (causes_.empty()) return;
+  causes_.clear();
+  unsaid_.push_back({.level = Level::kInfo, .text = Text(shown_, SourceState::kStreaming, "")});
+}
+
+void StateLog::Say() {
+  const MutexLock in_order(say_mu_);
+  std::vector<Line> lines;
   {
     const MutexLock lock(mu_);
-    level = LevelOf(to, why);
-    state_ = to;
-    ++entered_[static_cast<std::size_t>(to)];
+    lines = std::exchange(unsaid_, {});
   }
-  if (told_) told_(to, cause);
-  const std::string line =
-      absl::StrCat(shown_, ": ", std::string(Name(to)), why.empty() ? "" : ": ", why,
-                   to == SourceState::kBackingOff ? "; it is tried until it is there" : "");
-  switch (level) {
-    case Level::kDebug:
-      return spdlog::debug("{}", line);
-    case Level::kInfo:
-      return spdlog::info("{}", line);
-    case Level::kWarning:
-      return spdlog::warn("{}", line);
-    case Level::kError:
-      return spdlog::error("{}", line);
+  for (const Line& line : lines) {
+    if (line.entered && told_) told_(*line.entered, line.cause);
+    switch (line.level) {
+      case Level::kDebug:
+        spdlog::debug("{}", line.text);
+        break;
+      case Level::kInfo:
+        spdlog::info("{}", line.text);
+        break;
+      case Level::kWarning:
+        spdlog::warn("{}", line.text);
+        break;
+      case Level::kError:
+        spdlog::error("{}", line.text);
+        break;
+    }
   }
+}
+
+bool StateLog::has_unsaid() const {
+  const MutexLock lock(mu_);
+  return !unsaid_.empty();
+}
+
+SourceState StateLog::state() const {
+  const MutexLock lock(mu_);
+  return state_.value_or(SourceState::kConnecting);
 }
 
 SourceStateCounts StateLog::entered() const {
@@ -58,10 +89,8 @@ StateLog::Level StateLog::LevelOfCamera(SourceState to, const std::string& cause
     case SourceState::kConnecting:
       return state_ ? Level::kDebug : Level::kInfo;
     case SourceState::kStreaming:
-      causes_.clear();
-      return Level::kInfo;
+      return causes_.empty() ? Level::kInfo : Level::kDebug;
     case SourceState::kStalled:
-      return Level::kWarning;
     case SourceState::kBackingOff: {
       const bool is_new = causes_.size() < kMostCauses && causes_.insert(cause).second;
       return is_new ? Level::kWarning : Level::kDebug;

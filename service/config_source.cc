@@ -30,6 +30,8 @@ constexpr std::array<std::string_view, 2> kRtspsKeys = {"tls_ca_file", "tls_veri
 // What only what is connected to has.
 constexpr std::array<std::string_view, 3> kConnectionKeys = {"connect_timeout_ms",
                                                              "stall_timeout_ms", "backoff_ms"};
+// What only what is decoded has.
+constexpr std::array<std::string_view, 1> kDecoderKeys = {"hw_decode"};
 
 void ReadUri(const Value& value, StreamConfig& stream) {
   std::string text;
@@ -156,6 +158,9 @@ void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
   if (source.as_camera && !file) WrongAt(stream, "source", "as_camera", "is for files only");
   if (kind != ingest::SourceKind::kTestPicture && keys->Find("test_frames_per_second")) {
     WrongAt(stream, "source", "test_frames_per_second", "is for test: only");
+  }
+  if (kind == ingest::SourceKind::kTestPicture) {
+    RefuseKeys(stream, *keys, kDecoderKeys, "files, rtsp: and rtsps:");
   }
   if (file) RefuseKeys(stream, *keys, kConnectionKeys, "cameras");
   if (uri->scheme != "rtsps") {

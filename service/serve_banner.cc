@@ -59,12 +59,23 @@ std::string DescribeWhere(const pipeline::LearnerDescription& learner) {
   return learner.where.empty() ? "" : absl::StrCat("  on        ", learner.where, "\n");
 }
 
+/// The less of two rates, of which 0 is none.
+double LessOf(double a, double b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
+
+/// Of what more frames come than are learned from.
+std::string DescribeTooMany(double camera, double limit) {
+  return LessOf(camera, limit) == camera
+             ? absl::StrFormat(" of the camera's %.4g", camera)
+             : absl::StrFormat(" of the %.4g that max_fps lets through", limit);
+}
+
 std::string StreamBanner(const BannerStream& stream) {
   const pipeline::LearnerDescription& learner = stream.learner;
   return absl::StrCat("  learns    ", DescribeTask(stream), "\n", DescribeWhere(learner),
                       "  plan      ", DescribePlan(learner), "\n  stages    ",
                       DescribeStages(learner), "\n  expect    ",
-                      DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second),
+                      DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second,
+                                          stream.config.source.max_frames_per_second),
                       "\n", DescribeLimit(learner));
 }
 
@@ -120,11 +131,11 @@ std::string DescribeStages(const pipeline::LearnerDescription& learner) {
 }
 
 std::string DescribeExpectation(const pipeline::LearnerDescription& learner,
-                                double camera_frames_per_second) {
-  const double camera = camera_frames_per_second;
+                                double camera_frames_per_second, double max_frames_per_second) {
+  const double come = LessOf(camera_frames_per_second, max_frames_per_second);
   const double plan = learner.samples_per_second;
   const double alone = learner.sequential_samples_per_second;
-  const auto kept = [&](double rate) { return camera > 0 ? std::min(camera, rate) : rate; };
+  const auto kept = [&](double rate) { return come > 0 ? std::min(come, rate) : rate; };
   std::vector<std::string> staleness;
   staleness.reserve(learner.stages.size());
   for (const pipeline::StageDescription& stage : learner.stages) {
@@ -134,7 +145,9 @@ std::string DescribeExpectation(const pipeline::LearnerDescription& learner,
   if (learner.stages.size() > 1) {
     absl::StrAppendFormat(&text, " (%.1f without the pipeline)", kept(alone));
   }
-  if (camera > plan) absl::StrAppendFormat(&text, " of the camera's %.4g", camera);
+  if (come > plan) {
+    absl::StrAppend(&text, DescribeTooMany(camera_frames_per_second, max_frames_per_second));
+  }
   absl::StrAppendFormat(&text, ", delay %.0f ms, staleness %s", learner.delay_ms,
                         absl::StrJoin(staleness, " "));
   return absl::StrCat(text, DescribeEffort(learner), DescribeDrops(learner));

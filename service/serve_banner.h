@@ -42,9 +42,11 @@ struct BannerAddresses {
 
 /// "10.0 frames a second (7.7 without the pipeline), delay 130 ms, staleness 1 0", and how much is
 /// learned and dropped where that is not every frame and none.
-/// `camera_frames_per_second` is 0 where the camera has not said.
+/// `camera_frames_per_second` is 0 where the camera has not said, `max_frames_per_second` where all
+/// that come are let through.
 [[nodiscard]] std::string DescribeExpectation(const pipeline::LearnerDescription& learner,
-                                              double camera_frames_per_second);
+                                              double camera_frames_per_second,
+                                              double max_frames_per_second = 0);
 
 [[nodiscard]] std::string Banner(std::span<const BannerStream> streams,
                                  const BannerAddresses& addresses);

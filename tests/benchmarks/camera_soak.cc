@@ -6,7 +6,9 @@
 //   ends      the camera shows a few frames and then no more, each time
 //   leak      the process loses memory, a thread and a file now and then, for who judges to find
 //
-// Each line: tries so far, resident bytes, threads, open files.
+// Each line: tries so far, resident bytes, threads, open files. Fails if the camera that shows
+// frames has shown fewer than one for each try, or the other one any: then something else was
+// measured.
 #include <unistd.h>
 
 #include <chrono>
@@ -48,9 +50,11 @@ void Leak() {
   std::thread([] { pause(); }).detach();
 }
 
-void Watch(ingest::Source& source, std::int64_t tries, bool leaks) {
-  const std::jthread learner([&source] {
-    while (source.queue().Pop()) continue;
+/// Returns how many frames came.
+std::int64_t Watch(ingest::Source& source, std::int64_t tries, bool leaks) {
+  std::int64_t frames = 0;
+  std::jthread learner([&] {
+    while (source.queue().Pop()) ++frames;
   });
   for (int sample = 1; sample <= kSamples; ++sample) {
     const std::int64_t due = tries * sample / kSamples;
@@ -60,6 +64,8 @@ void Watch(ingest::Source& source, std::int64_t tries, bool leaks) {
               << std::endl;
   }
   source.Stop();
+  learner.join();
+  return frames;
 }
 
 }  // namespace
@@ -91,5 +97,9 @@ int main(int argc, char** argv) {
     std::cerr << source.status() << "\n";
     return 1;
   }
-  Watch(**source, std::stoll(argv[2]), argc > 3);
+  const std::int64_t tries = std::stoll(argv[2]);
+  const std::int64_t frames = Watch(**source, tries, argc > 3);
+  if (kind == "ends" ? frames >= tries : frames == 0) return 0;
+  std::cerr << frames << " frames came of " << tries << " tries\n";
+  return 1;
 }

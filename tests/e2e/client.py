@@ -113,6 +113,14 @@ def sums(scrape: str) -> dict[str, float]:
     return total
 
 
+def of_stream(scrape: str, family: str, stream: str) -> float:
+    """What a family says of one stream, over its other labels."""
+    samples = (_SAMPLE.fullmatch(line) for line in scrape.splitlines())
+    return sum(float(sample["value"]) for sample in samples
+               if sample and sample["name"] == family
+               and f'stream="{stream}"' in (sample["labels"] or "").split(","))  # fmt: skip
+
+
 def books_of_scrape(scrape: str) -> Books:
     total = sums(scrape)
     return Books(source="/metrics",

@@ -1,10 +1,14 @@
 // How a real RTSP camera is asked for its pictures: transport, login, certificates, decoders.
 #include <gmock/gmock.h>
+#include <gst/gst.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
+#include "ingest/gst_handles.h"
 #include "tests/ingest/camera_tests.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/rtsp_process.h"
@@ -19,6 +23,11 @@ using ::testing::Not;
 bool ShowsPictures(const SourceOptions& options) {
   const auto source = Open(options, Patient());
   return source->queue().Pop().has_value();
+}
+
+/// A camera that asks for the user `viewer` and the password `word`.
+std::vector<std::string> Restricted(const std::string& port) {
+  return {"--port", port, "--user", "viewer", "--password", "word"};
 }
 
 /// Why the camera's first try, or one after it, was in vain.
@@ -65,6 +74,31 @@ TEST(CameraOptionsTest, APasswordThatIsNowhereIsACauseThatSaysWhereItShouldBe) {
               AllOf(HasSubstr("rtsp://127.0.0.1:9/live"), HasSubstr("MILLRACE_NO_SUCH")));
 }
 
+// At the start that is most probably a typo; later it is a file that is about to be replaced.
+TEST(CameraOptionsTest, APasswordFileThatIsMissingIsRefusedAtTheStartAndWaitedForLater) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "password";
+  auto camera = std::make_unique<RtspProcess>(Restricted("0"));
+  const SourceOptions options{.uri = camera->url(),
+                              .camera = {.login = {.user = "viewer", .password_file = file}}};
+  const auto refused = OpenSource(options, Patient());
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()),
+              AllOf(HasSubstr(camera->url()), HasSubstr(file), HasSubstr("source.password_file")));
+
+  std::ofstream(file) << "word";
+  const auto source = Open(options, Patient());
+  EXPECT_TRUE(source->queue().Pop().has_value());
+  std::filesystem::remove(file);
+  const std::string port = camera->port();
+  camera->Kill();
+  camera = std::make_unique<RtspProcess>(Restricted(port));
+  WaitUntil([&] { return Cause(*source).find("source.password_file") != std::string::npos; });
+  std::ofstream(file) << "word";
+  while (source->queue().Pop().value().epoch == 0) continue;
+  EXPECT_TRUE(source->status().cause.ok());
+}
+
 TEST(CameraOptionsTest, APathThatTheCameraDoesNotHaveIsNotFound) {
   const RtspProcess camera({});
   EXPECT_THAT(WhyLost({.uri = camera.url() + "/no-such"}), HasSubstr("Not Found"));
@@ -95,10 +129,31 @@ TEST_F(OverTls, OnlyACameraThatIsTrustedIsWatched) {
       << "pictures would come unencrypted";
   EXPECT_THAT(WhyLost({.uri = camera.url()}),
               HasSubstr("certificate is refused: nobody who is trusted here has signed it"));
-  const auto status =
-      OpenSource({.uri = camera.url(), .camera = {.tls = {.ca_file = "no/such.pem"}}}, Patient())
-          .status();
-  EXPECT_THAT(std::string(status.message()), HasSubstr("certificates in no/such.pem"));
+}
+
+// As with a password's file.
+TEST_F(OverTls, CertificatesThatAreMissingAreRefusedAtTheStartAndWaitedForLater) {
+  const std::string trusted = testing::TempDir() + "/trusted.pem";
+  std::filesystem::remove(trusted);
+  auto camera = std::make_unique<RtspProcess>(std::vector<std::string>{"--tls", pem_ + ".both"});
+  const SourceOptions options{.uri = camera->url(), .camera = {.tls = {.ca_file = trusted}}};
+  const auto refused = OpenSource(options, Patient());
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()),
+              AllOf(HasSubstr(camera->url()), HasSubstr("certificates in " + trusted)));
+
+  std::filesystem::copy_file(pem_, trusted);
+  const auto source = Open(options, Patient());
+  EXPECT_TRUE(source->queue().Pop().has_value());
+  std::filesystem::remove(trusted);
+  const std::string port = camera->port();
+  camera->Kill();
+  camera = std::make_unique<RtspProcess>(
+      std::vector<std::string>{"--port", port, "--tls", pem_ + ".both"});
+  WaitUntil([&] { return Cause(*source).find("source.tls_ca_file") != std::string::npos; });
+  std::filesystem::copy_file(pem_, trusted);
+  while (source->queue().Pop().value().epoch == 0) continue;
+  EXPECT_TRUE(source->status().cause.ok());
 }
 
 // No machine that runs these tests decodes in hardware; one that does would show pictures.
@@ -112,6 +167,57 @@ TEST(CameraOptionsTest, DecodersAreOfTheKindThatIsAskedFor) {
   });
   if (source->status().state == SourceState::kStreaming) GTEST_SKIP() << "in hardware";
   EXPECT_THAT(Cause(*source), HasSubstr("in hardware: set source.hw_decode to auto"));
+}
+
+/// Sound of the kind that SoundTest records, which GStreamer decodes with one of these.
+constexpr std::array kVorbisDecoders = {"vorbisdec", "avdec_vorbis"};
+
+/// Sound is decoded as ever, and what is missing for it does not hide what is missing for pictures.
+class SoundTest : public ::testing::Test {
+ protected:
+  void TearDown() override { RankDecoders(GST_RANK_PRIMARY); }
+
+  /// GST_RANK_NONE: as if there were no decoder for the sound.
+  static void RankDecoders(guint rank) {
+    for (const char* name : kVorbisDecoders) {
+      const GstOwned<GstElement> decoder(gst_element_factory_make(name, nullptr));
+      if (!decoder) continue;
+      gst_plugin_feature_set_rank(GST_PLUGIN_FEATURE(gst_element_get_factory(decoder.get())), rank);
+    }
+  }
+
+  /// A file with sound, and with pictures unless `video`, which makes them, is empty.
+  [[nodiscard]] std::string Movie(const std::string& video) const {
+    const std::string path = folder_ / "movie.mkv";
+    RunPipeline((video.empty() ? "" : "videotestsrc num-buffers=10 ! " + video + " ! mux. ") +
+                "audiotestsrc num-buffers=20 ! vorbisenc ! mux. matroskamux name=mux ! "
+                "filesink location=" +
+                path);
+    return path;
+  }
+
+  static std::string WhyNotShown(const std::string& path, HardwareDecode decode) {
+    const auto source = OpenSource({.uri = path, .hardware_decode = decode}, Patient());
+    return std::string(source.status().message());
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(SoundTest, NeedsNoHardwareToBeDecoded) {
+  EXPECT_TRUE(ShowsPictures(
+      {.uri = Movie("video/x-raw,format=I420"), .hardware_decode = HardwareDecode::kRequire}))
+      << "nothing had to be decoded";
+  EXPECT_THAT(WhyNotShown(Movie(""), HardwareDecode::kRequire), HasSubstr("no video"));
+}
+
+TEST_F(SoundTest, WithoutADecoderDoesNotHideThatPicturesHaveNone) {
+  const std::string movie = Movie("x264enc ! h264parse");
+  RankDecoders(GST_RANK_NONE);
+  EXPECT_TRUE(ShowsPictures({.uri = movie}));
+  const std::string why = WhyNotShown(movie, HardwareDecode::kRequire);
+  if (why.empty()) GTEST_SKIP() << "in hardware";
+  EXPECT_THAT(why, AllOf(HasSubstr("no H.264"), HasSubstr("in hardware: set source.hw_decode")));
 }
 
 }  // namespace

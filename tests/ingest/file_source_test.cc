@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "ingest/open_source.h"
+#include "tests/ingest/logged.h"
 #include "tests/ingest/media.h"
 
 namespace millrace::ingest {
@@ -205,14 +206,30 @@ TEST(FileSourceTest, EndsWhereATruncatedFileEnds) {
 }
 
 TEST(FileSourceTest, FailsWhenALoopedFileIsGone) {
+  const Logged logged;
   const TemporaryFolder folder;
   const std::string path = folder / "movie.mp4";
   WriteMovie(path, /*frames=*/20, /*frames_per_second=*/30);
   const auto source = Open({.uri = path, .loop = true});
   std::filesystem::remove(path);
   EXPECT_GE(PopAll(*source).size(), 20u);
+  EXPECT_THAT(logged.text(), testing::StartsWith("error " + path + ": failed: "));
   EXPECT_EQ(source->status().state, SourceState::kFailed);
   EXPECT_EQ(source->status().cause.code(), absl::StatusCode::kNotFound);
+}
+
+TEST(FileSourceTest, AStatusIsOfOneMoment) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "movie.mp4";
+  WriteMovie(path, /*frames=*/2, /*frames_per_second=*/30);
+  for (int i = 0; i < 20; ++i) {
+    const auto source = Open({.uri = path});
+    SourceStatus status;
+    do {
+      status = source->status();
+      ASSERT_EQ(status.entered[static_cast<std::size_t>(status.state)], 1) << Name(status.state);
+    } while (status.state != SourceState::kEnded);
+  }
 }
 
 // Each of these hangs, and is killed by the test's timeout, if Stop() cannot wake the file's

@@ -51,16 +51,17 @@ TEST_F(FrameFeedTest, TimesFramesByTheirArrivalWhereTheStreamHasNoTime) {
 }
 
 TEST_F(FrameFeedTest, WhatIsSkippedHasNeverBeen) {
-  FrameFeed feed(clock_, /*capacity=*/16, WhenFull::kDropOldest, /*max_frames_per_second=*/5);
+  FrameFeed feed(clock_, /*capacity=*/16, WhenFull::kDropOldest, /*max_frames_per_second=*/12.5);
   for (int i = 0; i < 30; ++i) feed.Take(PictureAt(i * milliseconds(40)));
-  EXPECT_EQ(feed.frames(), 6);
-  EXPECT_EQ(feed.skipped(), 24);
-  EXPECT_EQ(feed.queue().received(), 6U);
+  EXPECT_EQ(feed.frames(), 15);
+  EXPECT_EQ(feed.skipped(), 15);
+  EXPECT_EQ(feed.queue().received(), 15U);
+  EXPECT_EQ(feed.PictureInterval(), milliseconds(40)) << "the camera's own, all the same";
   std::shared_ptr<const Picture> before;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 15; ++i) {
     const Frame frame = feed.queue().Pop().value();
     EXPECT_EQ(frame.number, i);
-    EXPECT_EQ(frame.stream_time, i * milliseconds(200));
+    EXPECT_EQ(frame.stream_time, i * milliseconds(80));
     EXPECT_EQ(frame.previous, before);
     before = frame.picture;
   }
@@ -129,7 +130,17 @@ TEST_F(FrameFeedTest, LeavesOutThePredecessorAfterAGap) {
   EXPECT_EQ(next.predecessor, NoPredecessor::kHasOne);
   EXPECT_EQ(next.previous, late.picture);
   EXPECT_EQ(next.before, nullptr) << "there is a gap between them";
-  EXPECT_EQ(feed_.FrameInterval(), milliseconds(40));
+  EXPECT_EQ(feed_.PictureInterval(), milliseconds(40));
+}
+
+TEST_F(FrameFeedTest, ASessionsPictureIntervalIsItsOwn) {
+  for (int i = 0; i < 5; ++i) static_cast<void>(TakeAndPop(PictureAt(milliseconds(40 * i))));
+  feed_.BeginEpoch();
+  for (int i = 0; i < 4; ++i) {
+    static_cast<void>(TakeAndPop(PictureAt(milliseconds(100 * i))));
+    EXPECT_EQ(feed_.PictureInterval().has_value(), i == 3) << i;
+  }
+  EXPECT_EQ(feed_.PictureInterval(), milliseconds(100));
 }
 
 TEST_F(FrameFeedTest, EveryFrameTellsTheGapsAndSizesSoFar) {

@@ -66,6 +66,21 @@ Picture SlowlyDecoded(const std::string& path, int number, int width, int height
   return picture;
 }
 
+std::vector<Picture> TestPictures(const std::string& properties, int count, int width, int height) {
+  const GstOwned<GstElement> pipeline = Launch(
+      "videotestsrc " + properties + " num-buffers=" + std::to_string(count) +
+      " ! video/x-raw,format=I420,width=" + std::to_string(width) +
+      ",height=" + std::to_string(height) +
+      " ! videoconvert ! video/x-raw,format=RGB ! appsink name=pictures sync=false max-buffers=1");
+  const GstOwned<GstElement> sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "pictures"));
+  std::vector<Picture> pictures;
+  while (const GstOwned<GstSample> sample{gst_app_sink_pull_sample(GST_APP_SINK(sink.get()))}) {
+    pictures.push_back(*PictureFromSample(*sample)->picture);
+  }
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+  return pictures;
+}
+
 double Difference(const Picture& a, const Picture& b) {
   EXPECT_EQ(a.width, b.width);
   EXPECT_EQ(a.height, b.height);

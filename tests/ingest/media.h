@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "ingest/frame.h"
 
@@ -37,6 +38,10 @@ void WriteMovie(const std::string& path, int frames, int frames_per_second);
 
 /// Frame `number` of a file by the slow and obvious path: convert first, scale then.
 [[nodiscard]] Picture SlowlyDecoded(const std::string& path, int number, int width, int height);
+
+/// The first `count` pictures of videotestsrc, with these properties.
+[[nodiscard]] std::vector<Picture> TestPictures(const std::string& properties, int count, int width,
+                                                int height);
 
 /// The mean absolute difference of two pictures of one size, in levels of 255.
 [[nodiscard]] double Difference(const Picture& a, const Picture& b);

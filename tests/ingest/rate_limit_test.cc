@@ -11,10 +11,11 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// How many of `count` frames pass that come at `rate`, each up to `jitter` of its interval late.
+// How many of `count` frames pass that come at `rate`, each up to `jitter` of its interval early or
+// late.
 int Passing(RateLimit& limit, double rate, int count, double jitter = 0) {
   std::mt19937 random(7);
-  std::uniform_real_distribution<double> late(0, jitter);
+  std::uniform_real_distribution<double> late(-jitter, jitter);
   int passing = 0;
   for (int i = 0; i < count; ++i) {
     const double time = (i + late(random)) / rate;
@@ -24,19 +25,31 @@ int Passing(RateLimit& limit, double rate, int count, double jitter = 0) {
 }
 
 TEST(RateLimitTest, KeepsTheMeanRate) {
-  RateLimit limit(10);
-  EXPECT_NEAR(Passing(limit, 25, 1000), 400, 2);
+  for (const double jitter : {0.0, 0.2}) {
+    for (const double rate : {11.0, 14.0, 25.0, 100.0}) {
+      RateLimit limit(10);
+      EXPECT_NEAR(Passing(limit, rate, 2000, jitter), 20000 / rate, 2) << rate;
+    }
+  }
 }
 
 TEST(RateLimitTest, AStreamThatIsNoFasterLosesNone) {
-  for (const double rate : {10.0, 9.0, 1.0}) {
+  for (const double rate : {10.0, 9.0, 7.5, 5.0, 1.0}) {
     RateLimit limit(10);
-    EXPECT_EQ(Passing(limit, rate, 500, /*jitter=*/0.15), 500) << rate;
+    EXPECT_EQ(Passing(limit, rate, 500, /*jitter=*/0.2), 500) << rate;
   }
   RateLimit one_in_a_long_time(1e-300);
   EXPECT_EQ(Passing(one_in_a_long_time, 1, 500), 1);
   RateLimit none(0);
   EXPECT_EQ(Passing(none, 1000, 500), 500);
+}
+
+TEST(RateLimitTest, AFrameThatIsEarlyMayFollowOneThatIsLate) {
+  RateLimit limit(10);
+  for (int i = 0; i < 100; ++i) {
+    const milliseconds jitter(i % 2 == 0 ? 20 : -20);
+    EXPECT_TRUE(limit.Passes(milliseconds(100) * i + jitter)) << i;
+  }
 }
 
 TEST(RateLimitTest, GoesOnAfterAPauseAndWhereTimeJumpsBack) {

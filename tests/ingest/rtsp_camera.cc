@@ -1,7 +1,8 @@
 // millrace_rtsp_camera: a real RTSP camera for tests.
 //
 // Serves GStreamer's test picture, or a video file in its own time, over RTSP on 127.0.0.1. When it
-// is ready it prints its URL and a line break on standard output, and nothing else ever. It ends at
+// is ready it prints its URL and a line break on standard output, and nothing else but what
+// `--wrap` says. It ends at
 // SIGTERM, SIGINT, or when its standard input ends, so that it never outlives the test that
 // started it with a pipe. Its picture plays on between clients, so that they join in the middle.
 //
@@ -10,12 +11,14 @@
 //   --fps N         25 by default
 //   --width N --height N      320 x 240 by default
 //   --pattern NAME  of videotestsrc; smpte by default. `ball` moves
+//   --speed N       the pattern moves by so many pixels to the left with each frame; 0 by default
 //   --file PATH     serve this file instead, scaled to the size; it ends when the file ends
 //   --gop N         frames from one key frame to the next; 25 by default
 //   --codec NAME    h264 (default), h265 or mjpeg
 //   --b-frames N    of H.264, between two others; 0 by default
 //   --frames N      the stream ends after so many
-//   --wrap          RTP timestamps and sequence numbers begin right before their end
+//   --wrap          RTP timestamps and sequence numbers begin some seconds before their end; when
+//                   both have been sent that begin anew, it prints `wrapped`
 //   --loss N        so many of a hundred packets get lost
 //   --reorder N     so many of a hundred packets come up to 20 ms late, after others
 //   --user NAME --password TEXT   ask for these (basic)
@@ -54,6 +57,7 @@ struct Options {
   gint frames = -1;
   gint loss = 0;
   gint reorder = 0;
+  gint speed = 0;
   gboolean wrap = FALSE;
   const gchar* path = "/live";
   const gchar* pattern = "smpte";
@@ -74,6 +78,7 @@ bool Parse(int* argc, char*** argv, Options* options) {
       {"gop", 0, 0, G_OPTION_ARG_INT, &options->gop, "Frames between key frames", "N"},
       {"path", 0, 0, G_OPTION_ARG_STRING, &options->path, "Path of the URL", "PATH"},
       {"pattern", 0, 0, G_OPTION_ARG_STRING, &options->pattern, "Of videotestsrc", "NAME"},
+      {"speed", 0, 0, G_OPTION_ARG_INT, &options->speed, "Pixels a frame", "N"},
       {"file", 0, 0, G_OPTION_ARG_STRING, &options->file, "Serve this video", "PATH"},
       {"b-frames", 0, 0, G_OPTION_ARG_INT, &options->b_frames, "Between two others", "N"},
       {"frames", 0, 0, G_OPTION_ARG_INT, &options->frames, "The stream's end", "N"},
@@ -103,7 +108,7 @@ std::string Picture(const Options& options) {
          << " ! videorate ! videoscale add-borders=false ! videoconvert";
   } else {
     text << "videotestsrc is-live=true num-buffers=" << options.frames
-         << " pattern=" << options.pattern;
+         << " pattern=" << options.pattern << " horizontal-speed=" << options.speed;
   }
   text << " ! video/x-raw,format=I420,pixel-aspect-ratio=1/1,width=" << options.width
        << ",height=" << options.height << ",framerate=" << options.fps << "/1";
@@ -136,12 +141,51 @@ std::string Encoder(const Options& options) {
 /// What is wrong with RTP's packets.
 std::string Packets(const Options& options) {
   std::string text;
-  // A second at 90 kHz, and a few packets, before the end.
-  if (options.wrap != FALSE) text += " timestamp-offset=4294877296 seqnum-offset=65500";
+  if (options.wrap != FALSE) {
+    constexpr guint32 kTicksBefore = 3 * 90'000;
+    constexpr guint kPacketsBefore = 150;
+    text += " timestamp-offset=" + std::to_string(0U - kTicksBefore) +
+            " seqnum-offset=" + std::to_string(65536 - kPacketsBefore);
+  }
   if (options.loss + options.reorder == 0) return text;
   return text + " ! netsim name=pay0 allow-reordering=true max-delay=20 min-delay=5" +
          " drop-probability=" + std::to_string(options.loss / 100.0) +
          " delay-probability=" + std::to_string(options.reorder / 100.0);
+}
+
+/// What was sent last, and what has begun anew.
+struct Numbers {
+  guint timestamp = 0;
+  guint number = 0;
+  bool timestamp_wrapped = false;
+  bool number_wrapped = false;
+};
+
+GstPadProbeReturn TellWhenBothWrapped(GstPad* pad, GstPadProbeInfo* /*info*/, gpointer data) {
+  auto& sent = *static_cast<Numbers*>(data);
+  guint timestamp = 0;
+  guint number = 0;
+  const Owned<GstElement> payloader(gst_pad_get_parent_element(pad));
+  g_object_get(payloader.get(), "timestamp", &timestamp, "seqnum", &number, nullptr);
+  sent.timestamp_wrapped |= sent.timestamp > G_MAXUINT32 / 2 && timestamp < G_MAXUINT32 / 2;
+  sent.number_wrapped |= sent.number > G_MAXUINT16 / 2 && number < G_MAXUINT16 / 2;
+  sent.timestamp = timestamp;
+  sent.number = number;
+  if (!sent.timestamp_wrapped || !sent.number_wrapped) return GST_PAD_PROBE_OK;
+  std::puts("wrapped");
+  std::fflush(stdout);
+  return GST_PAD_PROBE_REMOVE;
+}
+
+void WatchNumbers(GstRTSPMediaFactory* /*factory*/, GstRTSPMedia* media, gpointer /*unused*/) {
+  const Owned<GstElement> pipeline(gst_rtsp_media_get_element(media));
+  const Owned<GstElement> payloader(
+      gst_bin_get_by_name_recurse_up(GST_BIN(pipeline.get()), "pay0"));
+  const Owned<GstPad> pad(gst_element_get_static_pad(payloader.get(), "src"));
+  const auto packets =
+      static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST);
+  gst_pad_add_probe(pad.get(), packets, TellWhenBothWrapped, new Numbers,
+                    [](gpointer data) { delete static_cast<Numbers*>(data); });
 }
 
 /// Whoever knows the password may watch; without one, everybody.
@@ -189,6 +233,9 @@ bool Mount(GstRTSPServer* server, const Options& options) {
   gst_rtsp_media_factory_set_launch(factory, launch.c_str());
   gst_rtsp_media_factory_set_shared(factory, TRUE);
   gst_rtsp_media_factory_set_protocols(factory, Protocols(options));
+  if (options.wrap != FALSE) {
+    g_signal_connect(factory, "media-configure", G_CALLBACK(WatchNumbers), nullptr);
+  }
   const Owned<GstRTSPAuth> auth(gst_rtsp_auth_new());
   AskForPassword(auth.get(), factory, options);
   if (options.tls != nullptr && !SpeakTls(auth.get(), options.tls)) return false;

@@ -98,6 +98,42 @@ TEST(RtspCameraTest, ComesBackWhenTheCameraDoes) {
   EXPECT_EQ(queue.received(), popped + queue.dropped() + queue.shut_out() + queue.waiting());
 }
 
+// Whoever looks sees a state and its counts, never the one before the others.
+TEST(RtspCameraTest, AStatusIsOfOneMoment) {
+  const RtspProcess camera({"--frames", "3", "--fps", "100"});
+  const auto source = Open(camera.url(), Patient());
+  for (SourceStatus status = source->status(); status.reconnects < 10; status = source->status()) {
+    const auto times = [&status](SourceState state) {
+      return status.entered[static_cast<std::size_t>(state)];
+    };
+    if (times(SourceState::kConnecting) == 0) continue;  // It has not begun.
+    const bool away = status.state == SourceState::kBackingOff;
+    ASSERT_EQ(times(SourceState::kConnecting), times(SourceState::kBackingOff) + (away ? 0 : 1));
+    ASSERT_EQ(times(SourceState::kConnecting), status.reconnects + 1);
+    ASSERT_GT(times(status.state), 0);
+  }
+}
+
+// How often the log says that a camera streams which shows some frames and goes, ten times over.
+std::size_t TimesSaidToStream(std::chrono::nanoseconds healthy_after) {
+  const Logged logged;
+  const RtspProcess camera({"--frames", "5", "--fps", "50"});
+  IngestSettings settings = Patient();
+  settings.limits.healthy_after = healthy_after;
+  const auto source = Open(camera.url(), settings);
+  WaitUntil([&] { return TimesIn(*source, SourceState::kStreaming) >= 10; });
+  source->Stop();
+  const std::string log = logged.text();
+  std::size_t times = 0;
+  for (std::size_t at = 0; (at = log.find(": streaming", at)) != std::string::npos; ++at) ++times;
+  return times;
+}
+
+TEST(RtspCameraTest, ACameraThatComesAndGoesSaysSoAgainOnlyOnceItHasHeld) {
+  EXPECT_EQ(TimesSaidToStream(std::chrono::minutes(1)), 1U);
+  EXPECT_GE(TimesSaidToStream(milliseconds(10)), 5U);
+}
+
 TEST(RtspCameraTest, GivesUpAFrozenCameraAndComesBack) {
   const RtspProcess camera({});
   IngestSettings settings = Patient();

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,8 +42,8 @@ RtspProcess::RtspProcess(const std::vector<std::string>& arguments) {
   close(in[0]);
   close(out[1]);
   input_ = in[1];
-  url_ = ReadLine(out[0]);
-  close(out[0]);
+  output_ = out[0];
+  url_ = NextLine();
   EXPECT_FALSE(url_.empty()) << "the camera did not start";
 }
 
@@ -51,11 +52,19 @@ std::string RtspProcess::port() const {
   return url_.substr(start, url_.find('/', start) - start);
 }
 
+bool RtspProcess::HasSaidMore() const {
+  pollfd output = {.fd = output_, .events = POLLIN, .revents = 0};
+  return poll(&output, 1, /*timeout=*/0) > 0;
+}
+
+std::string RtspProcess::NextLine() const { return ReadLine(output_); }
+
 void RtspProcess::Kill() {
   if (pid_ < 0) return;
   kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   close(input_);
+  close(output_);
   pid_ = -1;
 }
 

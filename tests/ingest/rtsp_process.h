@@ -21,6 +21,11 @@ class RtspProcess {
   [[nodiscard]] const std::string& url() const { return url_; }
   [[nodiscard]] std::string port() const;
 
+  /// Whether it has printed more than its URL.
+  [[nodiscard]] bool HasSaidMore() const;
+  /// Waits for the next line that it prints.
+  [[nodiscard]] std::string NextLine() const;
+
   /// Ends it as a power cut would, and waits until it is gone. Idempotent.
   void Kill();
   void Freeze() const { kill(pid_, SIGSTOP); }
@@ -29,6 +34,7 @@ class RtspProcess {
  private:
   pid_t pid_ = -1;
   int input_ = -1;  ///< Its end ends the camera, should this program die.
+  int output_ = -1;
   std::string url_;
 };
 

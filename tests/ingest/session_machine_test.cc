@@ -64,7 +64,7 @@ TEST_F(SessionMachineTest, StreamsFromTheFirstFrame) {
   ASSERT_EQ(Decide(), Step::kBegin);
   Frame();
   EXPECT_EQ(machine_.state(), SourceState::kStreaming);
-  EXPECT_EQ(WaitsFor(), seconds(1));
+  EXPECT_EQ(WaitsFor(), seconds(2)) << "how fast it is, nobody knows yet";
 }
 
 TEST_F(SessionMachineTest, GivesUpWithoutAFirstFrame) {
@@ -98,17 +98,6 @@ TEST_F(SessionMachineTest, HasStalledWhenFramesStayAwayForHalfOfThat) {
   EXPECT_TRUE(machine_.cause().ok());
 }
 
-// One frame a second, which it does not announce.
-TEST_F(SessionMachineTest, ASlowCameraDoesNotStallBetweenItsFrames) {
-  ASSERT_EQ(Decide(), Step::kBegin);
-  for (int i = 0; i < 5; ++i) {
-    Frame();
-    clock_.Advance(milliseconds(i == 0 ? 900 : 1200));
-    EXPECT_EQ(Decide(), Step::kWait);
-    EXPECT_EQ(machine_.state(), SourceState::kStreaming) << i;
-  }
-}
-
 TEST_F(SessionMachineTest, TellsEachTransitionOnceWithItsCause) {
   Stream(seconds(1));
   clock_.Advance(seconds(1));
@@ -122,17 +111,7 @@ TEST_F(SessionMachineTest, TellsEachTransitionOnceWithItsCause) {
   clock_.Advance(seconds(1));
   ASSERT_EQ(Decide(), Step::kBegin);
   EXPECT_THAT(States(), ElementsAre(SourceState::kConnecting));
-  EXPECT_FALSE(machine_.has_transitions());
-}
-
-TEST_F(SessionMachineTest, IsPatientWithASlowCamera) {
-  ASSERT_EQ(Decide(), Step::kBegin);
-  machine_.ExpectFrameEvery(seconds(4));
-  Frame();
-  EXPECT_EQ(WaitsFor(), seconds(5));
-  clock_.Advance(seconds(5));
-  EXPECT_EQ(WaitsFor(), seconds(5));
-  EXPECT_EQ(machine_.state(), SourceState::kStalled);
+  EXPECT_TRUE(machine_.TakeTransitions().empty());
 }
 
 TEST_F(SessionMachineTest, KeepsTheFirstCauseOfASession) {
@@ -176,6 +155,20 @@ TEST_F(SessionMachineTest, AHealthySessionEndsTheLongWaits) {
   }
   Stream(seconds(6));
   EXPECT_EQ(FailAndBackOff(), milliseconds(200));
+}
+
+TEST_F(SessionMachineTest, HoldsOnceFramesHaveComeForSomeSecondsWithoutAStall) {
+  Stream(milliseconds(4900));
+  EXPECT_FALSE(machine_.holds());
+  clock_.Advance(milliseconds(100));
+  EXPECT_FALSE(machine_.holds()) << "time alone shows nothing";
+  Frame();
+  EXPECT_TRUE(machine_.holds());
+  clock_.Advance(seconds(1));
+  ASSERT_EQ(Decide(), Step::kWait);
+  EXPECT_FALSE(machine_.holds());
+  Frame();
+  EXPECT_FALSE(machine_.holds()) << "though the session is as old as before";
 }
 
 // A camera that shows one frame and dies, for ever, must not be hammered.
@@ -228,7 +221,7 @@ TEST_F(SessionMachineTest, KeepsItsPromisesUnderRandomEvents) {
       ended_at = clock_.Now();
     } else {
       ASSERT_GT(decision.until, clock_.Now());
-      ASSERT_LE(decision.until - clock_.Now(), seconds(8));
+      ASSERT_LE(decision.until - clock_.Now(), seconds(12)) << "four of 3 s";
       continue;
     }
     in_session = decision.step == Step::kBegin;

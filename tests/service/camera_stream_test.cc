@@ -396,8 +396,8 @@ TEST(CameraStreamTest, CountsPredictionsThatNothingWasLearnedFromByReason) {
   film(pipeline::SkipReason::kNone, 2);
 
   const StreamSnapshot snapshot = fake.stream->Snapshot();
-  EXPECT_THAT(snapshot.skipped, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
-  EXPECT_EQ(snapshot.frames.predicted, 50u);
+  EXPECT_THAT(snapshot.skipped, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
+  EXPECT_EQ(snapshot.frames.predicted, 60u);
 }
 
 TEST(CameraStreamLabelsTest, EveryFrameIsASampleTheFirstOfAnEpochToo) {

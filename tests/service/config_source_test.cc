@@ -58,6 +58,11 @@ TEST(ConfigSourceTest, WhatDoesNotFitTogetherIsNamed) {
   EXPECT_THAT(WhatIsWrong(camera + "tls_verify: false"), HasSubstr("is for rtsps: only"));
   EXPECT_THAT(WhatIsWrong("uri: 'test:', transport: udp"), HasSubstr("is for rtsp: and rtsps:"));
   EXPECT_EQ(WhatIsWrong("uri: 'test:', stall_timeout_ms: 500"), "");
+  for (const std::string how : {"auto", "require", "off"}) {
+    EXPECT_THAT(WhatIsWrong("uri: 'test:', hw_decode: " + how),
+                HasSubstr("'hw_decode' is for files, rtsp: and rtsps: only"));
+    EXPECT_EQ(WhatIsWrong("uri: street.avi, hw_decode: " + how), "");
+  }
 }
 
 }  // namespace

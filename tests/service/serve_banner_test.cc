@@ -108,6 +108,21 @@ TEST(DescribeExpectationTest, SaysWhenThePlanIsTooSlowForTheCamera) {
               HasSubstr("15.1 frames a second (7.7 without the pipeline) of the camera's 25"));
 }
 
+TEST(DescribeExpectationTest, ExpectsNoMoreThanTheLimitLetsThrough) {
+  for (const double camera : {25.0, 0.0}) {
+    EXPECT_THAT(DescribeExpectation(TwoStages(), camera, /*max_frames_per_second=*/10),
+                HasSubstr("10.0 frames a second (7.7 without the pipeline), delay"));
+    EXPECT_THAT(DescribeExpectation(TwoStages(), camera, /*max_frames_per_second=*/20),
+                HasSubstr("15.1 frames a second (7.7 without the pipeline) of the 20 that max_fps "
+                          "lets through"));
+  }
+  EXPECT_THAT(DescribeExpectation(TwoStages(), 5, /*max_frames_per_second=*/10),
+              HasSubstr("5.0 frames a second (5.0 without the pipeline), delay"));
+  BannerStream stream = Street();
+  stream.config.source.max_frames_per_second = 3;
+  EXPECT_THAT(Banner({&stream, 1}, {}), HasSubstr("  expect    3.0 frames a second"));
+}
+
 TEST(DescribeExpectationTest, SaysHowMuchIsLearnedAndDropped) {
   pipeline::LearnerDescription learner = TwoStages();
   learner.update_every = 4;
