@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "service/health_reporter.h"
+#include "service/health_service.h"
+#include "service/health_statuses.h"
 #include "service/label_service.h"
 #include "service/prediction_service.h"
 #include "service/stream_service.h"
@@ -40,7 +42,7 @@ void SetKeepalive(grpc::ServerBuilder& builder) {
 class RunningServer final : public GrpcServer {
  public:
   explicit RunningServer(const Streams& streams)
-      : predictions_(streams), states_(streams), labels_(streams) {}
+      : predictions_(streams), states_(streams), labels_(streams), health_(statuses_) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
   }
@@ -51,26 +53,34 @@ class RunningServer final : public GrpcServer {
   SubscriberCounts subscribers(const CameraStream& stream) const override {
     return predictions_.subscribers(stream);
   }
-  void Drain() override { health_->Drain(); }
+  void Drain() override { statuses_.Drain(); }
   void Shutdown(std::chrono::nanoseconds grace) override {
     Drain();
+    health_.EndWatches();
     server_->Shutdown(std::chrono::system_clock::now() + grace);
   }
 
  private:
+  HealthStatuses statuses_;
   // The services outlive the server, which calls them.
   PredictionService predictions_;
   StreamService states_;
   LabelService labels_;
+  HealthService health_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<HealthReporter> health_;
+  std::unique_ptr<HealthReporter> reporter_;
 };
 
 absl::Status RunningServer::Listen(const Options& options, const Streams& streams) {
-  // Both concern every server built from here on: gRPC has no finer switch.
-  grpc::EnableDefaultHealthCheckService(true);
+  // Concerns every server built from here on: gRPC has no finer switch.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  // Whoever reaches the port finds a status there.
+  reporter_ = std::make_unique<HealthReporter>(
+      HealthReporter::Options{.services = {v1::StreamService::service_full_name(),
+                                           v1::LabelService::service_full_name()},
+                              .services_of_models = {v1::PredictionService::service_full_name()}},
+      statuses_, streams);
 
   grpc::ServerBuilder builder;
   builder.AddListeningPort(HostPort(options), grpc::InsecureServerCredentials(), &port_);
@@ -81,6 +91,7 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
   builder.RegisterService(&predictions_);
   builder.RegisterService(&states_);
   builder.RegisterService(&labels_);
+  builder.RegisterService(&health_);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
     return absl::UnavailableError(
@@ -88,7 +99,6 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
                      ": another program may have the port, or the address is not of this machine; "
                      "set listen.grpc_port or listen.address"));
   }
-  health_ = std::make_unique<HealthReporter>(*server_->GetHealthCheckService(), streams);
   return absl::OkStatus();
 }
 

@@ -49,6 +49,12 @@ class GrpcServerTest : public GrpcFixture {
     watch->Finish().error_code();
   }
 
+  static void FailLearner(FakeStream& fake) {
+    fake.learner->Fail(absl::InternalError("injected"));
+    fake.source->Push();
+    fake.source->Push();
+  }
+
   std::unique_ptr<::grpc::health::v1::Health::Stub> health_ =
       ::grpc::health::v1::Health::NewStub(channel_);
 };
@@ -68,17 +74,34 @@ TEST_F(GrpcServerTest, DrainingIsNotServingAndServesOn) {
   EXPECT_EQ(Check(kStreams), HealthCheckResponse::NOT_SERVING);
 }
 
-TEST_F(GrpcServerTest, PredictionsAreServedWhileAnyStreamLearns) {
+TEST_F(GrpcServerTest, PredictionsAreServedWhileAnyModelWorksAndWhateverCamerasDo) {
   street_.source->End();
   while (!street().ended()) std::this_thread::yield();
   EXPECT_EQ(Check(kPredictions), HealthCheckResponse::SERVING);
 
-  yard_.learner->Fail(absl::InternalError("injected"));
-  yard_.source->Push();
-  yard_.source->Push();
+  FailLearner(yard_);
+  while (streams_->all()[1]->Snapshot().learner.ok()) std::this_thread::yield();
+  EXPECT_EQ(Check(kPredictions), HealthCheckResponse::SERVING);
+}
+
+TEST_F(GrpcServerTest, PredictionsAreNotServedOnceEveryModelFailed) {
+  FailLearner(street_);
+  FailLearner(yard_);
   WatchUntil(kPredictions, HealthCheckResponse::NOT_SERVING);
   EXPECT_EQ(Check(kStreams), HealthCheckResponse::SERVING);
   EXPECT_EQ(Check(""), HealthCheckResponse::SERVING);
+}
+
+TEST_F(GrpcServerTest, ShutdownDoesNotWaitForThoseWhoWatch) {
+  grpc::ClientContext context;
+  const auto watch = health_->Watch(&context, {});
+  HealthCheckResponse response;
+  ASSERT_TRUE(watch->Read(&response));
+  server_->Shutdown(std::chrono::hours(1));
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(), HealthCheckResponse::NOT_SERVING);
+  EXPECT_FALSE(watch->Read(&response));
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
 /// An empty message of a type that some linked library knows.
