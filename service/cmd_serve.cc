@@ -43,9 +43,22 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(
   return CameraStream::Start(std::move(options));
 }
 
+/// The server is started with an address and a port alone: what would be left out of its protection
+/// is refused, rather than served in the open.
+absl::Status CheckServed(const GrpcSecurity& security) {
+  const bool by_default = !security.tls.on() && security.tokens_file.empty() &&
+                          security.control == GrpcSecurity().control;
+  if (by_default) return absl::OkStatus();
+  return absl::UnimplementedError(
+      "listen.tls, listen.tokens_file and listen.control are not served yet");
+}
+
 absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) {
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
   MILLRACE_ASSIGN_OR_RETURN(Config config, LoadConfig(arguments.config));
+  // Before the layers are measured, which takes a while.
+  MILLRACE_RETURN_IF_ERROR(GrpcServer::Check(config.listen.security));
+  MILLRACE_RETURN_IF_ERROR(CheckServed(config.listen.security));
   Serve serve({.config = std::move(config),
                .frames = arguments.frames,
                .summary_json = arguments.summary_json,

@@ -9,6 +9,7 @@
 #include "ingest/source.h"
 #include "pipeline/label_stream_learner.h"
 #include "pipeline/learner.h"
+#include "service/grpc_security.h"
 
 namespace millrace::service {
 
@@ -58,6 +59,7 @@ struct Listen {
   int metrics_port = 9464;
   /// Browsers that may watch the live page at once; one more gets 503.
   int max_viewers = 16;
+  GrpcSecurity security = {};
 };
 
 struct Config {

@@ -6,6 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "service/admission.h"
+#include "service/grpc_credentials.h"
+#include "service/guarded_services.h"
 #include "service/health_reporter.h"
 #include "service/health_service.h"
 #include "service/health_statuses.h"
@@ -41,8 +45,12 @@ void SetKeepalive(grpc::ServerBuilder& builder) {
 
 class RunningServer final : public GrpcServer {
  public:
-  explicit RunningServer(const Streams& streams)
-      : predictions_(streams), states_(streams), labels_(streams), health_(statuses_) {}
+  RunningServer(const Streams& streams, std::unique_ptr<const Admission> admission)
+      : admission_(std::move(admission)),
+        predictions_(streams),
+        states_(streams),
+        labels_(streams),
+        health_(statuses_) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
   }
@@ -61,11 +69,15 @@ class RunningServer final : public GrpcServer {
   }
 
  private:
+  const std::unique_ptr<const Admission> admission_;
   HealthStatuses statuses_;
   // The services outlive the server, which calls them.
   PredictionService predictions_;
   StreamService states_;
   LabelService labels_;
+  GuardedPredictionService guarded_predictions_{*admission_, predictions_};
+  GuardedStreamService guarded_states_{*admission_, states_};
+  GuardedLabelService guarded_labels_{*admission_, labels_};
   HealthService health_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
@@ -73,6 +85,7 @@ class RunningServer final : public GrpcServer {
 };
 
 absl::Status RunningServer::Listen(const Options& options, const Streams& streams) {
+  MILLRACE_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options.security.tls));
   // Concerns every server built from here on: gRPC has no finer switch.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   // Whoever reaches the port finds a status there.
@@ -83,14 +96,15 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
       statuses_, streams);
 
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(HostPort(options), grpc::InsecureServerCredentials(), &port_);
+  builder.AddListeningPort(HostPort(options), credentials, &port_);
   // Without this a second server would share the port, and calls would go to either.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(kMostRequestBytes);
   SetKeepalive(builder);
-  builder.RegisterService(&predictions_);
-  builder.RegisterService(&states_);
-  builder.RegisterService(&labels_);
+  // Health checks and reflection, which tell nothing of cameras, are for everybody.
+  builder.RegisterService(&guarded_predictions_);
+  builder.RegisterService(&guarded_states_);
+  builder.RegisterService(&guarded_labels_);
   builder.RegisterService(&health_);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
@@ -104,9 +118,16 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
 
 }  // namespace
 
+absl::Status GrpcServer::Check(const GrpcSecurity& security) {
+  MILLRACE_RETURN_IF_ERROR(CheckTls(security.tls));
+  return Admission::Make(security).status();
+}
+
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const Options& options,
                                                               const Streams& streams) {
-  auto server = std::make_unique<RunningServer>(streams);
+  MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<const Admission> admission,
+                            Admission::Make(options.security));
+  auto server = std::make_unique<RunningServer>(streams, std::move(admission));
   if (absl::Status listening = server->Listen(options, streams); !listening.ok()) return listening;
   return server;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "service/grpc_security.h"
 #include "service/streams.h"
 #include "service/subscription.h"
 
@@ -19,12 +20,16 @@ class GrpcServer {
     std::string address = "127.0.0.1";
     /// 0 takes a free one.
     int port = 0;
+    GrpcSecurity security = {};
   };
 
   /// Starts to serve `streams`, which must outlive the server. Fails with UNAVAILABLE if it cannot
-  /// listen there, saying where.
+  /// listen there, saying where, and as Admission::Make() and MakeCredentials() do.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const Options& options,
                                                                          const Streams& streams);
+
+  /// What Start() would find wrong with the files of `security`, in less time.
+  [[nodiscard]] static absl::Status Check(const GrpcSecurity& security);
 
   virtual ~GrpcServer() = default;
 

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "service/refusal.h"
-#include "service/status.h"
 
 namespace millrace::service {
 namespace {
@@ -14,13 +13,6 @@ using grpc::health::v1::HealthCheckRequest;
 using grpc::health::v1::HealthCheckResponse;
 using grpc::health::v1::HealthListRequest;
 using grpc::health::v1::HealthListResponse;
-
-grpc::ServerUnaryReactor* Finished(grpc::CallbackServerContext& context,
-                                   const absl::Status& status) {
-  grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
-  reactor->Finish(ToGrpcStatus(status));
-  return reactor;
-}
 
 }  // namespace
 
@@ -38,11 +30,11 @@ grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* cont
                                                HealthCheckResponse* response) {
   response->set_status(ServingStatusOf(statuses_, request->service()));
   if (response->status() != HealthCheckResponse::SERVICE_UNKNOWN) {
-    return Finished(*context, absl::OkStatus());
+    return EndCall(*context, absl::OkStatus());
   }
-  return Finished(*context,
-                  absl::NotFoundError(absl::StrCat("there is no service '", request->service(),
-                                                   "' here; List names those there are")));
+  return EndCall(*context,
+                 absl::NotFoundError(absl::StrCat("there is no service '", request->service(),
+                                                  "' here; List names those there are")));
 }
 
 grpc::ServerUnaryReactor* HealthService::List(grpc::CallbackServerContext* context,
@@ -50,15 +42,15 @@ grpc::ServerUnaryReactor* HealthService::List(grpc::CallbackServerContext* conte
                                               HealthListResponse* response) {
   const HealthStatuses::ByName all = statuses_.All();
   if (all.size() > kMostListed) {
-    return Finished(*context, absl::ResourceExhaustedError(absl::StrCat(
-                                  "there are ", all.size(), " services, and List tells of ",
-                                  kMostListed, " at most; Check those that you know")));
+    return EndCall(*context, absl::ResourceExhaustedError(absl::StrCat(
+                                 "there are ", all.size(), " services, and List tells of ",
+                                 kMostListed, " at most; Check those that you know")));
   }
   for (const auto& [name, serving] : all) {
     (*response->mutable_statuses())[name].set_status(serving ? HealthCheckResponse::SERVING
                                                              : HealthCheckResponse::NOT_SERVING);
   }
-  return Finished(*context, absl::OkStatus());
+  return EndCall(*context, absl::OkStatus());
 }
 
 grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(

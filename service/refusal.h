@@ -1,4 +1,4 @@
-// Calls that end before they begin.
+// Calls that end at once.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -7,6 +7,14 @@
 #include "service/status.h"
 
 namespace millrace::service {
+
+/// Ends a call of one response with `status`.
+inline grpc::ServerUnaryReactor* EndCall(grpc::CallbackServerContext& context,
+                                         const absl::Status& status) {
+  grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
 
 /// Ends a call that would have streamed `Response`s, with `status` for its outcome. gRPC owns it
 /// until OnDone(): make it with `new`, and return it.
