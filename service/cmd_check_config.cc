@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "ingest/uri.h"
 #include "service/cli_exit_codes.h"
+#include "service/grpc_server.h"
 #include "service/http_server.h"
 #include "service/serve_banner.h"
 
@@ -69,7 +70,7 @@ std::string DescribeConfig(const Config& config) {
   const Listen& listen = config.listen;
   absl::StrAppend(&text, "listens on ", UrlHost(listen.address), ": page ", listen.http_port,
                   ", gRPC ", listen.grpc_port, ", metrics ", listen.metrics_port, "; at most ",
-                  listen.max_viewers, " viewers\n");
+                  listen.max_viewers, " viewers\n  gRPC      ", Describe(listen.security), "\n");
   return text;
 }
 
@@ -81,6 +82,10 @@ int RunCheckConfig(const CheckConfigArguments& arguments) {
   }
   if (const std::string missing = MissingFiles(*config); !missing.empty()) {
     std::cerr << missing;
+    return kExitUsage;
+  }
+  if (const absl::Status files = GrpcServer::Check(config->listen.security); !files.ok()) {
+    std::cerr << files.message() << "\n";
     return kExitUsage;
   }
   std::cout << arguments.config << ": OK\n" << DescribeConfig(*config);

@@ -48,6 +48,8 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
 absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) {
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
   MILLRACE_ASSIGN_OR_RETURN(Config config, LoadConfig(arguments.config));
+  // Before the layers are measured, which takes a while.
+  MILLRACE_RETURN_IF_ERROR(GrpcServer::Check(config.listen.security));
   Serve serve({.config = std::move(config),
                .frames = arguments.frames,
                .summary_json = arguments.summary_json,

@@ -9,6 +9,7 @@
 #include "ingest/source.h"
 #include "pipeline/label_stream_learner.h"
 #include "pipeline/learner.h"
+#include "service/grpc_security.h"
 
 namespace millrace::service {
 
@@ -66,10 +67,12 @@ struct Listen {
   int grpc_port = 50051;
   /// The live page.
   int http_port = 8080;
-  /// /metrics, /healthz, /readyz: a server of their own, so that viewers cannot starve them.
+  /// /metrics, /startupz, /healthz, /readyz: a server of their own, so that viewers cannot starve
+  /// them.
   int metrics_port = 9464;
   /// Browsers that may watch the live page at once; one more gets 503.
   int max_viewers = 16;
+  GrpcSecurity security = {};
 };
 
 struct Config {

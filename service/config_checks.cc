@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -93,18 +92,6 @@ void CheckModel(const ConfigValue& stream, const StreamConfig& config) {
   } else if (learner.stages > most) {
     WrongAt(stream, "schedule", "stages",
             absl::StrCat("is ", learner.stages, "; with the kind local there are at most ", most));
-  }
-}
-
-void CheckPorts(const ConfigValue& root, const Listen& listen) {
-  const std::optional<ConfigValue> keys = root.Find("listen");
-  if (!keys) return;
-  std::set<int> ports;
-  for (const auto& [key, port] :
-       {std::pair("grpc_port", listen.grpc_port), std::pair("http_port", listen.http_port),
-        std::pair("metrics_port", listen.metrics_port)}) {
-    if (port == 0 || ports.insert(port).second) continue;
-    WrongAt(root, "listen", key, absl::StrCat("is ", port, ", which another port is already"));
   }
 }
 

@@ -20,7 +20,4 @@ void WrongAt(const ConfigValue& stream, std::string_view section, std::string_vi
 void CheckSchedule(const ConfigValue& stream, const StreamConfig& config);
 void CheckModel(const ConfigValue& stream, const StreamConfig& config);
 
-/// Notes ports that are given twice. `root` is the file's node.
-void CheckPorts(const ConfigValue& root, const Listen& listen);
-
 }  // namespace millrace::service

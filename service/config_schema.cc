@@ -1,7 +1,5 @@
 #include "service/config_schema.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -22,6 +20,7 @@
 #include "service/config_checks.h"
 #include "service/config_entry.h"
 #include "service/config_labels.h"
+#include "service/config_listen.h"
 #include "service/config_source.h"
 
 namespace millrace::service {
@@ -34,7 +33,6 @@ using Key = ConfigKey<T>;
 constexpr bool kRequired = true;
 constexpr bool kOptional = false;
 
-constexpr WholeRange kPort{0, 65535};
 constexpr WholeRange kPictureSize{kLeastFlowPicture, 2048, 16};
 constexpr WholeRange kLabelledPictureSize{8, 2048};
 constexpr int kMostStages = 8;
@@ -51,20 +49,6 @@ void ReadVersion(const Value& value, File& /*file*/) {
   static constexpr std::array<std::string_view, 1> kKnown = {"1"};
   std::string version;
   value.OneOf(kKnown, version);
-}
-
-void ReadAddress(const Value& value, Listen& listen) {
-  std::string address;
-  value.Text(address);
-  in6_addr parsed;
-  if (inet_pton(AF_INET, address.c_str(), &parsed) == 1 ||
-      inet_pton(AF_INET6, address.c_str(), &parsed) == 1) {
-    listen.address = std::move(address);
-  } else if (!address.empty()) {
-    value.Wrong(absl::StrCat("is '", address,
-                             "'; it must be an IP address: 127.0.0.1 for this machine only, "
-                             "0.0.0.0 for every network"));
-  }
 }
 
 void ReadSchemes(const Value& value, ClientSources& sources) {
@@ -187,17 +171,6 @@ void ReadDevices(const Value& value, StreamConfig& stream) {
 }
 
 // ---------------------------------------------------------------------------------- The tables --
-
-constexpr Key<Listen> kListenKeys[] = {
-    {"address", kOptional, ReadAddress},
-    {"grpc_port", kOptional, [](const Value& v, Listen& l) { v.Whole(kPort, l.grpc_port); }},
-    {"http_port", kOptional, [](const Value& v, Listen& l) { v.Whole(kPort, l.http_port); }},
-    {"metrics_port", kOptional, [](const Value& v, Listen& l) { v.Whole(kPort, l.metrics_port); }},
-    {"max_viewers", kOptional,
-     [](const Value& v, Listen& l) {
-       v.Whole({1, 1000}, l.max_viewers);
-     }},
-};
 
 // The task comes first: it decides what the other keys may say.
 constexpr Key<StreamConfig> kModelKeys[] = {
@@ -379,8 +352,7 @@ void ReadClientSources(const Value& value, File& file);
 // Read in this order, so that what holds for all streams is known before `streams` is read.
 constexpr Key<File> kFileKeys[] = {
     {"version", kRequired, ReadVersion},
-    {"listen", kOptional,
-     [](const Value& v, File& f) { v.Map<Listen>(kListenKeys, f.config.listen); }},
+    {"listen", kOptional, [](const Value& v, File& f) { ReadListen(v, f.config.listen); }},
     {"model", kOptional, [](const Value& v, File& f) { ReadModel(v, f.config.defaults); }},
     {"schedule", kOptional, [](const Value& v, File& f) { ReadSchedule(v, f.config.defaults); }},
     {"learning", kOptional, [](const Value& v, File& f) { ReadLearning(v, f.config.defaults); }},
@@ -422,7 +394,7 @@ void ReadClientSources(const Value& value, File& file) {
 void ReadConfig(const ConfigValue& root, Config& config) {
   File file;
   root.Map<File>(kFileKeys, file);
-  CheckPorts(root, file.config.listen);
+  CheckListen(root, file.config.listen);
   config = std::move(file.config);
 }
 

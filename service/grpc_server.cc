@@ -6,7 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "service/admission.h"
+#include "service/grpc_credentials.h"
 #include "service/health_reporter.h"
+#include "service/health_service.h"
+#include "service/health_statuses.h"
 #include "service/label_service.h"
 #include "service/learner_service.h"
 #include "service/prediction_service.h"
@@ -40,12 +45,15 @@ void SetKeepalive(grpc::ServerBuilder& builder) {
 
 class RunningServer final : public GrpcServer {
  public:
-  RunningServer(const Options& options, const StreamApi& api)
-      : subscribers_(options.stall_limit),
-        predictions_(*api.streams, subscribers_),
-        streams_(api, control_thread_, subscribers_),
-        learners_(*api.streams, *api.control, control_thread_),
-        labels_(*api.streams) {}
+  RunningServer(const Options& options, const StreamApi& api,
+                std::unique_ptr<const Admission> admission)
+      : admission_(std::move(admission)),
+        subscribers_(options.stall_limit),
+        predictions_(*api.streams, subscribers_, *admission_),
+        streams_(api, control_thread_, subscribers_, *admission_),
+        learners_(*api.streams, *api.control, control_thread_, *admission_),
+        labels_(*api.streams, *admission_),
+        health_(statuses_) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
   }
@@ -53,13 +61,16 @@ class RunningServer final : public GrpcServer {
   absl::Status Listen(const Options& options, const Streams& streams);
 
   int port() const override { return port_; }
-  void Drain() override { health_->Drain(); }
+  void Drain() override { statuses_.Drain(); }
   void Shutdown(std::chrono::nanoseconds grace) override {
     Drain();
+    health_.EndWatches();
     server_->Shutdown(std::chrono::system_clock::now() + grace);
   }
 
  private:
+  const std::unique_ptr<const Admission> admission_;
+  HealthStatuses statuses_;
   // The services outlive the server, which calls them.
   ControlThread control_thread_;
   Subscribers subscribers_;
@@ -67,26 +78,36 @@ class RunningServer final : public GrpcServer {
   StreamService streams_;
   LearnerService learners_;
   LabelService labels_;
+  HealthService health_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<HealthReporter> health_;
+  std::unique_ptr<HealthReporter> reporter_;
 };
 
 absl::Status RunningServer::Listen(const Options& options, const Streams& streams) {
-  // Both concern every server built from here on: gRPC has no finer switch.
-  grpc::EnableDefaultHealthCheckService(true);
+  MILLRACE_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options.security.tls));
+  // Concerns every server built from here on: gRPC has no finer switch.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  // Whoever reaches the port finds a status there.
+  reporter_ = std::make_unique<HealthReporter>(
+      HealthReporter::Options{.services = {v1::StreamService::service_full_name(),
+                                           v1::LearnerService::service_full_name(),
+                                           v1::LabelService::service_full_name()},
+                              .services_of_models = {v1::PredictionService::service_full_name()}},
+      statuses_, streams);
 
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(HostPort(options), grpc::InsecureServerCredentials(), &port_);
+  builder.AddListeningPort(HostPort(options), credentials, &port_);
   // Without this a second server would share the port, and calls would go to either.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(kMostRequestBytes);
   SetKeepalive(builder);
+  // Health checks and reflection, which tell nothing of cameras, are for everybody.
   builder.RegisterService(&predictions_);
   builder.RegisterService(&streams_);
   builder.RegisterService(&learners_);
   builder.RegisterService(&labels_);
+  builder.RegisterService(&health_);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
     return absl::UnavailableError(
@@ -94,15 +115,21 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
                      ": another program may have the port, or the address is not of this machine; "
                      "set listen.grpc_port or listen.address"));
   }
-  health_ = std::make_unique<HealthReporter>(*server_->GetHealthCheckService(), streams);
   return absl::OkStatus();
 }
 
 }  // namespace
 
+absl::Status GrpcServer::Check(const GrpcSecurity& security) {
+  MILLRACE_RETURN_IF_ERROR(CheckTls(security.tls));
+  return Admission::Make(security).status();
+}
+
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const Options& options,
                                                               const StreamApi& api) {
-  auto server = std::make_unique<RunningServer>(options, api);
+  MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<const Admission> admission,
+                            Admission::Make(options.security));
+  auto server = std::make_unique<RunningServer>(options, api, std::move(admission));
   if (absl::Status listening = server->Listen(options, *api.streams); !listening.ok()) {
     return listening;
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "service/grpc_security.h"
 #include "service/stream_service.h"
 
 namespace millrace::service {
@@ -20,12 +21,17 @@ class GrpcServer {
     int port = 0;
     /// A client that takes nothing of what it is streamed for so long is let go.
     std::chrono::nanoseconds stall_limit = std::chrono::seconds(10);
+    GrpcSecurity security = {};
   };
 
   /// Starts to serve the streams of `api`, whose parts must outlive the server. Fails with
-  /// UNAVAILABLE if it cannot listen there, saying where.
+  /// UNAVAILABLE if it cannot listen there, saying where, and as Admission::Make() and
+  /// MakeCredentials() do.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const Options& options,
                                                                          const StreamApi& api);
+
+  /// What Start() would find wrong with the files of `security`, in less time.
+  [[nodiscard]] static absl::Status Check(const GrpcSecurity& security);
 
   virtual ~GrpcServer() = default;
 

@@ -1,50 +1,55 @@
-// Keeps grpc.health.v1 truthful.
+// Keeps what health checks are told truthful.
 //
-// | service                         | SERVING while                                            |
+// | name                            | SERVING while                                            |
 // | ------------------------------- | -------------------------------------------------------- |
-// | "" and millrace.v1.StreamService | the server is up and not draining                       |
-// | millrace.v1.PredictionService   | so, and at least one stream learns: its learner has not  |
-// |                                 | failed, and it has not ended                             |
+// | "" and every other service      | the server is up and not draining                        |
+// | millrace.v1.PredictionService   | so, and it is ready: not every model has failed          |
 //
 // No single camera decides: one that is away is an ordinary day, and StreamService tells of it.
 #pragma once
 
-#include <grpcpp/health_check_service_interface.h>
-
 #include <chrono>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "base/mutex.h"
+#include "service/health_statuses.h"
 #include "service/streams.h"
 
 namespace millrace::service {
 
-/// Looks at the streams twice a second, from a thread of its own. Thread-safe. Borrows both for its
-/// life.
+/// Looks at the streams twice a second, from a thread of its own, until destroyed.
 class HealthReporter {
  public:
-  HealthReporter(grpc::HealthCheckServiceInterface& health, const Streams& streams);
+  struct Options {
+    /// The services that serve as long as the server does; "" is reported always.
+    std::vector<std::string> services;
+    /// Those that need a model that works.
+    std::vector<std::string> services_of_models;
+  };
+
+  /// Reports at once, too. Borrows `statuses` and `streams` for its life.
+  HealthReporter(Options options, HealthStatuses& statuses, const Streams& streams);
   ~HealthReporter();
 
   HealthReporter(const HealthReporter&) = delete;
   HealthReporter& operator=(const HealthReporter&) = delete;
 
-  /// Says NOT_SERVING of everything from now on. Idempotent.
-  void Drain() ABSL_LOCKS_EXCLUDED(mu_);
-
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mu_);
-  void Report() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Report() const;
 
   static constexpr std::chrono::milliseconds kEvery{500};
 
   // Constant after construction.
+  const Options options_;
+  HealthStatuses& statuses_;
   const Streams& streams_;
 
   Mutex mu_;
   CondVar changed_;
-  grpc::HealthCheckServiceInterface& health_ ABSL_GUARDED_BY(mu_);
-  bool draining_ ABSL_GUARDED_BY(mu_) = false;
+  bool ending_ ABSL_GUARDED_BY(mu_) = false;
 
   std::jthread thread_;
 };

@@ -1,10 +1,10 @@
-// What watches the server asks here: /metrics, /healthz and /readyz.
+// What watches the server asks here: /metrics, /startupz, /healthz and /readyz.
 //
-// /healthz is 200 as long as the process answers: restart it when it does not.
-// /readyz is 200 while every stream can learn, else 503 with a line for each reason. A camera that
-// is away is no reason: its stream waits for it, and taking the server out of service would not
-// bring it back. A learner that failed, a source that ended or failed for good, and a server that
-// is stopping are.
+// /startupz is 200 once it answers at all: this server starts when every stream has.
+// /healthz is 200 as long as the process works: it asks every stream how it is, so that one whose
+// locks hang keeps it from answering. Restart it when it does not answer.
+// /readyz is 200 while the server should get requests, else 503 with a line for each reason; see
+// JudgeReadiness().
 #pragma once
 
 #include <atomic>
@@ -16,15 +16,6 @@
 #include "service/streams.h"
 
 namespace millrace::service {
-
-struct Readiness {
-  bool ready = false;
-  /// A line for each reason where it is not ready, and for each camera that is away.
-  std::string text;
-};
-
-/// Judges by what the streams say of themselves.
-[[nodiscard]] Readiness JudgeReadiness(const std::vector<StreamSnapshot>& streams, bool stopping);
 
 /// The routes of metrics and probes. What they refer to must outlive the server that has them.
 [[nodiscard]] std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const Streams& streams,

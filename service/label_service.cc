@@ -70,9 +70,11 @@ absl::Status Add(const Streams& streams, const v1::AddLabelsRequest& request,
 grpc::ServerUnaryReactor* LabelService::AddLabels(grpc::CallbackServerContext* context,
                                                   const v1::AddLabelsRequest* request,
                                                   v1::AddLabelsResponse* response) {
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(Add(streams_, *request, *response)));
-  return reactor;
+  return guard_.One(*context, "AddLabels", [&]() -> grpc::ServerUnaryReactor* {
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(ToGrpcStatus(Add(streams_, *request, *response)));
+    return reactor;
+  });
 }
 
 }  // namespace millrace::service

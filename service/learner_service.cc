@@ -52,15 +52,19 @@ absl::StatusOr<LearnerChange> ChangeOf(const v1::UpdateLearnerRequest& request) 
 grpc::ServerUnaryReactor* LearnerService::GetLearner(grpc::CallbackServerContext* context,
                                                      const v1::GetLearnerRequest* request,
                                                      v1::GetLearnerResponse* response) {
-  const absl::StatusOr<SharedStream> served = streams_.Find(request->stream());
-  if (served.ok()) ToMessage(*(*served)->stream, *response->mutable_learner());
-  return Answer(context, served.status());
+  return guard_.One(*context, "GetLearner", [&]() -> grpc::ServerUnaryReactor* {
+    const absl::StatusOr<SharedStream> served = streams_.Find(request->stream());
+    if (served.ok()) ToMessage(*(*served)->stream, *response->mutable_learner());
+    return Answer(context, served.status());
+  });
 }
 
 grpc::ServerUnaryReactor* LearnerService::UpdateLearner(grpc::CallbackServerContext* context,
                                                         const v1::UpdateLearnerRequest* request,
                                                         v1::UpdateLearnerResponse* response) {
-  return Answer(context, Update(*request, *response->mutable_learner()));
+  return guard_.One(*context, "UpdateLearner", [&]() -> grpc::ServerUnaryReactor* {
+    return Answer(context, Update(*request, *response->mutable_learner()));
+  });
 }
 
 absl::Status LearnerService::Update(const v1::UpdateLearnerRequest& request,
@@ -83,34 +87,42 @@ absl::Status LearnerService::SetMode(const std::string& stream, LearnerState mod
 grpc::ServerUnaryReactor* LearnerService::PauseLearner(grpc::CallbackServerContext* context,
                                                        const v1::PauseLearnerRequest* request,
                                                        v1::PauseLearnerResponse* response) {
-  return Answer(context,
-                SetMode(request->stream(), LearnerState::kPaused, *response->mutable_learner()));
+  return guard_.One(*context, "PauseLearner", [&]() -> grpc::ServerUnaryReactor* {
+    return Answer(context,
+                  SetMode(request->stream(), LearnerState::kPaused, *response->mutable_learner()));
+  });
 }
 
 grpc::ServerUnaryReactor* LearnerService::ResumeLearner(grpc::CallbackServerContext* context,
                                                         const v1::ResumeLearnerRequest* request,
                                                         v1::ResumeLearnerResponse* response) {
-  return Answer(context,
-                SetMode(request->stream(), LearnerState::kLearning, *response->mutable_learner()));
+  return guard_.One(*context, "ResumeLearner", [&]() -> grpc::ServerUnaryReactor* {
+    return Answer(
+        context, SetMode(request->stream(), LearnerState::kLearning, *response->mutable_learner()));
+  });
 }
 
 grpc::ServerUnaryReactor* LearnerService::FreezeLearner(grpc::CallbackServerContext* context,
                                                         const v1::FreezeLearnerRequest* request,
                                                         v1::FreezeLearnerResponse* response) {
-  return Answer(context,
-                SetMode(request->stream(), LearnerState::kFrozen, *response->mutable_learner()));
+  return guard_.One(*context, "FreezeLearner", [&]() -> grpc::ServerUnaryReactor* {
+    return Answer(context,
+                  SetMode(request->stream(), LearnerState::kFrozen, *response->mutable_learner()));
+  });
 }
 
-grpc::ServerUnaryReactor* LearnerService::ResetLearner(grpc::CallbackServerContext* /*context*/,
+grpc::ServerUnaryReactor* LearnerService::ResetLearner(grpc::CallbackServerContext* context,
                                                        const v1::ResetLearnerRequest* request,
                                                        v1::ResetLearnerResponse* response) {
-  return ControlCall::Begin(
-      control_thread_, [=, this](const std::stop_token& /*stop*/) -> absl::Status {
-        MILLRACE_ASSIGN_OR_RETURN(const SharedStream reset,
-                                  control_.Reset({.name = request->stream()}));
-        ToMessage(*reset->stream, *response->mutable_learner());
-        return absl::OkStatus();
-      });
+  return guard_.One(*context, "ResetLearner", [&]() -> grpc::ServerUnaryReactor* {
+    return ControlCall::Begin(
+        control_thread_, [=, this](const std::stop_token& /*stop*/) -> absl::Status {
+          MILLRACE_ASSIGN_OR_RETURN(const SharedStream reset,
+                                    control_.Reset({.name = request->stream()}));
+          ToMessage(*reset->stream, *response->mutable_learner());
+          return absl::OkStatus();
+        });
+  });
 }
 
 }  // namespace millrace::service

@@ -3,6 +3,7 @@
 
 #include "millrace/v1/learner_service.grpc.pb.h"
 #include "service/control_thread.h"
+#include "service/guard.h"
 #include "service/stream_control.h"
 #include "service/streams.h"
 
@@ -11,8 +12,12 @@ namespace millrace::service {
 /// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
 class LearnerService final : public v1::LearnerService::CallbackService {
  public:
-  LearnerService(const Streams& streams, StreamControl& control, ControlThread& control_thread)
-      : streams_(streams), control_(control), control_thread_(control_thread) {}
+  LearnerService(const Streams& streams, StreamControl& control, ControlThread& control_thread,
+                 const Admission& admission)
+      : guard_(v1::LearnerService::service_full_name(), admission),
+        streams_(streams),
+        control_(control),
+        control_thread_(control_thread) {}
 
   grpc::ServerUnaryReactor* GetLearner(grpc::CallbackServerContext* context,
                                        const v1::GetLearnerRequest* request,
@@ -40,6 +45,7 @@ class LearnerService final : public v1::LearnerService::CallbackService {
                                     v1::Learner& learner) const;
 
   // Constant after construction.
+  const Guard guard_;
   const Streams& streams_;
   StreamControl& control_;
   ControlThread& control_thread_;

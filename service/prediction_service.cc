@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/error_reason.h"
-#include "service/refused_call.h"
+#include "service/refusal.h"
 #include "service/status.h"
 #include "service/subscription.h"
 #include "service/wire.h"
@@ -41,28 +41,33 @@ absl::StatusOr<v1::SubscribeRequest> Parse(const grpc::ByteBuffer& bytes) {
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* PredictionService::Subscribe(
-    grpc::CallbackServerContext* /*context*/, const grpc::ByteBuffer* request) {
-  const auto make = [&]() -> absl::StatusOr<std::shared_ptr<Subscription>> {
-    MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest asked, Parse(*request));
-    MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
-    MILLRACE_ASSIGN_OR_RETURN(const Subscription::Options options,
-                              Subscription::OptionsOf(asked, *served));
-    return std::make_shared<Subscription>(feeds_.Of(served), options, subscribers_);
-  };
-  absl::StatusOr<std::shared_ptr<Subscription>> made = make();
-  if (!made.ok()) return new RefusedCall<grpc::ByteBuffer>(made.status());
-  Subscription* const reactor = made->get();
-  subscribers_.Add(*std::move(made));
-  reactor->Start();
-  return reactor;
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+  return guard_.Many<grpc::ByteBuffer>(
+      *context, "Subscribe", [&]() -> grpc::ServerWriteReactor<grpc::ByteBuffer>* {
+        const auto make = [&]() -> absl::StatusOr<std::shared_ptr<Subscription>> {
+          MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest asked, Parse(*request));
+          MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
+          MILLRACE_ASSIGN_OR_RETURN(const Subscription::Options options,
+                                    Subscription::OptionsOf(asked, *served));
+          return std::make_shared<Subscription>(feeds_.Of(served), options, subscribers_);
+        };
+        absl::StatusOr<std::shared_ptr<Subscription>> made = make();
+        if (!made.ok()) return new RefusedStream<grpc::ByteBuffer>(made.status());
+        Subscription* const reactor = made->get();
+        subscribers_.Add(*std::move(made));
+        reactor->Start();
+        return reactor;
+      });
 }
 
 grpc::ServerUnaryReactor* PredictionService::GetLatest(grpc::CallbackServerContext* context,
                                                        const v1::GetLatestRequest* request,
                                                        v1::GetLatestResponse* response) {
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(Latest(streams_, *request, *response->mutable_prediction())));
-  return reactor;
+  return guard_.One(*context, "GetLatest", [&]() -> grpc::ServerUnaryReactor* {
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(ToGrpcStatus(Latest(streams_, *request, *response->mutable_prediction())));
+    return reactor;
+  });
 }
 
 }  // namespace millrace::service

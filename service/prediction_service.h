@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/v1/prediction_service.grpc.pb.h"
+#include "service/guard.h"
 #include "service/stream_feed.h"
 #include "service/streams.h"
 #include "service/subscribers.h"
@@ -15,8 +16,11 @@ class PredictionService final
     : public v1::PredictionService::WithRawCallbackMethod_Subscribe<
           v1::PredictionService::WithCallbackMethod_GetLatest<v1::PredictionService::Service>> {
  public:
-  PredictionService(const Streams& streams, Subscribers& subscribers)
-      : streams_(streams), subscribers_(subscribers), feeds_(subscribers) {}
+  PredictionService(const Streams& streams, Subscribers& subscribers, const Admission& admission)
+      : guard_(v1::PredictionService::service_full_name(), admission),
+        streams_(streams),
+        subscribers_(subscribers),
+        feeds_(subscribers) {}
 
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Subscribe(grpc::CallbackServerContext* context,
                                                         const grpc::ByteBuffer* request) override;
@@ -27,6 +31,7 @@ class PredictionService final
 
  private:
   // Constant after construction.
+  const Guard guard_;
   const Streams& streams_;
 
   // Self-synchronized.

@@ -99,8 +99,8 @@ absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
                                                   "' is made anew by a change; subscribe again"))));
   old->stream->Stop();
   const absl::Status ready = between();
-  absl::StatusOr<SharedStream> started = ready;
-  if (ready.ok()) started = options_.start(config);
+  absl::StatusOr<SharedStream> started =
+      ready.ok() ? options_.start(config) : absl::StatusOr<SharedStream>(ready);
   if (started.ok()) {
     options_.streams->Replace(*started);
     options_.events->Happened(config.name, StreamEvent::Kind::kUpdated);

@@ -8,7 +8,7 @@
 #include "service/config_entry.h"
 #include "service/control_call.h"
 #include "service/error_reason.h"
-#include "service/refused_call.h"
+#include "service/refusal.h"
 #include "service/status.h"
 #include "service/stream_watch.h"
 #include "service/wire.h"
@@ -26,18 +26,24 @@ absl::Status Required(const std::string& stream) {
 
 }  // namespace
 
-StreamService::StreamService(StreamApi api, ControlThread& control_thread, Subscribers& subscribers)
-    : api_(std::move(api)), control_thread_(control_thread), subscribers_(subscribers) {
+StreamService::StreamService(StreamApi api, ControlThread& control_thread, Subscribers& subscribers,
+                             const Admission& admission)
+    : api_(std::move(api)),
+      guard_(v1::StreamService::service_full_name(), admission),
+      control_thread_(control_thread),
+      subscribers_(subscribers) {
   api_.events->Listen([this] { subscribers_.Wake(); });
 }
 
 StreamService::~StreamService() { api_.events->Listen(nullptr); }
 
-grpc::ServerUnaryReactor* StreamService::CreateStream(grpc::CallbackServerContext* /*context*/,
+grpc::ServerUnaryReactor* StreamService::CreateStream(grpc::CallbackServerContext* context,
                                                       const v1::CreateStreamRequest* request,
                                                       v1::CreateStreamResponse* response) {
-  return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
-    return Create(*request, stop, *response->mutable_stream());
+  return guard_.One(*context, "CreateStream", [&]() -> grpc::ServerUnaryReactor* {
+    return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
+      return Create(*request, stop, *response->mutable_stream());
+    });
   });
 }
 
@@ -55,29 +61,35 @@ absl::Status StreamService::Create(const v1::CreateStreamRequest& request, std::
 grpc::ServerUnaryReactor* StreamService::ListStreams(grpc::CallbackServerContext* context,
                                                      const v1::ListStreamsRequest* /*request*/,
                                                      v1::ListStreamsResponse* response) {
-  for (const SharedStream& served : api_.streams->All()) {
-    ToMessage(*served, *response->add_streams());
-  }
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+  return guard_.One(*context, "ListStreams", [&]() -> grpc::ServerUnaryReactor* {
+    for (const SharedStream& served : api_.streams->All()) {
+      ToMessage(*served, *response->add_streams());
+    }
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  });
 }
 
 grpc::ServerUnaryReactor* StreamService::GetStream(grpc::CallbackServerContext* context,
                                                    const v1::GetStreamRequest* request,
                                                    v1::GetStreamResponse* response) {
-  const absl::StatusOr<SharedStream> served = api_.streams->Find(request->stream());
-  if (served.ok()) ToMessage(**served, *response->mutable_stream());
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(served.status()));
-  return reactor;
+  return guard_.One(*context, "GetStream", [&]() -> grpc::ServerUnaryReactor* {
+    const absl::StatusOr<SharedStream> served = api_.streams->Find(request->stream());
+    if (served.ok()) ToMessage(**served, *response->mutable_stream());
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(ToGrpcStatus(served.status()));
+    return reactor;
+  });
 }
 
-grpc::ServerUnaryReactor* StreamService::UpdateStream(grpc::CallbackServerContext* /*context*/,
+grpc::ServerUnaryReactor* StreamService::UpdateStream(grpc::CallbackServerContext* context,
                                                       const v1::UpdateStreamRequest* request,
                                                       v1::UpdateStreamResponse* response) {
-  return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
-    return Update(*request, stop, *response->mutable_stream());
+  return guard_.One(*context, "UpdateStream", [&]() -> grpc::ServerUnaryReactor* {
+    return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
+      return Update(*request, stop, *response->mutable_stream());
+    });
   });
 }
 
@@ -102,11 +114,13 @@ absl::Status StreamService::Update(const v1::UpdateStreamRequest& request, std::
   return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* StreamService::DeleteStream(grpc::CallbackServerContext* /*context*/,
+grpc::ServerUnaryReactor* StreamService::DeleteStream(grpc::CallbackServerContext* context,
                                                       const v1::DeleteStreamRequest* request,
                                                       v1::DeleteStreamResponse* response) {
-  return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& /*stop*/) {
-    return Delete(*request, *response->mutable_stream());
+  return guard_.One(*context, "DeleteStream", [&]() -> grpc::ServerUnaryReactor* {
+    return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& /*stop*/) {
+      return Delete(*request, *response->mutable_stream());
+    });
   });
 }
 
@@ -120,16 +134,19 @@ absl::Status StreamService::Delete(const v1::DeleteStreamRequest& request, v1::S
 }
 
 grpc::ServerWriteReactor<v1::WatchStreamsResponse>* StreamService::WatchStreams(
-    grpc::CallbackServerContext* /*context*/, const v1::WatchStreamsRequest* request) {
-  if (!request->stream().empty()) {
-    const absl::StatusOr<SharedStream> found = api_.streams->Find(request->stream());
-    if (!found.ok()) return new RefusedCall<v1::WatchStreamsResponse>(found.status());
-  }
-  auto watch = std::make_shared<StreamWatch>(*api_.events, request->stream(), subscribers_);
-  StreamWatch* const reactor = watch.get();
-  subscribers_.Add(std::move(watch));
-  reactor->Start();
-  return reactor;
+    grpc::CallbackServerContext* context, const v1::WatchStreamsRequest* request) {
+  return guard_.Many<v1::WatchStreamsResponse>(
+      *context, "WatchStreams", [&]() -> grpc::ServerWriteReactor<v1::WatchStreamsResponse>* {
+        if (!request->stream().empty()) {
+          const absl::StatusOr<SharedStream> found = api_.streams->Find(request->stream());
+          if (!found.ok()) return new RefusedStream<v1::WatchStreamsResponse>(found.status());
+        }
+        auto watch = std::make_shared<StreamWatch>(*api_.events, request->stream(), subscribers_);
+        StreamWatch* const reactor = watch.get();
+        subscribers_.Add(std::move(watch));
+        reactor->Start();
+        return reactor;
+      });
 }
 
 }  // namespace millrace::service

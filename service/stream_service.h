@@ -4,6 +4,7 @@
 #include "millrace/v1/stream_service.grpc.pb.h"
 #include "service/config.h"
 #include "service/control_thread.h"
+#include "service/guard.h"
 #include "service/stream_control.h"
 #include "service/stream_events.h"
 #include "service/streams.h"
@@ -24,7 +25,8 @@ struct StreamApi {
 /// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
 class StreamService final : public v1::StreamService::CallbackService {
  public:
-  StreamService(StreamApi api, ControlThread& control_thread, Subscribers& subscribers);
+  StreamService(StreamApi api, ControlThread& control_thread, Subscribers& subscribers,
+                const Admission& admission);
   ~StreamService() override;
 
   grpc::ServerUnaryReactor* CreateStream(grpc::CallbackServerContext* context,
@@ -54,6 +56,7 @@ class StreamService final : public v1::StreamService::CallbackService {
 
   // Constant after construction.
   const StreamApi api_;
+  const Guard guard_;
 
   // Self-synchronized.
   ControlThread& control_thread_;

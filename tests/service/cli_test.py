@@ -74,6 +74,32 @@ class CommandLineTest(unittest.TestCase):
         for part in ("OK", "ball", "test:ball", "64x64", "one_f_one_b_star, 2 stages"):
             self.assertIn(part, result.stdout)
 
+    def secure_config(self, tokens, mode=0o600):
+        file = self.folder / "tokens"
+        file.write_text(tokens)
+        file.chmod(mode)
+        path = pathlib.Path(self.config())
+        path.write_text(path.read_text().replace("listen: {", f"listen: {{tokens_file: {file}, "))
+        return str(path)
+
+    def test_check_config_says_who_may_call_and_no_secret(self):
+        result = run("check-config", self.secure_config("view hidden-0123456789\n"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("gRPC      plain text, tokens, control from this machine only", result.stdout)
+        self.assertNotIn("hidden", result.stdout + result.stderr)
+
+    def test_tokens_that_cannot_be_used_are_named_and_not_shown(self):
+        for tokens, mode, part in (
+            ("view hidden\n", 0o600, "tokens:1: the token is shorter than 16 characters"),
+            ("hidden-0123456789\n", 0o600, "tokens:1: the line must be"),
+            ("view hidden-0123456789\n", 0o644, "chmod 600"),
+        ):
+            path = self.secure_config(tokens, mode)
+            for command in (("check-config", path), ("serve", "--config", path)):
+                result = run(*command)
+                self.assert_usage(result, "listen.tokens_file", part)
+                self.assertNotIn("hidden", result.stderr)
+
     def test_check_config_names_unknown_keys_with_line_and_column(self):
         path = self.config(more="colour: blue\n")
         result = run("check-config", path)

@@ -62,12 +62,13 @@ TEST(ConfigTest, SampleLoads) {
   EXPECT_EQ(street.learner.learning.policy.kind, UpdatePolicyOptions::Kind::kEvery);
 }
 
-/// The sample with every optional key set. A comment sets a key if it is the key and one word or
-/// list: "# every: 1". A sentence that begins with a word and a colon explains: "# every: n. 1 is
+/// The sample with every optional key set. A comment sets a key if it is the key and one word, list
+/// or mapping: "# every: 1". A sentence that begins with a word and a colon explains: "# every: n.
+/// 1 is
 /// ...".
 std::string SampleWithAllKeys() {
   std::istringstream sample(TextOf(kSample));
-  const std::regex key(R"(( *)# ([a-z_]+: (\[[^\]]*\]|[^ ]+)))");
+  const std::regex key(R"(( *)# ([a-z_]+: (\[[^\]]*\]|\{[^}]*\}|[^ ]+)))");
   std::string all;
   for (std::string line; std::getline(sample, line);) {
     std::smatch parts;

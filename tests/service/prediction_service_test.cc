@@ -128,7 +128,8 @@ std::vector<Skip> AllSkips() {
           {SkipReason::kTooFast, {v1::PREDICTION_FLAG_IMPLAUSIBLE}},
           {SkipReason::kRate, {}},
           {SkipReason::kPolicy, {}},
-          {SkipReason::kUnlabelled, {}}};
+          {SkipReason::kUnlabelled, {}},
+          {SkipReason::kHeld, {}}};
 }
 
 TEST_F(PredictionServiceTest, TellsWhetherAndWhyNotAFrameIsLearnedFrom) {

@@ -1,0 +1,67 @@
+#include "service/private_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+absl::Status Unreadable(const std::string& path, std::string_view key, int error) {
+  return absl::NotFoundError(absl::StrCat(
+      std::string(key), ": ", path, " cannot be read: ", std::generic_category().message(error)));
+}
+
+absl::Status CheckPrivate(const struct stat& info, const std::string& path, std::string_view key) {
+  if ((info.st_mode & (S_IROTH | S_IWOTH)) == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      std::string(key), ": ", path,
+      " is open to everybody on this machine, and what it holds is secret: chmod 600 ", path));
+}
+
+absl::StatusOr<std::string> Read(const std::string& path, std::string_view key, bool secret) {
+  const File file(std::fopen(path.c_str(), "rbe"), &std::fclose);
+  struct stat info = {};
+  if (file == nullptr || fstat(fileno(file.get()), &info) != 0) {
+    return Unreadable(path, key, errno);
+  }
+  if (!S_ISREG(info.st_mode)) return Unreadable(path, key, EISDIR);
+  if (absl::Status kept = secret ? CheckPrivate(info, path, key) : absl::OkStatus(); !kept.ok()) {
+    return kept;
+  }
+  std::string text(kMostBytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) return Unreadable(path, key, EIO);
+  if (text.size() > kMostBytes) return Unreadable(path, key, EFBIG);
+  return text;
+}
+
+}  // namespace
+
+FileVersion VersionOf(const std::string& path) {
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0) return {};
+  return {.device = info.st_dev,
+          .inode = info.st_ino,
+          .size = info.st_size,
+          .changed_ns = info.st_ctim.tv_sec * kNanosecondsPerSecond + info.st_ctim.tv_nsec};
+}
+
+absl::StatusOr<std::string> ReadNamedFile(const std::string& path, std::string_view key) {
+  return Read(path, key, /*secret=*/false);
+}
+
+absl::StatusOr<std::string> ReadPrivateFile(const std::string& path, std::string_view key) {
+  return Read(path, key, /*secret=*/true);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,77 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "service/config.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<Config> Parse(std::string_view listen) {
+  return ParseConfig(absl::StrCat("version: 1\nstreams: [{name: a, source: {uri: 'test:'}}]\n",
+                                  "listen: ", std::string(listen)),
+                     "c");
+}
+
+std::string Refusal(std::string_view listen) {
+  return std::string(Parse(listen).status().message());
+}
+
+TEST(ConfigListenTest, ByDefaultItIsPlainTextOnThisMachineAndControlledFromIt) {
+  const auto config = Parse("{}");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const GrpcSecurity& security = config->listen.security;
+  EXPECT_FALSE(security.tls.on());
+  EXPECT_EQ(security.tokens_file, "");
+  EXPECT_EQ(security.control, ControlFrom::kLoopback);
+  EXPECT_EQ(Describe(security), "plain text, control from this machine only");
+}
+
+TEST(ConfigListenTest, EveryKeyIsRead) {
+  const auto config = Parse(
+      "{address: 0.0.0.0, tls: {certificate: s.pem, key: s.key, client_ca: ca.pem}, "
+      "tokens_file: tokens, control: on}");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const GrpcSecurity& security = config->listen.security;
+  EXPECT_EQ(security.tls.certificate, "s.pem");
+  EXPECT_EQ(security.tls.key, "s.key");
+  EXPECT_EQ(security.tls.client_ca, "ca.pem");
+  EXPECT_EQ(security.tokens_file, "tokens");
+  EXPECT_EQ(security.control, ControlFrom::kAnywhere);
+  EXPECT_EQ(Describe(security), "TLS, client certificates, tokens, control from anywhere");
+  EXPECT_EQ(Parse("{control: off}")->listen.security.control, ControlFrom::kNowhere);
+}
+
+TEST(ConfigListenTest, PlainTextBeyondThisMachineMustBeAskedFor) {
+  for (const char* const address : {"0.0.0.0", "'::'", "192.0.2.1"}) {
+    EXPECT_THAT(Refusal(absl::StrCat("{address: ", address, "}")),
+                HasSubstr("add `tls`, or `allow_plain_text: true` in a network that you trust"))
+        << address;
+    EXPECT_TRUE(Parse(absl::StrCat("{address: ", address, ", allow_plain_text: true}")).ok());
+    EXPECT_TRUE(
+        Parse(absl::StrCat("{address: ", address, ", tls: {certificate: a, key: b}}")).ok());
+  }
+  for (const char* const address : {"127.0.0.1", "127.1.2.3", "'::1'"}) {
+    EXPECT_TRUE(Parse(absl::StrCat("{address: ", address, "}")).ok()) << address;
+  }
+}
+
+TEST(ConfigListenTest, TokensNeverGoInPlainTextBeyondThisMachine) {
+  EXPECT_EQ(Refusal("{address: 0.0.0.0, tokens_file: t, allow_plain_text: true}"),
+            "c:3:41: 'tokens_file' needs `tls` beside it: tokens must not leave this machine in "
+            "plain text");
+  EXPECT_TRUE(Parse("{tokens_file: t}").ok());
+}
+
+TEST(ConfigListenTest, HalfOfTlsIsNone) {
+  EXPECT_EQ(Refusal("{address: 0.0.0.0, tls: {certificate: s.pem}}"),
+            "c:3:33: 'tls' has no key 'key', which it needs");
+  EXPECT_THAT(Refusal("{tls: {client_ca: ca.pem}}"), HasSubstr("has no key 'certificate'"));
+  EXPECT_EQ(Refusal("{control: yes}"),
+            "c:3:19: 'control' is 'yes'; it must be one of off, loopback, on");
+}
+
+}  // namespace
+}  // namespace millrace::service

@@ -1,0 +1,212 @@
+#include "service/learner_service.h"
+
+#include <filesystem>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/service/error_details.h"
+#include "tests/service/grpc_fixture.h"
+#include "tests/service/subscriber.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class LearnerServiceTest : public GrpcFixture {
+ protected:
+  /// Calls one of the methods that take the name of a stream; `learner_` is what it answers.
+  template <typename Request, typename Response>
+  grpc::Status Call(grpc::Status (v1::LearnerService::Stub::*method)(grpc::ClientContext*,
+                                                                     const Request&, Response*),
+                    const std::string& stream = "street") {
+    grpc::ClientContext context;
+    Request request;
+    request.set_stream(stream);
+    Response response;
+    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+    learner_ = response.learner();
+    return status;
+  }
+  grpc::Status Get() { return Call(&v1::LearnerService::Stub::GetLearner); }
+  grpc::Status Pause() { return Call(&v1::LearnerService::Stub::PauseLearner); }
+  grpc::Status Resume() { return Call(&v1::LearnerService::Stub::ResumeLearner); }
+  grpc::Status Freeze() { return Call(&v1::LearnerService::Stub::FreezeLearner); }
+  grpc::Status Reset() { return Call(&v1::LearnerService::Stub::ResetLearner); }
+
+  grpc::Status Update(const v1::Learner& learner, const std::vector<std::string>& paths) {
+    grpc::ClientContext context;
+    v1::UpdateLearnerRequest request;
+    *request.mutable_learner() = learner;
+    for (const std::string& path : paths) request.mutable_update_mask()->add_paths(path);
+    v1::UpdateLearnerResponse response;
+    const grpc::Status status = stub_->UpdateLearner(&context, request, &response);
+    learner_ = response.learner();
+    return status;
+  }
+
+  static v1::Learner Street() {
+    v1::Learner learner;
+    learner.set_stream("street");
+    return learner;
+  }
+
+  std::uint64_t Dropped(DropReason reason) {
+    return street().Snapshot().frames.dropped[static_cast<std::size_t>(reason)];
+  }
+
+  std::unique_ptr<v1::LearnerService::Stub> stub_ = v1::LearnerService::NewStub(channel_);
+  v1::Learner learner_;
+};
+
+TEST_F(LearnerServiceTest, TellsWhatALearnerDoesAndHow) {
+  Film(street_, 3);
+  ASSERT_TRUE(Get().ok());
+  EXPECT_EQ(learner_.stream(), "street");
+  EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_LEARNING);
+  EXPECT_EQ(learner_.learning_rate(), 1e-4);
+  EXPECT_EQ(learner_.learning_rate_share(), 1);
+  EXPECT_EQ(learner_.policy().kind(), v1::UPDATE_POLICY_KIND_EVERY);
+  EXPECT_EQ(learner_.policy().every(), 1);
+  EXPECT_THAT(learner_.updates(), ElementsAre(2, 2));
+}
+
+TEST_F(LearnerServiceTest, APausedLearnerDropsItsFramesUntilItIsResumed) {
+  Film(street_, 2);
+  ASSERT_TRUE(Pause().ok());
+  EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_PAUSED);
+  ASSERT_TRUE(Pause().ok()) << "again changes nothing";
+  // A frame may have been taken before it was paused, which then is not one of them.
+  for (int i = 0; i < 3; ++i) street_.source->Push();
+  while (Dropped(DropReason::kPaused) < 2) std::this_thread::yield();
+  ASSERT_TRUE(Resume().ok());
+  EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_LEARNING);
+  street_.source->Push();
+  street_.learner->Predict();
+  while (!street().Snapshot().frames.balanced()) std::this_thread::yield();
+  EXPECT_GE(street().Snapshot().frames.predicted, 2u);
+}
+
+TEST_F(LearnerServiceTest, AFrozenLearnerPredictsAndLearnsNothing) {
+  ASSERT_TRUE(Freeze().ok());
+  EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_FROZEN);
+  EXPECT_TRUE(street_.learner->frozen);
+  Film(street_, 3);
+  EXPECT_EQ(street().Snapshot().frames.predicted, 2u);
+  ASSERT_TRUE(Resume().ok());
+  EXPECT_FALSE(street_.learner->frozen);
+}
+
+TEST_F(LearnerServiceTest, WatchersSeeWhatALearnerWasTold) {
+  std::deque<StreamEvent> now;
+  StreamEvents::Cursor cursor = events_.Begin(now);
+  ASSERT_TRUE(Freeze().ok());
+  EXPECT_EQ(events_.Next(cursor, "street").event->learner, LearnerState::kFrozen);
+}
+
+TEST_F(LearnerServiceTest, RateAndPolicyAreChangedWhileItRuns) {
+  v1::Learner change = Street();
+  change.set_learning_rate(0.01);
+  change.mutable_policy()->set_kind(v1::UPDATE_POLICY_KIND_EVERY);
+  change.mutable_policy()->set_every(5);
+  ASSERT_TRUE(Update(change, {"learning_rate"}).ok());
+  EXPECT_EQ(learner_.learning_rate(), 0.01);
+  EXPECT_EQ(learner_.policy().every(), 1) << "it was not in the mask";
+  ASSERT_TRUE(Update(change, {"policy"}).ok());
+  EXPECT_EQ(street_.learner->every, 5);
+  EXPECT_EQ(learner_.policy().every(), 5);
+}
+
+TEST_F(LearnerServiceTest, AChangeIsMadeInFullOrNotAtAll) {
+  v1::Learner change = Street();
+  change.set_learning_rate(2);
+  change.mutable_policy()->set_every(5);
+  const grpc::Status status = Update(change, {"policy", "learning_rate", "color"});
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  std::vector<std::string> fields;
+  const ErrorDetails details = DetailsOf(status);
+  for (const auto& violation : details.bad_request.field_violations()) {
+    fields.push_back(violation.field());
+  }
+  EXPECT_THAT(fields, ElementsAre("learner.learning_rate", "update_mask"));
+  EXPECT_EQ(street_.learner->every, 1);
+  EXPECT_EQ(Update(change, {}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+
+  const LearnerChange direct = {.learning_rate = 2,
+                                .policy = pipeline::UpdatePolicyOptions{.every = 5}};
+  EXPECT_TRUE(absl::IsInvalidArgument(street().Change(direct)));
+  EXPECT_EQ(street_.learner->every, 1) << "what the learner refuses last undoes the rest";
+}
+
+TEST_F(LearnerServiceTest, AResetStreamBeginsAnewAndItsCheckpointsAreSetAside) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "millrace-reset" / "street";
+  std::filesystem::remove_all(folder.parent_path());
+  std::filesystem::create_directories(folder / "checkpoint-1");
+  StreamConfig config = Served("street")->config();
+  config.learner.checkpoints.folder = folder;
+  Served("street")->SetConfig(config);
+
+  Film(street_, 3);
+  const std::string run = Served("street")->run_id;
+  Subscriber subscriber(*channel_, To("street"));
+  ASSERT_TRUE(Reset().ok());
+  EXPECT_THAT(learner_.updates(), ElementsAre(0, 0));
+  EXPECT_NE(Served("street")->run_id, run);
+  EXPECT_FALSE(subscriber.Next());
+  EXPECT_EQ(subscriber.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.parent_path())) {
+    names.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(names, ElementsAre(testing::StartsWith("street.reset-2")));
+  std::filesystem::remove_all(folder.parent_path());
+}
+
+TEST_F(LearnerServiceTest, AResetThatFailsLeavesTheStreamRunning) {
+  start_fails_ = absl::InternalError("no memory");
+  EXPECT_EQ(Reset().error_code(), grpc::StatusCode::INTERNAL);
+  Film(street_, 2);
+  EXPECT_EQ(street().Snapshot().frames.predicted, 1u);
+}
+
+TEST_F(LearnerServiceTest, AnUnknownStreamIsNotFound) {
+  EXPECT_EQ(Call(&v1::LearnerService::Stub::GetLearner, "gate").error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Call(&v1::LearnerService::Stub::PauseLearner, "gate").error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Call(&v1::LearnerService::Stub::ResumeLearner, "gate").error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Call(&v1::LearnerService::Stub::FreezeLearner, "gate").error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Call(&v1::LearnerService::Stub::ResetLearner, "gate").error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  v1::Learner gate;
+  gate.set_stream("gate");
+  EXPECT_EQ(Update(gate, {"policy"}).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(LearnerServiceTest, WhatHasEndedOrFailedTakesNoOrders) {
+  street_.source->End();
+  while (!street().ended()) std::this_thread::yield();
+  for (const grpc::Status& status : {Pause(), Resume(), Freeze(), Update(Street(), {"policy"})}) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_THAT(status.error_message(), HasSubstr("has ended"));
+  }
+  ASSERT_TRUE(Get().ok());
+  EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_ENDED);
+
+  yard_.learner->Fail(absl::InternalError("out of memory"));
+  yard_.source->Push();
+  yard_.source->Push();
+  while (Served("yard")->stream->Snapshot().learner.ok()) std::this_thread::yield();
+  const grpc::Status failed = Call(&v1::LearnerService::Stub::PauseLearner, "yard");
+  EXPECT_EQ(failed.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(failed.error_message(), HasSubstr("out of memory"));
+}
+
+}  // namespace
+}  // namespace millrace::service
