@@ -44,8 +44,12 @@ class ArraysTest(unittest.TestCase):
     def test_what_is_absent_is_none(self):
         seen = prediction()
         for value in (seen.flow, seen.next_picture, seen.outputs, seen.grid, seen.camera,
-                      seen.camera_time, seen.arrival_time, seen.emission_time, seen.best_class):
+                      seen.preview, seen.camera_time, seen.arrival_time, seen.emission_time,
+                      seen.best_class):
             self.assertIsNone(value)
+
+    def test_a_preview_is_a_jpeg(self):
+        self.assertEqual(prediction(preview=b"\xff\xd8").preview, b"\xff\xd8")
 
     def test_a_type_that_is_not_known_yet_is_none(self):
         self.assertIsNone(prediction(flow=prediction_pb2.Tensor(shape=[1], data_type=99)).flow)

@@ -154,6 +154,11 @@ class Prediction:
         return _array_of(self.message, "outputs")
 
     @property
+    def preview(self) -> bytes | None:
+        """A picture for people, as JPEG. None where it was not asked for (Parts)."""
+        return self.message.preview or None
+
+    @property
     def best_class(self) -> int | None:
         """The most probable class, counted from 0."""
         return self.message.best_class if self.message.HasField("best_class") else None

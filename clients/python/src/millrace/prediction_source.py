@@ -31,7 +31,7 @@ class Parts:
     flow: bool = False
     next_picture: bool = False
     outputs: bool = False
-    # A small picture for people: in Prediction.message.
+    # A picture for people, as JPEG, some kilobytes.
     preview: bool = False
 
     def message(self) -> messages.Parts:

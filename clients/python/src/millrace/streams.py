@@ -110,6 +110,11 @@ class Stream:
         return plain(json_format.MessageToDict(self.message.config))
 
     @property
+    def run_id(self) -> str:
+        """Stands for its life since it was made or made anew: Prediction.run_id."""
+        return self.message.run_id
+
+    @property
     def source_state(self) -> SourceState:
         return SourceState(self.message.source_state)
 
