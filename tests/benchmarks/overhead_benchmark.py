@@ -11,9 +11,7 @@ books, gRPC, metrics (two scrapes a second), logging and whatever else the proce
 import sys
 import threading
 
-import grpc
-from millrace.v1 import prediction_service_pb2, prediction_service_pb2_grpc
-
+import millrace
 import millrace_process
 import sample_server
 
@@ -46,10 +44,9 @@ class Reader:
     """A client that reads every prediction with its flow. A context manager."""
 
     def __init__(self, server: millrace_process.Server):
-        self._channel = grpc.insecure_channel(server.grpc)
-        stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
-        self._call = stub.Subscribe(prediction_service_pb2.SubscribeRequest())
-        self._call.initial_metadata()
+        self._client = millrace.Client(server.grpc)
+        self._predictions = self._client.predictions()
+        self._predictions.wait_for_server()
         self._thread = threading.Thread(target=self._read)
 
     def __enter__(self) -> "Reader":
@@ -57,16 +54,12 @@ class Reader:
         return self
 
     def __exit__(self, *_) -> None:
-        self._call.cancel()
+        self._client.close()
         self._thread.join()
-        self._channel.close()
 
     def _read(self) -> None:
-        try:
-            for _ in self._call:
-                pass
-        except grpc.RpcError:
-            pass  # Cancelled, at the end.
+        for _ in self._predictions:
+            pass
 
 
 def measure(configuration: dict) -> dict[str, list[Turn]]:

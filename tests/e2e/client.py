@@ -1,4 +1,4 @@
-"""What a user's program sees of a server: its gRPC API by generated code, its metrics and probes.
+"""What a user's program sees of a server: its gRPC API by the Python client, its metrics and probes.
 
 A Subscriber reads predictions, an Auditor reads the books, each on a thread of its own for as long
 as the test lasts, so that "throughout" means every moment that they looked at.
@@ -11,8 +11,8 @@ import urllib.error
 import urllib.request
 
 import grpc
-from millrace.v1 import (prediction_service_pb2, prediction_service_pb2_grpc, stream_pb2,
-                         stream_service_pb2, stream_service_pb2_grpc)
+import millrace
+from millrace.v1 import prediction_pb2, stream_pb2, stream_service_pb2, stream_service_pb2_grpc
 
 import millrace_process
 
@@ -20,14 +20,15 @@ _SAMPLE = re.compile(r"(?P<name>[a-z_]+)(\{(?P<labels>[^}]*)\})? (?P<value>\S+)"
 
 
 class Subscriber:
-    """Keeps every prediction that a Subscribe call delivers. A context manager."""
+    """Keeps every prediction that one Subscribe call delivers: it does not connect again. A context
+    manager."""
 
     def __init__(self, address: str, stream: str = ""):
-        self.messages: list = []
-        self._channel = grpc.insecure_channel(address)
-        stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
-        self._call = stub.Subscribe(prediction_service_pb2.SubscribeRequest(stream=stream))
-        self._call.initial_metadata()  # The subscription stands.
+        self.messages: list[millrace.Prediction] = []
+        self._client = millrace.Client(address, reconnect=millrace.Reconnect(give_up_after=0))
+        self._subscription = self._client.predictions(stream)
+        self._subscription.wait_for_server()
+        self._ended = grpc.StatusCode.OK
         self._thread = threading.Thread(target=self._read)
 
     def __enter__(self) -> "Subscriber":
@@ -35,27 +36,27 @@ class Subscriber:
         return self
 
     def __exit__(self, *_) -> None:
-        self._call.cancel()
+        self._client.close()
         self._thread.join()
-        self._channel.close()
 
     def _read(self) -> None:
         try:
-            for message in self._call:
+            for message in self._subscription:
                 self.messages.append(message)
-        except grpc.RpcError:
-            pass  # end() tells its code.
+        except millrace.MillraceError as error:
+            self._ended = error.code
 
     @property
-    def predictions(self) -> list:
-        return [message.prediction for message in self.messages]
+    def predictions(self) -> list[prediction_pb2.Prediction]:
+        """As the server sent them."""
+        return [message.message for message in self.messages]
 
     def epoch(self) -> int:
         """That of the newest prediction; -1 before the first."""
-        return self.messages[-1].prediction.epoch if self.messages else -1
+        return self.messages[-1].epoch if self.messages else -1
 
     def is_open(self) -> bool:
-        return self._call.is_active()
+        return self._subscription.is_open()
 
     def wait_for_predictions(self, more: int, epoch_above: int = -1) -> None:
         """Waits for so many more predictions, the last of them of an epoch above that one."""
@@ -63,12 +64,13 @@ class Subscriber:
         millrace_process.wait_for(
             f"{more} more predictions of an epoch above {epoch_above}",
             lambda: not self.is_open() or (len(self.messages) >= enough and self.epoch() > epoch_above))
-        assert self.is_open(), f"the stream of predictions ended: {self._call.code()}"
+        assert self.is_open(), f"the stream of predictions ended: {self._ended}"
 
     def end(self) -> grpc.StatusCode:
         """Waits until the server ends the call, and returns how."""
         self._thread.join(millrace_process.PATIENCE_S)
-        return self._call.code()
+        assert not self._thread.is_alive(), "the stream of predictions does not end"
+        return self._ended
 
 
 @dataclasses.dataclass(frozen=True)

@@ -44,7 +44,7 @@ class RunToEndTest(unittest.TestCase):
         with millrace_process.serve(configuration) as server, \
                 client.Subscriber(server.grpc) as subscriber:
             subscriber.wait_for_predictions(5)
-            prediction = subscriber.messages[-1].prediction
+            prediction = subscriber.predictions[-1]
             millrace_process.stop(server, signal.SIGTERM)
         height, width = prediction.grid.height, prediction.grid.width
         self.assertEqual(list(prediction.next_picture.shape), [height, width, 3])

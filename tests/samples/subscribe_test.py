@@ -37,10 +37,10 @@ class SubscribeTest(unittest.TestCase):
             "c++": [os.environ["SAMPLE_SUBSCRIBE"]],
         }
 
-    def start(self, client: str, *arguments: str, stubs: bool = True) -> subprocess.Popen:
+    def start(self, client: str, *arguments: str, installed: bool = True) -> subprocess.Popen:
         process = subprocess.Popen(
             [*self.clients[client], *arguments],
-            env={**os.environ, "PYTHONPATH": os.environ["MILLRACE_STUBS"] if stubs else ""},
+            env={**os.environ, "PYTHONPATH": os.environ["MILLRACE_PYTHON_CLIENT"] if installed else ""},
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -93,8 +93,8 @@ class SubscribeTest(unittest.TestCase):
             with self.subTest(client):
                 self.assertIn("millrace serve", self.failure_of(client, closed_address()))
 
-    def test_says_that_the_stubs_are_missing(self):
-        self.assertIn("samples/README.md", self.failure_of("python", stubs=False))
+    def test_says_that_the_client_is_missing(self):
+        self.assertIn("samples/README.md", self.failure_of("python", installed=False))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,100 @@
+"""The connection to a server: how it is opened and kept, and how a call is made on it."""
+
+import dataclasses
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+
+from millrace.errors import from_rpc_error
+from millrace.v1 import (label_service_pb2_grpc, learner_service_pb2_grpc,
+                         prediction_service_pb2_grpc, stream_service_pb2_grpc)
+
+# A prediction of the largest grid with flow and picture is 46 MB; gRPC's own limit is 4.
+_LARGEST_MESSAGE = 64 << 20
+# A connection that is silent is asked for a sign of life this often. Servers refuse less than 10 s.
+_KEEPALIVE_MS = 60_000
+_KEEPALIVE_ANSWER_MS = 20_000
+# gRPC's own waits between tries to connect: short, because Backoff decides.
+_FIRST_TRY_MS = 100
+_LONGEST_TRY_MS = 2_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Tls:
+    """Which server to trust, and who asks. Files are in PEM.
+
+    `ca_file`: the certificates that are trusted; left out, those that gRPC brings along.
+    `certificate_file` and `key_file`: the client's own, where the server wants to see one.
+    `server_name`: the name in the server's certificate, where it is not that of the address.
+    """
+
+    ca_file: str | pathlib.Path | None = None
+    certificate_file: str | pathlib.Path | None = None
+    key_file: str | pathlib.Path | None = None
+    server_name: str | None = None
+
+    def credentials(self) -> grpc.ChannelCredentials:
+        """Reads the files. Raises OSError where one cannot be read."""
+        return grpc.ssl_channel_credentials(
+            root_certificates=_read(self.ca_file),
+            private_key=_read(self.key_file),
+            certificate_chain=_read(self.certificate_file))
+
+
+class Connection:
+    """A channel with the stubs of all services. Thread-safe.
+
+    Connects with the first call, and again by itself after it was lost.
+    """
+
+    def __init__(self, address: str, *, token: str | Callable[[], str] | None, tls: Tls | None,
+                 timeout: float):
+        self._token = token
+        self._timeout = timeout
+        self._channel = _open(address, tls)
+        self.predictions = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
+        self.streams = stream_service_pb2_grpc.StreamServiceStub(self._channel)
+        self.labels = label_service_pb2_grpc.LabelServiceStub(self._channel)
+        self.learners = learner_service_pb2_grpc.LearnerServiceStub(self._channel)
+
+    def close(self) -> None:
+        """Ends all calls."""
+        self._channel.close()
+
+    def ask(self, method: Any, request: Any, timeout: float | None = None) -> Any:
+        """The answer to one request. Raises MillraceError."""
+        try:
+            return method(request, timeout=self._timeout if timeout is None else timeout,
+                          metadata=self._metadata())
+        except grpc.RpcError as error:
+            raise from_rpc_error(error) from error
+
+    def begin(self, method: Any, request: Any) -> Any:
+        """A call that answers for as long as it lives. Does not wait."""
+        return method(request, metadata=self._metadata())
+
+    def _metadata(self) -> list[tuple[str, str]]:
+        token = self._token() if callable(self._token) else self._token
+        return [("authorization", f"Bearer {token}")] if token else []
+
+
+def _open(address: str, tls: Tls | None) -> grpc.Channel:
+    options: list[tuple[str, Any]] = [
+        ("grpc.max_receive_message_length", _LARGEST_MESSAGE),
+        ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
+        ("grpc.keepalive_timeout_ms", _KEEPALIVE_ANSWER_MS),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.initial_reconnect_backoff_ms", _FIRST_TRY_MS),
+        ("grpc.max_reconnect_backoff_ms", _LONGEST_TRY_MS),
+    ]
+    if tls is None:
+        return grpc.insecure_channel(address, options)
+    if tls.server_name:
+        options.append(("grpc.ssl_target_name_override", tls.server_name))
+    return grpc.secure_channel(address, tls.credentials(), options)
+
+
+def _read(path: str | pathlib.Path | None) -> bytes | None:
+    return None if path is None else pathlib.Path(path).read_bytes()

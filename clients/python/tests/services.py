@@ -1,0 +1,136 @@
+"""The services of the fake server: each keeps what it was asked, and answers with it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+
+from millrace.v1 import (label_service_pb2, label_service_pb2_grpc, learner_service_pb2,
+                         learner_service_pb2_grpc, prediction_pb2, prediction_service_pb2,
+                         prediction_service_pb2_grpc, stream_pb2, stream_service_pb2,
+                         stream_service_pb2_grpc)
+
+
+class Predictions(prediction_service_pb2_grpc.PredictionServiceServicer):
+    """Sends what the test publishes."""
+
+    def __init__(self, server: Any):
+        self._server = server
+
+    def Subscribe(self, request, context) -> Iterator[prediction_service_pb2.SubscribeResponse]:
+        self._server.asked(request, context)
+        life, dropped_total = self._server.life, 0
+        predictions = life.after(self._begin(request, context), context)
+        context.send_initial_metadata(())
+        for number, dropped, fields in predictions:
+            dropped_total += dropped
+            yield prediction_service_pb2.SubscribeResponse(
+                prediction=_prediction(number, fields), dropped=dropped,
+                dropped_total=dropped_total, run_id=life.run_id, sequence=number)
+
+    def GetLatest(self, request, context) -> prediction_service_pb2.GetLatestResponse:
+        self._server.asked(request, context)
+        number = self._server.life.newest()
+        return prediction_service_pb2.GetLatestResponse(prediction=_prediction(number, {}))
+
+    def _begin(self, request, context) -> int:
+        if not request.HasField("resume"):
+            return 0  # Unlike the real one: what was published before counts.
+        if request.resume.run_id != self._server.life.run_id:
+            context.abort(grpc.StatusCode.OUT_OF_RANGE, "another run")
+        return request.resume.sequence
+
+
+def _prediction(number: int, fields: dict) -> prediction_pb2.Prediction:
+    return prediction_pb2.Prediction(**{"stream": "door", "frame_number": number, **fields})
+
+
+class Streams(stream_service_pb2_grpc.StreamServiceServicer):
+    """Has one stream, `door`; whatever is created or updated looks like its configuration."""
+
+    def __init__(self, server: Any):
+        self._server = server
+
+    def ListStreams(self, request, context) -> stream_service_pb2.ListStreamsResponse:
+        self._server.asked(request, context)
+        return stream_service_pb2.ListStreamsResponse(streams=[stream_pb2.Stream(name="door")])
+
+    def GetStream(self, request, context) -> stream_service_pb2.GetStreamResponse:
+        self._server.asked(request, context)
+        return stream_service_pb2.GetStreamResponse(stream=stream_pb2.Stream(name=request.stream))
+
+    def CreateStream(self, request, context) -> stream_service_pb2.CreateStreamResponse:
+        self._server.asked(request, context)
+        stream = stream_pb2.Stream(name=request.config["name"], etag="1", config=request.config)
+        return stream_service_pb2.CreateStreamResponse(stream=stream)
+
+    def UpdateStream(self, request, context) -> stream_service_pb2.UpdateStreamResponse:
+        self._server.asked(request, context)
+        stream = stream_pb2.Stream(name=request.stream, etag="2", config=request.config)
+        return stream_service_pb2.UpdateStreamResponse(stream=stream)
+
+    def DeleteStream(self, request, context) -> stream_service_pb2.DeleteStreamResponse:
+        self._server.asked(request, context)
+        stream = stream_pb2.Stream(name=request.stream)
+        return stream_service_pb2.DeleteStreamResponse(stream=stream)
+
+    def WatchStreams(self, request, context) -> Iterator[stream_service_pb2.WatchStreamsResponse]:
+        self._server.asked(request, context)
+        exists = stream_service_pb2.StreamEvent(
+            stream="door", kind=stream_service_pb2.STREAM_EVENT_KIND_EXISTS)
+        events = self._server.events.after(self._server.events.newest(), context)
+        yield stream_service_pb2.WatchStreamsResponse(event=exists)
+        for _, dropped, fields in events:
+            yield stream_service_pb2.WatchStreamsResponse(
+                event=stream_service_pb2.StreamEvent(stream="door", **fields), dropped=dropped)
+
+
+class Labels(label_service_pb2_grpc.LabelServiceServicer):
+    """Takes the labels of even frames."""
+
+    def __init__(self, server: Any):
+        self._server = server
+
+    def AddLabels(self, request, context) -> label_service_pb2.AddLabelsResponse:
+        self._server.asked(request, context)
+        return label_service_pb2.AddLabelsResponse(
+            outcomes=[_outcome(label.frame_number) for label in request.labels])
+
+
+def _outcome(frame_number: int) -> label_service_pb2.LabelOutcome:
+    if frame_number % 2:
+        return label_service_pb2.LabelOutcome(
+            frame_number=frame_number, result=label_service_pb2.LABEL_RESULT_TOO_LATE,
+            message="it is odd")
+    return label_service_pb2.LabelOutcome(frame_number=frame_number,
+                                          result=label_service_pb2.LABEL_RESULT_ADDED)
+
+
+def _learner_method(name: str, mode: int):
+    """A method that answers with a learner of that mode, changed as the request wants it."""
+    response = getattr(learner_service_pb2, f"{name}LearnerResponse")
+
+    def method(self, request, context):
+        self._server.asked(request, context)
+        learner = learner_service_pb2.Learner(mode=mode, updates=[3, 2])
+        if name == "Update":
+            learner.MergeFrom(request.learner)
+        else:
+            learner.stream = request.stream
+        return response(learner=learner)
+
+    return method
+
+
+class Learners(learner_service_pb2_grpc.LearnerServiceServicer):
+    """Each call answers with a learner that does what was asked."""
+
+    def __init__(self, server: Any):
+        self._server = server
+
+    GetLearner = _learner_method("Get", learner_service_pb2.LEARNER_MODE_LEARNING)
+    UpdateLearner = _learner_method("Update", learner_service_pb2.LEARNER_MODE_LEARNING)
+    PauseLearner = _learner_method("Pause", learner_service_pb2.LEARNER_MODE_PAUSED)
+    ResumeLearner = _learner_method("Resume", learner_service_pb2.LEARNER_MODE_LEARNING)
+    FreezeLearner = _learner_method("Freeze", learner_service_pb2.LEARNER_MODE_FROZEN)
+    ResetLearner = _learner_method("Reset", learner_service_pb2.LEARNER_MODE_LEARNING)

@@ -1,0 +1,44 @@
+"""The client's enums are the protos', and grow without harm."""
+
+import unittest
+
+import millrace
+from millrace.v1 import (label_service_pb2, learner_service_pb2, prediction_pb2,
+                         prediction_service_pb2, stream_pb2, stream_service_pb2)
+
+ENUMS = {
+    millrace.DropReason: stream_pb2.DropReason,
+    millrace.EventKind: stream_service_pb2.StreamEventKind,
+    millrace.Flag: prediction_pb2.PredictionFlag,
+    millrace.LabelKind: stream_pb2.LabelKind,
+    millrace.LabelResult: label_service_pb2.LabelResult,
+    millrace.LearnerMode: learner_service_pb2.LearnerMode,
+    millrace.LearnerState: stream_pb2.LearnerState,
+    millrace.Policy: prediction_service_pb2.DeliveryPolicy,
+    millrace.SourceState: stream_pb2.SourceState,
+}
+
+
+def without_prefix(wire) -> dict[str, int]:
+    """The values' names, as in the client: without the UNSPECIFIED one's prefix."""
+    prefix = wire.Name(0).removesuffix("UNSPECIFIED")
+    return {name.removeprefix(prefix): number for name, number in wire.items()}
+
+
+class EnumsTest(unittest.TestCase):
+    def test_have_the_values_of_the_protos(self):
+        for enum, wire in ENUMS.items():
+            with self.subTest(enum.__name__):
+                self.assertEqual({each.name: each.value for each in enum}, without_prefix(wire))
+
+    def test_a_number_that_is_not_known_yet_is_unspecified(self):
+        for enum in ENUMS:
+            self.assertIs(enum(99), enum.UNSPECIFIED)
+
+    def test_what_is_no_number_is_an_error(self):
+        with self.assertRaises(ValueError):
+            millrace.Policy("latest")
+
+
+if __name__ == "__main__":
+    unittest.main()
