@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "pipeline/safetensors.h"
+#include "pipeline/checksum.h"
 
 namespace millrace::pipeline {
 

@@ -12,15 +12,14 @@
 #include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "pipeline/checkpoint_folders.h"
+#include "pipeline/checksum.h"
 #include "pipeline/safetensors.h"
 
 namespace millrace::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr char kPrefix[] = "checkpoint-";
-constexpr char kManifest[] = "manifest.json";
 
 std::vector<std::vector<std::int64_t>> ShapesOf(const std::vector<at::Tensor>& tensors) {
   std::vector<std::vector<std::int64_t>> shapes;
@@ -85,58 +84,6 @@ LayerState LayerOf(const SafeTensors& file, int layer) {
   return state;
 }
 
-absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const StageFile& expected) {
-  const std::string path = absl::StrCat(folder, "/", expected.name);
-  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
-  if (bytes.size() != expected.bytes) {
-    return absl::DataLossError(absl::StrCat(path, " has ", bytes.size(), " bytes where ",
-                                            expected.bytes, " were written"));
-  }
-  if (Checksum(bytes) != expected.checksum) {
-    return absl::DataLossError(absl::StrCat(path, " is damaged: its checksum is wrong"));
-  }
-  return bytes;
-}
-
-std::string FolderName(std::int64_t sample) { return absl::StrFormat("%s%012d", kPrefix, sample); }
-
-// The folders of checkpoints, the newest first. Others that stand beside them are left alone.
-std::vector<std::string> FoldersIn(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    std::int64_t sample = 0;
-    const bool numbered = absl::StartsWith(name, kPrefix) &&
-                          absl::SimpleAtoi(name.substr(sizeof(kPrefix) - 1), &sample);
-    if (numbered && name == FolderName(sample)) names.push_back(name);
-  }
-  std::sort(names.begin(), names.end(), std::greater<>());  // Numbers have one length.
-  for (std::string& name : names) name = absl::StrCat(folder, "/", name);
-  return names;
-}
-
-bool HasManifest(const std::string& folder) {
-  std::error_code ignored;
-  return fs::exists(fs::path(folder) / kManifest, ignored);
-}
-
-void Remove(const std::string& folder) {
-  // The manifest first: what is left half removed is not complete.
-  std::error_code ignored;
-  fs::remove(fs::path(folder) / kManifest, ignored);
-  fs::remove_all(folder, ignored);
-}
-
-absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& folder) {
-  const std::string path = absl::StrCat(folder, "/", kManifest);
-  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  absl::StatusOr<CheckpointManifest> manifest = DecodeManifest(text);
-  if (manifest.ok()) return manifest;
-  return absl::Status(manifest.status().code(),
-                      absl::StrCat(path, " cannot be used: ", manifest.status().message()));
-}
-
 }  // namespace
 
 absl::StatusOr<Checkpoints> Checkpoints::Open(const Options& options, const LayerChain& chain) {
@@ -148,9 +95,9 @@ absl::StatusOr<Checkpoints> Checkpoints::Open(const Options& options, const Laye
                                                    options.folder, ": ", error.message()));
   }
   MILLRACE_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(options.folder));
-  MILLRACE_RETURN_IF_ERROR(CheckWritable(absl::StrCat(options.folder, "/", kManifest)));
-  for (const std::string& folder : FoldersIn(options.folder)) {
-    if (!HasManifest(folder)) Remove(folder);  // Its writer was stopped.
+  MILLRACE_RETURN_IF_ERROR(CheckWritable(absl::StrCat(options.folder, "/", kManifestFile)));
+  for (const std::string& folder : CheckpointsIn(options.folder)) {
+    if (!IsComplete(folder)) RemoveCheckpoint(folder);  // Its writer was stopped.
   }
   std::vector<LayerShape> layers;
   layers.reserve(chain.layers.size());
@@ -170,11 +117,11 @@ absl::Status Checkpoints::Write(const Checkpoint& checkpoint) {
                                             ": a number of it is not finite"));
   }
   const std::string folder =
-      absl::StrCat(options_.folder, "/", FolderName(checkpoint.network.sample));
-  Remove(folder);  // What could not be read.
+      absl::StrCat(options_.folder, "/", CheckpointName(checkpoint.network.sample));
+  RemoveCheckpoint(folder);  // What could not be read.
   const absl::Status written = WriteInto(folder, checkpoint);
   if (!written.ok()) {
-    Remove(folder);
+    RemoveCheckpoint(folder);
     return written;
   }
   Prune(folder);
@@ -207,7 +154,7 @@ absl::Status Checkpoints::WriteInto(const std::string& folder, const Checkpoint&
         WriteFileAtomically(absl::StrCat(folder, "/", manifest.stages.back().name), bytes));
     first = end;
   }
-  return WriteFileAtomically(absl::StrCat(folder, "/", kManifest), EncodeManifest(manifest));
+  return WriteFileAtomically(absl::StrCat(folder, "/", kManifestFile), EncodeManifest(manifest));
 }
 
 absl::StatusOr<Checkpoint> Checkpoints::ReadOne(const std::string& folder) const {
@@ -241,8 +188,8 @@ absl::StatusOr<Checkpoint> Checkpoints::ReadOne(const std::string& folder) const
 
 absl::StatusOr<Checkpoints::Found> Checkpoints::Read() const {
   Found found;
-  for (const std::string& folder : FoldersIn(options_.folder)) {
-    if (!HasManifest(folder)) continue;  // Its writer was stopped.
+  for (const std::string& folder : CheckpointsIn(options_.folder)) {
+    if (!IsComplete(folder)) continue;  // Its writer was stopped.
     absl::StatusOr<Checkpoint> checkpoint = ReadOne(folder);
     if (checkpoint.ok()) {
       found.newest = *std::move(checkpoint);
@@ -261,7 +208,7 @@ void Checkpoints::Prune(const std::string& newest) const {
   std::string best;
   double best_score = 0;
   std::vector<std::string> complete;
-  const std::vector<std::string> folders = FoldersIn(options_.folder);
+  const std::vector<std::string> folders = CheckpointsIn(options_.folder);
   for (const std::string& folder : folders) {
     const absl::StatusOr<CheckpointManifest> manifest = ReadManifest(folder);
     if (folder > newest || !manifest.ok()) continue;
@@ -272,8 +219,9 @@ void Checkpoints::Prune(const std::string& newest) const {
   }
   complete.resize(std::min(complete.size(), static_cast<std::size_t>(options_.keep)));
   for (const std::string& folder : folders) {
-    const bool kept = folder == best || std::ranges::find(complete, folder) != complete.end();
-    if (!kept) Remove(folder);
+    const bool kept =
+        folder == best || IsKept(folder) || std::ranges::find(complete, folder) != complete.end();
+    if (!kept) RemoveCheckpoint(folder);
   }
 }
 

@@ -58,6 +58,9 @@ class Checkpoints {
   /// REQUIRES: of the network's layers.
   absl::Status Write(const Checkpoint& checkpoint);
 
+  /// Lets others have the folder: nothing is written any more.
+  void Release() { lock_.reset(); }
+
   /// What Read() found.
   struct Found {
     std::optional<Checkpoint> newest;
@@ -81,7 +84,7 @@ class Checkpoints {
 
   Options options_;
   std::vector<LayerShape> layers_;
-  FolderLock lock_;
+  std::optional<FolderLock> lock_;
 };
 
 }  // namespace millrace::pipeline

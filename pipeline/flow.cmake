@@ -15,7 +15,7 @@ add_library(millrace_flow
 add_library(millrace::flow ALIAS millrace_flow)
 target_link_libraries(millrace_flow
   PUBLIC LibTorch::cpu millrace::learning millrace::base millrace::options absl::status absl::statusor
-  PRIVATE absl::strings nlohmann_json::nlohmann_json)
+  PRIVATE absl::strings nlohmann_json::nlohmann_json millrace::checkpoint_folders)
 # Otherwise the operators of tensors would bring every operation's header with them.
 target_compile_definitions(millrace_flow PRIVATE AT_PER_OPERATOR_HEADERS)
 # The stream's bytes are pinned: no product and sum may be joined into one rounding.

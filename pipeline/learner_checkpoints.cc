@@ -63,7 +63,9 @@ void LearnerCheckpoints::Finish(std::optional<Checkpoint> last) {
     closed_ = true;
     changed_.notify_all();
   }
-  if (writer_.joinable()) writer_.join();
+  if (!writer_.joinable()) return;
+  writer_.join();
+  checkpoints_.Release();
 }
 
 CheckpointFigures LearnerCheckpoints::figures() const {

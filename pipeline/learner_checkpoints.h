@@ -42,7 +42,7 @@ class LearnerCheckpoints {
   void Offer(Checkpoint checkpoint) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Has `last` written too, unless it was before, and waits until all is. Nothing can be offered
-  /// afterwards. Idempotent.
+  /// afterwards, and another may have the folder. Idempotent.
   void Finish(std::optional<Checkpoint> last) ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] CheckpointFigures figures() const ABSL_LOCKS_EXCLUDED(mu_);

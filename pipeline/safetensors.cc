@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "pipeline/checksum.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -131,12 +132,6 @@ absl::StatusOr<Entry> ReadEntry(const std::string& name, const Json& value, std:
 }
 
 }  // namespace
-
-std::string Checksum(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return absl::StrCat(absl::Hex(hash, absl::kZeroPad16));
-}
 
 std::string EncodeSafeTensors(const SafeTensors& content) {
   Json header = Json::object();

@@ -20,9 +20,6 @@ struct SafeTensors {
   std::map<std::string, std::string> metadata;
 };
 
-/// FNV-1a with 64 bits, in hexadecimal: finds what a disk or a careless copy does to bytes.
-[[nodiscard]] std::string Checksum(std::string_view bytes);
-
 /// REQUIRES: the tensors are on the CPU, of float, double, int64 or bytes; names differ; no
 /// metadata is called "checksum".
 [[nodiscard]] std::string EncodeSafeTensors(const SafeTensors& content);

@@ -14,10 +14,11 @@ namespace {
 
 /// The methods that change nothing, so that a token of the role `view` suffices. All others are
 /// control.
-constexpr std::array<std::string_view, 6> kViewMethods = {
-    "millrace.v1.LearnerService/GetLearner",   "millrace.v1.PredictionService/GetLatest",
-    "millrace.v1.PredictionService/Subscribe", "millrace.v1.StreamService/GetStream",
-    "millrace.v1.StreamService/ListStreams",   "millrace.v1.StreamService/WatchStreams",
+constexpr std::array<std::string_view, 7> kViewMethods = {
+    "millrace.v1.CheckpointService/ListCheckpoints", "millrace.v1.LearnerService/GetLearner",
+    "millrace.v1.PredictionService/GetLatest",       "millrace.v1.PredictionService/Subscribe",
+    "millrace.v1.StreamService/GetStream",           "millrace.v1.StreamService/ListStreams",
+    "millrace.v1.StreamService/WatchStreams",
 };
 
 constexpr std::string_view kScheme = "Bearer ";

@@ -15,6 +15,7 @@
 #include "ingest/source.h"
 #include "ingest/uri.h"
 #include "nlohmann/json.hpp"
+#include "pipeline/checksum.h"
 #include "service/error_reason.h"
 
 namespace millrace::service {
@@ -159,12 +160,7 @@ bool DifferInSourceOnly(const std::string& entry, const std::string& other) {
   return a == b;
 }
 
-// FNV-1a: std::hash need not be the same in another process.
-std::string EtagOf(const std::string& entry) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const unsigned char c : entry) hash = (hash ^ c) * 0x100000001b3U;
-  return absl::StrCat(absl::Hex(hash, absl::kZeroPad16));
-}
+std::string EtagOf(const std::string& entry) { return pipeline::Checksum(entry); }
 
 absl::Status AllowedForClients(const StreamConfig& stream, const ClientSources& rules,
                                const std::string& current) {

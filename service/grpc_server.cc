@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/admission.h"
+#include "service/checkpoint_service.h"
 #include "service/grpc_credentials.h"
 #include "service/health_reporter.h"
 #include "service/health_service.h"
@@ -52,6 +53,7 @@ class RunningServer final : public GrpcServer {
         predictions_(*api.streams, subscribers_, *admission_),
         streams_(api, control_thread_, subscribers_, *admission_),
         learners_(*api.streams, *api.control, control_thread_, *admission_),
+        checkpoints_(*api.streams, *api.control, control_thread_, *admission_),
         labels_(*api.streams, *admission_),
         health_(statuses_) {}
   ~RunningServer() override {
@@ -77,6 +79,7 @@ class RunningServer final : public GrpcServer {
   PredictionService predictions_;
   StreamService streams_;
   LearnerService learners_;
+  CheckpointService checkpoints_;
   LabelService labels_;
   HealthService health_;
   int port_ = 0;
@@ -92,6 +95,7 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
   reporter_ = std::make_unique<HealthReporter>(
       HealthReporter::Options{.services = {v1::StreamService::service_full_name(),
                                            v1::LearnerService::service_full_name(),
+                                           v1::CheckpointService::service_full_name(),
                                            v1::LabelService::service_full_name()},
                               .services_of_models = {v1::PredictionService::service_full_name()}},
       statuses_, streams);
@@ -106,6 +110,7 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
   builder.RegisterService(&predictions_);
   builder.RegisterService(&streams_);
   builder.RegisterService(&learners_);
+  builder.RegisterService(&checkpoints_);
   builder.RegisterService(&labels_);
   builder.RegisterService(&health_);
   server_ = builder.BuildAndStart();

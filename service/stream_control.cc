@@ -1,7 +1,5 @@
 #include "service/stream_control.h"
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +7,8 @@
 #include "absl/time/time.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "pipeline/checkpoint_folders.h"
+#include "service/checkpoints_of_stream.h"
 #include "service/config_entry.h"
 #include "service/error_reason.h"
 #include "spdlog/spdlog.h"
@@ -31,17 +31,8 @@ absl::Status WouldForget(const std::string& name) {
           "allow_reset to make it all the same, or set checkpoints.folder when adding a stream")));
 }
 
-// Once the stream has let go of them.
-absl::Status SetCheckpointsAside(const StreamConfig& config) {
-  const std::string& folder = config.learner.checkpoints.folder;
-  std::error_code error;
-  if (folder.empty() || !std::filesystem::exists(folder, error)) return absl::OkStatus();
-  const std::string aside = absl::StrCat(
-      folder, ".reset-", absl::FormatTime("%Y%m%dT%H%M%E3SZ", absl::Now(), absl::UTCTimeZone()));
-  std::filesystem::rename(folder, aside, error);
-  if (!error) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrCat("cannot rename ", folder, " to ", aside, ": ", error.message()));
+std::string TimeNow() {
+  return absl::FormatTime("%Y%m%dT%H%M%E3SZ", absl::Now(), absl::UTCTimeZone());
 }
 
 }  // namespace
@@ -87,18 +78,18 @@ absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const S
     return old;
   }
   if (!allow_reset && !KeepsWhatItLearned(now, config)) return WouldForget(target.name);
-  return Restart(old, config, [] { return absl::OkStatus(); });
+  return Restart(old, config, {});
 }
 
 absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
                                                     const StreamConfig& config,
-                                                    const std::function<absl::Status()>& between) {
+                                                    const Between& between) {
   old->stream->ring().EndWith(
       Because("STREAM_CHANGED", {{"stream", config.name}},
               absl::UnavailableError(absl::StrCat("stream '", config.name,
                                                   "' is made anew by a change; subscribe again"))));
   old->stream->Stop();
-  const absl::Status ready = between();
+  const absl::Status ready = between.make();
   absl::StatusOr<SharedStream> started =
       ready.ok() ? options_.start(config) : absl::StatusOr<SharedStream>(ready);
   if (started.ok()) {
@@ -106,6 +97,7 @@ absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
     options_.events->Happened(config.name, StreamEvent::Kind::kUpdated);
     return started;
   }
+  if (ready.ok()) between.undo();
   StreamConfig before = old->config();
   before.learner.stop = before.source.stop = {};
   absl::StatusOr<SharedStream> again = options_.start(before);
@@ -118,11 +110,30 @@ absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
   return started.status();
 }
 
+// Once the stream has let go of them.
+StreamControl::Between StreamControl::SettingAside(const std::string& folder, std::int64_t after,
+                                                   const std::string& why) {
+  if (folder.empty()) return {};
+  const std::string name = absl::StrCat(why, "-", TimeNow());
+  return {.make = [=] { return pipeline::SetAside(folder, after, name); },
+          .undo = [=] { pipeline::TakeBack(folder, name); }};
+}
+
 absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target) {
   const MutexLock lock(busy_);
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   const StreamConfig config = old->config();
-  return Restart(old, config, [&config] { return SetCheckpointsAside(config); });
+  return Restart(old, config, SettingAside(config.learner.checkpoints.folder, -1, "reset"));
+}
+
+absl::StatusOr<SharedStream> StreamControl::Restore(const Target& target, const std::string& name) {
+  const MutexLock lock(busy_);
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
+  const StreamConfig config = old->config();
+  MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo found, FindCheckpoint(config, name));
+  const std::string& folder = config.learner.checkpoints.folder;
+  MILLRACE_RETURN_IF_ERROR(pipeline::CheckWhole(absl::StrCat(folder, "/", name)));
+  return Restart(old, config, SettingAside(folder, found.sample, "restored"));
 }
 
 absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {

@@ -54,21 +54,35 @@ class StreamControl {
                                                     const StreamConfig& config, bool allow_reset)
       ABSL_LOCKS_EXCLUDED(busy_);
 
-  /// Makes it anew with the weights of its configuration. Its checkpoints stay, in a folder of
-  /// another name: `.reset-` and the time behind its own. Fails with NOT_FOUND, ABORTED, as `start`
-  /// does, and as the system does where the folder cannot be renamed; then it is as it was before.
+  /// Makes it anew with the weights of its configuration. Its checkpoints are set aside in a folder
+  /// `reset-` and the time. Fails with NOT_FOUND, ABORTED, as `start` does, and as the system does
+  /// where they cannot be moved; then it is as it was before.
   [[nodiscard]] absl::StatusOr<SharedStream> Reset(const Target& target) ABSL_LOCKS_EXCLUDED(busy_);
+
+  /// Makes it anew from the checkpoint `name`; newer ones are set aside in a folder `restored-` and
+  /// the time. Fails as Reset(), with FAILED_PRECONDITION if it keeps none, with NOT_FOUND if there
+  /// is no such checkpoint, and with DATA_LOSS if it is damaged.
+  [[nodiscard]] absl::StatusOr<SharedStream> Restore(const Target& target, const std::string& name)
+      ABSL_LOCKS_EXCLUDED(busy_);
 
   /// Takes it out and stops it. Returns it, stopped. Fails with NOT_FOUND and ABORTED.
   [[nodiscard]] absl::StatusOr<SharedStream> Delete(const Target& target)
       ABSL_LOCKS_EXCLUDED(busy_);
 
  private:
+  /// What is done when the old one is stopped, and undone if the new one cannot start.
+  struct Between {
+    std::function<absl::Status()> make = [] { return absl::OkStatus(); };
+    std::function<void()> undo = [] {};
+  };
+
   [[nodiscard]] absl::StatusOr<SharedStream> Find(const Target& target) const;
-  /// Calls `between` when the old one is stopped; what it fails with, this fails with.
+  [[nodiscard]] static Between SettingAside(const std::string& folder, std::int64_t after,
+                                            const std::string& why);
+  /// What `make` fails with, this fails with.
   [[nodiscard]] absl::StatusOr<SharedStream> Restart(const SharedStream& old,
                                                      const StreamConfig& config,
-                                                     const std::function<absl::Status()>& between)
+                                                     const Between& between)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
 
   // Constant after construction.

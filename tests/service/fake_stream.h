@@ -46,6 +46,8 @@ struct FakeStream {
   FakeLearner* learner = nullptr;
   /// What a checkpoint would be told of the source.
   std::function<pipeline::SourcePosition()> position;
+  /// Says that a checkpoint was written, or why not.
+  std::function<void(const absl::Status&)> on_checkpoint;
   std::unique_ptr<CameraStream> stream;
 };
 
@@ -77,6 +79,7 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
     }
     fake.learner = learner.get();
     fake.position = asked.checkpoints.position;
+    fake.on_checkpoint = asked.checkpoints.on_write;
     return learner;
   };
   // Called again where another source takes the place of the first.

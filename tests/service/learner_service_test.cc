@@ -145,7 +145,7 @@ TEST_F(LearnerServiceTest, AResetStreamBeginsAnewAndItsCheckpointsAreSetAside) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / "millrace-reset" / "street";
   std::filesystem::remove_all(folder.parent_path());
-  std::filesystem::create_directories(folder / "checkpoint-1");
+  std::filesystem::create_directories(folder / "checkpoint-000000000099");
   StreamConfig config = Served("street")->config();
   config.learner.checkpoints.folder = folder;
   Served("street")->SetConfig(config);
@@ -159,10 +159,10 @@ TEST_F(LearnerServiceTest, AResetStreamBeginsAnewAndItsCheckpointsAreSetAside) {
   EXPECT_FALSE(subscriber.Next());
   EXPECT_EQ(subscriber.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.parent_path())) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     names.push_back(entry.path().filename());
   }
-  EXPECT_THAT(names, ElementsAre(testing::StartsWith("street.reset-2")));
+  EXPECT_THAT(names, ElementsAre(testing::StartsWith("reset-2")));
   std::filesystem::remove_all(folder.parent_path());
 }
 

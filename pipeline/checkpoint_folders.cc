@@ -1,0 +1,152 @@
+#include "pipeline/checkpoint_folders.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/atomic_file.h"
+#include "base/status.h"
+#include "pipeline/checksum.h"
+
+namespace millrace::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kPrefix[] = "checkpoint-";
+constexpr char kKeptFile[] = "kept";
+
+std::chrono::nanoseconds WrittenAt(const std::string& path) {
+  std::error_code ignored;
+  const auto time = fs::last_write_time(fs::path(path) / kManifestFile, ignored);
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::file_clock::to_sys(time).time_since_epoch());
+}
+
+absl::Status Move(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (!error) return absl::OkStatus();
+  return absl::ErrnoToStatus(error.value(),
+                             absl::StrCat("cannot move ", from.string(), " to ", to.string()));
+}
+
+}  // namespace
+
+std::string CheckpointName(std::int64_t sample) {
+  return absl::StrFormat("%s%012d", kPrefix, sample);
+}
+
+std::vector<std::string> CheckpointsIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    std::int64_t sample = 0;
+    const bool numbered = absl::StartsWith(name, kPrefix) &&
+                          absl::SimpleAtoi(name.substr(sizeof(kPrefix) - 1), &sample);
+    if (numbered && name == CheckpointName(sample)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end(), std::greater<>());  // Numbers have one length.
+  for (std::string& name : names) name = absl::StrCat(folder, "/", name);
+  return names;
+}
+
+bool IsComplete(const std::string& folder) {
+  std::error_code ignored;
+  return fs::exists(fs::path(folder) / kManifestFile, ignored);
+}
+
+void RemoveCheckpoint(const std::string& folder) {
+  std::error_code ignored;
+  fs::remove(fs::path(folder) / kManifestFile, ignored);
+  fs::remove_all(folder, ignored);
+}
+
+absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& folder) {
+  const std::string path = absl::StrCat(folder, "/", kManifestFile);
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  absl::StatusOr<CheckpointManifest> manifest = DecodeManifest(text);
+  if (manifest.ok()) return manifest;
+  return absl::Status(manifest.status().code(),
+                      absl::StrCat(path, " cannot be used: ", manifest.status().message()));
+}
+
+absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const StageFile& expected) {
+  const std::string path = absl::StrCat(folder, "/", expected.name);
+  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
+  if (bytes.size() != expected.bytes) {
+    return absl::DataLossError(absl::StrCat(path, " has ", bytes.size(), " bytes where ",
+                                            expected.bytes, " were written"));
+  }
+  if (Checksum(bytes) != expected.checksum) {
+    return absl::DataLossError(absl::StrCat(path, " is damaged: its checksum is wrong"));
+  }
+  return bytes;
+}
+
+bool IsKept(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(fs::path(path) / kKeptFile, ignored);
+}
+
+absl::Status Keep(const std::string& path) {
+  return WriteFileAtomically(absl::StrCat(path, "/", kKeptFile), "");
+}
+
+absl::Status CheckWhole(const std::string& path) {
+  MILLRACE_ASSIGN_OR_RETURN(const CheckpointManifest manifest, ReadManifest(path));
+  for (const StageFile& file : manifest.stages) {
+    MILLRACE_RETURN_IF_ERROR(ReadStageFile(path, file).status());
+  }
+  return absl::OkStatus();
+}
+
+std::vector<CheckpointInfo> ListCheckpoints(const std::string& folder) {
+  std::vector<CheckpointInfo> all;
+  for (const std::string& path : CheckpointsIn(folder)) {
+    const absl::StatusOr<CheckpointManifest> manifest = ReadManifest(path);
+    if (!manifest.ok()) continue;
+    CheckpointInfo info{.name = fs::path(path).filename().string(),
+                        .written = WrittenAt(path),
+                        .sample = manifest->sample,
+                        .score = manifest->score,
+                        .kept = IsKept(path)};
+    for (const StageFile& file : manifest->stages) info.bytes += file.bytes;
+    all.push_back(std::move(info));
+  }
+  return all;
+}
+
+absl::Status SetAside(const std::string& folder, std::int64_t sample, const std::string& name) {
+  const fs::path aside = fs::path(folder) / name;
+  const std::string last =
+      absl::StrCat(folder, "/", CheckpointName(std::max<std::int64_t>(sample, 0)));
+  for (const std::string& path : CheckpointsIn(folder)) {
+    if (sample >= 0 && path <= last) break;  // Newest first.
+    std::error_code ignored;
+    fs::create_directories(aside, ignored);
+    if (absl::Status moved = Move(path, aside / fs::path(path).filename()); !moved.ok()) {
+      TakeBack(folder, name);
+      return moved;
+    }
+  }
+  return absl::OkStatus();
+}
+
+void TakeBack(const std::string& folder, const std::string& name) {
+  const std::string aside = absl::StrCat(folder, "/", name);
+  for (const std::string& path : CheckpointsIn(aside)) {
+    Move(path, fs::path(folder) / fs::path(path).filename()).IgnoreError();
+  }
+  std::error_code ignored;
+  fs::remove(aside, ignored);  // Unless something is left.
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,61 @@
+// The folders that checkpoints are: found, looked at, kept, set aside and removed. Free of
+// LibTorch: what is inside is for checkpoints.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pipeline/checkpoint_manifest.h"
+
+namespace millrace::pipeline {
+
+inline constexpr char kManifestFile[] = "manifest.json";
+
+/// "checkpoint-000000001999".
+[[nodiscard]] std::string CheckpointName(std::int64_t sample);
+
+/// The paths of the checkpoints in `folder`, newest first, complete or not. Others that stand
+/// beside them are left alone.
+[[nodiscard]] std::vector<std::string> CheckpointsIn(const std::string& folder);
+
+/// Whether the checkpoint at `path` was written to its end.
+[[nodiscard]] bool IsComplete(const std::string& path);
+/// Whether it was asked for, and stays until it is deleted.
+[[nodiscard]] bool IsKept(const std::string& path);
+/// It stays until it is deleted. Fails as the system says.
+absl::Status Keep(const std::string& path);
+/// The manifest first: what is left half removed is not complete.
+void RemoveCheckpoint(const std::string& path);
+
+/// Fails with DATA_LOSS and FAILED_PRECONDITION as DecodeManifest(), naming the file.
+[[nodiscard]] absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& path);
+/// The bytes of one of its files. DATA_LOSS if they are not those that were written.
+[[nodiscard]] absl::StatusOr<std::string> ReadStageFile(const std::string& path,
+                                                        const StageFile& expected);
+/// Whether all its files are there and whole: DATA_LOSS, naming the first that is not.
+[[nodiscard]] absl::Status CheckWhole(const std::string& path);
+
+/// A complete checkpoint, as it may be shown.
+struct CheckpointInfo {
+  std::string name;
+  /// When it was written, since 1970.
+  std::chrono::nanoseconds written{0};
+  std::uint64_t bytes = 0;
+  std::int64_t sample = 0;
+  double score = 1;
+  bool kept = false;
+};
+/// Those of `folder` that are complete and whose manifests can be read, newest first.
+[[nodiscard]] std::vector<CheckpointInfo> ListCheckpoints(const std::string& folder);
+
+/// Moves the checkpoints of `folder` after `sample` into a folder `name` inside it, where nothing
+/// looks for them. Fails as the system says; those that were moved are moved back then.
+absl::Status SetAside(const std::string& folder, std::int64_t sample, const std::string& name);
+/// Moves them back.
+void TakeBack(const std::string& folder, const std::string& name);
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,43 @@
+// One client's download of a checkpoint: its files, piece by piece.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "millrace/v1/checkpoint_service.pb.h"
+
+namespace millrace::service {
+
+/// Reads a piece when the one before is gone, so a slow client costs one piece of memory. gRPC owns
+/// it until OnDone(), and calls it from one thread at a time.
+class CheckpointDownload final : public grpc::ServerWriteReactor<v1::DownloadCheckpointResponse> {
+ public:
+  /// Of the checkpoint at `path`.
+  explicit CheckpointDownload(const std::string& path);
+
+  void OnWriteDone(bool ok) override;
+  void OnDone() override { delete this; }
+
+ private:
+  struct File {
+    std::string path = {};
+    std::string name = {};
+    std::uint64_t bytes = 0;
+  };
+
+  /// Writes the next piece, or ends the call.
+  void WriteNext();
+  [[nodiscard]] bool OpenNext();
+
+  std::vector<File> files_;  // Those that are still to come, the last one first.
+  File now_;
+  std::ifstream in_;
+  std::uint64_t left_ = 0;
+  v1::DownloadCheckpointResponse response_;
+};
+
+}  // namespace millrace::service

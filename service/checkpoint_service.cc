@@ -1,0 +1,143 @@
+#include "service/checkpoint_service.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "service/checkpoint_download.h"
+#include "service/checkpoints_of_stream.h"
+#include "service/control_call.h"
+#include "service/error_reason.h"
+#include "service/refusal.h"
+#include "service/wire_time.h"
+
+namespace millrace::service {
+namespace {
+
+void ToMessage(const std::string& stream, const pipeline::CheckpointInfo& info,
+               v1::Checkpoint& message) {
+  message.set_stream(stream);
+  message.set_name(info.name);
+  SetTime(info.written, *message.mutable_create_time());
+  message.set_bytes(info.bytes);
+  message.set_sample(info.sample);
+  message.set_score(info.score);
+  message.set_kept(info.kept);
+}
+
+/// The stream and the checkpoint must be named where something is changed.
+template <typename Request>
+absl::Status Named(const Request& request) {
+  if (request.stream().empty()) return InvalidFields({{"stream", "is empty; name the stream"}});
+  if (request.name().empty()) return InvalidFields({{"name", "is empty; name the checkpoint"}});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> PathOf(const Streams& streams, const std::string& stream,
+                                   const std::string& name) {
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(stream));
+  const StreamConfig config = served->config();
+  MILLRACE_RETURN_IF_ERROR(FindCheckpoint(config, name).status());
+  return absl::StrCat(config.learner.checkpoints.folder, "/", name);
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* CheckpointService::CreateCheckpoint(
+    grpc::CallbackServerContext* context, const v1::CreateCheckpointRequest* request,
+    v1::CreateCheckpointResponse* response) {
+  return guard_.One(*context, "CreateCheckpoint", [&]() -> grpc::ServerUnaryReactor* {
+    return ControlCall::Begin(waiting_, [=, this](const std::stop_token& stop) {
+      return Create(request->stream(), stop, *response->mutable_checkpoint());
+    });
+  });
+}
+
+absl::Status CheckpointService::Create(const std::string& stream, const std::stop_token& stop,
+                                       v1::Checkpoint& checkpoint) const {
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(stream));
+  const StreamConfig config = served->config();
+  MILLRACE_ASSIGN_OR_RETURN(const std::string folder, CheckpointFolder(config));
+  MILLRACE_RETURN_IF_ERROR(served->stream->WriteCheckpoint(stop));
+  const std::vector<pipeline::CheckpointInfo> all = pipeline::ListCheckpoints(folder);
+  if (all.empty()) return absl::NotFoundError("the checkpoint was removed at once");
+  pipeline::CheckpointInfo newest = all.front();
+  MILLRACE_RETURN_IF_ERROR(pipeline::Keep(absl::StrCat(folder, "/", newest.name)));
+  newest.kept = true;
+  ToMessage(config.name, newest, checkpoint);
+  return absl::OkStatus();
+}
+
+grpc::ServerUnaryReactor* CheckpointService::ListCheckpoints(
+    grpc::CallbackServerContext* context, const v1::ListCheckpointsRequest* request,
+    v1::ListCheckpointsResponse* response) {
+  return guard_.One(*context, "ListCheckpoints", [&]() -> grpc::ServerUnaryReactor* {
+    return EndCall(*context, List(request->stream(), *response));
+  });
+}
+
+absl::Status CheckpointService::List(const std::string& stream,
+                                     v1::ListCheckpointsResponse& response) const {
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(stream));
+  const StreamConfig config = served->config();
+  MILLRACE_ASSIGN_OR_RETURN(const std::string folder, CheckpointFolder(config));
+  for (const pipeline::CheckpointInfo& info : pipeline::ListCheckpoints(folder)) {
+    ToMessage(config.name, info, *response.add_checkpoints());
+  }
+  return absl::OkStatus();
+}
+
+grpc::ServerUnaryReactor* CheckpointService::RestoreCheckpoint(
+    grpc::CallbackServerContext* context, const v1::RestoreCheckpointRequest* request,
+    v1::RestoreCheckpointResponse* response) {
+  return guard_.One(*context, "RestoreCheckpoint", [&]() -> grpc::ServerUnaryReactor* {
+    return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& /*stop*/) {
+      return Restore(*request, *response->mutable_checkpoint());
+    });
+  });
+}
+
+absl::Status CheckpointService::Restore(const v1::RestoreCheckpointRequest& request,
+                                        v1::Checkpoint& checkpoint) {
+  MILLRACE_RETURN_IF_ERROR(Named(request));
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream restored,
+                            control_.Restore({.name = request.stream()}, request.name()));
+  MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo info,
+                            FindCheckpoint(restored->config(), request.name()));
+  ToMessage(request.stream(), info, checkpoint);
+  return absl::OkStatus();
+}
+
+grpc::ServerUnaryReactor* CheckpointService::DeleteCheckpoint(
+    grpc::CallbackServerContext* context, const v1::DeleteCheckpointRequest* request,
+    v1::DeleteCheckpointResponse* /*response*/) {
+  return guard_.One(*context, "DeleteCheckpoint", [&]() -> grpc::ServerUnaryReactor* {
+    return EndCall(*context, Delete(*request));
+  });
+}
+
+absl::Status CheckpointService::Delete(const v1::DeleteCheckpointRequest& request) const {
+  MILLRACE_RETURN_IF_ERROR(Named(request));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string path,
+                            PathOf(streams_, request.stream(), request.name()));
+  pipeline::RemoveCheckpoint(path);
+  return absl::OkStatus();
+}
+
+grpc::ServerWriteReactor<v1::DownloadCheckpointResponse>* CheckpointService::DownloadCheckpoint(
+    grpc::CallbackServerContext* context, const v1::DownloadCheckpointRequest* request) {
+  using Response = v1::DownloadCheckpointResponse;
+  return guard_.Many<Response>(*context, "DownloadCheckpoint",
+                               [&]() -> grpc::ServerWriteReactor<Response>* {
+                                 const absl::Status named = Named(*request);
+                                 if (!named.ok()) return new RefusedStream<Response>(named);
+                                 const absl::StatusOr<std::string> path =
+                                     PathOf(streams_, request->stream(), request->name());
+                                 if (!path.ok()) return new RefusedStream<Response>(path.status());
+                                 return new CheckpointDownload(*path);
+                               });
+}
+
+}  // namespace millrace::service

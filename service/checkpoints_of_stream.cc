@@ -1,0 +1,35 @@
+#include "service/checkpoints_of_stream.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "service/error_reason.h"
+
+namespace millrace::service {
+
+absl::StatusOr<std::string> CheckpointFolder(const StreamConfig& config) {
+  if (!config.learner.checkpoints.folder.empty()) return config.learner.checkpoints.folder;
+  return Because(
+      "NO_CHECKPOINTS_KEPT", {{"stream", config.name}},
+      absl::FailedPreconditionError(absl::StrCat(
+          "stream '", config.name, "' keeps no checkpoints; set checkpoints.folder to keep some")));
+}
+
+absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& config,
+                                                        const std::string& name) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::string folder, CheckpointFolder(config));
+  const std::vector<pipeline::CheckpointInfo> all = pipeline::ListCheckpoints(folder);
+  for (const pipeline::CheckpointInfo& info : all) {
+    if (info.name == name) return info;
+  }
+  const std::string known = absl::StrJoin(
+      all, ", ", [](std::string* out, const auto& info) { absl::StrAppend(out, info.name); });
+  return Because("CHECKPOINT_NOT_FOUND", {{"stream", config.name}, {"name", name}},
+                 absl::NotFoundError(absl::StrCat(
+                     "stream '", config.name, "' has no checkpoint '", name, "'; ",
+                     all.empty() ? "there is none yet" : absl::StrCat("there are ", known))));
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,20 @@
+// The checkpoints of one stream, by name.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "pipeline/checkpoint_folders.h"
+#include "service/config.h"
+
+namespace millrace::service {
+
+/// The stream's folder of checkpoints. FAILED_PRECONDITION if it keeps none.
+[[nodiscard]] absl::StatusOr<std::string> CheckpointFolder(const StreamConfig& config);
+
+/// FAILED_PRECONDITION as CheckpointFolder(); NOT_FOUND, naming those there are, if there is no
+/// complete checkpoint of that name.
+[[nodiscard]] absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& config,
+                                                                      const std::string& name);
+
+}  // namespace millrace::service
