@@ -23,10 +23,10 @@ class Subscriber:
     """Keeps every prediction that one Subscribe call delivers: it does not connect again. A context
     manager."""
 
-    def __init__(self, address: str, stream: str = ""):
+    def __init__(self, address: str, stream: str = "", parts: millrace.Parts | None = None):
         self.messages: list[millrace.Prediction] = []
         self._client = millrace.Client(address, reconnect=millrace.Reconnect(give_up_after=0))
-        self._subscription = self._client.predictions(stream)
+        self._subscription = self._client.predictions(stream, parts=parts)
         self._subscription.wait_for_server()
         self._ended = grpc.StatusCode.OK
         self._thread = threading.Thread(target=self._read)

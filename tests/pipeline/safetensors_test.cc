@@ -1,5 +1,7 @@
 #include "pipeline/safetensors.h"
 
+#include "pipeline/checksum.h"
+
 #include <cstdint>
 #include <cstring>
 #include <limits>

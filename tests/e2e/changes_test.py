@@ -1,0 +1,106 @@
+"""A learner that keeps checkpoints, changed over gRPC while its stream runs: it goes on from what it
+had learned, goes back to what it had, and begins anew."""
+
+import pathlib
+import tempfile
+import unittest
+
+import grpc
+import millrace_process
+from google.protobuf import json_format, struct_pb2
+from millrace.v1 import (checkpoint_service_pb2, checkpoint_service_pb2_grpc, learner_service_pb2,
+                         learner_service_pb2_grpc, stream_service_pb2, stream_service_pb2_grpc)
+
+
+def struct(config: dict) -> struct_pb2.Struct:
+    return json_format.ParseDict(config, struct_pb2.Struct())
+
+
+class ChangesTest(unittest.TestCase):
+    def setUp(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.folder = pathlib.Path(folder) / "door"
+        self.config = millrace_process.test_stream("door", frames_per_second=60)
+        configuration = millrace_process.config(
+            streams=[self.config], checkpoints={"folder": folder, "every": 100_000})
+        server = self.enterContext(millrace_process.serve(configuration))
+        channel = self.enterContext(grpc.insecure_channel(server.grpc))
+        self.streams = stream_service_pb2_grpc.StreamServiceStub(channel)
+        self.learners = learner_service_pb2_grpc.LearnerServiceStub(channel)
+        self.checkpoints = checkpoint_service_pb2_grpc.CheckpointServiceStub(channel)
+
+    def stream(self):
+        return self.streams.GetStream(stream_service_pb2.GetStreamRequest(stream="door")).stream
+
+    def updates(self) -> int:
+        request = learner_service_pb2.GetLearnerRequest(stream="door")
+        return min(self.learners.GetLearner(request).learner.updates)
+
+    def take(self) -> str:
+        request = checkpoint_service_pb2.CreateCheckpointRequest(stream="door")
+        return self.checkpoints.CreateCheckpoint(
+            request, timeout=millrace_process.PATIENCE_S).checkpoint.name
+
+    def names(self) -> list[str]:
+        request = checkpoint_service_pb2.ListCheckpointsRequest(stream="door")
+        return [each.name for each in self.checkpoints.ListCheckpoints(request).checkpoints]
+
+    def test_a_changed_learner_goes_on_from_where_it_was(self):
+        millrace_process.wait_for("updates", lambda: self.updates() > 300)
+        before = self.stream()
+        changed = self.config | {"model": {"learning_rate": 0.001}}
+        after = self.streams.UpdateStream(stream_service_pb2.UpdateStreamRequest(
+            stream="door", config=struct(changed), etag=before.etag)).stream
+        self.assertNotEqual(after.run_id, before.run_id)
+        self.assertGreaterEqual(self.updates(), 300)
+        self.assertGreaterEqual(after.epoch, before.epoch + 1)
+        learner = self.learners.GetLearner(
+            learner_service_pb2.GetLearnerRequest(stream="door")).learner
+        self.assertAlmostEqual(learner.learning_rate, 0.001)
+
+    def test_another_network_is_refused_and_the_stream_goes_on(self):
+        millrace_process.wait_for("updates", lambda: self.updates() > 300)
+        before = self.updates()
+        with self.assertRaises(grpc.RpcError) as refused:
+            self.streams.UpdateStream(stream_service_pb2.UpdateStreamRequest(
+                stream="door", config=struct(self.config | {"model": {"network": "levels"}})))
+        self.assertEqual(refused.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
+        self.assertIn("another network", refused.exception.details())
+        millrace_process.wait_for("more updates", lambda: self.updates() > before)
+
+    def test_goes_back_to_a_checkpoint_and_sets_newer_ones_aside(self):
+        first = self.take()
+        second = self.take()
+        self.assertEqual(self.names()[:2], [second, first])
+        self.checkpoints.RestoreCheckpoint(
+            checkpoint_service_pb2.RestoreCheckpointRequest(stream="door", name=first))
+        self.assertEqual(self.names(), [first])
+        (aside,) = self.folder.glob("restored-*")
+        self.assertTrue((aside / second / "manifest.json").exists())
+        at_first = int(first.removeprefix("checkpoint-"))
+        self.assertLess(self.updates(), int(second.removeprefix("checkpoint-")))
+        self.assertGreaterEqual(self.updates(), at_first - 50)
+        third = self.take()  # It learns on, and writes on.
+        self.assertEqual(self.names(), [third, first])
+
+    def test_a_reset_learner_begins_anew(self):
+        self.take()
+        self.learners.ResetLearner(learner_service_pb2.ResetLearnerRequest(stream="door"))
+        self.assertLess(self.updates(), 100)
+        self.assertEqual(self.names(), [])
+        self.assertEqual(len(list(self.folder.glob("reset-*/checkpoint-*"))), 2,
+                         "the one that was asked for, and that of the end")
+
+    def test_a_checkpoint_that_is_downloaded_is_the_one_that_was_written(self):
+        name = self.take()
+        files: dict[str, bytes] = {}
+        request = checkpoint_service_pb2.DownloadCheckpointRequest(stream="door", name=name)
+        for piece in self.checkpoints.DownloadCheckpoint(request):
+            files[piece.file] = files.get(piece.file, b"") + piece.data
+        self.assertIn("manifest.json", files)
+        for file, content in files.items():
+            self.assertEqual(content, (self.folder / name / file).read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main()

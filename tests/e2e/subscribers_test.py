@@ -1,0 +1,96 @@
+"""Two hundred subscribers at once, most of them bad: the model learns as fast as without them, memory
+stays bounded, and those that take nothing are let go."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import unittest
+
+import client
+import millrace
+import millrace_process
+
+# Of the rate without subscribers.
+LEAST_RATE = 0.95
+MOST_MORE_MB = 150
+# Predictions that a rate is measured over: twelve seconds and more, so that who takes nothing for ten
+# is let go within.
+PREDICTIONS = 320
+
+
+class Crowd:
+    """So many subscribers in a process of their own. A context manager."""
+
+    def __init__(self, address: str, kind: str, count: int):
+        self.process = subprocess.Popen(
+            [os.environ["MILLRACE_SUBSCRIBER_CROWD"], address, kind, str(count)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> "Crowd":
+        if self.process.stdout.readline() != "ready\n":
+            raise AssertionError("the subscriptions do not stand")
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.process.stdin.close()
+        self.process.wait(millrace_process.PATIENCE_S)
+        self.process.stdout.close()
+
+    def vanish(self) -> None:
+        """They are gone without a word."""
+        self.process.kill()
+
+
+class SubscribersTest(unittest.TestCase):
+    def setUp(self):
+        self.server = self.enterContext(millrace_process.serve(millrace_process.config(
+            streams=[millrace_process.test_stream("door", frames_per_second=25)])))
+
+    def metric(self, name: str) -> float:
+        return client.sums(client.get(self.server.metrics)[1])[name]
+
+    def rate(self, meanwhile=lambda: None) -> float:
+        """Predictions a second, over so many; calls `meanwhile` again and again until then."""
+        with client.Subscriber(self.server.grpc, parts=millrace.Parts(flow=False)) as subscriber:
+            def enough() -> bool:
+                meanwhile()
+                return len(subscriber.messages) >= PREDICTIONS
+            millrace_process.wait_for("predictions", enough)
+            first, last = subscriber.messages[0], subscriber.messages[PREDICTIONS - 1]
+        seconds = (last.emission_time - first.emission_time).total_seconds()
+        return (last.sequence - first.sequence) / seconds
+
+    def test_two_hundred_subscribers_slow_nobody(self):
+        alone = self.rate()
+        memory = self.metric("process_resident_memory_bytes")
+        with contextlib.ExitStack() as stack:
+            for kind in ("quick", "slow", "frozen"):
+                stack.enter_context(Crowd(self.server.grpc, kind, 50))
+            vanishing = []
+
+            def vanish() -> None:
+                if vanishing:
+                    vanishing[-1].vanish()
+                    vanishing[-1].__exit__()
+                vanishing.append(Crowd(self.server.grpc, "quick", 50).__enter__())
+
+            crowded = self.rate(meanwhile=vanish)
+            self.assertGreaterEqual(self.metric("millrace_service_subscribers"), 150)
+            millrace_process.wait_for(
+                "the frozen to be let go",
+                lambda: self.metric("millrace_service_subscribers_cut_off_total") >= 50)
+            more = (self.metric("process_resident_memory_bytes") - memory) / 1e6
+            vanishing[-1].vanish()
+            vanishing[-1].__exit__()
+        print(f"alone {alone:.2f}/s, with 200 subscribers {crowded:.2f}/s, {more:.0f} MB more, "
+              f"{len(vanishing)} times 50 vanished", file=sys.stderr)
+        self.assertGreaterEqual(crowded, LEAST_RATE * alone)
+        self.assertLess(more, MOST_MORE_MB)
+        self.assertEqual(self.metric("millrace_service_frames_unaccounted"), 0)
+        millrace_process.wait_for("all to be gone",
+                                  lambda: self.metric("millrace_service_subscribers") == 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
