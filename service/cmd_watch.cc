@@ -3,11 +3,15 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <iostream>
 #include <memory>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/mutex.h"
 #include "grpcpp/grpcpp.h"
 #include "millrace/v1/prediction_service.grpc.pb.h"
 #include "service/cli_exit_codes.h"
@@ -49,51 +53,110 @@ std::string Line(const v1::SubscribeResponse& response) {
   return line;
 }
 
-/// Prints predictions until the stream ends, `count` are shown or the call is cancelled.
-grpc::Status Show(grpc::ClientReader<v1::SubscribeResponse>& reader, std::uint64_t count,
-                  grpc::ClientContext& call) {
-  const bool rewrites = isatty(STDOUT_FILENO) != 0;
-  v1::SubscribeResponse response;
-  std::uint64_t shown = 0;
-  bool enough = false;
-  while (!enough && reader.Read(&response)) {
-    if (rewrites) {
+/// Prints predictions, and goes on where it stopped when the connection ends: a server may start
+/// again, and ends connections that are old.
+class Watch {
+ public:
+  Watch(const WatchArguments& arguments, const std::atomic<bool>& interrupted)
+      : stub_(v1::PredictionService::NewStub(
+            grpc::CreateChannel(arguments.address, grpc::InsecureChannelCredentials()))),
+        count_(arguments.count),
+        interrupted_(interrupted) {
+    request_.set_stream(arguments.stream);
+    request_.set_policy(v1::DELIVERY_POLICY_LATEST);
+    request_.mutable_parts();  // None of the arrays.
+  }
+
+  /// Until the stream ends, `count` are shown, it is interrupted, or nothing answers for long.
+  grpc::Status Run() {
+    for (;;) {
+      const std::uint64_t before = shown_;
+      const grpc::Status status = Subscribe();
+      if (shown_ > before) tries_ = 0;
+      if (interrupted_ || status.ok() || !GoesOn(status)) return status;
+    }
+  }
+
+  /// Ends the call under way. From any thread.
+  void Cancel() {
+    const MutexLock lock(mu_);
+    if (call_ != nullptr) call_->TryCancel();
+  }
+
+ private:
+  /// Whether to subscribe again, after a pause if need be.
+  bool GoesOn(const grpc::Status& status) {
+    if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE && request_.has_resume()) {
+      request_.clear_resume();  // The stream has begun anew.
+      return true;
+    }
+    const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE;
+    if (!away || shown_ == 0 || ++tries_ > kMostTries) return false;
+    std::this_thread::sleep_for(kPause);
+    return true;
+  }
+
+  grpc::Status Subscribe() {
+    grpc::ClientContext call;
+    SetCall(&call);
+    const auto reader = stub_->Subscribe(&call, request_);
+    v1::SubscribeResponse response;
+    while (!Enough() && reader->Read(&response)) Show(response);
+    if (Enough()) {
+      call.TryCancel();
+      while (reader->Read(&response)) {
+      }
+    }
+    const grpc::Status status = reader->Finish();
+    SetCall(nullptr);
+    return Enough() ? grpc::Status::OK : status;
+  }
+
+  void Show(const v1::SubscribeResponse& response) {
+    if (isatty(STDOUT_FILENO) != 0) {
       std::cout << '\r' << CutTo(Line(response), TerminalColumns(kLongestLine)) << "\x1b[K";
     } else {
       std::cout << Line(response) << '\n';
     }
     std::cout << std::flush;
-    enough = ++shown == count;
+    request_.mutable_resume()->set_run_id(response.run_id());
+    request_.mutable_resume()->set_sequence(response.sequence());
+    if (++shown_ == count_ && isatty(STDOUT_FILENO) != 0) std::cout << "\n";
   }
-  if (rewrites && shown > 0) std::cout << "\n";
-  if (!enough) return reader.Finish();
-  call.TryCancel();
-  while (reader.Read(&response)) {
+
+  [[nodiscard]] bool Enough() const { return count_ > 0 && shown_ == count_; }
+
+  void SetCall(grpc::ClientContext* call) {
+    const MutexLock lock(mu_);
+    call_ = call;
+    if (call_ != nullptr && interrupted_) call_->TryCancel();
   }
-  reader.Finish();  // It says that the call was cancelled, which is known.
-  return grpc::Status::OK;
-}
+
+  static constexpr std::chrono::milliseconds kPause{500};
+  static constexpr int kMostTries = 60;
+
+  const std::unique_ptr<v1::PredictionService::Stub> stub_;
+  const std::uint64_t count_;
+  const std::atomic<bool>& interrupted_;
+  v1::SubscribeRequest request_;
+  std::uint64_t shown_ = 0;
+  int tries_ = 0;  // Since the last that was shown.
+
+  Mutex mu_;
+  grpc::ClientContext* call_ ABSL_GUARDED_BY(mu_) = nullptr;
+};
 
 }  // namespace
 
 int RunWatch(const WatchArguments& arguments) {
   StopSignals signals;
   std::atomic<bool> interrupted = false;
-  grpc::ClientContext call;
+  Watch watch(arguments, interrupted);
   signals.Watch([&] {
     interrupted = true;
-    call.TryCancel();
+    watch.Cancel();
   });
-
-  const std::shared_ptr<grpc::Channel> channel =
-      grpc::CreateChannel(arguments.address, grpc::InsecureChannelCredentials());
-  const auto stub = v1::PredictionService::NewStub(channel);
-  v1::SubscribeRequest request;
-  request.set_stream(arguments.stream);
-  request.set_policy(v1::DELIVERY_POLICY_LATEST);
-  request.mutable_parts();  // None of the arrays.
-  const auto reader = stub->Subscribe(&call, request);
-  const grpc::Status status = Show(*reader, arguments.count, call);
+  const grpc::Status status = watch.Run();
   signals.Forget();  // What it would call ends here.
   if (status.ok() || interrupted) return kExitOk;
   std::cerr << "millrace watch: " << arguments.address << ": " << status.error_message();

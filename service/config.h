@@ -70,6 +70,8 @@ struct Listen {
   /// /metrics, /startupz, /healthz, /readyz: a server of their own, so that viewers cannot starve
   /// them.
   int metrics_port = 9464;
+  /// Of a connection of gRPC's, in seconds; 0: as long as it likes.
+  int connection_age_s = 3600;
   /// Browsers that may watch the live page at once; one more gets 503.
   int max_viewers = 16;
   GrpcSecurity security = {};

@@ -59,6 +59,10 @@ constexpr ConfigKey<Listen> kListenKeys[] = {
      [](const Value& v, Listen& l) {
        v.Whole({1, 1000}, l.max_viewers);
      }},
+    {"connection_age_s", kOptional,
+     [](const Value& v, Listen& l) {
+       v.Whole({0, 1'000'000}, l.connection_age_s);
+     }},
     {"tls", kOptional,
      [](const Value& v, Listen& l) { v.Map<GrpcSecurity::Tls>(kTlsKeys, l.security.tls); }},
     {"tokens_file", kOptional, [](const Value& v, Listen& l) { v.Text(l.security.tokens_file); }},

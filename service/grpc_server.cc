@@ -44,6 +44,13 @@ void SetKeepalive(grpc::ServerBuilder& builder) {
                              Milliseconds(seconds(10)));
 }
 
+void BoundAge(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
+  if (options.connection_age.count() == 0) return;
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, Milliseconds(options.connection_age));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                             Milliseconds(options.connection_grace));
+}
+
 class RunningServer final : public GrpcServer {
  public:
   RunningServer(const Options& options, const StreamApi& api,
@@ -106,6 +113,7 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(kMostRequestBytes);
   SetKeepalive(builder);
+  BoundAge(options, builder);
   // Health checks and reflection, which tell nothing of cameras, are for everybody.
   builder.RegisterService(&predictions_);
   builder.RegisterService(&streams_);

@@ -21,6 +21,11 @@ class GrpcServer {
     int port = 0;
     /// A client that takes nothing of what it is streamed for so long is let go.
     std::chrono::nanoseconds stall_limit = std::chrono::seconds(10);
+    /// A connection is ended so long after it began, give or take a tenth, so that clients spread
+    /// anew over servers behind one name; what streams on it goes on for `connection_grace` and
+    /// then ends with UNAVAILABLE. 0: never.
+    std::chrono::milliseconds connection_age = std::chrono::hours(1);
+    std::chrono::milliseconds connection_grace = std::chrono::seconds(5);
     GrpcSecurity security = {};
   };
 

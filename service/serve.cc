@@ -103,14 +103,17 @@ StreamObservers Serve::ObserversOf(const std::string& name,
 
 absl::Status Serve::StartServers() {
   const Config& config = options_.config;
-  MILLRACE_ASSIGN_OR_RETURN(grpc_, GrpcServer::Start({.address = config.listen.address,
-                                                      .port = config.listen.grpc_port,
-                                                      .security = config.listen.security},
-                                                     {.streams = &streams_,
-                                                      .events = &events_,
-                                                      .control = &control_,
-                                                      .defaults = config.defaults,
-                                                      .client_sources = config.client_sources}));
+  MILLRACE_ASSIGN_OR_RETURN(
+      grpc_,
+      GrpcServer::Start({.address = config.listen.address,
+                         .port = config.listen.grpc_port,
+                         .connection_age = std::chrono::seconds(config.listen.connection_age_s),
+                         .security = config.listen.security},
+                        {.streams = &streams_,
+                         .events = &events_,
+                         .control = &control_,
+                         .defaults = config.defaults,
+                         .client_sources = config.client_sources}));
   MILLRACE_ASSIGN_OR_RETURN(web_, ServeWeb::Start({.listen = config.listen, .streams = &streams_}));
   return absl::OkStatus();
 }

@@ -49,15 +49,17 @@ absl::Status SourceSeat::Replace(std::unique_ptr<ingest::Source> next, std::stri
   }
   // No lock is held while it stops; what it counts is final afterwards.
   old.source->Stop();
-  const MutexLock lock(mu_);
-  changing_ = false;
-  changed_.notify_all();
-  if (over_) {
-    next->Stop();
-    return absl::FailedPreconditionError("the stream was stopped");
+  {
+    const MutexLock lock(mu_);
+    changing_ = false;
+    changed_.notify_all();
+    if (!over_) {
+      line_.push_back({.source = std::move(next), .uri = std::move(uri), .past = After(old)});
+      return absl::OkStatus();
+    }
   }
-  line_.push_back({.source = std::move(next), .uri = std::move(uri), .past = After(old)});
-  return absl::OkStatus();
+  next->Stop();
+  return absl::FailedPreconditionError("the stream was stopped");
 }
 
 void SourceSeat::Stop() {

@@ -1,8 +1,10 @@
 // Prints what a running Millrace predicts.   subscribe [ADDRESS [STREAM]]
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -43,6 +45,30 @@ void Show(const v1::SubscribeResponse& message) {
   std::fflush(stdout);
 }
 
+/// Shows predictions until the stream ends or fails. A connection that ends is begun anew, where
+/// the last one stopped.
+grpc::Status Follow(v1::PredictionService::Stub& predictions, v1::SubscribeRequest request) {
+  for (;;) {
+    grpc::ClientContext call;
+    const auto reader = predictions.Subscribe(&call, request);
+    v1::SubscribeResponse message;
+    while (reader->Read(&message)) {
+      Show(message);
+      request.mutable_resume()->set_run_id(message.run_id());
+      request.mutable_resume()->set_sequence(message.sequence());
+    }
+    const grpc::Status status = reader->Finish();
+    const bool resumes = request.has_resume();
+    if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE && resumes) {
+      request.clear_resume();  // The stream has begun anew.
+    } else if (status.error_code() == grpc::StatusCode::UNAVAILABLE && resumes) {
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    } else {
+      return status;
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -52,12 +78,7 @@ int main(int argc, char** argv) {
 
   const auto predictions = v1::PredictionService::NewStub(
       grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
-  grpc::ClientContext call;
-  const auto reader = predictions->Subscribe(&call, request);
-  v1::SubscribeResponse message;
-  while (reader->Read(&message)) Show(message);
-
-  const grpc::Status status = reader->Finish();
+  const grpc::Status status = Follow(*predictions, request);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s%s\n", address.c_str(), status.error_message().c_str(),
                status.error_code() == grpc::StatusCode::UNAVAILABLE

@@ -142,6 +142,31 @@ TEST_F(SubscriptionTest, EndsWithOkWhenTheStreamIsDeleted) {
   EXPECT_TRUE(subscriber.Finish().ok());
 }
 
+class OldConnectionTest : public SubscriptionTest {
+ protected:
+  OldConnectionTest()
+      : SubscriptionTest(FakeStreamOptions(),
+                         {.connection_age = std::chrono::milliseconds(200),
+                          .connection_grace = std::chrono::milliseconds(100)}) {}
+};
+
+TEST_F(OldConnectionTest, EndsUnavailableAndASubscriberGoesOnWhereItWas) {
+  Film(street_, 1);
+  std::uint64_t sequence = 0;
+  v1::SubscribeRequest request = To("street");
+  for (int connection = 0; connection < 3; ++connection) {
+    Subscriber subscriber(*NewChannel(), request);
+    Film(street_, 2);
+    while (const auto response = subscriber.Next()) {
+      EXPECT_EQ(response->sequence(), ++sequence);
+      EXPECT_EQ(response->dropped(), 0u);
+    }
+    EXPECT_EQ(subscriber.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+    request = Resuming(Served("street")->run_id, sequence);
+  }
+  EXPECT_EQ(sequence, 6u);
+}
+
 // Flows of 0.6 MB each: what a connection holds for a client that does not read is soon full.
 class SlowSubscriptionTest : public SubscriptionTest {
  protected:
