@@ -20,6 +20,9 @@ _KEEPALIVE_ANSWER_MS = 20_000
 _FIRST_TRY_MS = 100
 _LONGEST_TRY_MS = 2_000
 
+# Measuring and cutting a network takes the server seconds, a large one's last frames likewise.
+CHANGE_TIMEOUT_S = 120.0
+
 
 @dataclasses.dataclass(frozen=True)
 class Tls:
