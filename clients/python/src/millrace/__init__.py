@@ -9,6 +9,7 @@ streams keep the message that they were made from (`millrace.v1`) as `message`.
 """
 
 from millrace.backoff import Clock, Reconnect
+from millrace.checkpoints import Checkpoint, Checkpoints
 from millrace.client import Client
 from millrace.connection import Tls
 from millrace.error_details import FieldViolation
@@ -27,11 +28,12 @@ from millrace.subscription import Subscription
 from millrace.update_policy import UpdatePolicy, UpdatePolicyKind
 
 __all__ = [
-    "Aborted", "AlreadyExists", "Cancelled", "Client", "Clock", "ConnectionLost", "DataLoss",
-    "DeadlineExceeded", "DropReason", "EventKind", "FailedPrecondition", "FieldViolation", "Flag",
-    "FrameCounts", "InvalidArgument", "Label", "LabelKind", "LabelOutcome", "LabelResult",
-    "LabelledTask", "Learner", "LearnerState", "LearnerStatus", "MillraceError", "NotFound",
-    "OutOfRange", "Parts", "PermissionDenied", "Policy", "Prediction", "Reconnect",
-    "ResourceExhausted", "Size", "SourceState", "Stream", "StreamEvent", "Subscription", "Tls",
-    "Unauthenticated", "Unavailable", "Unimplemented", "UpdatePolicy", "UpdatePolicyKind",
+    "Aborted", "AlreadyExists", "Cancelled", "Checkpoint", "Checkpoints", "Client", "Clock",
+    "ConnectionLost", "DataLoss", "DeadlineExceeded", "DropReason", "EventKind",
+    "FailedPrecondition", "FieldViolation", "Flag", "FrameCounts", "InvalidArgument", "Label",
+    "LabelKind", "LabelOutcome", "LabelResult", "LabelledTask", "Learner", "LearnerState",
+    "LearnerStatus", "MillraceError", "NotFound", "OutOfRange", "Parts", "PermissionDenied",
+    "Policy", "Prediction", "Reconnect", "ResourceExhausted", "Size", "SourceState", "Stream",
+    "StreamEvent", "Subscription", "Tls", "Unauthenticated", "Unavailable", "Unimplemented",
+    "UpdatePolicy", "UpdatePolicyKind",
 ]

@@ -7,6 +7,7 @@ from google.protobuf.struct_pb2 import Struct
 
 from millrace import labels as labels_module
 from millrace.backoff import Reconnect
+from millrace.checkpoints import Checkpoints
 from millrace.connection import CHANGE_TIMEOUT_S, Connection, Tls
 from millrace.events import EventSource, StreamEvent
 from millrace.labels import Label, LabelOutcome
@@ -121,6 +122,11 @@ class Client:
     def learner(self, name: str = "") -> Learner:
         """A stream's learner, to pause, freeze, change or reset. Asks the server nothing yet."""
         return Learner(self._connection, name)
+
+    def checkpoints(self, stream: str = "") -> Checkpoints:
+        """A stream's checkpoints, to take, list, go back to, delete and download. Asks the server
+        nothing yet."""
+        return Checkpoints(self._connection, stream)
 
 
 def _struct(config: Mapping[str, Any]) -> Struct:
