@@ -14,12 +14,14 @@ import dataclasses
 import threading
 from typing import Any
 
+import checkpoint_service
 import grpc
 import lives
 import services
 
-from millrace.v1 import (label_service_pb2_grpc, learner_service_pb2_grpc,
-                         prediction_service_pb2_grpc, stream_service_pb2_grpc)
+from millrace.v1 import (checkpoint_service_pb2_grpc, label_service_pb2_grpc,
+                         learner_service_pb2_grpc, prediction_service_pb2_grpc,
+                         stream_service_pb2_grpc)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +49,8 @@ class FakeServer:
         self.events = lives.Life(run_id)
         self.requests: dict[str, list] = collections.defaultdict(list)
         self.metadata: dict[str, dict[str, Any]] = {}
+        self.files = dict(checkpoint_service.FILES)  # Of each checkpoint.
+        self.download_error: Error | None = None
         self._asked = threading.Condition()  # Guards what was asked, and what is to be refused.
         self._refusals: dict[str, list[Error]] = collections.defaultdict(list)
         self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(16))
@@ -105,5 +109,7 @@ class FakeServer:
             services.Streams(self), self._server)
         label_service_pb2_grpc.add_LabelServiceServicer_to_server(
             services.Labels(self), self._server)
+        checkpoint_service_pb2_grpc.add_CheckpointServiceServicer_to_server(
+            checkpoint_service.Checkpoints(self), self._server)
         learner_service_pb2_grpc.add_LearnerServiceServicer_to_server(
             services.Learners(self), self._server)

@@ -106,13 +106,14 @@ def _outcome(frame_number: int) -> label_service_pb2.LabelOutcome:
                                           result=label_service_pb2.LABEL_RESULT_ADDED)
 
 
-def _learner_method(name: str, mode: int):
-    """A method that answers with a learner of that mode, changed as the request wants it."""
+def _learner_method(name: str, state: int):
+    """A method that answers with a learner in that state, changed as the request wants it."""
     response = getattr(learner_service_pb2, f"{name}LearnerResponse")
 
     def method(self, request, context):
         self._server.asked(request, context)
-        learner = learner_service_pb2.Learner(mode=mode, updates=[3, 2])
+        learner = learner_service_pb2.Learner(state=state, learning_rate_share=0.5,
+                                              updates=[3, 2], roll_backs=1)
         if name == "Update":
             learner.MergeFrom(request.learner)
         else:
@@ -128,9 +129,9 @@ class Learners(learner_service_pb2_grpc.LearnerServiceServicer):
     def __init__(self, server: Any):
         self._server = server
 
-    GetLearner = _learner_method("Get", learner_service_pb2.LEARNER_MODE_LEARNING)
-    UpdateLearner = _learner_method("Update", learner_service_pb2.LEARNER_MODE_LEARNING)
-    PauseLearner = _learner_method("Pause", learner_service_pb2.LEARNER_MODE_PAUSED)
-    ResumeLearner = _learner_method("Resume", learner_service_pb2.LEARNER_MODE_LEARNING)
-    FreezeLearner = _learner_method("Freeze", learner_service_pb2.LEARNER_MODE_FROZEN)
-    ResetLearner = _learner_method("Reset", learner_service_pb2.LEARNER_MODE_LEARNING)
+    GetLearner = _learner_method("Get", stream_pb2.LEARNER_STATE_LEARNING)
+    UpdateLearner = _learner_method("Update", stream_pb2.LEARNER_STATE_LEARNING)
+    PauseLearner = _learner_method("Pause", stream_pb2.LEARNER_STATE_PAUSED)
+    ResumeLearner = _learner_method("Resume", stream_pb2.LEARNER_STATE_LEARNING)
+    FreezeLearner = _learner_method("Freeze", stream_pb2.LEARNER_STATE_FROZEN)
+    ResetLearner = _learner_method("Reset", stream_pb2.LEARNER_STATE_LEARNING)

@@ -12,10 +12,10 @@ ENUMS = {
     millrace.Flag: prediction_pb2.PredictionFlag,
     millrace.LabelKind: stream_pb2.LabelKind,
     millrace.LabelResult: label_service_pb2.LabelResult,
-    millrace.LearnerMode: learner_service_pb2.LearnerMode,
     millrace.LearnerState: stream_pb2.LearnerState,
     millrace.Policy: prediction_service_pb2.DeliveryPolicy,
     millrace.SourceState: stream_pb2.SourceState,
+    millrace.UpdatePolicyKind: learner_service_pb2.UpdatePolicyKind,
 }
 
 

@@ -4,11 +4,12 @@
         for prediction in client.predictions("door"):
             print(prediction.frame_number, prediction.flow.mean(axis=(0, 1)))
 
-Begin with Client. What the server sends is wrapped in small types of this package; each keeps the
-message that it was made from (`millrace.v1`) as `message`.
+Begin with Client. What the server sends is wrapped in small types of this package; predictions and
+streams keep the message that they were made from (`millrace.v1`) as `message`.
 """
 
 from millrace.backoff import Clock, Reconnect
+from millrace.checkpoints import Checkpoint, Checkpoints
 from millrace.client import Client
 from millrace.connection import Tls
 from millrace.error_details import FieldViolation
@@ -18,19 +19,21 @@ from millrace.errors import (Aborted, AlreadyExists, Cancelled, ConnectionLost, 
                              Unauthenticated, Unavailable, Unimplemented)
 from millrace.events import EventKind, StreamEvent
 from millrace.labels import Label, LabelOutcome, LabelResult
-from millrace.learner import Learner, LearnerMode, LearnerStatus
+from millrace.learner import Learner, LearnerStatus
 from millrace.prediction import Flag, Prediction, Size
 from millrace.prediction_source import Parts, Policy
 from millrace.streams import (DropReason, FrameCounts, LabelKind, LabelledTask, LearnerState,
                               SourceState, Stream)
 from millrace.subscription import Subscription
+from millrace.update_policy import UpdatePolicy, UpdatePolicyKind
 
 __all__ = [
-    "Aborted", "AlreadyExists", "Cancelled", "Client", "Clock", "ConnectionLost", "DataLoss",
-    "DeadlineExceeded", "DropReason", "EventKind", "FailedPrecondition", "FieldViolation", "Flag",
-    "FrameCounts", "InvalidArgument", "Label", "LabelKind", "LabelOutcome", "LabelResult",
-    "LabelledTask", "Learner", "LearnerMode", "LearnerState", "LearnerStatus", "MillraceError",
-    "NotFound", "OutOfRange", "Parts", "PermissionDenied", "Policy", "Prediction", "Reconnect",
-    "ResourceExhausted", "Size", "SourceState", "Stream", "StreamEvent", "Subscription", "Tls",
-    "Unauthenticated", "Unavailable", "Unimplemented",
+    "Aborted", "AlreadyExists", "Cancelled", "Checkpoint", "Checkpoints", "Client", "Clock",
+    "ConnectionLost", "DataLoss", "DeadlineExceeded", "DropReason", "EventKind",
+    "FailedPrecondition", "FieldViolation", "Flag", "FrameCounts", "InvalidArgument", "Label",
+    "LabelKind", "LabelOutcome", "LabelResult", "LabelledTask", "Learner", "LearnerState",
+    "LearnerStatus", "MillraceError", "NotFound", "OutOfRange", "Parts", "PermissionDenied",
+    "Policy", "Prediction", "Reconnect", "ResourceExhausted", "Size", "SourceState", "Stream",
+    "StreamEvent", "Subscription", "Tls", "Unauthenticated", "Unavailable", "Unimplemented",
+    "UpdatePolicy", "UpdatePolicyKind",
 ]

@@ -7,7 +7,8 @@ from google.protobuf.struct_pb2 import Struct
 
 from millrace import labels as labels_module
 from millrace.backoff import Reconnect
-from millrace.connection import Connection, Tls
+from millrace.checkpoints import Checkpoints
+from millrace.connection import CHANGE_TIMEOUT_S, Connection, Tls
 from millrace.events import EventSource, StreamEvent
 from millrace.labels import Label, LabelOutcome
 from millrace.learner import Learner
@@ -16,9 +17,6 @@ from millrace.prediction_source import Parts, Policy, PredictionSource
 from millrace.streams import Stream
 from millrace.subscription import Subscription, Subscriptions
 from millrace.v1 import prediction_service_pb2, stream_service_pb2
-
-# Measuring and cutting a network takes the server seconds, a large one's last frames likewise.
-_CHANGE_TIMEOUT_S = 120.0
 
 
 class Client:
@@ -96,7 +94,7 @@ class Client:
         return labels_module.add_labels(self._connection, stream, labels)
 
     def create_stream(self, config: Mapping[str, Any], *,
-                      timeout: float = _CHANGE_TIMEOUT_S) -> Stream:
+                      timeout: float = CHANGE_TIMEOUT_S) -> Stream:
         """Adds a camera stream, configured as an entry of `streams` in the configuration file.
         Raises InvalidArgument, which names each wrong field. No stream is left behind by a call
         that times out."""
@@ -105,7 +103,7 @@ class Client:
         return Stream(self._connection.ask(method, request, timeout).stream)
 
     def update_stream(self, name: str, config: Mapping[str, Any], *, etag: str = "",
-                      allow_reset: bool = False, timeout: float = _CHANGE_TIMEOUT_S) -> Stream:
+                      allow_reset: bool = False, timeout: float = CHANGE_TIMEOUT_S) -> Stream:
         """Gives a stream another configuration, the whole of it. Raises Aborted if `etag` is given
         and the stream has another by now, and FailedPrecondition where what the model has learned
         would be lost, unless `allow_reset`."""
@@ -115,7 +113,7 @@ class Client:
         return Stream(self._connection.ask(method, request, timeout).stream)
 
     def delete_stream(self, name: str, *, etag: str = "",
-                      timeout: float = _CHANGE_TIMEOUT_S) -> Stream:
+                      timeout: float = CHANGE_TIMEOUT_S) -> Stream:
         """Ends a stream, and returns it as it was then. `etag` as for update_stream()."""
         request = stream_service_pb2.DeleteStreamRequest(stream=name, etag=etag)
         method = self._connection.streams.DeleteStream
@@ -124,6 +122,11 @@ class Client:
     def learner(self, name: str = "") -> Learner:
         """A stream's learner, to pause, freeze, change or reset. Asks the server nothing yet."""
         return Learner(self._connection, name)
+
+    def checkpoints(self, stream: str = "") -> Checkpoints:
+        """A stream's checkpoints, to take, list, go back to, delete and download. Asks the server
+        nothing yet."""
+        return Checkpoints(self._connection, stream)
 
 
 def _struct(config: Mapping[str, Any]) -> Struct:

@@ -2,14 +2,15 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import grpc
 
 from millrace.errors import from_rpc_error
-from millrace.v1 import (label_service_pb2_grpc, learner_service_pb2_grpc,
-                         prediction_service_pb2_grpc, stream_service_pb2_grpc)
+from millrace.v1 import (checkpoint_service_pb2_grpc, label_service_pb2_grpc,
+                         learner_service_pb2_grpc, prediction_service_pb2_grpc,
+                         stream_service_pb2_grpc)
 
 # A prediction of the largest grid with flow and picture is 46 MB; gRPC's own limit is 4.
 _LARGEST_MESSAGE = 64 << 20
@@ -19,6 +20,9 @@ _KEEPALIVE_ANSWER_MS = 20_000
 # gRPC's own waits between tries to connect: short, because Backoff decides.
 _FIRST_TRY_MS = 100
 _LONGEST_TRY_MS = 2_000
+
+# Measuring and cutting a network takes the server seconds, a large one's last frames likewise.
+CHANGE_TIMEOUT_S = 120.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Connection:
         self.predictions = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
         self.streams = stream_service_pb2_grpc.StreamServiceStub(self._channel)
         self.labels = label_service_pb2_grpc.LabelServiceStub(self._channel)
+        self.checkpoints = checkpoint_service_pb2_grpc.CheckpointServiceStub(self._channel)
         self.learners = learner_service_pb2_grpc.LearnerServiceStub(self._channel)
 
     def close(self) -> None:
@@ -70,6 +75,17 @@ class Connection:
                           metadata=self._metadata())
         except grpc.RpcError as error:
             raise from_rpc_error(error) from error
+
+    def ask_for_many(self, method: Any, request: Any) -> Iterator[Any]:
+        """The answers to one request, until the server has sent all, however long that takes.
+        Raises MillraceError."""
+        call = self.begin(method, request)
+        try:
+            yield from call
+        except grpc.RpcError as error:
+            raise from_rpc_error(error) from error
+        finally:
+            call.cancel()  # Where nobody wants the rest.
 
     def begin(self, method: Any, request: Any) -> Any:
         """A call that answers for as long as it lives. Does not wait."""

@@ -49,7 +49,7 @@ class InvalidArgument(MillraceError):
 
 
 class NotFound(MillraceError):
-    """There is no such stream, or file; the message names the streams that there are."""
+    """There is no such stream, checkpoint or file; the message names those that there are."""
 
 
 class AlreadyExists(MillraceError):

@@ -1,27 +1,42 @@
 """The learner of a camera stream, and what can be done to it while it runs."""
 
 import dataclasses
-from typing import Any
+from typing import Any, Self
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from millrace.connection import Connection
-from millrace.v1 import learner_service_pb2 as messages
+from millrace.connection import CHANGE_TIMEOUT_S, Connection
 from millrace.streams import LearnerState
+from millrace.update_policy import UpdatePolicy
+from millrace.v1 import learner_service_pb2 as messages
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class LearnerStatus:
     """A learner at one moment."""
 
     stream: str
     state: LearnerState
-    # The step size of its optimizer.
+    # Why it failed, in words. Empty where it did not.
+    cause: str
+    # How far each update goes, 0 to 1, and the share of it in force: less after a roll-back.
     learning_rate: float
-    # It learns from every so many frames at most; 0: from none.
-    update_every: int
+    learning_rate_share: float
+    # None where it learns from labels, which decide that.
+    policy: UpdatePolicy | None
     # Updates that its stages have made, nearest the camera first.
     updates: tuple[int, ...]
+    # Times that the weights had gone wrong and gave way to older ones.
+    roll_backs: int
+
+    @classmethod
+    def of(cls, message: messages.Learner) -> Self:
+        """The same, as the server sent it."""
+        policy = UpdatePolicy.of(message.policy) if message.HasField("policy") else None
+        return cls(stream=message.stream, state=LearnerState(message.state), cause=message.cause,
+                   learning_rate=message.learning_rate,
+                   learning_rate_share=message.learning_rate_share, policy=policy,
+                   updates=tuple(message.updates), roll_backs=message.roll_backs)
 
 
 class Learner:
@@ -49,25 +64,22 @@ class Learner:
         """Predicts and learns again. Idempotent."""
         return self._ask("Resume")
 
-    def reset(self) -> LearnerStatus:
+    def reset(self, *, timeout: float = CHANGE_TIMEOUT_S) -> LearnerStatus:
         """Forgets what it has learned. Subscriptions begin anew by themselves."""
-        return self._ask("Reset")
+        return self._ask("Reset", timeout)
 
     def update(self, *, learning_rate: float | None = None,
-               update_every: int | None = None) -> LearnerStatus:
+               policy: UpdatePolicy | None = None) -> LearnerStatus:
         """Changes what is given, from the next frame on. Raises InvalidArgument, and changes
         nothing, where one is wrong; ValueError if nothing is given."""
-        wished = {"learning_rate": learning_rate, "update_every": update_every}
-        given = [name for name, value in wished.items() if value is not None]
+        wished = {"learning_rate": learning_rate, "policy": policy and policy.message()}
+        given: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
         if not given:
             raise ValueError("nothing is given to be changed")
-        learner = messages.Learner(stream=self._stream, learning_rate=learning_rate,
-                                   update_every=update_every)
-        return self._ask("Update", learner=learner, update_mask=FieldMask(paths=given))
+        return self._ask("Update", learner=messages.Learner(stream=self._stream, **given),
+                         update_mask=FieldMask(paths=list(given)))
 
-    def _ask(self, what: str, **fields: Any) -> LearnerStatus:
+    def _ask(self, what: str, timeout: float | None = None, **fields: Any) -> LearnerStatus:
         request = getattr(messages, f"{what}LearnerRequest")(**(fields or {"stream": self._stream}))
         method = getattr(self._connection.learners, f"{what}Learner")
-        learner = self._connection.ask(method, request).learner
-        return LearnerStatus(learner.stream, LearnerState(learner.state), learner.learning_rate,
-                             learner.update_every, tuple(learner.updates))
+        return LearnerStatus.of(self._connection.ask(method, request, timeout).learner)
