@@ -55,7 +55,7 @@ class RtspTest(unittest.TestCase):
                 self.assertTrue(subscriber.is_open(), "the client's stream stays open")
                 auditor.finish()
                 millrace_process.stop(server)
-                self.assertEqual(subscriber.end(), grpc.StatusCode.OK)
+                self.assertEqual(subscriber.end(), grpc.StatusCode.UNAVAILABLE)
             self.assertLess(server.stop_s, millrace_process.stop_limit_s())
         self.judge_audit(auditor)
         self.judge_predictions(subscriber, client.books_of_summary(server.summary))

@@ -11,7 +11,7 @@ import millrace_process
 
 VIDEO = ".deps/video/vtest.avi"
 VIDEO_FRAMES = 795
-REASONS = {"queue_full", "no_predecessor", "gap", "rejected", "shutdown"}
+REASONS = {"queue_full", "no_predecessor", "gap", "rejected", "shutdown", "paused"}
 
 
 def street(**source) -> dict:

@@ -137,11 +137,12 @@ TEST_F(MetricsTest, CountsPredictionsThatNothingWasLearnedFromByReason) {
     if (absl::StartsWith(line, "millrace_pipeline_updates_skipped_total")) lines.emplace_back(line);
   }
   const std::string name = "millrace_pipeline_updates_skipped_total{stream=\"street\",reason=";
-  EXPECT_THAT(lines, UnorderedElementsAre(name + "\"repeated\"} 101", name + "\"frozen\"} 102",
-                                          name + "\"cut\"} 103", name + "\"non_finite\"} 104",
-                                          name + "\"leaves_picture\"} 105",
-                                          name + "\"too_fast\"} 106", name + "\"rate\"} 107",
-                                          name + "\"policy\"} 108", name + "\"unlabelled\"} 109"));
+  EXPECT_THAT(lines,
+              UnorderedElementsAre(name + "\"repeated\"} 101", name + "\"frozen\"} 102",
+                                   name + "\"cut\"} 103", name + "\"non_finite\"} 104",
+                                   name + "\"leaves_picture\"} 105", name + "\"too_fast\"} 106",
+                                   name + "\"rate\"} 107", name + "\"policy\"} 108",
+                                   name + "\"unlabelled\"} 109", name + "\"held\"} 110"));
 }
 
 TEST_F(MetricsTest, ShowsWhatHasBecomeOfLearning) {
