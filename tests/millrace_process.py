@@ -52,7 +52,7 @@ def config(streams: list[dict] | None = None, **sections) -> dict:
         "listen": {"grpc_port": 0, "http_port": 0, "metrics_port": 0},
         "model": {"input": [64, 64]},
         "schedule": {"stages": 2},
-        "streams": streams or [test_stream()],
+        "streams": [test_stream()] if streams is None else streams,
         **sections,
     }
 

@@ -1,8 +1,8 @@
-"""The Python client beside the real server: it goes on after a restart, and changes streams while it
-runs."""
+"""Subscriptions of the Python client go on when the server or the network does not."""
 
 import contextlib
 import itertools
+import tempfile
 import unittest
 
 import millrace
@@ -18,8 +18,9 @@ class RestartTest(unittest.TestCase):
     def setUp(self):
         self.stack = self.enterContext(contextlib.ExitStack())
 
-    def start(self) -> millrace_process.Server:
-        configuration = millrace_process.config(streams=[millrace_process.test_stream("door")])
+    def start(self, **sections) -> millrace_process.Server:
+        configuration = millrace_process.config(streams=[millrace_process.test_stream("door")],
+                                                **sections)
         process, _ = self.stack.enter_context(millrace_process.start(configuration))
         return millrace_process.stands(process)
 
@@ -45,6 +46,19 @@ class RestartTest(unittest.TestCase):
     def test_goes_on_after_a_server_that_was_killed(self):
         self.assert_outlives(lambda server: server.process.kill())
 
+    def test_goes_on_with_a_server_that_is_started_again_as_it_numbers_on(self):
+        checkpoints = {"folder": self.enterContext(tempfile.TemporaryDirectory())}
+        first = self.start(checkpoints=checkpoints)
+        wires = self.stack.enter_context(network.Network(first.grpc))
+        predictions = self.subscribe(wires.address)
+        *_, before = itertools.islice(predictions, 20)
+        millrace_process.stop(first)  # Nobody is there for as long as the next one starts.
+        wires.lead_to(self.start(checkpoints=checkpoints).grpc)
+        after = next(each for each in predictions if each.run_id != before.run_id)
+        self.assertTrue(after.restarted)
+        self.assertGreater(after.frame_number, before.frame_number)
+        self.assertGreater(after.epoch, before.epoch)
+
     def test_goes_on_after_a_broken_connection_where_it_was(self):
         server = self.start()
         wires = self.stack.enter_context(network.Network(server.grpc))
@@ -56,55 +70,6 @@ class RestartTest(unittest.TestCase):
         self.assertEqual(after.run_id, before.run_id)
         self.assertEqual(after.sequence - before.sequence, 21 + after.dropped_total)
         self.assertEqual(wires.connections, 2)
-
-
-class StreamsTest(unittest.TestCase):
-    def client(self) -> millrace.Client:
-        configuration = millrace_process.config(streams=[millrace_process.test_stream("door")])
-        server = self.enterContext(millrace_process.serve(configuration))
-        return self.enterContext(millrace.Client(server.grpc, reconnect=RECONNECT))
-
-    def test_a_model_made_anew_is_another_life(self):
-        client = self.client()
-        predictions = client.predictions("door", parts=millrace.Parts(preview=True))
-        first = next(predictions)
-        self.assertIsNone(first.flow)
-        self.assertTrue(first.preview.startswith(b"\xff\xd8"), "it is no JPEG")
-        stream = client.stream("door")
-        self.assertEqual(stream.run_id, first.run_id)
-        changed = {**stream.config, "model": {"input": [96, 64]}}
-        with self.assertRaises(millrace.FailedPrecondition):
-            client.update_stream("door", changed, etag=stream.etag)
-        client.update_stream("door", changed, etag=stream.etag, allow_reset=True)
-        after = next(each for each in predictions if each.run_id != first.run_id)
-        self.assertTrue(after.restarted)
-        self.assertEqual(client.latest("door").flow.shape, (64, 96, 2))
-        with self.assertRaises(millrace.Aborted):
-            client.update_stream("door", changed, etag=stream.etag)
-
-    def test_streams_come_and_go(self):
-        client = self.client()
-        events = client.watch()
-        self.assertEqual(next(events).stream, "door")
-        client.create_stream(millrace_process.test_stream("gate"))
-        created = next(each for each in events if each.kind is millrace.EventKind.CREATED)
-        self.assertEqual(created.stream, "gate")
-        predictions = client.predictions("gate")
-        next(predictions)
-        client.delete_stream("gate")
-        list(predictions)  # They end.
-        deleted = next(each for each in events if each.kind is millrace.EventKind.DELETED)
-        self.assertEqual(deleted.stream, "gate")
-        with self.assertRaisesRegex(millrace.NotFound, "'door'"):
-            client.stream("gate")
-
-    def test_wrong_fields_are_named(self):
-        client = self.client()
-        with self.assertRaises(millrace.InvalidArgument) as error:
-            client.create_stream({"name": "gate", "source": {"uri": "test:ball", "loops": 2}})
-        self.assertEqual(error.exception.reason, "INVALID_FIELD")
-        (violation,) = error.exception.field_violations
-        self.assertTrue(violation.field.startswith("config.source"), violation)
 
 
 if __name__ == "__main__":

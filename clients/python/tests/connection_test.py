@@ -2,22 +2,13 @@
 
 import pathlib
 import socket
-import subprocess
 import tempfile
 import unittest
 
+import certificates
 import fake_server
 import grpc
 import millrace
-
-
-def make_certificate(folder: pathlib.Path, name: str) -> None:
-    """`certificate.pem` and `key.pem` of a server of that name, signed by itself."""
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-         "-nodes", "-days", "2", "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}",
-         "-keyout", folder / "key.pem", "-out", folder / "certificate.pem"],
-        check=True, capture_output=True)
 
 
 class TokenTest(unittest.TestCase):
@@ -50,7 +41,7 @@ class TokenTest(unittest.TestCase):
 class TlsTest(unittest.TestCase):
     def setUp(self):
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        make_certificate(folder, "millrace.test")
+        certificates.make_certificate(folder, "millrace.test")
         self.certificate = folder / "certificate.pem"
         credentials = grpc.ssl_server_credentials(
             [((folder / "key.pem").read_bytes(), self.certificate.read_bytes())])
