@@ -46,23 +46,24 @@ void Show(const v1::SubscribeResponse& message) {
 }
 
 /// Shows predictions until the stream ends or fails. A connection that ends is begun anew, where
-/// the last one stopped.
+/// the last one stopped, for five seconds.
 grpc::Status Follow(v1::PredictionService::Stub& predictions, v1::SubscribeRequest request) {
-  for (;;) {
+  for (int tries = 0;; ++tries) {
     grpc::ClientContext call;
     const auto reader = predictions.Subscribe(&call, request);
     v1::SubscribeResponse message;
     while (reader->Read(&message)) {
       Show(message);
+      tries = 0;
       request.mutable_resume()->set_run_id(message.run_id());
       request.mutable_resume()->set_sequence(message.sequence());
     }
     const grpc::Status status = reader->Finish();
-    const bool resumes = request.has_resume();
+    const bool resumes = request.has_resume() && tries < 10;
     if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE && resumes) {
       request.clear_resume();  // The stream has begun anew.
     } else if (status.error_code() == grpc::StatusCode::UNAVAILABLE && resumes) {
-      std::this_thread::sleep_for(std::chrono::seconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
     } else {
       return status;
     }

@@ -81,6 +81,7 @@ class SubscribeTest(unittest.TestCase):
         for client in clients:
             with client:
                 client.communicate(timeout=millrace_process.PATIENCE_S)
+            self.assertGreaterEqual(client.returncode, 0, "it ended by itself")
 
     def test_names_the_streams_there_are(self):
         with millrace_process.serve(millrace_process.config()) as server:
