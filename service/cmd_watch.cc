@@ -71,7 +71,7 @@ class Watch {
   grpc::Status Run() {
     for (;;) {
       const std::uint64_t before = shown_;
-      const grpc::Status status = Subscribe();
+      grpc::Status status = Subscribe();
       if (shown_ > before) tries_ = 0;
       if (interrupted_ || status.ok() || !GoesOn(status)) return status;
     }

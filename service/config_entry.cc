@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -70,13 +71,17 @@ absl::Status Forbidden(const std::string& what, const std::string& key) {
                                   key, " in its configuration")));
 }
 
-/// The host of "//user@host:port/path".
-std::string HostOf(std::string_view rest) {
-  std::string_view host = rest.substr(std::min<std::size_t>(2, rest.size()));
-  host = host.substr(0, host.find_first_of("/?#"));
-  if (const std::size_t at = host.rfind('@'); at != std::string_view::npos) {
-    host = host.substr(at + 1);
+/// The host of "//user@host:port/path", as GStreamer finds it; nothing where that could be read in
+/// another way, too.
+std::optional<std::string> HostOf(std::string_view rest) {
+  if (rest.substr(0, 2) != "//") return std::nullopt;
+  std::string_view host = rest.substr(2);
+  host = host.substr(0, host.find_first_of("/?"));
+  const std::size_t at = host.find('@');
+  if (at != host.rfind('@') || host.find_first_of("#\\ ") != std::string_view::npos) {
+    return std::nullopt;
   }
+  if (at != std::string_view::npos) host = host.substr(at + 1);
   if (!host.empty() && host.front() == '[') {
     return std::string(host.substr(1, host.find(']') - 1));
   }
@@ -92,13 +97,14 @@ absl::Status UriAllowed(const std::string& text, const ClientSources& rules) {
                      "client_sources.schemes");
   }
   if (ingest::KindOf(uri) != ingest::SourceKind::kRtspCamera) return absl::OkStatus();
-  const std::string host = HostOf(uri.rest);
+  const std::optional<std::string> host = HostOf(uri.rest);
+  if (!host) return Forbidden("a URI whose host is not plain", "client_sources.hosts");
   for (const std::string& pattern : rules.hosts) {
-    if (fnmatch(absl::AsciiStrToLower(pattern).c_str(), host.c_str(), 0) == 0) {
+    if (fnmatch(absl::AsciiStrToLower(pattern).c_str(), host->c_str(), 0) == 0) {
       return absl::OkStatus();
     }
   }
-  return Forbidden(absl::StrCat("a camera at ", host), "client_sources.hosts");
+  return Forbidden(absl::StrCat("a camera at ", *host), "client_sources.hosts");
 }
 
 // Where an entry names a file or a variable of the server.
@@ -164,9 +170,13 @@ std::string EtagOf(const std::string& entry) { return pipeline::Checksum(entry);
 
 absl::Status AllowedForClients(const StreamConfig& stream, const ClientSources& rules,
                                const std::string& current) {
-  MILLRACE_RETURN_IF_ERROR(UriAllowed(stream.source.uri, rules));
-  if (rules.files) return absl::OkStatus();
-  return FilesAllowed(json::parse(stream.entry), json::parse(current));
+  json entry = json::parse(stream.entry);
+  json before = json::parse(current);
+  const json* const uri = UriOf(entry);
+  const json* const uri_before = UriOf(before);
+  const bool same = uri != nullptr && uri_before != nullptr && *uri == *uri_before;
+  if (!same) MILLRACE_RETURN_IF_ERROR(UriAllowed(stream.source.uri, rules));
+  return rules.files ? absl::OkStatus() : FilesAllowed(entry, before);
 }
 
 }  // namespace millrace::service

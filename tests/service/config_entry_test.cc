@@ -57,12 +57,21 @@ TEST(AllowedForClientsTest, HostsAreMatchedByTheirPatterns) {
                           "rtsps://Gate.Example.org/a@b", "rtsp://[::1]:554/1", "test:ball"}) {
     EXPECT_TRUE(AllowedForClients(Of(uri), rules, "{}").ok()) << uri;
   }
-  for (const char* uri : {"rtsp://10.0.1.7/1", "rtsp://example.org/1", "rtsp://evil/10.0.0.7",
-                          "rtsp://10.0.0.7@evil/1", "rtsp://evil?10.0.0.7", "rtsp://[::2]/1"}) {
+  for (const char* uri :
+       {"rtsp://10.0.1.7/1", "rtsp://example.org/1", "rtsp://evil/10.0.0.7",
+        "rtsp://10.0.0.7@evil/1", "rtsp://evil?10.0.0.7", "rtsp://[::2]/1", "rtsp:x10.0.0.7/1",
+        "rtsp://10.0.0.7#@evil/1", "rtsp://a@evil@10.0.0.7/1", "rtsp://10.0.0.7\\@evil/1"}) {
     const absl::Status status = AllowedForClients(Of(uri), rules, "{}");
     EXPECT_TRUE(absl::IsPermissionDenied(status)) << uri;
     EXPECT_THAT(std::string(status.message()), HasSubstr("client_sources.hosts")) << uri;
   }
+}
+
+TEST(AllowedForClientsTest, ASourceThatTheStreamHasAlreadyMayStay) {
+  const std::string entry = R"({"source":{"uri":"street.avi"}})";
+  EXPECT_TRUE(
+      absl::IsPermissionDenied(AllowedForClients(Of("street.avi", entry), ClientSources(), "{}")));
+  EXPECT_TRUE(AllowedForClients(Of("street.avi", entry), ClientSources(), entry).ok());
 }
 
 TEST(AllowedForClientsTest, FilesThatTheStreamHasAlreadyMayStay) {
