@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "ingest/gst_handles.h"
+#include "tests/base/temporary_folder.h"
 #include "tests/ingest/camera_tests.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/rtsp_process.h"
@@ -52,8 +53,8 @@ TEST(CameraOptionsTest, PacketsTravelAsTheyShould) {
 // A password that is changed, where it is kept and at the camera, needs no new start.
 TEST(CameraOptionsTest, APasswordIsReadAnewForEachTry) {
   const RtspProcess camera({"--user", "viewer", "--password", "new-word"});
-  const std::string file = testing::TempDir() + "/camera-password";
-  std::ofstream(file) << "old-word\n";
+  const TemporaryFolder folder;
+  const std::string file = folder.Write("password", "old-word\n");
   const auto source =
       Open({.uri = camera.url(), .camera = {.login = {.user = "viewer", .password_file = file}}},
            Patient());
@@ -114,7 +115,8 @@ class OverTls : public ::testing::Test {
         pem_ + ".both";
     ASSERT_EQ(std::system(command.c_str()), 0);
   }
-  const std::string pem_ = testing::TempDir() + "/camera.pem";
+  const TemporaryFolder folder_;
+  const std::string pem_ = folder_ / "camera.pem";
 };
 
 TEST_F(OverTls, OnlyACameraThatIsTrustedIsWatched) {
@@ -133,8 +135,7 @@ TEST_F(OverTls, OnlyACameraThatIsTrustedIsWatched) {
 
 // As with a password's file.
 TEST_F(OverTls, CertificatesThatAreMissingAreRefusedAtTheStartAndWaitedForLater) {
-  const std::string trusted = testing::TempDir() + "/trusted.pem";
-  std::filesystem::remove(trusted);
+  const std::string trusted = folder_ / "trusted.pem";
   auto camera = std::make_unique<RtspProcess>(std::vector<std::string>{"--tls", pem_ + ".both"});
   const SourceOptions options{.uri = camera->url(), .camera = {.tls = {.ca_file = trusted}}};
   const auto refused = OpenSource(options, Patient());

@@ -4,21 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
+
+#include "tests/base/temporary_folder.h"
 
 namespace millrace::ingest {
 namespace {
 
 using ::testing::HasSubstr;
 
-std::string Written(const std::string& text) {
-  std::string path = testing::TempDir() + "/password";
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
-}
-
 std::string PasswordIn(const std::string& text) {
-  const auto password = ReadPassword({.user = "a", .password_file = Written(text)});
+  const TemporaryFolder folder;
+  const auto password =
+      ReadPassword({.user = "a", .password_file = folder.Write("password", text)});
   EXPECT_TRUE(password.ok()) << password.status();
   return *password;
 }
@@ -43,8 +40,9 @@ TEST(LoginTest, APasswordThatCannotBeHadSaysWhereItShouldBe) {
   const auto why = [](const Login& login) {
     return std::string(ReadPassword(login).status().message());
   };
+  const TemporaryFolder folder;
   EXPECT_THAT(why({.user = "a", .password_file = "no/such"}), HasSubstr("no/such: there is no"));
-  EXPECT_THAT(why({.user = "a", .password_file = Written(std::string(5000, 'x'))}),
+  EXPECT_THAT(why({.user = "a", .password_file = folder.Write("long", std::string(5000, 'x'))}),
               HasSubstr("too long"));
   EXPECT_THAT(why({.user = "a", .password_file = testing::TempDir()}), HasSubstr("is no file"));
   EXPECT_THAT(why({.user = "a", .password_variable = "MILLRACE_NO_SUCH"}),

@@ -27,13 +27,6 @@ GstOwned<GstElement> Launch(const std::string& launch) {
 
 std::string SampleVideo() { return MILLRACE_SAMPLE_VIDEO; }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = std::filesystem::temp_directory_path() / "millrace-ingest-XXXXXX";
-  path_ = mkdtemp(pattern.data());
-}
-
-TemporaryFolder::~TemporaryFolder() { std::filesystem::remove_all(path_); }
-
 void RunPipeline(const std::string& launch) {
   const GstOwned<GstElement> pipeline = Launch(launch);
   const GstOwned<GstBus> bus(gst_element_get_bus(pipeline.get()));

@@ -10,25 +10,12 @@
 #include <vector>
 
 #include "ingest/frame.h"
+#include "tests/base/temporary_folder.h"
 
 namespace millrace::ingest {
 
 /// The sample video: 768 x 576, 10 frames a second, 795 frames.
 [[nodiscard]] std::string SampleVideo();
-
-/// A folder that is gone, with all that is in it, at the end of the scope.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Runs a pipeline, in gst-launch's words, to its end. Fails the test if it cannot.
 void RunPipeline(const std::string& launch);

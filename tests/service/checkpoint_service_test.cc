@@ -11,6 +11,7 @@
 #include "base/atomic_file.h"
 #include "pipeline/checkpoint_folders.h"
 #include "pipeline/checksum.h"
+#include "tests/base/temporary_folder.h"
 #include "tests/service/error_details.h"
 #include "tests/service/grpc_fixture.h"
 
@@ -25,13 +26,10 @@ using ::testing::HasSubstr;
 class CheckpointServiceTest : public GrpcFixture {
  protected:
   CheckpointServiceTest() {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
     StreamConfig config = Served("street")->config();
     config.learner.checkpoints.folder = folder_;
     Served("street")->SetConfig(config);
   }
-  ~CheckpointServiceTest() override { fs::remove_all(folder_); }
 
   /// A checkpoint after `sample`, of two stages' files.
   std::string Write(std::int64_t sample, double score = 0.5) const {
@@ -117,7 +115,8 @@ class CheckpointServiceTest : public GrpcFixture {
     return reader->Finish();
   }
 
-  const fs::path folder_ = fs::path(testing::TempDir()) / "millrace-checkpoints";
+  const TemporaryFolder temporary_;
+  const fs::path& folder_ = temporary_.path();
   std::unique_ptr<v1::CheckpointService::Stub> stub_ = v1::CheckpointService::NewStub(channel_);
   v1::Checkpoint checkpoint_;
   v1::ListCheckpointsResponse list_;

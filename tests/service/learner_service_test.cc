@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/base/temporary_folder.h"
 #include "tests/service/error_details.h"
 #include "tests/service/grpc_fixture.h"
 #include "tests/service/subscriber.h"
@@ -142,9 +143,8 @@ TEST_F(LearnerServiceTest, AChangeIsMadeInFullOrNotAtAll) {
 }
 
 TEST_F(LearnerServiceTest, AResetStreamBeginsAnewAndItsCheckpointsAreSetAside) {
-  const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / "millrace-reset" / "street";
-  std::filesystem::remove_all(folder.parent_path());
+  const TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary.path() / "street";
   std::filesystem::create_directories(folder / "checkpoint-000000000099");
   StreamConfig config = Served("street")->config();
   config.learner.checkpoints.folder = folder;
@@ -163,7 +163,6 @@ TEST_F(LearnerServiceTest, AResetStreamBeginsAnewAndItsCheckpointsAreSetAside) {
     names.push_back(entry.path().filename());
   }
   EXPECT_THAT(names, ElementsAre(testing::StartsWith("reset-2")));
-  std::filesystem::remove_all(folder.parent_path());
 }
 
 TEST_F(LearnerServiceTest, AResetThatFailsLeavesTheStreamRunning) {

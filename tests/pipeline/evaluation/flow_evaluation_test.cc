@@ -13,8 +13,8 @@
 #include "pipeline/evaluation/reference_flow.h"
 #include "pipeline/flow_networks.h"
 #include "pipeline/weights_file.h"
+#include "tests/base/temporary_folder.h"
 #include "tests/pipeline/evaluation/made_clip.h"
-#include "tests/pipeline/evaluation/temporary_folder.h"
 
 namespace millrace::pipeline {
 namespace {

@@ -10,8 +10,9 @@
 #include <opencv2/video/tracking.hpp>
 
 #include "base/atomic_file.h"
+#include "tests/base/temporary_folder.h"
 #include "tests/pipeline/evaluation/made_clip.h"
-#include "tests/pipeline/evaluation/temporary_folder.h"
+#include "tests/pipeline/evaluation/png_head.h"
 
 namespace millrace::pipeline {
 namespace {

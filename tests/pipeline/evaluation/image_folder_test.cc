@@ -8,8 +8,9 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/video/tracking.hpp>
 
+#include "tests/base/temporary_folder.h"
 #include "tests/pipeline/evaluation/made_clip.h"
-#include "tests/pipeline/evaluation/temporary_folder.h"
+#include "tests/pipeline/evaluation/png_head.h"
 
 namespace millrace::pipeline {
 namespace {

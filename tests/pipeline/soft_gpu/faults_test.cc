@@ -10,7 +10,7 @@
 #include "pipeline/device_memory.h"
 #include "pipeline/generated_stream.h"
 #include "pipeline/learner.h"
-#include "tests/pipeline/evaluation/temporary_folder.h"
+#include "tests/base/temporary_folder.h"
 #include "tests/pipeline/soft_gpu/soft_gpu.h"
 #include "tests/pipeline/soft_gpu/streams.h"
 
@@ -76,7 +76,7 @@ class FaultsTest : public ::testing::Test {
   }
 
  private:
-  pipeline::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   pipeline::GeneratedStream stream_;
 };
 

@@ -1,36 +1,10 @@
-// A folder that is gone, with all that is in it, at the end of the scope.
+// The head of a PNG file.
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
-#include <string_view>
 
 namespace millrace::pipeline {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "millrace-evaluation-XXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ / name; }
-
-  /// Writes a file and returns its path.
-  [[nodiscard]] std::string Write(const std::string& name, std::string_view bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A PNG file whose head says that size and which has nothing else.
 inline std::string PngHead(std::uint32_t width, std::uint32_t height) {
