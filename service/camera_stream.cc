@@ -177,6 +177,7 @@ absl::Status RunningStream::Open() {
   MILLRACE_ASSIGN_OR_RETURN(
       learner_, options_.make_learner(
                     learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
+  if (options_.admit) MILLRACE_RETURN_IF_ERROR(options_.admit(*learner_->description()));
   GoOnFrom(learner_->resumption());
   OpenLabels();
   const std::vector<std::int64_t> updates = learner_->updates();

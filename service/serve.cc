@@ -26,6 +26,7 @@ constexpr std::chrono::milliseconds kGrpcGrace(700);
 
 Serve::Serve(Options options)
     : options_(std::move(options)),
+      budget_(options_.config.budget, streams_),
       control_({.streams = &streams_,
                 .events = &events_,
                 .start = [this](const StreamConfig& config) { return StartStream(config); },
@@ -65,6 +66,7 @@ absl::Status Serve::StartStreams() {
     if (StopRequested()) break;
     MILLRACE_RETURN_IF_ERROR(control_.Create(config).status());
   }
+  budget_.FileIsDone();
   return absl::OkStatus();
 }
 
@@ -80,11 +82,11 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
                                     std::chrono::round<std::chrono::nanoseconds>(
                                         std::chrono::duration<double>(config.scores.window_s)));
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<CameraStream> stream,
-                            options_.start_stream(config, ObserversOf(config.name, record)));
+                            options_.start_stream(config, ObserversOf(config, record)));
   return std::make_shared<ServedStream>(std::move(record), std::move(stream));
 }
 
-StreamObservers Serve::ObserversOf(const std::string& name,
+StreamObservers Serve::ObserversOf(const StreamConfig& config,
                                    const std::shared_ptr<RunRecorder>& record) {
   return {.observe =
               [this, record](const Prediction& prediction) {
@@ -92,12 +94,16 @@ StreamObservers Serve::ObserversOf(const std::string& name,
                 if (record->predictions() == options_.frames) Wake();
               },
           .on_source_state =
-              [this, name](ingest::SourceState state, const absl::Status& cause) {
+              [this, name = config.name](ingest::SourceState state, const absl::Status& cause) {
                 events_.SourceIs(name, state, cause);
               },
           .on_learner_state =
-              [this, name](LearnerState state, const absl::Status& cause) {
+              [this, name = config.name](LearnerState state, const absl::Status& cause) {
                 events_.LearnerIs(name, state, cause);
+              },
+          .admit =
+              [this, config](const pipeline::LearnerDescription& learner) {
+                return budget_.Admit(config, learner);
               }};
 }
 

@@ -141,11 +141,8 @@ grpc::ServerWriteReactor<v1::WatchStreamsResponse>* StreamService::WatchStreams(
           const absl::StatusOr<SharedStream> found = api_.streams->Find(request->stream());
           if (!found.ok()) return new RefusedStream<v1::WatchStreamsResponse>(found.status());
         }
-        auto watch = std::make_shared<StreamWatch>(*api_.events, request->stream(), subscribers_);
-        StreamWatch* const reactor = watch.get();
-        subscribers_.Add(std::move(watch));
-        reactor->Start();
-        return reactor;
+        return StreamWatch::Begin(
+            std::make_shared<StreamWatch>(*api_.events, request->stream(), subscribers_), *context);
       });
 }
 

@@ -13,7 +13,7 @@ namespace millrace::service {
 /// Thread-safe, as StreamWriter.
 class StreamWatch final : public StreamWriter<v1::WatchStreamsResponse> {
  public:
-  /// Watches `stream`, or all where that is empty. Both must outlive it. Start() must follow.
+  /// Watches `stream`, or all where that is empty. Both must outlive it. Begin() must follow.
   StreamWatch(const StreamEvents& events, std::string stream, Subscribers& subscribers);
 
  protected:

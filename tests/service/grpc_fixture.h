@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "service/budget_gate.h"
 #include "service/grpc_server.h"
 #include "tests/service/fake_stream.h"
 
@@ -78,6 +79,7 @@ class GrpcFixture : public testing::Test {
                           .events = &events_,
                           .start = [this](const StreamConfig& config) { return Start(config); },
                           .most_streams = 4}};
+  BudgetGate budget_gate_{{.cores = 100}, streams_};
   FakeStream& street_ = fakes_["street"];
   FakeStream& yard_ = fakes_["yard"];
   std::unique_ptr<GrpcServer> server_;
@@ -94,7 +96,11 @@ class GrpcFixture : public testing::Test {
     options.on_learner_state = [this, name = config.name](auto state, const absl::Status& cause) {
       events_.LearnerIs(name, state, cause);
     };
+    options.admit = [this, config](const pipeline::LearnerDescription& learner) {
+      return budget_gate_.Admit(config, learner);
+    };
     FakeStream fake = StartFakeStream(options);
+    if (!fake.started.ok()) return fake.started;
     auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
     SharedStream served = std::make_shared<ServedStream>(record, std::move(fake.stream));
     std::swap(fakes_[config.name], fake);

@@ -1,0 +1,25 @@
+#include "service/config_budget.h"
+
+namespace millrace::service {
+namespace {
+
+using Value = ConfigValue;
+
+constexpr bool kOptional = false;
+
+constexpr ConfigKey<Budget> kBudgetKeys[] = {
+    {"cores", kOptional,
+     [](const Value& v, Budget& b) {
+       v.Real({0.1, 4096}, b.cores.emplace());
+     }},
+    {"gpu", kOptional,
+     [](const Value& v, Budget& b) {
+       v.Real({0.01, 100}, b.gpu.emplace());
+     }},
+};
+
+}  // namespace
+
+void ReadBudget(const Value& value, Budget& budget) { value.Map<Budget>(kBudgetKeys, budget); }
+
+}  // namespace millrace::service
