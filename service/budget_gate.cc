@@ -30,7 +30,7 @@ absl::Status BudgetGate::Admit(const StreamConfig& config,
   }
   const absl::Status fits = Fits(LoadOf(config, learner, 0), others, budget_);
   if (fits.ok() || of_clients_ || budget_.said()) return fits;
-  spdlog::warn("{}", std::string(fits.message()));
+  spdlog::warn("stream '{}': {}", config.name, std::string(fits.message()));
   return absl::OkStatus();
 }
 

@@ -25,8 +25,13 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+/// With the stream's name in its words; what programs read of it stays.
 absl::Status Named(const std::string& stream, const absl::Status& status) {
-  return {status.code(), absl::StrCat("stream '", stream, "': ", status.message())};
+  absl::Status named(status.code(), absl::StrCat("stream '", stream, "': ", status.message()));
+  status.ForEachPayload([&named](absl::string_view url, const absl::Cord& payload) {
+    named.SetPayload(url, payload);
+  });
+  return named;
 }
 
 std::string ShownUri(const ingest::SourceOptions& source) {

@@ -20,6 +20,9 @@ constexpr ConfigKey<Budget> kBudgetKeys[] = {
 
 }  // namespace
 
-void ReadBudget(const Value& value, Budget& budget) { value.Map<Budget>(kBudgetKeys, budget); }
+// All keys may be left out, so the section may be empty.
+void ReadBudget(const Value& value, Budget& budget) {
+  if (!value.node().IsNull()) value.Map<Budget>(kBudgetKeys, budget);
+}
 
 }  // namespace millrace::service

@@ -71,11 +71,10 @@ absl::Status FitsOn(const std::string& device, double budget, const StreamLoad& 
        {"needed", absl::StrFormat("%.2f", needed)},
        {"left", left}},
       absl::ResourceExhaustedError(absl::StrFormat(
-          "stream '%s' needs %.2f %s at %.4g frames a second, and of %.4g there are %s left: %s; "
-          "lower its source.max_fps or its size, delete another stream, or raise budget.%s",
-          stream.stream, needed, cpu ? "cores" : absl::StrCat("of ", device),
-          stream.frames_per_second, budget, left, WhoTakes(device, others),
-          cpu ? "cores" : "gpu")));
+          "%.2f %s are needed at %.4g frames a second, and of %.4g there are %s left: %s; lower "
+          "source.max_fps or the input's size, delete another stream, or raise budget.%s",
+          needed, cpu ? "cores" : absl::StrCat("of ", device), stream.frames_per_second, budget,
+          left, WhoTakes(device, others), cpu ? "cores" : "gpu")));
 }
 
 }  // namespace

@@ -78,10 +78,11 @@ TEST(FitsTest, OneThatDoesNotIsRefusedWithTheFigures) {
   EXPECT_THAT(ValuesOf(refused),
               testing::UnorderedElementsAre(Pair("stream", "gate"), Pair("device", "cpu"),
                                             Pair("needed", "1.25"), Pair("left", "1.00")));
-  EXPECT_EQ(refused.message(),
-            "stream 'gate' needs 1.25 cores at 25 frames a second, and of 4 there are 1.00 left: "
-            "'street' takes 2.50, 'yard' takes 0.50; lower its source.max_fps or its size, delete "
-            "another stream, or raise budget.cores");
+  EXPECT_EQ(
+      refused.message(),
+      "1.25 cores are needed at 25 frames a second, and of 4 there are 1.00 left: 'street' "
+      "takes 2.50, 'yard' takes 0.50; lower source.max_fps or the input's size, delete another "
+      "stream, or raise budget.cores");
 }
 
 TEST(FitsTest, EachGpuIsABudgetOfItsOwn) {
@@ -89,7 +90,7 @@ TEST(FitsTest, EachGpuIsABudgetOfItsOwn) {
   const std::vector<StreamLoad> others = {{.stream = "street", .devices = {{"cuda:0", 0.9}}}};
   EXPECT_TRUE(Fits(gate, others, {}).ok());
   const std::vector<StreamLoad> there = {{.stream = "street", .devices = {{"cuda:1", 0.4}}}};
-  EXPECT_THAT(std::string(Fits(gate, there, {}).message()), HasSubstr("needs 0.70 of cuda:1"));
+  EXPECT_THAT(std::string(Fits(gate, there, {}).message()), HasSubstr("0.70 of cuda:1 are needed"));
   EXPECT_TRUE(Fits(gate, there, {.gpu = 1.5}).ok());
 }
 
