@@ -45,6 +45,29 @@ void ExpectSmooth(const Watched& watched, nanoseconds interval) {
   EXPECT_EQ(watched.status.reconnects, 0);
 }
 
+// As when somebody turns a knob at the camera: the stream goes on, with other parameter sets.
+TEST(CameraFaultsTest, AnotherSizeInTheMiddleOfAStreamIsScaledAndCounted) {
+  for (const char* codec : {"h264", "h265"}) {
+    SCOPED_TRACE(codec);
+    const RtspProcess camera(
+        {"--codec", codec, "--widen-after", "40", "--width", "160", "--height", "120"});
+    const SourceOptions options{.uri = camera.url(), .queue_capacity = 1000};
+    const auto source = Open(options, Patient());
+    for (int number = 0, wide = 0; wide < 40; ++number) {
+      const Frame frame = source->queue().Pop().value();
+      EXPECT_EQ(frame.picture->width, 320);
+      EXPECT_EQ(frame.picture->height, 240);
+      EXPECT_EQ(frame.number, number);
+      EXPECT_EQ(frame.epoch, frame.size_changes) << "no motion is learned between two shapes";
+      if (frame.size_changes == 1) ++wide;
+    }
+    const SourceStatus status = source->status();
+    EXPECT_EQ(status.camera_width, 320);
+    EXPECT_EQ(status.size_changes, 1);
+    EXPECT_EQ(status.reconnects, 0);
+  }
+}
+
 // 32 bits of a timestamp at 90 kHz last 13 hours, the 16 of a number some minutes.
 TEST(CameraFaultsTest, RtpNumbersThatWrapAreNotNoticed) {
   const RtspProcess camera({"--wrap", "--fps", "25"});

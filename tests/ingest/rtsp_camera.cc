@@ -13,6 +13,7 @@
 //   --pattern NAME  of videotestsrc; smpte by default. `ball` moves
 //   --speed N       the pattern moves by so many pixels to the left with each frame; 0 by default
 //   --file PATH     serve this file instead, scaled to the size; it ends when the file ends
+//   --widen-after N after so many frames the picture is twice as wide, in the same stream
 //   --gop N         frames from one key frame to the next; 25 by default
 //   --codec NAME    h264 (default), h265 or mjpeg
 //   --b-frames N    of H.264, between two others; 0 by default
@@ -61,6 +62,7 @@ struct Options {
   gint frames = -1;
   gint loss = 0;
   gint reorder = 0;
+  gint widen_after = 0;
   gint speed = 0;
   gboolean wrap = FALSE;
   gboolean record = FALSE;
@@ -87,6 +89,7 @@ bool Parse(int* argc, char*** argv, Options* options) {
       {"file", 0, 0, G_OPTION_ARG_STRING, &options->file, "Serve this video", "PATH"},
       {"b-frames", 0, 0, G_OPTION_ARG_INT, &options->b_frames, "Between two others", "N"},
       {"frames", 0, 0, G_OPTION_ARG_INT, &options->frames, "The stream's end", "N"},
+      {"widen-after", 0, 0, G_OPTION_ARG_INT, &options->widen_after, "Frames", "N"},
       {"loss", 0, 0, G_OPTION_ARG_INT, &options->loss, "Of a hundred packets", "N"},
       {"reorder", 0, 0, G_OPTION_ARG_INT, &options->reorder, "Of a hundred packets", "N"},
       {"wrap", 0, 0, G_OPTION_ARG_NONE, &options->wrap, "RTP's numbers wrap soon", nullptr},
@@ -106,6 +109,14 @@ bool Parse(int* argc, char*** argv, Options* options) {
   return false;
 }
 
+/// Of the raw pictures.
+std::string CapsOf(const Options& options, int width) {
+  std::ostringstream text;
+  text << "video/x-raw,format=I420,pixel-aspect-ratio=1/1,width=" << width
+       << ",height=" << options.height << ",framerate=" << options.fps << "/1";
+  return text.str();
+}
+
 /// What the camera sees, as raw pictures in their own time.
 std::string Picture(const Options& options) {
   std::ostringstream text;
@@ -116,8 +127,7 @@ std::string Picture(const Options& options) {
     text << "videotestsrc is-live=true num-buffers=" << options.frames
          << " pattern=" << options.pattern << " horizontal-speed=" << options.speed;
   }
-  text << " ! video/x-raw,format=I420,pixel-aspect-ratio=1/1,width=" << options.width
-       << ",height=" << options.height << ",framerate=" << options.fps << "/1";
+  text << " ! capsfilter name=size caps=" << CapsOf(options, options.width);
   return text.str();
 }
 
@@ -194,6 +204,33 @@ void WatchNumbers(GstRTSPMediaFactory* /*factory*/, GstRTSPMedia* media, gpointe
                     [](gpointer data) { delete static_cast<Numbers*>(data); });
 }
 
+/// The pictures that are left at the first size.
+struct Narrow {
+  int frames;
+  std::string wide;
+};
+
+GstPadProbeReturn Widen(GstPad* pad, GstPadProbeInfo* /*info*/, gpointer data) {
+  auto& narrow = *static_cast<Narrow*>(data);
+  if (--narrow.frames > 0) return GST_PAD_PROBE_OK;
+  const Owned<GstElement> size(gst_pad_get_parent_element(pad));
+  GstCaps* caps = gst_caps_from_string(narrow.wide.c_str());
+  g_object_set(size.get(), "caps", caps, nullptr);
+  gst_caps_unref(caps);
+  return GST_PAD_PROBE_REMOVE;
+}
+
+void WidenLater(GstRTSPMediaFactory* /*factory*/, GstRTSPMedia* media, gpointer data) {
+  const auto& options = *static_cast<const Options*>(data);
+  const Owned<GstElement> pipeline(gst_rtsp_media_get_element(media));
+  const Owned<GstElement> size(gst_bin_get_by_name_recurse_up(GST_BIN(pipeline.get()), "size"));
+  const Owned<GstPad> pad(gst_element_get_static_pad(size.get(), "src"));
+  gst_pad_add_probe(
+      pad.get(), GST_PAD_PROBE_TYPE_BUFFER, Widen,
+      new Narrow{.frames = options.widen_after, .wide = CapsOf(options, 2 * options.width)},
+      [](gpointer narrow) { delete static_cast<Narrow*>(narrow); });
+}
+
 /// Whoever knows the password may watch; without one, everybody.
 void AskForPassword(GstRTSPAuth* auth, GstRTSPMediaFactory* factory, const Options& options) {
   GstRTSPToken* token =
@@ -241,6 +278,10 @@ bool Mount(GstRTSPServer* server, const Options& options) {
   gst_rtsp_media_factory_set_protocols(factory, Protocols(options));
   if (options.wrap != FALSE) {
     g_signal_connect(factory, "media-configure", G_CALLBACK(WatchNumbers), nullptr);
+  }
+  if (options.widen_after > 0) {
+    g_signal_connect(factory, "media-configure", G_CALLBACK(WidenLater),
+                     const_cast<Options*>(&options));
   }
   const Owned<GstRTSPAuth> auth(gst_rtsp_auth_new());
   AskForPassword(auth.get(), factory, options);

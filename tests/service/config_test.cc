@@ -354,7 +354,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"ListAsKey", File("? [a]\n: 1"), "c:3:3: a key must be a single word"},
         {"MergeKey", File("<<: {version: 1}"),
          "c:3:1: unknown key '<<'; known here: version, listen, model, schedule, learning, "
-         "scores, checkpoints, client_sources, streams"}}),
+         "scores, checkpoints, client_sources, budget, streams"}}),
     [](const auto& tested) { return tested.param.title; });
 
 INSTANTIATE_TEST_SUITE_P(
