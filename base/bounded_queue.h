@@ -1,7 +1,7 @@
 // A first-in-first-out queue between threads that never grows without bound.
 //
 // What happens when it is full is the point of such a queue, so the caller says it at each push:
-// wait for room (a source that can be paused) or drop the oldest (one that cannot).
+// wait for room (a source that can be paused), drop the oldest (one that cannot), or do without.
 #pragma once
 
 #include <cstddef>
@@ -50,6 +50,20 @@ class BoundedQueue {
     }
     ready_.notify_one();
     return dropped;
+  }
+
+  enum class Pushed { kYes, kFull, kClosed };
+
+  /// Appends `item` where there is room, and never waits. What was not taken is gone.
+  Pushed PushIfRoom(T item) ABSL_LOCKS_EXCLUDED(mu_) {
+    {
+      MutexLock lock(mu_);
+      if (closed_) return Pushed::kClosed;
+      if (items_.size() == capacity_) return Pushed::kFull;
+      items_.push_back(std::move(item));
+    }
+    ready_.notify_one();
+    return Pushed::kYes;
   }
 
   /// Waits for the oldest item. Returns nullopt once the queue is closed and empty.

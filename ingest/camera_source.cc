@@ -15,8 +15,8 @@ CameraSource::CameraSource(const SourceRequest& request, PipelineOptions pipelin
     : shown_(request.shown),
       pipeline_options_(std::move(pipeline)),
       clock_(*request.settings.clock),
-      feed_(clock_, static_cast<std::size_t>(request.options.queue_capacity), WhenFull::kDropOldest,
-            request.options.max_frames_per_second),
+      feed_(clock_, static_cast<std::size_t>(request.options.queue_capacity),
+            WhenFullOf(request.options), request.options.max_frames_per_second),
       states_(shown_, StateLog::Of::kCamera, request.options.on_state),
       machine_(request.settings.limits, Backoff(request.settings.backoff, request.settings.seed)),
       supervisor_([this] { Supervise(); }) {}

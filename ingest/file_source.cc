@@ -39,8 +39,7 @@ FileSource::FileSource(const SourceRequest& request, std::string path)
       path_(std::move(path)),
       options_(request.options),
       clock_(*request.settings.clock),
-      feed_(clock_, static_cast<std::size_t>(options_.queue_capacity),
-            options_.as_camera ? WhenFull::kDropOldest : WhenFull::kWait,
+      feed_(clock_, static_cast<std::size_t>(options_.queue_capacity), WhenFullOf(options_),
             options_.max_frames_per_second),
       states_(shown_, StateLog::Of::kFile, options_.on_state),
       player_([this] { Play(); }) {}

@@ -1,8 +1,9 @@
 // Hands decoded frames from a camera's thread to the learner.
 //
 // A live camera cannot be paused: when the learner falls behind, the queue drops its oldest frame
-// and counts the loss, so the learner always sees fresh frames. A file can be paused: its frames
-// wait for room and none is lost.
+// and counts the loss, so the learner always sees fresh frames; or, where it is told so, the
+// newest, so that what waits is never disturbed. A file can be paused: its frames wait for room and
+// none is lost.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@
 namespace millrace::ingest {
 
 /// What the queue does with a new frame when it is full.
-enum class WhenFull { kDropOldest, kWait };
+enum class WhenFull { kDropOldest, kDropNewest, kWait };
 
 /// A bounded first-in-first-out queue of frames. Thread-safe. Must outlive the threads that push to
 /// it and pop from it.
@@ -45,6 +46,8 @@ class FrameQueue {
   [[nodiscard]] std::size_t waiting() const { return frames_.size(); }
 
  private:
+  void PushIfRoom(Frame frame);
+
   // Constant after construction.
   const WhenFull when_full_;
 

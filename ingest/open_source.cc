@@ -85,9 +85,4 @@ absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options,
   MILLRACE_CHECK(false);
 }
 
-bool IsLive(const SourceOptions& options) {
-  const absl::StatusOr<Uri> uri = ParseUri(options.uri);
-  return options.as_camera || (uri.ok() && KindOf(*uri) != SourceKind::kFile);
-}
-
 }  // namespace millrace::ingest

@@ -1,6 +1,7 @@
 #include "ingest/source.h"
 
 #include "base/check.h"
+#include "ingest/uri.h"
 
 namespace millrace::ingest {
 
@@ -22,6 +23,15 @@ std::string_view Name(SourceState state) {
       return "stopped";
   }
   MILLRACE_CHECK(false);
+}
+
+bool IsLive(const SourceOptions& options) {
+  const absl::StatusOr<Uri> uri = ParseUri(options.uri);
+  return options.as_camera || (uri.ok() && KindOf(*uri) != SourceKind::kFile);
+}
+
+WhenFull WhenFullOf(const SourceOptions& options) {
+  return options.when_full.value_or(IsLive(options) ? WhenFull::kDropOldest : WhenFull::kWait);
 }
 
 }  // namespace millrace::ingest

@@ -92,6 +92,9 @@ struct SourceOptions {
   int test_frames_per_second = 30;
   /// Frames that may wait for the learner.
   int queue_capacity = 2;
+  /// What happens to frames that find no room. kWait: for sources whose frames can wait. Absent:
+  /// kDropOldest where IsLive(), else kWait.
+  std::optional<WhenFull> when_full = {};
   /// So many frames a second at most: others are skipped before they are numbered. 0: all.
   double max_frames_per_second = 0;
   HardwareDecode hardware_decode = HardwareDecode::kAuto;
@@ -159,5 +162,8 @@ class Source {
 /// Whether frames of this source cannot wait: a camera, the test picture, or a file told to behave
 /// as one.
 [[nodiscard]] bool IsLive(const SourceOptions& options);
+
+/// SourceOptions::when_full, or what it is where that is absent.
+[[nodiscard]] WhenFull WhenFullOf(const SourceOptions& options);
 
 }  // namespace millrace::ingest

@@ -27,8 +27,13 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+/// With the stream's name in its words; what programs read of it stays.
 absl::Status Named(const std::string& stream, const absl::Status& status) {
-  return {status.code(), absl::StrCat("stream '", stream, "': ", status.message())};
+  absl::Status named(status.code(), absl::StrCat("stream '", stream, "': ", status.message()));
+  status.ForEachPayload([&named](absl::string_view url, const absl::Cord& payload) {
+    named.SetPayload(url, payload);
+  });
+  return named;
 }
 
 std::string ShownUri(const ingest::SourceOptions& source) {
@@ -174,6 +179,7 @@ absl::Status RunningStream::Open(const std::stop_token& stop) {
   MILLRACE_ASSIGN_OR_RETURN(
       learner_, options_.make_learner(
                     learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
+  if (options_.admit) MILLRACE_RETURN_IF_ERROR(options_.admit(*learner_->description()));
   GoOnFrom(learner_->resumption());
   OpenLabels();
   const std::vector<std::int64_t> updates = learner_->updates();

@@ -81,6 +81,9 @@ class CameraStream {
     const Clock* clock = &MonotonicClock();
     /// Predictions that the ring keeps for slow readers.
     std::size_t ring_capacity = 16;
+    /// Whether the learner as it was made may run here; the stream fails to start with what it
+    /// fails with. May be empty.
+    std::function<absl::Status(const pipeline::LearnerDescription&)> admit = {};
     /// What a prediction is worth beside a method that does not learn. Called for each, in their
     /// order, from a thread of the learner, which it holds up. May be empty.
     std::function<Comparison(const Prediction&)> compare;

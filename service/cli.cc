@@ -59,7 +59,8 @@ that came while the one before it was shown is skipped and counted as missed.
 
 Examples
   millrace watch
-  millrace watch 192.168.1.20:50051 --stream gate --count 100)";
+  millrace watch 192.168.1.20:50051 --stream gate --count 100
+  millrace watch 192.168.1.20:50051 --ca ca.pem --token-file token.txt)";
 
 constexpr char kCheckConfigFooter[] = R"(
 Exit code 0 if the configuration is right, 2 if not: then each error is a line with file, line,
@@ -111,6 +112,16 @@ void AddWatch(CLI::App& app, WatchArguments& arguments) {
   watch->add_option("-s,--stream", arguments.stream, "The stream; may be left out if there is one");
   watch->add_option("-n,--count", arguments.count, "End after this many predictions. 0: go on")
       ->capture_default_str();
+  WatchSecurity& security = arguments.security;
+  watch->add_flag("--tls", security.tls, "Speak TLS, and trust whom this machine trusts");
+  watch->add_option("--ca", security.ca_file, "Speak TLS, and trust the certificates of this file");
+  CLI::Option* certificate = watch->add_option("--certificate", security.certificate_file,
+                                               "Speak TLS, and show this certificate");
+  certificate->needs(
+      watch->add_option("--key", security.key_file, "Its private key")->needs(certificate));
+  watch->add_option("--server-name", security.server_name,
+                    "The name in the server's certificate, where it is not the address's");
+  watch->add_option("--token-file", security.token_file, "The file with the token to show");
   watch->footer(kWatchFooter);
 }
 

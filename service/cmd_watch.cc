@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -57,9 +58,9 @@ std::string Line(const v1::SubscribeResponse& response) {
 /// again, and ends connections that are old.
 class Watch {
  public:
-  Watch(const WatchArguments& arguments, const std::atomic<bool>& interrupted)
-      : stub_(v1::PredictionService::NewStub(
-            grpc::CreateChannel(arguments.address, grpc::InsecureChannelCredentials()))),
+  Watch(const WatchArguments& arguments, WatchChannel channel, const std::atomic<bool>& interrupted)
+      : stub_(v1::PredictionService::NewStub(channel.channel)),
+        authorization_(std::move(channel.authorization)),
         count_(arguments.count),
         interrupted_(interrupted) {
     request_.set_stream(arguments.stream);
@@ -98,6 +99,7 @@ class Watch {
 
   grpc::Status Subscribe() {
     grpc::ClientContext call;
+    if (!authorization_.empty()) call.AddMetadata("authorization", authorization_);
     SetCall(&call);
     const auto reader = stub_->Subscribe(&call, request_);
     v1::SubscribeResponse response;
@@ -136,6 +138,7 @@ class Watch {
   static constexpr int kMostTries = 60;
 
   const std::unique_ptr<v1::PredictionService::Stub> stub_;
+  const std::string authorization_;
   const std::uint64_t count_;
   const std::atomic<bool>& interrupted_;
   v1::SubscribeRequest request_;
@@ -149,9 +152,14 @@ class Watch {
 }  // namespace
 
 int RunWatch(const WatchArguments& arguments) {
+  absl::StatusOr<WatchChannel> channel = OpenWatchChannel(arguments.address, arguments.security);
+  if (!channel.ok()) {
+    std::cerr << "millrace watch: " << channel.status().message() << "\n";
+    return kExitUsage;
+  }
   StopSignals signals;
   std::atomic<bool> interrupted = false;
-  Watch watch(arguments, interrupted);
+  Watch watch(arguments, *std::move(channel), interrupted);
   signals.Watch([&] {
     interrupted = true;
     watch.Cancel();

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "service/watch_channel.h"
+
 namespace millrace::service {
 
 struct WatchArguments {
@@ -12,6 +14,7 @@ struct WatchArguments {
   std::string stream;
   /// Ends after this many predictions; 0 goes on.
   std::uint64_t count = 0;
+  WatchSecurity security = {};
 };
 
 /// Runs the command and returns the program's exit code.

@@ -1,6 +1,7 @@
 // The one configuration file: what `millrace serve` reads, checked in full before anything starts.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,17 @@ struct ClientSources {
   bool files = false;
 };
 
+/// What all streams together may take of the devices (device_budget.h). Absent: all there is, and
+/// the file's own streams may take more, which is logged.
+struct Budget {
+  /// Of the CPU.
+  std::optional<double> cores = {};
+  /// Of each GPU's time.
+  std::optional<double> gpu = {};
+
+  [[nodiscard]] bool said() const { return cores || gpu; }
+};
+
 struct Listen {
   /// Everything listens on 127.0.0.1 unless configured. Port 0 takes a free one.
   std::string address = "127.0.0.1";
@@ -88,6 +100,7 @@ struct Config {
   /// What holds for a stream that does not say otherwise.
   StreamConfig defaults;
   ClientSources client_sources;
+  Budget budget;
   Listen listen;
 };
 

@@ -17,6 +17,7 @@
 #include "pipeline/learning/update_policy.h"
 #include "pipeline/precision.h"
 #include "pipeline/schedules.h"
+#include "service/config_budget.h"
 #include "service/config_checks.h"
 #include "service/config_entry.h"
 #include "service/config_labels.h"
@@ -360,6 +361,7 @@ constexpr Key<File> kFileKeys[] = {
     {"checkpoints", kOptional,
      [](const Value& v, File& f) { ReadCheckpoints(v, f.config.defaults); }},
     {"client_sources", kOptional, ReadClientSources},
+    {"budget", kOptional, [](const Value& v, File& f) { ReadBudget(v, f.config.budget); }},
     {"streams", kRequired, ReadStreams},
 };
 

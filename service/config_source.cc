@@ -22,6 +22,8 @@ constexpr bool kRequired = true;
 constexpr bool kOptional = false;
 
 constexpr std::array<std::string_view, 3> kTransports = {"tcp", "udp", "auto"};
+// In the order of WhenFull.
+constexpr std::array<std::string_view, 3> kQueuePolicies = {"drop_oldest", "drop_newest", "block"};
 constexpr std::array<std::string_view, 3> kHardwareDecodes = {"auto", "require", "off"};
 // What only an RTSP camera has.
 constexpr std::array<std::string_view, 5> kRtspKeys = {"transport", "latency_ms", "user",
@@ -77,6 +79,10 @@ constexpr Key kSourceKeys[] = {
      [](const Value& v, StreamConfig& s) {
        v.Whole({1, 64}, s.source.queue_capacity);
      }},
+    {"queue_policy", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       ReadName(v, kQueuePolicies, s.source.when_full.emplace());
+     }},
     {"max_fps", kOptional,
      [](const Value& v, StreamConfig& s) {
        v.Real({0, 1000}, s.source.max_frames_per_second);
@@ -125,6 +131,20 @@ void RefuseKeys(const Value& stream, const Value& source, std::span<const std::s
   }
 }
 
+void CheckQueuePolicy(const Value& stream, const ingest::SourceOptions& source) {
+  if (!source.when_full) return;
+  const bool waits = source.when_full == ingest::WhenFull::kWait;
+  if (ingest::IsLive(source) && waits) {
+    WrongAt(stream, "source", "queue_policy",
+            "is block, which is for files: what a camera shows cannot wait; take drop_oldest or "
+            "drop_newest");
+  }
+  if (!ingest::IsLive(source) && !waits) {
+    WrongAt(stream, "source", "queue_policy",
+            "drops frames, which a file need not: take block, or set as_camera");
+  }
+}
+
 void CheckLogin(const Value& stream, const StreamConfig& config, const ingest::Uri& uri) {
   const ingest::Login& login = config.source.camera.login;
   const bool has_password = !login.password_file.empty() || !login.password_variable.empty();
@@ -156,6 +176,7 @@ void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
   const bool file = kind == ingest::SourceKind::kFile;
   if (source.loop && !file) WrongAt(stream, "source", "loop", "is for files only");
   if (source.as_camera && !file) WrongAt(stream, "source", "as_camera", "is for files only");
+  CheckQueuePolicy(stream, source);
   if (kind != ingest::SourceKind::kTestPicture && keys->Find("test_frames_per_second")) {
     WrongAt(stream, "source", "test_frames_per_second", "is for test: only");
   }

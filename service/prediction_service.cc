@@ -53,10 +53,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* PredictionService::Subscribe(
         };
         absl::StatusOr<std::shared_ptr<Subscription>> made = make();
         if (!made.ok()) return new RefusedStream<grpc::ByteBuffer>(made.status());
-        Subscription* const reactor = made->get();
-        subscribers_.Add(*std::move(made));
-        reactor->Start();
-        return reactor;
+        return Subscription::Begin(*std::move(made), *context);
       });
 }
 

@@ -73,6 +73,7 @@ add_library(millrace_program
   cmd_replay.cc
   cmd_serve.cc
   cmd_watch.cc
+  watch_channel.cc
   labels_report.cc
   mean_and_deviation.cc
   measure_model.cc

@@ -15,7 +15,8 @@ class Pumped {
   virtual void Pump() = 0;
 
   /// Ends the call of a client that has taken nothing since `limit` ago: tells why, should it ever
-  /// read on. Returns whether it did so now.
+  /// read on, and cuts it off where it never does. Returns whether it was told
+  /// now.
   virtual bool EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) = 0;
 };
 

@@ -27,6 +27,7 @@ constexpr std::chrono::milliseconds kGrpcGrace(700);
 
 Serve::Serve(Options options)
     : options_(std::move(options)),
+      budget_(options_.config.budget, streams_),
       control_({.streams = &streams_,
                 .events = &events_,
                 .start = [this](const StreamConfig& config) { return StartStream(config); },
@@ -66,6 +67,7 @@ absl::Status Serve::StartStreams() {
     if (StopRequested()) break;
     MILLRACE_RETURN_IF_ERROR(control_.Create(config).status());
   }
+  budget_.FileIsDone();
   return absl::OkStatus();
 }
 
@@ -83,12 +85,12 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
   const StreamEvents::Life life = events_.Begin(config.name);
   absl::Cleanup forget = [&] { events_.Forget(life); };
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<CameraStream> stream,
-                            options_.start_stream(config, ObserversOf(life, record)));
+                            options_.start_stream(config, ObserversOf(config, life, record)));
   std::move(forget).Cancel();
   return std::make_shared<ServedStream>(std::move(record), std::move(stream), life);
 }
 
-StreamObservers Serve::ObserversOf(StreamEvents::Life life,
+StreamObservers Serve::ObserversOf(const StreamConfig& config, StreamEvents::Life life,
                                    const std::shared_ptr<RunRecorder>& record) {
   return {.observe =
               [this, record](const Prediction& prediction) {
@@ -102,6 +104,10 @@ StreamObservers Serve::ObserversOf(StreamEvents::Life life,
           .on_learner_state =
               [this, life](LearnerState state, const absl::Status& cause) {
                 events_.LearnerIs(life, state, cause);
+              },
+          .admit =
+              [this, config](const pipeline::LearnerDescription& learner) {
+                return budget_.Admit(config, learner);
               }};
 }
 

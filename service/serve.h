@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "service/budget_gate.h"
 #include "service/config.h"
 #include "service/grpc_server.h"
 #include "service/serve_web.h"
@@ -32,6 +33,7 @@ struct StreamObservers {
   std::function<void(const Prediction&)> observe = {};
   std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = {};
   std::function<void(LearnerState, const absl::Status&)> on_learner_state = {};
+  std::function<absl::Status(const pipeline::LearnerDescription&)> admit = {};
 };
 
 /// One run of the server. Run() is for one thread; RequestStop() for any.
@@ -72,7 +74,7 @@ class Serve {
   absl::Status Start();
   absl::Status StartStreams();
   absl::StatusOr<SharedStream> StartStream(StreamConfig config);
-  [[nodiscard]] StreamObservers ObserversOf(StreamEvents::Life life,
+  [[nodiscard]] StreamObservers ObserversOf(const StreamConfig& config, StreamEvents::Life life,
                                             const std::shared_ptr<RunRecorder>& record);
   absl::Status StartServers();
   void ShowBanner();
@@ -103,6 +105,7 @@ class Serve {
   // Self-synchronized. Outlive what shows and changes them.
   StreamEvents events_;
   Streams streams_;
+  BudgetGate budget_;
   StreamControl control_;
 
   // Of Run()'s thread.

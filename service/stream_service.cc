@@ -137,15 +137,11 @@ grpc::ServerWriteReactor<v1::WatchStreamsResponse>* StreamService::WatchStreams(
     grpc::CallbackServerContext* context, const v1::WatchStreamsRequest* request) {
   return guard_.Many<v1::WatchStreamsResponse>(
       *context, "WatchStreams", [&]() -> grpc::ServerWriteReactor<v1::WatchStreamsResponse>* {
-        absl::StatusOr<StreamWatch::Beginning> beginning =
-            StreamWatch::Begin(*api_.events, request->stream());
-        if (!beginning.ok()) return new RefusedStream<v1::WatchStreamsResponse>(beginning.status());
-        auto watch =
-            std::make_shared<StreamWatch>(*api_.events, *std::move(beginning), subscribers_);
-        StreamWatch* const reactor = watch.get();
-        subscribers_.Add(std::move(watch));
-        reactor->Start();
-        return reactor;
+        absl::StatusOr<StreamWatch::Place> place =
+            StreamWatch::PlaceIn(*api_.events, request->stream());
+        if (!place.ok()) return new RefusedStream<v1::WatchStreamsResponse>(place.status());
+        return StreamWatch::Begin(
+            std::make_shared<StreamWatch>(*api_.events, *std::move(place), subscribers_), *context);
       });
 }
 

@@ -40,24 +40,24 @@ void ToMessage(const StreamEvent& event, v1::StreamEvent& message) {
 
 }  // namespace
 
-absl::StatusOr<StreamWatch::Beginning> StreamWatch::Begin(const StreamEvents& events,
-                                                          const std::string& stream) {
-  Beginning beginning{.stream = stream};
-  beginning.cursor = events.Watch(stream, beginning.now);
-  if (!stream.empty() && beginning.now.empty()) {
+absl::StatusOr<StreamWatch::Place> StreamWatch::PlaceIn(const StreamEvents& events,
+                                                        const std::string& stream) {
+  Place place{.stream = stream};
+  place.cursor = events.Watch(stream, place.now);
+  if (!stream.empty() && place.now.empty()) {
     return Because("STREAM_NOT_FOUND", {{"stream", stream}},
                    absl::NotFoundError(absl::StrCat("there is no stream '", stream,
                                                     "'; ListStreams names those there are")));
   }
-  return beginning;
+  return place;
 }
 
-StreamWatch::StreamWatch(const StreamEvents& events, Beginning beginning, Subscribers& subscribers)
+StreamWatch::StreamWatch(const StreamEvents& events, Place place, Subscribers& subscribers)
     : StreamWriter(subscribers),
       events_(events),
-      stream_(std::move(beginning.stream)),
-      at_first_(std::move(beginning.now)),
-      cursor_(beginning.cursor) {}
+      stream_(std::move(place.stream)),
+      at_first_(std::move(place.now)),
+      cursor_(place.cursor) {}
 
 StreamWatch::Step StreamWatch::Advance(v1::WatchStreamsResponse& message, absl::Status& end) {
   message.Clear();

@@ -15,7 +15,7 @@ namespace millrace::service {
 class StreamWatch final : public StreamWriter<v1::WatchStreamsResponse> {
  public:
   /// Where a watcher begins.
-  struct Beginning {
+  struct Place {
     /// Empty: all streams.
     std::string stream = {};
     /// What each stream is doing, and the cursor behind that.
@@ -23,13 +23,14 @@ class StreamWatch final : public StreamWriter<v1::WatchStreamsResponse> {
     StreamEvents::Cursor cursor = 0;
   };
 
-  /// Watches `stream`, or all where that is empty, from this moment on. NOT_FOUND if there is no
-  /// such stream in `events`, which alone knows whether its end is still to come.
-  [[nodiscard]] static absl::StatusOr<Beginning> Begin(const StreamEvents& events,
-                                                       const std::string& stream);
+  /// Where one begins who watches `stream`, or all where that is empty, from this moment on.
+  /// NOT_FOUND if there is no such stream in `events`, which alone knows whether its end is still
+  /// to come.
+  [[nodiscard]] static absl::StatusOr<Place> PlaceIn(const StreamEvents& events,
+                                                     const std::string& stream);
 
-  /// Both must outlive it. Start() must follow.
-  StreamWatch(const StreamEvents& events, Beginning beginning, Subscribers& subscribers);
+  /// Both must outlive it. Begin() must follow.
+  StreamWatch(const StreamEvents& events, Place place, Subscribers& subscribers);
 
  protected:
   Step Advance(v1::WatchStreamsResponse& message, absl::Status& end) override;

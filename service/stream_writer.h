@@ -7,12 +7,16 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <chrono>
+#include <exception>
+#include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "service/pumped.h"
+#include "service/refusal.h"
 #include "service/status.h"
 #include "service/subscribers.h"
 
@@ -34,8 +38,10 @@ namespace millrace::service {
 template <typename Message>
 class StreamWriter : public grpc::ServerWriteReactor<Message>, public Pumped {
  public:
-  /// Tells the client that the stream stands. Once, when `subscribers` knows this call.
-  void Start() { this->StartSendInitialMetadata(); }
+  /// Has `subscribers` keep `call`, and tells the client that the stream stands; or refuses the
+  /// call where there are too many. Returns what gRPC is to be given.
+  static grpc::ServerWriteReactor<Message>* Begin(std::shared_ptr<StreamWriter> call,
+                                                  grpc::CallbackServerContext& context);
 
   void Pump() final ABSL_LOCKS_EXCLUDED(mu_);
   bool EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) final
@@ -58,13 +64,22 @@ class StreamWriter : public grpc::ServerWriteReactor<Message>, public Pumped {
   virtual void Written() {}
   /// Why a client is let go that has taken nothing for `limit`.
   [[nodiscard]] virtual absl::Status Stalled(std::chrono::nanoseconds limit) = 0;
+  /// No message will be made any more: what was kept for them can go. Once.
+  virtual void Ending() {}
   /// The call is over, for the client as for us.
   virtual void Over() {}
 
  private:
+  /// So many times the limit a client has to take what is left and why it was let go.
+  static constexpr int kLastChance = 5;
+
   enum class State { kOpening, kBusy, kWriting, kIdle, kFinishing };
 
   void OnOperationDone(bool ok) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Advance(), which may throw what foreign libraries throw.
+  Step Make(absl::Status& end);
+  /// REQUIRES: this thread made it kFinishing.
+  void End(const grpc::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
   /// REQUIRES: this thread made it kBusy.
   void Work() ABSL_LOCKS_EXCLUDED(mu_);
   /// From kBusy to kFinishing if cancelled, to kIdle if nothing came meanwhile. Returns whether to
@@ -76,14 +91,32 @@ class StreamWriter : public grpc::ServerWriteReactor<Message>, public Pumped {
   // Constant after construction.
   Subscribers& subscribers_;
 
+  // Constant after Begin(), gRPC's own until OnDone().
+  grpc::CallbackServerContext* context_ = nullptr;
+
   Message message_;  // gRPC reads it while kWriting.
 
   Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_) = State::kOpening;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   bool again_ ABSL_GUARDED_BY(mu_) = false;
-  std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Of kWriting.
+  bool done_ ABSL_GUARDED_BY(mu_) = false;
+  std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Of kWriting and kFinishing.
 };
+
+template <typename Message>
+grpc::ServerWriteReactor<Message>* StreamWriter<Message>::Begin(
+    std::shared_ptr<StreamWriter> call, grpc::CallbackServerContext& context) {
+  StreamWriter* const reactor = call.get();
+  reactor->context_ = &context;
+  if (const absl::Status kept = reactor->subscribers_.Add(call); !kept.ok()) {
+    reactor->Ending();
+    reactor->Over();
+    return new RefusedStream<Message>(kept);
+  }
+  reactor->StartSendInitialMetadata();
+  return reactor;
+}
 
 template <typename Message>
 void StreamWriter<Message>::Pump() {
@@ -107,10 +140,10 @@ void StreamWriter<Message>::Work() {
       again_ = false;
     }
     absl::Status end;
-    const Step step = Advance(message_, end);
+    const Step step = Make(end);
     if (step == Step::kEnd) {
       Become(State::kFinishing);
-      return this->Finish(ToGrpcStatus(end));
+      return End(ToGrpcStatus(end));
     }
     if (step == Step::kMessage) {
       Become(State::kWriting);
@@ -118,6 +151,22 @@ void StreamWriter<Message>::Work() {
     }
     if (!StayBusy()) return;
   }
+}
+
+template <typename Message>
+typename StreamWriter<Message>::Step StreamWriter<Message>::Make(absl::Status& end) {
+  try {
+    return Advance(message_, end);
+  } catch (const std::exception& error) {
+    end = absl::InternalError(absl::StrCat("the next message could not be made: ", error.what()));
+    return Step::kEnd;
+  }
+}
+
+template <typename Message>
+void StreamWriter<Message>::End(const grpc::Status& status) {
+  Ending();
+  this->Finish(status);
 }
 
 template <typename Message>
@@ -130,7 +179,7 @@ bool StreamWriter<Message>::StayBusy() {
     }
     state_ = State::kFinishing;
   }
-  this->Finish(grpc::Status::CANCELLED);
+  End(grpc::Status::CANCELLED);
   return false;
 }
 
@@ -157,7 +206,7 @@ void StreamWriter<Message>::OnOperationDone(bool ok) {
     state_ = finish ? State::kFinishing : State::kBusy;
   }
   if (finish) {
-    this->Finish(grpc::Status::CANCELLED);
+    End(grpc::Status::CANCELLED);
   } else {
     Work();
   }
@@ -168,11 +217,16 @@ bool StreamWriter<Message>::EndIfStalled(std::chrono::nanoseconds now,
                                          std::chrono::nanoseconds limit) {
   {
     const MutexLock lock(mu_);
+    // Told why, it has not taken even that: what is on its way to it is memory.
+    if (state_ == State::kFinishing && !done_ && now - since_ >= kLastChance * limit) {
+      context_->TryCancel();
+    }
     if (state_ != State::kWriting || now - since_ < limit) return false;
     state_ = State::kFinishing;
+    since_ = now;
   }
   // gRPC sends the status behind the message that the client has yet to take.
-  this->Finish(ToGrpcStatus(Stalled(limit)));
+  End(ToGrpcStatus(Stalled(limit)));
   return true;
 }
 
@@ -184,11 +238,15 @@ void StreamWriter<Message>::OnCancel() {
     if (state_ != State::kIdle) return;  // The end of what is under way finishes the call.
     state_ = State::kFinishing;
   }
-  this->Finish(grpc::Status::CANCELLED);
+  End(grpc::Status::CANCELLED);
 }
 
 template <typename Message>
 void StreamWriter<Message>::OnDone() {
+  {
+    const MutexLock lock(mu_);
+    done_ = true;
+  }
   Over();
   subscribers_.Remove(*this);  // May destroy this.
 }

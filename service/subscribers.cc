@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "service/error_reason.h"
 
 namespace millrace::service {
 
@@ -16,10 +18,17 @@ Subscribers::~Subscribers() {
   changed_.notify_all();
 }
 
-void Subscribers::Add(std::shared_ptr<Pumped> call) {
+absl::Status Subscribers::Add(std::shared_ptr<Pumped> call) {
   MutexLock lock(mu_);
+  if (calls_.size() >= kMost) {
+    return Because("TOO_MANY_SUBSCRIBERS", {{"limit", absl::StrCat(kMost)}},
+                   absl::ResourceExhaustedError(absl::StrCat(
+                       "there are ", kMost,
+                       " subscribers and watchers, and no room for more; end some first")));
+  }
   Pumped* const key = call.get();
   calls_.emplace(key, std::move(call));
+  return absl::OkStatus();
 }
 
 void Subscribers::Remove(Pumped& call) {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "base/mutex.h"
 #include "service/pumped.h"
 
@@ -20,6 +21,9 @@ namespace millrace::service {
 /// every call, so the server must be shut down first.
 class Subscribers {
  public:
+  /// Each call may hold a message or two of megabytes, and the thread looks at all of them.
+  static constexpr std::size_t kMost = 1000;
+
   /// A client that takes nothing for `stall_limit` is let go.
   explicit Subscribers(std::chrono::nanoseconds stall_limit = std::chrono::seconds(10));
   ~Subscribers();
@@ -27,7 +31,8 @@ class Subscribers {
   Subscribers(const Subscribers&) = delete;
   Subscribers& operator=(const Subscribers&) = delete;
 
-  void Add(std::shared_ptr<Pumped> call) ABSL_LOCKS_EXCLUDED(mu_);
+  /// RESOURCE_EXHAUSTED if there are kMost already.
+  [[nodiscard]] absl::Status Add(std::shared_ptr<Pumped> call) ABSL_LOCKS_EXCLUDED(mu_);
   /// Forgets `call`, which may be destroyed before this returns.
   void Remove(Pumped& call) ABSL_LOCKS_EXCLUDED(mu_);
   /// Says that there may be something new. Never waits for a client.

@@ -1,5 +1,6 @@
 #include "service/subscription.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -20,6 +21,15 @@ constexpr int kMostDepth = 256;
 absl::Status OutOfRange(const std::string& why, const ServedStream& served) {
   return Because("RESUME_POINT_GONE", {{"run_id", served.run_id}},
                  absl::OutOfRangeError(absl::StrCat(why, "; subscribe without 'resume'")));
+}
+
+/// How many predictions of the stream a reader may have held: flow, or outputs, and the pictures.
+int MostHeld(const ServedStream& served) {
+  const auto learner = served.stream->learner();
+  const std::int64_t pixels = std::int64_t{learner->width} * learner->height;
+  const std::int64_t bytes = pixels * (2 * std::int64_t{sizeof(float)} + 3);
+  const std::int64_t fit = Subscription::kMostHeldBytes / std::max<std::int64_t>(bytes, 1);
+  return static_cast<int>(std::clamp<std::int64_t>(fit, kUsualDepth, kMostDepth));
 }
 
 absl::StatusOr<PredictionRing::Cursor> CursorOf(const v1::ResumePoint& resume,
@@ -61,8 +71,9 @@ absl::StatusOr<Subscription::Options> Subscription::OptionsOf(const v1::Subscrib
                                             " is no policy; leave it out, or "
                                             "take LATEST, DROP_OLDEST or LOSSLESS")});
   }
-  if (request.depth() < 0 || request.depth() > kMostDepth) {
-    wrong.push_back({"depth", absl::StrCat("is ", request.depth(), "; it must be 1 to ", kMostDepth,
+  if (const int most = MostHeld(served); request.depth() < 0 || request.depth() > most) {
+    wrong.push_back({"depth", absl::StrCat("is ", request.depth(), "; it must be 1 to ", most,
+                                           most < kMostDepth ? " with pictures of this size" : "",
                                            ", or 0 for ", kUsualDepth)});
   }
   if (!wrong.empty()) return InvalidFields(wrong);
@@ -88,8 +99,6 @@ Subscription::Subscription(std::shared_ptr<StreamFeed> feed, const Options& opti
   ++counters().active;
   feed_->ring().Hold(options_.policy.depth);
 }
-
-Subscription::~Subscription() { feed_->ring().Release(options_.policy.depth); }
 
 Subscription::Step Subscription::Advance(grpc::ByteBuffer& message, absl::Status& end) {
   // Asked before the read: what is not there afterwards will never be.

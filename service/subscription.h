@@ -22,6 +22,9 @@ namespace millrace::service {
 /// Thread-safe, as StreamWriter.
 class Subscription final : public StreamWriter<grpc::ByteBuffer> {
  public:
+  /// What one reader's depth may keep in memory of a stream: 256 predictions of 320 x 240.
+  static constexpr std::int64_t kMostHeldBytes = std::int64_t{256} << 20;
+
   struct Options {
     ReadPolicy policy = {};
     /// One that would lose a prediction ends instead.
@@ -31,19 +34,19 @@ class Subscription final : public StreamWriter<grpc::ByteBuffer> {
     Carried carried = {};
   };
 
-  /// What `request` asks of `served`. INVALID_ARGUMENT if a field is wrong; OUT_OF_RANGE if it
-  /// resumes another run, or what has not come yet.
+  /// What `request` asks of `served`. INVALID_ARGUMENT if a field is wrong, or the depth would hold
+  /// more than kMostHeldBytes; OUT_OF_RANGE if it resumes another run, or what has not come yet.
   [[nodiscard]] static absl::StatusOr<Options> OptionsOf(const v1::SubscribeRequest& request,
                                                          const ServedStream& served);
 
-  /// Subscribes. `subscribers` must outlive it. Start() must follow.
+  /// Subscribes. `subscribers` must outlive it. Begin() must follow.
   Subscription(std::shared_ptr<StreamFeed> feed, const Options& options, Subscribers& subscribers);
-  ~Subscription() override;
 
  protected:
   Step Advance(grpc::ByteBuffer& message, absl::Status& end) override;
   void Written() override { ++counters().sent; }
   absl::Status Stalled(std::chrono::nanoseconds limit) override;
+  void Ending() override { feed_->ring().Release(options_.policy.depth); }
   void Over() override { --counters().active; }
 
  private:

@@ -20,16 +20,22 @@ grpc::Slice Share(std::string bytes) {
 
 grpc::Slice WireCache::Get(std::uint64_t sequence, const Prediction& prediction,
                            const Carried& carried) {
-  const std::pair<std::uint64_t, int> key(sequence, carried.AsBits());
+  const std::shared_ptr<Message> message = Of({sequence, carried.AsBits()});
+  std::call_once(message->made, [&] {
+    v1::Prediction wire;
+    ToMessage(prediction, carried, wire);
+    message->bytes = Share(wire.SerializeAsString());
+  });
+  return message->bytes;
+}
+
+std::shared_ptr<WireCache::Message> WireCache::Of(const Key& key) {
   const MutexLock lock(mu_);
-  if (const auto found = made_.find(key); found != made_.end()) return found->second;
-  v1::Prediction message;
-  ToMessage(prediction, carried, message);
-  grpc::Slice slice = Share(message.SerializeAsString());
-  made_.emplace(key, slice);
-  // The oldest goes: it may be the one just made, which nobody else is likely to want.
-  if (made_.size() > kKept) made_.erase(made_.begin());
-  return slice;
+  std::shared_ptr<Message> message = messages_[key];
+  if (message == nullptr) messages_[key] = message = std::make_shared<Message>();
+  // The oldest goes: it may be the one just asked for, which nobody else is likely to want.
+  if (messages_.size() > kKept) messages_.erase(messages_.begin());
+  return message;
 }
 
 }  // namespace millrace::service

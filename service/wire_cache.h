@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "base/mutex.h"
@@ -14,7 +16,7 @@
 namespace millrace::service {
 
 /// The newest messages of one stream. Thread-safe: who asks for what another is making waits for
-/// it.
+/// it, and for nothing else.
 class WireCache {
  public:
   WireCache() = default;
@@ -26,8 +28,17 @@ class WireCache {
                                 const Carried& carried) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  using Key = std::pair<std::uint64_t, int>;
+
+  struct Message {
+    std::once_flag made;
+    grpc::Slice bytes;  // Once it is made.
+  };
+
+  [[nodiscard]] std::shared_ptr<Message> Of(const Key& key) ABSL_LOCKS_EXCLUDED(mu_);
+
   Mutex mu_;
-  std::map<std::pair<std::uint64_t, int>, grpc::Slice> made_ ABSL_GUARDED_BY(mu_);
+  std::map<Key, std::shared_ptr<Message>> messages_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service

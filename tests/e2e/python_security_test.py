@@ -67,6 +67,19 @@ class SecurityTest(unittest.TestCase):
             with self.subTest(token), self.assertRaises(millrace.Unauthenticated):
                 next(self.client(token).predictions())
 
+    def test_millrace_watch_shows_its_token_by_tls(self):
+        token = self.folder / "token.txt"
+        token.touch(mode=0o600)
+        token.write_text(VIEW + "\n")
+        watch = ("watch", self.server.grpc, "--count", "2", "--server-name", "millrace.test")
+        shown = millrace_process.run(*watch, "--ca", str(self.folder / "certificate.pem"),
+                                     "--token-file", str(token))
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertEqual(len(shown.stdout.splitlines()), 2)
+        without = millrace_process.run(*watch, "--ca", str(self.folder / "certificate.pem"))
+        self.assertEqual(without.returncode, 1)
+        self.assertIn("token", without.stderr)
+
     def test_who_does_not_trust_it_or_speaks_plain_text_gets_no_answer(self):
         for tls in (True, False):
             with self.subTest(tls), self.assertRaises(millrace.Unavailable):

@@ -29,6 +29,17 @@ TEST(FrameQueueTest, DropsOldestFrameWhenFull) {
   EXPECT_THAT(queue.Pop(), IsFrameNumber(2));
 }
 
+TEST(FrameQueueTest, DropsTheNewestWhereToldSo) {
+  FrameQueue queue(/*capacity=*/2, WhenFull::kDropNewest);
+  for (int i = 0; i < 5; ++i) queue.Push(FrameNumber(i));
+  EXPECT_EQ(queue.received(), 5u);
+  EXPECT_EQ(queue.dropped(), 3u);
+  EXPECT_THAT(queue.Pop(), IsFrameNumber(0));
+  queue.Push(FrameNumber(5));
+  EXPECT_THAT(queue.Pop(), IsFrameNumber(1));
+  EXPECT_THAT(queue.Pop(), IsFrameNumber(5));
+}
+
 TEST(FrameQueueTest, WaitsForRoomAndLosesNothing) {
   FrameQueue queue(/*capacity=*/1, WhenFull::kWait);
   std::jthread producer([&] {
@@ -41,7 +52,7 @@ TEST(FrameQueueTest, WaitsForRoomAndLosesNothing) {
 }
 
 TEST(FrameQueueTest, CountsFramesThatComeAfterClose) {
-  for (const WhenFull when_full : {WhenFull::kDropOldest, WhenFull::kWait}) {
+  for (const WhenFull when_full : {WhenFull::kDropOldest, WhenFull::kDropNewest, WhenFull::kWait}) {
     FrameQueue queue(/*capacity=*/2, when_full);
     queue.Push(FrameNumber(1));
     queue.Close();

@@ -23,6 +23,8 @@
 //   --reorder N     so many of a hundred packets come up to 20 ms late, after others
 //   --user NAME --password TEXT   ask for these (basic)
 //   --transport NAME              tcp or udp only; both by default
+//   --record        no picture of its own: serve what somebody publishes (RECORD) at /publish, in
+//                   --codec
 //   --tls FILE      speak RTSPS, with the certificate and the key in this file, in PEM
 //
 // A camera that was killed comes back under its old URL by --port.
@@ -35,6 +37,8 @@
 #include <memory>
 #include <sstream>
 #include <string>
+
+#include "tests/ingest/rtsp_published.h"
 
 namespace {
 
@@ -59,6 +63,7 @@ struct Options {
   gint reorder = 0;
   gint speed = 0;
   gboolean wrap = FALSE;
+  gboolean record = FALSE;
   const gchar* path = "/live";
   const gchar* pattern = "smpte";
   const gchar* file = nullptr;
@@ -85,6 +90,7 @@ bool Parse(int* argc, char*** argv, Options* options) {
       {"loss", 0, 0, G_OPTION_ARG_INT, &options->loss, "Of a hundred packets", "N"},
       {"reorder", 0, 0, G_OPTION_ARG_INT, &options->reorder, "Of a hundred packets", "N"},
       {"wrap", 0, 0, G_OPTION_ARG_NONE, &options->wrap, "RTP's numbers wrap soon", nullptr},
+      {"record", 0, 0, G_OPTION_ARG_NONE, &options->record, "Serve what is published", nullptr},
       {"codec", 0, 0, G_OPTION_ARG_STRING, &options->codec, "h264, h265 or mjpeg", "NAME"},
       {"user", 0, 0, G_OPTION_ARG_STRING, &options->user, "Ask for this user", "NAME"},
       {"password", 0, 0, G_OPTION_ARG_STRING, &options->password, "and password", "TEXT"},
@@ -285,7 +291,11 @@ int main(int argc, char** argv) {
   const Owned<GstRTSPServer> server(gst_rtsp_server_new());
   gst_rtsp_server_set_address(server.get(), "127.0.0.1");
   gst_rtsp_server_set_service(server.get(), std::to_string(options.port).c_str());
-  if (!Mount(server.get(), options)) return 2;
+  if (options.record != FALSE) {
+    MountPublished(server.get(), options.codec, options.path);
+  } else if (!Mount(server.get(), options)) {
+    return 2;
+  }
   if (gst_rtsp_server_attach(server.get(), nullptr) == 0) {
     std::fprintf(stderr, "cannot listen on 127.0.0.1:%d\n", options.port);
     return 1;

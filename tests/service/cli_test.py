@@ -117,6 +117,15 @@ class CommandLineTest(unittest.TestCase):
             run("serve", "--config", self.config(), "--summary-json", "/no/such/folder/s.json"),
             "/no/such/folder")
 
+    def test_watch_sends_no_token_in_plain_text_to_others(self):
+        with tempfile.NamedTemporaryFile("w") as token:
+            token.write("a-token-that-is-kept-secret\n")
+            token.flush()
+            result = run("watch", "192.0.2.1:50051", "--token-file", token.name)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("plain text; add --tls", result.stderr)
+        self.assertNotIn("secret", result.stderr)
+
     def test_watch_says_that_no_server_is_there(self):
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))  # Bound but not listening: nobody else can answer there.

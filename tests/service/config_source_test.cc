@@ -42,6 +42,25 @@ TEST(ConfigSourceTest, ACameraIsHeldOnToAsTheFileSays) {
   EXPECT_EQ(source.queue_capacity, 5);
 }
 
+TEST(ConfigSourceTest, AFullQueueDoesWhatIsSaidAndWhatTheSourceCan) {
+  const auto policy = [](const std::string& source) {
+    const auto config = Parse(source);
+    EXPECT_TRUE(config.ok()) << config.status();
+    return ingest::WhenFullOf(config->streams.front().source);
+  };
+  const std::string camera = "uri: 'rtsp://camera/1'";
+  EXPECT_EQ(policy(camera), ingest::WhenFull::kDropOldest);
+  EXPECT_EQ(policy(camera + ", queue_policy: drop_newest"), ingest::WhenFull::kDropNewest);
+  EXPECT_EQ(policy("uri: street.avi"), ingest::WhenFull::kWait);
+  EXPECT_EQ(policy("uri: street.avi, queue_policy: block"), ingest::WhenFull::kWait);
+  EXPECT_EQ(policy("uri: street.avi, as_camera: true, queue_policy: drop_oldest"),
+            ingest::WhenFull::kDropOldest);
+  EXPECT_THAT(WhatIsWrong(camera + ", queue_policy: block"),
+              HasSubstr("'queue_policy' is block, which is for files"));
+  EXPECT_THAT(WhatIsWrong("uri: street.avi, queue_policy: drop_newest"),
+              HasSubstr("take block, or set as_camera"));
+}
+
 TEST(ConfigSourceTest, WhatDoesNotFitTogetherIsNamed) {
   const std::string camera = "uri: 'rtsp://camera/1', ";
   EXPECT_THAT(WhatIsWrong(camera + "transport: http"), HasSubstr("'transport' is 'http'"));

@@ -32,6 +32,7 @@ struct FakeStreamOptions {
   std::function<Comparison(const Prediction&)> compare = nullptr;
   std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = nullptr;
   std::function<void(LearnerState, const absl::Status&)> on_learner_state = nullptr;
+  std::function<absl::Status(const pipeline::LearnerDescription&)> admit = nullptr;
 };
 
 /// The URI of a source that cannot be opened.
@@ -48,6 +49,8 @@ struct FakeStream {
   std::function<pipeline::SourcePosition()> position;
   /// Says that a checkpoint was written, or why not.
   std::function<void(const absl::Status&)> on_checkpoint;
+  /// Why there is no stream: it was not admitted.
+  absl::Status started;
   std::unique_ptr<CameraStream> stream;
 };
 
@@ -70,6 +73,7 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
   stream.compare = options.compare;
   stream.on_source_state = options.on_source_state;
   stream.on_learner_state = options.on_learner_state;
+  stream.admit = options.admit;
   stream.make_learner =
       [&](const pipeline::FlowLearnerOptions& asked,
           pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
@@ -98,7 +102,9 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
     return opened;
   };
   auto started = CameraStream::Start(std::move(stream));
-  MILLRACE_CHECK(started.ok());
+  fake.started = started.status();
+  MILLRACE_CHECK(started.ok() || options.admit != nullptr);
+  if (!started.ok()) return fake;
   fake.stream = *std::move(started);
   fake.source = fake.sources->front();
   return fake;

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "service/budget_gate.h"
 #include "service/grpc_server.h"
 #include "tests/service/fake_stream.h"
 
@@ -82,6 +83,7 @@ class GrpcFixture : public testing::Test {
                           .events = &events_,
                           .start = [this](const StreamConfig& config) { return Start(config); },
                           .most_streams = 4}};
+  BudgetGate budget_gate_{{.cores = 100}, streams_};
   FakeStream& street_ = fakes_["street"];
   FakeStream& yard_ = fakes_["yard"];
   std::unique_ptr<GrpcServer> server_;
@@ -100,7 +102,14 @@ class GrpcFixture : public testing::Test {
     options.on_learner_state = [this, life](auto state, const absl::Status& cause) {
       events_.LearnerIs(life, state, cause);
     };
+    options.admit = [this, config](const pipeline::LearnerDescription& learner) {
+      return budget_gate_.Admit(config, learner);
+    };
     FakeStream fake = StartFakeStream(options);
+    if (!fake.started.ok()) {
+      events_.Forget(life);
+      return fake.started;
+    }
     auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
     SharedStream served = std::make_shared<ServedStream>(record, std::move(fake.stream), life);
     std::swap(fakes_[config.name], fake);

@@ -138,6 +138,19 @@ TEST_F(StreamChangesTest, AStreamIsAddedAndLearnsAndShowsWhatItWasMadeOf) {
   EXPECT_EQ(Served("gate")->stream->Snapshot().frames.predicted, 2u);
 }
 
+TEST_F(StreamChangesTest, AStreamThatTheDevicesHaveNoRoomForIsRefusedWithTheFigure) {
+  street_.learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 10'000; });
+  const std::string gate = R"({"name": "gate", "source": {"uri": "rtsp://camera/9")";
+  const grpc::Status status = Create(gate + "}}");
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  const ErrorDetails details = DetailsOf(status);
+  EXPECT_EQ(details.info.reason(), "DEVICE_BUDGET_EXCEEDED");
+  EXPECT_EQ(details.info.metadata().at("device"), "cpu");
+  EXPECT_EQ(details.info.metadata().at("needed"), "2.15");
+  EXPECT_THAT(status.error_message(), HasSubstr("and of 100 there are"));
+  EXPECT_THAT(Names(), ElementsAre("street", "yard"));
+}
+
 TEST_F(StreamChangesTest, EveryFieldThatIsWrongIsNamed) {
   const grpc::Status status =
       Create(R"({"name": "a b", "source": {"uri": "rtsp://c/1", "max_fbs": 5}, "model": 3})");

@@ -226,6 +226,54 @@ TEST_F(SlowSubscriptionTest, OneThatTakesNothingIsLetGoAndToldWhy) {
   while (subscribers().active > 1) std::this_thread::yield();
 }
 
+TEST_F(SlowSubscriptionTest, WhatWasHeldForOneThatIsLetGoIsFreedAndItsCallEnds) {
+  v1::SubscribeRequest request = To("street");
+  request.set_depth(64);
+  Subscriber frozen(*channel_, request);
+  Film(street_, 60);
+  while (subscribers().cut_off == 0) std::this_thread::yield();
+  Film(street_, 1);
+  PredictionRing::Cursor oldest = 0;
+  const auto held = street().ring().Read(oldest, {.newest = false, .depth = 64});
+  EXPECT_EQ(held.missed, 60u - 4u) << "the ring holds its own 4 again";
+  // It never reads again, nor goes away.
+  while (subscribers().active > 0) std::this_thread::yield();
+}
+
+TEST_F(SubscriptionTest, DepthIsBoundedByWhatItWouldKeepInMemory) {
+  street_.learner->Describe(
+      [](pipeline::LearnerDescription& learner) { learner.width = learner.height = 2048; });
+  v1::SubscribeRequest request = To("street");
+  request.set_depth(17);
+  const grpc::Status status = Refused(request);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("is 17; it must be 1 to 16 with pictures of this size"));
+  request.set_depth(16);
+  Subscriber subscriber(*channel_, request);
+  EXPECT_EQ(subscribers().active, 1u);
+  subscriber.Cancel();
+  EXPECT_EQ(subscriber.Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(SubscriptionTest, OneTooManyIsRefusedAndOthersAreNotHarmed) {
+  std::vector<std::unique_ptr<Subscriber>> all;
+  for (std::size_t i = 0; i < Subscribers::kMost; ++i) {
+    all.push_back(std::make_unique<Subscriber>(*channel_, To("street")));
+  }
+  const grpc::Status status = Refused(To("street"));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(status), "TOO_MANY_SUBSCRIBERS");
+  EXPECT_EQ(subscribers().active, Subscribers::kMost);
+  Film(street_, 2);
+  for (const auto& subscriber : all) EXPECT_TRUE(subscriber->Next());
+  all.pop_back();
+  while (subscribers().active == Subscribers::kMost) std::this_thread::yield();
+  Subscriber another(*channel_, To("street"));
+  Film(street_, 1);
+  EXPECT_TRUE(another.Next());
+}
+
 TEST(WireCacheTest, WhatSubscribersShareIsMadeOnce) {
   Prediction prediction;
   prediction.stream = "street";

@@ -1,0 +1,72 @@
+#include "service/watch_channel.h"
+
+#include <arpa/inet.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "service/private_file.h"
+
+namespace millrace::service {
+namespace {
+
+bool IsOfThisMachine(const std::string& address) {
+  std::string host = address.substr(0, address.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  return host == "localhost" || host == "::1";
+}
+
+bool SpeaksTls(const WatchSecurity& security) {
+  return security.tls || !security.ca_file.empty() || !security.certificate_file.empty();
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(
+    const WatchSecurity& security) {
+  if (!SpeaksTls(security)) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions tls;
+  if (!security.ca_file.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(tls.pem_root_certs, ReadNamedFile(security.ca_file, "--ca"));
+  }
+  if (!security.certificate_file.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(tls.pem_cert_chain,
+                              ReadNamedFile(security.certificate_file, "--certificate"));
+    MILLRACE_ASSIGN_OR_RETURN(tls.pem_private_key, ReadPrivateFile(security.key_file, "--key"));
+  }
+  return grpc::SslCredentials(tls);
+}
+
+absl::StatusOr<std::string> AuthorizationOf(const std::string& address,
+                                            const WatchSecurity& security) {
+  if (security.token_file.empty()) return std::string();
+  if (!SpeaksTls(security) && !IsOfThisMachine(address)) {
+    return absl::InvalidArgumentError(
+        "the token would go there in plain text; add --tls, or --ca with whom to trust");
+  }
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text,
+                            ReadPrivateFile(security.token_file, "--token-file"));
+  const std::string token(absl::StripAsciiWhitespace(text));
+  if (token.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--token-file ", security.token_file, " is empty; it must hold the token"));
+  }
+  return absl::StrCat("Bearer ", token);
+}
+
+}  // namespace
+
+absl::StatusOr<WatchChannel> OpenWatchChannel(const std::string& address,
+                                              const WatchSecurity& security) {
+  WatchChannel opened;
+  MILLRACE_ASSIGN_OR_RETURN(opened.authorization, AuthorizationOf(address, security));
+  MILLRACE_ASSIGN_OR_RETURN(const auto credentials, CredentialsOf(security));
+  grpc::ChannelArguments arguments;
+  if (!security.server_name.empty()) arguments.SetSslTargetNameOverride(security.server_name);
+  opened.channel = grpc::CreateCustomChannel(address, credentials, arguments);
+  return opened;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,34 @@
+// A program of another project, run beside a test and ended with it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace millrace::ingest {
+
+/// Runs a program, found as a shell finds it, that reads nothing and whose words go to a file. The
+/// destructor kills it.
+class ChildProcess {
+ public:
+  /// `log` takes what it prints.
+  ChildProcess(const std::vector<std::string>& command, const std::string& log);
+  ~ChildProcess() { Kill(); }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  /// Ends it as a power cut would, and waits until it is gone. Idempotent.
+  void Kill();
+
+ private:
+  pid_t pid_ = -1;
+};
+
+/// A port of this machine that nobody listens on, for TCP; somebody might take it meanwhile.
+[[nodiscard]] int FreePort();
+
+/// Whether somebody listens there.
+[[nodiscard]] bool Listens(int port);
+
+}  // namespace millrace::ingest

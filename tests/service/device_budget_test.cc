@@ -1,0 +1,155 @@
+#include "service/device_budget.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "service/budget_gate.h"
+#include "service/error_reason.h"
+#include "tests/service/fake_stream.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+constexpr double kNear = 1e-9;
+
+StreamConfig Watching(const std::string& uri, const std::string& name = "gate") {
+  StreamConfig config;
+  config.name = name;
+  config.source.uri = uri;
+  return config;
+}
+
+pipeline::LearnerDescription Stages(std::vector<std::string> devices) {
+  pipeline::LearnerDescription learner;
+  for (const std::string& device : devices) {
+    learner.stages.push_back(
+        {.layers = {}, .device = device, .forward_ms = 10, .backward_ms = 20, .update_ms = 4});
+  }
+  return learner;
+}
+
+TEST(FrameRateOfTest, IsWhatTheCameraSaysElseWhatIsConfiguredAndNeverAboveItsLimit) {
+  StreamConfig config = Watching("rtsp://camera/1");
+  EXPECT_EQ(FrameRateOf(config, 0), kUsualFrameRate);
+  EXPECT_EQ(FrameRateOf(config, 50), 50);
+  config.learner.frames_per_second = 12;
+  EXPECT_EQ(FrameRateOf(config, 0), 12);
+  config.source.max_frames_per_second = 10;
+  EXPECT_EQ(FrameRateOf(config, 0), 10);
+  EXPECT_EQ(FrameRateOf(config, 5), 5);
+  EXPECT_EQ(FrameRateOf(Watching("test:ball"), 0), 30) << "as test_frames_per_second";
+}
+
+TEST(FrameRateOfTest, OfFramesThatWaitIsNone) {
+  StreamConfig config = Watching("street.avi");
+  EXPECT_EQ(FrameRateOf(config, 25), 0);
+  config.source.as_camera = true;
+  EXPECT_EQ(FrameRateOf(config, 10), 10);
+}
+
+TEST(LoadOfTest, IsWhatTheStagesCostAtTheRate) {
+  StreamConfig config = Watching("rtsp://camera/1");
+  pipeline::LearnerDescription learner = Stages({"cpu:0", "cpu:1", "cuda:0"});
+  EXPECT_THAT(
+      LoadOf(config, learner, 10).devices,
+      ElementsAre(Pair("cpu", DoubleNear(0.68, kNear)), Pair("cuda:0", DoubleNear(0.34, kNear))));
+  config.learner.threads_per_stage = 3;
+  EXPECT_NEAR(LoadOf(config, learner, 10).devices["cpu"], 3 * 0.68, kNear);
+  EXPECT_NEAR(LoadOf(config, learner, 10).devices["cuda:0"], 0.34, kNear);
+  learner.update_every = 2;
+  EXPECT_NEAR(LoadOf(config, learner, 10).devices["cuda:0"], 0.22, kNear);
+  learner.update_every = 0;
+  EXPECT_NEAR(LoadOf(config, learner, 10).devices["cuda:0"], 0.1, kNear);
+}
+
+TEST(FitsTest, OneThatDoesNotIsRefusedWithTheFigures) {
+  const StreamLoad gate = {.stream = "gate", .frames_per_second = 25, .devices = {{"cpu", 1.25}}};
+  const std::vector<StreamLoad> others = {{.stream = "street", .devices = {{"cpu", 2.5}}},
+                                          {.stream = "yard", .devices = {{"cpu", 0.5}}}};
+  EXPECT_TRUE(Fits(gate, others, {.cores = 4.25}).ok());
+  const absl::Status refused = Fits(gate, others, {.cores = 4});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(ReasonOf(refused), "DEVICE_BUDGET_EXCEEDED");
+  EXPECT_THAT(ValuesOf(refused),
+              testing::UnorderedElementsAre(Pair("stream", "gate"), Pair("device", "cpu"),
+                                            Pair("needed", "1.25"), Pair("left", "1.00")));
+  EXPECT_EQ(
+      refused.message(),
+      "1.25 cores are needed at 25 frames a second, and of 4 there are 1.00 left: 'street' "
+      "takes 2.50, 'yard' takes 0.50; lower source.max_fps or the input's size, delete another "
+      "stream, or raise budget.cores");
+}
+
+TEST(FitsTest, EachGpuIsABudgetOfItsOwn) {
+  const StreamLoad gate = {.stream = "gate", .devices = {{"cpu", 0.1}, {"cuda:1", 0.7}}};
+  const std::vector<StreamLoad> others = {{.stream = "street", .devices = {{"cuda:0", 0.9}}}};
+  EXPECT_TRUE(Fits(gate, others, {}).ok());
+  const std::vector<StreamLoad> there = {{.stream = "street", .devices = {{"cuda:1", 0.4}}}};
+  EXPECT_THAT(std::string(Fits(gate, there, {}).message()), HasSubstr("0.70 of cuda:1 are needed"));
+  EXPECT_TRUE(Fits(gate, there, {.gpu = 1.5}).ok());
+}
+
+TEST(FitsTest, OneAloneOnItsDevicesFitsHoweverMuchItTakes) {
+  const StreamLoad gate = {.stream = "gate", .devices = {{"cpu", 100}}};
+  EXPECT_TRUE(Fits(gate, {}, {.cores = 1}).ok());
+  EXPECT_TRUE(Fits(gate, {{.stream = "file", .devices = {}}}, {.cores = 1}).ok());
+}
+
+class BudgetGateTest : public testing::Test {
+ protected:
+  /// A stream at 10 frames a second: as the fake's stages cost, 0.86 cores.
+  void Run(const std::string& name) {
+    FakeStreamOptions options;
+    options.config = Watching("rtsp://camera/1", name);
+    FakeStream fake = StartFakeStream(options);
+    auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
+    ASSERT_TRUE(streams_.Add(std::make_shared<ServedStream>(record, std::move(fake.stream))).ok());
+    fakes_.push_back(std::move(fake));
+  }
+
+  std::vector<FakeStream> fakes_;  // Their clocks outlive the streams.
+  Streams streams_;
+  const pipeline::LearnerDescription learner_ = Stages({"cpu:0"});  // 0.85 cores.
+  const StreamConfig gate_ = Watching("rtsp://camera/2");
+};
+
+TEST_F(BudgetGateTest, ReckonsWithWhatRuns) {
+  BudgetGate gate({.cores = 1.5}, streams_);
+  EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
+  Run("street");
+  EXPECT_THAT(std::string(gate.Admit(gate_, learner_).message()),
+              HasSubstr("of 1.5 there are 0.64 left: 'street' takes 0.86"));
+  fakes_.front().learner->Describe([](auto& learner) { learner.update_every = 0; });
+  EXPECT_TRUE(gate.Admit(gate_, learner_).ok()) << "it takes less by now";
+  streams_.Stop();
+}
+
+TEST_F(BudgetGateTest, OneThatIsMadeAnewAsItWasIsNotAsked) {
+  BudgetGate gate({.cores = 0.1}, streams_);
+  Run("street");
+  Run("gate");
+  EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
+  StreamConfig changed = gate_;
+  changed.entry = R"({"name": "gate", "model": {"input": [640, 480]}})";
+  EXPECT_FALSE(gate.Admit(changed, learner_).ok());
+  streams_.Stop();
+}
+
+TEST_F(BudgetGateTest, TheFilesOwnStreamsStartAnywayUnlessTheFileSaysABudget) {
+  BudgetGate gate({}, streams_);
+  Run("street");
+  fakes_.front().learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 1e6; });
+  EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
+  EXPECT_FALSE(BudgetGate({.cores = 1}, streams_).Admit(gate_, learner_).ok());
+  gate.FileIsDone();
+  EXPECT_FALSE(gate.Admit(gate_, learner_).ok());
+  streams_.Stop();
+}
+
+}  // namespace
+}  // namespace millrace::service
