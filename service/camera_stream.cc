@@ -15,8 +15,10 @@
 #include "service/frame_ledger.h"
 #include "service/frames_in_flight.h"
 #include "service/learner_controls.h"
+#include "service/learner_life.h"
 #include "service/rate_keeper.h"
 #include "service/recent_figures.h"
+#include "service/seated_states.h"
 #include "service/source_seat.h"
 #include "spdlog/spdlog.h"
 
@@ -65,14 +67,16 @@ class RunningStream final : public CameraStream {
   explicit RunningStream(Options options)
       : options_(std::move(options)),
         ring_(options_.ring_capacity),
+        states_(options_.on_source_state),
         controls_(options_.config.name, options_.config.learner.learning.policy),
+        life_(options_.config.name, options_.on_learner_state),
         checkpoints_(options_.config.name) {}
   ~RunningStream() override {
     if (thread_.joinable()) RunningStream::Stop();
   }
 
-  /// To be called once, before anything else.
-  absl::Status Open();
+  /// To be called once, before anything else. Gives up once `stop` says so.
+  absl::Status Open(const std::stop_token& stop);
 
   const StreamConfig& config() const override { return options_.config; }
   std::shared_ptr<const pipeline::LearnerDescription> learner() const override {
@@ -81,21 +85,20 @@ class RunningStream final : public CameraStream {
   const pipeline::Resumption& resumption() const override { return learner_->resumption(); }
   PredictionRing& ring() override { return ring_; }
   StreamSnapshot Snapshot() const override;
-  absl::Status TakesLabels() const override ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status TakesLabels() const override;
   absl::Status Label(std::int64_t frame_number, const ClientLabel& label) override;
-  absl::Status SetMode(LearnerState mode) override ABSL_LOCKS_EXCLUDED(mu_);
-  absl::Status Change(const LearnerChange& change) override ABSL_LOCKS_EXCLUDED(mu_);
-  absl::Status WriteCheckpoint(const std::stop_token& stop) override ABSL_LOCKS_EXCLUDED(mu_);
-  absl::Status ReplaceSource(const ingest::SourceOptions& source) override;
-  bool ended() const override ABSL_LOCKS_EXCLUDED(mu_);
-  void Stop() override ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status SetMode(LearnerState mode) override;
+  absl::Status Change(const LearnerChange& change) override;
+  absl::Status WriteCheckpoint(const std::stop_token& stop) override;
+  absl::Status ReplaceSource(const ingest::SourceOptions& source) override
+      ABSL_LOCKS_EXCLUDED(replacing_);
+  bool running() const override { return life_.phase() == LearnerLife::Phase::kRunning; }
+  bool ended() const override { return life_.phase() == LearnerLife::Phase::kEnded; }
+  void Stop() override;
 
  private:
-  enum class Phase { kRunning, kEnded, kStopped };
-
   [[nodiscard]] absl::StatusOr<std::unique_ptr<ingest::Source>> OpenSource(
-      ingest::SourceOptions source);
-  void TellLearner(LearnerState state, const absl::Status& cause) const;
+      ingest::SourceOptions source, SeatedStates::Number number);
   void GoOnFrom(const pipeline::Resumption& resumption);
   void OpenLabels();
   void LogRollBacks();
@@ -108,10 +111,8 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] bool FitsLearner(const ingest::Frame& frame) const;
   [[nodiscard]] pipeline::PicturePair PicturesOf(const ingest::Frame& frame) const;
   [[nodiscard]] absl::Status Admit(const ingest::Frame& frame);
-  void FailLearner(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Keeps and logs the first cause; later ones follow from it.
-  void RecordFailure(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
-  void Finish() ABSL_LOCKS_EXCLUDED(mu_);
+  void FailLearner(const absl::Status& cause);
+  void Finish();
 
   // On a thread of the learner.
   void OnPrediction(pipeline::ModelPrediction model);
@@ -122,10 +123,6 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] pipeline::SourcePosition position() const {
     return {.frames = frames_, .epochs = epochs_};
   }
-  [[nodiscard]] absl::Status learner_status() const ABSL_LOCKS_EXCLUDED(mu_);
-  [[nodiscard]] LearnerState learner_state() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// FAILED_PRECONDITION, saying why, unless it still learns or could.
-  [[nodiscard]] absl::Status Alive() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool next_frame() const { return options_.config.learner.next_frame; }
 
   // Constant after construction.
@@ -137,17 +134,16 @@ class RunningStream final : public CameraStream {
   FramesInFlight in_flight_;
   RecentFigures figures_;
   std::atomic<bool> stopping_ = false;
+  SeatedStates states_;
   LearnerControls controls_;
+  LearnerLife life_;
   CheckpointRequests checkpoints_;
   // Numbered so far, by all processes: of the frames that have left the source's queue.
   std::atomic<std::int64_t> frames_ = 0;
   std::atomic<std::int64_t> epochs_ = 0;
   std::array<std::atomic<std::uint64_t>, pipeline::kSkipReasons> skipped_ = {};
 
-  mutable Mutex mu_;
-  CondVar finished_;
-  absl::Status learner_status_ ABSL_GUARDED_BY(mu_);
-  Phase phase_ ABSL_GUARDED_BY(mu_) = Phase::kRunning;
+  Mutex replacing_;  // Held while a source takes the seat, and is heard from then on.
 
   // Constant once open. What the source numbers from 0 goes on from here.
   pipeline::SourcePosition begin_;
@@ -170,9 +166,10 @@ class RunningStream final : public CameraStream {
   std::jthread thread_;
 };
 
-absl::Status RunningStream::Open() {
+absl::Status RunningStream::Open(const std::stop_token& stop) {
   MILLRACE_CHECK(options_.make_learner && options_.open_source && options_.clock != nullptr);
   pipeline::FlowLearnerOptions learner = options_.config.learner;
+  learner.stop = stop;
   learner.checkpoints.position = [this] { return position(); };
   learner.on_not_captured = [stream = options_.config.name](int stage, const std::string& why) {
     spdlog::warn("stream '{}': stage {} is slower than it could be, kernel by kernel: {}", stream,
@@ -187,25 +184,23 @@ absl::Status RunningStream::Open() {
   OpenLabels();
   const std::vector<std::int64_t> updates = learner_->updates();
   if (!updates.empty()) updates_at_start_ = *std::min_element(updates.begin(), updates.end());
+  ingest::SourceOptions first = options_.config.source;
+  first.stop = stop;
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<ingest::Source> source,
-                            OpenSource(options_.config.source));
+                            OpenSource(std::move(first), states_.Add()));
   source_ = std::make_unique<SourceSeat>(std::move(source), ShownUri(options_.config.source));
   if (options_.config.learner.schedule == "auto") {
     rate_.emplace(options_.config.name, *learner_);
   }
-  TellLearner(LearnerState::kLearning, absl::OkStatus());
+  life_.Begin();
   thread_ = std::jthread([this] { Run(); });
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<ingest::Source>> RunningStream::OpenSource(
-    ingest::SourceOptions source) {
-  source.on_state = options_.on_source_state;
+    ingest::SourceOptions source, SeatedStates::Number number) {
+  source.on_state = states_.Of(number);
   return options_.open_source(source);
-}
-
-void RunningStream::TellLearner(LearnerState state, const absl::Status& cause) const {
-  if (options_.on_learner_state) options_.on_learner_state(state, cause);
 }
 
 void RunningStream::GoOnFrom(const pipeline::Resumption& resumption) {
@@ -236,8 +231,8 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.uri = source_->uri();
   snapshot.source = source_->status();
   snapshot.source.epoch += begin_.epochs;
-  snapshot.learner = learner_status();
-  snapshot.learner_state = learner_state();
+  snapshot.learner = life_.status();
+  snapshot.learner_state = life_.StateIn(controls_.mode());
   snapshot.frames = ledger_.Count(*source_);
   const RecentFigures::Values figures =
       figures_.At(options_.clock->Now(), snapshot.frames.received);
@@ -264,35 +259,20 @@ absl::Status RunningStream::TakesLabels() const {
         absl::StrCat("stream '", options_.config.name,
                      "' learns without labels; set model.task to classification or regression"));
   }
-  return Alive();
-}
-
-absl::Status RunningStream::Alive() const {
-  if (const absl::Status learner = learner_status(); !learner.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("nothing is learned any more: ", learner.message()));
-  }
-  const MutexLock lock(mu_);
-  if (phase_ != Phase::kRunning) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("stream '", options_.config.name, "' has ended and learns no more"));
-  }
-  return absl::OkStatus();
+  return life_.Alive();
 }
 
 absl::Status RunningStream::SetMode(LearnerState mode) {
-  MILLRACE_RETURN_IF_ERROR(Alive());
-  if (controls_.SetMode(mode, *learner_)) TellLearner(mode, absl::OkStatus());
-  return absl::OkStatus();
+  return life_.Change(mode, [&] { return controls_.SetMode(mode, *learner_); });
 }
 
 absl::Status RunningStream::Change(const LearnerChange& change) {
-  MILLRACE_RETURN_IF_ERROR(Alive());
+  MILLRACE_RETURN_IF_ERROR(life_.Alive());
   return controls_.Change(change, *learner_);
 }
 
 absl::Status RunningStream::WriteCheckpoint(const std::stop_token& stop) {
-  MILLRACE_RETURN_IF_ERROR(Alive());
+  MILLRACE_RETURN_IF_ERROR(life_.Alive());
   const LearnerState mode = controls_.mode();
   if (mode != LearnerState::kLearning) {
     return absl::FailedPreconditionError(
@@ -309,22 +289,23 @@ absl::Status RunningStream::Label(std::int64_t frame_number, const ClientLabel& 
 }
 
 absl::Status RunningStream::ReplaceSource(const ingest::SourceOptions& source) {
-  absl::StatusOr<std::unique_ptr<ingest::Source>> opened = OpenSource(source);
+  const SeatedStates::Number number = states_.Add();
+  absl::StatusOr<std::unique_ptr<ingest::Source>> opened = OpenSource(source, number);
   absl::Status replaced = opened.status();
-  if (opened.ok()) replaced = source_->Replace(*std::move(opened), ShownUri(source));
-  return replaced.ok() ? replaced : Named(options_.config.name, replaced);
-}
-
-bool RunningStream::ended() const {
-  MutexLock lock(mu_);
-  return phase_ == Phase::kEnded;
+  if (opened.ok()) {
+    const MutexLock lock(replacing_);
+    replaced = source_->Replace(*std::move(opened), ShownUri(source));
+    if (replaced.ok()) states_.Seat(number);
+  }
+  if (replaced.ok()) return replaced;
+  states_.Forget(number);
+  return Named(options_.config.name, replaced);
 }
 
 void RunningStream::Stop() {
   stopping_ = true;
   source_->Stop();
-  MutexLock lock(mu_);
-  while (phase_ == Phase::kRunning) finished_.wait(mu_);
+  life_.AwaitEnd();
 }
 
 void RunningStream::Run() {
@@ -345,7 +326,7 @@ void RunningStream::Run() {
 
 // A frame waits where a fresher one can replace it, until the learner has room for it.
 void RunningStream::AwaitRoom() {
-  if (stopping_ || controls_.mode() == LearnerState::kPaused || !learner_status().ok()) return;
+  if (stopping_ || controls_.mode() == LearnerState::kPaused || !life_.status().ok()) return;
   if (const absl::Status room = Guarded([this] { return learner_->AwaitRoom(); }); !room.ok()) {
     FailLearner(room);
   }
@@ -383,7 +364,7 @@ std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) 
       return DropReason::kNoPredecessor;
     }
   }
-  if (!learner_status().ok() || !FitsLearner(frame)) return DropReason::kRejected;
+  if (!life_.status().ok() || !FitsLearner(frame)) return DropReason::kRejected;
   return std::nullopt;
 }
 
@@ -425,19 +406,8 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
   return admitted;
 }
 
-void RunningStream::RecordFailure(const absl::Status& cause) {
-  const absl::Status named = Named(options_.config.name, cause);
-  {
-    MutexLock lock(mu_);
-    if (!learner_status_.ok()) return;
-    learner_status_ = named;
-  }
-  spdlog::error("{}; it predicts no more", std::string(named.message()));
-  TellLearner(LearnerState::kFailed, named);
-}
-
 void RunningStream::FailLearner(const absl::Status& cause) {
-  RecordFailure(cause);
+  life_.Fail(cause);
   // Once drained, no more predictions come: what is still inside gets none.
   Guarded([this] { return learner_->Drain(); }).IgnoreError();
   ledger_.Dropped(DropReason::kRejected, in_flight_.Clear());
@@ -446,7 +416,7 @@ void RunningStream::FailLearner(const absl::Status& cause) {
 
 void RunningStream::Finish() {
   // Asked to stop from here on, it has ended by itself all the same.
-  const Phase phase = stopping_ ? Phase::kStopped : Phase::kEnded;
+  const auto phase = stopping_ ? LearnerLife::Phase::kStopped : LearnerLife::Phase::kEnded;
   absl::Status drained = Guarded([this] { return learner_->Drain(); });
   if (labels_ != nullptr) labels_->Finish();
   const std::size_t without_prediction = in_flight_.Clear();
@@ -456,12 +426,9 @@ void RunningStream::Finish() {
         absl::StrCat("the learner drained without predicting ", without_prediction, " samples"));
   }
   checkpoints_.Close();
-  if (!drained.ok()) RecordFailure(drained);
-  if (drained.ok()) TellLearner(LearnerState::kEnded, absl::OkStatus());
+  if (!drained.ok()) life_.Fail(drained);
   ring_.Close();
-  MutexLock lock(mu_);
-  phase_ = phase;
-  finished_.notify_all();
+  life_.End(phase);
 }
 
 void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
@@ -512,22 +479,13 @@ Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPredi
           .new_size = in_flight.new_size};
 }
 
-LearnerState RunningStream::learner_state() const {
-  const MutexLock lock(mu_);
-  if (!learner_status_.ok()) return LearnerState::kFailed;
-  return phase_ == Phase::kRunning ? controls_.mode() : LearnerState::kEnded;
-}
-
-absl::Status RunningStream::learner_status() const {
-  MutexLock lock(mu_);
-  return learner_status_;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CameraStream>> CameraStream::Start(Options options) {
+  const std::stop_token stop = options.config.learner.stop;
+  options.config = WithoutTokens(std::move(options.config));
   auto stream = std::make_unique<RunningStream>(std::move(options));
-  if (absl::Status opened = stream->Open(); !opened.ok()) {
+  if (absl::Status opened = stream->Open(stop); !opened.ok()) {
     return Named(stream->config().name, opened);
   }
   return stream;

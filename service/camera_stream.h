@@ -72,6 +72,7 @@ class CameraStream {
       std::function<absl::StatusOr<std::unique_ptr<ingest::Source>>(const ingest::SourceOptions&)>;
 
   struct Options {
+    /// Start() gives up once `config.learner.stop` says so.
     StreamConfig config;
     /// pipeline::MakeFlowLearner and ingest::OpenSource, or a test's own. No default, so that what
     /// links this needs neither LibTorch nor GStreamer; RealStream() (real_stream.h) fills them in.
@@ -86,8 +87,9 @@ class CameraStream {
     /// What a prediction is worth beside a method that does not learn. Called for each, in their
     /// order, from a thread of the learner, which it holds up. May be empty.
     std::function<Comparison(const Prediction&)> compare;
-    /// Called when the source, or the learner, does something else than before, and why, from
-    /// threads of theirs: it must be quick. May be empty.
+    /// Called when the source in the seat, or the learner, does something else than before, and
+    /// why: in the order in which it happens, from threads of theirs and those that call in here.
+    /// It must be quick, and not call the stream. May be empty.
     std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = {};
     std::function<void(LearnerState, const absl::Status&)> on_learner_state = {};
     /// Called with each prediction before it is published, for a histogram of delays. Called from a
@@ -103,7 +105,7 @@ class CameraStream {
 
   virtual ~CameraStream() = default;
 
-  /// As it was started; ReplaceSource() does not change it.
+  /// As it was started, but for the tokens; ReplaceSource() does not change it.
   [[nodiscard]] virtual const StreamConfig& config() const = 0;
   /// The learner as it is now.
   [[nodiscard]] virtual std::shared_ptr<const pipeline::LearnerDescription> learner() const = 0;
@@ -134,10 +136,13 @@ class CameraStream {
   [[nodiscard]] virtual absl::Status WriteCheckpoint(const std::stop_token& stop) = 0;
 
   /// Opens another source, of pictures of the same size, and takes its frames from then on: numbers
-  /// go on, and a new epoch begins. Frames that wait come first. Fails as `open_source` does, and
+  /// go on, and a new epoch begins. Frames that wait come first. What the new source is doing is
+  /// told once it has taken the last one's place. Fails as `open_source` does, and
   /// with FAILED_PRECONDITION once the stream has ended or was stopped; then nothing has changed.
   [[nodiscard]] virtual absl::Status ReplaceSource(const ingest::SourceOptions& source) = 0;
 
+  /// Whether it takes frames still: it has neither ended by itself nor been stopped.
+  [[nodiscard]] virtual bool running() const = 0;
   /// Whether it has ended by itself: the source ended for good and every frame is accounted for.
   [[nodiscard]] virtual bool ended() const = 0;
 

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "service/checkpoint_download.h"
 #include "service/checkpoints_of_stream.h"
+#include "service/config_labels.h"
 #include "service/control_call.h"
 #include "service/error_reason.h"
 #include "service/refusal.h"
@@ -40,7 +41,7 @@ absl::StatusOr<std::string> PathOf(const Streams& streams, const std::string& st
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(stream));
   const StreamConfig config = served->config();
   MILLRACE_RETURN_IF_ERROR(FindCheckpoint(config, name).status());
-  return absl::StrCat(config.learner.checkpoints.folder, "/", name);
+  return absl::StrCat(FolderOf(config), "/", name);
 }
 
 }  // namespace

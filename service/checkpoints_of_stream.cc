@@ -1,20 +1,31 @@
 #include "service/checkpoints_of_stream.h"
 
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "service/config_labels.h"
 #include "service/error_reason.h"
 
 namespace millrace::service {
 
 absl::StatusOr<std::string> CheckpointFolder(const StreamConfig& config) {
-  if (!config.learner.checkpoints.folder.empty()) return config.learner.checkpoints.folder;
+  if (std::string folder = FolderOf(config); !folder.empty()) return folder;
   return Because(
       "NO_CHECKPOINTS_KEPT", {{"stream", config.name}},
       absl::FailedPreconditionError(absl::StrCat(
           "stream '", config.name, "' keeps no checkpoints; set checkpoints.folder to keep some")));
+}
+
+bool ShareAFolder(const StreamConfig& one, const StreamConfig& other) {
+  const std::string folder = FolderOf(one);
+  const std::string other_folder = FolderOf(other);
+  if (folder.empty() || other_folder.empty()) return false;
+  std::error_code missing;  // What is not there yet is not the same.
+  return folder == other_folder || std::filesystem::equivalent(folder, other_folder, missing);
 }
 
 absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& config,

@@ -12,6 +12,9 @@ namespace millrace::service {
 /// The stream's folder of checkpoints. FAILED_PRECONDITION if it keeps none.
 [[nodiscard]] absl::StatusOr<std::string> CheckpointFolder(const StreamConfig& config);
 
+/// Whether both keep their checkpoints in one folder, however each calls it.
+[[nodiscard]] bool ShareAFolder(const StreamConfig& one, const StreamConfig& other);
+
 /// FAILED_PRECONDITION as CheckpointFolder(); NOT_FOUND, naming those there are, if there is no
 /// complete checkpoint of that name.
 [[nodiscard]] absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& config,

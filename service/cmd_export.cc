@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "service/cli_exit_codes.h"
 #include "service/config.h"
+#include "service/config_labels.h"
 
 namespace millrace::service {
 namespace {
@@ -36,11 +37,10 @@ absl::Status Complete(ExportArguments& arguments) {
   if (IsOfLabels(stream.task)) {
     weights.labels = stream.labels.learner;
     weights.labels->weights.clear();  // The checkpoint's take their place.
-    weights.checkpoints = stream.labels.learner.safety->checkpoints.folder;
   } else {
     weights.network = stream.learner.network;
-    weights.checkpoints = stream.learner.checkpoints.folder;
   }
+  weights.checkpoints = FolderOf(stream);
   if (!weights.checkpoints.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "the stream '", stream.name, "' keeps nothing of what it learns; set checkpoints.folder in ",

@@ -51,6 +51,12 @@ struct StreamConfig {
   std::string entry = "{}";
 };
 
+/// `stream` as it is kept: without the tokens that give up its start, which are of one call.
+[[nodiscard]] inline StreamConfig WithoutTokens(StreamConfig stream) {
+  stream.learner.stop = stream.source.stop = {};
+  return stream;
+}
+
 /// What streams clients may add: they choose what this machine connects to and which files it
 /// opens.
 struct ClientSources {

@@ -30,7 +30,10 @@ json ScalarJson(const YAML::Node& node) {
   const bool quoted = node.Tag() == "!";
   if (!quoted && (text == "true" || text == "false")) return text == "true";
   std::int64_t whole = 0;
-  if (!quoted && absl::SimpleAtoi(text, &whole) && absl::StrCat(whole) == text) return whole;
+  if (!quoted && absl::SimpleAtoi(text, &whole) && absl::StrCat(whole) == text) {
+    const bool exact = whole >= -kMostExact && whole <= kMostExact;
+    return exact ? json(whole) : json(text);
+  }
   double real = 0;
   if (!quoted && absl::SimpleAtod(text, &real) && json(real).dump() == text) return real;
   return text;
@@ -156,6 +159,10 @@ std::string Completed(const std::string& entry, const std::string& name,
     *uri = *known;
   }
   return Dump(object);
+}
+
+bool SameEntry(const std::string& entry, const std::string& other) {
+  return json::parse(entry) == json::parse(other);
 }
 
 bool DifferInSourceOnly(const std::string& entry, const std::string& other) {

@@ -3,6 +3,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,8 +12,12 @@
 
 namespace millrace::service {
 
+/// The whole numbers that a JSON number carries exactly are those from -kMostExact to kMostExact:
+/// programs read it as a double.
+inline constexpr std::int64_t kMostExact = (std::int64_t{1} << 53) - 1;
+
 /// The node as JSON, keys in alphabetical order. Numbers and true and false stay such, all else is
-/// text.
+/// text, and so are whole numbers beyond kMostExact, which JSON would not carry exactly.
 [[nodiscard]] std::string EntryJson(const YAML::Node& node);
 
 /// An entry (JSON) as it may be shown: without the login of its URI.
@@ -23,6 +28,9 @@ namespace millrace::service {
 /// object stays as it is.
 [[nodiscard]] std::string Completed(const std::string& entry, const std::string& name,
                                     const std::string& current);
+
+/// Whether the two say the same, in whatever order, and however a number is written: 10 and 10.0.
+[[nodiscard]] bool SameEntry(const std::string& entry, const std::string& other);
 
 /// Whether the two differ in nothing but `source`.
 [[nodiscard]] bool DifferInSourceOnly(const std::string& entry, const std::string& other);

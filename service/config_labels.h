@@ -2,6 +2,7 @@
 // takes from them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,13 @@ void CompleteLabels(StreamConfig& stream);
 /// The file of weights that a stream's model is to start from. Empty: the file does not say.
 [[nodiscard]] inline const std::string& WeightsOf(const StreamConfig& stream) {
   return IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights;
+}
+
+/// The folder that a stream keeps its checkpoints in. Empty: it keeps none.
+[[nodiscard]] inline std::string FolderOf(const StreamConfig& stream) {
+  if (!IsOfLabels(stream.task)) return stream.learner.checkpoints.folder;
+  const std::optional<pipeline::LabelSafety>& safety = stream.labels.learner.safety;
+  return safety ? safety->checkpoints.folder : std::string();
 }
 
 }  // namespace millrace::service

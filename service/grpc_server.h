@@ -46,7 +46,8 @@ class GrpcServer {
   /// Tells health checks NOT_SERVING, and serves on: for a load balancer to look away. Idempotent.
   virtual void Drain() = 0;
   /// Refuses new calls, waits up to `grace` for those under way, then cancels them. Stop the
-  /// streams first, and subscribers get what the rings still hold and an OK. Idempotent.
+  /// streams first, and subscribers get what the rings still hold and are told why there is no
+  /// more; close the events then, and watchers are, too: both end without waiting. Idempotent.
   virtual void Shutdown(std::chrono::nanoseconds grace) = 0;
 };
 

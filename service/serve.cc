@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
 #include "base/check.h"
@@ -81,12 +82,15 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
       std::make_shared<RunRecorder>(MonotonicClock(), start_,
                                     std::chrono::round<std::chrono::nanoseconds>(
                                         std::chrono::duration<double>(config.scores.window_s)));
+  const StreamEvents::Life life = events_.Begin(config.name);
+  absl::Cleanup forget = [&] { events_.Forget(life); };
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<CameraStream> stream,
-                            options_.start_stream(config, ObserversOf(config, record)));
-  return std::make_shared<ServedStream>(std::move(record), std::move(stream));
+                            options_.start_stream(config, ObserversOf(config, life, record)));
+  std::move(forget).Cancel();
+  return std::make_shared<ServedStream>(std::move(record), std::move(stream), life);
 }
 
-StreamObservers Serve::ObserversOf(const StreamConfig& config,
+StreamObservers Serve::ObserversOf(const StreamConfig& config, StreamEvents::Life life,
                                    const std::shared_ptr<RunRecorder>& record) {
   return {.observe =
               [this, record](const Prediction& prediction) {
@@ -94,12 +98,12 @@ StreamObservers Serve::ObserversOf(const StreamConfig& config,
                 if (record->predictions() == options_.frames) Wake();
               },
           .on_source_state =
-              [this, name = config.name](ingest::SourceState state, const absl::Status& cause) {
-                events_.SourceIs(name, state, cause);
+              [this, life](ingest::SourceState state, const absl::Status& cause) {
+                events_.SourceIs(life, state, cause);
               },
           .on_learner_state =
-              [this, name = config.name](LearnerState state, const absl::Status& cause) {
-                events_.LearnerIs(name, state, cause);
+              [this, life](LearnerState state, const absl::Status& cause) {
+                events_.LearnerIs(life, state, cause);
               },
           .admit =
               [this, config](const pipeline::LearnerDescription& learner) {
@@ -189,9 +193,12 @@ bool Serve::StreamDone(const ServedStream& served) const {
 }
 
 void Serve::Stop() {
+  // Or gRPC would wait for a client's stream that is just starting.
+  stop_.request_stop();
   if (web_ != nullptr) web_->BeginStop();
   if (grpc_ != nullptr) grpc_->Drain();
   streams_.Stop();
+  events_.Close();
   if (grpc_ != nullptr) grpc_->Shutdown(kGrpcGrace);
 }
 

@@ -2,7 +2,8 @@
 //
 //   start   streams, one after the other (their layers are measured), gRPC, web servers, banner
 //   run     a progress line now and then
-//   stop    not ready; then at the same time: web servers end, streams drain; gRPC ends; summary
+//   stop    starts under way give up; not ready; then at the same time: web servers end, streams
+//           drain; watchers are told; gRPC ends; summary
 #pragma once
 
 #include <cstdint>
@@ -73,7 +74,7 @@ class Serve {
   absl::Status Start();
   absl::Status StartStreams();
   absl::StatusOr<SharedStream> StartStream(StreamConfig config);
-  [[nodiscard]] StreamObservers ObserversOf(const StreamConfig& config,
+  [[nodiscard]] StreamObservers ObserversOf(const StreamConfig& config, StreamEvents::Life life,
                                             const std::shared_ptr<RunRecorder>& record);
   absl::Status StartServers();
   void ShowBanner();
@@ -94,6 +95,13 @@ class Serve {
   const Options options_;
   const std::chrono::nanoseconds start_ = MonotonicClock().Now();
 
+  // What streams call into, and starts under way: they outlive both. Requested, the stop ends a
+  // start that is still going on, too.
+  std::stop_source stop_;
+  Mutex mu_;
+  CondVar woken_;
+  bool look_ ABSL_GUARDED_BY(mu_) = false;
+
   // Self-synchronized. Outlive what shows and changes them.
   StreamEvents events_;
   Streams streams_;
@@ -103,13 +111,6 @@ class Serve {
   // Of Run()'s thread.
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<ServeWeb> web_;
-
-  // Self-synchronized. Ends a start that is still going on, too.
-  std::stop_source stop_;
-
-  Mutex mu_;
-  CondVar woken_;
-  bool look_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace millrace::service

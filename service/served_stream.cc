@@ -15,11 +15,12 @@ std::string RandomId() {
 }  // namespace
 
 ServedStream::ServedStream(std::shared_ptr<RunRecorder> the_record,
-                           std::shared_ptr<CameraStream> the_stream)
+                           std::shared_ptr<CameraStream> the_stream, StreamEvents::Life the_life)
     : run_id(RandomId()),
+      life(the_life),
       record(std::move(the_record)),
       stream(std::move(the_stream)),
-      config_(stream->config()) {}
+      config_(WithoutTokens(stream->config())) {}
 
 StreamConfig ServedStream::config() const {
   const MutexLock lock(mu_);
@@ -28,7 +29,7 @@ StreamConfig ServedStream::config() const {
 
 void ServedStream::SetConfig(StreamConfig config) {
   const MutexLock lock(mu_);
-  config_ = std::move(config);
+  config_ = WithoutTokens(std::move(config));
 }
 
 }  // namespace millrace::service

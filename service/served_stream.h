@@ -7,6 +7,7 @@
 
 #include "base/mutex.h"
 #include "service/camera_stream.h"
+#include "service/stream_events.h"
 #include "service/subscriber_counts.h"
 #include "service/summary_recorder.h"
 
@@ -17,14 +18,18 @@ namespace millrace::service {
 /// it a moment longer: it is stopped by then.
 class ServedStream {
  public:
-  ServedStream(std::shared_ptr<RunRecorder> the_record, std::shared_ptr<CameraStream> the_stream);
+  /// `the_life`: by which the stream tells what it does.
+  ServedStream(std::shared_ptr<RunRecorder> the_record, std::shared_ptr<CameraStream> the_stream,
+               StreamEvents::Life the_life = 0);
 
-  /// As the stream is now: ReplaceSource() and whoever called it change it.
+  /// As the stream was made, or, where its source has been replaced since, as SetConfig() said
+  /// then: for whoever calls ReplaceSource() to call next. Without tokens, which are not kept.
   [[nodiscard]] StreamConfig config() const ABSL_LOCKS_EXCLUDED(mu_);
   void SetConfig(StreamConfig config) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Stands for this life: a random text, of no other life of any stream.
   const std::string run_id;
+  const StreamEvents::Life life;
   /// Outlives the stream, which writes to it.
   const std::shared_ptr<RunRecorder> record;
   const std::shared_ptr<CameraStream> stream;

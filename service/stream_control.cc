@@ -1,5 +1,6 @@
 #include "service/stream_control.h"
 
+#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,17 +11,12 @@
 #include "pipeline/checkpoint_folders.h"
 #include "service/checkpoints_of_stream.h"
 #include "service/config_entry.h"
+#include "service/config_labels.h"
 #include "service/error_reason.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
 namespace {
-
-/// Whether a stream of `next` goes on from what one of `now` has learned.
-bool KeepsWhatItLearned(const StreamConfig& now, const StreamConfig& next) {
-  const std::string& folder = now.learner.checkpoints.folder;
-  return !folder.empty() && folder == next.learner.checkpoints.folder;
-}
 
 absl::Status WouldForget(const std::string& name) {
   return Because(
@@ -29,6 +25,19 @@ absl::Status WouldForget(const std::string& name) {
           "stream '", name,
           "' keeps no checkpoints: what it has learned would be lost by this change. Set "
           "allow_reset to make it all the same, or set checkpoints.folder when adding a stream")));
+}
+
+/// Whether it was stopped, and could not be started again.
+bool Dead(const CameraStream& stream) { return !stream.running() && !stream.ended(); }
+
+/// Tells the subscribers of a life that another one follows.
+void EndForChange(CameraStream& stream) {
+  const std::string& name = stream.config().name;
+  stream.ring().EndWith(
+      Because("STREAM_CHANGED", {{"stream", name}},
+              absl::UnavailableError(
+                  absl::StrCat("stream '", name, "' is made anew by a change; subscribe again"))));
+  stream.Stop();
 }
 
 std::string TimeNow() {
@@ -53,16 +62,44 @@ absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
   if (!config.name.empty() && options_.streams->Find(config.name).ok()) {
     return options_.streams->AlreadyExists(config.name);
   }
-  absl::StatusOr<SharedStream> started = options_.start(config);
-  absl::Status status = started.status();
-  if (status.ok()) status = options_.streams->Add(*started);
-  if (!status.ok()) {
-    if (started.ok()) (*started)->stream->Stop();
-    options_.events->Forget(config.name);
-    return status;
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, StartUnlessCancelled(config));
+  if (const absl::Status added = options_.streams->Add(started); !added.ok()) {
+    GiveUp(started);
+    return added;
   }
-  options_.events->Happened(config.name, StreamEvent::Kind::kCreated);
+  options_.events->Happened(started->life, StreamEvent::Kind::kCreated);
   return started;
+}
+
+absl::StatusOr<SharedStream> StreamControl::Start(const StreamConfig& config) const {
+  try {
+    return options_.start(config);
+  } catch (const std::exception& error) {
+    return absl::InternalError(
+        absl::StrCat("stream '", config.name, "' could not be started: ", error.what()));
+  }
+}
+
+absl::StatusOr<SharedStream> StreamControl::StartUnlessCancelled(const StreamConfig& config) const {
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, Start(config));
+  if (!config.learner.stop.stop_requested()) return started;
+  GiveUp(started);
+  return absl::CancelledError("the call was cancelled");
+}
+
+absl::Status StreamControl::TakePlace(const SharedStream& started) const {
+  const absl::Status replaced = options_.streams->Replace(started);
+  if (!replaced.ok()) {
+    GiveUp(started);
+    return replaced;
+  }
+  options_.events->Happened(started->life, StreamEvent::Kind::kUpdated);
+  return replaced;
+}
+
+void StreamControl::GiveUp(const SharedStream& started) const {
+  started->stream->Stop();
+  options_.events->Forget(started->life);
 }
 
 absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const StreamConfig& config,
@@ -70,50 +107,63 @@ absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const S
   const MutexLock lock(busy_);
   MILLRACE_ASSIGN_OR_RETURN(SharedStream old, Find(target));
   const StreamConfig now = old->config();
-  if (config.entry == now.entry) return old;
-  if (DifferInSourceOnly(config.entry, now.entry) && !old->stream->ended()) {
+  const bool dead = Dead(*old->stream);
+  if (!dead && SameEntry(config.entry, now.entry)) return old;
+  if (old->stream->running() && DifferInSourceOnly(config.entry, now.entry)) {
     MILLRACE_RETURN_IF_ERROR(old->stream->ReplaceSource(config.source));
     old->SetConfig(config);
-    options_.events->Happened(target.name, StreamEvent::Kind::kUpdated);
+    options_.events->Happened(old->life, StreamEvent::Kind::kUpdated);
     return old;
   }
-  if (!allow_reset && !KeepsWhatItLearned(now, config)) return WouldForget(target.name);
-  return Restart(old, config, {});
+  // Of one that is dead, there is nothing to forget but its checkpoints.
+  const bool forgets = !ShareAFolder(now, config) && !(dead && FolderOf(now).empty());
+  if (forgets && !allow_reset) return WouldForget(target.name);
+  return Restart(old, config);
 }
 
 absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
-                                                    const StreamConfig& config,
-                                                    const Between& between) {
-  old->stream->ring().EndWith(
-      Because("STREAM_CHANGED", {{"stream", config.name}},
-              absl::UnavailableError(absl::StrCat("stream '", config.name,
-                                                  "' is made anew by a change; subscribe again"))));
-  old->stream->Stop();
+                                                    const StreamConfig& config) {
+  if (ShareAFolder(old->config(), config)) return StopThenStart(old, config, {});
+  return StartThenStop(old, config);
+}
+
+absl::StatusOr<SharedStream> StreamControl::StartThenStop(const SharedStream& old,
+                                                          const StreamConfig& config) {
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, StartUnlessCancelled(config));
+  MILLRACE_RETURN_IF_ERROR(TakePlace(started));
+  EndForChange(*old->stream);
+  return started;
+}
+
+// Not asked whether it was cancelled once it has started: what it has written to the folder by then
+// may not be for the old one any more. So it stands.
+absl::StatusOr<SharedStream> StreamControl::StopThenStart(const SharedStream& old,
+                                                          const StreamConfig& config,
+                                                          const Between& between) {
+  EndForChange(*old->stream);
   const absl::Status ready = between.make();
   absl::StatusOr<SharedStream> started =
-      ready.ok() ? options_.start(config) : absl::StatusOr<SharedStream>(ready);
+      ready.ok() ? Start(config) : absl::StatusOr<SharedStream>(ready);
   if (started.ok()) {
-    options_.streams->Replace(*started);
-    options_.events->Happened(config.name, StreamEvent::Kind::kUpdated);
+    MILLRACE_RETURN_IF_ERROR(TakePlace(*started));
     return started;
   }
   if (ready.ok()) between.undo();
-  StreamConfig before = old->config();
-  before.learner.stop = before.source.stop = {};
-  absl::StatusOr<SharedStream> again = options_.start(before);
-  if (again.ok()) {
-    options_.streams->Replace(*again);
-  } else {
-    spdlog::error("stream '{}' could not be started again as it was: {}", config.name,
-                  std::string(again.status().message()));
-  }
+  StartAgain(old);
   return started.status();
+}
+
+void StreamControl::StartAgain(const SharedStream& old) {
+  const absl::StatusOr<SharedStream> again = Start(old->config());
+  const absl::Status status = again.ok() ? TakePlace(*again) : again.status();
+  if (status.ok() || absl::IsCancelled(status)) return;  // Or the server stops.
+  spdlog::error("stream '{}' could not be started again as it was: {}", old->stream->config().name,
+                std::string(status.message()));
 }
 
 // Once the stream has let go of them.
 StreamControl::Between StreamControl::SettingAside(const std::string& folder, std::int64_t after,
                                                    const std::string& why) {
-  if (folder.empty()) return {};
   const std::string name = absl::StrCat(why, "-", TimeNow());
   return {.make = [=] { return pipeline::SetAside(folder, after, name); },
           .undo = [=] { pipeline::TakeBack(folder, name); }};
@@ -123,7 +173,9 @@ absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target) {
   const MutexLock lock(busy_);
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   const StreamConfig config = old->config();
-  return Restart(old, config, SettingAside(config.learner.checkpoints.folder, -1, "reset"));
+  const std::string folder = FolderOf(config);
+  if (folder.empty()) return StartThenStop(old, config);
+  return StopThenStart(old, config, SettingAside(folder, -1, "reset"));
 }
 
 absl::StatusOr<SharedStream> StreamControl::Restore(const Target& target, const std::string& name) {
@@ -131,9 +183,9 @@ absl::StatusOr<SharedStream> StreamControl::Restore(const Target& target, const 
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   const StreamConfig config = old->config();
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo found, FindCheckpoint(config, name));
-  const std::string& folder = config.learner.checkpoints.folder;
+  const std::string folder = FolderOf(config);
   MILLRACE_RETURN_IF_ERROR(pipeline::CheckWhole(absl::StrCat(folder, "/", name)));
-  return Restart(old, config, SettingAside(folder, found.sample, "restored"));
+  return StopThenStart(old, config, SettingAside(folder, found.sample, "restored"));
 }
 
 absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {
@@ -141,7 +193,7 @@ absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {
   MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, Find(target));
   options_.streams->Remove(stream);
   stream->stream->Stop();
-  options_.events->Happened(target.name, StreamEvent::Kind::kDeleted);
+  options_.events->Happened(stream->life, StreamEvent::Kind::kDeleted);
   return stream;
 }
 

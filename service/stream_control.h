@@ -2,8 +2,19 @@
 //
 //   Create   start ─▶ add                     Delete   take out ─▶ stop
 //   Update   of the source: the learner stays, another source takes the seat
-//            of anything else: stop ─▶ start ─▶ take its place; where the new one cannot start, the
-//            old one is started again
+//            of anything else: the stream is made anew
+//
+// Made anew, a stream is to lose nothing if that fails. What both lives need for themselves alone
+// decides how: only the folder of checkpoints is such a thing (a second life cannot have it before
+// the first has let go).
+//
+//   no folder in common   start ─▶ take its place ─▶ stop the old one
+//                         For a moment both run, so there must be room for both, and a camera is
+//                         asked for its pictures twice. Where the new one cannot start, the old one
+//                         has not even noticed.
+//   the same folder       stop ─▶ start ─▶ take its place
+//                         What was learned waits in the folder, so where the new one cannot start,
+//                         the old one is started again, from there.
 #pragma once
 
 #include <functional>
@@ -25,7 +36,7 @@ class StreamControl {
     /// Both must outlive it.
     Streams* streams = nullptr;
     StreamEvents* events = nullptr;
-    /// Starts a stream, which tells `events`. Gives up once `config.learner.stop` says so.
+    /// Starts a stream, of which `events` has a life. Gives up once `config.learner.stop` says so.
     std::function<absl::StatusOr<SharedStream>(const StreamConfig& config)> start = {};
     std::size_t most_streams = 64;
   };
@@ -43,13 +54,17 @@ class StreamControl {
   StreamControl& operator=(const StreamControl&) = delete;
 
   /// Fails with ALREADY_EXISTS, with RESOURCE_EXHAUSTED if there are as many streams as there can
-  /// be, and as `start` does.
+  /// be, with CANCELLED once `config.learner.stop` says so, even in its last moment, and as `start`
+  /// does: then nothing is left of it.
   [[nodiscard]] absl::StatusOr<SharedStream> Create(const StreamConfig& config)
       ABSL_LOCKS_EXCLUDED(busy_);
 
   /// Makes `target` what `config` says. Fails with NOT_FOUND; with ABORTED if its etag is another
   /// one; with FAILED_PRECONDITION if what it has learned would be lost and `allow_reset` is not
-  /// set; and as `start` and `open_source` do. Then it is as it was before.
+  /// set; with CANCELLED as Create(); and as `start` and `open_source` do. Then it is as it was
+  /// before: with its weights as they are, or, if it had to be stopped, from its last checkpoint.
+  /// One that could not even be started again stays, stopped, and is started by whatever change
+  /// comes next, even to what it is.
   [[nodiscard]] absl::StatusOr<SharedStream> Update(const Target& target,
                                                     const StreamConfig& config, bool allow_reset)
       ABSL_LOCKS_EXCLUDED(busy_);
@@ -79,11 +94,28 @@ class StreamControl {
   [[nodiscard]] absl::StatusOr<SharedStream> Find(const Target& target) const;
   [[nodiscard]] static Between SettingAside(const std::string& folder, std::int64_t after,
                                             const std::string& why);
-  /// What `make` fails with, this fails with.
+  /// As `start`, whatever that throws.
+  [[nodiscard]] absl::StatusOr<SharedStream> Start(const StreamConfig& config) const;
+  /// As Start(). One whose call was cancelled meanwhile is stopped again.
+  [[nodiscard]] absl::StatusOr<SharedStream> StartUnlessCancelled(const StreamConfig& config) const;
+  /// `started` takes the place of the one of its name, or is stopped as the server does.
+  [[nodiscard]] absl::Status TakePlace(const SharedStream& started) const;
+  /// It runs, and nobody shall ever hear of it.
+  void GiveUp(const SharedStream& started) const;
+
+  /// Makes `old` anew, in the order that it allows.
   [[nodiscard]] absl::StatusOr<SharedStream> Restart(const SharedStream& old,
-                                                     const StreamConfig& config,
-                                                     const Between& between)
+                                                     const StreamConfig& config)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
+  [[nodiscard]] absl::StatusOr<SharedStream> StartThenStop(const SharedStream& old,
+                                                           const StreamConfig& config)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
+  /// What `between.make` fails with, this fails with.
+  [[nodiscard]] absl::StatusOr<SharedStream> StopThenStart(const SharedStream& old,
+                                                           const StreamConfig& config,
+                                                           const Between& between)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
+  void StartAgain(const SharedStream& old) ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
 
   // Constant after construction.
   const Options options_;

@@ -13,51 +13,75 @@ constexpr std::size_t kKept = 256;
 
 }  // namespace
 
-void StreamEvents::Happened(const std::string& stream, StreamEvent::Kind kind) {
+StreamEvents::Life StreamEvents::Begin(const std::string& stream) {
+  const MutexLock lock(mu_);
+  lives_[++begun_].stream = stream;
+  return begun_;
+}
+
+void StreamEvents::Happened(Life life, StreamEvent::Kind kind) {
   {
     const MutexLock lock(mu_);
-    State& now = states_[stream];
-    if (kind == StreamEvent::Kind::kCreated) now.created = true;
-    Append(stream, kind, now);
-    if (kind == StreamEvent::Kind::kDeleted) states_.erase(stream);
+    const auto found = lives_.find(life);
+    if (found == lives_.end()) return;
+    if (kind != StreamEvent::Kind::kDeleted) Show(life);
+    Append(kind, found->second);
+    if (kind == StreamEvent::Kind::kDeleted) lives_.erase(found);
   }
   Tell();
 }
 
-void StreamEvents::SourceIs(const std::string& stream, ingest::SourceState state,
-                            const absl::Status& cause) {
+void StreamEvents::Show(Life life) {
+  State& now = lives_[life];
+  std::erase_if(lives_, [&](const auto& other) {
+    return other.first != life && other.second.shown && other.second.stream == now.stream;
+  });
+  now.shown = true;
+}
+
+void StreamEvents::SourceIs(Life life, ingest::SourceState state, const absl::Status& cause) {
   {
     const MutexLock lock(mu_);
-    State& now = states_[stream];
+    const auto found = lives_.find(life);
+    if (found == lives_.end()) return;
+    State& now = found->second;
     now.source = state;
     now.source_cause = std::string(cause.message());
-    Append(stream, StreamEvent::Kind::kSourceState, now);
+    Append(StreamEvent::Kind::kSourceState, now);
   }
   Tell();
 }
 
-void StreamEvents::LearnerIs(const std::string& stream, LearnerState state,
-                             const absl::Status& cause) {
+void StreamEvents::LearnerIs(Life life, LearnerState state, const absl::Status& cause) {
   {
     const MutexLock lock(mu_);
-    State& now = states_[stream];
-    if (now.learner == state) return;
+    const auto found = lives_.find(life);
+    if (found == lives_.end() || found->second.learner == state) return;
+    State& now = found->second;
     now.learner = state;
     now.learner_cause = std::string(cause.message());
-    Append(stream, StreamEvent::Kind::kLearnerState, now);
+    Append(StreamEvent::Kind::kLearnerState, now);
   }
   Tell();
 }
 
-void StreamEvents::Forget(const std::string& stream) {
+void StreamEvents::Forget(Life life) {
   const MutexLock lock(mu_);
-  states_.erase(stream);
+  lives_.erase(life);
 }
 
-void StreamEvents::Append(const std::string& stream, StreamEvent::Kind kind, const State& state) {
-  if (!state.created) return;
+void StreamEvents::Close() {
+  {
+    const MutexLock lock(mu_);
+    closed_ = true;
+  }
+  Tell();
+}
+
+void StreamEvents::Append(StreamEvent::Kind kind, const State& state) {
+  if (!state.shown || closed_) return;
   const bool of_learner = kind == StreamEvent::Kind::kLearnerState;
-  events_.push_back({.stream = stream,
+  events_.push_back({.stream = state.stream,
                      .kind = kind,
                      .time = WallTime(),
                      .source = state.source,
@@ -67,12 +91,13 @@ void StreamEvents::Append(const std::string& stream, StreamEvent::Kind kind, con
   if (events_.size() > kKept) events_.pop_front();
 }
 
-StreamEvents::Cursor StreamEvents::Begin(std::deque<StreamEvent>& now) const {
+StreamEvents::Cursor StreamEvents::Watch(const std::string& stream,
+                                         std::deque<StreamEvent>& now) const {
   const MutexLock lock(mu_);
-  for (const auto& [stream, state] : states_) {
-    if (!state.created) continue;
+  for (const auto& [life, state] : lives_) {
+    if (!state.shown || (!stream.empty() && state.stream != stream)) continue;
     now.push_back(
-        {.stream = stream,
+        {.stream = state.stream,
          .kind = StreamEvent::Kind::kExists,
          .time = WallTime(),
          .source = state.source,
@@ -91,6 +116,7 @@ StreamEvents::Read StreamEvents::Next(Cursor& cursor, const std::string& stream)
     const StreamEvent& event = events_[cursor++ - oldest];
     if (stream.empty() || event.stream == stream) read.event = event;
   }
+  read.over = closed_ && !read.event;
   return read;
 }
 

@@ -2,6 +2,12 @@
 //
 // Whoever makes something happen appends it and never waits. A watcher has a cursor of its own; one
 // that falls behind by more than is kept has lost events, and is told how many.
+//
+// A stream that is made anew lives again, and for a moment both lives may be at work. Watchers hear
+// of the one that was created or took its place last, and of no other:
+//
+//   life 1   Begin ─▶ kCreated ─▶ states ... ─▶ (nobody hears of it any more)
+//   life 2               Begin ─▶ (states) ───▶ kUpdated ─▶ states ... ─▶ kDeleted
 #pragma once
 
 #include <chrono>
@@ -37,56 +43,71 @@ class StreamEvents {
  public:
   /// The number of the event that a watcher wants next.
   using Cursor = std::uint64_t;
+  /// Stands for one life of a stream. 0: of one that tells nothing.
+  using Life = std::uint64_t;
 
   struct Read {
     std::optional<StreamEvent> event;
     /// Events between the cursor and this one, lost to the watcher.
     std::uint64_t missed = 0;
+    /// There is no event, and none will come.
+    bool over = false;
   };
 
   StreamEvents() = default;
   StreamEvents(const StreamEvents&) = delete;
   StreamEvents& operator=(const StreamEvents&) = delete;
 
-  /// Appends what happened to `stream` as a whole. Of one that is not created yet, or no more,
-  /// there are no events: what it is doing before shows in kCreated.
-  void Happened(const std::string& stream, StreamEvent::Kind kind) ABSL_LOCKS_EXCLUDED(mu_);
-  /// The source of `stream` is in another state from now on.
-  void SourceIs(const std::string& stream, ingest::SourceState state, const absl::Status& cause)
+  /// A life of `stream` begins, of which nobody hears before it is created or updated: what it is
+  /// doing until then shows in that event.
+  [[nodiscard]] Life Begin(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Appends what happened to the stream of `life` as a whole. Created or updated, it is this life
+  /// that watchers hear of from then on; deleted, there is none.
+  void Happened(Life life, StreamEvent::Kind kind) ABSL_LOCKS_EXCLUDED(mu_);
+  /// The source of `life` is in another state from now on.
+  void SourceIs(Life life, ingest::SourceState state, const absl::Status& cause)
       ABSL_LOCKS_EXCLUDED(mu_);
   /// Its learner is. The same state again is no event.
-  void LearnerIs(const std::string& stream, LearnerState state, const absl::Status& cause)
+  void LearnerIs(Life life, LearnerState state, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Nothing is known of `life` any more: it was not to be.
+  void Forget(Life life) ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// No more events come: the server stops. Idempotent.
+  void Close() ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// A cursor behind the last event, and what each stream, or `stream` alone unless that is empty,
+  /// is doing at that moment, as kExists: none if there is no such stream.
+  [[nodiscard]] Cursor Watch(const std::string& stream, std::deque<StreamEvent>& now) const
       ABSL_LOCKS_EXCLUDED(mu_);
-
-  /// Nothing is known of `stream` any more: it was not created after all.
-  void Forget(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
-
-  /// A cursor behind the last event, and what each stream is doing at that moment, as kExists.
-  [[nodiscard]] Cursor Begin(std::deque<StreamEvent>& now) const ABSL_LOCKS_EXCLUDED(mu_);
   /// The next event, of `stream` alone unless that is empty, and moves `cursor` past it.
   [[nodiscard]] Read Next(Cursor& cursor, const std::string& stream) const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// `listener` is called after each event, without a lock held, from any thread: it must only wake
-  /// somebody. Null: nobody listens. Waits for a call under way.
+  /// `listener` is called after each event and at Close(), from any thread, with the lock held
+  /// under which listeners change: it must only wake somebody, and not call Listen(). Null: nobody
+  /// listens. Waits for a call under way.
   void Listen(std::function<void()> listener) ABSL_LOCKS_EXCLUDED(listening_mu_);
 
  private:
   struct State {
+    std::string stream = {};
     ingest::SourceState source = ingest::SourceState::kConnecting;
     LearnerState learner = LearnerState::kLearning;
     std::string source_cause = {};
     std::string learner_cause = {};
-    bool created = false;
+    bool shown = false;
   };
 
-  void Append(const std::string& stream, StreamEvent::Kind kind, const State& state)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// Watchers hear of `life` from now on, and of no other of its stream.
+  void Show(Life life) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Append(StreamEvent::Kind kind, const State& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Tell() ABSL_LOCKS_EXCLUDED(listening_mu_);
 
   mutable Mutex mu_;
   std::deque<StreamEvent> events_ ABSL_GUARDED_BY(mu_);
   std::uint64_t appended_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<std::string, State> states_ ABSL_GUARDED_BY(mu_);
+  std::map<Life, State> lives_ ABSL_GUARDED_BY(mu_);
+  Life begun_ ABSL_GUARDED_BY(mu_) = 0;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
 
   Mutex listening_mu_;
   std::function<void()> listener_ ABSL_GUARDED_BY(listening_mu_);

@@ -49,8 +49,8 @@ grpc::ServerUnaryReactor* StreamService::CreateStream(grpc::CallbackServerContex
 
 absl::Status StreamService::Create(const v1::CreateStreamRequest& request, std::stop_token stop,
                                    v1::Stream& stream) {
-  MILLRACE_ASSIGN_OR_RETURN(StreamConfig config,
-                            ParseStreamEntry(ToJson(request.config()), kField, api_.defaults));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string entry, ToJson(request.config(), kField));
+  MILLRACE_ASSIGN_OR_RETURN(StreamConfig config, ParseStreamEntry(entry, kField, api_.defaults));
   MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, api_.client_sources, "{}"));
   config.learner.stop = config.source.stop = std::move(stop);
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream created, api_.control->Create(config));
@@ -98,10 +98,10 @@ absl::Status StreamService::Update(const v1::UpdateStreamRequest& request, std::
   MILLRACE_RETURN_IF_ERROR(Required(request.stream()));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, api_.streams->Find(request.stream()));
   const std::string current = served->config().entry;
+  MILLRACE_ASSIGN_OR_RETURN(const std::string entry, ToJson(request.config(), kField));
   MILLRACE_ASSIGN_OR_RETURN(
       StreamConfig config,
-      ParseStreamEntry(Completed(ToJson(request.config()), request.stream(), current), kField,
-                       api_.defaults));
+      ParseStreamEntry(Completed(entry, request.stream(), current), kField, api_.defaults));
   if (config.name != request.stream()) {
     return InvalidFields({{"config.name", "differs from 'stream'; a stream keeps its name"}});
   }
@@ -137,12 +137,11 @@ grpc::ServerWriteReactor<v1::WatchStreamsResponse>* StreamService::WatchStreams(
     grpc::CallbackServerContext* context, const v1::WatchStreamsRequest* request) {
   return guard_.Many<v1::WatchStreamsResponse>(
       *context, "WatchStreams", [&]() -> grpc::ServerWriteReactor<v1::WatchStreamsResponse>* {
-        if (!request->stream().empty()) {
-          const absl::StatusOr<SharedStream> found = api_.streams->Find(request->stream());
-          if (!found.ok()) return new RefusedStream<v1::WatchStreamsResponse>(found.status());
-        }
+        absl::StatusOr<StreamWatch::Place> place =
+            StreamWatch::PlaceIn(*api_.events, request->stream());
+        if (!place.ok()) return new RefusedStream<v1::WatchStreamsResponse>(place.status());
         return StreamWatch::Begin(
-            std::make_shared<StreamWatch>(*api_.events, request->stream(), subscribers_), *context);
+            std::make_shared<StreamWatch>(*api_.events, *std::move(place), subscribers_), *context);
       });
 }
 

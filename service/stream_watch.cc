@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "service/error_reason.h"
+#include "service/streams.h"
 #include "service/wire_states.h"
 #include "service/wire_time.h"
 
@@ -39,17 +40,26 @@ void ToMessage(const StreamEvent& event, v1::StreamEvent& message) {
 
 }  // namespace
 
-StreamWatch::StreamWatch(const StreamEvents& events, std::string stream, Subscribers& subscribers)
-    : StreamWriter(subscribers),
-      events_(events),
-      stream_(std::move(stream)),
-      cursor_(events.Begin(at_first_)) {
-  if (!stream_.empty()) {
-    std::erase_if(at_first_, [this](const StreamEvent& event) { return event.stream != stream_; });
+absl::StatusOr<StreamWatch::Place> StreamWatch::PlaceIn(const StreamEvents& events,
+                                                        const std::string& stream) {
+  Place place{.stream = stream};
+  place.cursor = events.Watch(stream, place.now);
+  if (!stream.empty() && place.now.empty()) {
+    return Because("STREAM_NOT_FOUND", {{"stream", stream}},
+                   absl::NotFoundError(absl::StrCat("there is no stream '", stream,
+                                                    "'; ListStreams names those there are")));
   }
+  return place;
 }
 
-StreamWatch::Step StreamWatch::Advance(v1::WatchStreamsResponse& message, absl::Status& /*end*/) {
+StreamWatch::StreamWatch(const StreamEvents& events, Place place, Subscribers& subscribers)
+    : StreamWriter(subscribers),
+      events_(events),
+      stream_(std::move(place.stream)),
+      at_first_(std::move(place.now)),
+      cursor_(place.cursor) {}
+
+StreamWatch::Step StreamWatch::Advance(v1::WatchStreamsResponse& message, absl::Status& end) {
   message.Clear();
   if (!at_first_.empty()) {
     ToMessage(at_first_.front(), *message.mutable_event());
@@ -58,6 +68,10 @@ StreamWatch::Step StreamWatch::Advance(v1::WatchStreamsResponse& message, absl::
   }
   if (deleted_) return Step::kEnd;
   const StreamEvents::Read next = events_.Next(cursor_, stream_);
+  if (next.over) {
+    end = ServerStops();
+    return Step::kEnd;
+  }
   if (!next.event) return Step::kNothing;
   deleted_ = !stream_.empty() && next.event->kind == StreamEvent::Kind::kDeleted;
   ToMessage(*next.event, *message.mutable_event());

@@ -4,6 +4,7 @@
 #include <deque>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "millrace/v1/stream_service.pb.h"
 #include "service/stream_events.h"
 #include "service/stream_writer.h"
@@ -13,8 +14,23 @@ namespace millrace::service {
 /// Thread-safe, as StreamWriter.
 class StreamWatch final : public StreamWriter<v1::WatchStreamsResponse> {
  public:
-  /// Watches `stream`, or all where that is empty. Both must outlive it. Begin() must follow.
-  StreamWatch(const StreamEvents& events, std::string stream, Subscribers& subscribers);
+  /// Where a watcher begins.
+  struct Place {
+    /// Empty: all streams.
+    std::string stream = {};
+    /// What each stream is doing, and the cursor behind that.
+    std::deque<StreamEvent> now = {};
+    StreamEvents::Cursor cursor = 0;
+  };
+
+  /// Where one begins who watches `stream`, or all where that is empty, from this moment on.
+  /// NOT_FOUND if there is no such stream in `events`, which alone knows whether its end is still
+  /// to come.
+  [[nodiscard]] static absl::StatusOr<Place> PlaceIn(const StreamEvents& events,
+                                                     const std::string& stream);
+
+  /// Both must outlive it. Begin() must follow.
+  StreamWatch(const StreamEvents& events, Place place, Subscribers& subscribers);
 
  protected:
   Step Advance(v1::WatchStreamsResponse& message, absl::Status& end) override;

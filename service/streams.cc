@@ -30,12 +30,12 @@ absl::Status NoSuchStream(std::string_view name, const std::vector<SharedStream>
                                                       "'; there are ", known)));
 }
 
+}  // namespace
+
 absl::Status ServerStops() {
   return Because("SERVER_STOPS", {},
-                 absl::UnavailableError("the server stops; subscribe again once it is back"));
+                 absl::UnavailableError("the server stops; try again once it is back"));
 }
-
-}  // namespace
 
 std::vector<SharedStream> Streams::All() const {
   const MutexLock lock(mu_);
@@ -68,13 +68,15 @@ absl::Status Streams::AlreadyExists(const std::string& name) {
                      "' already; choose another name, or change that one with UpdateStream")));
 }
 
-void Streams::Replace(SharedStream stream) {
+absl::Status Streams::Replace(SharedStream stream) {
   const MutexLock lock(mu_);
+  if (stopped_) return absl::CancelledError("the server stops");
   const auto found = std::find_if(
       streams_.begin(), streams_.end(),
       [&stream](const SharedStream& other) { return NameOf(other) == NameOf(stream); });
   MILLRACE_CHECK(found != streams_.end());
   *found = std::move(stream);
+  return absl::OkStatus();
 }
 
 void Streams::Remove(const SharedStream& stream) {

@@ -12,6 +12,9 @@
 
 namespace millrace::service {
 
+/// What ends the calls of subscribers and watchers then.
+[[nodiscard]] absl::Status ServerStops();
+
 /// The registry: knows which streams there are, and neither starts nor ends them, but for Stop().
 /// Thread-safe. Who was given a stream keeps it as long as wanted.
 class Streams {
@@ -31,8 +34,9 @@ class Streams {
   [[nodiscard]] static absl::Status AlreadyExists(const std::string& name);
   /// Fails with ALREADY_EXISTS if there is a stream of that name, and with CANCELLED once stopped.
   absl::Status Add(SharedStream stream) ABSL_LOCKS_EXCLUDED(mu_);
-  /// `stream` takes the place of the one of its name. REQUIRES: there is one.
-  void Replace(SharedStream stream) ABSL_LOCKS_EXCLUDED(mu_);
+  /// `stream` takes the place of the one of its name. Fails with CANCELLED once stopped. REQUIRES:
+  /// there is one.
+  absl::Status Replace(SharedStream stream) ABSL_LOCKS_EXCLUDED(mu_);
   /// REQUIRES: `stream` was added.
   void Remove(const SharedStream& stream) ABSL_LOCKS_EXCLUDED(mu_);
 

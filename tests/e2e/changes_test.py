@@ -102,5 +102,40 @@ class ChangesTest(unittest.TestCase):
             self.assertEqual(content, (self.folder / name / file).read_bytes())
 
 
+class LabelsTest(unittest.TestCase):
+    def test_a_learner_of_labels_goes_on_and_begins_anew_as_any_other(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        door = millrace_process.test_stream(
+            "door", model={"task": "classification", "outputs": 3, "input": [16, 16]})
+        server = self.enterContext(millrace_process.serve(
+            millrace_process.config(streams=[door], checkpoints={"folder": folder})))
+        channel = self.enterContext(grpc.insecure_channel(server.grpc))
+        streams = stream_service_pb2_grpc.StreamServiceStub(channel)
+        learners = learner_service_pb2_grpc.LearnerServiceStub(channel)
+        before = streams.GetStream(stream_service_pb2.GetStreamRequest(stream="door")).stream
+        slower = door | {"model": door["model"] | {"learning_rate": 0.001}}
+        after = streams.UpdateStream(stream_service_pb2.UpdateStreamRequest(
+            stream="door", config=struct(slower))).stream
+        self.assertNotEqual(after.run_id, before.run_id)
+        learners.ResetLearner(learner_service_pb2.ResetLearnerRequest(stream="door"))
+        anew = streams.GetStream(stream_service_pb2.GetStreamRequest(stream="door")).stream
+        self.assertNotEqual(anew.run_id, after.run_id)
+        self.assertEqual(list((pathlib.Path(folder) / "door").glob("checkpoint-*")), [])
+
+
+class WatchersTest(unittest.TestCase):
+    def test_are_told_that_the_server_stops(self):
+        server = self.enterContext(millrace_process.serve(millrace_process.config()))
+        channel = self.enterContext(grpc.insecure_channel(server.grpc))
+        events = stream_service_pb2_grpc.StreamServiceStub(channel).WatchStreams(
+            stream_service_pb2.WatchStreamsRequest())
+        next(events)
+        millrace_process.stop(server)
+        with self.assertRaises(grpc.RpcError) as end:
+            list(events)
+        self.assertEqual(end.exception.code(), grpc.StatusCode.UNAVAILABLE)
+        self.assertIn("the server stops", end.exception.details())
+
+
 if __name__ == "__main__":
     unittest.main()

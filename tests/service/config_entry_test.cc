@@ -32,6 +32,19 @@ TEST(ConfigEntryTest, WhatIsShownComesBackWithItsLoginAndName) {
   EXPECT_EQ(Completed("[]", "gate", current), "[]");
 }
 
+TEST(ConfigEntryTest, WholeNumbersThatJsonWouldRoundAreText) {
+  EXPECT_EQ(Json("{a: 9007199254740991, b: -9007199254740991}"),
+            R"({"a":9007199254740991,"b":-9007199254740991})");
+  EXPECT_EQ(Json("{a: 9007199254740993, b: -9007199254740992}"),
+            R"({"a":"9007199254740993","b":"-9007199254740992"})");
+}
+
+TEST(ConfigEntryTest, IsTheSameHoweverItsNumbersAreWritten) {
+  EXPECT_TRUE(SameEntry(R"({"a":10.0,"b":"x"})", R"({"b":"x","a":10})"));
+  EXPECT_FALSE(SameEntry(R"({"a":10})", R"({"a":11})"));
+  EXPECT_FALSE(SameEntry(R"({"a":10})", R"({})"));
+}
+
 TEST(ConfigEntryTest, TellsWhetherOnlyTheSourceDiffers) {
   const std::string entry = R"({"name":"a","source":{"uri":"x"},"model":{"seed":1}})";
   EXPECT_TRUE(DifferInSourceOnly(entry, R"({"model":{"seed":1},"name":"a","source":{"uri":"y"}})"));

@@ -90,7 +90,11 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
   stream.open_source =
       [clock = fake.clock.get(), sources = fake.sources, shape = stream.config.source](
           const ingest::SourceOptions& asked) -> absl::StatusOr<std::unique_ptr<ingest::Source>> {
-    if (asked.uri == kNoSuchSource) return absl::NotFoundError("there is no such source");
+    if (asked.uri == kNoSuchSource) {
+      const absl::Status why = absl::NotFoundError("there is no such source");
+      if (asked.on_state) asked.on_state(ingest::SourceState::kFailed, why);
+      return why;
+    }
     ingest::SourceOptions source = shape;
     source.on_state = asked.on_state;
     auto opened = std::make_unique<FakeSource>(source, *clock);

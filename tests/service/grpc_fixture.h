@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/status.h"
 #include "service/budget_gate.h"
 #include "service/grpc_server.h"
 #include "tests/service/fake_stream.h"
@@ -70,6 +72,8 @@ class GrpcFixture : public testing::Test {
 
   FakeStreamOptions options_;
   absl::Status start_fails_;  // What the next stream's start fails with.
+  /// Called before each start of a stream, which fails as this does. Empty: none does.
+  std::function<absl::Status(const StreamConfig& config)> starting_;
   StreamEvents events_;
   /// The parts of the streams by name, of each the one that was started last.
   std::map<std::string, FakeStream> fakes_;
@@ -88,21 +92,26 @@ class GrpcFixture : public testing::Test {
  private:
   absl::StatusOr<SharedStream> Start(const StreamConfig& config) {
     if (!start_fails_.ok()) return std::exchange(start_fails_, absl::OkStatus());
+    if (starting_) MILLRACE_RETURN_IF_ERROR(starting_(config));
+    const StreamEvents::Life life = events_.Begin(config.name);
     FakeStreamOptions options = options_;
     options.config = config;
-    options.on_source_state = [this, name = config.name](auto state, const absl::Status& cause) {
-      events_.SourceIs(name, state, cause);
+    options.on_source_state = [this, life](auto state, const absl::Status& cause) {
+      events_.SourceIs(life, state, cause);
     };
-    options.on_learner_state = [this, name = config.name](auto state, const absl::Status& cause) {
-      events_.LearnerIs(name, state, cause);
+    options.on_learner_state = [this, life](auto state, const absl::Status& cause) {
+      events_.LearnerIs(life, state, cause);
     };
     options.admit = [this, config](const pipeline::LearnerDescription& learner) {
       return budget_gate_.Admit(config, learner);
     };
     FakeStream fake = StartFakeStream(options);
-    if (!fake.started.ok()) return fake.started;
+    if (!fake.started.ok()) {
+      events_.Forget(life);
+      return fake.started;
+    }
     auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
-    SharedStream served = std::make_shared<ServedStream>(record, std::move(fake.stream));
+    SharedStream served = std::make_shared<ServedStream>(record, std::move(fake.stream), life);
     std::swap(fakes_[config.name], fake);
     before_.push_back(std::move(fake));
     return served;

@@ -103,7 +103,7 @@ TEST_F(LearnerServiceTest, AFrozenLearnerPredictsAndLearnsNothing) {
 
 TEST_F(LearnerServiceTest, WatchersSeeWhatALearnerWasTold) {
   std::deque<StreamEvent> now;
-  StreamEvents::Cursor cursor = events_.Begin(now);
+  StreamEvents::Cursor cursor = events_.Watch("", now);
   ASSERT_TRUE(Freeze().ok());
   EXPECT_EQ(events_.Next(cursor, "street").event->learner, LearnerState::kFrozen);
 }

@@ -1,6 +1,7 @@
 #include "service/source_seat.h"
 
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,6 +99,32 @@ TEST_F(SourceSeatTest, OnceStoppedTakesNoMore) {
   seat_.Stop();
   EXPECT_FALSE(seat_.Pop());
   EXPECT_TRUE(absl::IsFailedPrecondition(seat_.Replace(Make(), "")));
+}
+
+// A source may take long to stop: the stream is stopped meanwhile.
+TEST_F(SourceSeatTest, OneThatComesAsTheSeatIsStoppedIsStoppedToo) {
+  SourceSeat* known = nullptr;
+  auto slow = std::make_unique<FakeSource>(
+      ingest::SourceOptions{.uri = "",
+                            .on_state =
+                                [&known](ingest::SourceState state, const absl::Status& /*cause*/) {
+                                  if (state == ingest::SourceState::kStopped) known->Stop();
+                                }},
+      clock_);
+  SourceSeat seat(std::move(slow), "rtsp://camera/1");
+  known = &seat;
+  std::vector<ingest::SourceState> next_was;
+  auto next = std::make_unique<FakeSource>(
+      ingest::SourceOptions{
+          .uri = "",
+          .on_state = [&next_was](ingest::SourceState state,
+                                  const absl::Status& /*cause*/) { next_was.push_back(state); }},
+      clock_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(seat.Replace(std::move(next), "rtsp://camera/2")));
+  EXPECT_THAT(next_was,
+              testing::ElementsAre(ingest::SourceState::kStreaming, ingest::SourceState::kStopped));
+  EXPECT_EQ(seat.uri(), "rtsp://camera/1");
+  EXPECT_FALSE(seat.Pop());
 }
 
 // The learner's thread waits in Pop() all the while, and sees every frame once.

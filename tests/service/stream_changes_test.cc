@@ -1,15 +1,22 @@
 // StreamService's calls that change something, against a real server whose cameras and networks the
 // test is.
+#include <stdexcept>
+#include <stop_token>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/mutex.h"
 #include "google/protobuf/util/json_util.h"
 #include "service/config_entry.h"
 #include "service/stream_service.h"
+#include "tests/base/temporary_folder.h"
 #include "tests/service/error_details.h"
 #include "tests/service/grpc_fixture.h"
+#include "tests/service/subscriber.h"
 
 namespace millrace::service {
 namespace {
@@ -74,8 +81,46 @@ class StreamChangesTest : public GrpcFixture {
     return names;
   }
 
+  /// As a client's entry says it.
+  static StreamConfig Parsed(const std::string& entry) {
+    const auto config = ParseStreamEntry(entry, "config", StreamConfig());
+    EXPECT_TRUE(config.ok()) << config.status();
+    return *config;
+  }
+
+  /// The stream "gate", which keeps checkpoints.
+  StreamConfig Gate(const std::string& model = "{}") {
+    return Parsed(absl::StrCat("{name: gate, source: {uri: 'rtsp://c/1'}, checkpoints: {folder: '",
+                               temporary_.path().string(), "'}, model: ", model, "}"));
+  }
+
+  /// The next start goes on until its call is cancelled.
+  void StartUntilCancelled() {
+    starting_ = [this](const StreamConfig& config) -> absl::Status {
+      const MutexLock lock(mu_);
+      const std::stop_callback wake(config.learner.stop, [this] { changed_.notify_all(); });
+      under_way_ = true;
+      changed_.notify_all();
+      // Asked again now and then: the callback may come between asking and waiting.
+      while (!config.learner.stop.stop_requested()) {
+        changed_.wait_for(mu_, std::chrono::milliseconds(10));
+      }
+      return absl::CancelledError("given up");
+    };
+  }
+  void AwaitStart() {
+    const MutexLock lock(mu_);
+    while (!under_way_) changed_.wait(mu_);
+  }
+
+  const TemporaryFolder temporary_;
   std::unique_ptr<v1::StreamService::Stub> stub_ = v1::StreamService::NewStub(channel_);
   v1::Stream stream_;  // Of the last answer.
+
+  Mutex mu_;
+  CondVar changed_;
+  bool under_way_ ABSL_GUARDED_BY(mu_) = false;
+  bool refused_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 // ------------------------------------------------------------------------------------- Creating --
@@ -171,6 +216,98 @@ TEST_F(StreamChangesTest, AStreamThatCannotStartLeavesNothingBehind) {
   EXPECT_TRUE(Create(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})").ok());
 }
 
+TEST_F(StreamChangesTest, ACallThatIsCancelledWhileTheStreamStartsLeavesNone) {
+  StartUntilCancelled();
+  grpc::ClientContext context;
+  v1::CreateStreamRequest request;
+  *request.mutable_config() = Config(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
+  v1::CreateStreamResponse response;
+  std::jthread impatient([&] {
+    AwaitStart();
+    context.TryCancel();
+  });
+  EXPECT_EQ(stub_->CreateStream(&context, request, &response).error_code(),
+            grpc::StatusCode::CANCELLED);
+  // Changes come one after the other: once this one is done, that one is.
+  EXPECT_EQ(Delete("nowhere").error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(Names(), ElementsAre("street", "yard"));
+}
+
+TEST_F(StreamChangesTest, ACallWhoseDeadlinePassesLeavesNone) {
+  StartUntilCancelled();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  v1::CreateStreamRequest request;
+  *request.mutable_config() = Config(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
+  v1::CreateStreamResponse response;
+  EXPECT_EQ(stub_->CreateStream(&context, request, &response).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(Delete("nowhere").error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(Names(), ElementsAre("street", "yard"));
+}
+
+TEST_F(StreamChangesTest, ACancelInTheLastMomentLeavesNoneEither) {
+  std::stop_source call;
+  starting_ = [&](const StreamConfig& /*config*/) {
+    call.request_stop();  // Too late for what starts.
+    return absl::OkStatus();
+  };
+  StreamConfig config = Parsed(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
+  config.learner.stop = config.source.stop = call.get_token();
+  EXPECT_TRUE(absl::IsCancelled(control_.Create(config).status()));
+  EXPECT_THAT(Names(), ElementsAre("street", "yard"));
+  std::deque<StreamEvent> now;
+  (void)events_.Watch("gate", now);
+  EXPECT_THAT(now, SizeIs(0));
+}
+
+TEST_F(StreamChangesTest, OnlySoManyChangesWait) {
+  StartUntilCancelled();
+  std::jthread first([this] {
+    grpc::ClientContext context;
+    std::jthread other([&] {
+      const MutexLock lock(mu_);
+      while (!refused_) changed_.wait(mu_);
+      context.TryCancel();
+    });
+    v1::CreateStreamRequest request;
+    *request.mutable_config() = Config(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
+    v1::CreateStreamResponse response;
+    (void)stub_->CreateStream(&context, request, &response);
+  });
+  AwaitStart();
+
+  /// One of the calls that wait behind it.
+  struct Waiting {
+    grpc::ClientContext context;
+    v1::DeleteStreamRequest request;
+    v1::DeleteStreamResponse response;
+  };
+  constexpr std::size_t kMany = 1000;
+  std::vector<std::unique_ptr<Waiting>> calls;
+  std::size_t answered = 0;  // Guarded by mu_.
+  const auto refused = [this] {
+    const MutexLock lock(mu_);
+    return refused_;
+  };
+  while (!refused() && calls.size() < kMany) {
+    Waiting& call = *calls.emplace_back(std::make_unique<Waiting>());
+    call.request.set_stream("nowhere");
+    stub_->async()->DeleteStream(&call.context, &call.request, &call.response,
+                                 [&](const grpc::Status& status) {
+                                   const MutexLock lock(mu_);
+                                   if (ReasonOf(status) == "TOO_MANY_CHANGES") {
+                                     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+                                     refused_ = true;
+                                   }
+                                   ++answered;
+                                   changed_.notify_all();
+                                 });
+  }
+  const MutexLock lock(mu_);
+  while (!refused_ || answered < calls.size()) changed_.wait(mu_);
+}
+
 // ------------------------------------------------------------------------------------- Changing --
 
 constexpr char kOtherCamera[] = R"({"source": {"uri": "rtsp://camera/2"}})";
@@ -222,13 +359,170 @@ TEST_F(StreamChangesTest, WhatWasLearnedIsNotLostUnlessThatIsAllowed) {
 }
 
 TEST_F(StreamChangesTest, ALearnerThatCannotBeMadeLeavesTheStreamAsItWas) {
+  Film(street_, 3);
+  const std::string run = Served("street")->run_id;
+  Subscriber subscriber(*channel_, To("street"));
   start_fails_ = absl::InvalidArgumentError("the cuts do not fit");
   const grpc::Status status = Update("street", kOtherRate, "", /*allow_reset=*/true);
   EXPECT_EQ(status.error_message(), "the cuts do not fit");
   EXPECT_EQ(Served("street")->config().learner.learning_rate,
             pipeline::FlowLearnerOptions().learning_rate);
+  EXPECT_EQ(Served("street")->run_id, run) << "what was learned was in no checkpoint";
+  Film(street_, 2);
+  EXPECT_EQ(street().Snapshot().frames.predicted, 4u);
+  EXPECT_TRUE(subscriber.Next());
+}
+
+TEST_F(StreamChangesTest, TheOldLearnerLearnsUntilTheNewOneDoes) {
+  Film(street_, 2);
+  starting_ = [this](const StreamConfig& /*config*/) {
+    EXPECT_TRUE(street().running());
+    return absl::OkStatus();
+  };
+  const SharedStream old = Served("street");
+  ASSERT_TRUE(Update("street", kOtherRate, "", /*allow_reset=*/true).ok());
+  EXPECT_FALSE(old->stream->running());
+  EXPECT_EQ(old->stream->ring().end().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(StreamChangesTest, WhereBothKeepCheckpointsInOneFolderTheOldOneLetsGoFirst) {
+  ASSERT_TRUE(control_.Create(Gate()).ok());
+  const SharedStream old = Served("gate");
+  starting_ = [&](const StreamConfig& /*config*/) {
+    EXPECT_FALSE(old->stream->running());
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(control_.Update({.name = "gate"}, Gate("{learning_rate: 0.01}"), false).ok());
+  EXPECT_NE(Served("gate"), old);
+}
+
+TEST_F(StreamChangesTest, OneThatIsStartedAgainIsTold) {
+  ASSERT_TRUE(control_.Create(Gate()).ok());
+  std::deque<StreamEvent> now;
+  StreamEvents::Cursor cursor = events_.Watch("gate", now);
+  start_fails_ = absl::InvalidArgumentError("the cuts do not fit");
+  EXPECT_FALSE(control_.Update({.name = "gate"}, Gate("{learning_rate: 0.01}"), false).ok());
+  EXPECT_TRUE(Served("gate")->stream->running());
+  StreamEvent last;
+  while (const auto event = events_.Next(cursor, "gate").event) last = *event;
+  EXPECT_EQ(last.kind, StreamEvent::Kind::kUpdated);
+  EXPECT_EQ(last.source, ingest::SourceState::kStreaming);
+  EXPECT_EQ(last.learner, LearnerState::kLearning);
+}
+
+TEST_F(StreamChangesTest, WhatAStartThrowsLeavesTheStreamAsItWas) {
+  ASSERT_TRUE(control_.Create(Gate()).ok());
+  starting_ = [this](const StreamConfig& /*config*/) -> absl::Status {
+    starting_ = nullptr;
+    throw std::runtime_error("out of memory");
+  };
+  const auto updated = control_.Update({.name = "gate"}, Gate("{learning_rate: 0.01}"), false);
+  EXPECT_EQ(updated.status().message(), "stream 'gate' could not be started: out of memory");
+  EXPECT_TRUE(Served("gate")->stream->running());
+}
+
+// Neither the new one nor, again, the old one can start: an update is the way back.
+TEST_F(StreamChangesTest, OneThatCouldNotBeStartedAgainIsByTheNextUpdate) {
+  const StreamConfig other_rate = Gate("{learning_rate: 0.01}");
+  StreamConfig other_camera = Gate();
+  other_camera.source.uri = "rtsp://c/2";
+  other_camera.entry = absl::StrReplaceAll(other_camera.entry, {{"rtsp://c/1", "rtsp://c/2"}});
+  ASSERT_TRUE(DifferInSourceOnly(Gate().entry, other_camera.entry));
+  ASSERT_TRUE(control_.Create(Gate()).ok());
+  for (const StreamConfig& next : {Gate(), other_camera}) {
+    starting_ = [](const StreamConfig& /*config*/) { return absl::InternalError("no memory"); };
+    EXPECT_FALSE(control_.Update({.name = "gate"}, other_rate, false).ok());
+    EXPECT_FALSE(Served("gate")->stream->running());
+    starting_ = nullptr;
+    const auto updated = control_.Update({.name = "gate"}, next, false);
+    ASSERT_TRUE(updated.ok()) << updated.status();
+    EXPECT_TRUE(Served("gate")->stream->running());
+    EXPECT_EQ(Served("gate")->config().entry, next.entry);
+  }
+}
+
+TEST_F(StreamChangesTest, WhatStartsAsTheServerStopsTakesNoPlace) {
+  const SharedStream old = Served("street");
+  starting_ = [this](const StreamConfig& /*config*/) {
+    streams_.Stop();
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(Update("street", kOtherRate, "", /*allow_reset=*/true).error_code(),
+            grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(Served("street"), old);
+}
+
+TEST_F(StreamChangesTest, AChangeThatIsCancelledIsNone) {
+  const std::string run = Served("street")->run_id;
+  StartUntilCancelled();
+  grpc::ClientContext context;
+  v1::UpdateStreamRequest request;
+  request.set_stream("street");
+  *request.mutable_config() = Config(kOtherRate);
+  request.set_allow_reset(true);
+  v1::UpdateStreamResponse response;
+  std::jthread impatient([&] {
+    AwaitStart();
+    context.TryCancel();
+  });
+  EXPECT_EQ(stub_->UpdateStream(&context, request, &response).error_code(),
+            grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(Delete("nowhere").error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Served("street")->run_id, run);
   Film(street_, 2);
   EXPECT_EQ(street().Snapshot().frames.predicted, 1u);
+}
+
+TEST_F(StreamChangesTest, AChangeWhoseDeadlinePassesIsNone) {
+  const std::string run = Served("street")->run_id;
+  StartUntilCancelled();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  v1::UpdateStreamRequest request;
+  request.set_stream("street");
+  *request.mutable_config() = Config(kOtherRate);
+  request.set_allow_reset(true);
+  v1::UpdateStreamResponse response;
+  EXPECT_EQ(stub_->UpdateStream(&context, request, &response).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(Delete("nowhere").error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Served("street")->run_id, run);
+  EXPECT_TRUE(street().running());
+}
+
+TEST_F(StreamChangesTest, ACallsTokenDoesNotOutliveItsCall) {
+  std::stop_source call;
+  StreamConfig config = Parsed(R"({"name": "street", "source": {"uri": "rtsp://camera/2"}})");
+  config.learner.stop = config.source.stop = call.get_token();
+  ASSERT_TRUE(control_.Update({.name = "street"}, config, false).ok());
+  call.request_stop();
+  starting_ = [](const StreamConfig& start) {
+    return start.learner.stop.stop_requested() ? absl::CancelledError("") : absl::OkStatus();
+  };
+  EXPECT_TRUE(control_.Reset({.name = "street"}).ok());
+}
+
+TEST_F(StreamChangesTest, ANumberWrittenInAnotherWayChangesNothing) {
+  ASSERT_TRUE(control_.Create(Parsed("{name: gate, source: {uri: 'test:', max_fps: 10.0}}")).ok());
+  ASSERT_TRUE(Update("gate", R"({"source": {"uri": "test:", "max_fps": 10}})").ok());
+  EXPECT_THAT(*fakes_["gate"].sources, SizeIs(1));
+}
+
+TEST_F(StreamChangesTest, AWideSeedComesBackAsItWasOrIsRefused) {
+  constexpr char kExact[] =
+      R"({"name": "gate", "source": {"uri": "test:"}, "model": {"seed": "9007199254740993"}})";
+  ASSERT_TRUE(Create(kExact).ok());
+  EXPECT_EQ(Served("gate")->config().learner.seed, 9007199254740993u);
+  const std::string shown = Json(stream_.config());
+  EXPECT_THAT(shown, HasSubstr(R"("seed":"9007199254740993")"));
+  const std::string run = Served("gate")->run_id;
+  ASSERT_TRUE(Update("gate", shown).ok());
+  EXPECT_EQ(Served("gate")->run_id, run);
+
+  const grpc::Status rounded =
+      Create(R"({"name": "b", "source": {"uri": "test:"}, "model": {"seed": 9007199254740993}})");
+  EXPECT_EQ(rounded.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(DetailsOf(rounded).bad_request.field_violations(0).field(), "config.model.seed");
 }
 
 TEST_F(StreamChangesTest, OfTwoWhoChangeTheSameOneOnlyTheFirstDoes) {
@@ -342,6 +636,51 @@ TEST_F(StreamChangesTest, TheWatcherOfAStreamEndsWithIt) {
   Watcher late(*stub_, "street");
   EXPECT_EQ(late.Next().kind(), v1::STREAM_EVENT_KIND_UNSPECIFIED);
   EXPECT_EQ(late.Finish().error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(StreamChangesTest, AWatcherHearsOfTheSourceThatSitsAndOfNoOther) {
+  std::deque<StreamEvent> now;
+  StreamEvents::Cursor cursor = events_.Watch("street", now);
+  ASSERT_TRUE(Update("street", kOtherCamera).ok());
+  std::vector<ingest::SourceState> states;
+  while (const auto event = events_.Next(cursor, "street").event) states.push_back(event->source);
+  EXPECT_THAT(states, ElementsAre(ingest::SourceState::kStopped, ingest::SourceState::kStreaming,
+                                  ingest::SourceState::kStreaming))
+      << "the last is that of the update itself";
+
+  StreamConfig config = Served("street")->config();
+  config.source.uri = kNoSuchSource;
+  config.entry = R"({"name":"street","source":{"uri":"file:nowhere.avi"}})";
+  EXPECT_FALSE(control_.Update({.name = "street"}, config, false).ok());
+  EXPECT_FALSE(events_.Next(cursor, "street").event) << "that it failed is not the stream's state";
+}
+
+// Its end may have been told already when a watcher comes, though it is still listed.
+TEST_F(StreamChangesTest, WhoWatchesAStreamThatIsBeingDeletedIsTold) {
+  events_.Happened(Served("street")->life, StreamEvent::Kind::kDeleted);
+  Watcher late(*stub_, "street");
+  EXPECT_EQ(late.Next().kind(), v1::STREAM_EVENT_KIND_UNSPECIFIED);
+  const grpc::Status status = late.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(ReasonOf(status), "STREAM_NOT_FOUND");
+}
+
+TEST_F(StreamChangesTest, WatchersAreToldThatTheServerStops) {
+  Watcher all(*stub_);
+  Watcher one(*stub_, "street");
+  streams_.Stop();
+  events_.Close();
+  for (Watcher* const watcher : {&all, &one}) {
+    v1::StreamEvent last;
+    for (v1::StreamEvent event = watcher->Next(); !event.stream().empty();
+         event = watcher->Next()) {
+      last = event;
+    }
+    EXPECT_EQ(last.kind(), v1::STREAM_EVENT_KIND_LEARNER_STATE) << "streams end before";
+    const grpc::Status status = watcher->Finish();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_EQ(ReasonOf(status), "SERVER_STOPS");
+  }
 }
 
 TEST_F(StreamChangesTest, AWatcherSeesALearnerFail) {

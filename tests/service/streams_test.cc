@@ -1,5 +1,7 @@
 #include "service/streams.h"
 
+#include <stop_token>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,11 +53,34 @@ TEST_F(StreamsTest, ANameIsTakenOnceUntilItIsFree) {
   const SharedStream second = Start("street");
   ASSERT_TRUE(streams_.Add(first).ok());
   EXPECT_TRUE(absl::IsAlreadyExists(streams_.Add(second)));
-  streams_.Replace(second);
+  ASSERT_TRUE(streams_.Replace(second).ok());
   EXPECT_EQ(*streams_.Find("street"), second);
   streams_.Remove(second);
   EXPECT_THAT(streams_.All(), ElementsAre());
   EXPECT_TRUE(streams_.Add(first).ok());
+}
+
+TEST_F(StreamsTest, OnceStoppedNothingTakesThePlaceOfWhatWasThere) {
+  const SharedStream first = Start("street");
+  ASSERT_TRUE(streams_.Add(first).ok());
+  streams_.Stop();
+  EXPECT_TRUE(absl::IsCancelled(streams_.Replace(Start("street"))));
+  EXPECT_EQ(*streams_.Find("street"), first);
+}
+
+TEST_F(StreamsTest, WhatIsKeptOfAConfigurationHasNoTokens) {
+  std::stop_source call;
+  StreamConfig config;
+  config.name = "street";
+  config.learner.stop = config.source.stop = call.get_token();
+  fakes_.push_back(StartFakeStream({.config = config}));
+  auto record = std::make_shared<RunRecorder>(clock_, clock_.Now());
+  ServedStream served(record, std::move(fakes_.back().stream));
+  EXPECT_FALSE(served.stream->config().learner.stop.stop_possible());
+  EXPECT_FALSE(served.config().learner.stop.stop_possible());
+  served.SetConfig(config);
+  EXPECT_FALSE(served.config().learner.stop.stop_possible());
+  EXPECT_FALSE(served.config().source.stop.stop_possible());
 }
 
 TEST_F(StreamsTest, EachLifeOfAStreamHasItsOwnRunId) {

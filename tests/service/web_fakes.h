@@ -148,6 +148,7 @@ class FakeCameraStream final : public CameraStream {
   absl::Status ReplaceSource(const ingest::SourceOptions& /*source*/) override {
     return absl::OkStatus();
   }
+  [[nodiscard]] bool running() const override { return !ended() && !ring_.closed(); }
   [[nodiscard]] bool ended() const override {
     return Snapshot().source.state == ingest::SourceState::kEnded;
   }

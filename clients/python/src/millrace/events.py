@@ -18,9 +18,9 @@ class EventKind(WireEnum):
     # It was there when the watching began.
     EXISTS = 1
     CREATED = 2
-    # Its configuration was changed.
+    # Its configuration was changed, or it was made anew.
     UPDATED = 3
-    # It was deleted, or the server ends.
+    # It was deleted.
     DELETED = 4
     # The source, or the learner, does something else than before.
     SOURCE_STATE = 5

@@ -1,0 +1,77 @@
+#include "service/learner_life.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+
+void LearnerLife::Begin() {
+  const MutexLock telling(telling_);
+  Say(LearnerState::kLearning, absl::OkStatus());
+}
+
+absl::Status LearnerLife::Change(LearnerState mode, const std::function<bool()>& change) {
+  const MutexLock telling(telling_);
+  MILLRACE_RETURN_IF_ERROR(Alive());
+  if (change()) Say(mode, absl::OkStatus());
+  return absl::OkStatus();
+}
+
+void LearnerLife::Fail(const absl::Status& cause) {
+  const absl::Status named(cause.code(), absl::StrCat("stream '", stream_, "': ", cause.message()));
+  const MutexLock telling(telling_);
+  {
+    const MutexLock lock(mu_);
+    if (!failure_.ok()) return;
+    failure_ = named;
+  }
+  spdlog::error("{}; it predicts no more", std::string(named.message()));
+  Say(LearnerState::kFailed, named);
+}
+
+void LearnerLife::End(Phase phase) {
+  const MutexLock telling(telling_);
+  if (status().ok()) Say(LearnerState::kEnded, absl::OkStatus());
+  const MutexLock lock(mu_);
+  phase_ = phase;
+  ended_.notify_all();
+}
+
+void LearnerLife::AwaitEnd() {
+  const MutexLock lock(mu_);
+  while (phase_ == Phase::kRunning) ended_.wait(mu_);
+}
+
+LearnerLife::Phase LearnerLife::phase() const {
+  const MutexLock lock(mu_);
+  return phase_;
+}
+
+absl::Status LearnerLife::status() const {
+  const MutexLock lock(mu_);
+  return failure_;
+}
+
+LearnerState LearnerLife::StateIn(LearnerState mode) const {
+  const MutexLock lock(mu_);
+  if (!failure_.ok()) return LearnerState::kFailed;
+  return phase_ == Phase::kRunning ? mode : LearnerState::kEnded;
+}
+
+absl::Status LearnerLife::Alive() const {
+  const MutexLock lock(mu_);
+  if (!failure_.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("nothing is learned any more: ", failure_.message()));
+  }
+  if (phase_ == Phase::kRunning) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("stream '", stream_, "' has ended and learns no more"));
+}
+
+void LearnerLife::Say(LearnerState state, const absl::Status& cause) {
+  if (tell_) tell_(state, cause);
+}
+
+}  // namespace millrace::service
