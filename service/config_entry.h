@@ -6,9 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "absl/status/status.h"
-#include "service/config.h"
-
 namespace millrace::service {
 
 /// The node as JSON, keys in alphabetical order. Numbers and true and false stay such, all else is
@@ -29,11 +26,5 @@ namespace millrace::service {
 
 /// Stands for an entry: the same for the same.
 [[nodiscard]] std::string EtagOf(const std::string& entry);
-
-/// Whether `rules` allow a client to have `stream`: PERMISSION_DENIED, naming what is not allowed
-/// and the key that would allow it. What `current`, the entry that it takes the place of, says of
-/// files is allowed; "{}": there is none.
-[[nodiscard]] absl::Status AllowedForClients(const StreamConfig& stream, const ClientSources& rules,
-                                             const std::string& current);
 
 }  // namespace millrace::service
