@@ -11,7 +11,6 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
-#include "service/checkpoint_requests.h"
 #include "service/frame_ledger.h"
 #include "service/frames_in_flight.h"
 #include "service/learner_controls.h"
@@ -80,7 +79,8 @@ class RunningStream final : public CameraStream {
   absl::Status Label(std::int64_t frame_number, const ClientLabel& label) override;
   absl::Status SetMode(LearnerState mode) override ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status Change(const LearnerChange& change) override ABSL_LOCKS_EXCLUDED(mu_);
-  absl::Status WriteCheckpoint(const std::stop_token& stop) override ABSL_LOCKS_EXCLUDED(mu_);
+  void WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) override
+      ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status ReplaceSource(const ingest::SourceOptions& source) override;
   bool ended() const override ABSL_LOCKS_EXCLUDED(mu_);
   void Stop() override ABSL_LOCKS_EXCLUDED(mu_);
@@ -121,6 +121,8 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] LearnerState learner_state() const ABSL_LOCKS_EXCLUDED(mu_);
   /// FAILED_PRECONDITION, saying why, unless it still learns or could.
   [[nodiscard]] absl::Status Alive() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// FAILED_PRECONDITION, saying why, unless it learns, so that weights can prove good.
+  [[nodiscard]] absl::Status Learning() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool next_frame() const { return options_.config.learner.next_frame; }
 
   // Constant after construction.
@@ -173,7 +175,9 @@ absl::Status RunningStream::Open() {
     spdlog::warn("stream '{}': stage {} is slower than it could be, kernel by kernel: {}", stream,
                  stage, why);
   };
-  learner.checkpoints.on_write = [this](const absl::Status& w) { checkpoints_.OnWritten(w); };
+  learner.checkpoints.on_write = [this](const pipeline::CheckpointWritten& written) {
+    checkpoints_.OnWritten(written);
+  };
   MILLRACE_ASSIGN_OR_RETURN(
       learner_, options_.make_learner(
                     learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
@@ -277,6 +281,7 @@ absl::Status RunningStream::Alive() const {
 absl::Status RunningStream::SetMode(LearnerState mode) {
   MILLRACE_RETURN_IF_ERROR(Alive());
   if (controls_.SetMode(mode, *learner_)) TellLearner(mode, absl::OkStatus());
+  if (const absl::Status learning = Learning(); !learning.ok()) checkpoints_.GiveUp(learning);
   return absl::OkStatus();
 }
 
@@ -285,15 +290,20 @@ absl::Status RunningStream::Change(const LearnerChange& change) {
   return controls_.Change(change, *learner_);
 }
 
-absl::Status RunningStream::WriteCheckpoint(const std::stop_token& stop) {
+absl::Status RunningStream::Learning() const {
   MILLRACE_RETURN_IF_ERROR(Alive());
   const LearnerState mode = controls_.mode();
-  if (mode != LearnerState::kLearning) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the learner is ", std::string(Name(mode)),
-                     ": no weights prove good meanwhile; resume it first"));
-  }
-  return checkpoints_.AskAndWait(*learner_, stop);
+  if (mode == LearnerState::kLearning) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the learner is ", std::string(Name(mode)),
+                   ": no weights prove good meanwhile; resume it first"));
+}
+
+void RunningStream::WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) {
+  if (const absl::Status learning = Learning(); !learning.ok()) return done(learning);
+  checkpoints_.Ask(*learner_, stop, std::move(done));
+  // It may have been told to stop learning after it was looked at, and before there was a wait.
+  if (const absl::Status learning = Learning(); !learning.ok()) checkpoints_.GiveUp(learning);
 }
 
 absl::Status RunningStream::Label(std::int64_t frame_number, const ClientLabel& label) {
@@ -427,6 +437,7 @@ void RunningStream::RecordFailure(const absl::Status& cause) {
     learner_status_ = named;
   }
   spdlog::error("{}; it predicts no more", std::string(named.message()));
+  checkpoints_.Close(Alive());
   TellLearner(LearnerState::kFailed, named);
 }
 
@@ -449,7 +460,7 @@ void RunningStream::Finish() {
     drained = absl::InternalError(
         absl::StrCat("the learner drained without predicting ", without_prediction, " samples"));
   }
-  checkpoints_.Close();
+  checkpoints_.Close(absl::CancelledError("the stream has ended meanwhile"));
   if (!drained.ok()) RecordFailure(drained);
   if (drained.ok()) TellLearner(LearnerState::kEnded, absl::OkStatus());
   ring_.Close();

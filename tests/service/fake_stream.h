@@ -47,7 +47,7 @@ struct FakeStream {
   /// What a checkpoint would be told of the source.
   std::function<pipeline::SourcePosition()> position;
   /// Says that a checkpoint was written, or why not.
-  std::function<void(const absl::Status&)> on_checkpoint;
+  std::function<void(const pipeline::CheckpointWritten&)> on_checkpoint;
   std::unique_ptr<CameraStream> stream;
 };
 

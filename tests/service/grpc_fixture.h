@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -68,7 +69,8 @@ class GrpcFixture : public testing::Test {
   }
 
   FakeStreamOptions options_;
-  absl::Status start_fails_;  // What the next stream's start fails with.
+  absl::Status start_fails_;                // What the next stream's start fails with.
+  std::function<void()> on_start_ = [] {};  // Called when the next streams start.
   StreamEvents events_;
   /// The parts of the streams by name, of each the one that was started last.
   std::map<std::string, FakeStream> fakes_;
@@ -85,6 +87,7 @@ class GrpcFixture : public testing::Test {
 
  private:
   absl::StatusOr<SharedStream> Start(const StreamConfig& config) {
+    on_start_();
     if (!start_fails_.ok()) return std::exchange(start_fails_, absl::OkStatus());
     FakeStreamOptions options = options_;
     options.config = config;

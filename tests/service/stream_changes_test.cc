@@ -2,6 +2,13 @@
 // test is.
 #include <thread>
 
+#include <atomic>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -156,6 +163,64 @@ TEST_F(StreamChangesTest, AStreamThatCannotStartLeavesNothingBehind) {
   EXPECT_EQ(status.error_message(), "w.bin is no weight file");
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
   EXPECT_TRUE(Create(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})").ok());
+}
+
+TEST_F(StreamChangesTest, AStartThatThrowsFailsAloneAndTheServerLivesOn) {
+  constexpr char kGate[] = R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})";
+  on_start_ = [] { throw std::runtime_error("cuda says no"); };
+  grpc::Status status = Create(kGate);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
+  EXPECT_EQ(status.error_message(), "this failed: cuda says no");
+  on_start_ = [] { throw 7; };
+  status = Create(kGate);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
+  EXPECT_THAT(status.error_message(), HasSubstr("it threw something"));
+  on_start_ = [] {};
+  EXPECT_TRUE(Create(kGate).ok());
+}
+
+/// A call for a stream that there is not, which waits for the changes before.
+struct Waiting {
+  grpc::ClientContext context;
+  v1::DeleteStreamRequest request;
+  v1::DeleteStreamResponse response;
+  std::promise<grpc::Status> done;
+};
+
+TEST_F(StreamChangesTest, SoManyChangesMayWaitAndNoMore) {
+  std::promise<void> entered;
+  std::promise<void> go_on;
+  on_start_ = [&] {
+    entered.set_value();
+    go_on.get_future().wait();
+  };
+  std::jthread busy(
+      [&] { EXPECT_TRUE(Create(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})").ok()); });
+  entered.get_future().wait();
+  std::vector<std::unique_ptr<Waiting>> calls;
+  std::promise<grpc::Status> refused;
+  constexpr int kCalls = 65;  // One more than may wait.
+  std::atomic<int> ended = 0;
+  for (int i = 0; i < kCalls; ++i) {
+    calls.push_back(std::make_unique<Waiting>());
+    Waiting& call = *calls.back();
+    call.request.set_stream("nowhere");
+    stub_->async()->DeleteStream(&call.context, &call.request, &call.response,
+                                 [&](const grpc::Status& status) {
+                                   if (++ended == 1) refused.set_value(status);
+                                   call.done.set_value(status);
+                                 });
+  }
+  const grpc::Status status = refused.get_future().get();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(status), "TOO_MANY_CHANGES");
+  EXPECT_TRUE(DetailsOf(status).has_retry);
+  go_on.set_value();
+  int served = 0;
+  for (const auto& call : calls) {
+    served += call->done.get_future().get().error_code() == grpc::StatusCode::NOT_FOUND ? 1 : 0;
+  }
+  EXPECT_EQ(served, kCalls - 1);
 }
 
 // ------------------------------------------------------------------------------------- Changing --
