@@ -30,7 +30,9 @@ CheckpointCall::CheckpointCall(SharedStream stream, v1::Checkpoint& checkpoint)
 absl::Status CheckpointCall::Answer(const absl::StatusOr<std::string>& name) {
   MILLRACE_RETURN_IF_ERROR(name.status());
   const StreamConfig config = stream_->config();
-  MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo info, FindCheckpoint(config, *name));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string folder, CheckpointFolder(config));
+  MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo info,
+                            pipeline::InfoOf(absl::StrCat(folder, "/", *name)));
   ToMessage(config.name, info, checkpoint_);
   return absl::OkStatus();
 }
