@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "base/atomic_file.h"
+#include "pipeline/checkpoint_folders.h"
 #include "tests/pipeline/small_chain.h"
 #include "tests/pipeline/small_checkpoints.h"
 
