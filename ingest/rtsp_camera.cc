@@ -15,6 +15,7 @@
 #include "ingest/gst_error.h"
 #include "ingest/gst_handles.h"
 #include "ingest/login.h"
+#include "ingest/redirect_guard.h"
 
 namespace millrace::ingest {
 namespace {
@@ -132,6 +133,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& requ
       .configure = [uri, camera = request.options.camera](GstElement& source) -> absl::Status {
         g_object_set(&source, "location", uri.c_str(), nullptr);
         g_signal_connect(&source, "select-stream", G_CALLBACK(IsVideo), nullptr);
+        RefuseRedirects(uri, source);
         MILLRACE_RETURN_IF_ERROR(SetLogin(camera.login, source));
         return SetTls(camera.tls, source);
       },

@@ -63,10 +63,12 @@ bool IsComplete(const std::string& folder) {
   return fs::exists(fs::path(folder) / kManifestFile, ignored);
 }
 
-void RemoveCheckpoint(const std::string& folder) {
-  std::error_code ignored;
-  fs::remove(fs::path(folder) / kManifestFile, ignored);
-  fs::remove_all(folder, ignored);
+absl::Status RemoveCheckpoint(const std::string& folder) {
+  std::error_code error;
+  fs::remove(fs::path(folder) / kManifestFile, error);
+  if (!error) fs::remove_all(folder, error);
+  if (!error || error == std::errc::not_a_directory) return absl::OkStatus();
+  return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot remove ", folder));
 }
 
 absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& folder) {
@@ -108,18 +110,22 @@ absl::Status CheckWhole(const std::string& path) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<CheckpointInfo> InfoOf(const std::string& path) {
+  MILLRACE_ASSIGN_OR_RETURN(const CheckpointManifest manifest, ReadManifest(path));
+  CheckpointInfo info{.name = fs::path(path).filename().string(),
+                      .written = WrittenAt(path),
+                      .sample = manifest.sample,
+                      .score = manifest.score,
+                      .kept = IsKept(path)};
+  for (const StageFile& file : manifest.stages) info.bytes += file.bytes;
+  return info;
+}
+
 std::vector<CheckpointInfo> ListCheckpoints(const std::string& folder) {
   std::vector<CheckpointInfo> all;
   for (const std::string& path : CheckpointsIn(folder)) {
-    const absl::StatusOr<CheckpointManifest> manifest = ReadManifest(path);
-    if (!manifest.ok()) continue;
-    CheckpointInfo info{.name = fs::path(path).filename().string(),
-                        .written = WrittenAt(path),
-                        .sample = manifest->sample,
-                        .score = manifest->score,
-                        .kept = IsKept(path)};
-    for (const StageFile& file : manifest->stages) info.bytes += file.bytes;
-    all.push_back(std::move(info));
+    absl::StatusOr<CheckpointInfo> info = InfoOf(path);
+    if (info.ok()) all.push_back(*std::move(info));
   }
   return all;
 }

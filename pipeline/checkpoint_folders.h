@@ -27,9 +27,10 @@ inline constexpr char kManifestFile[] = "manifest.json";
 /// Whether it was asked for, and stays until it is deleted.
 [[nodiscard]] bool IsKept(const std::string& path);
 /// It stays until it is deleted. Fails as the system says.
-absl::Status Keep(const std::string& path);
-/// The manifest first: what is left half removed is not complete.
-void RemoveCheckpoint(const std::string& path);
+[[nodiscard]] absl::Status Keep(const std::string& path);
+/// The manifest first: what is left half removed is not complete. Fails as the system says, unless
+/// there is nothing there.
+[[nodiscard]] absl::Status RemoveCheckpoint(const std::string& path);
 
 /// Fails with DATA_LOSS and FAILED_PRECONDITION as DecodeManifest(), naming the file.
 [[nodiscard]] absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& path);
@@ -49,6 +50,8 @@ struct CheckpointInfo {
   double score = 1;
   bool kept = false;
 };
+/// Of the one at `path`. Fails as ReadManifest().
+[[nodiscard]] absl::StatusOr<CheckpointInfo> InfoOf(const std::string& path);
 /// Those of `folder` that are complete and whose manifests can be read, newest first.
 [[nodiscard]] std::vector<CheckpointInfo> ListCheckpoints(const std::string& folder);
 

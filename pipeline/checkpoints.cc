@@ -97,7 +97,8 @@ absl::StatusOr<Checkpoints> Checkpoints::Open(const Options& options, const Laye
   MILLRACE_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(options.folder));
   MILLRACE_RETURN_IF_ERROR(CheckWritable(absl::StrCat(options.folder, "/", kManifestFile)));
   for (const std::string& folder : CheckpointsIn(options.folder)) {
-    if (!IsComplete(folder)) RemoveCheckpoint(folder);  // Its writer was stopped.
+    // Its writer was stopped. One that stays is passed over all the same.
+    if (!IsComplete(folder)) RemoveCheckpoint(folder).IgnoreError();
   }
   std::vector<LayerShape> layers;
   layers.reserve(chain.layers.size());
@@ -118,10 +119,10 @@ absl::Status Checkpoints::Write(const Checkpoint& checkpoint) {
   }
   const std::string folder =
       absl::StrCat(options_.folder, "/", CheckpointName(checkpoint.network.sample));
-  RemoveCheckpoint(folder);  // What could not be read.
+  MILLRACE_RETURN_IF_ERROR(RemoveCheckpoint(folder));  // What could not be read.
   const absl::Status written = WriteInto(folder, checkpoint);
   if (!written.ok()) {
-    RemoveCheckpoint(folder);
+    RemoveCheckpoint(folder).IgnoreError();  // It has no manifest, so nobody takes it for whole.
     return written;
   }
   Prune(folder);
@@ -154,6 +155,8 @@ absl::Status Checkpoints::WriteInto(const std::string& folder, const Checkpoint&
         WriteFileAtomically(absl::StrCat(folder, "/", manifest.stages.back().name), bytes));
     first = end;
   }
+  // Before the manifest: there is no moment at which it is complete and could be pruned.
+  if (checkpoint.kept) MILLRACE_RETURN_IF_ERROR(Keep(folder));
   return WriteFileAtomically(absl::StrCat(folder, "/", kManifestFile), EncodeManifest(manifest));
 }
 
@@ -221,7 +224,7 @@ void Checkpoints::Prune(const std::string& newest) const {
   for (const std::string& folder : folders) {
     const bool kept =
         folder == best || IsKept(folder) || std::ranges::find(complete, folder) != complete.end();
-    if (!kept) RemoveCheckpoint(folder);
+    if (!kept) RemoveCheckpoint(folder).IgnoreError();  // The next one tries again.
   }
 }
 

@@ -33,6 +33,8 @@ struct Checkpoint {
   /// Loss over that of no motion, of the window of predictions with which its weights were proven;
   /// 1: of none. The lower the better.
   double score = 1;
+  /// It stays until it is removed, however many newer ones there are.
+  bool kept = false;
   /// Whatever else there is to know, by name: counters, the schedule.
   std::map<std::string, std::string> facts = {};
 };

@@ -120,7 +120,7 @@ class FlowLearner final : public Learner {
     return absl::OkStatus();
   }
 
-  absl::Status AskForCheckpoint() override { return lasting_->AskForCheckpoint(); }
+  absl::StatusOr<std::int64_t> AskForCheckpoint() override { return lasting_->AskForCheckpoint(); }
 
   absl::Status Drain() override {
     absl::Status drained = engine_->Drain();

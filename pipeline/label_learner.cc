@@ -163,7 +163,7 @@ class StagedLabelLearner final : public LabelLearner {
     lasting_->safe().SetRateFactor(factor, run_->network());
   }
 
-  absl::Status AskForCheckpoint() override {
+  absl::StatusOr<std::int64_t> AskForCheckpoint() override {
     MILLRACE_CHECK(lasting_ != nullptr);
     return lasting_->AskForCheckpoint();
   }

@@ -151,7 +151,7 @@ class LabelLearner {
   /// stay. REQUIRES: LabelSafety. Thread-safe.
   virtual void ScaleLearningRate(double factor) = 0;
   /// As Learner::AskForCheckpoint(). Thread-safe.
-  [[nodiscard]] virtual absl::Status AskForCheckpoint() = 0;
+  [[nodiscard]] virtual absl::StatusOr<std::int64_t> AskForCheckpoint() = 0;
 
   /// Runs every operation whose inputs exist, and writes a last checkpoint, if it keeps any.
   /// Nothing can be admitted afterwards. Returns the pipeline's failure, if it failed. Idempotent.

@@ -95,7 +95,7 @@ class LabelStreamLearner final : public Learner {
   }
   [[nodiscard]] double learning_rate() const override { return rate_factor_ * configured_rate(); }
 
-  absl::Status AskForCheckpoint() override { return learner_->AskForCheckpoint(); }
+  absl::StatusOr<std::int64_t> AskForCheckpoint() override { return learner_->AskForCheckpoint(); }
 
   absl::Status Drain() override { return learner_->Drain(); }
 

@@ -81,13 +81,12 @@ LearningFigures LastingLearning::figures() const {
           .checkpoints = checkpoints_ != nullptr ? checkpoints_->figures() : CheckpointFigures()};
 }
 
-absl::Status LastingLearning::AskForCheckpoint() {
+absl::StatusOr<std::int64_t> LastingLearning::AskForCheckpoint() {
   if (checkpoints_ == nullptr) {
     return absl::FailedPreconditionError(
         "the model keeps no checkpoints; set checkpoints.folder to keep some");
   }
-  checkpoints_->WantOne();
-  return absl::OkStatus();
+  return checkpoints_->WantOne();
 }
 
 void LastingLearning::Finish(bool finished) {

@@ -56,7 +56,7 @@ class LastingLearning {
   [[nodiscard]] LearningFigures figures() const;
 
   /// As Learner::AskForCheckpoint().
-  [[nodiscard]] absl::Status AskForCheckpoint();
+  [[nodiscard]] absl::StatusOr<std::int64_t> AskForCheckpoint();
 
   /// Has a last checkpoint written, and waits for it. `finished`: all that was admitted was learned
   /// from. REQUIRES: nothing runs. Idempotent.

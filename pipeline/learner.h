@@ -185,16 +185,17 @@ class Learner {
   /// As it was set last, or configured. Thread-safe.
   [[nodiscard]] virtual double learning_rate() const = 0;
 
-  /// From which of the samples admitted from now on to learn, instead of the configured policy,
-  /// counted anew. INVALID_ARGUMENT as CheckUpdatePolicy(), and FAILED_PRECONDITION where labels
+  /// From which of the samples admitted from now on to learn, instead of the configured policy; it
+  /// warms up anew. INVALID_ARGUMENT as CheckUpdatePolicy(), and FAILED_PRECONDITION where labels
   /// decide. Thread-safe.
   [[nodiscard]] virtual absl::Status SetPolicy(const UpdatePolicyOptions& /*policy*/) {
     return absl::FailedPreconditionError("labels decide what the model learns from");
   }
 
-  /// The next weights that prove good are written, whenever the last ones were; learning() says
-  /// when. FAILED_PRECONDITION if it keeps no checkpoints. Thread-safe.
-  [[nodiscard]] virtual absl::Status AskForCheckpoint() = 0;
+  /// The next weights that prove good are written, whenever the last ones were, and kept until they
+  /// are removed. Returns the number of the request, 1 for the first: see
+  /// CheckpointWritten::answers. FAILED_PRECONDITION if it keeps no checkpoints. Thread-safe.
+  [[nodiscard]] virtual absl::StatusOr<std::int64_t> AskForCheckpoint() = 0;
 
   /// Waits until every admitted sample is predicted and every operation whose inputs exist has run,
   /// and a last checkpoint is written. Nothing can be admitted afterwards. Returns the pipeline's

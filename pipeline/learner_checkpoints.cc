@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "pipeline/checkpoint_facts.h"
+#include "pipeline/checkpoint_folders.h"
 #include "pipeline/foreign_error.h"
 
 namespace millrace::pipeline {
@@ -39,19 +40,21 @@ LearnerCheckpoints::LearnerCheckpoints(const CheckpointOptions& options, Checkpo
 
 bool LearnerCheckpoints::IsDue(std::int64_t sample) const {
   const MutexLock lock(mu_);
-  return !closed_ && (sample >= last_ + options_.every || (wanted_ && sample > last_));
+  if (closed_) return false;
+  // What waits to be written will do for who asked.
+  const bool wanted = IsWanted() && !waiting_ && sample > last_;
+  return wanted || sample >= last_ + options_.every;
 }
 
-void LearnerCheckpoints::WantOne() {
+std::int64_t LearnerCheckpoints::WantOne() {
   const MutexLock lock(mu_);
-  wanted_ = true;
+  return ++asked_;
 }
 
 void LearnerCheckpoints::Offer(Checkpoint checkpoint) {
   const MutexLock lock(mu_);
   if (closed_) return;
   last_ = checkpoint.network.sample;
-  wanted_ = false;
   waiting_ = std::move(checkpoint);
   changed_.notify_all();
 }
@@ -75,10 +78,14 @@ CheckpointFigures LearnerCheckpoints::figures() const {
 
 void LearnerCheckpoints::Work() {
   pthread_setname_np(pthread_self(), "checkpoints");
-  while (const std::optional<Checkpoint> next = Next()) {
-    const absl::Status written = Write(*next);
-    Note(next->network.sample, written);
-    if (options_.on_write) options_.on_write(written);
+  while (const std::optional<Task> next = Next()) {
+    const std::int64_t sample = next->checkpoint.network.sample;
+    const absl::Status written = Write(next->checkpoint);
+    Note(sample, written);
+    if (options_.on_write) {
+      options_.on_write(
+          {.status = written, .name = CheckpointName(sample), .answers = next->answers});
+    }
   }
 }
 
@@ -93,10 +100,14 @@ absl::Status LearnerCheckpoints::Write(const Checkpoint& checkpoint) {
 }
 
 // Nothing: there is nothing more to write.
-std::optional<Checkpoint> LearnerCheckpoints::Next() {
+std::optional<LearnerCheckpoints::Task> LearnerCheckpoints::Next() {
   const MutexLock lock(mu_);
   while (!waiting_ && !closed_) changed_.wait(mu_);
-  return std::exchange(waiting_, std::nullopt);
+  if (!waiting_) return std::nullopt;
+  Task task{.checkpoint = *std::exchange(waiting_, std::nullopt)};
+  task.checkpoint.kept = IsWanted();
+  if (task.checkpoint.kept) task.answers = answered_ = asked_;
+  return task;
 }
 
 void LearnerCheckpoints::Note(std::int64_t sample, const absl::Status& written) {

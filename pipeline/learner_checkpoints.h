@@ -35,8 +35,8 @@ class LearnerCheckpoints {
   /// Whether a checkpoint after `sample` would be written.
   [[nodiscard]] bool IsDue(std::int64_t sample) const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The next one is due, whenever the last one was.
-  void WantOne() ABSL_LOCKS_EXCLUDED(mu_);
+  /// The next one is due, whenever the last one was, and kept. Returns the number of the request.
+  std::int64_t WantOne() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Has it written soon; one that still waits is given up for it. Never waits.
   void Offer(Checkpoint checkpoint) ABSL_LOCKS_EXCLUDED(mu_);
@@ -51,9 +51,18 @@ class LearnerCheckpoints {
   LearnerCheckpoints(const CheckpointOptions& options, Checkpoints checkpoints,
                      Checkpoints::Found found);
 
+  /// What is to be written, and the last request that it answers; 0: none.
+  struct Task {
+    Checkpoint checkpoint;
+    std::int64_t answers = 0;
+  };
+
   void Work() ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status Write(const Checkpoint& checkpoint);
-  [[nodiscard]] std::optional<Checkpoint> Next() ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::optional<Task> Next() ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] bool IsWanted() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return asked_ > answered_;
+  }
   void Note(std::int64_t sample, const absl::Status& written) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction, but for the writer's thread.
@@ -67,7 +76,9 @@ class LearnerCheckpoints {
   std::optional<Checkpoint> waiting_ ABSL_GUARDED_BY(mu_);
   // After which sample the last was written or offered; before the first, what was gone on from.
   std::int64_t last_ ABSL_GUARDED_BY(mu_);
-  bool wanted_ ABSL_GUARDED_BY(mu_) = false;
+  // Requests so far, and the last of those that what was written, or is being written, answers.
+  std::int64_t asked_ ABSL_GUARDED_BY(mu_) = 0;
+  std::int64_t answered_ ABSL_GUARDED_BY(mu_) = 0;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   CheckpointFigures figures_ ABSL_GUARDED_BY(mu_);
 

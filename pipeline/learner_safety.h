@@ -21,6 +21,17 @@ struct SourcePosition {
   friend bool operator==(const SourcePosition&, const SourcePosition&) = default;
 };
 
+/// What came of an attempt to write a checkpoint.
+struct CheckpointWritten {
+  /// Why it failed, or OK.
+  absl::Status status = {};
+  /// The checkpoint's name.
+  std::string name = {};
+  /// It was asked for, by this request and all before that had no answer (Learner's
+  /// AskForCheckpoint()). 0: by none.
+  std::int64_t answers = 0;
+};
+
 /// Whether and where a learner keeps what it has learned.
 struct CheckpointOptions {
   /// For one learner of one process. What is there already is gone on from. Empty: nothing is kept.
@@ -30,7 +41,7 @@ struct CheckpointOptions {
   /// So many of the newest are kept, and the best besides. At least 1.
   int keep = 3;
   /// Told what came of each attempt to write one, from a thread of the learner. May be empty.
-  std::function<void(const absl::Status&)> on_write = {};
+  std::function<void(const CheckpointWritten&)> on_write = {};
   /// Asked for each checkpoint, from a thread of the learner: kept there, and handed back by
   /// Resumption. May be empty.
   std::function<SourcePosition()> position = {};

@@ -37,6 +37,7 @@ bool SafeLearning::OnJudged(const Judged& judged, StagedNetwork& network) {
   counts_.last_sample = judged.sample;
   if (judged.learned) {
     ++learned_;
+    const MutexLock lock(rate_mu_);
     counts_.rate_scale = rate_.OnLearned();
     ApplyRate(network);
   }
@@ -63,12 +64,16 @@ void SafeLearning::RollBack(StagedNetwork& network) {
   ratios_.Restart();
   learned_ = 0;
   not_finite_ = false;
-  counts_.rate_scale = rate_.OnRollBack();
-  ApplyRate(network);
+  {
+    const MutexLock lock(rate_mu_);
+    counts_.rate_scale = rate_.OnRollBack();
+    ApplyRate(network);
+  }
   ++counts_.roll_backs;
 }
 
 void SafeLearning::SetRateFactor(double factor, StagedNetwork& network) {
+  const MutexLock lock(rate_mu_);
   rate_factor_ = factor;
   ApplyRate(network);
 }

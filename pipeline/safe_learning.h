@@ -10,6 +10,8 @@
 #include <functional>
 #include <optional>
 
+#include "absl/base/thread_annotations.h"
+#include "base/mutex.h"
 #include "pipeline/good_states.h"
 #include "pipeline/learning/adaptive_window.h"
 #include "pipeline/learning/weight_health.h"
@@ -106,7 +108,7 @@ class SafeLearning {
 
  private:
   void OnCopy(NetworkState state);
-  void ApplyRate(StagedNetwork& network) const;
+  void ApplyRate(StagedNetwork& network) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(rate_mu_);
 
   const std::function<void(const NetworkState&)> on_good_;
   WeightHealth health_;
@@ -115,13 +117,15 @@ class SafeLearning {
   LearningCounts counts_;
   std::atomic<std::int64_t> learned_ = 0;  // Samples since the last roll-back.
   std::atomic<bool> not_finite_ = false;   // A copy of the network was not.
-  std::atomic<double> rate_factor_ = 1;
   // Of the thread that admits samples.
   std::optional<NetworkState> origin_;
   bool went_back_to_start_ = false;
   // Of the last stage's thread.
   AdaptiveWindow ratios_;
-  RateScale rate_;
+
+  Mutex rate_mu_;  // Held until the network has the rate: nobody's older one comes after it.
+  double rate_factor_ ABSL_GUARDED_BY(rate_mu_) = 1;
+  RateScale rate_ ABSL_GUARDED_BY(rate_mu_);
 };
 
 }  // namespace millrace::pipeline

@@ -120,6 +120,7 @@ class StagedNetwork {
 
   /// Multiplies the learning rates of all stages, each from its next update on. Thread-safe.
   void ScaleLearningRates(double scale) { rate_scale_ = scale; }
+  [[nodiscard]] double learning_rate_scale() const { return rate_scale_; }
 
   /// Gradients so far that were not finite, or updates refused (Optimizer::Step()): nothing was
   /// learned, in the stage where they came up and in those before it. On a GPU each stage that

@@ -11,7 +11,6 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
-#include "service/checkpoint_requests.h"
 #include "service/frame_ledger.h"
 #include "service/frames_in_flight.h"
 #include "service/learner_controls.h"
@@ -89,7 +88,7 @@ class RunningStream final : public CameraStream {
   absl::Status Label(std::int64_t frame_number, const ClientLabel& label) override;
   absl::Status SetMode(LearnerState mode) override;
   absl::Status Change(const LearnerChange& change) override;
-  absl::Status WriteCheckpoint(const std::stop_token& stop) override;
+  void WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) override;
   absl::Status ReplaceSource(const ingest::SourceOptions& source) override
       ABSL_LOCKS_EXCLUDED(replacing_);
   bool running() const override { return life_.phase() == LearnerLife::Phase::kRunning; }
@@ -123,6 +122,8 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] pipeline::SourcePosition position() const {
     return {.frames = frames_, .epochs = epochs_};
   }
+  /// FAILED_PRECONDITION, saying why, unless it learns, so that weights can prove good.
+  [[nodiscard]] absl::Status Learning() const;
   [[nodiscard]] bool next_frame() const { return options_.config.learner.next_frame; }
 
   // Constant after construction.
@@ -175,7 +176,9 @@ absl::Status RunningStream::Open(const std::stop_token& stop) {
     spdlog::warn("stream '{}': stage {} is slower than it could be, kernel by kernel: {}", stream,
                  stage, why);
   };
-  learner.checkpoints.on_write = [this](const absl::Status& w) { checkpoints_.OnWritten(w); };
+  learner.checkpoints.on_write = [this](const pipeline::CheckpointWritten& written) {
+    checkpoints_.OnWritten(written);
+  };
   MILLRACE_ASSIGN_OR_RETURN(
       learner_, options_.make_learner(
                     learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
@@ -263,7 +266,9 @@ absl::Status RunningStream::TakesLabels() const {
 }
 
 absl::Status RunningStream::SetMode(LearnerState mode) {
-  return life_.Change(mode, [&] { return controls_.SetMode(mode, *learner_); });
+  MILLRACE_RETURN_IF_ERROR(life_.Change(mode, [&] { return controls_.SetMode(mode, *learner_); }));
+  if (const absl::Status learning = Learning(); !learning.ok()) checkpoints_.GiveUp(learning);
+  return absl::OkStatus();
 }
 
 absl::Status RunningStream::Change(const LearnerChange& change) {
@@ -271,15 +276,20 @@ absl::Status RunningStream::Change(const LearnerChange& change) {
   return controls_.Change(change, *learner_);
 }
 
-absl::Status RunningStream::WriteCheckpoint(const std::stop_token& stop) {
+absl::Status RunningStream::Learning() const {
   MILLRACE_RETURN_IF_ERROR(life_.Alive());
   const LearnerState mode = controls_.mode();
-  if (mode != LearnerState::kLearning) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the learner is ", std::string(Name(mode)),
-                     ": no weights prove good meanwhile; resume it first"));
-  }
-  return checkpoints_.AskAndWait(*learner_, stop);
+  if (mode == LearnerState::kLearning) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the learner is ", std::string(Name(mode)),
+                   ": no weights prove good meanwhile; resume it first"));
+}
+
+void RunningStream::WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) {
+  if (const absl::Status learning = Learning(); !learning.ok()) return done(learning);
+  checkpoints_.Ask(*learner_, stop, std::move(done));
+  // It may have been told to stop learning after it was looked at, and before there was a wait.
+  if (const absl::Status learning = Learning(); !learning.ok()) checkpoints_.GiveUp(learning);
 }
 
 absl::Status RunningStream::Label(std::int64_t frame_number, const ClientLabel& label) {
@@ -408,6 +418,7 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
 
 void RunningStream::FailLearner(const absl::Status& cause) {
   life_.Fail(cause);
+  checkpoints_.Close(life_.Alive());
   // Once drained, no more predictions come: what is still inside gets none.
   Guarded([this] { return learner_->Drain(); }).IgnoreError();
   ledger_.Dropped(DropReason::kRejected, in_flight_.Clear());
@@ -425,7 +436,7 @@ void RunningStream::Finish() {
     drained = absl::InternalError(
         absl::StrCat("the learner drained without predicting ", without_prediction, " samples"));
   }
-  checkpoints_.Close();
+  checkpoints_.Close(absl::CancelledError("the stream has ended meanwhile"));
   if (!drained.ok()) life_.Fail(drained);
   ring_.Close();
   life_.End(phase);

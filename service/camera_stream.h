@@ -19,6 +19,7 @@
 #include "ingest/source.h"
 #include "pipeline/learner.h"
 #include "service/accounting.h"
+#include "service/checkpoint_requests.h"
 #include "service/config.h"
 #include "service/frame_labels.h"
 #include "service/learner_controls.h"
@@ -130,10 +131,11 @@ class CameraStream {
   /// Changes all of it or, failing as pipeline::Learner does, nothing. FAILED_PRECONDITION as
   /// SetMode().
   [[nodiscard]] virtual absl::Status Change(const LearnerChange& change) = 0;
-  /// Has a checkpoint written of the next weights that prove good, and waits for it. Fails with
-  /// what writing fails with, FAILED_PRECONDITION if it keeps none or learns nothing now, and
-  /// CANCELLED once `stop` says so.
-  [[nodiscard]] virtual absl::Status WriteCheckpoint(const std::stop_token& stop) = 0;
+  /// Has a checkpoint written of the next weights that prove good, and kept until it is removed.
+  /// `done` is told its name, or what writing fails with; FAILED_PRECONDITION if it keeps none, or
+  /// learns nothing now or while it is waited for; UNAVAILABLE where too many wait already; and
+  /// CANCELLED once `stop` says so or the stream has ended.
+  virtual void WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) = 0;
 
   /// Opens another source, of pictures of the same size, and takes its frames from then on: numbers
   /// go on, and a new epoch begins. Frames that wait come first. What the new source is doing is

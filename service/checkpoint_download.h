@@ -9,18 +9,19 @@
 #include <vector>
 
 #include "millrace/v1/checkpoint_service.pb.h"
+#include "service/own_reactor.h"
 
 namespace millrace::service {
 
-/// Reads a piece when the one before is gone, so a slow client costs one piece of memory. gRPC owns
-/// it until OnDone(), and calls it from one thread at a time.
-class CheckpointDownload final : public grpc::ServerWriteReactor<v1::DownloadCheckpointResponse> {
+/// Reads a piece when the one before is gone, so a slow client costs one piece of memory. gRPC
+/// calls it from one thread at a time. Ends with DATA_LOSS where a file goes meanwhile.
+class CheckpointDownload final
+    : public OwnReactor<grpc::ServerWriteReactor<v1::DownloadCheckpointResponse>> {
  public:
   /// Of the checkpoint at `path`.
   explicit CheckpointDownload(const std::string& path);
 
   void OnWriteDone(bool ok) override;
-  void OnDone() override { delete this; }
 
  private:
   struct File {

@@ -2,31 +2,20 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "service/checkpoint_call.h"
 #include "service/checkpoint_download.h"
 #include "service/checkpoints_of_stream.h"
 #include "service/config_labels.h"
 #include "service/control_call.h"
 #include "service/error_reason.h"
 #include "service/refusal.h"
-#include "service/wire_time.h"
+#include "service/wire_checkpoint.h"
 
 namespace millrace::service {
 namespace {
-
-void ToMessage(const std::string& stream, const pipeline::CheckpointInfo& info,
-               v1::Checkpoint& message) {
-  message.set_stream(stream);
-  message.set_name(info.name);
-  SetTime(info.written, *message.mutable_create_time());
-  message.set_bytes(info.bytes);
-  message.set_sample(info.sample);
-  message.set_score(info.score);
-  message.set_kept(info.kept);
-}
 
 /// The stream and the checkpoint must be named where something is changed.
 template <typename Request>
@@ -50,25 +39,10 @@ grpc::ServerUnaryReactor* CheckpointService::CreateCheckpoint(
     grpc::CallbackServerContext* context, const v1::CreateCheckpointRequest* request,
     v1::CreateCheckpointResponse* response) {
   return guard_.One(*context, "CreateCheckpoint", [&]() -> grpc::ServerUnaryReactor* {
-    return ControlCall::Begin(waiting_, [=, this](const std::stop_token& stop) {
-      return Create(request->stream(), stop, *response->mutable_checkpoint());
-    });
+    const absl::StatusOr<SharedStream> served = streams_.Find(request->stream());
+    if (!served.ok()) return EndCall(*context, served.status());
+    return CheckpointCall::Begin(*served, *response->mutable_checkpoint());
   });
-}
-
-absl::Status CheckpointService::Create(const std::string& stream, const std::stop_token& stop,
-                                       v1::Checkpoint& checkpoint) const {
-  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(stream));
-  const StreamConfig config = served->config();
-  MILLRACE_ASSIGN_OR_RETURN(const std::string folder, CheckpointFolder(config));
-  MILLRACE_RETURN_IF_ERROR(served->stream->WriteCheckpoint(stop));
-  const std::vector<pipeline::CheckpointInfo> all = pipeline::ListCheckpoints(folder);
-  if (all.empty()) return absl::NotFoundError("the checkpoint was removed at once");
-  pipeline::CheckpointInfo newest = all.front();
-  MILLRACE_RETURN_IF_ERROR(pipeline::Keep(absl::StrCat(folder, "/", newest.name)));
-  newest.kept = true;
-  ToMessage(config.name, newest, checkpoint);
-  return absl::OkStatus();
 }
 
 grpc::ServerUnaryReactor* CheckpointService::ListCheckpoints(
@@ -115,7 +89,8 @@ grpc::ServerUnaryReactor* CheckpointService::DeleteCheckpoint(
     grpc::CallbackServerContext* context, const v1::DeleteCheckpointRequest* request,
     v1::DeleteCheckpointResponse* /*response*/) {
   return guard_.One(*context, "DeleteCheckpoint", [&]() -> grpc::ServerUnaryReactor* {
-    return EndCall(*context, Delete(*request));
+    return ControlCall::Begin(
+        control_thread_, [=, this](const std::stop_token& /*stop*/) { return Delete(*request); });
   });
 }
 
@@ -123,8 +98,7 @@ absl::Status CheckpointService::Delete(const v1::DeleteCheckpointRequest& reques
   MILLRACE_RETURN_IF_ERROR(Named(request));
   MILLRACE_ASSIGN_OR_RETURN(const std::string path,
                             PathOf(streams_, request.stream(), request.name()));
-  pipeline::RemoveCheckpoint(path);
-  return absl::OkStatus();
+  return pipeline::RemoveCheckpoint(path);
 }
 
 grpc::ServerWriteReactor<v1::DownloadCheckpointResponse>* CheckpointService::DownloadCheckpoint(

@@ -35,12 +35,11 @@ class CheckpointService final : public v1::CheckpointService::CallbackService {
       grpc::CallbackServerContext* context, const v1::DownloadCheckpointRequest* request) override;
 
  private:
-  [[nodiscard]] absl::Status Create(const std::string& stream, const std::stop_token& stop,
-                                    v1::Checkpoint& checkpoint) const;
   [[nodiscard]] absl::Status List(const std::string& stream,
                                   v1::ListCheckpointsResponse& response) const;
   [[nodiscard]] absl::Status Restore(const v1::RestoreCheckpointRequest& request,
                                      v1::Checkpoint& checkpoint);
+  /// On the control thread, so that nothing is removed while it is gone back to.
   [[nodiscard]] absl::Status Delete(const v1::DeleteCheckpointRequest& request) const;
 
   // Constant after construction.
@@ -50,7 +49,6 @@ class CheckpointService final : public v1::CheckpointService::CallbackService {
 
   // Self-synchronized.
   ControlThread& control_thread_;
-  ControlThread waiting_;  // Of those who wait for a checkpoint: changes need not.
 };
 
 }  // namespace millrace::service

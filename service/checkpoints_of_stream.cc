@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "service/config_labels.h"
 #include "service/error_reason.h"
+#include "service/short_text.h"
 
 namespace millrace::service {
 
@@ -35,12 +35,13 @@ absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& conf
   for (const pipeline::CheckpointInfo& info : all) {
     if (info.name == name) return info;
   }
-  const std::string known = absl::StrJoin(
-      all, ", ", [](std::string* out, const auto& info) { absl::StrAppend(out, info.name); });
-  return Because("CHECKPOINT_NOT_FOUND", {{"stream", config.name}, {"name", name}},
-                 absl::NotFoundError(absl::StrCat(
-                     "stream '", config.name, "' has no checkpoint '", name, "'; ",
-                     all.empty() ? "there is none yet" : absl::StrCat("there are ", known))));
+  std::vector<std::string> names;
+  for (const pipeline::CheckpointInfo& info : all) names.push_back(info.name);
+  return Because(
+      "CHECKPOINT_NOT_FOUND", {{"stream", config.name}, {"name", name}},
+      absl::NotFoundError(absl::StrCat(
+          "stream '", config.name, "' has no checkpoint '", name, "'; ",
+          all.empty() ? "there is none yet" : absl::StrCat("there are ", ShortList(names)))));
 }
 
 }  // namespace millrace::service

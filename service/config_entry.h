@@ -7,9 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "absl/status/status.h"
-#include "service/config.h"
-
 namespace millrace::service {
 
 /// The whole numbers that a JSON number carries exactly are those from -kMostExact to kMostExact:
@@ -37,11 +34,5 @@ inline constexpr std::int64_t kMostExact = (std::int64_t{1} << 53) - 1;
 
 /// Stands for an entry: the same for the same.
 [[nodiscard]] std::string EtagOf(const std::string& entry);
-
-/// Whether `rules` allow a client to have `stream`: PERMISSION_DENIED, naming what is not allowed
-/// and the key that would allow it. What `current`, the entry that it takes the place of, says of
-/// files is allowed; "{}": there is none.
-[[nodiscard]] absl::Status AllowedForClients(const StreamConfig& stream, const ClientSources& rules,
-                                             const std::string& current);
 
 }  // namespace millrace::service

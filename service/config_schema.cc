@@ -23,6 +23,7 @@
 #include "service/config_labels.h"
 #include "service/config_listen.h"
 #include "service/config_source.h"
+#include "service/host_pattern.h"
 
 namespace millrace::service {
 namespace {
@@ -62,6 +63,14 @@ void ReadSchemes(const Value& value, ClientSources& sources) {
         absl::StrCat("has '", scheme, "'; it may have ", absl::StrJoin(known, ", ")));
   }
   if (!schemes.empty()) sources.schemes = std::move(schemes);
+}
+
+void ReadHosts(const Value& value, ClientSources& sources) {
+  value.Texts({1, 64}, sources.hosts);
+  for (const std::string& pattern : sources.hosts) {
+    const absl::Status checked = CheckHostPattern(pattern);
+    if (!checked.ok()) return value.Wrong(absl::StrCat("has ", checked.message()));
+  }
 }
 
 void ReadName(const Value& value, StreamConfig& stream) {
@@ -380,10 +389,7 @@ void ReadStreams(const Value& value, File& file) {
 
 constexpr Key<ClientSources> kClientSourceKeys[] = {
     {"schemes", kOptional, ReadSchemes},
-    {"hosts", kOptional,
-     [](const Value& v, ClientSources& c) {
-       v.Texts({1, 64}, c.hosts);
-     }},
+    {"hosts", kOptional, ReadHosts},
     {"files", kOptional, [](const Value& v, ClientSources& c) { v.Flag(c.files); }},
 };
 

@@ -65,6 +65,11 @@ absl::Status InvalidFields(const std::vector<FieldViolation>& violations) {
   return status;
 }
 
+absl::Status TooManyChanges() {
+  return Because("TOO_MANY_CHANGES", {},
+                 absl::UnavailableError("too many changes are waiting already; try again later"));
+}
+
 std::string ReasonOf(const absl::Status& status) {
   const absl::optional<absl::Cord> text = status.GetPayload(kReason);
   return text.has_value() ? std::string(*text) : "";

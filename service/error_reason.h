@@ -31,6 +31,9 @@ struct FieldViolation {
 /// REQUIRES: there is one at least.
 [[nodiscard]] absl::Status InvalidFields(const std::vector<FieldViolation>& violations);
 
+/// UNAVAILABLE, TOO_MANY_CHANGES: for a call that would have to wait behind too many others.
+[[nodiscard]] absl::Status TooManyChanges();
+
 /// What Because() was given; empty if it was not called.
 [[nodiscard]] std::string ReasonOf(const absl::Status& status);
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> ValuesOf(const absl::Status& status);

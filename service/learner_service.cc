@@ -35,9 +35,11 @@ absl::StatusOr<LearnerChange> ChangeOf(const v1::UpdateLearnerRequest& request) 
                          absl::StrCat("is ", *change.learning_rate, "; it must be from 0 to 1")});
       }
     } else if (path == "policy") {
-      change.policy = PolicyOf(request.learner().policy());
-      const absl::Status checked = pipeline::CheckUpdatePolicy(*change.policy);
-      if (!checked.ok()) wrong.push_back({"learner.policy", std::string(checked.message())});
+      const auto policy = PolicyOf(request.learner().policy());
+      if (policy.ok()) change.policy = *policy;
+      if (!policy.ok()) {
+        wrong.push_back({"learner.policy", std::string(policy.status().message())});
+      }
     } else {
       wrong.push_back({"update_mask",
                        absl::StrCat("has '", path, "'; learning_rate and policy can be changed")});

@@ -5,6 +5,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "absl/status/status.h"
+#include "service/own_reactor.h"
 #include "service/status.h"
 
 namespace millrace::service {
@@ -17,14 +18,12 @@ inline grpc::ServerUnaryReactor* EndCall(grpc::CallbackServerContext& context,
   return reactor;
 }
 
-/// Ends a call that would have streamed `Response`s, with `status` for its outcome. gRPC owns it
-/// until OnDone(): make it with `new`, and return it.
+/// Ends a call that would have streamed `Response`s, with `status` for its outcome.
 template <typename Response>
-class RefusedStream final : public grpc::ServerWriteReactor<Response> {
+class RefusedStream final : public OwnReactor<grpc::ServerWriteReactor<Response>> {
  public:
   /// REQUIRES: `status` is an error.
   explicit RefusedStream(const absl::Status& status) { this->Finish(ToGrpcStatus(status)); }
-  void OnDone() override { delete this; }
 };
 
 }  // namespace millrace::service

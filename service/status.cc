@@ -1,31 +1,48 @@
 #include "service/status.h"
 
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "service/error_reason.h"
+#include "service/short_text.h"
 
 namespace millrace::service {
 namespace {
 
 constexpr char kDomain[] = "millrace";
 
+// An error travels as headers: its message, percent-encoded, and its details, in base64, in which
+// the message stands again: clients compare the two. Of headers that take more than 8 KiB together
+// clients see nothing but RESOURCE_EXHAUSTED. With these bounds, all of an error is under 6.5 KiB.
+constexpr std::size_t kMostMessage = 1024;
+constexpr std::size_t kMostViolations = 2000;
+constexpr std::size_t kMostDescription = 300;
+constexpr std::size_t kMostName = 150;
+
 google::rpc::ErrorInfo InfoOf(const absl::Status& status) {
   google::rpc::ErrorInfo info;
   const std::string reason = ReasonOf(status);
   info.set_reason(reason.empty() ? absl::StatusCodeToString(status.code()) : reason);
   info.set_domain(kDomain);
-  for (const auto& [name, value] : ValuesOf(status)) (*info.mutable_metadata())[name] = value;
+  for (const auto& [name, value] : ValuesOf(status)) {
+    (*info.mutable_metadata())[name] = Shortened(value, kMostName);
+  }
   return info;
 }
 
-google::rpc::BadRequest BadRequestOf(const absl::Status& status) {
+google::rpc::BadRequest BadRequestOf(const std::vector<FieldViolation>& violations) {
   google::rpc::BadRequest bad;
-  for (const FieldViolation& violation : FieldViolationsOf(status)) {
-    google::rpc::BadRequest::FieldViolation& field = *bad.add_field_violations();
-    field.set_field(violation.field);
-    field.set_description(violation.description);
+  for (const FieldViolation& violation : violations) {
+    google::rpc::BadRequest::FieldViolation field;
+    field.set_field(Shortened(violation.field, kMostName));
+    field.set_description(Shortened(violation.description, kMostDescription));
+    if (bad.ByteSizeLong() + field.ByteSizeLong() > kMostViolations) break;
+    *bad.add_field_violations() = std::move(field);
   }
   return bad;
 }
@@ -40,12 +57,16 @@ google::rpc::RetryInfo RetryInASecond() {
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
+  const std::vector<FieldViolation> violations = FieldViolationsOf(status);
+  const google::rpc::BadRequest bad = BadRequestOf(violations);
+  const std::size_t left_out = violations.size() - bad.field_violations_size();
+  google::rpc::ErrorInfo info = InfoOf(status);
+  if (left_out > 0) (*info.mutable_metadata())["violations_left_out"] = absl::StrCat(left_out);
   google::rpc::Status details;
   details.set_code(static_cast<int>(status.code()));
-  details.set_message(std::string(status.message()));
-  details.add_details()->PackFrom(InfoOf(status));
-  const google::rpc::BadRequest bad = BadRequestOf(status);
-  if (bad.field_violations_size() > 0) details.add_details()->PackFrom(bad);
+  details.set_message(Shortened(std::string(status.message()), kMostMessage));
+  details.add_details()->PackFrom(info);
+  if (!violations.empty()) details.add_details()->PackFrom(bad);
   if (absl::IsUnavailable(status)) details.add_details()->PackFrom(RetryInASecond());
   return {static_cast<grpc::StatusCode>(status.code()), details.message(),
           details.SerializeAsString()};

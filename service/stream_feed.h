@@ -44,15 +44,7 @@ class StreamFeeds {
   explicit StreamFeeds(Subscribers& subscribers) : subscribers_(subscribers) {}
 
   /// That of `stream`, made now if there is none.
-  [[nodiscard]] std::shared_ptr<StreamFeed> Of(const SharedStream& stream)
-      ABSL_LOCKS_EXCLUDED(mu_) {
-    const MutexLock lock(mu_);
-    std::erase_if(feeds_, [](const auto& feed) { return feed.second.expired(); });
-    std::weak_ptr<StreamFeed>& known = feeds_[stream.get()];
-    std::shared_ptr<StreamFeed> feed = known.lock();
-    if (feed == nullptr) known = feed = std::make_shared<StreamFeed>(stream, subscribers_);
-    return feed;
-  }
+  [[nodiscard]] std::shared_ptr<StreamFeed> Of(const SharedStream& stream) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   Subscribers& subscribers_;

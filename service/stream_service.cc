@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "service/client_sources.h"
 #include "service/config_entry.h"
 #include "service/control_call.h"
 #include "service/error_reason.h"

@@ -1,13 +1,15 @@
 #include "service/streams.h"
 
 #include <algorithm>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "service/error_reason.h"
+#include "service/short_text.h"
 
 namespace millrace::service {
 namespace {
@@ -19,10 +21,10 @@ absl::Status NoSuchStream(std::string_view name, const std::vector<SharedStream>
     return Because("STREAM_NOT_FOUND", {{"stream", name}},
                    absl::NotFoundError("there are no streams; add one with CreateStream"));
   }
-  const std::string known =
-      absl::StrJoin(streams, ", ", [](std::string* out, const SharedStream& stream) {
-        absl::StrAppend(out, "'", NameOf(stream), "'");
-      });
+  std::vector<std::string> names;
+  for (const SharedStream& stream : streams)
+    names.push_back(absl::StrCat("'", NameOf(stream), "'"));
+  const std::string known = ShortList(names);
   return Because(
       "STREAM_NOT_FOUND", {{"stream", name}},
       absl::NotFoundError(name.empty() ? absl::StrCat("name a stream, one of ", known)

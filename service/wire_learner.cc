@@ -1,5 +1,7 @@
 #include "service/wire_learner.h"
 
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "service/wire_states.h"
 
 namespace millrace::service {
@@ -21,16 +23,22 @@ v1::UpdatePolicyKind KindOf(UpdatePolicyOptions::Kind kind) {
   return v1::UPDATE_POLICY_KIND_UNSPECIFIED;
 }
 
-UpdatePolicyOptions::Kind KindOf(v1::UpdatePolicyKind kind) {
+absl::StatusOr<UpdatePolicyOptions::Kind> KindOf(v1::UpdatePolicyKind kind) {
   switch (kind) {
+    case v1::UPDATE_POLICY_KIND_EVERY:
+      return UpdatePolicyOptions::Kind::kEvery;
     case v1::UPDATE_POLICY_KIND_MAG:
       return UpdatePolicyOptions::Kind::kMag;
     case v1::UPDATE_POLICY_KIND_DIFF:
       return UpdatePolicyOptions::Kind::kDiff;
     case v1::UPDATE_POLICY_KIND_DIV:
       return UpdatePolicyOptions::Kind::kDiv;
+    case v1::UPDATE_POLICY_KIND_UNSPECIFIED:
+      return absl::InvalidArgumentError("has no kind; say EVERY, MAG, DIFF or DIV");
     default:
-      return UpdatePolicyOptions::Kind::kEvery;
+      return absl::InvalidArgumentError(absl::StrCat("has the kind ", static_cast<int>(kind),
+                                                     ", which this server does not know; say "
+                                                     "EVERY, MAG, DIFF or DIV"));
   }
 }
 
@@ -69,19 +77,17 @@ void ToMessage(const CameraStream& stream, v1::Learner& message) {
   message.set_roll_backs(snapshot.learning.roll_backs);
 }
 
-UpdatePolicyOptions PolicyOf(const v1::UpdatePolicy& message) {
+absl::StatusOr<UpdatePolicyOptions> PolicyOf(const v1::UpdatePolicy& message) {
   UpdatePolicyOptions policy;
-  const auto take = [](auto value, auto& out) {
-    if (value != 0) out = value;
-  };
-  policy.kind = KindOf(message.kind());
-  take(message.every(), policy.every);
-  take(message.moving_share(), policy.moving_share);
-  take(message.moving_pixels(), policy.moving_pixels);
-  take(message.difference(), policy.difference);
-  take(message.divergence(), policy.divergence);
+  MILLRACE_ASSIGN_OR_RETURN(policy.kind, KindOf(message.kind()));
+  if (message.has_every()) policy.every = message.every();
+  if (message.has_moving_share()) policy.moving_share = message.moving_share();
+  if (message.has_moving_pixels()) policy.moving_pixels = message.moving_pixels();
+  if (message.has_difference()) policy.difference = message.difference();
+  if (message.has_divergence()) policy.divergence = message.divergence();
   policy.warm_up = message.warm_up();
   policy.force_after = message.force_after();
+  MILLRACE_RETURN_IF_ERROR(pipeline::CheckUpdatePolicy(policy));
   return policy;
 }
 

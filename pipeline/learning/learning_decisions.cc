@@ -13,12 +13,12 @@ constexpr std::size_t kNotes = 1024;
 
 LearningDecisions::LearningDecisions(const LearningOptions& options, WeightHealth& health)
     : events_(options.events),
-      policy_(std::make_shared<UpdatePolicy>(options.policy)),
+      policy_(std::make_shared<UpdatePolicy>(options.policy, /*first_sample=*/0)),
       health_(health),
       notes_(kNotes) {}
 
 void LearningDecisions::OnAdmitted(const AdmittedSample& sample) {
-  if (policy_changes_) TakeNextPolicy();
+  if (policy_changes_) TakeNextPolicy(sample.number);
   Noted noted{.sample = sample.number, .event = EventOf(sample), .policy = policy_};
   if (noted.event == SkipReason::kNone) noted.unwanted = WhyUnwanted(sample);
   notes_[sample.number % kNotes] = std::move(noted);
@@ -30,9 +30,9 @@ void LearningDecisions::SetPolicy(const UpdatePolicyOptions& policy) {
   policy_changes_ = true;
 }
 
-void LearningDecisions::TakeNextPolicy() {
+void LearningDecisions::TakeNextPolicy(std::int64_t first_sample) {
   const MutexLock lock(mu_);
-  policy_ = std::make_shared<UpdatePolicy>(*next_policy_);
+  policy_ = std::make_shared<UpdatePolicy>(*next_policy_, first_sample);
   policy_changes_ = false;
 }
 

@@ -64,7 +64,9 @@ class LearningDecisions {
   /// outlives this. REQUIRES: CheckUpdatePolicy(options.policy) is OK.
   LearningDecisions(const LearningOptions& options, WeightHealth& health);
 
-  /// Decides by another policy from the next admitted sample on. On any thread.
+  /// Decides by another policy from the next admitted sample on, which is its first. The policy of
+  /// the options counts from sample 0, so that a stream that goes on does not warm up again. On any
+  /// thread.
   /// REQUIRES: CheckUpdatePolicy(policy) is OK.
   void SetPolicy(const UpdatePolicyOptions& policy) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -91,14 +93,13 @@ class LearningDecisions {
     std::shared_ptr<UpdatePolicy> policy = {};  // Shared by the samples that it is for.
   };
 
+  void TakeNextPolicy(std::int64_t first_sample) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] SkipReason EventOf(const AdmittedSample& sample);
   [[nodiscard]] SkipReason WhyUnwanted(const AdmittedSample& sample);
   [[nodiscard]] SkipReason WhyNot(const ScoredFlow& scored, const Noted& noted);
   [[nodiscard]] const Noted& Note(std::int64_t sample) const;
 
   PictureEvents events_;
-  void TakeNextPolicy() ABSL_LOCKS_EXCLUDED(mu_);
-
   // For the next sample. Asked by the thread that admits, unless it needs the motion.
   std::shared_ptr<UpdatePolicy> policy_;
   WeightHealth& health_;

@@ -60,13 +60,14 @@ absl::Status CheckUpdatePolicy(const UpdatePolicyOptions& options) {
   return status;
 }
 
-UpdatePolicy::UpdatePolicy(const UpdatePolicyOptions& options) : options_(options) {
+UpdatePolicy::UpdatePolicy(const UpdatePolicyOptions& options, std::int64_t first_sample)
+    : options_(options), first_sample_(first_sample), last_sample_(first_sample - 1) {
   MILLRACE_CHECK(CheckUpdatePolicy(options).ok());
 }
 
 bool UpdatePolicy::Learns(const SampleFigures& figures) {
-  const bool learns =
-      figures.sample < options_.warm_up || IsForced(figures.sample) || Wants(figures);
+  const bool learns = figures.sample - first_sample_ < options_.warm_up ||
+                      IsForced(figures.sample) || Wants(figures);
   if (learns) {
     last_sample_ = figures.sample;
     last_motion_ = figures.motion;
@@ -89,7 +90,7 @@ bool UpdatePolicy::Wants(const SampleFigures& figures) const {
     case Kind::kDiv:
       break;
   }
-  if (last_sample_ < 0) return true;
+  if (last_sample_ < first_sample_) return true;
   const double change = std::hypot(figures.motion.mean_x - last_motion_.mean_x,
                                    figures.motion.mean_y - last_motion_.mean_y);
   return change > options_.divergence * std::hypot(last_motion_.mean_x, last_motion_.mean_y);

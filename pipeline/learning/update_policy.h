@@ -24,7 +24,8 @@ struct UpdatePolicyOptions {
     kDiv,    ///< The mean motion is another than at the last update.
   };
   Kind kind = Kind::kEvery;
-  /// kEvery: n; 1: every sample.
+  /// kEvery: n; 1: every sample. By the samples' own numbers, as the rate's limit is, so that the
+  /// two never leave each other nothing.
   int every = 1;
   /// kMag: the share of pixels that must move by more than moving_pixels.
   double moving_share = 0.02;
@@ -33,7 +34,7 @@ struct UpdatePolicyOptions {
   double difference = 0.001;
   /// kDiv: the change of the mean flow, relative to its length at the last update.
   double divergence = 0.05;
-  /// Samples from the first on that are all learned from.
+  /// Samples from the policy's first on that are all learned from.
   std::int64_t warm_up = 0;
   /// Wants at the latest the n-th sample after the last one that it wanted. 0: never made to.
   int force_after = 0;
@@ -58,8 +59,9 @@ struct SampleFigures {
 /// A policy at work. To be asked once for each sample, in their order, by one thread.
 class UpdatePolicy {
  public:
-  /// REQUIRES: CheckUpdatePolicy(options) is OK.
-  explicit UpdatePolicy(const UpdatePolicyOptions& options);
+  /// `first_sample`: the number of the first sample that it is for. REQUIRES:
+  /// CheckUpdatePolicy(options) is OK.
+  UpdatePolicy(const UpdatePolicyOptions& options, std::int64_t first_sample);
 
   /// Whether Learns() goes by the motion, which is known once a flow has been predicted.
   [[nodiscard]] bool needs_motion() const {
@@ -77,8 +79,9 @@ class UpdatePolicy {
   [[nodiscard]] bool IsForced(std::int64_t sample) const;
 
   const UpdatePolicyOptions options_;
-  // Of the last sample that it wanted; none before it.
-  std::int64_t last_sample_ = -1;
+  const std::int64_t first_sample_;
+  // Of the last sample that it wanted; until then, of none.
+  std::int64_t last_sample_;
   FlowMotion last_motion_;
 };
 

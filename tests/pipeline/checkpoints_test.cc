@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "base/atomic_file.h"
+#include "pipeline/checkpoint_folders.h"
 #include "tests/pipeline/small_chain.h"
 #include "tests/pipeline/small_checkpoints.h"
 
@@ -102,6 +103,29 @@ TEST_F(CheckpointsTest, KeepsTheNewestAndTheBest) {
   }
   EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000002", "checkpoint-000000000005",
                                    "checkpoint-000000000006"));
+}
+
+TEST_F(CheckpointsTest, OneThatWasAskedForStaysFromTheFirstMoment) {
+  Checkpoints checkpoints = Open(/*keep=*/1);
+  for (int sample = 1; sample <= 4; ++sample) {
+    Checkpoint checkpoint = After(sample);
+    checkpoint.score = 1 - 0.1 * sample;  // The newest is the best.
+    checkpoint.kept = sample == 2;
+    ASSERT_TRUE(checkpoints.Write(checkpoint).ok());
+  }
+  EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000002", "checkpoint-000000000004"));
+  const fs::path kept = FileOf(2, "kept");
+  EXPECT_LE(fs::last_write_time(kept), fs::last_write_time(FileOf(2, "manifest.json")))
+      << "it is never complete and not kept";
+}
+
+TEST_F(CheckpointsTest, WhatCannotBeRemovedIsSaid) {
+  const fs::path folder = FileOf(1, "");
+  EXPECT_TRUE(RemoveCheckpoint(folder).ok()) << "there is nothing there";
+  fs::create_directories(folder / "manifest.json" / "in the way");
+  const absl::Status status = RemoveCheckpoint(folder);
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cannot remove " + folder.string()));
 }
 
 TEST_F(CheckpointsTest, AFileCutShortIsRefused) {

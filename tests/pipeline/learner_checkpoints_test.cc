@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/checkpoint_facts.h"
+#include "pipeline/checkpoint_folders.h"
 #include "pipeline/flow_network.h"
 #include "pipeline/learner.h"
 #include "pipeline/open_flow_network.h"
@@ -148,9 +149,9 @@ TEST_F(LearnerCheckpointsTest, GoesOnLearningWhereNothingCanBeWritten) {
   std::mutex mu;
   std::vector<absl::Status> told;
   FlowLearnerOptions options = Options();
-  options.checkpoints.on_write = [&](const absl::Status& written) {
+  options.checkpoints.on_write = [&](const CheckpointWritten& written) {
     const std::lock_guard lock(mu);
-    told.push_back(written);
+    told.push_back(written.status);
   };
   TestLearner learner(options);
   fs::remove_all(folder_);
@@ -161,6 +162,34 @@ TEST_F(LearnerCheckpointsTest, GoesOnLearningWhereNothingCanBeWritten) {
   EXPECT_EQ(learner->learning().checkpoints.written, 0);
   ASSERT_FALSE(told.empty());
   EXPECT_THAT(std::string(told.front().message()), HasSubstr(folder_.string()));
+}
+
+TEST_F(LearnerCheckpointsTest, OneThatIsAskedForAnswersAllRequestsAndIsKept) {
+  std::mutex mu;
+  std::vector<CheckpointWritten> told;
+  FlowLearnerOptions options = Options();
+  options.checkpoints.every = 1'000'000;  // None but what is asked for.
+  options.checkpoints.keep = 1;
+  options.checkpoints.on_write = [&](const CheckpointWritten& written) {
+    const std::lock_guard lock(mu);
+    told.push_back(written);
+  };
+  TestLearner learner(options);
+  EXPECT_EQ(learner->AskForCheckpoint().value(), 1);
+  EXPECT_EQ(learner->AskForCheckpoint().value(), 2);
+  const auto is_written = [&] {
+    const std::lock_guard lock(mu);
+    return !told.empty();
+  };
+  while (!is_written()) learner.Learn(1);
+  learner.Learn(1);  // At least, so that there is something to write at the end.
+  learner.End();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_TRUE(told[0].status.ok()) << told[0].status;
+  EXPECT_EQ(told[0].answers, 2);
+  EXPECT_TRUE(IsKept((folder_ / told[0].name).string()));
+  EXPECT_EQ(told[1].answers, 0) << "the one at the end";
+  EXPECT_FALSE(IsKept((folder_ / told[1].name).string()));
 }
 
 TEST_F(LearnerCheckpointsTest, RefusesWhatTheSameNetworkLearnedForAnotherTask) {

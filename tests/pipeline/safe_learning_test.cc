@@ -5,6 +5,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/learner.h"
+#include "pipeline/safe_learning.h"
 #include "pipeline/schedules.h"
 #include "pipeline/serial_run.h"
 #include "pipeline/staged_network.h"
@@ -202,6 +204,23 @@ std::vector<std::uint8_t> NoisyWaves(double shift, unsigned seed) {
   std::minstd_rand draw(seed + 1);
   for (std::uint8_t& value : rgb) value = static_cast<std::uint8_t>(value / 2 + draw() % 128);
   return rgb;
+}
+
+// Whoever learns meanwhile must not bring the rate of before back.
+TEST(SafeLearningTest, ARateThatIsSetHoldsWhateverIsLearnedMeanwhile) {
+  LearningNetwork learning("sequential", {});
+  StagedNetwork& network = learning.network();
+  SafeLearning safe({}, {.state = {.sample = -1, .layers = network.Save()}});
+  const std::jthread learner([&](const std::stop_token& stop) {
+    for (std::int64_t i = 0; !stop.stop_requested(); ++i) {
+      safe.OnJudged({.sample = i, .learned = true}, network);
+    }
+  });
+  for (int i = 0; i < 300'000; ++i) {
+    const double factor = i % 2 == 0 ? 0.5 : 0.25;
+    safe.SetRateFactor(factor, network);
+    ASSERT_EQ(network.learning_rate_scale(), factor) << "after " << i;
+  }
 }
 
 TEST(SafeLearningTest, TellsThatTheStreamHasChangedWithin200Samples) {

@@ -2,7 +2,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
+#include <memory>
+#include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -19,8 +22,10 @@ namespace millrace::service {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// The stream "street" keeps checkpoints; "yard" keeps none.
 class CheckpointServiceTest : public GrpcFixture {
@@ -31,15 +36,16 @@ class CheckpointServiceTest : public GrpcFixture {
     Served("street")->SetConfig(config);
   }
 
-  /// A checkpoint after `sample`, of two stages' files.
-  std::string Write(std::int64_t sample, double score = 0.5) const {
+  /// A checkpoint after `sample`, with a file for each of so many stages.
+  std::string Write(std::int64_t sample, double score = 0.5, int stages = 2) const {
     const std::string name = pipeline::CheckpointName(sample);
     const fs::path path = folder_ / name;
     fs::create_directories(path);
     pipeline::CheckpointManifest manifest;
     manifest.sample = sample;
     manifest.score = score;
-    for (const char* stage : {"stage-1.safetensors", "stage-2.safetensors"}) {
+    for (int i = 1; i <= stages; ++i) {
+      const std::string stage = absl::StrCat("stage-", i, ".safetensors");
       const std::string bytes(1'500'000, stage[6]);
       EXPECT_TRUE(WriteFileAtomically((path / stage).string(), bytes).ok());
       manifest.stages.push_back(
@@ -137,36 +143,105 @@ TEST_F(CheckpointServiceTest, ListsWhatIsCompleteNewestFirst) {
   EXPECT_GT(oldest.create_time().seconds(), 1'600'000'000);
 }
 
-TEST_F(CheckpointServiceTest, OneThatWasAskedForComesWhenItIsWrittenAndIsKept) {
-  std::jthread writer([this] {
-    while (street_.learner->checkpoints_asked_for == 0) std::this_thread::yield();
-    Write(199);
-    street_.on_checkpoint(absl::OkStatus());
-  });
-  ASSERT_TRUE(Create().ok());
-  EXPECT_EQ(checkpoint_.name(), "checkpoint-000000000199");
-  EXPECT_TRUE(checkpoint_.kept());
-  EXPECT_TRUE(pipeline::IsKept(folder_ / "checkpoint-000000000199"));
+/// What an asynchronous call has come to.
+struct Asked {
+  grpc::ClientContext context;
+  v1::CreateCheckpointRequest request;
+  v1::CreateCheckpointResponse response;
+  std::promise<grpc::Status> done;
+};
+
+/// Calls that wait, any number of them.
+class WaitingForCheckpointsTest : public CheckpointServiceTest {
+ protected:
+  /// Asks for a checkpoint, and returns once the learner has been asked.
+  std::future<grpc::Status> Ask() {
+    asked_.push_back(std::make_unique<Asked>());
+    Asked& call = *asked_.back();
+    const int before = street_.learner->checkpoints_asked_for;
+    call.request.set_stream("street");
+    stub_->async()->CreateCheckpoint(
+        &call.context, &call.request, &call.response,
+        [&call](const grpc::Status& status) { call.done.set_value(status); });
+    while (street_.learner->checkpoints_asked_for == before) std::this_thread::yield();
+    return call.done.get_future();
+  }
+
+  void SayWritten(const std::string& name, std::int64_t answers) {
+    street_.on_checkpoint({.name = name, .answers = answers});
+  }
+
+  std::vector<std::unique_ptr<Asked>> asked_;
+};
+
+TEST_F(WaitingForCheckpointsTest, OneThatWasAskedForComesWhenItIsWritten) {
+  std::future<grpc::Status> call = Ask();
+  const std::string name = Write(199);
+  ASSERT_TRUE(pipeline::Keep(folder_ / name).ok());  // As the learner does.
+  SayWritten(name, 1);
+  ASSERT_TRUE(call.get().ok());
+  EXPECT_EQ(asked_[0]->response.checkpoint().name(), "checkpoint-000000000199");
+  EXPECT_TRUE(asked_[0]->response.checkpoint().kept());
 }
 
-TEST_F(CheckpointServiceTest, WhyNoneCouldBeWrittenIsTold) {
-  std::jthread writer([this] {
-    while (street_.learner->checkpoints_asked_for == 0) std::this_thread::yield();
-    street_.on_checkpoint(absl::ResourceExhaustedError("no space left on the disk"));
-  });
-  const grpc::Status status = Create();
+TEST_F(WaitingForCheckpointsTest, OneWhoWaitsKeepsNobodyElseWaiting) {
+  std::vector<std::future<grpc::Status>> calls;
+  for (int i = 0; i < 20; ++i)
+    calls.push_back(Ask());  // Each was asked for: none waits for another.
+  asked_[7]->context.TryCancel();
+  EXPECT_EQ(calls[7].get().error_code(), grpc::StatusCode::CANCELLED);
+  const std::string name = Write(199);
+  SayWritten(name, 20);
+  for (int i = 0; i < 20; ++i) {
+    if (i != 7) {
+      EXPECT_TRUE(calls[i].get().ok());
+    }
+  }
+}
+
+TEST_F(WaitingForCheckpointsTest, WhyNoneCouldBeWrittenIsTold) {
+  std::future<grpc::Status> call = Ask();
+  street_.on_checkpoint(
+      {.status = absl::ResourceExhaustedError("no space left on the disk"), .answers = 1});
+  const grpc::Status status = call.get();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(status.error_message(), "no space left on the disk");
 }
 
-TEST_F(CheckpointServiceTest, WhoWaitsIsToldWhenTheStreamEndsOrTimeIsUp) {
+TEST_F(WaitingForCheckpointsTest, WhoWaitsIsToldWhenTheStreamEndsOrTimeIsUp) {
   EXPECT_EQ(Create("street", std::chrono::seconds(1)).error_code(),
             grpc::StatusCode::DEADLINE_EXCEEDED);
-  std::jthread deleter([this] {
-    while (street_.learner->checkpoints_asked_for < 2) std::this_thread::yield();
-    ASSERT_TRUE(control_.Delete({.name = "street"}).ok());
-  });
-  EXPECT_EQ(Create().error_code(), grpc::StatusCode::CANCELLED);
+  std::future<grpc::Status> call = Ask();
+  ASSERT_TRUE(control_.Delete({.name = "street"}).ok());
+  EXPECT_EQ(call.get().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(WaitingForCheckpointsTest, WhoWaitsIsToldThatTheLearnerWasPaused) {
+  for (const LearnerState mode : {LearnerState::kPaused, LearnerState::kFrozen}) {
+    std::future<grpc::Status> call = Ask();
+    ASSERT_TRUE(street().SetMode(mode).ok());
+    const grpc::Status status = call.get();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_THAT(status.error_message(), HasSubstr("resume it first"));
+    ASSERT_TRUE(street().SetMode(LearnerState::kLearning).ok());
+  }
+}
+
+// The stream itself lives on: its camera is watched, and somebody may reset it.
+TEST_F(WaitingForCheckpointsTest, WhoWaitsIsToldThatTheLearnerHasFailed) {
+  std::future<grpc::Status> call = Ask();
+  street_.learner->Fail(absl::InternalError("out of memory"));
+  street_.source->Push();
+  street_.source->Push();
+  const grpc::Status status = call.get();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("out of memory"));
+}
+
+TEST_F(WaitingForCheckpointsTest, OneThatIsGoneAgainIsNotFound) {
+  std::future<grpc::Status> call = Ask();
+  SayWritten(pipeline::CheckpointName(199), 1);
+  EXPECT_EQ(call.get().error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(CheckpointServiceTest, APausedLearnerProvesNoWeights) {
@@ -222,6 +297,43 @@ TEST_F(CheckpointServiceTest, ADeletedOneIsGone) {
   const grpc::Status again = Delete(name);
   EXPECT_EQ(again.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(ReasonOf(again), "CHECKPOINT_NOT_FOUND");
+}
+
+// What is gone back to must not be removed under it.
+TEST_F(CheckpointServiceTest, IsDeletedAfterTheChangesBefore) {
+  const std::string name = Write(99);
+  std::promise<void> entered;
+  std::promise<void> go_on;
+  starting_ = [&](const auto& /*config*/) {
+    entered.set_value();
+    go_on.get_future().wait();
+    return absl::OkStatus();
+  };
+  std::jthread restoring([&] { EXPECT_TRUE(Restore(name).ok()); });
+  entered.get_future().wait();
+  std::future<grpc::Status> deleted = std::async(std::launch::async, [&] { return Delete(name); });
+  // A call that is served after it was, for as much as one can see from outside.
+  ASSERT_TRUE(List().ok());
+  EXPECT_TRUE(pipeline::IsComplete(folder_ / name)) << "it is being gone back to";
+  go_on.set_value();
+  EXPECT_TRUE(deleted.get().ok());
+  EXPECT_FALSE(fs::exists(folder_ / name));
+}
+
+TEST_F(CheckpointServiceTest, ADownloadEndsWhereTheCheckpointIsDeletedMeanwhile) {
+  const std::string name = Write(99, 0.5, /*stages=*/24);
+  grpc::ClientContext context;
+  const auto reader =
+      stub_->DownloadCheckpoint(&context, Of<v1::DownloadCheckpointRequest>("street", name));
+  v1::DownloadCheckpointResponse piece;
+  ASSERT_TRUE(reader->Read(&piece));
+  ASSERT_TRUE(Delete(name).ok());
+  std::set<std::string> files;
+  while (reader->Read(&piece)) files.insert(piece.file());
+  const grpc::Status status = reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DATA_LOSS);
+  EXPECT_THAT(status.error_message(), HasSubstr("the checkpoint may have been removed"));
+  EXPECT_THAT(files, Not(Contains("manifest.json"))) << "it is not taken for complete";
 }
 
 TEST_F(CheckpointServiceTest, DownloadsEveryFileWithTheManifestLast) {

@@ -57,45 +57,5 @@ TEST(ConfigEntryTest, AnEtagIsTheSameForTheSame) {
   EXPECT_EQ(EtagOf("").size(), 16u);
 }
 
-StreamConfig Of(const std::string& uri, const std::string& entry = "{}") {
-  StreamConfig config;
-  config.source.uri = uri;
-  config.entry = entry;
-  return config;
-}
-
-TEST(AllowedForClientsTest, HostsAreMatchedByTheirPatterns) {
-  const ClientSources rules = {.hosts = {"10.0.0.*", "*.example.org", "::1"}};
-  for (const char* uri : {"rtsp://10.0.0.7/1", "rtsp://me:p@10.0.0.7:8554/1",
-                          "rtsps://Gate.Example.org/a@b", "rtsp://[::1]:554/1", "test:ball"}) {
-    EXPECT_TRUE(AllowedForClients(Of(uri), rules, "{}").ok()) << uri;
-  }
-  for (const char* uri :
-       {"rtsp://10.0.1.7/1", "rtsp://example.org/1", "rtsp://evil/10.0.0.7",
-        "rtsp://10.0.0.7@evil/1", "rtsp://evil?10.0.0.7", "rtsp://[::2]/1", "rtsp:x10.0.0.7/1",
-        "rtsp://10.0.0.7#@evil/1", "rtsp://a@evil@10.0.0.7/1", "rtsp://10.0.0.7\\@evil/1"}) {
-    const absl::Status status = AllowedForClients(Of(uri), rules, "{}");
-    EXPECT_TRUE(absl::IsPermissionDenied(status)) << uri;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("client_sources.hosts")) << uri;
-  }
-}
-
-TEST(AllowedForClientsTest, ASourceThatTheStreamHasAlreadyMayStay) {
-  const std::string entry = R"({"source":{"uri":"street.avi"}})";
-  EXPECT_TRUE(
-      absl::IsPermissionDenied(AllowedForClients(Of("street.avi", entry), ClientSources(), "{}")));
-  EXPECT_TRUE(AllowedForClients(Of("street.avi", entry), ClientSources(), entry).ok());
-}
-
-TEST(AllowedForClientsTest, FilesThatTheStreamHasAlreadyMayStay) {
-  const std::string entry = R"({"model":{"weights":"w.bin"}})";
-  const StreamConfig config = Of("test:ball", entry);
-  EXPECT_TRUE(absl::IsPermissionDenied(AllowedForClients(config, ClientSources(), "{}")));
-  EXPECT_TRUE(AllowedForClients(config, ClientSources(), entry).ok());
-  EXPECT_TRUE(AllowedForClients(config, {.files = true}, "{}").ok());
-  EXPECT_TRUE(absl::IsPermissionDenied(AllowedForClients(
-      Of("test:ball", R"({"model":{"network":"mine.pt"}})"), ClientSources(), entry)));
-}
-
 }  // namespace
 }  // namespace millrace::service

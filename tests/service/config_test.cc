@@ -163,6 +163,14 @@ TEST(ConfigTest, ClientSourcesAreRead) {
   EXPECT_TRUE(config->client_sources.files);
 }
 
+TEST(ConfigTest, AHostPatternThatMeansNothingIsRefused) {
+  const auto config =
+      ParseConfig("version: 1\nclient_sources: {hosts: [10.0.0.0/24, 10.0.*]}\nstreams: []\n", "c");
+  EXPECT_TRUE(absl::IsInvalidArgument(config.status()));
+  EXPECT_THAT(std::string(config.status().message()),
+              HasSubstr("'hosts' has '10.0.*' is no pattern of hosts; write a name such as"));
+}
+
 void ExpectSame(const UpdatePolicyOptions& a, const UpdatePolicyOptions& b) {
   EXPECT_EQ(a.kind, b.kind);
   EXPECT_EQ(a.every, b.every);

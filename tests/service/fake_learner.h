@@ -95,10 +95,7 @@ class FakeLearner final : public pipeline::Learner {
     if (checked.ok()) every = policy.every;
     return checked;
   }
-  absl::Status AskForCheckpoint() override {
-    ++checkpoints_asked_for;
-    return absl::OkStatus();
-  }
+  absl::StatusOr<std::int64_t> AskForCheckpoint() override { return ++checkpoints_asked_for; }
 
   /// Of the newest sample's picture before the two.
   std::atomic<std::size_t> bytes_before = 0;

@@ -48,7 +48,7 @@ struct FakeStream {
   /// What a checkpoint would be told of the source.
   std::function<pipeline::SourcePosition()> position;
   /// Says that a checkpoint was written, or why not.
-  std::function<void(const absl::Status&)> on_checkpoint;
+  std::function<void(const pipeline::CheckpointWritten&)> on_checkpoint;
   /// Why there is no stream: it was not admitted.
   absl::Status started;
   std::unique_ptr<CameraStream> stream;

@@ -121,9 +121,40 @@ TEST_F(LearnerServiceTest, RateAndPolicyAreChangedWhileItRuns) {
   EXPECT_EQ(learner_.policy().every(), 5);
 }
 
+TEST_F(LearnerServiceTest, ZeroIsZeroAndWhatIsLeftOutIsAsByDefault) {
+  v1::Learner change = Street();
+  v1::UpdatePolicy& policy = *change.mutable_policy();
+  policy.set_kind(v1::UPDATE_POLICY_KIND_MAG);
+  policy.set_moving_pixels(0);
+  ASSERT_TRUE(Update(change, {"policy"}).ok());
+  EXPECT_EQ(learner_.policy().moving_pixels(), 0);
+  EXPECT_EQ(learner_.policy().moving_share(), pipeline::UpdatePolicyOptions().moving_share);
+  EXPECT_FALSE(learner_.policy().has_every()) << "it is not used";
+  policy.set_kind(v1::UPDATE_POLICY_KIND_DIV);
+  policy.set_divergence(0);
+  ASSERT_TRUE(Update(change, {"policy"}).ok());
+  EXPECT_TRUE(learner_.policy().has_divergence());
+  EXPECT_EQ(learner_.policy().divergence(), 0);
+}
+
+TEST_F(LearnerServiceTest, APolicyThatSaysNothingIsRefused) {
+  std::vector<v1::Learner> wrong(4, Street());
+  wrong[1].mutable_policy()->set_every(5);  // Of no kind.
+  wrong[2].mutable_policy()->set_kind(static_cast<v1::UpdatePolicyKind>(77));
+  wrong[3].mutable_policy()->set_kind(v1::UPDATE_POLICY_KIND_EVERY);
+  wrong[3].mutable_policy()->set_every(0);
+  for (const v1::Learner& change : wrong) {
+    const grpc::Status status = Update(change, {"policy"});
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << change.DebugString();
+    EXPECT_EQ(DetailsOf(status).bad_request.field_violations(0).field(), "learner.policy");
+  }
+  EXPECT_EQ(street_.learner->every, 1);
+}
+
 TEST_F(LearnerServiceTest, AChangeIsMadeInFullOrNotAtAll) {
   v1::Learner change = Street();
   change.set_learning_rate(2);
+  change.mutable_policy()->set_kind(v1::UPDATE_POLICY_KIND_EVERY);
   change.mutable_policy()->set_every(5);
   const grpc::Status status = Update(change, {"policy", "learning_rate", "color"});
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
@@ -191,7 +222,9 @@ TEST_F(LearnerServiceTest, AnUnknownStreamIsNotFound) {
 TEST_F(LearnerServiceTest, WhatHasEndedOrFailedTakesNoOrders) {
   street_.source->End();
   while (!street().ended()) std::this_thread::yield();
-  for (const grpc::Status& status : {Pause(), Resume(), Freeze(), Update(Street(), {"policy"})}) {
+  v1::Learner change = Street();
+  change.mutable_policy()->set_kind(v1::UPDATE_POLICY_KIND_EVERY);
+  for (const grpc::Status& status : {Pause(), Resume(), Freeze(), Update(change, {"policy"})}) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
     EXPECT_THAT(status.error_message(), HasSubstr("has ended"));
   }

@@ -1,8 +1,12 @@
 // StreamService's calls that change something, against a real server whose cameras and networks the
 // test is.
+#include <atomic>
+#include <future>
+#include <memory>
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -120,7 +124,6 @@ class StreamChangesTest : public GrpcFixture {
   Mutex mu_;
   CondVar changed_;
   bool under_way_ ABSL_GUARDED_BY(mu_) = false;
-  bool refused_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 // ------------------------------------------------------------------------------------- Creating --
@@ -261,51 +264,65 @@ TEST_F(StreamChangesTest, ACancelInTheLastMomentLeavesNoneEither) {
   EXPECT_THAT(now, SizeIs(0));
 }
 
-TEST_F(StreamChangesTest, OnlySoManyChangesWait) {
-  StartUntilCancelled();
-  std::jthread first([this] {
-    grpc::ClientContext context;
-    std::jthread other([&] {
-      const MutexLock lock(mu_);
-      while (!refused_) changed_.wait(mu_);
-      context.TryCancel();
-    });
-    v1::CreateStreamRequest request;
-    *request.mutable_config() = Config(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
-    v1::CreateStreamResponse response;
-    (void)stub_->CreateStream(&context, request, &response);
-  });
-  AwaitStart();
+TEST_F(StreamChangesTest, AStartThatThrowsFailsAloneAndTheServerLivesOn) {
+  constexpr char kGate[] = R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})";
+  starting_ = [](const auto& /*config*/) -> absl::Status {
+    throw std::runtime_error("cuda says no");
+  };
+  grpc::Status status = Create(kGate);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
+  EXPECT_EQ(status.error_message(), "this failed: cuda says no");
+  starting_ = [](const auto& /*config*/) -> absl::Status { throw 7; };
+  status = Create(kGate);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
+  EXPECT_THAT(status.error_message(), HasSubstr("it threw something"));
+  starting_ = nullptr;
+  EXPECT_TRUE(Create(kGate).ok());
+}
 
-  /// One of the calls that wait behind it.
-  struct Waiting {
-    grpc::ClientContext context;
-    v1::DeleteStreamRequest request;
-    v1::DeleteStreamResponse response;
+/// A call for a stream that there is not, which waits for the changes before.
+struct Waiting {
+  grpc::ClientContext context;
+  v1::DeleteStreamRequest request;
+  v1::DeleteStreamResponse response;
+  std::promise<grpc::Status> done;
+};
+
+TEST_F(StreamChangesTest, SoManyChangesMayWaitAndNoMore) {
+  std::promise<void> entered;
+  std::promise<void> go_on;
+  starting_ = [&](const auto& /*config*/) {
+    entered.set_value();
+    go_on.get_future().wait();
+    return absl::OkStatus();
   };
-  constexpr std::size_t kMany = 1000;
+  std::jthread busy(
+      [&] { EXPECT_TRUE(Create(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})").ok()); });
+  entered.get_future().wait();
   std::vector<std::unique_ptr<Waiting>> calls;
-  std::size_t answered = 0;  // Guarded by mu_.
-  const auto refused = [this] {
-    const MutexLock lock(mu_);
-    return refused_;
-  };
-  while (!refused() && calls.size() < kMany) {
-    Waiting& call = *calls.emplace_back(std::make_unique<Waiting>());
+  std::promise<grpc::Status> refused;
+  constexpr int kCalls = 65;  // One more than may wait.
+  std::atomic<int> ended = 0;
+  for (int i = 0; i < kCalls; ++i) {
+    calls.push_back(std::make_unique<Waiting>());
+    Waiting& call = *calls.back();
     call.request.set_stream("nowhere");
     stub_->async()->DeleteStream(&call.context, &call.request, &call.response,
                                  [&](const grpc::Status& status) {
-                                   const MutexLock lock(mu_);
-                                   if (ReasonOf(status) == "TOO_MANY_CHANGES") {
-                                     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
-                                     refused_ = true;
-                                   }
-                                   ++answered;
-                                   changed_.notify_all();
+                                   if (++ended == 1) refused.set_value(status);
+                                   call.done.set_value(status);
                                  });
   }
-  const MutexLock lock(mu_);
-  while (!refused_ || answered < calls.size()) changed_.wait(mu_);
+  const grpc::Status status = refused.get_future().get();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(status), "TOO_MANY_CHANGES");
+  EXPECT_TRUE(DetailsOf(status).has_retry);
+  go_on.set_value();
+  int served = 0;
+  for (const auto& call : calls) {
+    served += call->done.get_future().get().error_code() == grpc::StatusCode::NOT_FOUND ? 1 : 0;
+  }
+  EXPECT_EQ(served, kCalls - 1);
 }
 
 // ------------------------------------------------------------------------------------- Changing --

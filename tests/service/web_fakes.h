@@ -142,9 +142,7 @@ class FakeCameraStream final : public CameraStream {
   }
   absl::Status SetMode(LearnerState /*mode*/) override { return absl::OkStatus(); }
   absl::Status Change(const LearnerChange& /*change*/) override { return absl::OkStatus(); }
-  absl::Status WriteCheckpoint(const std::stop_token& /*stop*/) override {
-    return absl::OkStatus();
-  }
+  void WriteCheckpoint(const std::stop_token& /*stop*/, OnCheckpoint /*done*/) override {}
   absl::Status ReplaceSource(const ingest::SourceOptions& /*source*/) override {
     return absl::OkStatus();
   }

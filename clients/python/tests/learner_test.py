@@ -43,6 +43,14 @@ class LearnerTest(unittest.TestCase):
         self.assertEqual(self.learner.update(policy=policy).policy, policy)
         self.assertEqual(self.asked_to_change(), ["policy"])
 
+    def test_a_parameter_may_be_zero(self):
+        policy = UpdatePolicy(UpdatePolicyKind.MAG, moving_pixels=0.0)
+        self.assertEqual(self.learner.update(policy=policy).policy, policy)
+        (request,) = self.server.requests["UpdateLearner"]
+        sent = request.learner.policy
+        self.assertTrue(sent.HasField("moving_pixels"))
+        self.assertFalse(sent.HasField("moving_share"))
+
     def test_zero_is_given_too(self):
         self.learner.update(learning_rate=0, policy=UpdatePolicy(every=2))
         self.assertEqual(set(self.asked_to_change()), {"learning_rate", "policy"})

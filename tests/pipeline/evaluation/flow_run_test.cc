@@ -62,7 +62,7 @@ class SmallLearner final : public Learner {
   void Freeze(bool /*frozen*/) override {}
   absl::Status SetLearningRate(double /*rate*/) override { return absl::OkStatus(); }
   [[nodiscard]] double learning_rate() const override { return 0; }
-  absl::Status AskForCheckpoint() override { return absl::OkStatus(); }
+  absl::StatusOr<std::int64_t> AskForCheckpoint() override { return 1; }
   absl::Status Drain() override {
     waiting_.Close();
     if (worker_.joinable()) worker_.join();

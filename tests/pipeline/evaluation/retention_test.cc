@@ -35,7 +35,7 @@ class CountingLearner final : public Learner {
   void Freeze(bool /*frozen*/) override {}
   absl::Status SetLearningRate(double /*rate*/) override { return absl::OkStatus(); }
   [[nodiscard]] double learning_rate() const override { return 0; }
-  absl::Status AskForCheckpoint() override { return absl::OkStatus(); }
+  absl::StatusOr<std::int64_t> AskForCheckpoint() override { return 1; }
   absl::Status Drain() override { return absl::OkStatus(); }
   std::shared_ptr<const LearnerDescription> description() const override {
     return std::make_shared<const LearnerDescription>();

@@ -92,6 +92,20 @@ TEST(LearningDecisionsTest, WhatAPolicyDecidesByThePicturesIsKnownBeforeThePredi
   }
 }
 
+TEST(LearningDecisionsTest, APolicyThatIsSetLaterWarmsUpAnew) {
+  const UpdatePolicyOptions policy = {
+      .kind = UpdatePolicyOptions::Kind::kDiff, .difference = 0.5, .warm_up = 3};
+  Stream stream({.policy = policy});
+  const auto learned_of = [&](int samples) {
+    int learned = 0;
+    for (int i = 0; i < samples; ++i) learned += stream.Next(0.1F) == SkipReason::kNone ? 1 : 0;
+    return learned;
+  };
+  EXPECT_EQ(learned_of(100), 3);
+  stream.decisions().SetPolicy(policy);
+  EXPECT_EQ(learned_of(100), 3);
+}
+
 // Of three pictures any two may show no motion of things.
 TEST(LearningDecisionsTest, WhatSpeaksAgainstTheOlderTwoOfThreePicturesSpeaksAgainstTheSample) {
   WeightHealth health({});

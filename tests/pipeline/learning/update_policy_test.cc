@@ -11,13 +11,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // The samples, of as many as there are figures, that are learned from.
-std::vector<int> LearnedFrom(const UpdatePolicyOptions& options,
-                             std::vector<SampleFigures> figures) {
-  UpdatePolicy policy(options);
+std::vector<int> LearnedFrom(const UpdatePolicyOptions& options, std::vector<SampleFigures> figures,
+                             int first_sample = 0) {
+  UpdatePolicy policy(options, first_sample);
   std::vector<int> learned;
   for (int i = 0; i < static_cast<int>(figures.size()); ++i) {
-    figures[i].sample = i;
-    if (policy.Learns(figures[i])) learned.push_back(i);
+    figures[i].sample = first_sample + i;
+    if (policy.Learns(figures[i])) learned.push_back(first_sample + i);
   }
   return learned;
 }
@@ -57,6 +57,16 @@ TEST(UpdatePolicyTest, DivLearnsWhereTheMeanMotionTurns) {
 TEST(UpdatePolicyTest, WarmsUpWithEverySample) {
   const UpdatePolicyOptions options{.kind = Kind::kDiff, .warm_up = 3};
   EXPECT_THAT(LearnedFrom(options, Still(6)), ElementsAre(0, 1, 2));
+}
+
+// One that is set while a stream runs.
+TEST(UpdatePolicyTest, CountsFromItsOwnFirstSample) {
+  UpdatePolicyOptions options{.kind = Kind::kDiff, .warm_up = 3};
+  EXPECT_THAT(LearnedFrom(options, Still(6), 5000), ElementsAre(5000, 5001, 5002));
+  options = {.kind = Kind::kDiff, .force_after = 4};
+  EXPECT_THAT(LearnedFrom(options, Still(9), 5000), ElementsAre(5003, 5007));
+  options = {.kind = Kind::kDiv};
+  EXPECT_THAT(LearnedFrom(options, Still(4), 5000), ElementsAre(5000)) << "the first is news";
 }
 
 TEST(UpdatePolicyTest, IsMadeToLearnAfterAWhile) {

@@ -23,22 +23,23 @@ class UpdatePolicyKind(WireEnum):
 
 @dataclasses.dataclass(frozen=True)
 class UpdatePolicy:
-    """From which frames a model learns. What its kind does not use is 0.
+    """From which frames a model learns. What its kind does not use is None.
 
-    In a change, a parameter of the kind that is left at 0 is as the server has it by default.
+    In a change, a parameter of the kind that is None is as the server has it by default.
     """
 
     kind: UpdatePolicyKind = UpdatePolicyKind.EVERY
     # EVERY: n; 1: every frame.
-    every: int = 0
+    every: int | None = None
     # MAG: the share of pixels that must move by more than `moving_pixels`, 0 to 1.
-    moving_share: float = 0.0
-    moving_pixels: float = 0.0
+    moving_share: float | None = None
+    moving_pixels: float | None = None
     # DIFF: the mean difference of a pixel from the picture before, 0 to 1.
-    difference: float = 0.0
+    difference: float | None = None
     # DIV: the change of the mean flow, relative to its length at the last update.
-    divergence: float = 0.0
-    # Frames from the change on that are all learned from.
+    divergence: float | None = None
+    # Frames from the change on that are all learned from. Of a policy of the server's configuration:
+    # from the stream's first on.
     warm_up: int = 0
     # It learns at the latest from the n-th frame after the last one. 0: never made to.
     force_after: int = 0
@@ -46,8 +47,8 @@ class UpdatePolicy:
     @classmethod
     def of(cls, message: messages.UpdatePolicy) -> Self:
         """The same, as the server sent it."""
-        values = {each.name: getattr(message, each.name) for each in dataclasses.fields(cls)}
-        return cls(**{**values, "kind": UpdatePolicyKind(message.kind)})
+        said = {field.name: value for field, value in message.ListFields()}
+        return cls(**{**said, "kind": UpdatePolicyKind(message.kind)})
 
     def message(self) -> messages.UpdatePolicy:
         """The same for the wire. Raises ValueError where the kind is not known."""

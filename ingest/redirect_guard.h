@@ -1,0 +1,20 @@
+// Keeps a camera from sending its viewer on to another host.
+//
+// rtspsrc follows "302 Moved" wherever it leads, and tells whoever is there the camera's password.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <string>
+
+namespace millrace::ingest {
+
+/// Has `rtspsrc`, which asks the camera at `uri`, say nothing to another scheme, host or port that
+/// the camera sends it on to: it fails instead, with what to do. To be called before it starts.
+///
+/// rtspsrc connects there before it asks what to say, so a connection is made, and ended without a
+/// word. Addresses inside a camera's description (control URLs) lead nowhere: rtspsrc names them to
+/// the camera, over the connection that it has.
+void RefuseRedirects(const std::string& uri, GstElement& rtspsrc);
+
+}  // namespace millrace::ingest

@@ -1,0 +1,163 @@
+#include "service/client_sources.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "ingest/source.h"
+#include "ingest/uri.h"
+#include "nlohmann/json.hpp"
+#include "service/error_reason.h"
+#include "service/host_pattern.h"
+
+namespace millrace::service {
+namespace {
+
+using nlohmann::json;
+
+absl::Status Forbidden(const std::string& what, const std::string& key) {
+  return Because("SOURCE_NOT_ALLOWED", {{"key", key}},
+                 absl::PermissionDeniedError(
+                     absl::StrCat(what,
+                                  " is not taken from clients; whoever runs the server can "
+                                  "allow it by ",
+                                  key, " in its configuration")));
+}
+
+/// Where a URI leads.
+struct Place {
+  std::string scheme;
+  std::string host;
+  /// As it is written: empty where it is left out.
+  std::string port;
+
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// Of "//user@host:port/path", as GStreamer finds it; nothing where that could be read in another
+/// way, too.
+std::optional<Place> PlaceOf(const ingest::Uri& uri) {
+  std::string_view rest = uri.rest;
+  if (rest.substr(0, 2) != "//") return std::nullopt;
+  rest = rest.substr(2);
+  rest = rest.substr(0, rest.find_first_of("/?"));
+  const std::size_t at = rest.find('@');
+  if (at != rest.rfind('@') || rest.find_first_of("#\\ ") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  if (at != std::string_view::npos) rest = rest.substr(at + 1);
+  const bool bracketed = !rest.empty() && rest.front() == '[';
+  const std::size_t end = bracketed ? rest.find(']') : rest.find(':');
+  const std::string_view host =
+      bracketed ? rest.substr(1, end - 1) : rest.substr(0, std::min(end, rest.size()));
+  const std::size_t colon = rest.find(':', bracketed ? end : 0);
+  const std::string_view port = colon < rest.size() ? rest.substr(colon + 1) : std::string_view();
+  return Place{.scheme = uri.scheme,
+               .host = absl::AsciiStrToLower(std::string(host)),
+               .port = std::string(port)};
+}
+
+absl::Status UriAllowed(const std::string& text, const ClientSources& rules) {
+  MILLRACE_ASSIGN_OR_RETURN(const ingest::Uri uri, ingest::ParseUri(text));
+  const bool is_path = uri.scheme.empty();
+  const std::string scheme = is_path ? "file" : uri.scheme;
+  if (std::find(rules.schemes.begin(), rules.schemes.end(), scheme) == rules.schemes.end()) {
+    return Forbidden(is_path ? "a file" : absl::StrCat("a URI with ", scheme, ":"),
+                     "client_sources.schemes");
+  }
+  if (ingest::KindOf(uri) != ingest::SourceKind::kRtspCamera) return absl::OkStatus();
+  const std::optional<Place> place = PlaceOf(uri);
+  if (!place) return Forbidden("a URI whose host is not plain", "client_sources.hosts");
+  for (const std::string& pattern : rules.hosts) {
+    if (HostMatches(place->host, pattern)) return absl::OkStatus();
+  }
+  return Forbidden(absl::StrCat("a camera at ", place->host), "client_sources.hosts");
+}
+
+/// What `entry` says at `pointer`; null: nothing.
+json ValueAt(const json& entry, const char* pointer) {
+  const json::json_pointer at(pointer);
+  return entry.contains(at) ? entry.at(at) : json();
+}
+
+std::string UriOf(const json& entry) {
+  const json uri = ValueAt(entry, "/source/uri");
+  return uri.is_string() ? uri.get<std::string>() : "";
+}
+
+bool SameAt(const char* pointer, const json& entry, const json& current) {
+  return ValueAt(entry, pointer) == ValueAt(current, pointer);
+}
+
+// Where an entry names a file or a variable of the server.
+constexpr std::array kFilePointers = {"/source/password_file", "/source/password_env",
+                                      "/source/tls_ca_file", "/model/weights",
+                                      "/checkpoints/folder"};
+
+absl::Status FilesAllowed(const json& entry, const json& current) {
+  for (const char* pointer : kFilePointers) {
+    if (!ValueAt(entry, pointer).is_null() && !SameAt(pointer, entry, current)) {
+      return Forbidden(absl::StrCat(pointer + 1, ", which names a file or a secret of the server,"),
+                       "client_sources.files");
+    }
+  }
+  const json network = ValueAt(entry, "/model/network");
+  const bool is_file = network.is_string() && absl::EndsWith(network.get<std::string>(), ".pt");
+  if (is_file && !SameAt("/model/network", entry, current)) {
+    return Forbidden("a network's file", "client_sources.files");
+  }
+  return absl::OkStatus();
+}
+
+/// Whether the source has a password that the client need not know: of a file or a variable, or in
+/// a URI that was there before.
+bool KeepsPassword(const json& entry, const json& current) {
+  const std::string uri = UriOf(entry);
+  const bool in_uri = uri == UriOf(current) && uri != ingest::WithoutCredentials(uri);
+  return in_uri || !ValueAt(entry, "/source/password_file").is_null() ||
+         !ValueAt(entry, "/source/password_env").is_null();
+}
+
+bool GoesToTheSamePlace(const json& entry, const json& current) {
+  const auto place_of = [](const json& of) {
+    const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(UriOf(of));
+    return uri.ok() ? PlaceOf(*uri) : std::nullopt;
+  };
+  const std::optional<Place> before = place_of(current);
+  return before.has_value() && place_of(entry) == before;
+}
+
+absl::Status PasswordMayStay(const StreamConfig& stream, const json& entry, const json& current) {
+  const bool same_uri = UriOf(entry) == UriOf(current);
+  const bool same_place = same_uri || GoesToTheSamePlace(entry, current);
+  const bool as_safe = SameAt("/source/tls_ca_file", entry, current) &&
+                       (stream.source.camera.tls.verify ||  // As it is read, however it is written.
+                        SameAt("/source/tls_verify", entry, current));
+  if (!KeepsPassword(entry, current) || (same_place && as_safe)) return absl::OkStatus();
+  return Forbidden(
+      "a change that sends the camera's password to another host or port, or with less TLS,",
+      "client_sources.files");
+}
+
+}  // namespace
+
+absl::Status AllowedForClients(const StreamConfig& stream, const ClientSources& rules,
+                               const std::string& current) {
+  const json entry = json::parse(stream.entry);
+  const json before = json::parse(current);
+  const std::string uri = UriOf(entry);
+  if (uri.empty() || uri != UriOf(before)) {
+    MILLRACE_RETURN_IF_ERROR(UriAllowed(stream.source.uri, rules));
+  }
+  if (rules.files) return absl::OkStatus();
+  MILLRACE_RETURN_IF_ERROR(FilesAllowed(entry, before));
+  return PasswordMayStay(stream, entry, before);
+}
+
+}  // namespace millrace::service
