@@ -81,6 +81,10 @@ constexpr Key kSourceKeys[] = {
      [](const Value& v, StreamConfig& s) {
        v.Real({0, 1000}, s.source.max_frames_per_second);
      }},
+    {"fps", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0.01, 1000}, s.source.images_per_second);
+     }},
     {"hw_decode", kOptional,
      [](const Value& v, StreamConfig& s) {
        ReadName(v, kHardwareDecodes, s.source.hardware_decode);
@@ -154,15 +158,24 @@ void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
   if (!uri.ok() || !keys) return;
   const std::optional<ingest::SourceKind> kind = ingest::KindOf(*uri);
   const bool file = kind == ingest::SourceKind::kFile;
+  const bool push = kind == ingest::SourceKind::kPush;
   if (source.loop && !file) WrongAt(stream, "source", "loop", "is for files only");
-  if (source.as_camera && !file) WrongAt(stream, "source", "as_camera", "is for files only");
+  if (source.as_camera && !file && !push) {
+    WrongAt(stream, "source", "as_camera", "is for files and push: only");
+  }
+  if (!file && keys->Find("fps")) {
+    WrongAt(stream, "source", "fps", "is for folders of images only");
+  }
+  if (push && !uri->rest.empty()) {
+    WrongAt(stream, "source", "uri", "has something behind push:; write push: alone");
+  }
   if (kind != ingest::SourceKind::kTestPicture && keys->Find("test_frames_per_second")) {
     WrongAt(stream, "source", "test_frames_per_second", "is for test: only");
   }
-  if (kind == ingest::SourceKind::kTestPicture) {
-    RefuseKeys(stream, *keys, kDecoderKeys, "files, rtsp: and rtsps:");
+  if (push || kind == ingest::SourceKind::kTestPicture) {
+    RefuseKeys(stream, *keys, kDecoderKeys, "files, v4l2:, rtsp: and rtsps:");
   }
-  if (file) RefuseKeys(stream, *keys, kConnectionKeys, "cameras");
+  if (file || push) RefuseKeys(stream, *keys, kConnectionKeys, "cameras");
   if (uri->scheme != "rtsps") {
     RefuseKeys(stream, *keys, kRtspsKeys, "rtsps:");
   } else if (source.camera.transport != ingest::Transport::kTcp) {

@@ -27,7 +27,8 @@ TEST(OpenSourceTest, RefusesAnUnknownSchemeAndNamesTheKnown) {
   EXPECT_EQ(refusal.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Message(refusal),
               AllOf(HasSubstr("http://***@camera/1.mjpg"),
-                    HasSubstr("a path, file:, rtsp:, rtsps: or test:"), Not(HasSubstr("secret"))));
+                    HasSubstr("a path, file:, rtsp:, rtsps:, v4l2:, push: or test:"),
+                    Not(HasSubstr("secret"))));
 }
 
 TEST(OpenSourceTest, RefusesBadOptions) {
@@ -126,6 +127,8 @@ TEST(OpenSourceTest, KnowsWhatIsLive) {
   EXPECT_TRUE(IsLive({.uri = "rtsp://camera/1"}));
   EXPECT_TRUE(IsLive({.uri = "RTSPS://camera/1"}));
   EXPECT_TRUE(IsLive({.uri = "test:"}));
+  EXPECT_TRUE(IsLive({.uri = "v4l2:/dev/video0"}));
+  EXPECT_TRUE(IsLive({.uri = "push:"}));
   EXPECT_TRUE(IsLive({.uri = "street.avi", .as_camera = true}));
   EXPECT_FALSE(IsLive({.uri = "street.avi"}));
   EXPECT_FALSE(IsLive({.uri = "file:street.avi"}));
