@@ -27,4 +27,13 @@ class RefusedStream final : public grpc::ServerWriteReactor<Response> {
   void OnDone() override { delete this; }
 };
 
+/// The same of a call that would have taken `Request`s, too.
+template <typename Request, typename Response>
+class RefusedExchange final : public grpc::ServerBidiReactor<Request, Response> {
+ public:
+  /// REQUIRES: `status` is an error.
+  explicit RefusedExchange(const absl::Status& status) { this->Finish(ToGrpcStatus(status)); }
+  void OnDone() override { delete this; }
+};
+
 }  // namespace millrace::service
