@@ -70,9 +70,12 @@ class PushTest(unittest.TestCase):
             self.assertEqual(counts.received, 300)
 
     def test_pipelines_of_each_kind_let_go_of_the_last_frames(self):
-        for kind in ("one_f_one_b_star", "partime", "gpipe", "auto"):
-            with self.subTest(kind), millrace_process.serve(millrace_process.config(
-                    streams=[pushed()], schedule={"kind": kind, "stages": 2})) as server, \
+        schedules = [{"kind": kind, "stages": 2}
+                     for kind in ("one_f_one_b_star", "partime", "gpipe", "timeprest", "pipedream_2bw")]
+        schedules.append({"kind": "auto", "frames_per_second": 30})
+        for schedule in schedules:
+            with self.subTest(schedule), millrace_process.serve(millrace_process.config(
+                    streams=[pushed()], schedule=schedule)) as server, \
                     millrace.Client(server.grpc) as user:
                 outcomes = list(user.push("pushed", video_frames(31), parts=millrace.Parts()))
                 self.assertEqual(len(outcomes), 31)

@@ -74,7 +74,7 @@ TEST_F(FolderSourceTest, KeepsACamerasTime) {
   IngestSettings settings;
   settings.clock = &clock;
   auto source = OpenSource(
-      {.uri = folder_.path(), .as_camera = true, .queue_capacity = 4, .images_per_second = 0.001},
+      {.uri = folder_.path(), .as_camera = true, .images_per_second = 0.001, .queue_capacity = 4},
       settings);
   ASSERT_TRUE(source.ok()) << source.status();
   WaitUntil([&] { return (*source)->queue().received() == 1; });

@@ -148,7 +148,7 @@ TEST_F(PushSourceTest, ABadPictureIsNoFrame) {
   Open();
   const auto pusher = Enter();
   EXPECT_TRUE(absl::IsInvalidArgument(
-      pusher->Push({.content = RawPicture{.width = 4, .height = 2}}).status()));
+      pusher->Push({.content = RawPicture{.width = 4, .height = 2, .bytes = {}}}).status()));
   EXPECT_EQ(source_->queue().received(), 0u);
 }
 

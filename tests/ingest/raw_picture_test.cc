@@ -31,11 +31,13 @@ TEST(RawPictureTest, HasAsManyBytesAsItsSizeTakes) {
               HasSubstr("the stride is 11 bytes, and a row of 4 pixels has 12"));
   EXPECT_THAT(WhatIsWrong({.width = 4, .height = 2, .stride = -12, .bytes = first(24)}),
               HasSubstr("the stride is -12"));
-  EXPECT_THAT(WhatIsWrong({.width = 0, .height = 2}), HasSubstr("0 x 2; it must have pixels"));
-  EXPECT_THAT(WhatIsWrong({.width = 4, .height = -2}), HasSubstr("it must have pixels"));
-  EXPECT_THAT(WhatIsWrong({.width = 2'000'000'000, .height = 2'000'000'000}),
+  EXPECT_THAT(WhatIsWrong({.width = 0, .height = 2, .bytes = {}}),
+              HasSubstr("0 x 2; it must have pixels"));
+  EXPECT_THAT(WhatIsWrong({.width = 4, .height = -2, .bytes = {}}),
+              HasSubstr("it must have pixels"));
+  EXPECT_THAT(WhatIsWrong({.width = 2'000'000'000, .height = 2'000'000'000, .bytes = {}}),
               HasSubstr("at most 16384 pixels wide"));
-  EXPECT_THAT(WhatIsWrong({.width = 16'384, .height = 16'384}), HasSubstr("at most"));
+  EXPECT_THAT(WhatIsWrong({.width = 16'384, .height = 16'384, .bytes = {}}), HasSubstr("at most"));
 }
 
 /// A PNG's signature and header, and a mark of its end.
