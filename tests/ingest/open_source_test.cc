@@ -77,10 +77,6 @@ TEST(OpenSourceTest, SaysThatAFileIsMissing) {
   }
 }
 
-TEST(OpenSourceTest, RefusesAFolder) {
-  EXPECT_EQ(RefusalOf("/tmp").code(), absl::StatusCode::kInvalidArgument);
-}
-
 TEST(OpenSourceTest, SaysThatAFileCannotBeDecoded) {
   const TemporaryFolder folder;
   const std::string path = folder / "noise.mp4";
