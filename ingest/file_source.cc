@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "ingest/folder_source.h"
+#include "ingest/image_folder.h"
 
 namespace millrace::ingest {
 
@@ -200,6 +202,11 @@ bool FileSource::WaitUntilDue(const DecodedPicture& picture) {
 
 absl::StatusOr<std::unique_ptr<Source>> OpenFile(const SourceRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(std::string path, FilePath(request.uri));
+  if (NamesImages(path)) return OpenFolder(request, path);
+  if (request.options.images_per_second > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        request.shown, ": fps is for folders of images only; a video says its own rate"));
+  }
   std::error_code unreadable;
   const std::filesystem::file_status found = std::filesystem::status(path, unreadable);
   if (found.type() == std::filesystem::file_type::none) {
@@ -208,10 +215,6 @@ absl::StatusOr<std::unique_ptr<Source>> OpenFile(const SourceRequest& request) {
   }
   if (!std::filesystem::exists(found)) {
     return absl::NotFoundError(absl::StrCat(request.shown, ": there is no such file"));
-  }
-  if (std::filesystem::is_directory(found)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(request.shown, ": is a folder; name a video file in it"));
   }
   auto source = std::make_unique<FileSource>(request, std::move(path));
   const std::stop_callback cancel(request.options.stop, [&] { source->Cancel(); });

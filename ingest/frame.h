@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "ingest/frame_ticket.h"
+
 namespace millrace::ingest {
 
 /// Pixels as red, green, blue bytes, rows first and without padding: height * width * 3 bytes.
@@ -52,6 +54,9 @@ struct Frame {
   /// Counts, so that they survive the frame right after one being dropped.
   std::int64_t gaps = 0;
   std::int64_t size_changes = 0;
+
+  /// Who waits to hear what becomes of it; null: nobody.
+  std::shared_ptr<FrameTicket> ticket;
 };
 
 }  // namespace millrace::ingest

@@ -10,9 +10,10 @@ FrameFeed::FrameFeed(const Clock& clock, std::size_t capacity, WhenFull when_ful
                      double max_frames_per_second)
     : clock_(clock), queue_(capacity, when_full), limit_(max_frames_per_second) {}
 
-void FrameFeed::Take(DecodedPicture decoded) {
+bool FrameFeed::Take(DecodedPicture decoded) {
   std::optional<Frame> frame = Stamp(std::move(decoded));
   if (frame) queue_.Push(*std::move(frame));
+  return frame.has_value();
 }
 
 void FrameFeed::BeginEpoch() {
@@ -75,7 +76,8 @@ std::optional<Frame> FrameFeed::Stamp(DecodedPicture decoded) {
   frame.stream_time = stream_time;
   frame.camera_time = decoded.camera_time;
   frame.picture = decoded.picture;
-  const bool gap = gaps_.IsGap(frame.stream_time);
+  frame.ticket = std::move(decoded.ticket);
+  const bool gap = gaps_.IsGap(frame.stream_time) && !decoded.follows;
   frame.predecessor = first ? NoPredecessor::kFirst
                       : gap ? NoPredecessor::kGap
                             : NoPredecessor::kHasOne;

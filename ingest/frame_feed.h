@@ -22,6 +22,9 @@ struct DecodedPicture {
   std::optional<std::chrono::nanoseconds> stream_time;
   std::optional<std::chrono::nanoseconds> duration;
   std::optional<std::chrono::nanoseconds> camera_time;
+  /// Whatever the times say, none is missing between the one before and this.
+  bool follows = false;
+  std::shared_ptr<FrameTicket> ticket = nullptr;  ///< As in Frame.
 };
 
 /// Gives each picture its number, epoch, arrival and predecessor, and pushes it to the queue.
@@ -35,8 +38,9 @@ class FrameFeed {
             double max_frames_per_second = 0);
 
   /// Takes the next picture of the stream, or skips it, as if it had never been, where there are
-  /// more a second than there may be. Waits for room if the queue does.
-  void Take(DecodedPicture decoded) ABSL_LOCKS_EXCLUDED(mu_);
+  /// more a second than there may be. Waits for room if the queue does. Returns whether it is a
+  /// frame.
+  bool Take(DecodedPicture decoded) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// The next picture begins a new epoch. Without a picture in between, calling twice is like
   /// calling once: an epoch has frames.

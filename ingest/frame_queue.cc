@@ -10,7 +10,10 @@ FrameQueue::FrameQueue(std::size_t capacity, WhenFull when_full)
 void FrameQueue::Push(Frame frame) {
   ++received_;
   if (when_full_ == WhenFull::kWait) {
-    if (!frames_.PushOrWait(std::move(frame))) ++shut_out_;
+    const std::shared_ptr<FrameTicket> ticket = frame.ticket;
+    if (frames_.PushOrWait(std::move(frame))) return;
+    ++shut_out_;
+    if (ticket != nullptr) ticket->Lost(QueueLoss::kClosed);
     return;
   }
   if (when_full_ == WhenFull::kDropNewest) return PushIfRoom(std::move(frame));
@@ -18,14 +21,19 @@ void FrameQueue::Push(Frame frame) {
   const std::optional<Frame> lost = frames_.PushOrDropOldest(std::move(frame));
   if (!lost) return;
   // A closed queue hands the frame itself back, a full one an older frame.
-  ++(lost->number == number ? shut_out_ : dropped_);
+  const bool closed = lost->number == number;
+  ++(closed ? shut_out_ : dropped_);
+  if (lost->ticket != nullptr) lost->ticket->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);
 }
 
 void FrameQueue::PushIfRoom(Frame frame) {
   using Pushed = BoundedQueue<Frame>::Pushed;
+  const std::shared_ptr<FrameTicket> ticket = frame.ticket;
   const Pushed pushed = frames_.PushIfRoom(std::move(frame));
-  if (pushed == Pushed::kFull) ++dropped_;
-  if (pushed == Pushed::kClosed) ++shut_out_;
+  if (pushed == Pushed::kYes) return;
+  const bool closed = pushed == Pushed::kClosed;
+  ++(closed ? shut_out_ : dropped_);
+  if (ticket != nullptr) ticket->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);
 }
 
 std::optional<Frame> FrameQueue::Pop() { return frames_.Pop(); }

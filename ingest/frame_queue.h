@@ -27,7 +27,7 @@ class FrameQueue {
   FrameQueue(std::size_t capacity, WhenFull when_full);
 
   /// Appends `frame`, or does what WhenFull says. After Close() discards it and counts it as
-  /// `shut_out`.
+  /// `shut_out`. Tells the ticket of a frame that is lost.
   void Push(Frame frame);
 
   /// Waits for the oldest frame. Returns nullopt once the queue is closed and empty.

@@ -48,6 +48,11 @@ absl::Status CheckOptions(const SourceOptions& options, std::string_view shown) 
         absl::StrCat(std::string(shown), ": max_frames_per_second is ",
                      options.max_frames_per_second, " and must not be negative"));
   }
+  if (!(options.images_per_second >= 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(std::string(shown), ": images_per_second is ",
+                                                   options.images_per_second,
+                                                   " and must not be negative"));
+  }
   MILLRACE_RETURN_IF_ERROR(CheckAtLeast("width", options.width, 1, shown));
   MILLRACE_RETURN_IF_ERROR(CheckAtLeast("height", options.height, 1, shown));
   MILLRACE_RETURN_IF_ERROR(CheckAtLeast("queue_capacity", options.queue_capacity, 1, shown));
@@ -79,6 +84,10 @@ absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options,
       return OpenFile(request);
     case SourceKind::kRtspCamera:
       return OpenRtspCamera(request);
+    case SourceKind::kV4l2Camera:
+      return OpenV4l2Camera(request);
+    case SourceKind::kPush:
+      return OpenPushSource(request);
     case SourceKind::kTestPicture:
       return OpenTestPicture(request);
   }

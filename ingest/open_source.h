@@ -42,6 +42,8 @@ struct SourceRequest {
 
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenFile(const SourceRequest& request);
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& request);
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenV4l2Camera(const SourceRequest& request);
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenPushSource(const SourceRequest& request);
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenTestPicture(const SourceRequest& request);
 
 }  // namespace millrace::ingest

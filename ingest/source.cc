@@ -30,8 +30,14 @@ bool IsLive(const SourceOptions& options) {
   return options.as_camera || (uri.ok() && KindOf(*uri) != SourceKind::kFile);
 }
 
+bool CanWait(const SourceOptions& options) {
+  const absl::StatusOr<Uri> uri = ParseUri(options.uri);
+  if (options.as_camera || !uri.ok()) return false;
+  return KindOf(*uri) == SourceKind::kFile || KindOf(*uri) == SourceKind::kPush;
+}
+
 WhenFull WhenFullOf(const SourceOptions& options) {
-  return options.when_full.value_or(IsLive(options) ? WhenFull::kDropOldest : WhenFull::kWait);
+  return options.when_full.value_or(CanWait(options) ? WhenFull::kWait : WhenFull::kDropOldest);
 }
 
 }  // namespace millrace::ingest

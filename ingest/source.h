@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "ingest/frame.h"
 #include "ingest/frame_queue.h"
+#include "ingest/push_entry.h"
 
 namespace millrace::ingest {
 
@@ -78,22 +79,25 @@ inline constexpr std::array kSourceStates = {SourceState::kConnecting, SourceSta
                                              SourceState::kStopped};
 
 struct SourceOptions {
-  /// A path, `file:PATH`, `rtsp://HOST...` (or `rtsps:`), or `test:` (`test:ball`: any pattern of
-  /// videotestsrc).
+  /// A path, `file:PATH`, `rtsp://HOST...` (or `rtsps:`), `v4l2:DEVICE`, `push:`, or `test:`
+  /// (`test:ball`: any pattern of videotestsrc). A path may be that of a folder of images, or a
+  /// pattern of their names.
   std::string uri;
   /// Size of the delivered pictures, in pixels.
   int width = 320;
   int height = 240;
   /// A file: start again at its end, in a new epoch.
   bool loop = false;
-  /// A file: behave as a camera, paced by its own timestamps, never waiting for the learner.
+  /// A file: behave as a camera, paced by its own timestamps, never waiting for the learner. Of
+  /// `push:`, never waiting for the learner.
   bool as_camera = false;
   /// `test:` only: frames a second.
   int test_frames_per_second = 30;
+  /// A folder of images only: how many make a second. 0: 30.
+  double images_per_second = 0;
   /// Frames that may wait for the learner.
   int queue_capacity = 2;
-  /// What happens to frames that find no room. kWait: for sources whose frames can wait. Absent:
-  /// kDropOldest where IsLive(), else kWait.
+  /// What happens to frames that find no room. Absent: kWait where CanWait(), else kDropOldest.
   std::optional<WhenFull> when_full = {};
   /// So many frames a second at most: others are skipped before they are numbered. 0: all.
   double max_frames_per_second = 0;
@@ -145,6 +149,8 @@ class Source {
   [[nodiscard]] virtual SourceStatus status() const = 0;
   /// Ends the source and closes its queue, within a second even when the camera hangs. Idempotent.
   virtual void Stop() = 0;
+  /// Where its frames are pushed; null unless its URI is `push:`.
+  [[nodiscard]] virtual std::shared_ptr<PushEntry> push_entry() { return nullptr; }
 };
 
 /// Opens the source that `options.uri` names and starts it.
@@ -159,9 +165,13 @@ class Source {
 /// `uri` with its user and password replaced: `rtsp://***@camera/1`.
 [[nodiscard]] std::string WithoutCredentials(std::string_view uri);
 
-/// Whether frames of this source cannot wait: a camera, the test picture, or a file told to behave
-/// as one.
+/// Whether this source does not show the same frames to whoever opens it: a camera, the test
+/// picture, what is pushed, or a file told to behave as a camera.
 [[nodiscard]] bool IsLive(const SourceOptions& options);
+
+/// Whether its frames wait for the learner: those of files, and pushed ones, unless they are told
+/// to behave as a camera's.
+[[nodiscard]] bool CanWait(const SourceOptions& options);
 
 /// SourceOptions::when_full, or what it is where that is absent.
 [[nodiscard]] WhenFull WhenFullOf(const SourceOptions& options);

@@ -55,11 +55,13 @@ absl::StatusOr<std::string> PercentDecoded(std::string_view text) {
 }  // namespace
 
 std::optional<SourceKind> KindOf(const Uri& uri) {
-  static constexpr std::array<std::pair<std::string_view, SourceKind>, 5> kSchemes = {{
+  static constexpr std::array<std::pair<std::string_view, SourceKind>, 7> kSchemes = {{
       {"", SourceKind::kFile},
       {"file", SourceKind::kFile},
       {"rtsp", SourceKind::kRtspCamera},
       {"rtsps", SourceKind::kRtspCamera},
+      {"v4l2", SourceKind::kV4l2Camera},
+      {"push", SourceKind::kPush},
       {"test", SourceKind::kTestPicture},
   }};
   for (const auto& [scheme, kind] : kSchemes) {

@@ -1,4 +1,5 @@
-// The URIs that name sources: `street.avi`, `file:street.avi`, `rtsp://camera/1`, `test:ball`.
+// The URIs that name sources: `street.avi`, `file:street.avi`, `rtsp://camera/1`,
+// `v4l2:/dev/video0`, `push:`, `test:ball`.
 //
 // A plain path needs no scheme and is taken as it is. `file:` may carry percent-encoded characters,
 // as other programs write them.
@@ -20,10 +21,11 @@ struct Uri {
 };
 
 /// What a scheme says a URI names.
-enum class SourceKind { kFile, kRtspCamera, kTestPicture };
+enum class SourceKind { kFile, kRtspCamera, kV4l2Camera, kPush, kTestPicture };
 
 /// For messages: what a URI may begin with.
-inline constexpr std::string_view kKnownSchemes = "a path, file:, rtsp:, rtsps: or test:";
+inline constexpr std::string_view kKnownSchemes =
+    "a path, file:, rtsp:, rtsps:, v4l2:, push: or test:";
 
 /// nullopt for a scheme that is not known.
 [[nodiscard]] std::optional<SourceKind> KindOf(const Uri& uri);

@@ -15,6 +15,7 @@
 #include "service/frames_in_flight.h"
 #include "service/learner_controls.h"
 #include "service/learner_life.h"
+#include "service/pushed_frame.h"
 #include "service/rate_keeper.h"
 #include "service/recent_figures.h"
 #include "service/seated_states.h"
@@ -84,6 +85,7 @@ class RunningStream final : public CameraStream {
   const pipeline::Resumption& resumption() const override { return learner_->resumption(); }
   PredictionRing& ring() override { return ring_; }
   StreamSnapshot Snapshot() const override;
+  std::shared_ptr<ingest::PushEntry> push_entry() override { return source_->push_entry(); }
   absl::Status TakesLabels() const override;
   absl::Status Label(std::int64_t frame_number, const ClientLabel& label) override;
   absl::Status SetMode(LearnerState mode) override;
@@ -358,9 +360,16 @@ void RunningStream::Handle(const ingest::Frame& frame) {
   epochs_ = begin_.epochs + frame.epoch + 1;
   figures_.RecordArrival(frame);
   if (rate_) rate_->OnFrame(frame, source_->dropped());
+  PushedFrame* const pushed = PushedFrameOf(frame.ticket);
+  if (pushed != nullptr) pushed->Numbered(begin_.frames + frame.number);
   if (const std::optional<DropReason> reason = WhyDropped(frame)) {
     ledger_.Dropped(*reason);
+    if (pushed != nullptr) pushed->Dropped(*reason);
     return;
+  }
+  // Before the frame is admitted: so it is never too late.
+  if (pushed != nullptr && pushed->label()) {
+    pushed->Labelled(Label(begin_.frames + frame.number, *pushed->label()));
   }
   if (absl::Status admitted = Admit(frame); !admitted.ok()) FailLearner(admitted);
 }
@@ -454,12 +463,14 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   }
   if (model.skipped != pipeline::SkipReason::kNone) ++skipped_[static_cast<int>(model.skipped)];
   const nanoseconds now = options_.clock->Now();
+  const std::shared_ptr<ingest::FrameTicket> ticket = in_flight->frame.ticket;
   Prediction described = Describe(*std::move(in_flight), std::move(model), now);
   if (options_.compare) described.comparison = options_.compare(described);
   auto prediction = std::make_shared<const Prediction>(std::move(described));
   figures_.RecordPrediction(*prediction, now);
   if (options_.observe) options_.observe(*prediction);
-  ring_.Publish(std::move(prediction));
+  ring_.Publish(prediction);
+  if (PushedFrame* const pushed = PushedFrameOf(ticket)) pushed->Predicted(std::move(prediction));
 }
 
 Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPrediction model,

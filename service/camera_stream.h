@@ -115,6 +115,10 @@ class CameraStream {
   [[nodiscard]] virtual PredictionRing& ring() = 0;
   [[nodiscard]] virtual StreamSnapshot Snapshot() const = 0;
 
+  /// Where frames are pushed into it, of PushedFrame (pushed_frame.h) each; null where they come
+  /// from elsewhere.
+  [[nodiscard]] virtual std::shared_ptr<ingest::PushEntry> push_entry() = 0;
+
   /// OK if it takes labels; else FAILED_PRECONDITION, saying why not.
   [[nodiscard]] virtual absl::Status TakesLabels() const = 0;
   /// Takes the label of a frame: it teaches at every step from the next one to the last whose

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ingest/image_folder.h"
 #include "ingest/uri.h"
 #include "service/cli_exit_codes.h"
 #include "service/grpc_server.h"
@@ -35,7 +36,17 @@ std::string MissingFiles(const Config& config) {
                     path, " (paths are relative to the working folder)\n");
   };
   for (const StreamConfig& stream : config.streams) {
-    if (const auto file = SourceFile(stream.source.uri)) check(stream, "video", *file);
+    if (const auto file = SourceFile(stream.source.uri)) {
+      if (ingest::NamesImages(*file)) {
+        const absl::Status images = ingest::ListImages(*file).status();
+        if (!images.ok()) {
+          absl::StrAppend(&missing, "stream ", stream.name, ": ", *file, ": ", images.message(),
+                          " (paths are relative to the working folder)\n");
+        }
+      } else {
+        check(stream, "video", *file);
+      }
+    }
     const std::string& model = stream.labels.learner.model;
     if (IsOfLabels(stream.task) && !model.empty()) check(stream, "network", model);
     if (!stream.learner.weights.empty()) check(stream, "weight file", stream.learner.weights);

@@ -60,8 +60,9 @@ struct StreamConfig {
 /// What streams clients may add: they choose what this machine connects to and which files it
 /// opens.
 struct ClientSources {
-  /// Of "file", "rtsp", "rtsps" and "test". A plain path is a file.
-  std::vector<std::string> schemes = {"rtsp", "rtsps", "test"};
+  /// Of "file", "rtsp", "rtsps", "v4l2", "push" and "test". A plain path is a file, a folder's,
+  /// too.
+  std::vector<std::string> schemes = {"rtsp", "rtsps", "push", "test"};
   /// Cameras: patterns of the URI's host, such as "10.0.0.*".
   std::vector<std::string> hosts = {"*"};
   /// Whether keys that name files of this machine may be set: weights, checkpoints, passwords.

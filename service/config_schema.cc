@@ -54,7 +54,7 @@ void ReadVersion(const Value& value, File& /*file*/) {
 }
 
 void ReadSchemes(const Value& value, ClientSources& sources) {
-  static const std::vector<std::string> known = {"file", "rtsp", "rtsps", "test"};
+  static const std::vector<std::string> known = {"file", "rtsp", "rtsps", "v4l2", "push", "test"};
   std::vector<std::string> schemes;
   value.Texts({1, known.size()}, schemes);
   for (const std::string& scheme : schemes) {

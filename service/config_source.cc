@@ -87,6 +87,10 @@ constexpr Key kSourceKeys[] = {
      [](const Value& v, StreamConfig& s) {
        v.Real({0, 1000}, s.source.max_frames_per_second);
      }},
+    {"fps", kOptional,
+     [](const Value& v, StreamConfig& s) {
+       v.Real({0.01, 1000}, s.source.images_per_second);
+     }},
     {"hw_decode", kOptional,
      [](const Value& v, StreamConfig& s) {
        ReadName(v, kHardwareDecodes, s.source.hardware_decode);
@@ -134,14 +138,14 @@ void RefuseKeys(const Value& stream, const Value& source, std::span<const std::s
 void CheckQueuePolicy(const Value& stream, const ingest::SourceOptions& source) {
   if (!source.when_full) return;
   const bool waits = source.when_full == ingest::WhenFull::kWait;
-  if (ingest::IsLive(source) && waits) {
+  if (waits && !ingest::CanWait(source)) {
     WrongAt(stream, "source", "queue_policy",
-            "is block, which is for files: what a camera shows cannot wait; take drop_oldest or "
-            "drop_newest");
+            "is block, which is for files and push: what a camera shows cannot wait; take "
+            "drop_oldest or drop_newest");
   }
-  if (!ingest::IsLive(source) && !waits) {
+  if (!waits && ingest::CanWait(source)) {
     WrongAt(stream, "source", "queue_policy",
-            "drops frames, which a file need not: take block, or set as_camera");
+            "drops frames, which files and push: need not: take block, or set as_camera");
   }
 }
 
@@ -174,16 +178,25 @@ void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
   if (!uri.ok() || !keys) return;
   const std::optional<ingest::SourceKind> kind = ingest::KindOf(*uri);
   const bool file = kind == ingest::SourceKind::kFile;
+  const bool push = kind == ingest::SourceKind::kPush;
   if (source.loop && !file) WrongAt(stream, "source", "loop", "is for files only");
-  if (source.as_camera && !file) WrongAt(stream, "source", "as_camera", "is for files only");
+  if (source.as_camera && !file && !push) {
+    WrongAt(stream, "source", "as_camera", "is for files and push: only");
+  }
+  if (!file && keys->Find("fps")) {
+    WrongAt(stream, "source", "fps", "is for folders of images only");
+  }
+  if (push && !uri->rest.empty()) {
+    WrongAt(stream, "source", "uri", "has something behind push:; write push: alone");
+  }
   CheckQueuePolicy(stream, source);
   if (kind != ingest::SourceKind::kTestPicture && keys->Find("test_frames_per_second")) {
     WrongAt(stream, "source", "test_frames_per_second", "is for test: only");
   }
-  if (kind == ingest::SourceKind::kTestPicture) {
-    RefuseKeys(stream, *keys, kDecoderKeys, "files, rtsp: and rtsps:");
+  if (push || kind == ingest::SourceKind::kTestPicture) {
+    RefuseKeys(stream, *keys, kDecoderKeys, "files, v4l2:, rtsp: and rtsps:");
   }
-  if (file) RefuseKeys(stream, *keys, kConnectionKeys, "cameras");
+  if (file || push) RefuseKeys(stream, *keys, kConnectionKeys, "cameras");
   if (uri->scheme != "rtsps") {
     RefuseKeys(stream, *keys, kRtspsKeys, "rtsps:");
   } else if (source.camera.transport != ingest::Transport::kTcp) {

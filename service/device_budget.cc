@@ -87,7 +87,7 @@ double UsableCores() {
 
 double FrameRateOf(const StreamConfig& config, double camera_frames_per_second) {
   const ingest::SourceOptions& source = config.source;
-  if (!ingest::IsLive(source)) return 0;
+  if (ingest::CanWait(source)) return 0;
   double rate = camera_frames_per_second;
   if (rate == 0) rate = config.learner.frames_per_second;
   if (rate == 0 && std::string_view(source.uri).substr(0, 5) == "test:") {

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "service/admission.h"
 #include "service/checkpoint_service.h"
+#include "service/frame_service.h"
 #include "service/grpc_credentials.h"
 #include "service/health_reporter.h"
 #include "service/health_service.h"
@@ -24,8 +25,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Requests hold a name or two, or labels: thousands of them.
-constexpr int kMostRequestBytes = 1 << 20;
+/// Requests hold a name or two, labels, thousands of them, or a picture: one of 4K, as pixels.
+constexpr int kMostRequestBytes = 32 << 20;
 
 int Milliseconds(milliseconds time) { return static_cast<int>(time.count()); }
 
@@ -62,6 +63,7 @@ class RunningServer final : public GrpcServer {
         learners_(*api.streams, *api.control, control_thread_, *admission_),
         checkpoints_(*api.streams, *api.control, control_thread_, *admission_),
         labels_(*api.streams, *admission_),
+        frames_(*api.streams, subscribers_, *admission_),
         health_(statuses_) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
@@ -88,6 +90,7 @@ class RunningServer final : public GrpcServer {
   LearnerService learners_;
   CheckpointService checkpoints_;
   LabelService labels_;
+  FrameService frames_;
   HealthService health_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
@@ -103,7 +106,8 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
       HealthReporter::Options{.services = {v1::StreamService::service_full_name(),
                                            v1::LearnerService::service_full_name(),
                                            v1::CheckpointService::service_full_name(),
-                                           v1::LabelService::service_full_name()},
+                                           v1::LabelService::service_full_name(),
+                                           v1::FrameService::service_full_name()},
                               .services_of_models = {v1::PredictionService::service_full_name()}},
       statuses_, streams);
 
@@ -120,6 +124,7 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
   builder.RegisterService(&learners_);
   builder.RegisterService(&checkpoints_);
   builder.RegisterService(&labels_);
+  builder.RegisterService(&frames_);
   builder.RegisterService(&health_);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {

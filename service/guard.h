@@ -34,6 +34,15 @@ class Guard {
     return serve();
   }
 
+  /// `serve` answers a stream of `Request`s with one of `Response`s.
+  template <typename Request, typename Response, typename Serve>
+  grpc::ServerBidiReactor<Request, Response>* Both(grpc::CallbackServerContext& context,
+                                                   std::string_view method, Serve serve) const {
+    const absl::Status admitted = Admit(context, method);
+    if (!admitted.ok()) return new RefusedExchange<Request, Response>(admitted);
+    return serve();
+  }
+
  private:
   [[nodiscard]] absl::Status Admit(const grpc::CallbackServerContext& context,
                                    std::string_view method) const;

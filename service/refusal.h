@@ -26,4 +26,13 @@ class RefusedStream final : public OwnReactor<grpc::ServerWriteReactor<Response>
   explicit RefusedStream(const absl::Status& status) { this->Finish(ToGrpcStatus(status)); }
 };
 
+/// The same of a call that would have taken `Request`s, too.
+template <typename Request, typename Response>
+class RefusedExchange final : public grpc::ServerBidiReactor<Request, Response> {
+ public:
+  /// REQUIRES: `status` is an error.
+  explicit RefusedExchange(const absl::Status& status) { this->Finish(ToGrpcStatus(status)); }
+  void OnDone() override { delete this; }
+};
+
 }  // namespace millrace::service

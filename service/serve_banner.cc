@@ -23,7 +23,8 @@ constexpr std::string_view kIndent = "            ";
 std::string ShortUri(const std::string& text) {
   const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
   if (!uri.ok() || ingest::KindOf(*uri) != ingest::SourceKind::kFile) return text;
-  return std::filesystem::path(text).filename().string();
+  const std::string last = std::filesystem::path(text).filename().string();
+  return last.empty() ? text : last;  // A folder may end in a slash.
 }
 
 /// What stands in the way, where not everything that was asked for can be done.

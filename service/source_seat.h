@@ -40,6 +40,10 @@ class SourceSeat {
   /// Stops the source, for good. Idempotent.
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// Of the source that sits there now.
+  [[nodiscard]] std::shared_ptr<ingest::PushEntry> push_entry() const ABSL_LOCKS_EXCLUDED(mu_) {
+    return seated().source->push_entry();
+  }
   /// Of the source that sits there now, but `epoch`, which counts on.
   [[nodiscard]] ingest::SourceStatus status() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::string uri() const ABSL_LOCKS_EXCLUDED(mu_);

@@ -38,4 +38,22 @@ v1::LearnerState ToWire(LearnerState state) {
   return v1::LEARNER_STATE_UNSPECIFIED;
 }
 
+v1::DropReason ToWire(DropReason reason) {
+  switch (reason) {
+    case DropReason::kQueueFull:
+      return v1::DROP_REASON_QUEUE_FULL;
+    case DropReason::kNoPredecessor:
+      return v1::DROP_REASON_NO_PREDECESSOR;
+    case DropReason::kGap:
+      return v1::DROP_REASON_GAP;
+    case DropReason::kRejected:
+      return v1::DROP_REASON_REJECTED;
+    case DropReason::kShutdown:
+      return v1::DROP_REASON_SHUTDOWN;
+    case DropReason::kPaused:
+      return v1::DROP_REASON_PAUSED;
+  }
+  return v1::DROP_REASON_UNSPECIFIED;
+}
+
 }  // namespace millrace::service

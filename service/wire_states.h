@@ -8,5 +8,6 @@ namespace millrace::service {
 
 [[nodiscard]] v1::SourceState ToWire(ingest::SourceState state);
 [[nodiscard]] v1::LearnerState ToWire(LearnerState state);
+[[nodiscard]] v1::DropReason ToWire(DropReason reason);
 
 }  // namespace millrace::service

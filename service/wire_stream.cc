@@ -9,30 +9,12 @@
 namespace millrace::service {
 namespace {
 
-v1::DropReason ReasonOf(DropReason reason) {
-  switch (reason) {
-    case DropReason::kQueueFull:
-      return v1::DROP_REASON_QUEUE_FULL;
-    case DropReason::kNoPredecessor:
-      return v1::DROP_REASON_NO_PREDECESSOR;
-    case DropReason::kGap:
-      return v1::DROP_REASON_GAP;
-    case DropReason::kRejected:
-      return v1::DROP_REASON_REJECTED;
-    case DropReason::kShutdown:
-      return v1::DROP_REASON_SHUTDOWN;
-    case DropReason::kPaused:
-      return v1::DROP_REASON_PAUSED;
-  }
-  return v1::DROP_REASON_UNSPECIFIED;
-}
-
 void WriteFrames(const FrameCounts& frames, v1::FrameCounts& message) {
   message.set_received(frames.received);
   message.set_predicted(frames.predicted);
   for (std::size_t i = 0; i < kDropReasons; ++i) {
     v1::DroppedFrames& dropped = *message.add_dropped();
-    dropped.set_reason(ReasonOf(static_cast<DropReason>(i)));
+    dropped.set_reason(ToWire(static_cast<DropReason>(i)));
     dropped.set_frames(frames.dropped[i]);
   }
   message.set_in_flight(frames.in_flight);

@@ -17,6 +17,11 @@ inline void SetTime(std::chrono::nanoseconds since_epoch, google::protobuf::Time
   message.set_nanos(static_cast<std::int32_t>((since_epoch - seconds).count()));
 }
 
+/// The time since 1970-01-01 UTC.
+inline std::chrono::nanoseconds FromTime(const google::protobuf::Timestamp& message) {
+  return std::chrono::seconds(message.seconds()) + std::chrono::nanoseconds(message.nanos());
+}
+
 /// Writes a duration. Seconds and nanoseconds have the same sign, as the format wants it.
 inline void SetDuration(std::chrono::nanoseconds duration, google::protobuf::Duration& message) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);

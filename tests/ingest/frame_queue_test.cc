@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace millrace::ingest {
 namespace {
@@ -49,6 +51,36 @@ TEST(FrameQueueTest, WaitsForRoomAndLosesNothing) {
   for (int i = 0; i < 100; ++i) EXPECT_THAT(queue.Pop(), IsFrameNumber(i));
   EXPECT_EQ(queue.Pop(), std::nullopt);
   EXPECT_EQ(queue.dropped(), 0u);
+}
+
+class Told final : public FrameTicket {
+ public:
+  explicit Told(std::vector<QueueLoss>& losses) : losses_(losses) {}
+  void Lost(QueueLoss loss) override { losses_.push_back(loss); }
+
+ private:
+  std::vector<QueueLoss>& losses_;
+};
+
+TEST(FrameQueueTest, TellsWhoWaitsForAFrameThatItIsLost) {
+  std::vector<QueueLoss> losses;
+  const auto ticketed = [&](std::int64_t number) {
+    Frame frame = FrameNumber(number);
+    frame.ticket = std::make_shared<Told>(losses);
+    return frame;
+  };
+  for (const WhenFull when_full : {WhenFull::kDropOldest, WhenFull::kWait}) {
+    losses.clear();
+    FrameQueue queue(/*capacity=*/1, when_full);
+    queue.Push(ticketed(1));
+    if (when_full == WhenFull::kDropOldest) {
+      queue.Push(FrameNumber(2));
+      EXPECT_EQ(std::exchange(losses, {}), std::vector{QueueLoss::kFull});
+    }
+    queue.Close();
+    queue.Push(ticketed(3));
+    EXPECT_EQ(losses, std::vector{QueueLoss::kClosed});
+  }
 }
 
 TEST(FrameQueueTest, CountsFramesThatComeAfterClose) {

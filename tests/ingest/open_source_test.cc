@@ -27,7 +27,8 @@ TEST(OpenSourceTest, RefusesAnUnknownSchemeAndNamesTheKnown) {
   EXPECT_EQ(refusal.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Message(refusal),
               AllOf(HasSubstr("http://***@camera/1.mjpg"),
-                    HasSubstr("a path, file:, rtsp:, rtsps: or test:"), Not(HasSubstr("secret"))));
+                    HasSubstr("a path, file:, rtsp:, rtsps:, v4l2:, push: or test:"),
+                    Not(HasSubstr("secret"))));
 }
 
 TEST(OpenSourceTest, RefusesBadOptions) {
@@ -76,10 +77,6 @@ TEST(OpenSourceTest, SaysThatAFileIsMissing) {
   }
 }
 
-TEST(OpenSourceTest, RefusesAFolder) {
-  EXPECT_EQ(RefusalOf("/tmp").code(), absl::StatusCode::kInvalidArgument);
-}
-
 TEST(OpenSourceTest, SaysThatAFileCannotBeDecoded) {
   const TemporaryFolder folder;
   const std::string path = folder / "noise.mp4";
@@ -126,6 +123,8 @@ TEST(OpenSourceTest, KnowsWhatIsLive) {
   EXPECT_TRUE(IsLive({.uri = "rtsp://camera/1"}));
   EXPECT_TRUE(IsLive({.uri = "RTSPS://camera/1"}));
   EXPECT_TRUE(IsLive({.uri = "test:"}));
+  EXPECT_TRUE(IsLive({.uri = "v4l2:/dev/video0"}));
+  EXPECT_TRUE(IsLive({.uri = "push:"}));
   EXPECT_TRUE(IsLive({.uri = "street.avi", .as_camera = true}));
   EXPECT_FALSE(IsLive({.uri = "street.avi"}));
   EXPECT_FALSE(IsLive({.uri = "file:street.avi"}));

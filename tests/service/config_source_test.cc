@@ -52,11 +52,14 @@ TEST(ConfigSourceTest, AFullQueueDoesWhatIsSaidAndWhatTheSourceCan) {
   EXPECT_EQ(policy(camera), ingest::WhenFull::kDropOldest);
   EXPECT_EQ(policy(camera + ", queue_policy: drop_newest"), ingest::WhenFull::kDropNewest);
   EXPECT_EQ(policy("uri: street.avi"), ingest::WhenFull::kWait);
+  EXPECT_EQ(policy("uri: 'push:'"), ingest::WhenFull::kWait);
+  EXPECT_EQ(policy("uri: 'push:', as_camera: true, queue_policy: drop_newest"),
+            ingest::WhenFull::kDropNewest);
   EXPECT_EQ(policy("uri: street.avi, queue_policy: block"), ingest::WhenFull::kWait);
   EXPECT_EQ(policy("uri: street.avi, as_camera: true, queue_policy: drop_oldest"),
             ingest::WhenFull::kDropOldest);
   EXPECT_THAT(WhatIsWrong(camera + ", queue_policy: block"),
-              HasSubstr("'queue_policy' is block, which is for files"));
+              HasSubstr("'queue_policy' is block, which is for files and push:"));
   EXPECT_THAT(WhatIsWrong("uri: street.avi, queue_policy: drop_newest"),
               HasSubstr("take block, or set as_camera"));
 }
@@ -79,9 +82,24 @@ TEST(ConfigSourceTest, WhatDoesNotFitTogetherIsNamed) {
   EXPECT_EQ(WhatIsWrong("uri: 'test:', stall_timeout_ms: 500"), "");
   for (const std::string how : {"auto", "require", "off"}) {
     EXPECT_THAT(WhatIsWrong("uri: 'test:', hw_decode: " + how),
-                HasSubstr("'hw_decode' is for files, rtsp: and rtsps: only"));
+                HasSubstr("'hw_decode' is for files, v4l2:, rtsp: and rtsps: only"));
     EXPECT_EQ(WhatIsWrong("uri: street.avi, hw_decode: " + how), "");
   }
+}
+
+TEST(ConfigSourceTest, PushedFramesFoldersAndDevicesHaveKeysOfTheirOwn) {
+  EXPECT_EQ(WhatIsWrong("uri: 'push:', as_camera: true, queue: 4, max_fps: 10"), "");
+  EXPECT_THAT(WhatIsWrong("uri: 'push:door'"), HasSubstr("'uri' has something behind push:"));
+  EXPECT_THAT(WhatIsWrong("uri: 'push:', loop: true"), HasSubstr("'loop' is for files only"));
+  EXPECT_THAT(WhatIsWrong("uri: 'push:', stall_timeout_ms: 500"), HasSubstr("is for cameras only"));
+  EXPECT_THAT(WhatIsWrong("uri: 'push:', hw_decode: off"), HasSubstr("'hw_decode' is for"));
+  EXPECT_EQ(Parse("uri: frames/, fps: 12.5, loop: true")->streams.front().source.images_per_second,
+            12.5);
+  EXPECT_THAT(WhatIsWrong("uri: frames/, fps: 0"), HasSubstr("'fps'"));
+  EXPECT_THAT(WhatIsWrong("uri: 'test:', fps: 5"), HasSubstr("'fps' is for folders of images"));
+  EXPECT_EQ(WhatIsWrong("uri: 'v4l2:/dev/video0', stall_timeout_ms: 500, hw_decode: off"), "");
+  EXPECT_THAT(WhatIsWrong("uri: 'v4l2:/dev/video0', user: a"),
+              HasSubstr("'user' is for rtsp: and rtsps: only"));
 }
 
 }  // namespace

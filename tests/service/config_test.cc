@@ -442,7 +442,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"CameraLoops", Stream("source: {uri: 'rtsp://camera/1', loop: true}"),
          "c:3:52: 'loop' is for files only"},
         {"TestAsCamera", Stream("source: {uri: 'test:', as_camera: true}"),
-         "c:3:47: 'as_camera' is for files only"},
+         "c:3:47: 'as_camera' is for files and push: only"},
         {"FileWithTestRate", Stream("source: {uri: a.avi, test_frames_per_second: 5}"),
          "c:3:58: 'test_frames_per_second' is for test: only"},
         {"LongQueue", Stream("source: {uri: a.avi, queue: 65}"),

@@ -136,6 +136,7 @@ class FakeCameraStream final : public CameraStream {
     MutexLock lock(mu_);
     return snapshot_;
   }
+  [[nodiscard]] std::shared_ptr<ingest::PushEntry> push_entry() override { return nullptr; }
   [[nodiscard]] absl::Status TakesLabels() const override { return absl::OkStatus(); }
   absl::Status Label(std::int64_t /*frame*/, const ClientLabel& /*label*/) override {
     return absl::OkStatus();

@@ -15,13 +15,14 @@ import threading
 from typing import Any
 
 import checkpoint_service
+import frame_service
 import grpc
 import lives
 import services
 
-from millrace.v1 import (checkpoint_service_pb2_grpc, label_service_pb2_grpc,
-                         learner_service_pb2_grpc, prediction_service_pb2_grpc,
-                         stream_service_pb2_grpc)
+from millrace.v1 import (checkpoint_service_pb2_grpc, frame_service_pb2_grpc,
+                         label_service_pb2_grpc, learner_service_pb2_grpc,
+                         prediction_service_pb2_grpc, stream_service_pb2_grpc)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +108,8 @@ class FakeServer:
             services.Predictions(self), self._server)
         stream_service_pb2_grpc.add_StreamServiceServicer_to_server(
             services.Streams(self), self._server)
+        frame_service_pb2_grpc.add_FrameServiceServicer_to_server(
+            frame_service.Frames(self), self._server)
         label_service_pb2_grpc.add_LabelServiceServicer_to_server(
             services.Labels(self), self._server)
         checkpoint_service_pb2_grpc.add_CheckpointServiceServicer_to_server(

@@ -22,6 +22,7 @@ from millrace.labels import Label, LabelOutcome, LabelResult
 from millrace.learner import Learner, LearnerStatus
 from millrace.prediction import Flag, Prediction, Size
 from millrace.prediction_source import Parts, Policy
+from millrace.pushing import Frame, FrameOutcome, Picture, Pushing
 from millrace.streams import (DropReason, FrameCounts, LabelKind, LabelledTask, LearnerState,
                               SourceState, Stream)
 from millrace.subscription import Subscription
@@ -30,10 +31,10 @@ from millrace.update_policy import UpdatePolicy, UpdatePolicyKind
 __all__ = [
     "Aborted", "AlreadyExists", "Cancelled", "Checkpoint", "Checkpoints", "Client", "Clock",
     "ConnectionLost", "DataLoss", "DeadlineExceeded", "DropReason", "EventKind",
-    "FailedPrecondition", "FieldViolation", "Flag", "FrameCounts", "InvalidArgument", "Label",
-    "LabelKind", "LabelOutcome", "LabelResult", "LabelledTask", "Learner", "LearnerState",
-    "LearnerStatus", "MillraceError", "NotFound", "OutOfRange", "Parts", "PermissionDenied",
-    "Policy", "Prediction", "Reconnect", "ResourceExhausted", "Size", "SourceState", "Stream",
-    "StreamEvent", "Subscription", "Tls", "Unauthenticated", "Unavailable", "Unimplemented",
-    "UpdatePolicy", "UpdatePolicyKind",
+    "FailedPrecondition", "FieldViolation", "Flag", "Frame", "FrameCounts", "FrameOutcome",
+    "InvalidArgument", "Label", "LabelKind", "LabelOutcome", "LabelResult", "LabelledTask",
+    "Learner", "LearnerState", "LearnerStatus", "MillraceError", "NotFound", "OutOfRange", "Parts",
+    "PermissionDenied", "Picture", "Policy", "Prediction", "Pushing", "Reconnect",
+    "ResourceExhausted", "Size", "SourceState", "Stream", "StreamEvent", "Subscription", "Tls",
+    "Unauthenticated", "Unavailable", "Unimplemented", "UpdatePolicy", "UpdatePolicyKind",
 ]

@@ -1,6 +1,6 @@
 """The way in: one object for all that a server offers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 from google.protobuf.struct_pb2 import Struct
@@ -14,6 +14,7 @@ from millrace.labels import Label, LabelOutcome
 from millrace.learner import Learner
 from millrace.prediction import Prediction
 from millrace.prediction_source import Parts, Policy, PredictionSource
+from millrace.pushing import Frame, Picture, Pushing
 from millrace.streams import Stream
 from millrace.subscription import Subscription, Subscriptions
 from millrace.v1 import prediction_service_pb2, stream_service_pb2
@@ -87,6 +88,14 @@ class Client:
         after a lost connection (StreamEvent.restarted). Ends when the one stream is deleted."""
         source = EventSource(self._connection, stream)
         return self._subscriptions.add(Subscription(source, reconnect or self._reconnect))
+
+    def push(self, stream: str, frames: Iterable[Frame | Picture], *,
+             parts: Parts | None = None) -> Pushing:
+        """Sends frames to a stream whose `source.uri` is `push:`, and iterates over what becomes of
+        each: its prediction, or why it has none. An array is a frame whose id is its number in
+        `frames`, from 0. One at a time pushes to a stream: FailedPrecondition for another. `parts`
+        as for latest(). Not tried again: which frames to send once more, the outcomes say."""
+        return Pushing(self._connection, stream, frames, parts)
 
     def add_labels(self, stream: str, labels: Mapping[int, Label]) -> list[LabelOutcome]:
         """Says what is right for frames, by their numbers: a class, by number or name, or values.

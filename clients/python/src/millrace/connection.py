@@ -8,9 +8,9 @@ from typing import Any
 import grpc
 
 from millrace.errors import from_rpc_error
-from millrace.v1 import (checkpoint_service_pb2_grpc, label_service_pb2_grpc,
-                         learner_service_pb2_grpc, prediction_service_pb2_grpc,
-                         stream_service_pb2_grpc)
+from millrace.v1 import (checkpoint_service_pb2_grpc, frame_service_pb2_grpc,
+                         label_service_pb2_grpc, learner_service_pb2_grpc,
+                         prediction_service_pb2_grpc, stream_service_pb2_grpc)
 
 # A prediction of the largest grid with flow and picture is 46 MB; gRPC's own limit is 4.
 _LARGEST_MESSAGE = 64 << 20
@@ -60,6 +60,7 @@ class Connection:
         self._channel = _open(address, tls)
         self.predictions = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
         self.streams = stream_service_pb2_grpc.StreamServiceStub(self._channel)
+        self.frames = frame_service_pb2_grpc.FrameServiceStub(self._channel)
         self.labels = label_service_pb2_grpc.LabelServiceStub(self._channel)
         self.checkpoints = checkpoint_service_pb2_grpc.CheckpointServiceStub(self._channel)
         self.learners = learner_service_pb2_grpc.LearnerServiceStub(self._channel)
@@ -88,7 +89,8 @@ class Connection:
             call.cancel()  # Where nobody wants the rest.
 
     def begin(self, method: Any, request: Any) -> Any:
-        """A call that answers for as long as it lives. Does not wait."""
+        """A call that answers for as long as it lives, to a request, or to as many as an iterator
+        has. Does not wait."""
         return method(request, metadata=self._metadata())
 
     def _metadata(self) -> list[tuple[str, str]]:

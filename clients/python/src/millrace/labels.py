@@ -47,7 +47,7 @@ def add_labels(connection: Connection, stream: str,
                labels: Mapping[int, Label]) -> list[LabelOutcome]:
     """What Client.add_labels() does."""
     outcomes = []
-    for some in _portions([_message(number, label) for number, label in labels.items()]):
+    for some in _portions([label_message(number, label) for number, label in labels.items()]):
         request = messages.AddLabelsRequest(stream=stream, labels=some)
         response = connection.ask(connection.labels.AddLabels, request)
         outcomes += [LabelOutcome(each.frame_number, LabelResult(each.result), each.message)
@@ -60,7 +60,8 @@ def _portions(labels: list[messages.FrameLabel]) -> Iterator[list[messages.Frame
         yield labels[begin:begin + _AT_ONCE]
 
 
-def _message(frame_number: int, label: Label) -> messages.FrameLabel:
+def label_message(frame_number: int, label: Label) -> messages.FrameLabel:
+    """A label on the wire."""
     frame_number = int(frame_number)
     if isinstance(label, str):
         return messages.FrameLabel(frame_number=frame_number, class_name=label)

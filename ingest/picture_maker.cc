@@ -1,0 +1,181 @@
+#include "ingest/picture_maker.h"
+
+#include <gst/app/gstappsrc.h>
+#include <gst/video/video.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "ingest/gst_error.h"
+#include "ingest/gst_pipeline.h"
+#include "ingest/outcome.h"
+
+namespace millrace::ingest {
+namespace {
+
+/// The pixels of `raw` as red, green and blue, without padding.
+std::shared_ptr<Picture> Packed(const RawPicture& raw) {
+  auto picture = std::make_shared<Picture>();
+  picture->width = raw.width;
+  picture->height = raw.height;
+  const auto row_bytes = static_cast<std::size_t>(raw.RowBytes());
+  picture->rgb.reserve(std::size_t{3} * raw.width * raw.height);
+  for (int y = 0; y < raw.height; ++y) {
+    const auto row = raw.bytes.subspan(static_cast<std::size_t>(raw.Stride()) * y, row_bytes);
+    if (raw.format == PixelFormat::kRgb) {
+      picture->rgb.insert(picture->rgb.end(), row.begin(), row.end());
+      continue;
+    }
+    for (const std::uint8_t grey : row) picture->rgb.insert(picture->rgb.end(), 3, grey);
+  }
+  return picture;
+}
+
+/// An RGB picture as GStreamer sees it, whose rows have no padding.
+class PackedFrame {
+ public:
+  PackedFrame(int width, int height, std::vector<std::uint8_t>& rgb) {
+    gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_RGB, static_cast<guint>(width),
+                              static_cast<guint>(height));
+    info_.stride[0] = width * 3;
+    info_.size = rgb.size();
+    GstBuffer* const buffer = gst_buffer_new_wrapped_full(GstMemoryFlags(0), rgb.data(), rgb.size(),
+                                                          0, rgb.size(), nullptr, nullptr);
+    mapped_ = gst_video_frame_map(&frame_, &info_, buffer, GST_MAP_READWRITE) != FALSE;
+    gst_buffer_unref(buffer);  // The mapped frame keeps it.
+  }
+  ~PackedFrame() {
+    if (mapped_) gst_video_frame_unmap(&frame_);
+  }
+  PackedFrame(const PackedFrame&) = delete;
+  PackedFrame& operator=(const PackedFrame&) = delete;
+
+  [[nodiscard]] bool mapped() const { return mapped_; }
+  [[nodiscard]] GstVideoInfo* info() { return &info_; }
+  [[nodiscard]] GstVideoFrame* frame() { return &frame_; }
+
+ private:
+  GstVideoInfo info_ = {};
+  GstVideoFrame frame_ = {};
+  bool mapped_ = false;
+};
+
+/// As `videoscale` does it for cameras.
+GstStructure* ScaledAsCameras() {
+  return gst_structure_new("options", GST_VIDEO_CONVERTER_OPT_RESAMPLER_METHOD,
+                           GST_TYPE_VIDEO_RESAMPLER_METHOD, GST_VIDEO_RESAMPLER_METHOD_LINEAR,
+                           GST_VIDEO_RESAMPLER_OPT_MAX_TAPS, G_TYPE_INT, 2, nullptr);
+}
+
+absl::StatusOr<std::shared_ptr<const Picture>> Scaled(Picture& from, int width, int height) {
+  InitializeGStreamer();
+  auto to = std::make_shared<Picture>();
+  to->width = width;
+  to->height = height;
+  to->rgb.resize(std::size_t{3} * width * height);
+  PackedFrame in(from.width, from.height, from.rgb);
+  PackedFrame out(width, height, to->rgb);
+  if (!in.mapped() || !out.mapped()) return absl::InternalError("a picture could not be mapped");
+  GstVideoConverter* const converter =
+      gst_video_converter_new(in.info(), out.info(), ScaledAsCameras());
+  if (converter == nullptr) return absl::InternalError("a picture could not be scaled");
+  gst_video_converter_frame(converter, in.frame(), out.frame());
+  gst_video_converter_free(converter);
+  return to;
+}
+
+/// Hands an image to a pipeline of its own, and takes the picture that comes out.
+class ImageDecoding final : private PipelineListener {
+ public:
+  ImageDecoding(std::span<const std::uint8_t> bytes, ImageFormat format) : bytes_(bytes) {
+    const bool jpeg = format == ImageFormat::kJpeg;
+    head_ = absl::StrCat("appsrc name=source caps=image/", jpeg ? "jpeg" : "png", " ! ",
+                         jpeg ? "jpegdec" : "pngdec");
+  }
+
+  absl::StatusOr<std::shared_ptr<const Picture>> Decode(int width, int height) {
+    const PipelineOptions options{.head = head_,
+                                  .configure =
+                                      [this](GstElement& source) {
+                                        g_signal_connect(&source, "need-data", G_CALLBACK(OnNeed),
+                                                         this);
+                                        return absl::OkStatus();
+                                      },
+                                  .width = width,
+                                  .height = height};
+    MILLRACE_ASSIGN_OR_RETURN(const auto pipeline, GstPicturePipeline::Create(options, *this));
+    pipeline->Play();
+    const absl::Status outcome = outcome_.Wait();
+    const MutexLock lock(mu_);
+    // A decoder that fills in what is missing warns of it.
+    const absl::Status& wrong = outcome.ok() ? warning_ : outcome;
+    if (wrong.ok() && picture_ != nullptr) return picture_;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "this image cannot be decoded", wrong.ok() ? "" : ": ", std::string(wrong.message())));
+  }
+
+ private:
+  static void OnNeed(GstElement* source, guint /*length*/, gpointer self) {
+    auto& decoding = *static_cast<ImageDecoding*>(self);
+    if (std::exchange(decoding.fed_, true)) return;
+    const auto bytes = decoding.bytes_;
+    // GStreamer reads it while Decode() waits, and gives it back before the pipeline is gone.
+    GstBuffer* const buffer = gst_buffer_new_wrapped_full(
+        GST_MEMORY_FLAG_READONLY, const_cast<std::uint8_t*>(bytes.data()), bytes.size(), 0,
+        bytes.size(), nullptr, nullptr);
+    gst_app_src_push_buffer(GST_APP_SRC(source), buffer);
+    gst_app_src_end_of_stream(GST_APP_SRC(source));
+  }
+
+  void OnFormat(const CameraFormat& /*format*/) override {}
+  void OnPicture(DecodedPicture picture) override {
+    const MutexLock lock(mu_);
+    if (picture_ == nullptr) picture_ = std::move(picture.picture);
+  }
+  void OnWarning(const absl::Status& warning) override {
+    const MutexLock lock(mu_);
+    warning_ = warning;
+  }
+  void OnOutcome(absl::Status outcome) override { outcome_.Set(std::move(outcome)); }
+
+  // Constant after construction.
+  const std::span<const std::uint8_t> bytes_;
+  std::string head_;
+
+  // Of the thread of the pipeline's source.
+  bool fed_ = false;
+
+  // Self-synchronized.
+  Outcome outcome_;
+
+  Mutex mu_;
+  std::shared_ptr<const Picture> picture_ ABSL_GUARDED_BY(mu_);
+  absl::Status warning_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace
+
+absl::StatusOr<MadePicture> PictureMaker::FromPixels(const RawPicture& raw) const {
+  MILLRACE_RETURN_IF_ERROR(CheckRawPicture(raw));
+  std::shared_ptr<Picture> packed = Packed(raw);
+  MadePicture made = {.picture = packed, .own_width = raw.width, .own_height = raw.height};
+  if (raw.width == width_ && raw.height == height_) return made;
+  MILLRACE_ASSIGN_OR_RETURN(made.picture, Scaled(*packed, width_, height_));
+  return made;
+}
+
+absl::StatusOr<MadePicture> PictureMaker::FromImage(std::span<const std::uint8_t> bytes) const {
+  MILLRACE_ASSIGN_OR_RETURN(const ImageHeader header, ReadImageHeader(bytes));
+  MILLRACE_ASSIGN_OR_RETURN(auto picture,
+                            ImageDecoding(bytes, header.format).Decode(width_, height_));
+  return MadePicture{
+      .picture = std::move(picture), .own_width = header.width, .own_height = header.height};
+}
+
+}  // namespace millrace::ingest

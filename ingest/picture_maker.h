@@ -1,0 +1,42 @@
+// Makes pictures of one size of those that come by themselves, one by one: encoded, or as pixels.
+//
+// A camera's pictures come out of one pipeline that runs on (gst_pipeline.h). Here each is a whole
+// of its own, and whoever brings it hears at once what is wrong with it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "ingest/frame.h"
+#include "ingest/raw_picture.h"
+
+namespace millrace::ingest {
+
+/// A picture of the size that was asked for, and the size that it came in.
+struct MadePicture {
+  std::shared_ptr<const Picture> picture;
+  int own_width = 0;
+  int own_height = 0;
+};
+
+/// Thread-safe: each call stands alone.
+class PictureMaker {
+ public:
+  /// REQUIRES: both positive.
+  PictureMaker(int width, int height) : width_(width), height_(height) {}
+
+  /// Scaled as a camera's pictures are: squashed, not cut. INVALID_ARGUMENT as CheckRawPicture().
+  [[nodiscard]] absl::StatusOr<MadePicture> FromPixels(const RawPicture& raw) const;
+
+  /// Decodes a JPEG or PNG image. INVALID_ARGUMENT, saying why, where it cannot be;
+  /// FAILED_PRECONDITION where this GStreamer lacks the decoder.
+  [[nodiscard]] absl::StatusOr<MadePicture> FromImage(std::span<const std::uint8_t> bytes) const;
+
+ private:
+  const int width_;
+  const int height_;
+};
+
+}  // namespace millrace::ingest

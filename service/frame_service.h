@@ -1,0 +1,32 @@
+// `millrace.v1.FrameService`: takes frames from clients.
+#pragma once
+
+#include "millrace/v1/frame_service.grpc.pb.h"
+#include "service/guard.h"
+#include "service/streams.h"
+#include "service/subscribers.h"
+
+namespace millrace::service {
+
+/// Begins calls of PushCall, and nothing else. Thread-safe. `streams` and `subscribers` must
+/// outlive it, and the server that it is registered with must be shut down before it is destroyed.
+class FrameService final : public v1::FrameService::CallbackService {
+ public:
+  FrameService(const Streams& streams, Subscribers& subscribers, const Admission& admission)
+      : guard_(v1::FrameService::service_full_name(), admission),
+        streams_(streams),
+        subscribers_(subscribers) {}
+
+  grpc::ServerBidiReactor<v1::PushRequest, v1::PushResponse>* Push(
+      grpc::CallbackServerContext* context) override;
+
+ private:
+  // Constant after construction.
+  const Guard guard_;
+  const Streams& streams_;
+
+  // Self-synchronized.
+  Subscribers& subscribers_;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,307 @@
+#include "service/push_call.h"
+
+#include <exception>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "service/error_reason.h"
+#include "service/status.h"
+#include "service/wire_carried.h"
+#include "service/wire_labels.h"
+#include "service/wire_states.h"
+#include "service/wire_time.h"
+
+namespace millrace::service {
+namespace {
+
+/// So many may wait for a client that does not read them before it is read no further.
+constexpr std::size_t kMostUnread = 16;
+constexpr std::size_t kLongestId = 256;
+
+std::span<const std::uint8_t> BytesOf(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+absl::StatusOr<ingest::RawPicture> RawOf(const v1::RawPicture& message) {
+  ingest::RawPicture raw = {.format = ingest::PixelFormat::kRgb,
+                            .width = message.width(),
+                            .height = message.height(),
+                            .stride = message.stride(),
+                            .bytes = BytesOf(message.data())};
+  switch (message.format()) {
+    case v1::PIXEL_FORMAT_RGB:
+      return raw;
+    case v1::PIXEL_FORMAT_GRAY8:
+      raw.format = ingest::PixelFormat::kGray;
+      return raw;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("raw.format is ", message.format(), "; it must be RGB or GRAY8"));
+  }
+}
+
+absl::StatusOr<ingest::PushedPicture> PictureOf(const v1::PushedFrame& frame) {
+  ingest::PushedPicture picture;
+  switch (frame.picture_case()) {
+    case v1::PushedFrame::kRaw: {
+      MILLRACE_ASSIGN_OR_RETURN(picture.content, RawOf(frame.raw()));
+      break;
+    }
+    case v1::PushedFrame::kImage:
+      picture.content = BytesOf(frame.image());
+      break;
+    case v1::PushedFrame::PICTURE_NOT_SET:
+      return absl::InvalidArgumentError("the frame has no picture: set raw or image");
+  }
+  if (frame.has_capture_time()) picture.taken = FromTime(frame.capture_time());
+  return picture;
+}
+
+/// Of the label that comes with a frame, if there is one.
+absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
+                                                   const CameraStream& stream) {
+  if (!frame.has_label()) return std::nullopt;
+  MILLRACE_RETURN_IF_ERROR(stream.TakesLabels());
+  if (frame.label().frame_number() != 0) {
+    return absl::InvalidArgumentError(
+        "label.frame_number is set; leave it out, for the label is of this frame");
+  }
+  return ToLabel(frame.label());
+}
+
+}  // namespace
+
+PushCall::PushCall(const Streams& streams, Subscribers& subscribers)
+    : streams_(streams),
+      subscribers_(subscribers),
+      outbox_(std::make_shared<PushOutbox>([&subscribers] { subscribers.Wake(); })) {}
+
+// Nobody wakes `subscribers_` for this call from here on: they may be gone with it.
+void PushCall::OnDone() {
+  outbox_->Detach();
+  if (thread_.joinable()) thread_.join();  // It has been told that the call is finished.
+  subscribers_.Remove(*this);              // May destroy this.
+}
+
+void PushCall::Pump() {
+  for (;;) {
+    PushOutcome outcome;
+    absl::Status end;
+    switch (NextStep(outcome, end)) {
+      case Step::kNothing:
+        return;
+      case Step::kOpen:
+        StartSendInitialMetadata();
+        break;
+      case Step::kRead:
+        StartRead(&request_);
+        break;
+      case Step::kWrite:
+        WriteOutcome(outcome);
+        break;
+      case Step::kFinish:
+        // The next client may come as soon as this one knows.
+        pusher_ = nullptr;
+        return Finish(ToGrpcStatus(end));
+    }
+  }
+}
+
+PushCall::Step PushCall::NextStep(PushOutcome& outcome, absl::Status& end) {
+  const MutexLock lock(mu_);
+  if (finished_) return Step::kNothing;
+  if (placed_ && !sending_ && !cancelled_) {
+    std::optional<PushOutcome> known;
+    if (std::exchange(opened_, true)) {
+      known = outbox_->Take();
+      if (known) outcome = *std::move(known);
+      sending_ = known.has_value();
+    } else {
+      sending_ = true;
+    }
+    since_ = MonotonicClock().Now();
+    if (sending_) return known ? Step::kWrite : Step::kOpen;
+  }
+  if (std::optional<absl::Status> now = End()) {
+    finished_ = true;
+    changed_.notify_all();
+    end = *std::move(now);
+    return Step::kFinish;
+  }
+  const bool go_on = failure_.ok() && !cancelled_ && !outbox_->source_ended();
+  if (reading_ != Reading::kResting || !go_on || outbox_->known() >= kMostUnread) {
+    return Step::kNothing;
+  }
+  reading_ = Reading::kReading;
+  return Step::kRead;
+}
+
+// While the call's thread is at work, or something is on its way, it cannot end.
+std::optional<absl::Status> PushCall::End() const {
+  if (reading_ == Reading::kHandling || sending_) return std::nullopt;
+  if (cancelled_) return absl::CancelledError("the call was cancelled");
+  if (outbox_->due() > 0) return std::nullopt;
+  if (!failure_.ok()) return failure_;
+  if (reading_ == Reading::kOver) return absl::OkStatus();
+  if (outbox_->source_ended()) return SourceGone();
+  return std::nullopt;
+}
+
+absl::Status PushCall::SourceGone() const {
+  const std::string name = stream_->config().name;
+  return Because("SOURCE_GONE", {{"stream", name}},
+                 absl::UnavailableError(absl::StrCat(
+                     "stream '", name,
+                     "' takes no more frames from this call: it was stopped, deleted, or given "
+                     "another source. Every frame that it took has been told of")));
+}
+
+void PushCall::OnReadDone(bool ok) {
+  {
+    const MutexLock lock(mu_);
+    reading_ = ok ? Reading::kHandling : Reading::kOver;
+    if (ok && !thread_.joinable()) thread_ = std::jthread([this] { Work(); });
+    changed_.notify_all();
+  }
+  Pump();
+}
+
+void PushCall::OnSent() {
+  {
+    const MutexLock lock(mu_);
+    sending_ = false;
+  }
+  Pump();
+}
+
+// Ends it as soon as nothing is under way.
+void PushCall::OnCancel() {
+  {
+    const MutexLock lock(mu_);
+    cancelled_ = true;
+  }
+  Pump();
+}
+
+bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) {
+  {
+    const MutexLock lock(mu_);
+    if (finished_ || !sending_ || now - since_ < limit) return false;
+    if (reading_ == Reading::kHandling) return false;  // It will be looked at again.
+    finished_ = true;
+    changed_.notify_all();
+  }
+  pusher_ = nullptr;
+  const double seconds = std::chrono::duration<double>(limit).count();
+  Finish(ToGrpcStatus(absl::ResourceExhaustedError(
+      absl::StrCat("this client took nothing for ", seconds,
+                   " s; read the outcomes while pushing, or ask for less by 'parts'"))));
+  return true;
+}
+
+void PushCall::WriteOutcome(const PushOutcome& outcome) {
+  response_.Clear();
+  response_.set_id(outcome.id);
+  if (outcome.frame_number) response_.set_frame_number(*outcome.frame_number);
+  if (outcome.prediction != nullptr) {
+    ToMessage(*outcome.prediction, carried_, *response_.mutable_prediction());
+  } else if (outcome.dropped) {
+    response_.set_dropped(ToWire(*outcome.dropped));
+  } else if (outcome.skipped) {
+    response_.mutable_skipped();
+  } else {
+    response_.mutable_refused()->set_message(std::string(outcome.refused.message()));
+  }
+  if (outcome.label) {
+    v1::LabelOutcome& label = *response_.mutable_label();
+    label.set_frame_number(response_.frame_number());
+    ToMessage(*outcome.label, label);
+  }
+  StartWrite(&response_);
+}
+
+void PushCall::Work() {
+  for (;;) {
+    {
+      const MutexLock lock(mu_);
+      while (reading_ != Reading::kHandling && !finished_) changed_.wait(mu_);
+      if (finished_) return;
+    }
+    const absl::Status handled = Handle();
+    {
+      const MutexLock lock(mu_);
+      if (!handled.ok()) failure_ = handled;
+      reading_ = Reading::kResting;
+    }
+    // Not Pump(): ending the call here would have this thread wait for itself.
+    subscribers_.Wake();
+  }
+}
+
+absl::Status PushCall::Handle() {
+  try {
+    if (pusher_ == nullptr) MILLRACE_RETURN_IF_ERROR(TakePlace());
+    if (request_.has_frame()) Push(request_.frame());
+    return absl::OkStatus();
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("this failed: ", error.what()));
+  }
+}
+
+absl::Status PushCall::TakePlace() {
+  MILLRACE_ASSIGN_OR_RETURN(stream_, streams_.Find(request_.stream()));
+  const std::string name = stream_->config().name;
+  const std::shared_ptr<ingest::PushEntry> entry = stream_->stream->push_entry();
+  if (entry == nullptr) {
+    return Because("NOT_PUSHED", {{"stream", name}},
+                   absl::FailedPreconditionError(
+                       absl::StrCat("the frames of stream '", name,
+                                    "' come from its source; only a stream "
+                                    "whose source.uri is push: takes frames from clients")));
+  }
+  absl::StatusOr<std::unique_ptr<ingest::Pusher>> pusher =
+      entry->Enter([outbox = outbox_] { outbox->EndSource(); });
+  if (absl::IsUnavailable(pusher.status())) {
+    const MutexLock lock(mu_);
+    return SourceGone();
+  }
+  if (!pusher.ok()) {
+    return Because("ALREADY_PUSHED", {{"stream", name}},
+                   absl::FailedPreconditionError(
+                       absl::StrCat("stream '", name, "': ", pusher.status().message())));
+  }
+  pusher_ = *std::move(pusher);
+  carried_ = CarriedOf(request_);
+  const MutexLock lock(mu_);
+  placed_ = true;
+  return absl::OkStatus();
+}
+
+void PushCall::Push(const v1::PushedFrame& frame) {
+  outbox_->Expect();
+  const auto tell = [outbox = outbox_](PushOutcome outcome) { outbox->Tell(std::move(outcome)); };
+  absl::StatusOr<std::optional<ClientLabel>> label = LabelOf(frame, *stream_->stream);
+  const auto ticket = std::make_shared<PushedFrame>(
+      frame.id(), label.ok() ? *std::move(label) : std::nullopt, tell);
+  absl::Status pushed = label.status();
+  if (pushed.ok()) pushed = PushInto(frame, ticket);
+  if (!pushed.ok()) ticket->Refused(std::move(pushed));
+}
+
+absl::Status PushCall::PushInto(const v1::PushedFrame& frame,
+                                const std::shared_ptr<PushedFrame>& ticket) {
+  if (frame.id().size() > kLongestId) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the id has ", frame.id().size(), " bytes; it may have ", kLongestId));
+  }
+  MILLRACE_ASSIGN_OR_RETURN(ingest::PushedPicture picture, PictureOf(frame));
+  picture.ticket = ticket;
+  MILLRACE_ASSIGN_OR_RETURN(const ingest::Pusher::Result result, pusher_->Push(picture));
+  if (result == ingest::Pusher::Result::kSkipped) ticket->Skipped();
+  return absl::OkStatus();
+}
+
+}  // namespace millrace::service
