@@ -7,6 +7,9 @@ target_compile_options(millrace_options INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   $<$<BOOL:${MILLRACE_WARNINGS_AS_ERRORS}>:-Werror>)
+if(MILLRACE_FUZZ)
+  target_compile_options(millrace_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(MILLRACE_SANITIZE)
   target_compile_options(millrace_options INTERFACE
     -fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer)
