@@ -465,9 +465,13 @@ TEST_F(ImpatientFrameServiceTest, AClientThatReadsNothingIsLetGo) {
   AddStream({.width = 256, .height = 256, .predicts = FakeLearner::Predicts::kAtOnce});
   Exchange client(channel_);
   client.Begin("door");
-  while (client.Push("unread")) {
-  }
-  client.ReadAll();
+  std::jthread pushing([&] {
+    while (client.Push("unread")) {
+    }
+  });
+  WaitUntil([&] { return Counts().received > 0; });
+  WaitUntil([&] { return stream().Snapshot().source.state == ingest::SourceState::kConnecting; });
+  client.ReadAll();  // Why comes behind what it had not read.
   const grpc::Status end = client.End();
   EXPECT_EQ(end.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(end.error_message(), HasSubstr("took nothing for 0.2 s"));
