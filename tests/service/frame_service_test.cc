@@ -455,29 +455,6 @@ TEST_F(FrameServiceTest, AFrameThatIsTooLargeIsToldTheLimit) {
   EXPECT_THAT(end.error_message(), HasSubstr("33554432"));
 }
 
-class ImpatientFrameServiceTest : public FrameServiceTest {
- protected:
-  ImpatientFrameServiceTest() : FrameServiceTest({.stall_limit = std::chrono::milliseconds(200)}) {}
-};
-
-// What it does not read fills gRPC's windows, then holds its frames back.
-TEST_F(ImpatientFrameServiceTest, AClientThatReadsNothingIsLetGo) {
-  AddStream({.width = 256, .height = 256, .predicts = FakeLearner::Predicts::kAtOnce});
-  Exchange client(channel_);
-  client.Begin("door");
-  std::jthread pushing([&] {
-    while (client.Push("unread")) {
-    }
-  });
-  WaitUntil([&] { return Counts().received > 0; });
-  WaitUntil([&] { return stream().Snapshot().source.state == ingest::SourceState::kConnecting; });
-  client.ReadAll();  // Why comes behind what it had not read.
-  const grpc::Status end = client.End();
-  EXPECT_EQ(end.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(end.error_message(), HasSubstr("took nothing for 0.2 s"));
-  EXPECT_LT(Counts().received, 10'000u);
-}
-
 TEST_F(FrameServiceTest, TheServerEndsACallThatIsIdle) {
   AddStream();
   Exchange client(channel_);
