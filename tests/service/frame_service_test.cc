@@ -297,9 +297,9 @@ TEST_F(FrameServiceTest, AFrameOfAnotherSizeIsScaledAndBeginsAnEpoch) {
   client.Begin("door");
   client.Write(Exchange::Frame("a", 8, 6));
   client.Write(Exchange::Frame("b", 8, 6));
+  std::vector<v1::PushResponse> outcomes = {client.Read(), client.Read()};
   client.Write(Exchange::Frame("c", 16, 12));
-  client.Done();
-  const std::vector<v1::PushResponse> outcomes = client.ReadAll();
+  outcomes.push_back(client.Read());
   EXPECT_THAT(Said(outcomes), UnorderedElementsAre("a DROP_REASON_NO_PREDECESSOR", "b predicted 1",
                                                    "c DROP_REASON_NO_PREDECESSOR"));
   EXPECT_EQ(Of("b", outcomes).prediction().camera().height(), 6);
