@@ -299,27 +299,28 @@ streams:
                                           "c.yaml")
                                   .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(),
-            "c.yaml:2:10: unknown key 'adress'; did you mean 'address'?\n"
-            "c.yaml:2:40: 'grpc_port' is '70000'; it must be a whole number from 0 to 65535\n"
-            "c.yaml:4:11: 'name' is 'a b'; it must be at most 64 letters, digits, '-' and '_'\n"
-            "c.yaml:6:12: 'uri' begins with 'http:'; it must be a path, file:, rtsp:, rtsps: or "
-            "test:\n"
-            "c.yaml:7:13: 'loop' is 'yes'; it must be true or false\n"
-            "c.yaml:9:20: entry 2 of 'input' is '241'; it must be a whole number from 64 to 2048, "
-            "a multiple of 16\n"
-            "c.yaml:10:7: 'learning_rate' is empty; it must be a number from 0 to 1\n"
-            "c.yaml:11:22: 'kind' is 'partme'; it must be one of auto, sequential, "
-            "one_f_one_b_star, partime, recompute, stale, hybrid, local, pipedream, pipedream_2bw, "
-            "gpipe, "
-            "timeprest, k_periodic, interleaved\n"
-            "c.yaml:11:47: 'cuts' has 3 entries; 3 stages need 2\n"
-            "c.yaml:11:47: 'cuts' must rise from entry to entry\n"
-            "c.yaml:12:5: entry 2 of 'streams' has no key 'name', which it needs\n"
-            "c.yaml:12:13: 'source' has no key 'uri', which it needs\n"
-            "c.yaml:13:5: unknown key 'foo'; known here: name, source, model, schedule, learning, "
-            "scores, checkpoints\n"
-            "c.yaml:14:5: key 'foo' is there twice");
+  EXPECT_EQ(
+      status.message(),
+      "c.yaml:2:10: unknown key 'adress'; did you mean 'address'?\n"
+      "c.yaml:2:40: 'grpc_port' is '70000'; it must be a whole number from 0 to 65535\n"
+      "c.yaml:4:11: 'name' is 'a b'; it must be at most 64 letters, digits, '-' and '_'\n"
+      "c.yaml:6:12: 'uri' begins with 'http:'; it must be a path, file:, rtsp:, rtsps:, v4l2:, "
+      "push: or test:\n"
+      "c.yaml:7:13: 'loop' is 'yes'; it must be true or false\n"
+      "c.yaml:9:20: entry 2 of 'input' is '241'; it must be a whole number from 64 to 2048, "
+      "a multiple of 16\n"
+      "c.yaml:10:7: 'learning_rate' is empty; it must be a number from 0 to 1\n"
+      "c.yaml:11:22: 'kind' is 'partme'; it must be one of auto, sequential, "
+      "one_f_one_b_star, partime, recompute, stale, hybrid, local, pipedream, pipedream_2bw, "
+      "gpipe, "
+      "timeprest, k_periodic, interleaved\n"
+      "c.yaml:11:47: 'cuts' has 3 entries; 3 stages need 2\n"
+      "c.yaml:11:47: 'cuts' must rise from entry to entry\n"
+      "c.yaml:12:5: entry 2 of 'streams' has no key 'name', which it needs\n"
+      "c.yaml:12:13: 'source' has no key 'uri', which it needs\n"
+      "c.yaml:13:5: unknown key 'foo'; known here: name, source, model, schedule, learning, "
+      "scores, checkpoints\n"
+      "c.yaml:14:5: key 'foo' is there twice");
 }
 
 struct BadFile {
