@@ -216,7 +216,7 @@ TEST(SafeLearningTest, ARateThatIsSetHoldsWhateverIsLearnedMeanwhile) {
       safe.OnJudged({.sample = i, .learned = true}, network);
     }
   });
-  for (int i = 0; i < 300'000; ++i) {
+  for (int i = 0; safe.counts().last_sample < 500'000; ++i) {
     const double factor = i % 2 == 0 ? 0.5 : 0.25;
     safe.SetRateFactor(factor, network);
     ASSERT_EQ(network.learning_rate_scale(), factor) << "after " << i;
