@@ -10,6 +10,9 @@ class Pumped {
  public:
   virtual ~Pumped() = default;
 
+  /// So many times the limit a client has to take what is left, and why it was let go.
+  static constexpr int kLastChance = 5;
+
   /// Sends what there is next, unless something is on its way. Never waits for the client. Cheap
   /// when there is nothing to do.
   virtual void Pump() = 0;

@@ -1,5 +1,7 @@
 #include "service/push_call.h"
 
+#include <grpcpp/server_context.h>
+
 #include <exception>
 #include <span>
 #include <utility>
@@ -74,13 +76,19 @@ absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
 
 }  // namespace
 
-PushCall::PushCall(const Streams& streams, Subscribers& subscribers)
+PushCall::PushCall(const Streams& streams, Subscribers& subscribers,
+                   grpc::CallbackServerContext& context)
     : streams_(streams),
       subscribers_(subscribers),
+      context_(context),
       outbox_(std::make_shared<PushOutbox>([&subscribers] { subscribers.Wake(); })) {}
 
 // Nobody wakes `subscribers_` for this call from here on: they may be gone with it.
 void PushCall::OnDone() {
+  {
+    const MutexLock lock(mu_);
+    done_ = true;
+  }
   outbox_->Detach();
   if (thread_.joinable()) thread_.join();  // It has been told that the call is finished.
   subscribers_.Remove(*this);              // May destroy this.
@@ -127,6 +135,7 @@ PushCall::Step PushCall::NextStep(PushOutcome& outcome, absl::Status& end) {
   }
   if (std::optional<absl::Status> now = End()) {
     finished_ = true;
+    since_ = MonotonicClock().Now();
     changed_.notify_all();
     end = *std::move(now);
     return Step::kFinish;
@@ -189,9 +198,12 @@ void PushCall::OnCancel() {
 bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) {
   {
     const MutexLock lock(mu_);
+    // Told why, it has not taken even that: what is on its way to it is memory.
+    if (finished_ && !done_ && now - since_ >= kLastChance * limit) context_.TryCancel();
     if (finished_ || !sending_ || now - since_ < limit) return false;
     if (reading_ == Reading::kHandling) return false;  // It will be looked at again.
     finished_ = true;
+    since_ = now;
     changed_.notify_all();
   }
   pusher_ = nullptr;

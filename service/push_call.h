@@ -32,8 +32,8 @@ namespace millrace::service {
 class PushCall final : public grpc::ServerBidiReactor<v1::PushRequest, v1::PushResponse>,
                        public Pumped {
  public:
-  /// `streams` must outlive it, and `subscribers` its OnDone().
-  PushCall(const Streams& streams, Subscribers& subscribers);
+  /// `streams` must outlive it, and `subscribers` its OnDone(). `context`: gRPC's own until then.
+  PushCall(const Streams& streams, Subscribers& subscribers, grpc::CallbackServerContext& context);
   /// Once, when `subscribers` knows this call.
   void Start() { StartRead(&request_); }
 
@@ -77,6 +77,7 @@ class PushCall final : public grpc::ServerBidiReactor<v1::PushRequest, v1::PushR
   // Constant after construction.
   const Streams& streams_;
   Subscribers& subscribers_;
+  grpc::CallbackServerContext& context_;
 
   // Self-synchronized.
   const std::shared_ptr<PushOutbox> outbox_;
@@ -99,6 +100,7 @@ class PushCall final : public grpc::ServerBidiReactor<v1::PushRequest, v1::PushR
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool finished_ ABSL_GUARDED_BY(mu_) = false;
+  bool done_ ABSL_GUARDED_BY(mu_) = false;  // gRPC has let go of it.
 
   std::jthread thread_;  // Begins with the first request.
 };

@@ -28,11 +28,10 @@ class RefusedStream final : public OwnReactor<grpc::ServerWriteReactor<Response>
 
 /// The same of a call that would have taken `Request`s, too.
 template <typename Request, typename Response>
-class RefusedExchange final : public grpc::ServerBidiReactor<Request, Response> {
+class RefusedExchange final : public OwnReactor<grpc::ServerBidiReactor<Request, Response>> {
  public:
   /// REQUIRES: `status` is an error.
   explicit RefusedExchange(const absl::Status& status) { this->Finish(ToGrpcStatus(status)); }
-  void OnDone() override { delete this; }
 };
 
 }  // namespace millrace::service

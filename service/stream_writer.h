@@ -70,9 +70,6 @@ class StreamWriter : public grpc::ServerWriteReactor<Message>, public Pumped {
   virtual void Over() {}
 
  private:
-  /// So many times the limit a client has to take what is left and why it was let go.
-  static constexpr int kLastChance = 5;
-
   enum class State { kOpening, kBusy, kWriting, kIdle, kFinishing };
 
   void OnOperationDone(bool ok) ABSL_LOCKS_EXCLUDED(mu_);

@@ -40,8 +40,8 @@ void Create(std::string_view bytes) {
 
 void UpdateLearner(std::string_view bytes) {
   v1::UpdateLearnerRequest request;
-  if (!Parse(bytes, request) || !request.has_policy()) return;
-  const auto policy = PolicyOf(request.policy());
+  if (!Parse(bytes, request) || !request.learner().has_policy()) return;
+  const auto policy = PolicyOf(request.learner().policy());
   if (!policy.ok()) {
     Require(!policy.status().message().empty(), "what is refused is so in words");
     return;

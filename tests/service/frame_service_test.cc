@@ -455,6 +455,26 @@ TEST_F(FrameServiceTest, AFrameThatIsTooLargeIsToldTheLimit) {
   EXPECT_THAT(end.error_message(), HasSubstr("33554432"));
 }
 
+// Outcomes of 0.6 MB each: what a connection holds for a client that does not read is soon full.
+class ImpatientFrameServiceTest : public FrameServiceTest {
+ protected:
+  ImpatientFrameServiceTest() : FrameServiceTest({.stall_limit = std::chrono::milliseconds(200)}) {}
+};
+
+TEST_F(ImpatientFrameServiceTest, AClientThatReadsNothingIsCutOffAndItsPlaceIsFree) {
+  AddStream({.width = 320, .height = 240, .predicts = FakeLearner::Predicts::kAtOnce});
+  grpc::ChannelArguments own_connection;
+  own_connection.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  Exchange silent(grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
+                                            grpc::InsecureChannelCredentials(), own_connection));
+  silent.Begin("door");
+  while (silent.Push("unread")) continue;  // Until the call is over.
+  Exchange next(channel_);
+  next.Begin("door");
+  next.Push("read");
+  EXPECT_EQ(next.Read().id(), "read");
+}
+
 TEST_F(FrameServiceTest, TheServerEndsACallThatIsIdle) {
   AddStream();
   Exchange client(channel_);

@@ -3,7 +3,7 @@
 # time did not suffice for may return $exit_incomplete. Sourced by tools/check.
 
 # shellcheck disable=SC2034  # tools/check walks through it.
-steps=(format spelling protos scripts dockerfile prometheus tsan clang asan tidy)
+steps=(format spelling protos scripts dockerfile prometheus tsan fuzz clang asan tidy)
 exit_incomplete=75
 
 venv_bin=$root/.deps/venv/bin
@@ -32,8 +32,8 @@ step_format() {
 }
 
 step_spelling() {
-  # Not the file of weights, nor what is only numbers and checksums.
-  tracked ':!*.safetensors' ':!*.png' ':!*.svg' ':!tools/requirements-*.txt' |
+  # Not the file of weights, nor what is only numbers and checksums, nor what is meant to be wrong.
+  tracked ':!*.safetensors' ':!tests/fuzz/corpus/*' ':!*.png' ':!*.svg' ':!tools/requirements-*.txt' |
     xargs -r "$venv_bin/codespell" --ignore-words tools/codespell-words.txt
 }
 
@@ -65,6 +65,8 @@ test_with() { # PRESET
 }
 
 step_tsan() { test_with tsan; }
+
+step_fuzz() { tools/fuzz; }
 
 step_clang() { tools/build clang --tests; }
 
