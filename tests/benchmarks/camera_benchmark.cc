@@ -159,7 +159,7 @@ Fault AtPort(const std::string& name, bool listens) {
 
 Fault WrongPassword() {
   const RtspProcess camera({"--user", "viewer", "--password", "right"});
-  const ingest::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder / "password";
   return FromTheStart(
       "401: a wrong password, then the right one in its file",

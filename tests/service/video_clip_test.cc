@@ -27,7 +27,7 @@ class VideoClipTest : public ::testing::Test {
  protected:
   VideoClipTest() { ingest::WriteMovie(path_, /*frames=*/20, /*frames_per_second=*/10); }
 
-  const ingest::TemporaryFolder folder_;
+  const TemporaryFolder folder_;
   const std::string path_ = folder_ / "movie.mp4";
 };
 
