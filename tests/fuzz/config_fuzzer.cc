@@ -1,5 +1,5 @@
-// The configuration file: read or refused in words, and what is read says of each stream what it was
-// made of.
+// The configuration file: read or refused in words, and what is read says of each stream what it
+// was made of.
 #include "service/config.h"
 
 #include <string>
