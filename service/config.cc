@@ -9,10 +9,12 @@
 #include <sstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "service/config_schema.h"
 #include "service/config_value.h"
+#include "service/error_reason.h"
 
 namespace millrace::service {
 namespace {
@@ -81,7 +83,11 @@ absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text, std::string
   if (const std::optional<YAML::Node> node = Parse(text, errors)) {
     ReadStream(ConfigValue("it", *node, errors, std::string(field)), stream);
   }
-  if (!errors.violations().empty()) return InvalidFields(errors.violations());
+  std::vector<FieldViolation> wrong = errors.violations();
+  for (FieldViolation& violation : wrong) {
+    if (violation.field.empty()) violation.field = field;  // What is no YAML is wrong as a whole.
+  }
+  if (!wrong.empty()) return InvalidFields(wrong);
   return stream;
 }
 

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "pipeline/learning/update_policy.h"
+#include "service/error_reason.h"
 
 namespace millrace::service {
 namespace {
@@ -150,6 +151,13 @@ TEST(ConfigTest, AnEntryOfAClientIsReadAsOneOfTheFile) {
   EXPECT_EQ(stream->learner.learning_rate, 0.5);
   EXPECT_EQ(stream->learner.seed, 7u);
   EXPECT_EQ(stream->entry, R"({"model":{"seed":"7"},"name":"gate","source":{"uri":"rtsp://c/1"}})");
+}
+
+TEST(ConfigTest, AnEntryThatCannotBeParsedIsWrongAsAWhole) {
+  const absl::Status status = ParseStreamEntry("source: {uri: test:}", "config", {}).status();
+  const std::vector<FieldViolation> wrong = FieldViolationsOf(status);
+  ASSERT_FALSE(wrong.empty());
+  EXPECT_EQ(wrong.front().field, "config");
 }
 
 TEST(ConfigTest, ClientSourcesAreRead) {

@@ -271,7 +271,7 @@ TEST_F(StreamChangesTest, AStartThatThrowsFailsAloneAndTheServerLivesOn) {
   };
   grpc::Status status = Create(kGate);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
-  EXPECT_EQ(status.error_message(), "this failed: cuda says no");
+  EXPECT_THAT(status.error_message(), HasSubstr("cuda says no"));
   starting_ = [](const auto& /*config*/) -> absl::Status { throw 7; };
   status = Create(kGate);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
