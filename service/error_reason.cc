@@ -1,6 +1,8 @@
 #include "service/error_reason.h"
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
@@ -15,13 +17,23 @@ constexpr char kReason[] = "millrace/reason";
 constexpr char kValues[] = "millrace/values";
 constexpr char kFields[] = "millrace/fields";
 
-// Neither is in a name or in words.
+// What clients write may hold either, and comes back in words: a space stands for it there.
 constexpr char kBetweenPairs = '\x1e';
 constexpr char kInsidePair = '\x1f';
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-void SetPairs(const char* payload, const Pairs& pairs, absl::Status& status) {
+std::string WithoutSeparators(std::string text) {
+  std::replace(text.begin(), text.end(), kBetweenPairs, ' ');
+  std::replace(text.begin(), text.end(), kInsidePair, ' ');
+  return text;
+}
+
+void SetPairs(const char* payload, Pairs pairs, absl::Status& status) {
+  for (auto& [name, value] : pairs) {
+    name = WithoutSeparators(std::move(name));
+    value = WithoutSeparators(std::move(value));
+  }
   const std::string inside(1, kInsidePair);
   status.SetPayload(payload, absl::Cord(absl::StrJoin(pairs, std::string(1, kBetweenPairs),
                                                       absl::PairFormatter(inside))));
@@ -47,7 +59,7 @@ absl::Status Because(std::string_view reason,
   status.SetPayload(kReason, absl::Cord(std::string(reason)));
   Pairs pairs;
   for (const auto& [name, value] : values) pairs.emplace_back(name, value);
-  SetPairs(kValues, pairs, status);
+  SetPairs(kValues, std::move(pairs), status);
   return status;
 }
 
@@ -61,7 +73,7 @@ absl::Status InvalidFields(const std::vector<FieldViolation>& violations) {
   absl::Status status =
       Because("INVALID_FIELD", {{"field", violations.front().field}},
               absl::InvalidArgumentError(absl::StrJoin(pairs, "\n", absl::PairFormatter(": "))));
-  SetPairs(kFields, pairs, status);
+  SetPairs(kFields, std::move(pairs), status);
   return status;
 }
 

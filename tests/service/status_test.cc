@@ -31,6 +31,15 @@ TEST(StatusTest, AShortErrorIsSaidAsItIs) {
   EXPECT_FALSE(details.info.metadata().contains("violations_left_out"));
 }
 
+TEST(StatusTest, WhateverCharactersAClientSendsItsFieldsStayApart) {
+  const std::vector<FieldViolation> wrong =
+      FieldViolationsOf(InvalidFields({{"a\x1e", "is '\x1f\x1e'"}, {"b", "is wrong"}}));
+  ASSERT_EQ(wrong.size(), 2u);
+  EXPECT_EQ(wrong[0].field, "a ");
+  EXPECT_EQ(wrong[0].description, "is '  '");
+  EXPECT_EQ(wrong[1].field, "b");
+}
+
 /// Over a real connection, where an error has to fit into headers.
 class LongErrorsTest : public GrpcFixture {
  protected:
