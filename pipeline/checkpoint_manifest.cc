@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "pipeline/checksum.h"
+#include "pipeline/shallow_json.h"
 
 namespace millrace::pipeline {
 
@@ -60,7 +61,7 @@ std::string EncodeManifest(const CheckpointManifest& manifest) {
 }
 
 absl::StatusOr<CheckpointManifest> DecodeManifest(std::string_view text) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = ParseShallow(text);
   if (!json.is_object()) return absl::DataLossError("it cannot be read");
   // Before the checksum, which another version may make in another way.
   const Json version = json.value("version", Json());

@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "pipeline/checksum.h"
+#include "pipeline/shallow_json.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -50,7 +51,7 @@ absl::StatusOr<Parts> Split(std::string_view bytes) {
   bytes.remove_prefix(kLengthBytes);
   if (length > bytes.size()) return Damaged("its header is cut off");
   const std::string_view text = bytes.substr(0, length);
-  Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json header = ParseShallow(text);
   // The parser takes a NUL for the end, and would leave out what comes after it.
   if (!header.is_object() || text.find('\0') != std::string_view::npos) {
     return Damaged("its header cannot be read");

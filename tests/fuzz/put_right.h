@@ -10,12 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "pipeline/checksum.h"
+#include "pipeline/shallow_json.h"
 
 namespace millrace {
 
 /// A checkpoint's manifest; empty where it is no JSON.
 inline std::string ManifestPutRight(std::string_view text) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  nlohmann::json json = pipeline::ParseShallow(text);
   if (!json.is_object()) return {};
   json.erase("checksum");
   json["checksum"] = pipeline::Checksum(json.dump());
@@ -29,8 +30,7 @@ inline std::string TensorsPutRight(std::string_view bytes) {
   std::memcpy(&length, bytes.data(), sizeof(length));
   bytes.remove_prefix(sizeof(length));
   if (length > bytes.size()) return {};
-  nlohmann::json header =
-      nlohmann::json::parse(bytes.substr(0, length), nullptr, /*allow_exceptions=*/false);
+  nlohmann::json header = pipeline::ParseShallow(bytes.substr(0, length));
   const std::string_view data = bytes.substr(length);
   if (!header.is_object()) return {};
   nlohmann::json& metadata = header["__metadata__"];

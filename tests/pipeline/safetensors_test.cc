@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "pipeline/checkpoint_manifest.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -215,6 +216,14 @@ TEST(SafeTensorsTest, AHeaderThatIsNoObjectIsRefused) {
     const absl::Status status = DecodeSafeTensors(FileOf(header, "")).status();
     EXPECT_TRUE(absl::IsDataLoss(status)) << header << ": " << status;
   }
+}
+
+// Writing such a value again, as for its checksum, would take a stack frame for each level.
+TEST(SafeTensorsTest, AHeaderOfAMillionLevelsIsRefused) {
+  const std::string deep =
+      absl::StrCat(R"({"a":)", std::string(1'000'000, '['), std::string(1'000'000, ']'), "}");
+  EXPECT_TRUE(absl::IsDataLoss(DecodeSafeTensors(FileOf(deep, "")).status()));
+  EXPECT_TRUE(absl::IsDataLoss(DecodeManifest(deep).status()));
 }
 
 TEST(SafeTensorsTest, AFileOfAnotherMakerIsForeign) {

@@ -1,0 +1,25 @@
+// JSON of files that may have been damaged, or made to harm.
+#pragma once
+
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::pipeline {
+
+/// What `text` says; discarded (is_discarded()) where it is no JSON, or nests deeper than any file
+/// of ours does: writing such a value again would overflow the stack.
+[[nodiscard]] inline nlohmann::json ParseShallow(std::string_view text) {
+  constexpr int kDeepest = 32;
+  bool deep = false;
+  const auto keep = [&deep](int depth, nlohmann::json::parse_event_t /*event*/,
+                            nlohmann::json& /*value*/) {
+    deep = deep || depth > kDeepest;
+    return !deep;
+  };
+  nlohmann::json parsed = nlohmann::json::parse(text, keep, /*allow_exceptions=*/false);
+  if (deep) return nlohmann::json(nlohmann::json::value_t::discarded);
+  return parsed;
+}
+
+}  // namespace millrace::pipeline
