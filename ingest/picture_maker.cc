@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "ingest/gst_error.h"
 #include "ingest/gst_pipeline.h"
+#include "ingest/image_header.h"
 #include "ingest/outcome.h"
 
 namespace millrace::ingest {
@@ -172,10 +173,17 @@ absl::StatusOr<MadePicture> PictureMaker::FromPixels(const RawPicture& raw) cons
 
 absl::StatusOr<MadePicture> PictureMaker::FromImage(std::span<const std::uint8_t> bytes) const {
   MILLRACE_ASSIGN_OR_RETURN(const ImageHeader header, ReadImageHeader(bytes));
-  MILLRACE_ASSIGN_OR_RETURN(auto picture,
-                            ImageDecoding(bytes, header.format).Decode(width_, height_));
+  MILLRACE_ASSIGN_OR_RETURN(
+      auto picture,
+      ImageDecoding(bytes.first(header.bytes), header.format).Decode(width_, height_));
   return MadePicture{
       .picture = std::move(picture), .own_width = header.width, .own_height = header.height};
+}
+
+absl::StatusOr<MadePicture> PictureMaker::From(const PictureContent& content) const {
+  const auto* const raw = std::get_if<RawPicture>(&content);
+  if (raw != nullptr) return FromPixels(*raw);
+  return FromImage(std::get<std::span<const std::uint8_t>>(content));
 }
 
 }  // namespace millrace::ingest

@@ -34,6 +34,9 @@ class PictureMaker {
   /// FAILED_PRECONDITION where this GStreamer lacks the decoder.
   [[nodiscard]] absl::StatusOr<MadePicture> FromImage(std::span<const std::uint8_t> bytes) const;
 
+  /// As the one that it is.
+  [[nodiscard]] absl::StatusOr<MadePicture> From(const PictureContent& content) const;
+
  private:
   const int width_;
   const int height_;

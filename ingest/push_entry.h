@@ -6,8 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,8 +16,7 @@ namespace millrace::ingest {
 
 /// A picture on its way in. What it points to is borrowed for the call.
 struct PushedPicture {
-  /// Pixels, or a JPEG or PNG image.
-  std::variant<RawPicture, std::span<const std::uint8_t>> content;
+  PictureContent content;
   /// When it was taken, since 1970-01-01 UTC. With it, gaps are told from the times; without, each
   /// picture follows the one before.
   std::optional<std::chrono::nanoseconds> taken = {};

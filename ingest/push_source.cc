@@ -121,11 +121,7 @@ void Entry::Leave() {
 
 absl::StatusOr<Pusher::Result> Entry::Push(const PushedPicture& picture,
                                            std::optional<nanoseconds> stream_time) {
-  const auto* const raw = std::get_if<RawPicture>(&picture.content);
-  MILLRACE_ASSIGN_OR_RETURN(
-      const MadePicture made,
-      raw != nullptr ? maker_.FromPixels(*raw)
-                     : maker_.FromImage(std::get<std::span<const std::uint8_t>>(picture.content)));
+  MILLRACE_ASSIGN_OR_RETURN(const MadePicture made, maker_.From(picture.content));
   Take(made);
   const bool taken = feed_.Take({.picture = made.picture,
                                  .stream_time = stream_time,

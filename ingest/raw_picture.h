@@ -1,11 +1,11 @@
-// Pictures as bytes that somebody else made: of which form they are, and whether they can be.
+// Pictures as pixels that somebody else made: of which form they are, and whether they can be.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <variant>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 namespace millrace::ingest {
 
@@ -36,22 +36,14 @@ struct RawPicture {
   [[nodiscard]] std::int64_t Stride() const { return stride == 0 ? RowBytes() : stride; }
 };
 
+/// A picture as somebody brings it: pixels, or a JPEG or PNG image. Borrowed.
+using PictureContent = std::variant<RawPicture, std::span<const std::uint8_t>>;
+
 /// INVALID_ARGUMENT, saying what is wrong, unless `picture` has a size and as many bytes as that
 /// takes. The last row's padding may be left out.
 [[nodiscard]] absl::Status CheckRawPicture(const RawPicture& picture);
 
-enum class ImageFormat { kJpeg, kPng };
-
-/// What an image's first bytes say of it.
-struct ImageHeader {
-  ImageFormat format = ImageFormat::kJpeg;
-  int width = 0;
-  int height = 0;
-};
-
-/// Reads the header of a JPEG or PNG image, and looks whether its end is there. INVALID_ARGUMENT,
-/// saying what is wrong, if it is neither, is cut short, or is larger than any picture may be. That
-/// says nothing of what is between.
-[[nodiscard]] absl::StatusOr<ImageHeader> ReadImageHeader(std::span<const std::uint8_t> bytes);
+/// INVALID_ARGUMENT unless a picture may be so large.
+[[nodiscard]] absl::Status CheckPictureSize(std::int64_t width, std::int64_t height);
 
 }  // namespace millrace::ingest

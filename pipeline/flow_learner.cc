@@ -18,10 +18,12 @@
 #include "pipeline/device_choice.h"
 #include "pipeline/device_failure.h"
 #include "pipeline/device_streams.h"
+#include "pipeline/flow_inference.h"
 #include "pipeline/flow_judge.h"
 #include "pipeline/flow_networks.h"
 #include "pipeline/flow_pictures.h"
 #include "pipeline/flow_plan.h"
+#include "pipeline/foreign_error.h"
 #include "pipeline/lasting_learning.h"
 #include "pipeline/learner.h"
 #include "pipeline/learner_description.h"
@@ -64,6 +66,7 @@ class FlowLearner final : public Learner {
     std::unique_ptr<FlowLearner> learner(
         new FlowLearner(placed, std::move(on_prediction), std::move(flow.chain)));
     learner->where_ = std::move(choice.where);
+    MILLRACE_ASSIGN_OR_RETURN(learner->inference_, FlowInference::Open(placed));
     MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow)));
     return learner;
   }
@@ -95,6 +98,15 @@ class FlowLearner final : public Learner {
     if (lasting_->safe().RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
     if (options_.captures && OnGpu()) TellWhatIsNotCaptured();
     return engine_->AwaitRoom();
+  }
+
+  absl::StatusOr<ModelPrediction> Predict(const PicturePair& pair) override {
+    MILLRACE_RETURN_IF_ERROR(CheckPictures(pair));
+    try {
+      return inference_->Predict(pair, *network_);
+    } catch (const std::exception& e) {
+      return absl::InternalError(CauseLine(e.what()));
+    }
   }
 
   void LearnFromEvery(int n) override ABSL_LOCKS_EXCLUDED(mu_) {
@@ -355,6 +367,7 @@ class FlowLearner final : public Learner {
   std::unique_ptr<const FlowJudge> judge_;
   std::unique_ptr<Replanner> replanner_;  // Null: what was planned stays.
   std::unique_ptr<StagedNetwork> network_;
+  std::unique_ptr<FlowInference> inference_;
 
   // Of the thread that admits.
   std::int64_t admitted_ = 0;

@@ -16,20 +16,25 @@
 
 namespace millrace::pipeline {
 
+absl::StatusOr<LayerChain> OpenFlowChain(const FlowLearnerOptions& options) {
+  MILLRACE_ASSIGN_OR_RETURN(
+      OpenedNetwork opened,
+      OpenFlowNetwork({.name = options.network, .seed = options.seed, .pairs = PairsFor(options)},
+                      options.width, options.height));
+  opened.chain.precision = options.precision;
+  if (!options.weights.empty()) {
+    MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, opened.chain));
+  }
+  return std::move(opened.chain);
+}
+
 absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int runs) {
   // Before LibTorch does anything: see there.
   MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(choice.names));
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
-  MILLRACE_ASSIGN_OR_RETURN(
-      OpenedNetwork opened,
-      OpenFlowNetwork({.name = options.network, .seed = options.seed, .pairs = PairsFor(options)},
-                      options.width, options.height));
-  ProfiledFlow flow{.chain = std::move(opened.chain), .costs = {}};
-  flow.chain.precision = options.precision;
-  if (!options.weights.empty()) {
-    MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, flow.chain));
-  }
+  ProfiledFlow flow;
+  MILLRACE_ASSIGN_OR_RETURN(flow.chain, OpenFlowChain(options));
   at::set_num_threads(options.threads_per_stage);
   const at::Tensor input =
       at::rand({PictureCount(PairsFor(options)), shape.channels, options.height, options.width},

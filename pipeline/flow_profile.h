@@ -13,6 +13,10 @@ struct ProfiledFlow {
   NetworkCosts costs;
 };
 
+/// The network that the options name, with their weights. Fails as MakeFlowLearner() does for bad
+/// ones. REQUIRES: the size is one that MakeFlowLearner() accepts.
+[[nodiscard]] absl::StatusOr<LayerChain> OpenFlowChain(const FlowLearnerOptions& options);
+
 /// Builds the network with its weights and times `runs` samples of noise on the calling thread,
 /// which then has options.threads_per_stage of LibTorch's threads. Fails as MakeFlowLearner() does
 /// for bad weights, and with CANCELLED once options.stop is requested. REQUIRES: the size is one

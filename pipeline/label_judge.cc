@@ -21,10 +21,6 @@ TargetLoss LossFor(LabelTask task) {
   return *TargetLoss::Named(task == LabelTask::kClassification ? "cross_entropy" : "mse");
 }
 
-bool AllFinite(const std::vector<float>& values) {
-  return std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
-}
-
 // A tensor of its own.
 template <typename T>
 at::Tensor TensorOf(std::vector<T>& values, at::IntArrayRef sizes, at::ScalarType type) {
@@ -32,6 +28,15 @@ at::Tensor TensorOf(std::vector<T>& values, at::IntArrayRef sizes, at::ScalarTyp
 }
 
 }  // namespace
+
+bool AllFinite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
+}
+
+int BestClassOf(const std::vector<float>& outputs, LabelTask task) {
+  if (task != LabelTask::kClassification) return -1;
+  return static_cast<int>(std::ranges::max_element(outputs) - outputs.begin());
+}
 
 std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task) {
   at::Tensor out = row.detach().flatten().to(at::kFloat);
@@ -130,10 +135,7 @@ LabelPrediction LabelJudge::PredictionOf(const Judgement& made, const Labels& la
                              .outputs = OutputsOf(made.output[made.sample % window_], task_),
                              .labelled = static_cast<int>(labels.size()),
                              .updates = updates_()};
-  if (task_ == LabelTask::kClassification) {
-    prediction.best_class =
-        static_cast<int>(std::ranges::max_element(prediction.outputs) - prediction.outputs.begin());
-  }
+  prediction.best_class = BestClassOf(prediction.outputs, task_);
   return prediction;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ namespace millrace::pipeline {
 
 /// The form in which outputs are handed over: probabilities, or values.
 [[nodiscard]] std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task);
+
+/// The most probable class; -1: values are predicted. REQUIRES: there are outputs.
+[[nodiscard]] int BestClassOf(const std::vector<float>& outputs, LabelTask task);
+
+[[nodiscard]] bool AllFinite(std::span<const float> values);
 
 /// How many steps may begin before a step is judged for the last time: what LateLabels must
 /// remember.

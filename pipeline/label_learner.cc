@@ -1,7 +1,6 @@
 #include "pipeline/label_learner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -121,14 +120,7 @@ class StagedLabelLearner final : public LabelLearner {
 
   absl::StatusOr<std::int64_t> Admit(std::span<const float> values,
                                      std::optional<SampleLabel> label) override {
-    const auto numbers = static_cast<std::size_t>(NumbersOf(options_.sample_shape));
-    if (values.size() != numbers) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a sample of ", values.size(), " numbers; the model reads ", numbers));
-    }
-    if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
-      return absl::InvalidArgumentError("a number of the sample is not finite");
-    }
+    MILLRACE_RETURN_IF_ERROR(CheckValues(values));
     if (label) MILLRACE_RETURN_IF_ERROR(judge_->CheckLabel(*label));
     MILLRACE_RETURN_IF_ERROR(failure_);
     labels_->Admit(admitted_, std::move(label));
@@ -158,6 +150,23 @@ class StagedLabelLearner final : public LabelLearner {
     return run_->AwaitRoom();
   }
 
+  absl::StatusOr<LabelPrediction> Predict(std::span<const float> values) override {
+    MILLRACE_CHECK(copies_ == nullptr);
+    MILLRACE_RETURN_IF_ERROR(CheckValues(values));
+    const MutexLock lock(asking_);
+    at::set_num_threads(options_.threads_per_stage);
+    LabelPrediction made{.sample = -1, .updates = updates().back()};
+    try {
+      copied_.Take(run_->network().Newest());
+      made.outputs = std::move(copied_.Outputs(values).front());
+    } catch (const std::exception& e) {
+      return absl::InternalError(CauseLine(e.what()));
+    }
+    made.finite = AllFinite(made.outputs);
+    made.best_class = BestClassOf(made.outputs, options_.task);
+    return made;
+  }
+
   void ScaleLearningRate(double factor) override {
     MILLRACE_CHECK(lasting_ != nullptr);
     lasting_->safe().SetRateFactor(factor, run_->network());
@@ -175,6 +184,7 @@ class StagedLabelLearner final : public LabelLearner {
   }
 
   [[nodiscard]] const LabelModel& Model() override {
+    const MutexLock lock(asking_);
     copied_.Take(run_->network().Save());
     return copied_;
   }
@@ -197,6 +207,18 @@ class StagedLabelLearner final : public LabelLearner {
   }
 
  private:
+  [[nodiscard]] absl::Status CheckValues(std::span<const float> values) const {
+    const auto numbers = static_cast<std::size_t>(NumbersOf(options_.sample_shape));
+    if (values.size() != numbers) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a sample of ", values.size(), " numbers; the model reads ", numbers));
+    }
+    if (!AllFinite(values)) {
+      return absl::InvalidArgumentError("a number of the sample is not finite");
+    }
+    return absl::OkStatus();
+  }
+
   [[nodiscard]] StagedNetwork::Options NetworkOptions(const Plan& plan) {
     StagedNetwork::Options network{.chain = chain_,
                                    .cuts = cuts_,
@@ -279,7 +301,9 @@ class StagedLabelLearner final : public LabelLearner {
   absl::Status failure_;
 
   // Of the stage that puts a copy together: no later copy is complete before that stage goes on.
+  // Where nobody wants copies, of who holds asking_.
   CopiedModel copied_;
+  Mutex asking_;
 
   std::unique_ptr<NetworkRun> run_;  // Last: its workers use what is above.
 };

@@ -147,6 +147,11 @@ class LabelLearner {
   /// LateLabels::Add(); INVALID_ARGUMENT if it is no label of the task.
   [[nodiscard]] virtual absl::Status Label(std::int64_t sample, SampleLabel label) = 0;
 
+  /// What the network as it is now says of one sample that nothing learns from, as
+  /// Learner::Predict(): alone in its window. INVALID_ARGUMENT as Admit(). REQUIRES: `on_copy` is
+  /// not used. Thread-safe.
+  [[nodiscard]] virtual absl::StatusOr<LabelPrediction> Predict(std::span<const float> values) = 0;
+
   /// The learning rate is `factor` of the configured one from the next updates on; 0: the weights
   /// stay. REQUIRES: LabelSafety. Thread-safe.
   virtual void ScaleLearningRate(double factor) = 0;

@@ -66,13 +66,15 @@ class LabelStreamLearner final : public Learner {
   }
 
   absl::StatusOr<std::int64_t> Admit(const PicturePair& pair) override {
-    const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
-    if (pair.current.size() != bytes) {
-      return absl::InvalidArgumentError(absl::StrCat("a picture of ", pair.current.size(),
-                                                     " bytes is not ", options_.width, "x",
-                                                     options_.height, " RGB"));
-    }
+    MILLRACE_RETURN_IF_ERROR(CheckPicture(pair));
     return learner_->Admit(SampleOf(pair.current, options_.grey), pair.label);
+  }
+
+  absl::StatusOr<ModelPrediction> Predict(const PicturePair& pair) override {
+    MILLRACE_RETURN_IF_ERROR(CheckPicture(pair));
+    MILLRACE_ASSIGN_OR_RETURN(const LabelPrediction made,
+                              learner_->Predict(SampleOf(pair.current, options_.grey)));
+    return PredictionOf(made, options_);
   }
 
   absl::Status AwaitRoom() override { return learner_->AwaitRoom(); }
@@ -107,6 +109,14 @@ class LabelStreamLearner final : public Learner {
   [[nodiscard]] const Resumption& resumption() const override { return learner_->resumption(); }
 
  private:
+  [[nodiscard]] absl::Status CheckPicture(const PicturePair& pair) const {
+    const std::size_t bytes = std::size_t{3} * options_.width * options_.height;
+    if (pair.current.size() == bytes) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("a picture of ", pair.current.size(),
+                                                   " bytes is not ", options_.width, "x",
+                                                   options_.height, " RGB"));
+  }
+
   [[nodiscard]] double configured_rate() const { return options_.learner.optimizer.learning_rate; }
   void ApplyRate() { learner_->ScaleLearningRate(frozen_ ? 0.0 : double{rate_factor_}); }
 

@@ -39,7 +39,7 @@ struct PicturePair {
 
 /// What the model said of one sample, and how well: scored before it learned from that sample.
 struct ModelPrediction {
-  /// The number that Admit() returned for the sample.
+  /// The number that Admit() returned for the sample; -1: it is none of the stream's (Predict()).
   std::int64_t sample = 0;
   int width = 0;
   int height = 0;
@@ -167,6 +167,15 @@ class Learner {
   /// is no label of the task. Thread-safe; may be called from OnPrediction.
   [[nodiscard]] virtual absl::Status Label(std::int64_t /*sample*/, const SampleLabel& /*label*/) {
     return absl::FailedPreconditionError("the model learns without labels and takes none");
+  }
+
+  /// What the network as it is now says of a sample that is none of the stream's, and that nothing
+  /// learns from: with the newest weights of each stage, whether it learns, waits or has ended. On
+  /// the CPU, on the thread that calls, for as long as a forward of the whole network takes; the
+  /// stages are not waited for beyond an operation of each. INVALID_ARGUMENT as Admit();
+  /// FAILED_PRECONDITION if the learner cannot. Thread-safe: one sample at a time.
+  [[nodiscard]] virtual absl::StatusOr<ModelPrediction> Predict(const PicturePair& /*pair*/) {
+    return absl::FailedPreconditionError("this model predicts the frames of its stream alone");
   }
 
   /// Of the samples admitted from now on only every n-th is learned from; 1: every one; 0: none, it

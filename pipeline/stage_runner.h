@@ -19,6 +19,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/slot_ring.h"
 #include "pipeline/stage.h"
+#include "pipeline/stage_values.h"
 #include "pipeline/stage_work.h"
 #include "pipeline/versions_read.h"
 #include "pipeline/weight_versions.h"
@@ -54,6 +55,7 @@ class StageRunner {
     const std::atomic<double>& rate_scale;
     /// Counts gradients that were not finite, of weights and on the way to another stage.
     std::atomic<std::int64_t>& not_finite;
+    StageValues& values;
     std::uint64_t seed;
     /// Whether it captures its operations, where that can be done.
     bool captures;
@@ -105,6 +107,7 @@ class StageRunner {
 
   void Connect(const Cuts& cuts);
   void CaptureIfPossible();
+  [[nodiscard]] bool Do(const Step& step);
   [[nodiscard]] const Judge* OwnJudge() const;
   [[nodiscard]] std::int64_t InStream(std::int64_t sample) const {
     return at_work_.first_sample + sample;
@@ -135,6 +138,9 @@ class StageRunner {
   std::vector<Connection> outgoing_;
 
   WeightVersions versions_;
+  // Between updates whoever reads the stage's values finds the newest of them, whole. A plan that
+  // keeps one version may have forwards and backwards run at the same time.
+  const bool values_stay_;
   const int lanes_;
   std::string why_not_captured_;             // As far as the plan and the network go.
   std::unique_ptr<CapturedStage> captured_;  // Null: that is why.

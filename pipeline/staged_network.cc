@@ -68,6 +68,10 @@ StagedNetwork::StagedNetwork(Options options)
 void StagedNetwork::Cut(const Cuts& cuts) {
   cuts_ = cuts;
   stages_ = CutIntoStages(chain_, cuts);
+  values_.clear();
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    values_.push_back(std::make_unique<StageValues>());
+  }
   MILLRACE_CHECK(learning_rates_.empty() || learning_rates_.size() == stages_.size());
   MILLRACE_CHECK(CheckDeviceCount(devices_.size(), stage_count()).ok());
   optimizers_.clear();
@@ -156,7 +160,21 @@ std::vector<LayerState> StagedNetwork::Save() const {
   return layers;
 }
 
+std::vector<LayerState> StagedNetwork::Newest() const {
+  const MutexLock lock(cut_mu_);
+  std::vector<LayerState> layers;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    const StageValues::Still still(*values_[i]);
+    for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
+      layers.push_back({.parameters = Copies(chain_.layers[layer]->parameters()),
+                        .buffers = Copies(chain_.layers[layer]->buffers())});
+    }
+  }
+  return layers;
+}
+
 void StagedNetwork::Restore(const std::vector<LayerState>& layers) {
+  const MutexLock values_lock(cut_mu_);
   PutValues(layers, chain_);
   std::vector<OptimizerState> of_layers;
   for (const LayerState& layer : layers) {
@@ -184,6 +202,7 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
                                    .optimizer = *optimizers_[i],
                                    .rate_scale = rate_scale_,
                                    .not_finite = gradients_not_finite_,
+                                   .values = *values_[i],
                                    .seed = seed_,
                                    .captures = captures_};
     runners_.push_back(std::make_unique<StageRunner>(static_cast<int>(i) + 1, parts, *at_work_));
@@ -191,6 +210,7 @@ void StagedNetwork::Begin(Plan plan, std::int64_t first_sample) {
 }
 
 void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts) {
+  const MutexLock values_lock(cut_mu_);
   for (const auto& runner : runners_) runner->DropGradients();
   runners_.clear();
   const MutexLock lock(mu_);

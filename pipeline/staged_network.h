@@ -28,6 +28,7 @@
 #include "pipeline/stage.h"
 #include "pipeline/stage_devices.h"
 #include "pipeline/stage_runner.h"
+#include "pipeline/stage_values.h"
 
 namespace millrace::pipeline {
 
@@ -89,7 +90,8 @@ class StagedNetwork {
   /// move to the devices of their new stages.
   /// REQUIRES: the plan is for ShapeOf(chain, cuts); with other cuts, stages have no learning rates
   /// of their own; with another number of stages, no devices.
-  void Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts) ABSL_LOCKS_EXCLUDED(mu_);
+  void Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts)
+      ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
 
   /// Puts a sample's input where the stages with a loss and the first one read it: what
   /// Engine::Admit() calls. On GPUs in the current streams of the thread that calls, for which
@@ -113,10 +115,15 @@ class StagedNetwork {
   /// The same of all stages. REQUIRES: nothing runs.
   [[nodiscard]] std::vector<LayerState> Save() const ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// A copy of every layer's parameters and buffers as they are now, whatever runs: each stage's
+  /// are the newest, and one stage may have learned from a sample more than another. A stage waits
+  /// for the copy of itself at most. Thread-safe.
+  [[nodiscard]] std::vector<LayerState> Newest() const ABSL_LOCKS_EXCLUDED(cut_mu_);
+
   /// Puts what Save() returned in place, bit for bit, however the network was cut then. Counts of
   /// updates never go back. REQUIRES: Switch() was the last call and nothing runs; the layers are
   /// those of the chain.
-  void Restore(const std::vector<LayerState>& layers) ABSL_LOCKS_EXCLUDED(mu_);
+  void Restore(const std::vector<LayerState>& layers) ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
 
   /// Multiplies the learning rates of all stages, each from its next update on. Thread-safe.
   void ScaleLearningRates(double scale) { rate_scale_ = scale; }
@@ -171,9 +178,11 @@ class StagedNetwork {
   std::atomic<std::int64_t> gradients_not_finite_ = 0;
 
   // Changed by Switch() alone, while nothing runs; what they point to is ordered by the plan.
+  mutable Mutex cut_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // Between that, Restore() and Newest().
   Cuts cuts_;
   std::vector<Stage> stages_;
-  mutable Mutex mu_;  // Between Switch() and updates().
+  std::vector<std::unique_ptr<StageValues>> values_;  // Of each stage.
+  mutable Mutex mu_;                                  // Between Switch() and updates().
   std::vector<std::unique_ptr<Optimizer>> optimizers_ ABSL_GUARDED_BY(mu_);
   // Of what the optimizers count: came with a state, or more than once with other cuts.
   std::int64_t refused_elsewhere_ ABSL_GUARDED_BY(mu_) = 0;

@@ -14,12 +14,23 @@ namespace {
 
 /// The methods that change nothing, so that a token of the role `view` suffices. All others are
 /// control.
-constexpr std::array<std::string_view, 7> kViewMethods = {
-    "millrace.v1.CheckpointService/ListCheckpoints", "millrace.v1.LearnerService/GetLearner",
-    "millrace.v1.PredictionService/GetLatest",       "millrace.v1.PredictionService/Subscribe",
-    "millrace.v1.StreamService/GetStream",           "millrace.v1.StreamService/ListStreams",
+constexpr std::array kViewMethods = std::to_array<std::string_view>({
+    "inference.GRPCInferenceService/ModelInfer",
+    "inference.GRPCInferenceService/ModelMetadata",
+    "inference.GRPCInferenceService/ModelReady",
+    "inference.GRPCInferenceService/ModelStreamInfer",
+    "inference.GRPCInferenceService/ServerLive",
+    "inference.GRPCInferenceService/ServerMetadata",
+    "inference.GRPCInferenceService/ServerReady",
+    "millrace.v1.CheckpointService/ListCheckpoints",
+    "millrace.v1.LearnerService/GetLearner",
+    "millrace.v1.PredictionService/GetLatest",
+    "millrace.v1.PredictionService/Predict",
+    "millrace.v1.PredictionService/Subscribe",
+    "millrace.v1.StreamService/GetStream",
+    "millrace.v1.StreamService/ListStreams",
     "millrace.v1.StreamService/WatchStreams",
-};
+});
 
 constexpr std::string_view kScheme = "Bearer ";
 

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "service/error_reason.h"
 #include "service/frame_ledger.h"
 #include "service/frames_in_flight.h"
 #include "service/learner_controls.h"
@@ -93,6 +94,12 @@ class RunningStream final : public CameraStream {
   void WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) override;
   absl::Status ReplaceSource(const ingest::SourceOptions& source) override
       ABSL_LOCKS_EXCLUDED(replacing_);
+  int pictures_per_sample() const override {
+    if (labels_ != nullptr) return 1;
+    return next_frame() ? 3 : 2;
+  }
+  absl::StatusOr<Prediction> Predict(
+      std::span<const std::shared_ptr<const ingest::Picture>> pictures) override;
   bool running() const override { return life_.phase() == LearnerLife::Phase::kRunning; }
   bool ended() const override { return life_.phase() == LearnerLife::Phase::kEnded; }
   void Stop() override;
@@ -312,6 +319,29 @@ absl::Status RunningStream::ReplaceSource(const ingest::SourceOptions& source) {
   if (replaced.ok()) return replaced;
   states_.Forget(number);
   return Named(options_.config.name, replaced);
+}
+
+absl::StatusOr<Prediction> RunningStream::Predict(
+    std::span<const std::shared_ptr<const ingest::Picture>> pictures) {
+  if (const absl::Status alive = life_.status(); !alive.ok()) {
+    return Because("LEARNER_FAILED", {{"stream", options_.config.name}},
+                   absl::FailedPreconditionError(alive.message()));
+  }
+  const auto count = static_cast<std::size_t>(pictures_per_sample());
+  MILLRACE_CHECK(pictures.size() == count);
+  pipeline::PicturePair pair{.previous = {}, .current = pictures[count - 1]->rgb};
+  if (count > 1) pair.previous = pictures[count - 2]->rgb;
+  if (count > 2) pair.before = pictures[0]->rgb;
+  MILLRACE_ASSIGN_OR_RETURN(pipeline::ModelPrediction model, learner_->Predict(pair));
+  std::string best_class_name = labels_ != nullptr ? labels_->NameOf(model.best_class) : "";
+  Prediction prediction;
+  prediction.stream = options_.config.name;
+  prediction.model = std::move(model);
+  prediction.next_frame = next_frame();
+  prediction.best_class_name = std::move(best_class_name);
+  if (count > 1) prediction.previous = pictures[count - 2];
+  prediction.picture = pictures[count - 1];
+  return prediction;
 }
 
 void RunningStream::Stop() {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -146,6 +147,17 @@ class CameraStream {
   /// told once it has taken the last one's place. Fails as `open_source` does, and
   /// with FAILED_PRECONDITION once the stream has ended or was stopped; then nothing has changed.
   [[nodiscard]] virtual absl::Status ReplaceSource(const ingest::SourceOptions& source) = 0;
+
+  /// Pictures that a sample of the model has: two, the neighbours; three for the next frame; one
+  /// where it learns from labels.
+  [[nodiscard]] virtual int pictures_per_sample() const = 0;
+  /// What the model as it is now says of a client's pictures, oldest first, while it learns, waits,
+  /// or has ended. Of no frame: without a number or times. On the thread that calls, for as long as
+  /// pipeline::Learner::Predict() takes. INVALID_ARGUMENT unless they are of the model's size;
+  /// FAILED_PRECONDITION, LEARNER_FAILED, once it has failed. REQUIRES: pictures_per_sample() of
+  /// them.
+  [[nodiscard]] virtual absl::StatusOr<Prediction> Predict(
+      std::span<const std::shared_ptr<const ingest::Picture>> pictures) = 0;
 
   /// Whether it takes frames still: it has neither ended by itself nor been stopped.
   [[nodiscard]] virtual bool running() const = 0;

@@ -9,9 +9,9 @@
 #include "service/checkpoint_download.h"
 #include "service/checkpoints_of_stream.h"
 #include "service/config_labels.h"
-#include "service/control_call.h"
 #include "service/error_reason.h"
 #include "service/refusal.h"
+#include "service/threaded_call.h"
 #include "service/wire_checkpoint.h"
 
 namespace millrace::service {
@@ -68,7 +68,7 @@ grpc::ServerUnaryReactor* CheckpointService::RestoreCheckpoint(
     grpc::CallbackServerContext* context, const v1::RestoreCheckpointRequest* request,
     v1::RestoreCheckpointResponse* response) {
   return guard_.One(*context, "RestoreCheckpoint", [&]() -> grpc::ServerUnaryReactor* {
-    return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& /*stop*/) {
+    return ThreadedCall::Begin(control_thread_, [=, this](const std::stop_token& /*stop*/) {
       return Restore(*request, *response->mutable_checkpoint());
     });
   });
@@ -89,7 +89,7 @@ grpc::ServerUnaryReactor* CheckpointService::DeleteCheckpoint(
     grpc::CallbackServerContext* context, const v1::DeleteCheckpointRequest* request,
     v1::DeleteCheckpointResponse* /*response*/) {
   return guard_.One(*context, "DeleteCheckpoint", [&]() -> grpc::ServerUnaryReactor* {
-    return ControlCall::Begin(
+    return ThreadedCall::Begin(
         control_thread_, [=, this](const std::stop_token& /*stop*/) { return Delete(*request); });
   });
 }

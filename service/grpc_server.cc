@@ -8,12 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/admission.h"
+#include "service/call_thread.h"
 #include "service/checkpoint_service.h"
+#include "service/error_reason.h"
 #include "service/frame_service.h"
 #include "service/grpc_credentials.h"
 #include "service/health_reporter.h"
 #include "service/health_service.h"
 #include "service/health_statuses.h"
+#include "service/inference_service.h"
 #include "service/label_service.h"
 #include "service/learner_service.h"
 #include "service/prediction_service.h"
@@ -27,6 +30,14 @@ using std::chrono::seconds;
 
 /// Requests hold a name or two, labels, thousands of them, or a picture: one of 4K, as pixels.
 constexpr int kMostRequestBytes = 32 << 20;
+
+/// Each of the calls that wait may hold as much.
+constexpr std::size_t kMostQuestions = 16;
+
+absl::Status TooManyQuestions() {
+  return Because("TOO_MANY_QUESTIONS", {},
+                 absl::UnavailableError("too many predictions are waiting already; try again"));
+}
 
 int Milliseconds(milliseconds time) { return static_cast<int>(time.count()); }
 
@@ -58,12 +69,17 @@ class RunningServer final : public GrpcServer {
                 std::unique_ptr<const Admission> admission)
       : admission_(std::move(admission)),
         subscribers_(options.stall_limit),
-        predictions_(*api.streams, subscribers_, *admission_),
+        predictions_(*api.streams, subscribers_, question_thread_, *admission_),
         streams_(api, control_thread_, subscribers_, *admission_),
         learners_(*api.streams, *api.control, control_thread_, *admission_),
         checkpoints_(*api.streams, *api.control, control_thread_, *admission_),
         labels_(*api.streams, *admission_),
         frames_(*api.streams, subscribers_, *admission_),
+        inference_({.streams = *api.streams,
+                    .subscribers = subscribers_,
+                    .questions = question_thread_,
+                    .statuses = statuses_,
+                    .admission = *admission_}),
         health_(statuses_) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
@@ -83,7 +99,10 @@ class RunningServer final : public GrpcServer {
   const std::unique_ptr<const Admission> admission_;
   HealthStatuses statuses_;
   // The services outlive the server, which calls them.
-  ControlThread control_thread_;
+  CallThread control_thread_{{.full = TooManyChanges()}};
+  // Learning comes first.
+  CallThread question_thread_{
+      {.most_waiting = kMostQuestions, .niceness = 10, .full = TooManyQuestions()}};
   Subscribers subscribers_;
   PredictionService predictions_;
   StreamService streams_;
@@ -91,6 +110,7 @@ class RunningServer final : public GrpcServer {
   CheckpointService checkpoints_;
   LabelService labels_;
   FrameService frames_;
+  InferenceService inference_;
   HealthService health_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
@@ -103,12 +123,14 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   // Whoever reaches the port finds a status there.
   reporter_ = std::make_unique<HealthReporter>(
-      HealthReporter::Options{.services = {v1::StreamService::service_full_name(),
-                                           v1::LearnerService::service_full_name(),
-                                           v1::CheckpointService::service_full_name(),
-                                           v1::LabelService::service_full_name(),
-                                           v1::FrameService::service_full_name()},
-                              .services_of_models = {v1::PredictionService::service_full_name()}},
+      HealthReporter::Options{
+          .services = {v1::StreamService::service_full_name(),
+                       v1::LearnerService::service_full_name(),
+                       v1::CheckpointService::service_full_name(),
+                       v1::LabelService::service_full_name(),
+                       v1::FrameService::service_full_name()},
+          .services_of_models = {v1::PredictionService::service_full_name(),
+                                 inference::GRPCInferenceService::service_full_name()}},
       statuses_, streams);
 
   grpc::ServerBuilder builder;
@@ -125,6 +147,7 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
   builder.RegisterService(&checkpoints_);
   builder.RegisterService(&labels_);
   builder.RegisterService(&frames_);
+  builder.RegisterService(&inference_);
   builder.RegisterService(&health_);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "service/control_call.h"
 #include "service/error_reason.h"
 #include "service/status.h"
+#include "service/threaded_call.h"
 #include "service/wire_learner.h"
 
 namespace millrace::service {
@@ -117,7 +117,7 @@ grpc::ServerUnaryReactor* LearnerService::ResetLearner(grpc::CallbackServerConte
                                                        const v1::ResetLearnerRequest* request,
                                                        v1::ResetLearnerResponse* response) {
   return guard_.One(*context, "ResetLearner", [&]() -> grpc::ServerUnaryReactor* {
-    return ControlCall::Begin(
+    return ThreadedCall::Begin(
         control_thread_, [=, this](const std::stop_token& /*stop*/) -> absl::Status {
           MILLRACE_ASSIGN_OR_RETURN(const SharedStream reset,
                                     control_.Reset({.name = request->stream()}));

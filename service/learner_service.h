@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/v1/learner_service.grpc.pb.h"
-#include "service/control_thread.h"
+#include "service/call_thread.h"
 #include "service/guard.h"
 #include "service/stream_control.h"
 #include "service/streams.h"
@@ -12,7 +12,7 @@ namespace millrace::service {
 /// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
 class LearnerService final : public v1::LearnerService::CallbackService {
  public:
-  LearnerService(const Streams& streams, StreamControl& control, ControlThread& control_thread,
+  LearnerService(const Streams& streams, StreamControl& control, CallThread& control_thread,
                  const Admission& admission)
       : guard_(v1::LearnerService::service_full_name(), admission),
         streams_(streams),
@@ -48,7 +48,7 @@ class LearnerService final : public v1::LearnerService::CallbackService {
   const Guard guard_;
   const Streams& streams_;
   StreamControl& control_;
-  ControlThread& control_thread_;
+  CallThread& control_thread_;
 };
 
 }  // namespace millrace::service

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/v1/prediction_service.grpc.pb.h"
+#include "service/call_thread.h"
 #include "service/guard.h"
 #include "service/stream_feed.h"
 #include "service/streams.h"
@@ -9,17 +10,21 @@
 
 namespace millrace::service {
 
-/// Translates requests into reads of the streams' rings. Thread-safe. `streams` and `subscribers`
+/// Translates requests into reads of the streams' rings. Thread-safe. What it is given
 /// must outlive it, and the server that it is registered with must be shut down before it is
 /// destroyed. Subscribe() is raw: its messages are put together from bytes that subscribers share.
 class PredictionService final
     : public v1::PredictionService::WithRawCallbackMethod_Subscribe<
-          v1::PredictionService::WithCallbackMethod_GetLatest<v1::PredictionService::Service>> {
+          v1::PredictionService::WithCallbackMethod_GetLatest<
+              v1::PredictionService::WithCallbackMethod_Predict<v1::PredictionService::Service>>> {
  public:
-  PredictionService(const Streams& streams, Subscribers& subscribers, const Admission& admission)
+  /// `questions`: where Predict() computes.
+  PredictionService(const Streams& streams, Subscribers& subscribers, CallThread& questions,
+                    const Admission& admission)
       : guard_(v1::PredictionService::service_full_name(), admission),
         streams_(streams),
         subscribers_(subscribers),
+        questions_(questions),
         feeds_(subscribers) {}
 
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Subscribe(grpc::CallbackServerContext* context,
@@ -29,6 +34,10 @@ class PredictionService final
                                       const v1::GetLatestRequest* request,
                                       v1::GetLatestResponse* response) override;
 
+  grpc::ServerUnaryReactor* Predict(grpc::CallbackServerContext* context,
+                                    const v1::PredictRequest* request,
+                                    v1::PredictResponse* response) override;
+
  private:
   // Constant after construction.
   const Guard guard_;
@@ -36,6 +45,7 @@ class PredictionService final
 
   // Self-synchronized.
   Subscribers& subscribers_;
+  CallThread& questions_;
   StreamFeeds feeds_;
 };
 

@@ -3,7 +3,6 @@
 #include <grpcpp/server_context.h>
 
 #include <exception>
-#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +12,7 @@
 #include "service/status.h"
 #include "service/wire_carried.h"
 #include "service/wire_labels.h"
+#include "service/wire_picture.h"
 #include "service/wire_states.h"
 #include "service/wire_time.h"
 
@@ -23,41 +23,9 @@ namespace {
 constexpr std::size_t kMostUnread = 16;
 constexpr std::size_t kLongestId = 256;
 
-std::span<const std::uint8_t> BytesOf(const std::string& text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-absl::StatusOr<ingest::RawPicture> RawOf(const v1::RawPicture& message) {
-  ingest::RawPicture raw = {.format = ingest::PixelFormat::kRgb,
-                            .width = message.width(),
-                            .height = message.height(),
-                            .stride = message.stride(),
-                            .bytes = BytesOf(message.data())};
-  switch (message.format()) {
-    case v1::PIXEL_FORMAT_RGB:
-      return raw;
-    case v1::PIXEL_FORMAT_GRAY8:
-      raw.format = ingest::PixelFormat::kGray;
-      return raw;
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("raw.format is ", message.format(), "; it must be RGB or GRAY8"));
-  }
-}
-
 absl::StatusOr<ingest::PushedPicture> PictureOf(const v1::PushedFrame& frame) {
   ingest::PushedPicture picture;
-  switch (frame.picture_case()) {
-    case v1::PushedFrame::kRaw: {
-      MILLRACE_ASSIGN_OR_RETURN(picture.content, RawOf(frame.raw()));
-      break;
-    }
-    case v1::PushedFrame::kImage:
-      picture.content = BytesOf(frame.image());
-      break;
-    case v1::PushedFrame::PICTURE_NOT_SET:
-      return absl::InvalidArgumentError("the frame has no picture: set raw or image");
-  }
+  MILLRACE_ASSIGN_OR_RETURN(picture.content, ContentOf(frame));
   if (frame.has_capture_time()) picture.taken = FromTime(frame.capture_time());
   return picture;
 }

@@ -18,20 +18,20 @@ inline grpc::ServerUnaryReactor* EndCall(grpc::CallbackServerContext& context,
   return reactor;
 }
 
-/// Ends a call that would have streamed `Response`s, with `status` for its outcome.
-template <typename Response>
-class RefusedStream final : public OwnReactor<grpc::ServerWriteReactor<Response>> {
+/// Ends a call that a `Reactor` would have served, with `status` for its outcome.
+template <typename Reactor>
+class RefusedCall final : public OwnReactor<Reactor> {
  public:
   /// REQUIRES: `status` is an error.
-  explicit RefusedStream(const absl::Status& status) { this->Finish(ToGrpcStatus(status)); }
+  explicit RefusedCall(const absl::Status& status) { this->Finish(ToGrpcStatus(status)); }
 };
 
-/// The same of a call that would have taken `Request`s, too.
+/// One that would have streamed `Response`s.
+template <typename Response>
+using RefusedStream = RefusedCall<grpc::ServerWriteReactor<Response>>;
+
+/// One that would have taken `Request`s, too.
 template <typename Request, typename Response>
-class RefusedExchange final : public OwnReactor<grpc::ServerBidiReactor<Request, Response>> {
- public:
-  /// REQUIRES: `status` is an error.
-  explicit RefusedExchange(const absl::Status& status) { this->Finish(ToGrpcStatus(status)); }
-};
+using RefusedExchange = RefusedCall<grpc::ServerBidiReactor<Request, Response>>;
 
 }  // namespace millrace::service

@@ -7,11 +7,11 @@
 #include "base/status.h"
 #include "service/client_sources.h"
 #include "service/config_entry.h"
-#include "service/control_call.h"
 #include "service/error_reason.h"
 #include "service/refusal.h"
 #include "service/status.h"
 #include "service/stream_watch.h"
+#include "service/threaded_call.h"
 #include "service/wire.h"
 #include "service/wire_struct.h"
 
@@ -27,7 +27,7 @@ absl::Status Required(const std::string& stream) {
 
 }  // namespace
 
-StreamService::StreamService(StreamApi api, ControlThread& control_thread, Subscribers& subscribers,
+StreamService::StreamService(StreamApi api, CallThread& control_thread, Subscribers& subscribers,
                              const Admission& admission)
     : api_(std::move(api)),
       guard_(v1::StreamService::service_full_name(), admission),
@@ -42,7 +42,7 @@ grpc::ServerUnaryReactor* StreamService::CreateStream(grpc::CallbackServerContex
                                                       const v1::CreateStreamRequest* request,
                                                       v1::CreateStreamResponse* response) {
   return guard_.One(*context, "CreateStream", [&]() -> grpc::ServerUnaryReactor* {
-    return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
+    return ThreadedCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
       return Create(*request, stop, *response->mutable_stream());
     });
   });
@@ -88,7 +88,7 @@ grpc::ServerUnaryReactor* StreamService::UpdateStream(grpc::CallbackServerContex
                                                       const v1::UpdateStreamRequest* request,
                                                       v1::UpdateStreamResponse* response) {
   return guard_.One(*context, "UpdateStream", [&]() -> grpc::ServerUnaryReactor* {
-    return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
+    return ThreadedCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
       return Update(*request, stop, *response->mutable_stream());
     });
   });
@@ -119,7 +119,7 @@ grpc::ServerUnaryReactor* StreamService::DeleteStream(grpc::CallbackServerContex
                                                       const v1::DeleteStreamRequest* request,
                                                       v1::DeleteStreamResponse* response) {
   return guard_.One(*context, "DeleteStream", [&]() -> grpc::ServerUnaryReactor* {
-    return ControlCall::Begin(control_thread_, [=, this](const std::stop_token& /*stop*/) {
+    return ThreadedCall::Begin(control_thread_, [=, this](const std::stop_token& /*stop*/) {
       return Delete(*request, *response->mutable_stream());
     });
   });

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "millrace/v1/stream_service.grpc.pb.h"
+#include "service/call_thread.h"
 #include "service/config.h"
-#include "service/control_thread.h"
 #include "service/guard.h"
 #include "service/stream_control.h"
 #include "service/stream_events.h"
@@ -25,7 +25,7 @@ struct StreamApi {
 /// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
 class StreamService final : public v1::StreamService::CallbackService {
  public:
-  StreamService(StreamApi api, ControlThread& control_thread, Subscribers& subscribers,
+  StreamService(StreamApi api, CallThread& control_thread, Subscribers& subscribers,
                 const Admission& admission);
   ~StreamService() override;
 
@@ -59,7 +59,7 @@ class StreamService final : public v1::StreamService::CallbackService {
   const Guard guard_;
 
   // Self-synchronized.
-  ControlThread& control_thread_;
+  CallThread& control_thread_;
   Subscribers& subscribers_;
 };
 

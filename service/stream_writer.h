@@ -34,14 +34,13 @@ namespace millrace::service {
 //                  the end, cancelled, stalled ─────▶ kFinishing
 //
 /// Called by gRPC's threads and by Subscribers, which share it: it lives until gRPC has called
-/// OnDone() and no call of Subscribers is in progress.
-template <typename Message>
-class StreamWriter : public grpc::ServerWriteReactor<Message>, public Pumped {
+/// OnDone() and no call of Subscribers is in progress. `Reactor`: gRPC's own, which may read, too.
+template <typename Message, typename Reactor = grpc::ServerWriteReactor<Message>>
+class StreamWriter : public Reactor, public Pumped {
  public:
   /// Has `subscribers` keep `call`, and tells the client that the stream stands; or refuses the
   /// call where there are too many. Returns what gRPC is to be given.
-  static grpc::ServerWriteReactor<Message>* Begin(std::shared_ptr<StreamWriter> call,
-                                                  grpc::CallbackServerContext& context);
+  static Reactor* Begin(std::shared_ptr<StreamWriter> call, grpc::CallbackServerContext& context);
 
   void Pump() final ABSL_LOCKS_EXCLUDED(mu_);
   bool EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) final
@@ -101,27 +100,27 @@ class StreamWriter : public grpc::ServerWriteReactor<Message>, public Pumped {
   std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Of kWriting and kFinishing.
 };
 
-template <typename Message>
-grpc::ServerWriteReactor<Message>* StreamWriter<Message>::Begin(
-    std::shared_ptr<StreamWriter> call, grpc::CallbackServerContext& context) {
+template <typename Message, typename Reactor>
+Reactor* StreamWriter<Message, Reactor>::Begin(std::shared_ptr<StreamWriter> call,
+                                               grpc::CallbackServerContext& context) {
   StreamWriter* const reactor = call.get();
   reactor->context_ = &context;
   if (const absl::Status kept = reactor->subscribers_.Add(call); !kept.ok()) {
     reactor->Ending();
     reactor->Over();
-    return new RefusedStream<Message>(kept);
+    return new RefusedCall<Reactor>(kept);
   }
   reactor->StartSendInitialMetadata();
   return reactor;
 }
 
-template <typename Message>
-void StreamWriter<Message>::Pump() {
+template <typename Message, typename Reactor>
+void StreamWriter<Message, Reactor>::Pump() {
   if (BeginWork()) Work();
 }
 
-template <typename Message>
-bool StreamWriter<Message>::BeginWork() {
+template <typename Message, typename Reactor>
+bool StreamWriter<Message, Reactor>::BeginWork() {
   const MutexLock lock(mu_);
   again_ = true;
   if (state_ != State::kIdle) return false;
@@ -129,8 +128,8 @@ bool StreamWriter<Message>::BeginWork() {
   return true;
 }
 
-template <typename Message>
-void StreamWriter<Message>::Work() {
+template <typename Message, typename Reactor>
+void StreamWriter<Message, Reactor>::Work() {
   for (;;) {
     {
       const MutexLock lock(mu_);
@@ -150,8 +149,9 @@ void StreamWriter<Message>::Work() {
   }
 }
 
-template <typename Message>
-typename StreamWriter<Message>::Step StreamWriter<Message>::Make(absl::Status& end) {
+template <typename Message, typename Reactor>
+typename StreamWriter<Message, Reactor>::Step StreamWriter<Message, Reactor>::Make(
+    absl::Status& end) {
   try {
     return Advance(message_, end);
   } catch (const std::exception& error) {
@@ -160,14 +160,14 @@ typename StreamWriter<Message>::Step StreamWriter<Message>::Make(absl::Status& e
   }
 }
 
-template <typename Message>
-void StreamWriter<Message>::End(const grpc::Status& status) {
+template <typename Message, typename Reactor>
+void StreamWriter<Message, Reactor>::End(const grpc::Status& status) {
   Ending();
   this->Finish(status);
 }
 
-template <typename Message>
-bool StreamWriter<Message>::StayBusy() {
+template <typename Message, typename Reactor>
+bool StreamWriter<Message, Reactor>::StayBusy() {
   {
     const MutexLock lock(mu_);
     if (!cancelled_) {
@@ -180,21 +180,21 @@ bool StreamWriter<Message>::StayBusy() {
   return false;
 }
 
-template <typename Message>
-void StreamWriter<Message>::Become(State state) {
+template <typename Message, typename Reactor>
+void StreamWriter<Message, Reactor>::Become(State state) {
   const MutexLock lock(mu_);
   state_ = state;
   since_ = MonotonicClock().Now();
 }
 
-template <typename Message>
-void StreamWriter<Message>::OnWriteDone(bool ok) {
+template <typename Message, typename Reactor>
+void StreamWriter<Message, Reactor>::OnWriteDone(bool ok) {
   if (ok) Written();
   OnOperationDone(ok);
 }
 
-template <typename Message>
-void StreamWriter<Message>::OnOperationDone(bool ok) {
+template <typename Message, typename Reactor>
+void StreamWriter<Message, Reactor>::OnOperationDone(bool ok) {
   bool finish = false;
   {
     const MutexLock lock(mu_);
@@ -209,9 +209,9 @@ void StreamWriter<Message>::OnOperationDone(bool ok) {
   }
 }
 
-template <typename Message>
-bool StreamWriter<Message>::EndIfStalled(std::chrono::nanoseconds now,
-                                         std::chrono::nanoseconds limit) {
+template <typename Message, typename Reactor>
+bool StreamWriter<Message, Reactor>::EndIfStalled(std::chrono::nanoseconds now,
+                                                  std::chrono::nanoseconds limit) {
   {
     const MutexLock lock(mu_);
     // Told why, it has not taken even that: what is on its way to it is memory.
@@ -227,8 +227,8 @@ bool StreamWriter<Message>::EndIfStalled(std::chrono::nanoseconds now,
   return true;
 }
 
-template <typename Message>
-void StreamWriter<Message>::OnCancel() {
+template <typename Message, typename Reactor>
+void StreamWriter<Message, Reactor>::OnCancel() {
   {
     const MutexLock lock(mu_);
     cancelled_ = true;
@@ -238,8 +238,8 @@ void StreamWriter<Message>::OnCancel() {
   End(grpc::Status::CANCELLED);
 }
 
-template <typename Message>
-void StreamWriter<Message>::OnDone() {
+template <typename Message, typename Reactor>
+void StreamWriter<Message, Reactor>::OnDone() {
   {
     const MutexLock lock(mu_);
     done_ = true;

@@ -109,7 +109,7 @@ TEST(PictureMakerTest, SaysWhatIsWrongWithAnImage) {
 TEST(PictureMakerTest, SaysThatAPngIsDamaged) {
   std::vector<std::uint8_t> image = Image("pngenc");
   const auto half = static_cast<std::ptrdiff_t>(image.size() / 2);
-  image.erase(image.begin() + half / 2, image.end() - 20);
+  std::fill(image.begin() + half / 2, image.end() - 20, 0);
   const absl::Status damaged = PictureMaker(16, 16).FromImage(image).status();
   EXPECT_EQ(damaged.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(damaged.message()), HasSubstr("cannot be decoded"));

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -69,6 +70,36 @@ void ExpectNear(const std::vector<float>& made, const std::vector<float>& expect
 
 TEST_P(FlowOnAGpu, TheLearnerOfOpticalFlowLearnsAsOnTheCpu) {
   ExpectNear(LossesOf("cuda:0", GetParam()), LossesOf("cpu", false), 0.03F);
+}
+
+// With the weights that its stages have by then, which they may be at work on.
+TEST_P(FlowOnAGpu, ALearnerOnAGpuCanBeAsked) {
+  constexpr int kSide = 64;
+  std::vector<float> losses;
+  auto learner = MakeFlowLearner(
+      {.width = kSide,
+       .height = kSide,
+       .schedule = "sequential",
+       .stages = 1,
+       .weights = FlowStart(),
+       .devices = {"cuda:0"},
+       .captures = GetParam()},
+      [&](const ModelPrediction& prediction) { losses.push_back(prediction.loss); });
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  GeneratedStream stream({.width = kSide, .height = kSide});
+  std::vector<float> asked;
+  for (int i = 0; i < 10; ++i) {
+    const GeneratedPair pair = stream.Next();
+    const PicturePair pictures{.previous = pair.previous_rgb, .current = pair.current_rgb};
+    ASSERT_TRUE((*learner)->AwaitRoom().ok());
+    while ((*learner)->updates()[0] < i) std::this_thread::yield();
+    const auto made = (*learner)->Predict(pictures);
+    ASSERT_TRUE(made.ok()) << made.status();
+    asked.push_back(made->loss);
+    ASSERT_TRUE((*learner)->Admit(pictures).ok());
+  }
+  ASSERT_TRUE((*learner)->Drain().ok());
+  ExpectNear(asked, losses, 0.001F);
 }
 
 TEST_P(FlowOnAGpu, InBfloat16TheLearnerOfOpticalFlowLearnsNearlyAsInFloat32) {

@@ -82,6 +82,22 @@ class FakeLearner final : public pipeline::Learner {
     if (!labels_) return Learner::Label(sample, label);
     return labels_->Add(sample, label);
   }
+  /// As of the sample that has the newest picture's first byte for its number.
+  absl::StatusOr<pipeline::ModelPrediction> Predict(const pipeline::PicturePair& pair) override {
+    std::function<void()> at_questions;
+    {
+      std::scoped_lock lock(mu_);
+      at_questions = at_questions_;
+    }
+    if (at_questions) at_questions();
+    std::scoped_lock lock(mu_);
+    bytes_before = pair.before.size();
+    pipeline::ModelPrediction prediction = PredictionOf(pair.current.front());
+    prediction.sample = -1;
+    prediction.labelled = 0;
+    prediction.skipped = pipeline::SkipReason::kHeld;
+    return prediction;
+  }
   void LearnFromEvery(int n) override { learn_from_every = n; }
   void Freeze(bool now) override { frozen = now; }
   absl::Status SetLearningRate(double now) override {
@@ -172,6 +188,12 @@ class FakeLearner final : public pipeline::Learner {
     changed_.notify_all();
   }
 
+  /// Called at each Predict() of a sample that is not the stream's.
+  void AtQuestions(std::function<void()> call) {
+    std::scoped_lock lock(mu_);
+    at_questions_ = std::move(call);
+  }
+
   /// Changes the next predictions: `change` gets each by reference, instead of any `change` before.
   /// It must not call the learner.
   void ChangePredictions(std::function<void(pipeline::ModelPrediction&)> change) {
@@ -235,6 +257,7 @@ class FakeLearner final : public pipeline::Learner {
     if (task.task == pipeline::LabelTask::kClassification) {
       prediction.best_class = static_cast<int>(prediction.sample % task.outputs);
     }
+    if (prediction.sample >= admitted_) return;
     prediction.labelled = static_cast<int>(labels_->Labels(prediction.sample).size());
   }
 
@@ -258,6 +281,7 @@ class FakeLearner final : public pipeline::Learner {
   pipeline::LearnerDescription description_;
   pipeline::LearningFigures learning_;
   std::function<void(pipeline::ModelPrediction&)> change_;
+  std::function<void()> at_questions_;
   std::condition_variable changed_;
   std::int64_t admitted_ = 0;
   std::int64_t predicted_ = 0;

@@ -1,6 +1,7 @@
 // Calls of methods by their names, and what a server says of itself by reflection.
 #pragma once
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace millrace::service {
@@ -68,6 +70,24 @@ inline std::vector<std::string> ListServices(const std::shared_ptr<grpc::Channel
         service, service.GetDescriptor()->FindFieldByName("name")));
   }
   return names;
+}
+
+/// Of the services of the API that the server offers: not of health checks and reflection.
+inline std::vector<const google::protobuf::MethodDescriptor*> ListMethods(
+    const std::shared_ptr<grpc::Channel>& channel) {
+  std::vector<const google::protobuf::MethodDescriptor*> methods;
+  const auto* const pool = google::protobuf::DescriptorPool::generated_pool();
+  for (const std::string& name : ListServices(channel)) {
+    if (!absl::StartsWith(name, "millrace.") && !absl::StartsWith(name, "inference.")) continue;
+    const auto* const service = pool->FindServiceByName(name);
+    for (int i = 0; i < service->method_count(); ++i) methods.push_back(service->method(i));
+  }
+  return methods;
+}
+
+/// "package.Service/Method".
+inline std::string NameOf(const google::protobuf::MethodDescriptor& method) {
+  return absl::StrCat(method.service()->full_name(), "/", method.name());
 }
 
 }  // namespace millrace::service

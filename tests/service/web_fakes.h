@@ -147,6 +147,11 @@ class FakeCameraStream final : public CameraStream {
   absl::Status ReplaceSource(const ingest::SourceOptions& /*source*/) override {
     return absl::OkStatus();
   }
+  [[nodiscard]] int pictures_per_sample() const override { return 2; }
+  absl::StatusOr<Prediction> Predict(
+      std::span<const std::shared_ptr<const ingest::Picture>> /*pictures*/) override {
+    return absl::FailedPreconditionError("a fake is asked nothing");
+  }
   [[nodiscard]] bool running() const override { return !ended() && !ring_.closed(); }
   [[nodiscard]] bool ended() const override {
     return Snapshot().source.state == ingest::SourceState::kEnded;

@@ -90,6 +90,18 @@ class LatestTest(unittest.TestCase):
         self.server.publish(3)
         self.assertEqual(self.client.latest("door").frame_number, 3)
 
+    def test_of_ones_own_pictures(self):
+        pixels = np.zeros((2, 3, 3), np.uint8)
+        seen = self.client.predict("door", [pixels, b"\xff\xd8"], parts=millrace.Parts())
+        self.assertEqual(seen.stream, "door")
+        (request,) = self.server.requests["Predict"]
+        self.assertEqual((request.stream, request.parts.flow), ("door", False))
+        raw, image = request.pictures
+        self.assertEqual((raw.raw.width, raw.raw.height, raw.raw.data), (3, 2, pixels.tobytes()))
+        self.assertEqual(image.image, b"\xff\xd8")
+        with self.assertRaises(ValueError):
+            self.client.predict("door", [pixels.astype(float)])
+
     def test_may_leave_everything_out(self):
         self.client.latest("door", parts=millrace.Parts())
         (request,) = self.server.requests["GetLatest"]

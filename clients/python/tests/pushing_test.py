@@ -8,6 +8,7 @@ import grpc
 import millrace
 import numpy as np
 from millrace.v1 import frame_service_pb2 as messages
+from millrace.v1 import picture_pb2
 
 BLACK = np.zeros((2, 4, 3), np.uint8)
 
@@ -47,10 +48,10 @@ class PushingTest(unittest.TestCase):
         list(self.client.push("", [pixels[::2, ::-1], pixels[:, :, 0]]))
         colour, grey = [frame.raw for frame in self.sent()]
         self.assertEqual((colour.format, colour.height, colour.width),
-                         (messages.PIXEL_FORMAT_RGB, 2, 4))
+                         (picture_pb2.PIXEL_FORMAT_RGB, 2, 4))
         self.assertEqual(colour.data, pixels[::2, ::-1].tobytes())
         self.assertEqual((grey.format, grey.data),
-                         (messages.PIXEL_FORMAT_GRAY8, pixels[:, :, 0].tobytes()))
+                         (picture_pb2.PIXEL_FORMAT_GRAY8, pixels[:, :, 0].tobytes()))
 
     def test_an_image_goes_as_it_is(self):
         list(self.client.push("", [millrace.Frame(b"\xff\xd8...", "jpeg")]))

@@ -33,6 +33,10 @@ class Predictions(prediction_service_pb2_grpc.PredictionServiceServicer):
         number = self._server.life.newest()
         return prediction_service_pb2.GetLatestResponse(prediction=_prediction(number, {}))
 
+    def Predict(self, request, context) -> prediction_service_pb2.PredictResponse:
+        self._server.asked(request, context)
+        return prediction_service_pb2.PredictResponse(prediction=_prediction(0, {}))
+
     def _begin(self, request, context) -> int:
         if not request.HasField("resume"):
             return 0  # Unlike the real one: what was published before counts.

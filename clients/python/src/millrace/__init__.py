@@ -20,9 +20,10 @@ from millrace.errors import (Aborted, AlreadyExists, Cancelled, ConnectionLost, 
 from millrace.events import EventKind, StreamEvent
 from millrace.labels import Label, LabelOutcome, LabelResult
 from millrace.learner import Learner, LearnerStatus
+from millrace.pictures import Picture
 from millrace.prediction import Flag, Prediction, Size
 from millrace.prediction_source import Parts, Policy
-from millrace.pushing import Frame, FrameOutcome, Picture, Pushing
+from millrace.pushing import Frame, FrameOutcome, Pushing
 from millrace.streams import (DropReason, FrameCounts, LabelKind, LabelledTask, LearnerState,
                               SourceState, Stream)
 from millrace.subscription import Subscription

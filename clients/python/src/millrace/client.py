@@ -1,6 +1,6 @@
 """The way in: one object for all that a server offers."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from google.protobuf.struct_pb2 import Struct
@@ -12,9 +12,10 @@ from millrace.connection import CHANGE_TIMEOUT_S, Connection, Tls
 from millrace.events import EventSource, StreamEvent
 from millrace.labels import Label, LabelOutcome
 from millrace.learner import Learner
+from millrace.pictures import Picture, put_picture
 from millrace.prediction import Prediction
 from millrace.prediction_source import Parts, Policy, PredictionSource
-from millrace.pushing import Frame, Picture, Pushing
+from millrace.pushing import Frame, Pushing
 from millrace.streams import Stream
 from millrace.subscription import Subscription, Subscriptions
 from millrace.v1 import prediction_service_pb2, stream_service_pb2
@@ -65,6 +66,18 @@ class Client:
         request = prediction_service_pb2.GetLatestRequest(
             stream=name, parts=None if parts is None else parts.message())
         answer = self._connection.ask(self._connection.predictions.GetLatest, request)
+        return Prediction(message=answer.prediction)
+
+    def predict(self, stream: str, pictures: Sequence[Picture], *,
+                parts: Parts | None = None) -> Prediction:
+        """What a stream's model, as it is now, says of pictures of your own, the oldest first: two
+        of a stream of optical flow, three where it predicts the next frame, one where it learns
+        from labels. Nothing is learned from them. `parts` as for latest()."""
+        request = prediction_service_pb2.PredictRequest(
+            stream=stream, parts=None if parts is None else parts.message())
+        for picture in pictures:
+            put_picture(picture, request.pictures.add())
+        answer = self._connection.ask(self._connection.predictions.Predict, request)
         return Prediction(message=answer.prediction)
 
     def predictions(self, stream: str = "", *, policy: Policy = Policy.DROP_OLDEST, depth: int = 0,

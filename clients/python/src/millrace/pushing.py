@@ -7,20 +7,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 import grpc
-import numpy as np
-import numpy.typing as npt
 
 from millrace.connection import Connection
 from millrace.errors import from_rpc_error
 from millrace.labels import Label, LabelOutcome, LabelResult, label_message
+from millrace.pictures import Picture, put_picture
 from millrace.prediction import Prediction
 from millrace.prediction_source import Parts
 from millrace.streams import DropReason
 from millrace.v1 import frame_service_pb2 as messages
-
-# Pixels, uint8, of shape [height, width, 3] (red, green, blue) or [height, width] (grey); or the
-# bytes of a JPEG or PNG image.
-Picture = npt.NDArray[np.uint8] | bytes
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -116,10 +111,7 @@ class Pushing(Iterator[FrameOutcome]):
 
 def _message(frame: Frame) -> messages.PushedFrame:
     message = messages.PushedFrame(id=frame.id)
-    if isinstance(frame.picture, (bytes, bytearray, memoryview)):
-        message.image = bytes(frame.picture)
-    else:
-        message.raw.CopyFrom(_raw(frame.picture))
+    put_picture(frame.picture, message)
     if frame.capture_time is not None:
         if frame.capture_time.tzinfo is None:
             raise ValueError("Frame.capture_time has no time zone, as datetime.datetime.now("
@@ -128,17 +120,6 @@ def _message(frame: Frame) -> messages.PushedFrame:
     if frame.label is not None:
         message.label.CopyFrom(label_message(0, frame.label))
     return message
-
-
-def _raw(pixels: npt.NDArray[np.uint8]) -> messages.RawPicture:
-    pixels = np.asarray(pixels)
-    colour = pixels.ndim == 3 and pixels.shape[2] == 3
-    if pixels.dtype != np.uint8 or not (colour or pixels.ndim == 2):
-        raise ValueError(f"a picture is uint8 of shape [height, width, 3] or [height, width], not "
-                         f"{pixels.dtype} of shape {list(pixels.shape)}")
-    return messages.RawPicture(
-        format=messages.PIXEL_FORMAT_RGB if colour else messages.PIXEL_FORMAT_GRAY8,
-        height=pixels.shape[0], width=pixels.shape[1], data=pixels.tobytes())
 
 
 def _outcome(response: Any) -> FrameOutcome:

@@ -1,11 +1,10 @@
-#include "service/control_call.h"
+#include "service/threaded_call.h"
 
 #include <exception>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "service/error_reason.h"
 #include "service/status.h"
 #include "spdlog/spdlog.h"
 
@@ -13,23 +12,25 @@ namespace millrace::service {
 namespace {
 
 absl::Status Thrown(const std::string& what) {
-  spdlog::error("a change over gRPC failed: {}", what);
+  spdlog::error("a call over gRPC failed: {}", what);
   return absl::InternalError(absl::StrCat("this failed: ", what));
 }
 
 }  // namespace
 
-grpc::ServerUnaryReactor* ControlCall::Begin(ControlThread& thread, Work work) {
-  auto* const call = new ControlCall(std::move(work));
-  if (!thread.Post([call] { call->Run(); })) call->Finish(ToGrpcStatus(TooManyChanges()));
+grpc::ServerUnaryReactor* ThreadedCall::Begin(CallThread& thread, Work work) {
+  auto* const call = new ThreadedCall(std::move(work));
+  if (const absl::Status posted = thread.Post([call] { call->Run(); }); !posted.ok()) {
+    call->Finish(ToGrpcStatus(posted));
+  }
   return call;
 }
 
-ControlCall::ControlCall(Work work) : work_(std::move(work)) {}
+ThreadedCall::ThreadedCall(Work work) : work_(std::move(work)) {}
 
-void ControlCall::Run() { Finish(ToGrpcStatus(Guarded())); }
+void ThreadedCall::Run() { Finish(ToGrpcStatus(Guarded())); }
 
-absl::Status ControlCall::Guarded() {
+absl::Status ThreadedCall::Guarded() {
   if (stop_.stop_requested()) return absl::CancelledError("the call was cancelled");
   try {
     return work_(stop_.get_token());

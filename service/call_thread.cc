@@ -1,0 +1,42 @@
+#include "service/call_thread.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace millrace::service {
+
+CallThread::CallThread(Options options)
+    : options_(std::move(options)), thread_([this] { Run(); }) {}
+
+CallThread::~CallThread() {
+  const MutexLock lock(mu_);
+  closing_ = true;
+  changed_.notify_all();
+}
+
+absl::Status CallThread::Post(std::function<void()> work) {
+  const MutexLock lock(mu_);
+  if (waiting_.size() >= options_.most_waiting) return options_.full;
+  waiting_.push_back(std::move(work));
+  changed_.notify_all();
+  return absl::OkStatus();
+}
+
+// Linux counts a thread's own niceness, and lets everybody raise it.
+void CallThread::Run() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.niceness);
+  while (const std::function<void()> work = Next()) work();
+}
+
+std::function<void()> CallThread::Next() {
+  const MutexLock lock(mu_);
+  while (waiting_.empty() && !closing_) changed_.wait(mu_);
+  if (waiting_.empty()) return nullptr;
+  std::function<void()> work = std::move(waiting_.front());
+  waiting_.pop_front();
+  return work;
+}
+
+}  // namespace millrace::service

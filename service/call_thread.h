@@ -1,0 +1,48 @@
+// A thread for calls that take long: gRPC's own threads must not wait.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "base/mutex.h"
+
+namespace millrace::service {
+
+/// Runs what it is given, one after the other. Thread-safe. Destroying it runs what is left first.
+class CallThread {
+ public:
+  struct Options {
+    std::size_t most_waiting = 64;
+    /// As nice(1) has it, 0 to 19: with more it works when nothing else has to.
+    int niceness = 0;
+    /// What a call ends with that too many wait before.
+    absl::Status full;
+  };
+
+  explicit CallThread(Options options);
+  ~CallThread();
+
+  CallThread(const CallThread&) = delete;
+  CallThread& operator=(const CallThread&) = delete;
+
+  /// Fails with Options::full, having done nothing, if too many are waiting.
+  [[nodiscard]] absl::Status Post(std::function<void()> work) ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  void Run();
+  [[nodiscard]] std::function<void()> Next() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Constant after construction.
+  const Options options_;
+
+  Mutex mu_;
+  CondVar changed_;
+  std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mu_);
+  bool closing_ ABSL_GUARDED_BY(mu_) = false;
+
+  std::jthread thread_;
+};
+
+}  // namespace millrace::service

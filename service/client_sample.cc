@@ -1,0 +1,56 @@
+#include "service/client_sample.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "ingest/picture_maker.h"
+#include "service/error_reason.h"
+
+namespace millrace::service {
+namespace {
+
+absl::Status CheckCount(const CameraStream& stream, std::size_t count) {
+  const auto wanted = static_cast<std::size_t>(stream.pictures_per_sample());
+  if (count == wanted) return absl::OkStatus();
+  return InvalidFields(
+      {{"pictures", absl::StrCat("has ", count, "; a sample of stream '", stream.config().name,
+                                 "' is ", wanted, wanted == 1 ? " picture" : " pictures",
+                                 wanted == 1 ? "" : ", the oldest first")}});
+}
+
+}  // namespace
+
+absl::Status OfPicture(std::size_t number, const absl::Status& status) {
+  if (!absl::IsInvalidArgument(status)) return status;
+  return InvalidFields({{absl::StrCat("pictures[", number, "]"), std::string(status.message())}});
+}
+
+absl::StatusOr<Prediction> PredictSample(CameraStream& stream,
+                                         std::span<const ingest::PictureContent> pictures,
+                                         std::chrono::nanoseconds came) {
+  MILLRACE_RETURN_IF_ERROR(CheckCount(stream, pictures.size()));
+  const auto learner = stream.learner();
+  const ingest::PictureMaker maker(learner->width, learner->height);
+  std::vector<std::shared_ptr<const ingest::Picture>> sample;
+  ingest::MadePicture made;
+  for (const ingest::PictureContent& picture : pictures) {
+    absl::StatusOr<ingest::MadePicture> next = maker.From(picture);
+    if (!next.ok()) return OfPicture(sample.size(), next.status());
+    made = *std::move(next);
+    sample.push_back(made.picture);
+  }
+  MILLRACE_ASSIGN_OR_RETURN(Prediction prediction, stream.Predict(sample));
+  prediction.camera_width = made.own_width;
+  prediction.camera_height = made.own_height;
+  prediction.emission_time = WallTime();
+  prediction.delay = MonotonicClock().Now() - came;
+  prediction.arrival_time = prediction.emission_time - prediction.delay;
+  return prediction;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,69 @@
+// `inference.GRPCInferenceService`: the Open Inference Protocol, for clients that know it already.
+#pragma once
+
+#include "inference/open_inference_grpc.grpc.pb.h"
+#include "service/call_thread.h"
+#include "service/guard.h"
+#include "service/health_statuses.h"
+#include "service/stream_feed.h"
+#include "service/streams.h"
+#include "service/subscribers.h"
+
+namespace millrace::service {
+
+/// Translates: ModelInfer is PredictionService's Predict, ModelStreamInfer its Subscribe, and a
+/// model is a camera stream (wire_inference.h). Thread-safe. What it is given must outlive it, and
+/// the server that it is registered with must be shut down before it is destroyed.
+class InferenceService final : public inference::GRPCInferenceService::CallbackService {
+ public:
+  struct Parts {
+    const Streams& streams;
+    Subscribers& subscribers;
+    /// Where ModelInfer computes.
+    CallThread& questions;
+    const HealthStatuses& statuses;
+    const Admission& admission;
+  };
+  using Stream =
+      grpc::ServerBidiReactor<inference::ModelInferRequest, inference::ModelStreamInferResponse>;
+
+  explicit InferenceService(const Parts& parts);
+  ~InferenceService() override;
+
+  grpc::ServerUnaryReactor* ServerLive(grpc::CallbackServerContext* context,
+                                       const inference::ServerLiveRequest* request,
+                                       inference::ServerLiveResponse* response) override;
+  grpc::ServerUnaryReactor* ServerReady(grpc::CallbackServerContext* context,
+                                        const inference::ServerReadyRequest* request,
+                                        inference::ServerReadyResponse* response) override;
+  grpc::ServerUnaryReactor* ModelReady(grpc::CallbackServerContext* context,
+                                       const inference::ModelReadyRequest* request,
+                                       inference::ModelReadyResponse* response) override;
+  grpc::ServerUnaryReactor* ServerMetadata(grpc::CallbackServerContext* context,
+                                           const inference::ServerMetadataRequest* request,
+                                           inference::ServerMetadataResponse* response) override;
+  grpc::ServerUnaryReactor* ModelMetadata(grpc::CallbackServerContext* context,
+                                          const inference::ModelMetadataRequest* request,
+                                          inference::ModelMetadataResponse* response) override;
+  grpc::ServerUnaryReactor* ModelInfer(grpc::CallbackServerContext* context,
+                                       const inference::ModelInferRequest* request,
+                                       inference::ModelInferResponse* response) override;
+  Stream* ModelStreamInfer(grpc::CallbackServerContext* context) override;
+
+ private:
+  [[nodiscard]] bool IsReady(const inference::ModelReadyRequest& request) const;
+  [[nodiscard]] absl::Status Describe(const inference::ModelMetadataRequest& request,
+                                      inference::ModelMetadataResponse& response) const;
+  [[nodiscard]] absl::Status Infer(const inference::ModelInferRequest& request,
+                                   std::chrono::nanoseconds came,
+                                   inference::ModelInferResponse& response) const;
+
+  // Constant after construction.
+  const Parts parts_;
+  const Guard guard_;
+
+  // Self-synchronized.
+  StreamFeeds feeds_;
+};
+
+}  // namespace millrace::service

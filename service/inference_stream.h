@@ -1,0 +1,58 @@
+// One client's call of ModelStreamInfer: a request without inputs subscribes it to a stream.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/mutex.h"
+#include "inference/open_inference_grpc.pb.h"
+#include "service/prediction_reader.h"
+#include "service/stream_feed.h"
+#include "service/stream_writer.h"
+#include "service/streams.h"
+
+namespace millrace::service {
+
+/// Thread-safe, as StreamWriter. Ends with OK when the client closes its side.
+class InferenceStream final
+    : public StreamWriter<inference::ModelStreamInferResponse,
+                          grpc::ServerBidiReactor<inference::ModelInferRequest,
+                                                  inference::ModelStreamInferResponse>> {
+ public:
+  /// All must outlive it. Begin() must follow, and then Listen() if it returns this call.
+  InferenceStream(const Streams& streams, StreamFeeds& feeds, Subscribers& subscribers)
+      : StreamWriter(subscribers), streams_(streams), feeds_(feeds) {}
+
+  /// To be called once: takes what the client sends.
+  void Listen() { StartRead(&request_); }
+  void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(reading_);
+
+ protected:
+  Step Advance(inference::ModelStreamInferResponse& message, absl::Status& end) override
+      ABSL_LOCKS_EXCLUDED(reading_);
+  void Written() override ABSL_LOCKS_EXCLUDED(reading_);
+  absl::Status Stalled(std::chrono::nanoseconds limit) override ABSL_LOCKS_EXCLUDED(reading_);
+  void Ending() override ABSL_LOCKS_EXCLUDED(reading_);
+  void Over() override ABSL_LOCKS_EXCLUDED(reading_);
+
+ private:
+  [[nodiscard]] absl::Status Subscribe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
+
+  // Constant after construction.
+  const Streams& streams_;
+  StreamFeeds& feeds_;
+
+  inference::ModelInferRequest request_;  // gRPC's own between two calls of OnReadDone().
+
+  Mutex reading_;
+  std::unique_ptr<PredictionReader> reader_ ABSL_GUARDED_BY(reading_);  // Null: not subscribed.
+  std::string id_ ABSL_GUARDED_BY(reading_);                   // Of the request that subscribed.
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(reading_);  // With what the client has it end.
+  bool let_go_ ABSL_GUARDED_BY(reading_) = false;              // Ending() was called.
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,237 @@
+// PredictionService.Predict: what models say of pictures that clients send.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "millrace/v1/prediction_service.grpc.pb.h"
+#include "tests/service/error_details.h"
+#include "tests/service/grpc_fixture.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A picture of `width` x `height`, each byte `value`.
+v1::Picture Pixels(int width, int height, char value) {
+  v1::Picture picture;
+  picture.mutable_raw()->set_format(v1::PIXEL_FORMAT_RGB);
+  picture.mutable_raw()->set_width(width);
+  picture.mutable_raw()->set_height(height);
+  picture.mutable_raw()->set_data(std::string(std::size_t{3} * width * height, value));
+  return picture;
+}
+
+v1::PredictRequest Asking(const std::string& stream, const std::vector<v1::Picture>& pictures) {
+  v1::PredictRequest request;
+  request.set_stream(stream);
+  for (const v1::Picture& picture : pictures) *request.add_pictures() = picture;
+  return request;
+}
+
+std::vector<float> FloatsOf(const v1::Tensor& tensor) {
+  std::vector<float> floats(tensor.data().size() / sizeof(float));
+  std::memcpy(floats.data(), tensor.data().data(), tensor.data().size());
+  return floats;
+}
+
+class PredictTest : public GrpcFixture {
+ protected:
+  PredictTest() = default;
+  using GrpcFixture::GrpcFixture;
+
+  grpc::Status Predict(const v1::PredictRequest& request) {
+    grpc::ClientContext context;
+    v1::PredictResponse response;
+    const grpc::Status status = stub_->Predict(&context, request, &response);
+    prediction_ = response.prediction();
+    return status;
+  }
+  /// The field that is wrong with a request, and why.
+  std::pair<std::string, std::string> WrongWith(const v1::PredictRequest& request) {
+    const grpc::Status status = Predict(request);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    const ErrorDetails details = DetailsOf(status);
+    if (details.bad_request.field_violations_size() != 1) return {"", status.error_message()};
+    const auto& violation = details.bad_request.field_violations(0);
+    return {violation.field(), violation.description()};
+  }
+
+  std::unique_ptr<v1::PredictionService::Stub> stub_ = v1::PredictionService::NewStub(channel_);
+  v1::Prediction prediction_;
+};
+
+TEST_F(PredictTest, SaysWhatTheModelSaysOfAClientsPictures) {
+  const grpc::Status status = Predict(Asking("street", {Pixels(8, 6, 1), Pixels(8, 6, 7)}));
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(prediction_.stream(), "street");
+  EXPECT_THAT(prediction_.flow().shape(), ElementsAre(2, 4, 2));
+  EXPECT_THAT(FloatsOf(prediction_.flow()), Each(7)) << "of the newest picture, scaled";
+  EXPECT_EQ(prediction_.grid().width(), 4);
+  EXPECT_EQ(prediction_.camera().width(), 8);
+  EXPECT_EQ(prediction_.camera().height(), 6);
+  EXPECT_FALSE(prediction_.learned_from());
+  EXPECT_EQ(prediction_.frame_number(), 0);
+  EXPECT_GT(prediction_.arrival_time().seconds(), 1'600'000'000);
+  EXPECT_EQ(street().Snapshot().frames.received, 0u) << "it is no frame";
+}
+
+TEST_F(PredictTest, CarriesWhatIsAskedFor) {
+  v1::PredictRequest request = Asking("street", {Pixels(4, 2, 1), Pixels(4, 2, 7)});
+  request.mutable_parts()->set_preview(true);
+  ASSERT_TRUE(Predict(request).ok());
+  EXPECT_FALSE(prediction_.has_flow());
+  EXPECT_THAT(prediction_.preview(), testing::StartsWith("\xff\xd8"));
+}
+
+TEST_F(PredictTest, APausedOrEndedModelAnswersToo) {
+  const v1::PredictRequest request = Asking("street", {Pixels(4, 2, 1), Pixels(4, 2, 7)});
+  ASSERT_TRUE(street().SetMode(LearnerState::kPaused).ok());
+  EXPECT_TRUE(Predict(request).ok());
+  street_.source->End();
+  while (!street().ended()) std::this_thread::yield();
+  EXPECT_TRUE(Predict(request).ok());
+}
+
+TEST_F(PredictTest, AModelThatHasFailedSaysSo) {
+  Film(street_, 2);
+  street_.learner->Fail(absl::InternalError("the weights are gone"));
+  street_.source->Push();
+  while (street().Snapshot().learner.ok()) std::this_thread::yield();
+  const grpc::Status status = Predict(Asking("street", {Pixels(4, 2, 1), Pixels(4, 2, 7)}));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(DetailsOf(status).info.reason(), "LEARNER_FAILED");
+  EXPECT_THAT(status.error_message(), HasSubstr("the weights are gone"));
+}
+
+TEST_F(PredictTest, AStreamThatIsNotThereIsNotFound) {
+  const grpc::Status status = Predict(Asking("road", {Pixels(4, 2, 1), Pixels(4, 2, 7)}));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("street"));
+}
+
+TEST_F(PredictTest, ASampleHasAsManyPicturesAsTheModelLooksAt) {
+  const auto [field, why] = WrongWith(Asking("street", {Pixels(4, 2, 1)}));
+  EXPECT_EQ(field, "pictures");
+  EXPECT_THAT(why, HasSubstr("has 1; a sample of stream 'street' is 2 pictures"));
+}
+
+TEST_F(PredictTest, WhatIsNoPictureIsNamed) {
+  v1::Picture cut = Pixels(4, 2, 1);
+  cut.mutable_raw()->set_height(3);
+  v1::Picture text;
+  text.set_image("this is text");
+  v1::Picture formless = Pixels(4, 2, 1);
+  formless.mutable_raw()->clear_format();
+  for (const v1::Picture& wrong : {cut, text, formless, v1::Picture()}) {
+    EXPECT_EQ(WrongWith(Asking("street", {Pixels(4, 2, 1), wrong})).first, "pictures[1]")
+        << wrong.ShortDebugString();
+  }
+}
+
+// Behind one that the test does not let go on, with the thread's queue full.
+TEST_F(PredictTest, MoreCallsThanMayWaitAreToldToTryAgain) {
+  std::promise<void> held;
+  std::promise<void> go_on;
+  street_.learner->AtQuestions([&, go = go_on.get_future().share()] {
+    static std::once_flag once;
+    std::call_once(once, [&] { held.set_value(); });
+    go.wait();
+  });
+  const v1::PredictRequest request = Asking("street", {Pixels(4, 2, 1), Pixels(4, 2, 7)});
+  std::vector<std::future<grpc::Status>> calls;
+  const auto call = [&] {
+    calls.push_back(std::async(std::launch::async, [&] {
+      grpc::ClientContext context;
+      v1::PredictResponse response;
+      return stub_->Predict(&context, request, &response);
+    }));
+  };
+  call();
+  held.get_future().wait();
+  for (int i = 0; i < 17; ++i) call();
+  // 16 may wait: of these one is refused at once, whichever it is.
+  const auto refused = [&] {
+    return std::ranges::find_if(calls, [](const std::future<grpc::Status>& status) {
+      return status.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
+  };
+  while (refused() == calls.end()) std::this_thread::yield();
+  const grpc::Status status = refused()->get();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(DetailsOf(status).info.reason(), "TOO_MANY_QUESTIONS");
+  go_on.set_value();
+  for (auto& other : calls) {
+    if (!other.valid()) continue;
+    EXPECT_TRUE(other.get().ok());
+  }
+}
+
+// Its end may reach the server after its turn has: then it is answered for nobody. So it is tried
+// until it does not.
+TEST_F(PredictTest, ACallWhoseDeadlinePassesWhileItWaitsIsLetGo) {
+  const v1::PredictRequest request = Asking("street", {Pixels(4, 2, 1), Pixels(4, 2, 7)});
+  for (std::chrono::milliseconds pause(1);; pause *= 2) {
+    std::promise<void> held;
+    std::promise<void> go_on;
+    std::atomic<int> questions = 0;
+    street_.learner->AtQuestions([&, go = go_on.get_future().share()] {
+      if (++questions == 1) held.set_value();
+      go.wait();
+    });
+    auto first = std::async(std::launch::async, [&] { return Predict(request); });
+    held.get_future().wait();
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(20));
+    v1::PredictResponse response;
+    EXPECT_EQ(stub_->Predict(&context, request, &response).error_code(),
+              grpc::StatusCode::DEADLINE_EXCEEDED);
+    std::this_thread::sleep_for(pause);
+    go_on.set_value();
+    EXPECT_TRUE(first.get().ok());
+    EXPECT_TRUE(Predict(request).ok()) << "behind both";
+    if (questions == 2) return;
+  }
+}
+
+class PredictOfNextFrameTest : public PredictTest {
+ protected:
+  PredictOfNextFrameTest() : PredictTest({.next_frame = true}) {}
+};
+
+TEST_F(PredictOfNextFrameTest, ASampleIsThreePictures) {
+  const std::vector<v1::Picture> pictures(3, Pixels(4, 2, 9));
+  ASSERT_TRUE(Predict(Asking("street", pictures)).ok());
+  EXPECT_EQ(street_.learner->bytes_before, 24u);
+  EXPECT_THAT(prediction_.next_picture().shape(), ElementsAre(2, 4, 3));
+  EXPECT_EQ(WrongWith(Asking("street", {pictures[0], pictures[1]})).first, "pictures");
+}
+
+class PredictOfLabelsTest : public PredictTest {
+ protected:
+  PredictOfLabelsTest()
+      : PredictTest({.learner = {.labels = pipeline::LabelledTask{
+                                     .outputs = 3, .classes = {"shut", "open", "ajar"}}}}) {}
+};
+
+TEST_F(PredictOfLabelsTest, ASampleIsOnePicture) {
+  ASSERT_TRUE(Predict(Asking("street", {Pixels(4, 2, 7)})).ok());
+  EXPECT_THAT(FloatsOf(prediction_.outputs()), ElementsAre(7, 7, 7));
+  EXPECT_EQ(prediction_.best_class(), 1);
+  EXPECT_EQ(prediction_.best_class_name(), "open");
+  EXPECT_FALSE(prediction_.has_flow());
+}
+
+}  // namespace
+}  // namespace millrace::service
