@@ -1,4 +1,4 @@
-"""Reads a Grafana dashboard: its panels, its queries, and the metrics that they name."""
+"""Reads Grafana dashboards: their panels, their queries, and the metrics that they name."""
 
 import dataclasses
 import json
@@ -6,7 +6,8 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OVERVIEW = ROOT / "dashboards/overview.json"
+FOLDER = ROOT / "dashboards"
+OVERVIEW = FOLDER / "overview.json"
 
 _METRIC = re.compile(r"\b(?:millrace|process)_[a-z0-9_]+")
 _IN_QUOTES = re.compile(r'"[^"]*"')
@@ -27,6 +28,11 @@ class Query:
 
 def load(path: pathlib.Path = OVERVIEW) -> dict:
     return json.loads(path.read_text())
+
+
+def load_all() -> dict[str, dict]:
+    """All that there are, by name."""
+    return {path.stem: load(path) for path in sorted(FOLDER.glob("*.json"))}
 
 
 def panels(dashboard: dict) -> list[dict]:

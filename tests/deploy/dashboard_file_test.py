@@ -1,16 +1,53 @@
-"""dashboards/overview.json is what Grafana needs and an operator wants."""
+"""The dashboards are what Grafana needs and an operator wants."""
 
 import copy
+import sys
 import unittest
 
 import dashboard
 from dashboard_problems import problems
 
 
-class DashboardFileTest(unittest.TestCase):
-    def test_has_no_problems(self):
-        self.assertEqual(problems(dashboard.load()), [])
+sys.path.append(str(dashboard.FOLDER))
+import make  # noqa: E402
 
+
+class DashboardsTest(unittest.TestCase):
+    def test_there_are_those_that_were_promised(self):
+        self.assertEqual(
+            set(dashboard.load_all()), {"overview", "stream", "learner", "api", "runtime"}
+        )
+
+    def test_files_are_as_they_are_described(self):
+        texts = make.texts()
+        self.assertEqual(set(texts), {path.name for path in dashboard.FOLDER.glob("*.json")})
+        for name, text in texts.items():
+            self.assertTrue(
+                text == (dashboard.FOLDER / name).read_text(),
+                f"{name} is not what panels.yaml says: run dashboards/make.py",
+            )
+
+    def test_have_no_problems(self):
+        for name, one in dashboard.load_all().items():
+            with self.subTest(name):
+                self.assertEqual(problems(one), [])
+
+    def test_each_has_an_address_of_its_own(self):
+        uids = [one["uid"] for one in dashboard.load_all().values()]
+        self.assertEqual(len(uids), len(set(uids)))
+
+    def test_every_panel_that_is_described_is_somewhere(self):
+        described = make.yaml.safe_load((make.HERE / "panels.yaml").read_text())
+        used = {
+            name
+            for one in described["dashboards"].values()
+            for row in one["rows"]
+            for name, _ in row["panels"]
+        }
+        self.assertEqual(used, set(described["panels"]))
+
+
+class OverviewTest(unittest.TestCase):
     def test_shows_what_an_operator_asks_first(self):
         titles = {panel["title"] for panel in dashboard.panels(dashboard.load())}
         self.assertLessEqual(

@@ -1,4 +1,4 @@
-"""The dashboard on a real Prometheus that scrapes the real server: every query answers, moves with
+"""The dashboards on a real Prometheus that scrapes the real server: every query answers, moves with
 the traffic, and agrees with the summary that the server writes at its end."""
 
 import re
@@ -28,6 +28,9 @@ class DashboardLiveTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.queries = dashboard.queries(dashboard.load())
+        cls.all_queries = {
+            name: dashboard.queries(one) for name, one in dashboard.load_all().items()
+        }
         cls.live = cls.enterClassContext(live_run.live_run())
 
     def expr(self, panel: str, ref: str = "A") -> str:
@@ -58,18 +61,22 @@ class DashboardLiveTest(unittest.TestCase):
         self.assertAlmostEqual(value, expected, delta=max(0.05 * abs(expected), slack), msg=what)
 
     def test_every_query_gives_a_series_for_every_stream(self):
-        for query in self.queries:
-            with self.subTest(str(query)):
-                series = self.evaluate(query.expr)
-                self.assertGreaterEqual(len(series), 1)
-                if "$stream" in query.expr:
-                    streams = {dict(labels).get("stream") for labels in series}
-                    self.assertEqual(streams, set(STREAMS))
+        for name, queries in self.all_queries.items():
+            for query in queries:
+                with self.subTest(f"{name}: {query}"):
+                    series = self.evaluate(query.expr)
+                    self.assertGreaterEqual(len(series), 1)
+                    if "$stream" in query.expr:
+                        streams = {dict(labels).get("stream") for labels in series}
+                        self.assertEqual(streams, set(STREAMS))
 
     def test_every_metric_of_dashboards_and_alerts_exists(self):
         exist = set(re.findall(r"^# TYPE (\w+)", self.live.metrics, re.MULTILINE))
         rules = yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]
-        for expr in dashboard.all_expressions(dashboard.load()) + [rule["expr"] for rule in rules]:
+        expressions = [rule["expr"] for rule in rules]
+        for one in dashboard.load_all().values():
+            expressions += dashboard.all_expressions(one)
+        for expr in expressions:
             named = dashboard.metrics_named(expr)
             self.assertLessEqual(named, exist, expr)
             self.assertTrue(named or "up{" in expr, expr)
@@ -87,15 +94,21 @@ class DashboardLiveTest(unittest.TestCase):
         self.assertEqual(critical, [])
 
     def test_counters_rise_with_the_traffic(self):
-        for panel, ref in [
-            ("Frames in", "A"),
-            ("Frame rate in and out", "B"),
-            ("Updates by stage", "A"),
-            ("Predictions to subscribers", "A"),
-            ("CPU cores used", "A"),
+        for name, panel, ref in [
+            ("overview", "Frames in", "A"),
+            ("overview", "Frame rate in and out", "B"),
+            ("overview", "Updates by stage", "A"),
+            ("overview", "Predictions to subscribers", "A"),
+            ("overview", "CPU cores used", "A"),
+            ("runtime", "Up for", "A"),
         ]:
-            with self.subTest(panel):
-                expr = since_start(self.expr(panel, ref))
+            with self.subTest(f"{name}: {panel}"):
+                [expr] = [
+                    query.expr
+                    for query in self.all_queries[name]
+                    if (query.panel, query.ref) == (panel, ref)
+                ]
+                expr = since_start(expr)
                 before, after = self.evaluate(expr, self.live.begin["steady"]), self.evaluate(expr)
                 self.assertGreater(sum(after.values()), sum(before.values()))
 

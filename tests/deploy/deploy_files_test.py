@@ -51,7 +51,17 @@ class PrometheusFilesTest(unittest.TestCase):
         self.assertEqual(silent, names)
         for rule in rules:
             self.assertIn(rule["labels"]["severity"], ("critical", "warning"))
-            self.assertEqual(set(rule["annotations"]), {"summary", "description"})
+            self.assertEqual(set(rule["annotations"]), {"summary", "description", "runbook"})
+
+    def test_every_alert_has_its_part_of_the_runbook(self):
+        rules = [rule for group in read_yaml(self.alerts)["groups"] for rule in group["rules"]]
+        runbook = (ROOT / "docs/runbook.md").read_text()
+        parts = re.findall(r"^## (Millrace\w+)$", runbook, re.MULTILINE)
+        self.assertEqual(sorted(parts), sorted(rule["alert"] for rule in rules))
+        for rule in rules:
+            self.assertEqual(
+                rule["annotations"]["runbook"], f"docs/runbook.md#{rule['alert'].lower()}"
+            )
 
 
 class ComposeTest(unittest.TestCase):

@@ -283,7 +283,7 @@ TEST_F(FrameServiceTest, WhatIsNoPictureIsRefusedAndTheCallGoesOn) {
   client.Done();
   EXPECT_THAT(Said(client.ReadAll()),
               ElementsAre(HasSubstr("cut refused: the picture has 23 bytes"),
-                          HasSubstr("none refused: the frame has no picture"),
+                          HasSubstr("none refused: there is no picture: set raw or image"),
                           HasSubstr("text refused: this is neither a JPEG nor a PNG image"),
                           HasSubstr("form refused: raw.format is 0"),
                           HasSubstr("label refused: stream 'door' learns without labels"),
