@@ -102,7 +102,7 @@ class RunningServer final : public GrpcServer {
   CallThread control_thread_{{.full = TooManyChanges()}};
   // Learning comes first.
   CallThread question_thread_{
-      {.most_waiting = kMostQuestions, .niceness = 10, .full = TooManyQuestions()}};
+      {.most_waiting = kMostQuestions, .niceness = 19, .full = TooManyQuestions()}};
   Subscribers subscribers_;
   PredictionService predictions_;
   StreamService streams_;

@@ -60,13 +60,12 @@ def rate(server: millrace_process.Server) -> float:
 def measure(configuration: dict) -> dict[str, list[float]]:
     figures: dict[str, list[float]] = {"alone": [], "asked": [], "answer_ms": []}
     (stream,) = configuration["streams"]
-    model = configuration.get("model", {})
-    side = (model.get("height", 240), model.get("width", 320))
+    width, height = configuration.get("model", {}).get("input", (320, 240))
     with millrace_process.serve(configuration, "--no-progress") as server:
         sample_server.wait_until_predicted(server, WARM_UP)
         for _ in range(TURNS):
             figures["alone"].append(rate(server))
-            with Asker(server, stream["name"], side) as asker:
+            with Asker(server, stream["name"], (height, width)) as asker:
                 figures["asked"].append(rate(server))
             figures["answer_ms"].append(1e3 * statistics.median(asker.seconds))
     return figures
