@@ -3,7 +3,8 @@
 // | name                            | SERVING while                                            |
 // | ------------------------------- | -------------------------------------------------------- |
 // | "" and every other service      | the server is up and not draining                        |
-// | millrace.v1.PredictionService   | so, and it is ready: not every model has failed          |
+// | millrace.v1.PredictionService,  | so, and it is ready: not every model has failed          |
+// | inference.GRPCInferenceService  |                                                          |
 //
 // No single camera decides: one that is away is an ordinary day, and StreamService tells of it.
 #pragma once
