@@ -3,7 +3,7 @@
 # time did not suffice for may return $exit_incomplete. Sourced by tools/check.
 
 # shellcheck disable=SC2034  # tools/check walks through it.
-steps=(format spelling protos scripts dockerfile prometheus tsan fuzz clang asan tidy)
+steps=(format spelling protos scripts dockerfile kubernetes prometheus tsan fuzz clang asan tidy)
 exit_incomplete=75
 
 venv_bin=$root/.deps/venv/bin
@@ -49,6 +49,11 @@ step_scripts() {
 step_dockerfile() {
   need_file deploy/Dockerfile
   "$venv_bin/hadolint" deploy/Dockerfile
+}
+
+step_kubernetes() {
+  need_file deploy/kubernetes/millrace.yaml
+  "$venv_bin/kubernetes-validate" --strict deploy/kubernetes/millrace.yaml
 }
 
 step_prometheus() {

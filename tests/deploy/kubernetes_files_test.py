@@ -1,0 +1,123 @@
+"""deploy/kubernetes agrees with itself, with the image, and with what the server offers."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import yaml
+
+import millrace_process
+
+DEPLOY = millrace_process.ROOT / "deploy"
+FOLDER = DEPLOY / "kubernetes"
+sys.path.append(str(FOLDER))
+import make  # noqa: E402
+
+
+def resources(name: str) -> dict[str, dict]:
+    """By kind, each of which there is once."""
+    return {one["kind"]: one for one in yaml.safe_load_all((FOLDER / name).read_text())}
+
+
+class MillraceTest(unittest.TestCase):
+    def setUp(self):
+        self.all = resources("millrace.yaml")
+        self.pod = self.all["StatefulSet"]["spec"]["template"]
+        [self.container] = self.pod["spec"]["containers"]
+        self.config = self.all["ConfigMap"]["data"]["millrace.yaml"]
+
+    def test_its_configuration_is_one(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(self.config)
+            file.flush()
+            run = millrace_process.run("check-config", file.name)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+    def test_ports_are_those_of_the_configuration_and_the_image(self):
+        listen = yaml.safe_load(self.config)["listen"]
+        ports = {port["name"]: port["containerPort"] for port in self.container["ports"]}
+        self.assertEqual(
+            ports,
+            {
+                "grpc": listen["grpc_port"],
+                "page": listen["http_port"],
+                "metrics": listen["metrics_port"],
+            },
+        )
+        exposed = (DEPLOY / "Dockerfile").read_text().split("EXPOSE ")[1].splitlines()[0]
+        self.assertEqual(sorted(ports.values()), sorted(map(int, exposed.split())))
+        service = {port["name"]: port for port in self.all["Service"]["spec"]["ports"]}
+        self.assertEqual({name: port["port"] for name, port in service.items()}, ports)
+        for name, port in service.items():
+            self.assertEqual(port["targetPort"], name)
+        allowed = [
+            port["port"]
+            for rule in self.all["NetworkPolicy"]["spec"]["ingress"]
+            for port in rule["ports"]
+        ]
+        self.assertEqual(sorted(allowed), sorted(ports))
+
+    def test_probes_are_those_that_the_server_answers(self):
+        paths = {"startupProbe": "/startupz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
+        for probe, path in paths.items():
+            self.assertEqual(self.container[probe]["httpGet"], {"path": path, "port": "metrics"})
+
+    def test_what_is_selected_is_there(self):
+        labels = self.pod["metadata"]["labels"]
+        self.assertEqual(self.all["StatefulSet"]["spec"]["selector"]["matchLabels"], labels)
+        self.assertEqual(self.all["Service"]["spec"]["selector"], labels)
+        policy = self.all["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"]
+        self.assertLessEqual(policy.items(), labels.items())
+        self.assertEqual(
+            self.all["StatefulSet"]["spec"]["serviceName"], self.all["Service"]["metadata"]["name"]
+        )
+
+    def test_there_is_one_learner(self):
+        self.assertEqual(self.all["StatefulSet"]["spec"]["replicas"], 1)
+
+    def test_it_runs_as_the_images_user_and_writes_only_where_it_may(self):
+        context = self.pod["spec"]["securityContext"]
+        self.assertEqual(context["runAsUser"], 1000)
+        self.assertIn("USER 1000:1000", (DEPLOY / "Dockerfile").read_text())
+        self.assertTrue(self.container["securityContext"]["readOnlyRootFilesystem"])
+        writable = {
+            mount["mountPath"]
+            for mount in self.container["volumeMounts"]
+            if not mount.get("readOnly")
+        }
+        folder = yaml.safe_load(self.config)["checkpoints"]["folder"]
+        self.assertEqual(writable, {folder, "/tmp"})
+
+    def test_volumes_are_there(self):
+        there = {volume["name"] for volume in self.pod["spec"]["volumes"]} | {
+            claim["metadata"]["name"]
+            for claim in self.all["StatefulSet"]["spec"]["volumeClaimTemplates"]
+        }
+        self.assertEqual({mount["name"] for mount in self.container["volumeMounts"]}, there)
+        config = next(v for v in self.pod["spec"]["volumes"] if v["name"] == "config")
+        self.assertEqual(config["configMap"]["name"], self.all["ConfigMap"]["metadata"]["name"])
+
+
+class MonitoringTest(unittest.TestCase):
+    def setUp(self):
+        self.all = resources("monitoring.yaml")
+
+    def test_is_as_it_is_made(self):
+        self.assertEqual((FOLDER / "monitoring.yaml").read_text(), make.text(), "run make.py")
+
+    def test_alerts_are_those_that_are_tested(self):
+        rules = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())
+        self.assertEqual(self.all["PrometheusRule"]["spec"]["groups"], rules["groups"])
+
+    def test_the_service_is_scraped_as_the_job_that_alerts_know(self):
+        monitor = self.all["ServiceMonitor"]["spec"]
+        labels = resources("millrace.yaml")["Service"]["metadata"]["labels"]
+        self.assertLessEqual(monitor["selector"]["matchLabels"].items(), labels.items())
+        self.assertEqual(labels[monitor["jobLabel"]], "millrace")
+        [endpoint] = monitor["endpoints"]
+        self.assertEqual((endpoint["port"], endpoint["path"]), ("metrics", "/metrics"))
+
+
+if __name__ == "__main__":
+    unittest.main()
