@@ -82,14 +82,16 @@ add_library(millrace_program
   serve.cc
   serve_banner.cc
   serve_signals.cc
+  service_manager.cc
   video_clip.cc)
 add_library(millrace::program ALIAS millrace_program)
+pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
 set_source_files_properties(cli.cc evaluation_json.cc serve_banner.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(millrace_program
   PUBLIC millrace::web millrace::planning millrace::service millrace::pipeline millrace::ingest
          millrace::flow_evaluation
-  PRIVATE CLI11::CLI11 spdlog::spdlog)
+  PRIVATE CLI11::CLI11 spdlog::spdlog PkgConfig::SYSTEMD)
 
 add_executable(millrace main.cc)
 target_link_libraries(millrace PRIVATE millrace::program)

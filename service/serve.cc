@@ -5,11 +5,13 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "service/config_schema.h"
 #include "service/http_server.h"
+#include "service/plural.h"
 #include "service/progress.h"
 #include "service/serve_banner.h"
 #include "service/summary.h"
@@ -44,6 +46,7 @@ absl::Status Serve::Run() {
   }
   if (!StopRequested()) {
     ShowBanner();
+    manager_.Ready(StatusLine());
     WaitForEnd();
   }
   Stop();
@@ -149,14 +152,31 @@ void Serve::WaitForEnd() {
     if (!options_.progress) return;
     printer.Show(Snapshots(), options_.columns ? options_.columns() : kProgressColumns);
   };
-  while (!Pause(options_.terminal ? kTerminalPause : kLogPause)) show();
+  while (!Pause(options_.terminal ? kTerminalPause : kLogPause)) {
+    show();
+    manager_.Status(StatusLine());
+  }
   printer.Finish();
+}
+
+// What `systemctl status` shows.
+std::string Serve::StatusLine() const {
+  double received = 0;
+  double predicted = 0;
+  const std::vector<StreamSnapshot> snapshots = Snapshots();
+  for (const StreamSnapshot& snapshot : snapshots) {
+    received += snapshot.frames_per_second_in;
+    predicted += snapshot.predictions_per_second;
+  }
+  return absl::StrFormat("%s, %.1f frames a second in, %.1f predicted",
+                         Plural(snapshots.size(), "stream"), received, predicted);
 }
 
 bool Serve::Pause(std::chrono::milliseconds pause) {
   // A file that ends wakes nobody: look at least once a second.
   const auto end = std::chrono::steady_clock::now() + pause;
   while (!TimeToEnd()) {
+    manager_.Alive(MonotonicClock().Now());
     const auto now = std::chrono::steady_clock::now();
     if (now >= end) return false;
     MutexLock lock(mu_);
@@ -195,6 +215,7 @@ bool Serve::StreamDone(const ServedStream& served) const {
 void Serve::Stop() {
   // Or gRPC would wait for a client's stream that is just starting.
   stop_.request_stop();
+  manager_.Stopping();
   if (web_ != nullptr) web_->BeginStop();
   if (grpc_ != nullptr) grpc_->Drain();
   streams_.Stop();

@@ -21,6 +21,7 @@
 #include "service/config.h"
 #include "service/grpc_server.h"
 #include "service/serve_web.h"
+#include "service/service_manager.h"
 #include "service/stream_control.h"
 #include "service/stream_events.h"
 #include "service/streams.h"
@@ -79,6 +80,7 @@ class Serve {
   absl::Status StartServers();
   void ShowBanner();
   void WaitForEnd();
+  [[nodiscard]] std::string StatusLine() const;
   void Stop();
   absl::Status Report();
 
@@ -109,6 +111,7 @@ class Serve {
   StreamControl control_;
 
   // Of Run()'s thread.
+  ServiceManager manager_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<ServeWeb> web_;
 };
