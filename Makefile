@@ -1,13 +1,15 @@
 # The short commands. Each gets what it needs (tools/setup), builds, and runs; each can be repeated and
 # then takes seconds. What they build on is plain CMake: docs/building.md.
 .DEFAULT_GOAL := help
-.PHONY: help run test check build bench gpu-check clean
+PREFIX ?= /usr/local
+.PHONY: help run test check build install bench gpu-check clean
 
 help:
 	@echo "make run     build and serve the sample video as a camera; ARGS=\"--frames 500\" stops by itself"
 	@echo "make test    build and run all tests"
 	@echo "make check   format, spelling, lint, sanitizers, clang-tidy"
 	@echo "make build   build everything that make run needs, and no more"
+	@echo "make install PREFIX=/usr/local   build it, and put it there with the libraries that it needs"
 	@echo "make bench   build and run the benchmarks: their figures land in build/release/benchmarks"
 	@echo "make gpu-check   pack the GPU tests and benchmark for a machine that has a GPU"
 	@echo "make clean   remove build/; what was downloaded stays in .deps/"
@@ -18,6 +20,9 @@ help:
 build:
 	@tools/setup run
 	@tools/build release millrace
+
+install: build
+	@tools/install "$(PREFIX)"
 
 run: build
 	@exec tools/foreground build/release/service/millrace serve --config samples/millrace.yaml $(ARGS)

@@ -95,3 +95,7 @@ target_link_libraries(millrace_program
 
 add_executable(millrace main.cc)
 target_link_libraries(millrace PRIVATE millrace::program)
+# As tools/install lays it out: what it loads lies beside it, wherever that is.
+set_target_properties(millrace PROPERTIES
+  INSTALL_RPATH "$ORIGIN/../lib/millrace:$ORIGIN/../lib/millrace/torch/lib")
+install(TARGETS millrace RUNTIME DESTINATION bin)
