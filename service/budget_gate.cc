@@ -1,5 +1,6 @@
 #include "service/budget_gate.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -15,20 +16,29 @@ StreamLoad LoadOf(const ServedStream& served) {
                 snapshot.source.camera_frames_per_second);
 }
 
+/// Whether one takes no more of any device than the other.
+bool TakesNoMore(const StreamLoad& load, const StreamLoad& than) {
+  return std::ranges::all_of(load.devices, [&than](const auto& device) {
+    const auto found = than.devices.find(device.first);
+    return found != than.devices.end() && device.second <= found->second;
+  });
+}
+
 }  // namespace
 
 absl::Status BudgetGate::Admit(const StreamConfig& config,
                                const pipeline::LearnerDescription& learner) const {
+  const StreamLoad load = LoadOf(config, learner, 0);
   std::vector<StreamLoad> others;
   for (const SharedStream& served : streams_.All()) {
     const StreamConfig now = served->config();
     if (now.name != config.name) {
-      if (!served->stream->ended()) others.push_back(LoadOf(*served));
-    } else if (now.entry == config.entry) {
+      if (served->stream->running()) others.push_back(LoadOf(*served));
+    } else if (now.entry == config.entry || TakesNoMore(load, LoadOf(*served))) {
       return absl::OkStatus();
     }
   }
-  const absl::Status fits = Fits(LoadOf(config, learner, 0), others, budget_);
+  const absl::Status fits = Fits(load, others, budget_);
   if (fits.ok() || of_clients_ || budget_.said()) return fits;
   spdlog::warn("stream '{}': {}", config.name, std::string(fits.message()));
   return absl::OkStatus();

@@ -16,8 +16,8 @@ class BudgetGate {
   BudgetGate(const Budget& budget, const Streams& streams) : budget_(budget), streams_(streams) {}
 
   /// Whether a stream of `config`, whose learner was measured, fits beside the others: fails as
-  /// Fits() does. Always OK, but logged, for the file's streams where the file says no budget; and
-  /// for one that is made anew as it was.
+  /// Fits() does. Always OK for one that is made anew as it was, or takes no more than before; and,
+  /// but logged, for the file's streams where the file says no budget.
   [[nodiscard]] absl::Status Admit(const StreamConfig& config,
                                    const pipeline::LearnerDescription& learner) const;
 

@@ -30,10 +30,15 @@ constexpr std::chrono::milliseconds kGrpcGrace(700);
 Serve::Serve(Options options)
     : options_(std::move(options)),
       budget_(options_.config.budget, streams_),
-      control_({.streams = &streams_,
-                .events = &events_,
-                .start = [this](const StreamConfig& config) { return StartStream(config); },
-                .most_streams = kMostStreams}) {
+      control_(
+          {.streams = &streams_,
+           .events = &events_,
+           .start = [this](const StreamConfig& config) { return StartStream(config); },
+           .admit =
+               [this](const StreamConfig& config, const pipeline::LearnerDescription& learner) {
+                 return budget_.Admit(config, learner);
+               },
+           .most_streams = kMostStreams}) {
   MILLRACE_CHECK(options_.out != nullptr && options_.start_stream);
 }
 

@@ -110,6 +110,9 @@ absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const S
   const bool dead = Dead(*old->stream);
   if (!dead && SameEntry(config.entry, now.entry)) return old;
   if (old->stream->running() && DifferInSourceOnly(config.entry, now.entry)) {
+    if (options_.admit) {
+      MILLRACE_RETURN_IF_ERROR(options_.admit(config, *old->stream->learner()));
+    }
     MILLRACE_RETURN_IF_ERROR(old->stream->ReplaceSource(config.source));
     old->SetConfig(config);
     options_.events->Happened(old->life, StreamEvent::Kind::kUpdated);

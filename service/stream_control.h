@@ -38,6 +38,11 @@ class StreamControl {
     StreamEvents* events = nullptr;
     /// Starts a stream, of which `events` has a life. Gives up once `config.learner.stop` says so.
     std::function<absl::StatusOr<SharedStream>(const StreamConfig& config)> start = {};
+    /// Whether a stream that goes on with the learner that it has may become what `config` says.
+    /// May be empty. For one that is made anew `start` says so.
+    std::function<absl::Status(const StreamConfig& config,
+                               const pipeline::LearnerDescription& learner)>
+        admit = {};
     std::size_t most_streams = 64;
   };
 
@@ -61,10 +66,10 @@ class StreamControl {
 
   /// Makes `target` what `config` says. Fails with NOT_FOUND; with ABORTED if its etag is another
   /// one; with FAILED_PRECONDITION if what it has learned would be lost and `allow_reset` is not
-  /// set; with CANCELLED as Create(); and as `start` and `open_source` do. Then it is as it was
-  /// before: with its weights as they are, or, if it had to be stopped, from its last checkpoint.
-  /// One that could not even be started again stays, stopped, and is started by whatever change
-  /// comes next, even to what it is.
+  /// set; with CANCELLED as Create(); and as `start`, `admit` and `open_source` do. Then it is as
+  /// it was before: with its weights as they are, or, if it had to be stopped, from its last
+  /// checkpoint. One that could not even be started again stays, stopped, and is started by
+  /// whatever change comes next, even to what it is.
   [[nodiscard]] absl::StatusOr<SharedStream> Update(const Target& target,
                                                     const StreamConfig& config, bool allow_reset)
       ABSL_LOCKS_EXCLUDED(busy_);

@@ -79,10 +79,15 @@ class GrpcFixture : public testing::Test {
   std::map<std::string, FakeStream> fakes_;
   std::vector<FakeStream> before_;  // What was started before: its clocks are still looked at.
   Streams streams_;
-  StreamControl control_{{.streams = &streams_,
-                          .events = &events_,
-                          .start = [this](const StreamConfig& config) { return Start(config); },
-                          .most_streams = 4}};
+  StreamControl control_{
+      {.streams = &streams_,
+       .events = &events_,
+       .start = [this](const StreamConfig& config) { return Start(config); },
+       .admit =
+           [this](const StreamConfig& config, const pipeline::LearnerDescription& learner) {
+             return budget_gate_.Admit(config, learner);
+           },
+       .most_streams = 4}};
   BudgetGate budget_gate_{{.cores = 100}, streams_};
   FakeStream& street_ = fakes_["street"];
   FakeStream& yard_ = fakes_["yard"];

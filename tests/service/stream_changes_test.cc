@@ -349,6 +349,26 @@ TEST_F(StreamChangesTest, AnotherSourceLeavesTheLearnerAsItIs) {
   EXPECT_EQ(street().ring().Newest()->epoch, 1);
 }
 
+TEST_F(StreamChangesTest, ASourceThatTheDevicesHaveNoRoomForChangesNothing) {
+  // Of the budget's 100 cores 87.5 are another's.
+  street_.learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 3'435; });
+  const auto with_rate = [](const std::string& rate) {
+    return R"({"source": {"uri": "rtsp://***@camera/1", "max_fps": )" + rate + "}}";
+  };
+  EXPECT_TRUE(Update("yard", with_rate("20")).ok());
+  const std::string etag = stream_.etag();
+  StreamConfig config = Served("yard")->config();
+  config.learner.frames_per_second = 900;
+  config.source.max_frames_per_second = 0;
+  config.entry = R"({"name":"yard","source":{"uri":"rtsp://user:secret@camera/1"}})";
+  const auto updated = control_.Update({.name = "yard"}, config, false);
+  EXPECT_TRUE(absl::IsResourceExhausted(updated.status())) << updated.status();
+  EXPECT_EQ(EtagOf(Served("yard")->config().entry), etag);
+  // Less is always possible, however much others take.
+  street_.learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 100'000; });
+  EXPECT_TRUE(Update("yard", with_rate("10")).ok());
+}
+
 TEST_F(StreamChangesTest, ASourceThatCannotBeOpenedChangesNothing) {
   // Files are not for clients, so the server's own fixture lets one through as a test picture.
   StreamConfig config = Served("street")->config();
