@@ -17,6 +17,11 @@ std::optional<std::string> HttpRequest::Parameter(std::string_view name) const {
   return std::string(value, static_cast<std::size_t>(length));
 }
 
+std::string HttpRequest::Header(const std::string& name) const {
+  const auto found = headers.find(name);
+  return found == headers.end() ? "" : found->second;
+}
+
 bool MatchesRoute(std::string_view pattern, std::string_view path,
                   std::vector<std::string>& captures) {
   const std::vector<std::string> wanted = absl::StrSplit(std::string(pattern), '/');
@@ -33,9 +38,25 @@ bool MatchesRoute(std::string_view pattern, std::string_view path,
   return true;
 }
 
+namespace {
+
+HttpResponse WrongMethod(std::string_view allowed) {
+  const std::string methods = allowed == "GET" ? "GET, HEAD" : std::string(allowed);
+  return {.status = 405,
+          .body = absl::StrCat("Only ", methods, " is answered here.\n"),
+          .headers = {{"Allow", methods}}};
+}
+
+}  // namespace
+
 HttpResponse Dispatch(const std::vector<HttpRoute>& routes, HttpRequest request) {
+  const HttpRoute* of_another_method = nullptr;
   for (const HttpRoute& route : routes) {
     if (!MatchesRoute(route.pattern, request.path, request.captures)) continue;
+    if (route.method != request.method) {
+      of_another_method = &route;
+      continue;
+    }
     try {
       return route.handler(request);
     } catch (const std::exception& error) {
@@ -43,6 +64,7 @@ HttpResponse Dispatch(const std::vector<HttpRoute>& routes, HttpRequest request)
       return {.status = 500, .body = "The server failed to answer. Its log says why.\n"};
     }
   }
+  if (of_another_method != nullptr) return WrongMethod(of_another_method->method);
   return {.status = 404, .body = absl::StrCat("There is nothing at ", request.path, ".\n")};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,18 +12,24 @@
 
 namespace millrace::service {
 
-/// A GET (or HEAD) request. Constant while it is handled.
+/// A request without a body. Constant while it is handled.
 struct HttpRequest {
   /// Decoded, begins with '/', without the query.
   std::string path;
   /// As sent: "a=1&b=2".
   std::string query = {};
   std::string remote_address = {};
+  /// "GET", also where it was HEAD; "POST".
+  std::string method = "GET";
+  /// By their names in lower case; of those that came twice the first.
+  std::map<std::string, std::string> headers = {};
   /// What the route's `*` segments stand for, first one first.
   std::vector<std::string> captures = {};
 
   /// The decoded value of `name` in the query, or nullopt. Values beyond 255 bytes count as absent.
   [[nodiscard]] std::optional<std::string> Parameter(std::string_view name) const;
+  /// The header `name`, in lower case; empty where none came.
+  [[nodiscard]] std::string Header(const std::string& name) const;
 };
 
 struct HttpResponse {
@@ -40,6 +47,7 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 struct HttpRoute {
   std::string pattern;
   HttpHandler handler;
+  std::string method = "GET";
 };
 
 /// Whether `path` fits `pattern`, segment by segment; then fills `captures` with what its `*`
@@ -47,8 +55,8 @@ struct HttpRoute {
 [[nodiscard]] bool MatchesRoute(std::string_view pattern, std::string_view path,
                                 std::vector<std::string>& captures);
 
-/// The answer of the first route that fits: 404 as plain text where none does, 500 where a handler
-/// throws.
+/// The answer of the first route that fits: 404 as plain text where none does, 405 where only the
+/// method does not, 500 where a handler throws.
 [[nodiscard]] HttpResponse Dispatch(const std::vector<HttpRoute>& routes, HttpRequest request);
 
 }  // namespace millrace::service

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "civetweb.h"
@@ -33,20 +34,18 @@ void Send(mg_connection* connection, const HttpResponse& response, bool with_bod
 int OnRequest(mg_connection* connection) {
   const mg_request_info& info = *mg_get_request_info(connection);
   const std::string_view method = info.request_method;
-  if (method != "GET" && method != "HEAD") {
-    const HttpResponse refusal = {.status = 405,
-                                  .body = "Only GET and HEAD are answered here.\n",
-                                  .headers = {{"Allow", "GET, HEAD"}}};
-    Send(connection, refusal, /*with_body=*/true);
-    return refusal.status;
-  }
   HttpRequest request;
+  request.method = method == "HEAD" ? "GET" : std::string(method);
   request.path = info.local_uri == nullptr ? "/" : info.local_uri;
   request.query = info.query_string == nullptr ? "" : info.query_string;
   request.remote_address = info.remote_addr;
+  for (int i = 0; i < info.num_headers; ++i) {
+    const mg_header& header = info.http_headers[i];
+    request.headers.emplace(absl::AsciiStrToLower(header.name), header.value);
+  }
   const auto& routes = *static_cast<const std::vector<HttpRoute>*>(info.user_data);
   const HttpResponse response = Dispatch(routes, std::move(request));
-  Send(connection, response, /*with_body=*/method == "GET");
+  Send(connection, response, /*with_body=*/method != "HEAD");
   return response.status;
 }
 

@@ -18,7 +18,7 @@ struct mg_context;
 
 namespace millrace::service {
 
-/// Answers GET and HEAD by its routes, 405 to other methods, 404 to other paths.
+/// Answers by its routes, HEAD as GET; 405 to other methods, 404 to other paths.
 ///
 /// Thread-safe. Handlers run on the server's own threads, several at once, until the destructor
 /// returns; what they refer to must outlive the server.

@@ -71,6 +71,16 @@ std::int64_t SecondsAfter(const HttpRequest& request) {
   return Number(request, "after").value_or(-1);
 }
 
+/// Whether who asks may press the buttons, whether a token would help, and why not.
+nlohmann::json ControlJson(const PageControl* control, const HttpRequest& request) {
+  const absl::Status may = control == nullptr
+                               ? absl::PermissionDeniedError("nobody may control here")
+                               : control->Admit(request);
+  return {{"may", may.ok()},
+          {"needs_token", absl::IsUnauthenticated(may)},
+          {"why", std::string(may.message())}};
+}
+
 nlohmann::json StreamJson(const ServedStream& served, LivePagePictures& pictures,
                           const HttpRequest& request) {
   return LivePageStreamJson(served, pictures.Newest().get(),
@@ -130,7 +140,8 @@ HttpResponse LivePage::AllStreams(const HttpRequest& request) {
                  {"instance", instance_},
                  {"stopping", stopping},
                  {"viewers", viewers_.count()},
-                 {"max_viewers", viewers_.limit()}}},
+                 {"max_viewers", viewers_.limit()},
+                 {"control", ControlJson(options_.control, request)}}},
                {"streams", std::move(streams)}});
 }
 

@@ -20,6 +20,7 @@
 #include "service/http_message.h"
 #include "service/live_page_pictures.h"
 #include "service/live_page_viewers.h"
+#include "service/page_control.h"
 #include "service/streams.h"
 
 namespace millrace::service {
@@ -33,6 +34,8 @@ class LivePage {
     const Clock* clock = &MonotonicClock();
     /// Whether the server is about to end.
     const std::atomic<bool>* stopping = nullptr;
+    /// Says who may press the buttons. Null: nobody.
+    const PageControl* control = nullptr;
   };
 
   explicit LivePage(Options options);

@@ -52,16 +52,18 @@ json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
   const pipeline::LearnerDescription& learner = *description;
   return {{"ok", snapshot.learner.ok()},
           {"cause", std::string(snapshot.learner.message())},
+          {"state", Text(Name(snapshot.learner_state))},
           {"schedule", learner.schedule},
           {"labels", TaskJson(learner.labels)},
           {"weights", WeightsOf(stream.config())},
-          {"learning_rate", stream.config().learner.learning_rate},
+          {"learning_rate", snapshot.learning_rate},
           {"width", learner.width},
           {"height", learner.height},
           {"samples_per_second", learner.samples_per_second},
           {"sequential_samples_per_second", learner.sequential_samples_per_second},
           {"delay_ms", learner.delay_ms},
           {"update_every", learner.update_every},
+          {"keeps_checkpoints", !FolderOf(stream.config()).empty()},
           {"rate_plan", RatePlanJson(learner.rate_plan)},
           {"stages", StagesJson(learner, snapshot.updates)}};
 }

@@ -5,7 +5,8 @@ find_package(nlohmann_json CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET GLOBAL libturbojpeg)
 
-set(millrace_page_files answer.js card.js chart.js favicon.svg index.html page.css page.js)
+set(millrace_page_files answer.js card.js chart.js controls.js favicon.svg index.html overview.js page.css page.js
+    pipeline.js text.js)
 list(TRANSFORM millrace_page_files PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/page/)
 list(JOIN millrace_page_files "," millrace_page_list)
 add_custom_command(
@@ -31,6 +32,7 @@ add_library(millrace_web
   metrics_family.cc
   metrics_labels.cc
   metrics_process.cc
+  page_control.cc
   progress.cc
   serve_web.cc
   summary.cc
@@ -40,7 +42,7 @@ add_library(millrace::web ALIAS millrace_web)
 set_source_files_properties(live_page.cc metrics.cc summary.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(millrace_web
-  PUBLIC millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
+  PUBLIC millrace::access millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
   PRIVATE civetweb::civetweb spdlog::spdlog absl::strings absl::str_format PkgConfig::TURBOJPEG)
 
 if(MILLRACE_STRICT_TARGETS_ONLY)

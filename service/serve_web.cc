@@ -1,6 +1,9 @@
 #include "service/serve_web.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "service/http_probes.h"
@@ -8,8 +11,12 @@
 namespace millrace::service {
 
 absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
-  std::unique_ptr<ServeWeb> web(new ServeWeb(std::move(options)));
+  MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<Admission> admission,
+                            Admission::Make(options.listen.security));
+  std::unique_ptr<ServeWeb> web(new ServeWeb(std::move(options), std::move(admission)));
   const Listen& listen = web->options_.listen;
+  std::vector<HttpRoute> routes = web->page_.Routes();
+  std::ranges::move(web->control_.Routes(), std::back_inserter(routes));
   MILLRACE_ASSIGN_OR_RETURN(
       web->page_server_,
       HttpServer::Start({.address = listen.address,
@@ -17,7 +24,7 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
                          // A browser may open six connections at a time; they are short.
                          .threads = 12,
                          .port_key = "listen.http_port",
-                         .routes = web->page_.Routes()}));
+                         .routes = std::move(routes)}));
   MILLRACE_ASSIGN_OR_RETURN(
       web->probe_server_,
       HttpServer::Start(
@@ -29,12 +36,15 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
   return web;
 }
 
-ServeWeb::ServeWeb(Options options)
+ServeWeb::ServeWeb(Options options, std::unique_ptr<Admission> admission)
     : options_(std::move(options)),
+      admission_(std::move(admission)),
+      control_(*options_.streams, *admission_, !options_.listen.security.tokens_file.empty()),
       page_({.streams = options_.streams,
              .max_viewers = static_cast<std::size_t>(options_.listen.max_viewers),
              .clock = options_.clock,
-             .stopping = &stopping_}),
+             .stopping = &stopping_,
+             .control = &control_}),
       metrics_(
           {.streams = options_.streams, .viewers = [this] { return page_.viewers().count(); }}) {}
 

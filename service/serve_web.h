@@ -6,10 +6,12 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "service/admission.h"
 #include "service/config.h"
 #include "service/http_server.h"
 #include "service/live_page.h"
 #include "service/metrics.h"
+#include "service/page_control.h"
 
 namespace millrace::service {
 
@@ -22,7 +24,7 @@ class ServeWeb {
     const Clock* clock = &MonotonicClock();
   };
 
-  /// Fails with UNAVAILABLE where a port cannot be had.
+  /// Fails with UNAVAILABLE where a port cannot be had, and as Admission::Make() does.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<ServeWeb>> Start(Options options);
 
   ServeWeb(const ServeWeb&) = delete;
@@ -38,13 +40,15 @@ class ServeWeb {
   [[nodiscard]] std::string metrics_url() const { return probe_server_->url() + "/metrics"; }
 
  private:
-  explicit ServeWeb(Options options);
+  ServeWeb(Options options, std::unique_ptr<Admission> admission);
 
   // Constant after construction.
   const Options options_;
+  const std::unique_ptr<Admission> admission_;
 
   // Self-synchronized.
   std::atomic<bool> stopping_ = false;
+  PageControl control_;
   LivePage page_;
   Metrics metrics_;
 

@@ -1,36 +1,21 @@
 // One camera stream on the page.
 import {describeAnswer, describeScore} from "/answer.js";
 import {drawChart} from "/chart.js";
+import {Controls} from "/controls.js";
+import {drawPipeline} from "/pipeline.js";
+import {droppedOf, duration, element, fromTemplate, number, rate, setText, shortRate, stateOf,
+        swapPicture} from "/text.js";
 
 const kHistorySeconds = 600;
 const kPatienceMs = 4000;
-const kStateTones = {
-  "streaming": "good", "connecting": "wait", "stalled": "wait", "backing off": "wait",
-  "failed": "bad",
-};
 const kReasonTexts = {
   queue_full: "pushed out by a fresher frame",
   no_predecessor: "first of its epoch",
   gap: "after a gap in the stream",
+  paused: "while the learner was paused",
   rejected: "rejected by the learner",
   shutdown: "when the stream ended",
 };
-
-const number = value => Math.round(value).toLocaleString("en");
-const rate = value => value.toFixed(1);
-const shortRate = value => String(Number(value.toFixed(2)));
-
-function duration(ms) {
-  if (ms <= 0) return "–";
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
-}
-
-function element(tag, text, className) {
-  const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
 
 function describeSource(source) {
   const parts = [source.uri];
@@ -77,7 +62,8 @@ function stageRow(stage, index, most) {
 
 export class StreamCard {
   #root;
-  #parts = {};
+  #parts;
+  #controls;
   #points = [];
   #shownFrame = null;
   #loading = false;
@@ -85,28 +71,29 @@ export class StreamCard {
 
   constructor(name) {
     this.name = name;
-    this.#root = document.getElementById("card").content.firstElementChild.cloneNode(true);
-    for (const part of this.#root.querySelectorAll("[data-is]")) this.#parts[part.dataset.is] = part;
+    ({root: this.#root, parts: this.#parts} = fromTemplate("card"));
+    this.#controls = new Controls(name, this.#parts);
     this.#set("name", name);
     new ResizeObserver(() => this.redraw()).observe(this.#parts.chart);
   }
 
   get root() { return this.#root; }
 
-  /** Shows the stream as the server describes it. */
-  update(stream) {
+  /** Shows the stream as the server describes it, and the buttons where `control` allows them. */
+  update(stream, control) {
     this.#task = stream.learner.labels;
     for (const part of ["flow-view", "chart-panel"]) this.#parts[part].hidden = this.#task !== null;
     this.#parts["answer-view"].hidden = this.#task === null;
     this.#showSource(stream);
     this.#showFigures(stream);
-    this.#showPipeline(stream.learner);
+    this.#controls.update(stream.learner, control);
+    this.#showPipeline(stream.learner, stream.rate_out);
     this.#showFrames(stream.frames);
     if (this.#take(stream.history)) this.redraw();
   }
 
   /** Fetches the pictures of the newest prediction, unless they are shown already. */
-  async showPictures(newest, viewer) {
+  async showPictures({newest}, viewer) {
     if (newest === null || newest.frame === this.#shownFrame || this.#loading) return;
     this.#loading = true;
     try {
@@ -118,7 +105,7 @@ export class StreamCard {
       const answers = await Promise.all(shown.map(part => get(`${part}.jpg`)));
       if (!answers.every(answer => answer.ok)) return;
       const pictures = await Promise.all(answers.map(answer => answer.blob()));
-      shown.forEach((part, i) => this.#swap(part, pictures[i]));
+      shown.forEach((part, i) => swapPicture(this.#parts[part], pictures[i]));
       this.#parts["next-view"].hidden = !newest.next_frame;
       this.#set("picture-note", `frame ${number(newest.frame)}, predicted ${
         duration(newest.delay_ms)} after it came`);
@@ -137,17 +124,7 @@ export class StreamCard {
 
   redraw() { drawChart(this.#parts.chart, this.#points); }
 
-  #set(part, text) {
-    const place = this.#parts[part];
-    if (place.textContent !== text) place.textContent = text;
-  }
-
-  #swap(part, bytes) {
-    const image = this.#parts[part];
-    const old = image.src;
-    image.src = URL.createObjectURL(bytes);
-    if (old) URL.revokeObjectURL(old);
-  }
+  #set(part, text) { setText(this.#parts[part], text); }
 
   #showAnswer(newest) {
     const {title, lines, note} = describeAnswer(newest, this.#task);
@@ -173,11 +150,11 @@ export class StreamCard {
       : "no prediction yet");
   }
 
-  #showSource({source, learner}) {
-    this.#set("state", learner.ok ? source.state : "learner failed");
-    this.#parts.state.className = `pill ${learner.ok ? kStateTones[source.state] ?? "" : "bad"}`;
-    this.#set("source", describeSource(source));
-    const cause = [learner.cause, source.cause].filter(Boolean).join(" · ");
+  #showSource(stream) {
+    const {text, tone, cause} = stateOf(stream);
+    this.#set("state", text);
+    this.#parts.state.className = `pill ${tone}`;
+    this.#set("source", describeSource(stream.source));
     this.#set("cause", cause);
     this.#parts.cause.hidden = cause === "";
   }
@@ -192,14 +169,15 @@ export class StreamCard {
     this.#set("delay", duration(stream.delay_p50_ms));
     this.#set("delay-note", `p99 ${duration(stream.delay_p99_ms)}, expected ${
       duration(learner.delay_ms)}`);
-    const dropped = Object.values(frames.dropped).reduce((sum, count) => sum + count, 0);
+    const dropped = droppedOf(frames);
     this.#set("dropped", number(dropped));
     this.#set("dropped-note", frames.received > 0
       ? `${(dropped / frames.received * 100).toFixed(1)} % of ${number(frames.received)} frames`
       : "no frame yet");
   }
 
-  #showPipeline(learner) {
+  #showPipeline(learner, predictionRate) {
+    drawPipeline(this.#parts.pipeline, learner, predictionRate);
     const stages = learner.stages;
     this.#set("plan", `${learner.schedule}, ${stages.length} stage${
       stages.length === 1 ? "" : "s"}, learning at ${learner.width}×${learner.height}${
@@ -213,7 +191,7 @@ export class StreamCard {
   }
 
   #showFrames(frames) {
-    const dropped = Object.values(frames.dropped).reduce((sum, count) => sum + count, 0);
+    const dropped = droppedOf(frames);
     const bold = count => element("b", number(count));
     this.#parts.identity.replaceChildren(
       bold(frames.received), " received = ", bold(frames.predicted), " predicted + ",

@@ -1,6 +1,9 @@
 // Asks the server for its streams a few times a second and shows what it says; says so when the
 // server is gone, and comes back by itself.
 import {StreamCard} from "/card.js";
+import {token} from "/controls.js";
+import {StreamTile} from "/overview.js";
+import {setText} from "/text.js";
 
 const kPollMs = 250;
 const kRetryMs = 1000;
@@ -8,13 +11,16 @@ const kPatienceMs = 4000;
 
 // Kept over a reload, which then takes no second seat.
 const viewer = sessionStorage.viewer ??= crypto.getRandomValues(new Uint32Array(2)).join("-");
-const main = document.getElementById("streams");
+const list = document.getElementById("streams");
+const sum = document.getElementById("sum");
+const back = document.getElementById("back");
 const notice = document.getElementById("notice");
 const link = document.getElementById("link");
 
 class ServerGone extends Error {}
 
-let cards = new Map();
+let cards = new Map();  // Of all streams a tile, or of one a card, by the run.
+let shown = null;  // The name of the stream that has the page for itself.
 let instance = null;
 let lastSecond = -1;
 let goneSince = null;
@@ -39,19 +45,66 @@ function dropCards(streams) {
 
 function cardOf(stream) {
   if (!cards.has(stream.run)) {
-    const card = new StreamCard(stream.name);
+    const card = shown === null ? new StreamTile(stream.name) : new StreamCard(stream.name);
     cards.set(stream.run, card);
-    main.append(card.root);
+    list.append(card.root);
   }
   return cards.get(stream.run);
 }
 
-function showStreams(streams) {
-  dropCards(streams);
-  for (const stream of streams) {
+/** "street" of "#/street"; nothing of what is no name. */
+function nameInAddress() {
+  try {
+    return decodeURIComponent(location.hash.replace(/^#\//, ""));
+  } catch {
+    return "";
+  }
+}
+
+/** The stream that the address names. One that is alone needs no overview. */
+function wanted(streams) {
+  const name = nameInAddress();
+  if (streams.some(stream => stream.name === name)) return name;
+  return streams.length === 1 ? streams[0].name : null;
+}
+
+function clear() {
+  cards = new Map();
+  list.replaceChildren();
+  lastSecond = -1;
+}
+
+/** Turns to the overview or to one stream. Returns whether what is there was cleared. */
+function turn(streams) {
+  const name = wanted(streams);
+  back.hidden = name === null || streams.length < 2;
+  sum.hidden = name !== null;
+  document.title = name === null ? "Millrace" : `${name} · Millrace`;
+  list.className = name === null ? "overview" : "";
+  if (name === shown) return false;
+  const begun = instance !== null && cards.size > 0;
+  shown = name;
+  clear();
+  // Whoever goes by keyboard, or listens, goes on from the top of what is new.
+  if (begun) (name === null ? sum : back).focus();
+  return true;
+}
+
+function sumUp(streams) {
+  if (streams.length === 0) return "No streams yet: clients add some over gRPC";
+  const well = streams.filter(stream => stream.learner.ok && stream.source.state === "streaming");
+  return well.length === streams.length ? `All ${streams.length} streams are well`
+    : `${well.length} of ${streams.length} streams are well`;
+}
+
+function showStreams(streams, control) {
+  setText(sum, sumUp(streams));
+  const visible = streams.filter(stream => shown === null || stream.name === shown);
+  dropCards(visible);
+  for (const stream of visible) {
     const card = cardOf(stream);
-    card.update(stream);
-    card.showPictures(stream.newest, viewer).catch(() => {});  // The next poll says what is wrong.
+    card.update(stream, control);
+    card.showPictures(stream, viewer).catch(() => {});  // The next poll says what is wrong.
     for (const [second] of stream.history) lastSecond = Math.max(lastSecond, second);
   }
 }
@@ -59,16 +112,14 @@ function showStreams(streams) {
 /** Forgets what another run of the server said. */
 function startOver(server) {
   instance = server.instance;
-  lastSecond = -1;
-  cards = new Map();
-  main.replaceChildren();
+  clear();
   document.getElementById("about").textContent = server.version;
 }
 
 /** One poll. Returns how many milliseconds later the next one is due. */
 async function poll() {
   const answer = await fetch(`/api/streams?viewer=${viewer}&after=${lastSecond}`,
-                             {signal: AbortSignal.timeout(kPatienceMs)})
+                             {headers: token.headers, signal: AbortSignal.timeout(kPatienceMs)})
     .catch(error => { throw new ServerGone(error); });
   if (answer.status === 503) {
     const seconds = Number(answer.headers.get("Retry-After")) || 5;
@@ -85,7 +136,8 @@ async function poll() {
   }
   goneSince = null;
   say(server.stopping ? "stopping" : "live", server.stopping ? "wait" : "good");
-  showStreams(streams);
+  if (turn(streams) && shown !== null) return 0;  // Its history from the beginning.
+  showStreams(streams, server.control);
   return kPollMs;
 }
 

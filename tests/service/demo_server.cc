@@ -2,21 +2,25 @@
 // page, no camera and no learner.
 //
 // Prints the page's and the metrics' addresses, then serves until its standard input ends. The
-// first argument is the page's port; by default it takes a free one. A second, "labels": the stream
-// learns classes from labels instead of flow.
+// first argument is the page's port; by default it takes a free one. Of those that follow, "labels"
+// has the stream learn classes from labels instead of flow, "three" serves three streams, of which
+// one is away, and "tokens=FILE" names the tokens that the buttons need.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "service/serve_web.h"
 #include "tests/service/borrowed_streams.h"
 #include "tests/service/web_fakes.h"
@@ -73,21 +77,53 @@ void Predict(std::stop_token stop, FakeCameraStream& stream, RunRecorder& record
   }
 }
 
-int Run(int port, bool labels) {
-  const Clock& clock = MonotonicClock();
-  FakeCameraStream stream(labels ? "door" : "street");
-  if (labels) DescribeDoors(stream);
-  RunRecorder record(clock, clock.Now());
-  BorrowedStreams streams = {{stream, record}};
-  auto web =
-      ServeWeb::Start({.listen = {.http_port = port, .metrics_port = 0}, .streams = &streams});
+/// One that learns, and what is known of its run.
+struct DemoStream {
+  explicit DemoStream(const std::string& name) : stream(name) {}
+
+  FakeCameraStream stream;
+  RunRecorder record{MonotonicClock(), MonotonicClock().Now()};
+  std::jthread predicting;
+};
+
+void SendAway(FakeCameraStream& stream) {
+  stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.source.state = ingest::SourceState::kBackingOff;
+    snapshot.source.cause = absl::UnavailableError("Connection refused; next try in 4 s");
+    snapshot.frames_per_second_in = 0;
+    snapshot.predictions_per_second = 0;
+  });
+}
+
+int Run(int port, const std::set<std::string>& kinds) {
+  std::vector<std::unique_ptr<DemoStream>> demos;
+  const auto add = [&](const char* name) { demos.push_back(std::make_unique<DemoStream>(name)); };
+  add(kinds.contains("labels") ? "door" : "street");
+  if (kinds.contains("labels")) DescribeDoors(demos[0]->stream);
+  if (kinds.contains("three")) {
+    add("yard");
+    add("garage");
+    SendAway(demos[2]->stream);
+  }
+  Streams streams;
+  for (const auto& demo : demos) {
+    MILLRACE_CHECK(streams.Add(Borrowed(demo->stream, demo->record)).ok());
+  }
+  Listen listen = {.http_port = port, .metrics_port = 0};
+  for (const std::string& kind : kinds) {
+    if (kind.starts_with("tokens=")) listen.security.tokens_file = kind.substr(7);
+  }
+  auto web = ServeWeb::Start({.listen = listen, .streams = &streams});
   if (!web.ok()) {
     std::cerr << web.status() << "\n";
     return 1;
   }
   std::cout << (*web)->page_url() << " " << (*web)->metrics_url() << std::endl;
-  const std::jthread predicting(
-      [&](std::stop_token stop) { Predict(std::move(stop), stream, record); });
+  for (const auto& demo : demos) {
+    if (!demo->stream.Snapshot().source.cause.ok()) continue;
+    demo->predicting = std::jthread(
+        [&demo](std::stop_token stop) { Predict(std::move(stop), demo->stream, demo->record); });
+  }
   while (std::cin.get() != EOF) {
   }
   return 0;
@@ -97,5 +133,6 @@ int Run(int port, bool labels) {
 }  // namespace millrace::service
 
 int main(int argc, char** argv) {
-  return millrace::service::Run(argc > 1 ? std::atoi(argv[1]) : 0, argc > 2);
+  return millrace::service::Run(argc > 1 ? std::atoi(argv[1]) : 0,
+                                {argv + std::min(argc, 2), argv + argc});
 }

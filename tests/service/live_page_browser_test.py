@@ -4,10 +4,13 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
+from axe_core_python.selenium import Axe
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 SERVER = pathlib.Path(sys.argv.pop(1))
@@ -44,11 +47,29 @@ def open_browser(width, height, phone=False):
     return webdriver.Chrome(options=options, service=service)
 
 
+def save_picture(browser, name):
+    folder = os.environ.get("MILLRACE_SCREENSHOTS")
+    if folder:
+        browser.save_screenshot(str(pathlib.Path(folder) / f"{name}.png"))
+
+
+def serious_faults(browser):
+    """What axe-core finds that keeps people out, a line each."""
+    return [f"{fault['id']}: {fault['help']}: {node['html']}"
+            for fault in Axe().run(browser)["violations"]
+            if fault["impact"] in ("serious", "critical") for node in fault["nodes"]]
+
+
+def overflow(browser):
+    return browser.execute_script(
+        "return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
 class LivePageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.server = Server()
-        cls.browser = open_browser(1280, 1000)
+        cls.browser = open_browser(1440, 1000)
 
     @classmethod
     def tearDownClass(cls):
@@ -66,11 +87,6 @@ class LivePageTest(unittest.TestCase):
         browser = browser or self.browser
         self.wait(lambda: browser.find_elements(By.CSS_SELECTOR, "main .card"), browser)
         self.wait(lambda: "rim" in self.text("scale", browser), browser)
-
-    def save_picture(self, browser, name):
-        folder = os.environ.get("MILLRACE_SCREENSHOTS")
-        if folder:
-            browser.save_screenshot(str(pathlib.Path(folder) / f"{name}.png"))
 
     def setUp(self):
         self.browser.get(self.server.page)
@@ -95,21 +111,32 @@ class LivePageTest(unittest.TestCase):
             "const c = arguments[0]; const d = c.getContext('2d')"
             ".getImageData(0, 0, c.width, c.height).data; return d.some(v => v !== 0)", chart)
         self.assertTrue(painted)
-        self.save_picture(self.browser, "desktop")
+        save_picture(self.browser, "desktop")
 
     def test_logs_no_error(self):
         self.assertEqual(self.browser.get_log("browser"), [])
 
     def test_fits_a_phone(self):
-        phone = open_browser(390, 844, phone=True)
+        phone = open_browser(360, 800, phone=True)
         self.addCleanup(phone.quit)
         phone.get(self.server.page)
         self.shown(phone)
-        overflow = phone.execute_script(
-            "return document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        self.assertEqual(overflow, 0)
+        self.assertEqual(overflow(phone), 0)
+        self.assertEqual(serious_faults(phone), [])
         self.assertEqual(phone.get_log("browser"), [])
-        self.save_picture(phone, "phone")
+        save_picture(phone, "phone")
+
+    def test_draws_the_pipeline_with_its_load(self):
+        picture = self.browser.find_element(By.CSS_SELECTOR, "[data-is=pipeline]")
+        self.assertIn("stage 2 on cpu:1 is busy", picture.get_attribute("aria-label"))
+        # (24 + 40 + 0.4) ms, 9.9 times a second.
+        self.assertIn("64 % busy", picture.text)
+
+    def test_has_no_serious_fault_that_axe_finds(self):
+        self.assertEqual(serious_faults(self.browser), [])
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+        self.assertEqual(serious_faults(self.browser), [])
 
     def test_follows_a_dark_theme(self):
         color = "return getComputedStyle(document.body).backgroundColor"
@@ -117,7 +144,7 @@ class LivePageTest(unittest.TestCase):
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
         self.assertNotEqual(self.browser.execute_script(color), light)
-        self.save_picture(self.browser, "dark")
+        save_picture(self.browser, "dark")
 
     def test_says_that_the_server_is_gone_and_comes_back_by_itself(self):
         self.browser.execute_script("window.notReloaded = true")
@@ -126,12 +153,150 @@ class LivePageTest(unittest.TestCase):
         self.wait(lambda: self.browser.find_element(By.ID, "link").text == "server gone")
         notice = self.browser.find_element(By.ID, "notice")
         self.assertIn("has not answered since", notice.text)
-        self.save_picture(self.browser, "gone")
+        save_picture(self.browser, "gone")
         type(self).server = Server(port)
         self.wait(lambda: self.browser.find_element(By.ID, "link").text == "live")
         self.assertFalse(notice.is_displayed())
         self.shown()
         self.assertTrue(self.browser.execute_script("return window.notReloaded"))
+
+
+class ControlsTest(unittest.TestCase):
+    """The buttons of a stream act, for those who may press them."""
+
+    def start(self, *kind):
+        server = Server(0, *kind)
+        self.addCleanup(server.stop)
+        self.browser = open_browser(1440, 1100)
+        self.addCleanup(self.browser.quit)
+        self.browser.get(server.page)
+        self.wait(lambda: self.browser.find_elements(By.CSS_SELECTOR, "main .card"))
+
+    def part(self, name):
+        return self.browser.find_element(By.CSS_SELECTOR, f"[data-is={name}]")
+
+    def wait(self, condition):
+        return WebDriverWait(self.browser, PATIENCE_S).until(lambda _: condition())
+
+    def pressed(self, name):
+        return self.part(name).get_attribute("aria-pressed") == "true"
+
+    def test_pauses_and_resumes_by_keyboard(self):
+        self.start()
+        self.wait(lambda: self.part("pause").is_displayed() and self.pressed("resume"))
+        self.part("pause").send_keys(Keys.ENTER)
+        self.wait(lambda: self.pressed("pause"))
+        self.assertIn("Paused", self.part("outcome").text)
+        self.part("resume").send_keys(Keys.SPACE)
+        self.wait(lambda: self.pressed("resume"))
+        self.assertEqual(self.browser.get_log("browser"), [])
+
+    def test_sets_the_rate_and_says_why_it_did_not(self):
+        self.start()
+        field = self.part("rate-value")
+        self.wait(lambda: field.get_attribute("placeholder") == "0.001")
+        field.send_keys("0.25" + Keys.ENTER)
+        self.wait(lambda: self.part("outcome").text == "The learning rate is 0.25.")
+        self.wait(lambda: field.get_attribute("placeholder") == "0.25")
+        field.clear()
+        field.send_keys("fast" + Keys.ENTER)
+        self.wait(lambda: "from 0 to 1" in self.part("outcome").text)
+
+    def test_a_stream_that_keeps_no_checkpoints_says_so(self):
+        self.start()
+        self.wait(lambda: self.part("checkpoint").is_displayed())
+        self.assertFalse(self.part("checkpoint").is_enabled())
+        self.assertIn("keeps no checkpoints", self.part("checkpoint").get_attribute("title"))
+
+    def test_asks_for_a_token_where_one_is_needed(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        tokens = pathlib.Path(folder.name) / "tokens"
+        tokens.write_text("control changes-0123456789\n", encoding="utf-8")
+        tokens.chmod(0o600)
+        self.start(f"tokens={tokens}")
+        self.wait(lambda: self.part("token-form").is_displayed())
+        self.assertFalse(self.part("buttons").is_displayed())
+        self.assertEqual(serious_faults(self.browser), [])
+        self.part("token-value").send_keys("guessed-0123456789" + Keys.ENTER)
+        self.wait(lambda: "none of the server's" in self.part("no-control").text)
+        self.part("token-value").send_keys("changes-0123456789" + Keys.ENTER)
+        self.wait(lambda: self.part("buttons").is_displayed())
+        self.part("freeze").click()
+        self.wait(lambda: self.pressed("freeze"))
+
+
+class OverviewTest(unittest.TestCase):
+    """Three streams, of which one is away."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(0, "three")
+        cls.browser = open_browser(1440, 1000)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.server.stop()
+
+    def wait(self, condition, browser=None):
+        return WebDriverWait(browser or self.browser, PATIENCE_S).until(lambda _: condition())
+
+    def tiles(self, browser=None):
+        return (browser or self.browser).find_elements(By.CSS_SELECTOR, "main .tile")
+
+    def pictures_shown(self, browser=None):
+        return all(picture.get_attribute("src") for tile in self.tiles(browser)[:2]
+                   for picture in tile.find_elements(By.TAG_NAME, "img"))
+
+    def setUp(self):
+        self.browser.get(self.server.page)
+        self.wait(lambda: len(self.tiles()) == 3 and self.pictures_shown())
+
+    def test_says_at_a_glance_which_stream_is_not_well(self):
+        self.assertEqual(self.browser.find_element(By.ID, "sum").text, "2 of 3 streams are well")
+        street, _, garage = self.tiles()
+        self.assertIn("streaming", street.text)
+        self.assertIn("backing off", garage.text)
+        self.assertIn("Connection refused; next try in 4 s", garage.text)
+        picture = street.find_element(By.CSS_SELECTOR, "[data-is=flow]")
+        before = picture.get_attribute("src")
+        self.wait(lambda: picture.get_attribute("src") != before)
+        self.assertEqual(serious_faults(self.browser), [])
+        self.assertEqual(self.browser.get_log("browser"), [])
+        save_picture(self.browser, "overview")
+
+    def test_goes_to_one_stream_and_back_by_keyboard(self):
+        self.tiles()[1].find_element(By.TAG_NAME, "a").send_keys(Keys.ENTER)
+        self.wait(lambda: not self.tiles())
+        name = "return document.querySelector('[data-is=name]')?.textContent"
+        self.wait(lambda: self.browser.execute_script(name) == "yard")
+        self.assertEqual(self.browser.title, "yard · Millrace")
+        chart = self.browser.find_element(By.CSS_SELECTOR, "[data-is=chart]")
+        self.wait(lambda: "of that of no motion" in (chart.get_attribute("aria-label") or ""))
+        back = self.browser.switch_to.active_element
+        self.assertEqual(back.text, "← All streams")
+        back.send_keys(Keys.ENTER)
+        self.wait(lambda: len(self.tiles()) == 3)
+        self.assertEqual(self.browser.get_log("browser"), [])
+
+    def test_an_address_names_its_stream(self):
+        self.browser.get("about:blank")
+        self.browser.get(f"{self.server.page}/#/garage")
+        self.wait(lambda: self.browser.title == "garage · Millrace")
+        self.browser.get(f"{self.server.page}/#/no-such")
+        self.wait(lambda: len(self.tiles()) == 3)
+        self.browser.get(f"{self.server.page}/#/%")
+        self.wait(lambda: len(self.tiles()) == 3)
+
+    def test_fits_a_phone(self):
+        phone = open_browser(360, 800, phone=True)
+        self.addCleanup(phone.quit)
+        phone.get(self.server.page)
+        self.wait(lambda: len(self.tiles(phone)) == 3 and self.pictures_shown(phone), phone)
+        self.assertEqual(overflow(phone), 0)
+        self.assertEqual(serious_faults(phone), [])
+        save_picture(phone, "overview-phone")
 
 
 class LabelsPageTest(unittest.TestCase):

@@ -9,6 +9,7 @@ millrace_add_test(service_web
     live_page_pictures_test.cc
     live_page_test.cc
     metrics_test.cc
+    page_control_test.cc
     progress_test.cc
     summary_recorder_test.cc
     summary_test.cc
@@ -29,7 +30,7 @@ set(millrace_python ${PROJECT_SOURCE_DIR}/.deps/venv/bin/python)
 add_test(NAME service_page.browser
          COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/live_page_browser_test.py
                  $<TARGET_FILE:millrace_demo_server>)
-millrace_limit_time(120 service_page.browser)
+millrace_limit_time(240 service_page.browser)
 
 millrace_add_test(service_program
   SOURCES labels_report_test.cc serve_banner_test.cc serve_signals_test.cc

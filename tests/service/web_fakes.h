@@ -35,6 +35,7 @@ inline StreamSnapshot LearningSnapshot(std::string name) {
   snapshot.loss = 0.037;
   snapshot.loss_no_motion = 0.05;
   snapshot.updates = {404, 405};
+  snapshot.learning_rate = 0.001;
   return snapshot;
 }
 
@@ -141,9 +142,19 @@ class FakeCameraStream final : public CameraStream {
   absl::Status Label(std::int64_t /*frame*/, const ClientLabel& /*label*/) override {
     return absl::OkStatus();
   }
-  absl::Status SetMode(LearnerState /*mode*/) override { return absl::OkStatus(); }
-  absl::Status Change(const LearnerChange& /*change*/) override { return absl::OkStatus(); }
-  void WriteCheckpoint(const std::stop_token& /*stop*/, OnCheckpoint /*done*/) override {}
+  absl::Status SetMode(LearnerState mode) override {
+    Set([mode](StreamSnapshot& snapshot) { snapshot.learner_state = mode; });
+    return absl::OkStatus();
+  }
+  absl::Status Change(const LearnerChange& change) override {
+    Set([&change](StreamSnapshot& snapshot) {
+      snapshot.learning_rate = change.learning_rate.value_or(snapshot.learning_rate);
+    });
+    return absl::OkStatus();
+  }
+  void WriteCheckpoint(const std::stop_token& /*stop*/, OnCheckpoint done) override {
+    done("000000000405");
+  }
   absl::Status ReplaceSource(const ingest::SourceOptions& /*source*/) override {
     return absl::OkStatus();
   }

@@ -1,0 +1,75 @@
+// One stream among many: what tells at a glance whether it is well, and a link to the rest.
+import {describeAnswer, describeScore} from "/answer.js";
+import {droppedOf, duration, fromTemplate, number, rate, setText, stateOf, swapPicture}
+  from "/text.js";
+
+const kPicturePauseMs = 1000;
+const kPatienceMs = 4000;
+
+function scoreOf(stream) {
+  const labels = stream.learner.labels;
+  if (labels !== null) {
+    const {value} = describeScore(stream.labels, labels.classes);
+    return {name: labels.classes ? "right" : "squared error", value, tone: ""};
+  }
+  const known = stream.loss_no_motion > 0;
+  const ratio = stream.loss / stream.loss_no_motion;
+  return {name: "loss vs no motion", value: known ? ratio.toFixed(2) : "–",
+          tone: known ? (ratio < 1 ? "good" : "bad") : ""};
+}
+
+export class StreamTile {
+  #root;
+  #parts;
+  #shownFrame = null;
+  #nextPictures = 0;
+
+  constructor(name) {
+    this.name = name;
+    ({root: this.#root, parts: this.#parts} = fromTemplate("tile"));
+    setText(this.#parts.name, name);
+    this.#parts.name.href = `#/${encodeURIComponent(name)}`;
+  }
+
+  get root() { return this.#root; }
+
+  update(stream) {
+    const {text, tone, cause} = stateOf(stream);
+    setText(this.#parts.state, text);
+    this.#parts.state.className = `pill ${tone}`;
+    const mode = stream.learner.state;
+    setText(this.#parts.mode, mode);
+    this.#parts.mode.hidden = mode === "learning" || mode === "failed";
+    setText(this.#parts.cause, cause);
+    this.#parts.cause.hidden = cause === "";
+    const score = scoreOf(stream);
+    setText(this.#parts["score-name"], score.name);
+    setText(this.#parts.score, score.value);
+    this.#parts.score.className = score.tone;
+    setText(this.#parts.rates, `${rate(stream.rate_in)} in, ${rate(stream.rate_out)} out`);
+    setText(this.#parts.delay, duration(stream.delay_p50_ms));
+    setText(this.#parts.dropped, number(droppedOf(stream.frames)));
+    this.#parts.flow.hidden = stream.learner.labels !== null;
+    if (stream.learner.labels !== null && stream.newest !== null) {
+      setText(this.#parts.answer, describeAnswer(stream.newest, stream.learner.labels).title);
+    }
+  }
+
+  /** Once a second at most: many streams are shown at the same time. */
+  async showPictures(stream, viewer) {
+    const newest = stream.newest;
+    const now = performance.now();
+    if (newest === null || newest.frame === this.#shownFrame || now < this.#nextPictures) return;
+    this.#nextPictures = now + kPicturePauseMs;
+    for (const part of stream.learner.labels === null ? ["picture", "flow"] : ["picture"]) {
+      const answer = await fetch(
+        `/streams/${encodeURIComponent(this.name)}/${part}.jpg?frame=${newest.frame}` +
+        `&viewer=${viewer}`, {signal: AbortSignal.timeout(kPatienceMs)});
+      if (!answer.ok) return;
+      swapPicture(this.#parts[part], await answer.blob());
+    }
+    this.#shownFrame = newest.frame;
+  }
+
+  redraw() {}
+}

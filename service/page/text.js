@@ -1,0 +1,51 @@
+// Numbers in words, and elements: what all parts of the page share.
+
+export const number = value => Math.round(value).toLocaleString("en");
+export const rate = value => value.toFixed(1);
+export const shortRate = value => String(Number(value.toFixed(2)));
+
+export function duration(ms) {
+  if (ms <= 0) return "–";
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+export function element(tag, text, className) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+/** A copy of the template `id`, and its parts by what they are. */
+export function fromTemplate(id) {
+  const root = document.getElementById(id).content.firstElementChild.cloneNode(true);
+  const parts = {};
+  for (const part of root.querySelectorAll("[data-is]")) parts[part.dataset.is] = part;
+  return {root, parts};
+}
+
+export function setText(place, text) {
+  if (place.textContent !== text) place.textContent = text;
+}
+
+/** Shows `bytes`, a picture, in `image`. */
+export function swapPicture(image, bytes) {
+  const old = image.src;
+  image.src = URL.createObjectURL(bytes);
+  if (old) URL.revokeObjectURL(old);
+}
+
+const kSourceTones = {
+  "streaming": "good", "connecting": "wait", "stalled": "wait", "backing off": "wait",
+  "failed": "bad",
+};
+
+/** {text, tone, cause} of what camera and learner of a stream are doing. */
+export function stateOf({source, learner}) {
+  const cause = [learner.cause, source.cause].filter(Boolean).join(" · ");
+  if (!learner.ok) return {text: "learner failed", tone: "bad", cause};
+  return {text: source.state, tone: kSourceTones[source.state] ?? "", cause};
+}
+
+export const droppedOf = frames =>
+  Object.values(frames.dropped).reduce((sum, count) => sum + count, 0);

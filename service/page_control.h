@@ -1,0 +1,64 @@
+// What the live page's buttons do: pause, freeze and resume a learner, change its rate, take a
+// checkpoint.
+//
+// Whoever may do it over gRPC may do it here, by the same rules (admission.h). Two come on top,
+// because the page is plain HTTP in a browser:
+//
+// - A page of another site cannot press the buttons. A request that names an origin must come from
+//   the page itself; and where no token is needed, the page must have been opened by an address,
+//   which no name of somebody else's can be made to stand for (DNS rebinding).
+// - A token is taken from this machine only, so that none crosses a network in plain text.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+#include "service/admission.h"
+#include "service/http_message.h"
+#include "service/streams.h"
+
+namespace millrace::service {
+
+/// Thread-safe. What it is made of must outlive it.
+class PageControl {
+ public:
+  /// `tokens`: whether clients have to send one.
+  PageControl(const Streams& streams, const Admission& admission, bool tokens)
+      : streams_(streams), admission_(admission), tokens_(tokens) {}
+
+  PageControl(const PageControl&) = delete;
+  PageControl& operator=(const PageControl&) = delete;
+
+  /// POST "/api/streams/NAME/pause", ".../freeze", ".../resume", ".../checkpoint" and
+  /// ".../learning_rate?value=0.001". They answer in JSON: what is so now, or an "error". They
+  /// refer to this object.
+  [[nodiscard]] std::vector<HttpRoute> Routes();
+
+  /// Whether who sends `request` may press the buttons. UNAUTHENTICATED: with a token, perhaps.
+  [[nodiscard]] absl::Status Admit(const HttpRequest& request) const;
+
+ private:
+  using Answer = absl::StatusOr<nlohmann::json>;
+  using Act = Answer (PageControl::*)(const ServedStream& served, const HttpRequest& request);
+
+  [[nodiscard]] HttpResponse Do(const HttpRequest& request, Act act);
+  Answer Pause(const ServedStream& served, const HttpRequest& request);
+  Answer Freeze(const ServedStream& served, const HttpRequest& request);
+  Answer Resume(const ServedStream& served, const HttpRequest& request);
+  Answer SetRate(const ServedStream& served, const HttpRequest& request);
+  Answer WriteCheckpoint(const ServedStream& served, const HttpRequest& request);
+
+  const Streams& streams_;
+  const Admission& admission_;
+  const bool tokens_;
+
+  /// Requests that wait for a checkpoint: each holds a thread of the web server.
+  std::atomic<int> waiting_ = 0;
+};
+
+}  // namespace millrace::service

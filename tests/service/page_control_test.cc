@@ -1,0 +1,145 @@
+#include "service/page_control.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/service/borrowed_streams.h"
+#include "tests/service/secret_files.h"
+#include "tests/service/web_fakes.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kHere[] = "127.0.0.1";
+constexpr char kThere[] = "192.0.2.7";
+
+class PageControlTest : public ::testing::Test {
+ protected:
+  PageControlTest() { Use({}); }
+
+  void Use(const GrpcSecurity& security) {
+    auto admission = Admission::Make(security);
+    ASSERT_TRUE(admission.ok()) << admission.status();
+    admission_ = *std::move(admission);
+    control_ = std::make_unique<PageControl>(streams_, *admission_, !security.tokens_file.empty());
+  }
+  void UseTokens() {
+    Use({.tokens_file =
+             files_.Write("tokens", "view looks-0123456789\ncontrol changes-0123456789\n")});
+  }
+
+  HttpResponse Press(const std::string& action, const std::string& from = kHere,
+                     std::map<std::string, std::string> headers = {{"host", "127.0.0.1:8080"}}) {
+    const std::size_t query = action.find('?');
+    return Dispatch(control_->Routes(),
+                    {.path = "/api/streams/street/" + action.substr(0, query),
+                     .query = query == std::string::npos ? "" : action.substr(query + 1),
+                     .remote_address = from,
+                     .method = "POST",
+                     .headers = std::move(headers)});
+  }
+  static std::map<std::string, std::string> With(const std::string& token) {
+    return {{"host", "127.0.0.1:8080"}, {"authorization", "Bearer " + token}};
+  }
+  LearnerState mode() const { return stream_.Snapshot().learner_state; }
+
+  FakeClock clock_;
+  FakeCameraStream stream_{"street"};
+  RunRecorder record_{clock_, clock_.Now()};
+  BorrowedStreams streams_ = {{stream_, record_}};
+  SecretFiles files_;
+  std::unique_ptr<Admission> admission_;
+  std::unique_ptr<PageControl> control_;
+};
+
+TEST_F(PageControlTest, PausesFreezesAndResumes) {
+  EXPECT_EQ(Press("pause").body, R"({"learner":"paused"})");
+  EXPECT_EQ(mode(), LearnerState::kPaused);
+  EXPECT_EQ(Press("freeze").status, 200);
+  EXPECT_EQ(mode(), LearnerState::kFrozen);
+  EXPECT_EQ(Press("resume").status, 200);
+  EXPECT_EQ(mode(), LearnerState::kLearning);
+}
+
+TEST_F(PageControlTest, SetsTheLearningRate) {
+  EXPECT_EQ(Press("learning_rate?value=0.25").body, R"({"learning_rate":0.25})");
+  EXPECT_EQ(stream_.Snapshot().learning_rate, 0.25);
+  for (const char* wrong : {"learning_rate", "learning_rate?value=", "learning_rate?value=-1",
+                            "learning_rate?value=nan", "learning_rate?value=2"}) {
+    const HttpResponse refused = Press(wrong);
+    EXPECT_EQ(refused.status, 400) << wrong;
+    EXPECT_THAT(refused.body, HasSubstr("from 0 to 1"));
+  }
+  EXPECT_EQ(stream_.Snapshot().learning_rate, 0.25);
+}
+
+TEST_F(PageControlTest, NamesTheCheckpointThatItTook) {
+  EXPECT_EQ(Press("checkpoint").body, R"({"checkpoint":"000000000405"})");
+}
+
+TEST_F(PageControlTest, ChangesNothingForWhoOnlyGets) {
+  const HttpResponse refused =
+      Dispatch(control_->Routes(), {.path = "/api/streams/street/pause", .remote_address = kHere});
+  EXPECT_EQ(refused.status, 405);
+  EXPECT_EQ(mode(), LearnerState::kLearning);
+}
+
+TEST_F(PageControlTest, SaysThatThereIsNoSuchStream) {
+  const HttpResponse refused =
+      Dispatch(control_->Routes(), {.path = "/api/streams/yard/pause",
+                                    .remote_address = kHere,
+                                    .method = "POST",
+                                    .headers = {{"host", "localhost:8080"}}});
+  EXPECT_EQ(refused.status, 404);
+  EXPECT_THAT(refused.body, HasSubstr("street"));
+}
+
+TEST_F(PageControlTest, FollowsTheConfigurationsWordOnWhoControls) {
+  EXPECT_EQ(Press("pause", kThere).status, 403);
+  EXPECT_EQ(Press("pause", "::1").status, 200);
+  Use({.control = ControlFrom::kNowhere});
+  EXPECT_THAT(Press("freeze").body, HasSubstr("listen.control is off"));
+  EXPECT_EQ(mode(), LearnerState::kPaused);
+  Use({.control = ControlFrom::kAnywhere});
+  EXPECT_EQ(Press("resume", kThere).status, 200);
+}
+
+TEST_F(PageControlTest, AnotherSitesPageCannotPressButtons) {
+  for (const char* origin : {"https://evil.example", "http://evil.example", "null",
+                             "http://127.0.0.1:9999", "https://127.0.0.1:8080"}) {
+    EXPECT_EQ(Press("pause", kHere, {{"host", "127.0.0.1:8080"}, {"origin", origin}}).status, 403)
+        << origin;
+  }
+  // A name of somebody else's that stands for this machine.
+  for (const char* host : {"evil.example:8080", "evil.example", "127.0.0.1.evil.example", ""}) {
+    const std::string origin = std::string("http://") + host;
+    EXPECT_EQ(Press("pause", kHere, {{"host", host}, {"origin", origin}}).status, 403) << host;
+  }
+  EXPECT_EQ(mode(), LearnerState::kLearning);
+  for (const char* host : {"127.0.0.1:8080", "localhost:8080", "[::1]:8080", "127.0.0.1"}) {
+    const std::string origin = std::string("http://") + host;
+    EXPECT_EQ(Press("pause", kHere, {{"host", host}, {"origin", origin}}).status, 200) << host;
+  }
+}
+
+TEST_F(PageControlTest, AsksForATokenThatMayControl) {
+  UseTokens();
+  EXPECT_EQ(Press("pause").status, 401);
+  EXPECT_EQ(Press("pause", kHere, With("guessed-0123456789")).status, 401);
+  EXPECT_EQ(Press("pause", kHere, With("looks-0123456789")).status, 403);
+  EXPECT_EQ(mode(), LearnerState::kLearning);
+  EXPECT_EQ(Press("pause", kHere, With("changes-0123456789")).status, 200);
+  EXPECT_EQ(mode(), LearnerState::kPaused);
+}
+
+TEST_F(PageControlTest, TakesNoTokenThatCrossedANetwork) {
+  UseTokens();
+  const HttpResponse refused = Press("pause", kThere, With("changes-0123456789"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, HasSubstr("plain text"));
+}
+
+}  // namespace
+}  // namespace millrace::service
