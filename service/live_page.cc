@@ -82,9 +82,11 @@ nlohmann::json ControlJson(const PageControl* control, const HttpRequest& reques
 }
 
 nlohmann::json StreamJson(const ServedStream& served, LivePagePictures& pictures,
-                          const HttpRequest& request) {
-  return LivePageStreamJson(served, pictures.Newest().get(),
-                            served.record->HistoryAfter(SecondsAfter(request)));
+                          const PageControl* control, const HttpRequest& request) {
+  nlohmann::json stream = LivePageStreamJson(served, pictures.Newest().get(),
+                                             served.record->HistoryAfter(SecondsAfter(request)));
+  stream["checkpoint"] = control == nullptr ? nlohmann::json() : control->CheckpointOf(served);
+  return stream;
 }
 
 HttpResponse NoSuchStream() {
@@ -132,7 +134,7 @@ HttpResponse LivePage::AllStreams(const HttpRequest& request) {
   if (!Admit(request)) return FullText();
   nlohmann::json streams = nlohmann::json::array();
   for (const SharedShown& shown : ShowAll()) {
-    streams.push_back(StreamJson(*shown->served, shown->pictures, request));
+    streams.push_back(StreamJson(*shown->served, shown->pictures, options_.control, request));
   }
   const bool stopping = options_.stopping != nullptr && *options_.stopping;
   return Json({{"server",
@@ -149,7 +151,7 @@ HttpResponse LivePage::OneStream(const HttpRequest& request) {
   if (!Admit(request)) return FullText();
   const SharedShown shown = Show(request.captures[0]);
   if (shown == nullptr) return NoSuchStream();
-  return Json(StreamJson(*shown->served, shown->pictures, request));
+  return Json(StreamJson(*shown->served, shown->pictures, options_.control, request));
 }
 
 HttpResponse LivePage::Picture(const HttpRequest& request, PictureKind kind) {

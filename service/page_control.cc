@@ -2,13 +2,9 @@
 
 #include <arpa/inet.h>
 
-#include <chrono>
-#include <future>
-#include <stop_token>
-#include <string>
+#include <set>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -19,9 +15,6 @@ namespace millrace::service {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::chrono::seconds kCheckpointPatience(10);
-constexpr int kMostWaiting = 3;
 
 /// "127.0.0.1:8080" -> "127.0.0.1", "[::1]:8080" -> "::1".
 std::string NameOfHost(const std::string& host) {
@@ -49,8 +42,6 @@ int HttpStatusOf(const absl::Status& status) {
       return 409;
     case absl::StatusCode::kUnavailable:
       return 503;
-    case absl::StatusCode::kDeadlineExceeded:
-      return 504;
     default:
       return 500;
   }
@@ -69,6 +60,12 @@ absl::StatusOr<json> SetMode(const ServedStream& served, LearnerState mode) {
 }
 
 }  // namespace
+
+PageControl::PageControl(const Streams& streams, const Admission& admission, bool tokens)
+    : streams_(streams),
+      admission_(admission),
+      tokens_(tokens),
+      checkpoints_(std::make_shared<Checkpoints>()) {}
 
 std::vector<HttpRoute> PageControl::Routes() {
   std::vector<HttpRoute> routes;
@@ -150,28 +147,36 @@ PageControl::Answer PageControl::SetRate(const ServedStream& served, const HttpR
   return json({{"learning_rate", rate}});
 }
 
+nlohmann::json PageControl::CheckpointOf(const ServedStream& served) const {
+  const MutexLock lock(checkpoints_->mu);
+  const auto found = checkpoints_->of_run.find(served.run_id);
+  return found == checkpoints_->of_run.end() ? json() : found->second;
+}
+
+bool PageControl::BeginCheckpoint(const ServedStream& served) {
+  std::set<std::string> runs;
+  for (const SharedStream& each : streams_.All()) runs.insert(each->run_id);
+  const MutexLock lock(checkpoints_->mu);
+  std::erase_if(checkpoints_->of_run,
+                [&](const auto& entry) { return !runs.contains(entry.first); });
+  json& outcome = checkpoints_->of_run[served.run_id];
+  const bool waits = outcome.contains("waiting");
+  outcome = {{"waiting", true}};
+  return waits;
+}
+
 PageControl::Answer PageControl::WriteCheckpoint(const ServedStream& served,
                                                  const HttpRequest& /*request*/) {
-  const absl::Cleanup gone = [this] { --waiting_; };
-  if (++waiting_ > kMostWaiting) {
-    return absl::UnavailableError("others wait for a checkpoint already; try again in a moment");
+  if (!BeginCheckpoint(served)) {
+    served.stream->WriteCheckpoint(
+        {}, [checkpoints = checkpoints_, run = served.run_id](const auto& name) {
+          const MutexLock lock(checkpoints->mu);
+          checkpoints->of_run[run] = name.ok()
+                                         ? json({{"written", *name}})
+                                         : json({{"error", std::string(name.status().message())}});
+        });
   }
-  // Shared: it may come when nobody waits any more.
-  const auto written = std::make_shared<std::promise<absl::StatusOr<std::string>>>();
-  std::future<absl::StatusOr<std::string>> result = written->get_future();
-  std::stop_source stop;
-  served.stream->WriteCheckpoint(
-      stop.get_token(),
-      [written](const absl::StatusOr<std::string>& name) { written->set_value(name); });
-  if (result.wait_for(kCheckpointPatience) != std::future_status::ready) {
-    stop.request_stop();
-    return absl::DeadlineExceededError(
-        "no checkpoint within ten seconds: it is taken of the next weights that prove good, and "
-        "may "
-        "still be written");
-  }
-  MILLRACE_ASSIGN_OR_RETURN(const std::string name, result.get());
-  return json({{"checkpoint", name}});
+  return CheckpointOf(served);
 }
 
 }  // namespace millrace::service

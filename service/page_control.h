@@ -10,13 +10,14 @@
 // - A token is taken from this machine only, so that none crosses a network in plain text.
 #pragma once
 
-#include <atomic>
+#include <map>
 #include <memory>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 #include "nlohmann/json.hpp"
 #include "service/admission.h"
 #include "service/http_message.h"
@@ -28,21 +29,29 @@ namespace millrace::service {
 class PageControl {
  public:
   /// `tokens`: whether clients have to send one.
-  PageControl(const Streams& streams, const Admission& admission, bool tokens)
-      : streams_(streams), admission_(admission), tokens_(tokens) {}
+  PageControl(const Streams& streams, const Admission& admission, bool tokens);
 
   PageControl(const PageControl&) = delete;
   PageControl& operator=(const PageControl&) = delete;
 
   /// POST "/api/streams/NAME/pause", ".../freeze", ".../resume", ".../checkpoint" and
-  /// ".../learning_rate?value=0.001". They answer in JSON: what is so now, or an "error". They
-  /// refer to this object.
+  /// ".../learning_rate?value=0.001". They answer at once, in JSON: what is so now, or an "error".
+  /// They refer to this object.
   [[nodiscard]] std::vector<HttpRoute> Routes();
 
   /// Whether who sends `request` may press the buttons. UNAUTHENTICATED: with a token, perhaps.
   [[nodiscard]] absl::Status Admit(const HttpRequest& request) const;
 
+  /// What came of the checkpoint that was asked for last: null, {"waiting": true}, {"written":
+  /// NAME} or {"error": TEXT}. It waits for weights that prove good.
+  [[nodiscard]] nlohmann::json CheckpointOf(const ServedStream& served) const;
+
  private:
+  /// By the streams' run ids. Shared with the requests, which may be answered later than this ends.
+  struct Checkpoints {
+    Mutex mu;
+    std::map<std::string, nlohmann::json> of_run ABSL_GUARDED_BY(mu);
+  };
   using Answer = absl::StatusOr<nlohmann::json>;
   using Act = Answer (PageControl::*)(const ServedStream& served, const HttpRequest& request);
 
@@ -51,14 +60,14 @@ class PageControl {
   Answer Freeze(const ServedStream& served, const HttpRequest& request);
   Answer Resume(const ServedStream& served, const HttpRequest& request);
   Answer SetRate(const ServedStream& served, const HttpRequest& request);
+  /// Forgets the streams that there are no more. Returns whether one of `served` is under way.
+  [[nodiscard]] bool BeginCheckpoint(const ServedStream& served);
   Answer WriteCheckpoint(const ServedStream& served, const HttpRequest& request);
 
   const Streams& streams_;
   const Admission& admission_;
   const bool tokens_;
-
-  /// Requests that wait for a checkpoint: each holds a thread of the web server.
-  std::atomic<int> waiting_ = 0;
+  const std::shared_ptr<Checkpoints> checkpoints_;
 };
 
 }  // namespace millrace::service

@@ -86,7 +86,7 @@ export class StreamCard {
     this.#parts["answer-view"].hidden = this.#task === null;
     this.#showSource(stream);
     this.#showFigures(stream);
-    this.#controls.update(stream.learner, control);
+    this.#controls.update(stream, control);
     this.#showPipeline(stream.learner, stream.rate_out);
     this.#showFrames(stream.frames);
     if (this.#take(stream.history)) this.redraw();

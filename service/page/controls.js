@@ -2,7 +2,7 @@
 // press them; the server decides again at each press.
 import {setText} from "/text.js";
 
-const kPatienceMs = 15000;
+const kPatienceMs = 4000;
 
 /** The token that was given to this page; it goes when the tab is closed. */
 export const token = {
@@ -22,6 +22,7 @@ export class Controls {
   #stream;
   #parts;
   #busy = false;
+  #checkpoint = null;
 
   constructor(stream, parts) {
     this.#stream = stream;
@@ -29,10 +30,7 @@ export class Controls {
     for (const [action, {done}] of Object.entries(kModes)) {
       parts[action].addEventListener("click", () => this.#press(action, () => done));
     }
-    parts.checkpoint.addEventListener("click", () => {
-      setText(parts.outcome, "Waiting for weights that prove good …");
-      this.#press("checkpoint", ({checkpoint}) => `Checkpoint ${checkpoint} is written.`);
-    });
+    parts.checkpoint.addEventListener("click", () => this.#press("checkpoint", () => ""));
     parts["rate-form"].addEventListener("submit", event => {
       event.preventDefault();
       const value = encodeURIComponent(parts["rate-value"].value.trim());
@@ -47,8 +45,9 @@ export class Controls {
   }
 
   /** `control`: whether this page may, as the server said. */
-  update(learner, control) {
+  update({learner, checkpoint}, control) {
     const parts = this.#parts;
+    this.#showCheckpoint(checkpoint);
     parts.buttons.hidden = !control.may;
     parts["token-form"].hidden = !control.needs_token;
     parts["no-control"].hidden = control.may;
@@ -65,6 +64,21 @@ export class Controls {
     parts["rate-value"].placeholder = String(learner.learning_rate);
   }
 
+  /** What came of the checkpoint that was asked for, once: other outcomes may stand there since. */
+  #showCheckpoint(checkpoint) {
+    const said = JSON.stringify(checkpoint);
+    if (said === this.#checkpoint) return;
+    this.#checkpoint = said;
+    if (checkpoint === null) return;
+    this.#say(checkpoint.written ? `Checkpoint ${checkpoint.written} is written.`
+      : checkpoint.error ?? "Waiting for weights that prove good: some hundred frames …", checkpoint.error);
+  }
+
+  #say(text, bad) {
+    setText(this.#parts.outcome, text);
+    this.#parts.outcome.className = bad ? "outcome bad" : "outcome";
+  }
+
   async #press(action, outcome) {
     this.#busy = true;
     try {
@@ -72,11 +86,10 @@ export class Controls {
         `/api/streams/${encodeURIComponent(this.#stream)}/${action}`,
         {method: "POST", headers: token.headers, signal: AbortSignal.timeout(kPatienceMs)});
       const said = await answer.json();
-      setText(this.#parts.outcome, answer.ok ? outcome(said) : said.error);
-      this.#parts.outcome.className = answer.ok ? "outcome" : "outcome bad";
+      this.#say(answer.ok ? outcome(said) : said.error, !answer.ok);
+      if (action === "checkpoint" && answer.ok) this.#checkpoint = null;
     } catch {
-      setText(this.#parts.outcome, "The server did not answer; nothing is known of what came of it.");
-      this.#parts.outcome.className = "outcome bad";
+      this.#say("The server did not answer; nothing is known of what came of it.", true);
     } finally {
       this.#busy = false;
     }

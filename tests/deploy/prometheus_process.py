@@ -71,11 +71,17 @@ def one(values: dict[tuple, float], **labels: str) -> float:
 
 
 @contextlib.contextmanager
-def scrapes(metrics_url: str) -> Iterator[Prometheus]:
-    """Runs Prometheus as deployed, but with this server for its target, and more often."""
+def scrapes(metrics_url: str, minute_s: int = 60) -> Iterator[Prometheus]:
+    """Runs Prometheus as deployed, but with this server for its target, and more often. What the
+    alerts' rules call a minute takes `minute_s`."""
     with tempfile.TemporaryDirectory(prefix="prometheus.") as name:
         folder = pathlib.Path(name)
-        (folder / "prometheus.yml").write_text(json.dumps(_configuration(metrics_url)))
+        configuration = _configuration(metrics_url)
+        configuration["rule_files"] = [
+            _with_minutes_of(minute_s, pathlib.Path(file), folder)
+            for file in configuration["rule_files"]
+        ]
+        (folder / "prometheus.yml").write_text(json.dumps(configuration))
         command = [
             os.environ["PROMETHEUS"],
             f"--config.file={folder}/prometheus.yml",
@@ -102,6 +108,15 @@ def _configuration(metrics_url: str) -> dict:
     [job] = deployed["scrape_configs"]
     job["static_configs"] = [{"targets": [urllib.parse.urlsplit(metrics_url).netloc]}]
     return deployed
+
+
+def _with_minutes_of(seconds: int, rules: pathlib.Path, folder: pathlib.Path) -> str:
+    """A copy of the rules, whose windows and patience are shorter."""
+    copy = folder / rules.name
+    copy.write_text(re.sub(r"(\[|for: )(\d+)m\b",
+                           lambda found: f"{found[1]}{int(found[2]) * seconds}s",
+                           rules.read_text()))
+    return str(copy)
 
 
 def _url(log: pathlib.Path) -> str:

@@ -3,19 +3,17 @@ here as systemd starts it, with a socket to notify and a watchdog."""
 
 import configparser
 import json
-import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import tempfile
 import unittest
 
 import millrace_process
+from notify_socket import Manager
 
 UNIT = millrace_process.ROOT / "deploy/systemd/millrace.service"
-WATCHDOG_S = 2
 
 
 def with_program(folder: pathlib.Path) -> pathlib.Path:
@@ -25,34 +23,6 @@ def with_program(folder: pathlib.Path) -> pathlib.Path:
     unit = folder / UNIT.name
     unit.write_text(text.replace(start, str(pathlib.Path(millrace_process.program()).resolve())))
     return unit
-
-
-class Manager:
-    """The other end of the protocol: sd_notify(3). A context manager."""
-
-    def __init__(self, folder: pathlib.Path):
-        self.path = folder / "notify"
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(str(self.path))
-        self._socket.settimeout(millrace_process.PATIENCE_S)
-        self.said: list[str] = []
-
-    def __enter__(self) -> "Manager":
-        return self
-
-    def __exit__(self, *_) -> None:
-        self._socket.close()
-
-    def await_line(self, line: str) -> None:
-        while True:
-            lines = self._socket.recv(4096).decode().splitlines()
-            self.said += lines
-            if line in lines:
-                return
-
-    def environment(self, pid: int | None = None) -> dict[str, str]:
-        told = {"NOTIFY_SOCKET": str(self.path), "WATCHDOG_USEC": str(WATCHDOG_S * 1_000_000)}
-        return {**os.environ, **told, **({"WATCHDOG_PID": str(pid)} if pid else {})}
 
 
 class UnitTest(unittest.TestCase):

@@ -1,20 +1,18 @@
 """The live page in a real browser: real HTTP, a made-up stream. Usage: live_page_browser_test.py DEMO_SERVER"""
 
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from axe_core_python.selenium import Axe
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
+
+import browser as browsers
+from browser import PATIENCE_S, open_browser, overflow, part, save_picture, serious_faults
 
 SERVER = pathlib.Path(sys.argv.pop(1))
-PATIENCE_S = 30
 
 
 class Server:
@@ -32,39 +30,6 @@ class Server:
         self._process.stdout.close()
 
 
-def open_browser(width, height, phone=False):
-    options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                     f"--window-size={width},{height}"):
-        options.add_argument(argument)
-    if phone:
-        options.add_experimental_option(
-            "mobileEmulation",
-            {"deviceMetrics": {"width": width, "height": height, "pixelRatio": 2.0}})
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path="/usr/bin/chromedriver")
-    return webdriver.Chrome(options=options, service=service)
-
-
-def save_picture(browser, name):
-    folder = os.environ.get("MILLRACE_SCREENSHOTS")
-    if folder:
-        browser.save_screenshot(str(pathlib.Path(folder) / f"{name}.png"))
-
-
-def serious_faults(browser):
-    """What axe-core finds that keeps people out, a line each."""
-    return [f"{fault['id']}: {fault['help']}: {node['html']}"
-            for fault in Axe().run(browser)["violations"]
-            if fault["impact"] in ("serious", "critical") for node in fault["nodes"]]
-
-
-def overflow(browser):
-    return browser.execute_script(
-        "return document.documentElement.scrollWidth - document.documentElement.clientWidth")
-
-
 class LivePageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -77,10 +42,10 @@ class LivePageTest(unittest.TestCase):
         cls.server.stop()
 
     def text(self, name, browser=None):
-        return (browser or self.browser).find_element(By.CSS_SELECTOR, f"[data-is={name}]").text
+        return part(browser or self.browser, name).text
 
     def wait(self, condition, browser=None):
-        return WebDriverWait(browser or self.browser, PATIENCE_S).until(lambda _: condition())
+        return browsers.wait(browser or self.browser, condition)
 
     def shown(self, browser=None):
         """Waits until the page shows a stream with its pictures."""
@@ -173,10 +138,10 @@ class ControlsTest(unittest.TestCase):
         self.wait(lambda: self.browser.find_elements(By.CSS_SELECTOR, "main .card"))
 
     def part(self, name):
-        return self.browser.find_element(By.CSS_SELECTOR, f"[data-is={name}]")
+        return part(self.browser, name)
 
     def wait(self, condition):
-        return WebDriverWait(self.browser, PATIENCE_S).until(lambda _: condition())
+        return browsers.wait(self.browser, condition)
 
     def pressed(self, name):
         return self.part(name).get_attribute("aria-pressed") == "true"
@@ -240,7 +205,7 @@ class OverviewTest(unittest.TestCase):
         cls.server.stop()
 
     def wait(self, condition, browser=None):
-        return WebDriverWait(browser or self.browser, PATIENCE_S).until(lambda _: condition())
+        return browsers.wait(browser or self.browser, condition)
 
     def tiles(self, browser=None):
         return (browser or self.browser).find_elements(By.CSS_SELECTOR, "main .tile")
@@ -310,10 +275,10 @@ class LabelsPageTest(unittest.TestCase):
         self.browser.get(server.page)
 
     def part(self, name):
-        return self.browser.find_element(By.CSS_SELECTOR, f"[data-is={name}]")
+        return part(self.browser, name)
 
     def wait(self, condition):
-        return WebDriverWait(self.browser, PATIENCE_S).until(lambda _: condition())
+        return browsers.wait(self.browser, condition)
 
     def test_shows_the_class_in_words(self):
         self.wait(lambda: self.browser.find_elements(By.CSS_SELECTOR, "main .card"))

@@ -76,7 +76,23 @@ TEST_F(PageControlTest, SetsTheLearningRate) {
 }
 
 TEST_F(PageControlTest, NamesTheCheckpointThatItTook) {
-  EXPECT_EQ(Press("checkpoint").body, R"({"checkpoint":"000000000405"})");
+  EXPECT_EQ(Press("checkpoint").body, R"({"written":"000000000405"})");
+  EXPECT_EQ(control_->CheckpointOf(*streams_.All()[0])["written"], "000000000405");
+}
+
+TEST_F(PageControlTest, ACheckpointIsWaitedForByNoThreadAndAskedForOnce) {
+  std::vector<OnCheckpoint> asked;
+  stream_.OnAskedForACheckpoint([&asked](OnCheckpoint done) { asked.push_back(std::move(done)); });
+  EXPECT_EQ(Press("checkpoint").body, R"({"waiting":true})");
+  EXPECT_EQ(Press("checkpoint").body, R"({"waiting":true})");
+  ASSERT_EQ(asked.size(), 1U);
+  const SharedStream served = streams_.All()[0];
+  asked[0](absl::FailedPreconditionError("the learner was paused"));
+  EXPECT_EQ(control_->CheckpointOf(*served)["error"], "the learner was paused");
+  EXPECT_EQ(Press("checkpoint").body, R"({"waiting":true})");
+  control_.reset();  // The server ends first.
+  ASSERT_EQ(asked.size(), 2U);
+  asked[1]("000000000406");
 }
 
 TEST_F(PageControlTest, ChangesNothingForWhoOnlyGets) {

@@ -30,6 +30,8 @@ set(millrace_python ${PROJECT_SOURCE_DIR}/.deps/venv/bin/python)
 add_test(NAME service_page.browser
          COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/live_page_browser_test.py
                  $<TARGET_FILE:millrace_demo_server>)
+set_tests_properties(service_page.browser PROPERTIES
+  ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/tests;PYTHONDONTWRITEBYTECODE=1")
 millrace_limit_time(240 service_page.browser)
 
 millrace_add_test(service_program

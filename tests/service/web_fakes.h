@@ -153,7 +153,13 @@ class FakeCameraStream final : public CameraStream {
     return absl::OkStatus();
   }
   void WriteCheckpoint(const std::stop_token& /*stop*/, OnCheckpoint done) override {
+    if (on_asked_) return on_asked_(std::move(done));
     done("000000000405");
+  }
+  /// Who asks for a checkpoint gets none, but is given to `on_asked`. For before the stream is
+  /// used.
+  void OnAskedForACheckpoint(std::function<void(OnCheckpoint)> on_asked) {
+    on_asked_ = std::move(on_asked);
   }
   absl::Status ReplaceSource(const ingest::SourceOptions& /*source*/) override {
     return absl::OkStatus();
@@ -173,6 +179,7 @@ class FakeCameraStream final : public CameraStream {
   StreamConfig config_;
   const pipeline::Resumption resumption_;
   PredictionRing ring_{16};
+  std::function<void(OnCheckpoint)> on_asked_;
 
   mutable Mutex mu_;
   StreamSnapshot snapshot_ ABSL_GUARDED_BY(mu_);

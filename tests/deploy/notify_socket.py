@@ -1,0 +1,37 @@
+"""The other end of systemd's protocol for services, sd_notify(3)."""
+
+import os
+import pathlib
+import socket
+
+import millrace_process
+
+WATCHDOG_S = 2
+
+
+class Manager:
+    """What started a service, and hears how it is. A context manager."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.path = folder / "notify"
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(self.path))
+        self._socket.settimeout(millrace_process.PATIENCE_S)
+        self.said: list[str] = []
+
+    def __enter__(self) -> "Manager":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._socket.close()
+
+    def await_line(self, line: str) -> None:
+        while True:
+            lines = self._socket.recv(4096).decode().splitlines()
+            self.said += lines
+            if line in lines:
+                return
+
+    def environment(self, pid: int | None = None) -> dict[str, str]:
+        told = {"NOTIFY_SOCKET": str(self.path), "WATCHDOG_USEC": str(WATCHDOG_S * 1_000_000)}
+        return {**os.environ, **told, **({"WATCHDOG_PID": str(pid)} if pid else {})}

@@ -1,0 +1,166 @@
+"""An operator's first day, with everything real: installs the server, starts it as systemd does, adds cameras, opens the
+page in a browser, scrapes it with Prometheus, loses a camera, is alerted, and sees it recover.
+
+With MILLRACE_SCREENSHOTS=FOLDER it lets the model learn for a while, and makes the pictures of docs/.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+import millrace
+import millrace_process
+import prometheus_process
+from browser import open_browser, part, save_picture, serious_faults
+from millrace_process import ROOT, wait_for
+from notify_socket import Manager
+from rtsp_camera import RtspCamera
+
+VIDEO = ROOT / ".deps/video/vtest.avi"
+# A minute of the alerts' rules, here.
+MINUTE_S = 4
+# Of "street", before a picture is taken.
+FRAMES_TO_LEARN = 900 if os.environ.get("MILLRACE_SCREENSHOTS") else 20
+
+
+def stream(name: str, camera: RtspCamera, width: int, height: int) -> dict:
+    return {"name": name, "source": {"uri": camera.url}, "model": {"input": [width, height]},
+            "schedule": {"stages": 2}}
+
+
+class FirstDayTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def install(self) -> pathlib.Path:
+        """Where the tree is, moved from where it was put."""
+        subprocess.run([ROOT / "tools/install", "/opt/millrace"], check=True, capture_output=True,
+                       env={**os.environ, "DESTDIR": str(self.folder / "package")})
+        return (self.folder / "package/opt/millrace").rename(self.folder / "millrace")
+
+    @contextlib.contextmanager
+    def started(self, tree: pathlib.Path):
+        """The installed server, without a stream, once it says that it is ready."""
+        configuration = millrace_process.config(
+            streams=[], checkpoints={"folder": str(self.folder / "checkpoints")},
+            model={"input": [64, 64],
+                   "weights": str(tree / "share/millrace/weights/flow-start.safetensors")})
+        (self.folder / "millrace.yaml").write_text(json.dumps(configuration))
+        manager = self.enterContext(Manager(self.folder))
+        with subprocess.Popen(
+                [tree / "bin/millrace", "serve", "--config", self.folder / "millrace.yaml",
+                 "--no-progress"], cwd="/", env=manager.environment(), text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            try:
+                manager.await_line("READY=1")
+                yield millrace_process.stands(process)
+                process.send_signal(signal.SIGTERM)
+                manager.await_line("STOPPING=1")
+                self.assertEqual(process.wait(millrace_process.PATIENCE_S), 0)
+            finally:
+                process.kill()
+
+    def see(self, what: str, condition):
+        """Waits until the page shows it. Parts may come and go meanwhile."""
+        def shown():
+            try:
+                return condition()
+            except (NoSuchElementException, StaleElementReferenceException):
+                return False
+
+        return wait_for(f"the page to show {what}", shown)
+
+    def summed_up(self) -> str:
+        return self.browser.find_element(By.ID, "sum").text
+
+    def state_of(self, name: str) -> str:
+        for tile in self.browser.find_elements(By.CSS_SELECTOR, "main .tile"):
+            if tile.find_element(By.TAG_NAME, "a").text == name:
+                return tile.find_element(By.CSS_SELECTOR, "[data-is=state]").text
+        return ""
+
+    def firing(self, prometheus) -> set[str]:
+        """The streams of which MillraceNoFrames says that no frames come."""
+        return {alert["labels"]["stream"] for alert in prometheus.get("alerts")["alerts"]
+                if alert["labels"]["alertname"] == "MillraceNoFrames" and alert["state"] == "firing"}
+
+    def add_cameras(self, client: millrace.Client, street: RtspCamera, gate: RtspCamera) -> None:
+        self.see("that there are none", lambda: self.summed_up().startswith("No streams yet"))
+        client.create_stream(stream("street", street, 256, 192))
+        self.see("the first by itself", lambda: part(self.browser, "name").text == "street")
+        client.create_stream(stream("gate", gate, 64, 64))
+        self.see("both", lambda: self.summed_up() == "All 2 streams are well")
+        self.assertEqual(serious_faults(self.browser), [])
+        wait_for("it to learn", lambda: client.stream("street").message.frames.predicted
+                 >= FRAMES_TO_LEARN, patience_s=300)
+        save_picture(self.browser, "live-overview")
+
+    def go_to(self, name: str) -> None:
+        self.browser.get(f"{self.page}/#/{name}")
+        self.see("the stream's own page", lambda: self.browser.title == f"{name} · Millrace"
+                 and part(self.browser, "name").text == name)
+        self.see("the motion", lambda: "rim" in part(self.browser, "scale").text)
+
+    def use_the_buttons(self, client: millrace.Client) -> None:
+        self.go_to("street")
+        save_picture(self.browser, "live-page")
+        self.go_to("gate")
+        part(self.browser, "pause").send_keys(Keys.ENTER)
+        wait_for("the learner to pause",
+                 lambda: client.learner("gate").status().state is millrace.LearnerState.PAUSED)
+        part(self.browser, "resume").send_keys(Keys.ENTER)
+        self.see("that it learns",
+                 lambda: part(self.browser, "resume").get_attribute("aria-pressed") == "true")
+        part(self.browser, "checkpoint").click()
+        self.see("the checkpoint", lambda: "is written" in part(self.browser, "outcome").text)
+        taken = part(self.browser, "outcome").text.split()[1]
+        self.assertIn(taken, [each.name for each in client.checkpoints("gate").list()])
+        self.browser.find_element(By.ID, "back").click()
+        self.see("both again", lambda: self.state_of("gate") == "streaming")
+
+    def lose_a_camera(self, gate: RtspCamera, prometheus) -> None:
+        wait_for("no alert", lambda: self.firing(prometheus) == set())
+        gate.kill()
+        self.see("that it is away", lambda: self.state_of("gate") in ("backing off", "connecting"))
+        self.assertEqual(self.summed_up(), "1 of 2 streams are well")
+        save_picture(self.browser, "live-camera-away")
+        wait_for("the alert", lambda: self.firing(prometheus) == {"gate"})
+        self.assertEqual(self.state_of("street"), "streaming")
+
+    def recover(self, client: millrace.Client, gate: RtspCamera, prometheus) -> None:
+        before = client.stream("gate").message.frames.predicted
+        gate.come_back()
+        wait_for("predictions again",
+                 lambda: client.stream("gate").message.frames.predicted > before)
+        wait_for("the alert to end", lambda: self.firing(prometheus) == set())
+        self.see("that all is well", lambda: self.summed_up() == "All 2 streams are well")
+
+    def test_from_installing_to_recovering(self):
+        street = self.enterContext(RtspCamera(
+            "--file", str(VIDEO), "--width", "768", "--height", "576", "--fps", "10"))
+        gate = self.enterContext(RtspCamera("--pattern", "ball", "--fps", "20"))
+        self.browser = open_browser(1280, 1500)
+        self.addCleanup(self.browser.quit)
+        server = self.enterContext(self.started(self.install()))
+        client = self.enterContext(millrace.Client(server.grpc))
+        prometheus = self.enterContext(prometheus_process.scrapes(server.metrics, MINUTE_S))
+        self.page = server.page
+        self.browser.get(self.page)
+        self.add_cameras(client, street, gate)
+        self.use_the_buttons(client)
+        self.lose_a_camera(gate, prometheus)
+        self.recover(client, gate, prometheus)
+        self.assertEqual(self.browser.get_log("browser"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
