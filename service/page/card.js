@@ -22,7 +22,9 @@ function describeSource(source) {
   if (source.width > 0) parts.push(`${source.width}×${source.height}`);
   if (source.frames_per_second > 0) parts.push(`${shortRate(source.frames_per_second)} a second`);
   if (source.epoch > 0) parts.push(`epoch ${source.epoch}`);
-  if (source.reconnects > 0) parts.push(`${source.reconnects} reconnects`);
+  if (source.reconnects > 0) {
+    parts.push(`${source.reconnects} reconnect${source.reconnects === 1 ? "" : "s"}`);
+  }
   return parts.join(" · ");
 }
 
@@ -183,7 +185,7 @@ export class StreamCard {
       stages.length === 1 ? "" : "s"}, learning at ${learner.width}×${learner.height}${
       describeRatePlan(learner)}`);
     this.#set("start", `learning rate ${learner.learning_rate}, ${
-      learner.weights ? `started from ${learner.weights}` : "started from random weights"}`);
+      learner.weights ? `started from ${learner.weights.split("/").pop()}` : "started from random weights"}`);
     const sum = stage => stage.forward_ms + stage.backward_ms + stage.update_ms;
     const most = Math.max(...stages.map(sum));
     this.#parts.stages.replaceChildren(

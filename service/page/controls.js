@@ -21,7 +21,6 @@ const kModes = {
 export class Controls {
   #stream;
   #parts;
-  #busy = false;
   #checkpoint = null;
 
   constructor(stream, parts) {
@@ -56,9 +55,9 @@ export class Controls {
       : `View only: ${control.why}.`);
     for (const [action, {mode}] of Object.entries(kModes)) {
       parts[action].setAttribute("aria-pressed", String(learner.state === mode));
-      parts[action].disabled = this.#busy || !learner.ok;
+      parts[action].disabled = !learner.ok;
     }
-    parts.checkpoint.disabled = this.#busy || !learner.keeps_checkpoints;
+    parts.checkpoint.disabled = !learner.keeps_checkpoints;
     parts.checkpoint.title = learner.keeps_checkpoints
       ? "" : "This stream keeps no checkpoints: its configuration names no folder.";
     parts["rate-value"].placeholder = String(learner.learning_rate);
@@ -80,7 +79,6 @@ export class Controls {
   }
 
   async #press(action, outcome) {
-    this.#busy = true;
     try {
       const answer = await fetch(
         `/api/streams/${encodeURIComponent(this.#stream)}/${action}`,
@@ -90,8 +88,6 @@ export class Controls {
       if (action === "checkpoint" && answer.ok) this.#checkpoint = null;
     } catch {
       this.#say("The server did not answer; nothing is known of what came of it.", true);
-    } finally {
-      this.#busy = false;
     }
   }
 }

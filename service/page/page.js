@@ -94,7 +94,7 @@ function sumUp(streams) {
   if (streams.length === 0) return "No streams yet: clients add some over gRPC";
   const well = streams.filter(stream => stream.learner.ok && stream.source.state === "streaming");
   return well.length === streams.length ? `All ${streams.length} streams are well`
-    : `${well.length} of ${streams.length} streams are well`;
+    : `${well.length} of ${streams.length} streams ${well.length === 1 ? "is" : "are"} well`;
 }
 
 function showStreams(streams, control) {

@@ -79,6 +79,10 @@ class FirstDayTest(unittest.TestCase):
 
         return wait_for(f"the page to show {what}", shown)
 
+    def show(self, picture: str, height: int) -> None:
+        self.browser.set_window_size(1280, height)
+        save_picture(self.browser, picture)
+
     def summed_up(self) -> str:
         return self.browser.find_element(By.ID, "sum").text
 
@@ -102,7 +106,7 @@ class FirstDayTest(unittest.TestCase):
         self.assertEqual(serious_faults(self.browser), [])
         wait_for("it to learn", lambda: client.stream("street").message.frames.predicted
                  >= FRAMES_TO_LEARN, patience_s=300)
-        save_picture(self.browser, "live-overview")
+        self.show("live-overview", 640)
 
     def go_to(self, name: str) -> None:
         self.browser.get(f"{self.page}/#/{name}")
@@ -112,7 +116,7 @@ class FirstDayTest(unittest.TestCase):
 
     def use_the_buttons(self, client: millrace.Client) -> None:
         self.go_to("street")
-        save_picture(self.browser, "live-page")
+        self.show("live-page", 1600)
         self.go_to("gate")
         part(self.browser, "pause").send_keys(Keys.ENTER)
         wait_for("the learner to pause",
@@ -131,8 +135,8 @@ class FirstDayTest(unittest.TestCase):
         wait_for("no alert", lambda: self.firing(prometheus) == set())
         gate.kill()
         self.see("that it is away", lambda: self.state_of("gate") in ("backing off", "connecting"))
-        self.assertEqual(self.summed_up(), "1 of 2 streams are well")
-        save_picture(self.browser, "live-camera-away")
+        self.assertEqual(self.summed_up(), "1 of 2 streams is well")
+        self.show("live-camera-away", 720)
         wait_for("the alert", lambda: self.firing(prometheus) == {"gate"})
         self.assertEqual(self.state_of("street"), "streaming")
 
