@@ -54,12 +54,15 @@ Examples
   millrace serve --config samples/millrace.yaml --frames 500 --summary-json summary.json)";
 
 constexpr char kWatchFooter[] = R"(
-On a terminal the line is rewritten; elsewhere each prediction is a line of its own. A prediction
-that came while the one before it was shown is skipped and counted as missed.
+On a terminal each stream has a line that is rewritten; elsewhere, and with --json, each prediction is
+a line of its own. A prediction that came while the one before it was shown is skipped and counted as
+missed. Pictures are JPEG files, FOLDER/STREAM-FRAME.jpg; --count says how many.
 
 Examples
   millrace watch
   millrace watch 192.168.1.20:50051 --stream gate --count 100
+  millrace watch --json | jq -c 'select(.delay_ms > 200)'
+  millrace watch --view pictures --count 10
   millrace watch 192.168.1.20:50051 --ca ca.pem --token-file token.txt)";
 
 constexpr char kCheckConfigFooter[] = R"(
@@ -109,9 +112,14 @@ void AddWatch(CLI::App& app, WatchArguments& arguments) {
   CLI::App* watch = app.add_subcommand("watch", "Show what a running server predicts");
   watch->add_option("address", arguments.address, "HOST:PORT of the server's gRPC")
       ->capture_default_str();
-  watch->add_option("-s,--stream", arguments.stream, "The stream; may be left out if there is one");
-  watch->add_option("-n,--count", arguments.count, "End after this many predictions. 0: go on")
+  watch->add_option("-s,--stream", arguments.stream, "This stream alone, instead of all");
+  watch
+      ->add_option("-n,--count", arguments.count,
+                   "End after this many predictions of each stream. 0: go on")
       ->capture_default_str();
+  watch->add_flag("--json", arguments.json, "Print an object of JSON for each prediction");
+  watch->add_option("--view", arguments.view,
+                    "Save the picture of each prediction, camera and flow, in this folder");
   WatchSecurity& security = arguments.security;
   watch->add_flag("--tls", security.tls, "Speak TLS, and trust whom this machine trusts");
   watch->add_option("--ca", security.ca_file, "Speak TLS, and trust the certificates of this file");

@@ -2,70 +2,44 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <memory>
 #include <thread>
-#include <utility>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "grpcpp/grpcpp.h"
 #include "millrace/v1/prediction_service.grpc.pb.h"
+#include "millrace/v1/stream_service.grpc.pb.h"
 #include "service/cli_exit_codes.h"
 #include "service/serve_signals.h"
 #include "service/terminal.h"
+#include "service/watch_output.h"
 
 namespace millrace::service {
 namespace {
 
 constexpr std::size_t kLongestLine = 200;  // Where a terminal does not say how wide it is.
 
-double Milliseconds(const google::protobuf::Duration& duration) {
-  return static_cast<double>(duration.seconds()) * 1e3 +
-         static_cast<double>(duration.nanos()) / 1e6;
-}
-
-std::string ClassOf(const v1::Prediction& prediction) {
-  const std::string& name = prediction.best_class_name();
-  return name.empty() ? absl::StrCat(prediction.best_class()) : name;
-}
-
-std::string Line(const v1::SubscribeResponse& response) {
-  const v1::Prediction& prediction = response.prediction();
-  std::string line = absl::StrFormat("%s  frame %d  delay %.0f ms (%d frames)", prediction.stream(),
-                                     prediction.frame_number(), Milliseconds(prediction.delay()),
-                                     prediction.delay_frames());
-  if (prediction.has_best_class()) absl::StrAppend(&line, "  class ", ClassOf(prediction));
-  if (!prediction.has_outputs() || prediction.labelled() > 0) {
-    absl::StrAppendFormat(&line, "  loss %.4f", prediction.loss());
-  }
-  if (prediction.loss_no_motion() > 0) {
-    absl::StrAppendFormat(&line, ", %.2f of no motion",
-                          prediction.loss() / prediction.loss_no_motion());
-  }
-  absl::StrAppend(&line, "  update ", prediction.update_count());
-  if (response.dropped_total() > 0) {
-    absl::StrAppend(&line, "  missed ", response.dropped_total());
-  }
-  return line;
-}
-
-/// Prints predictions, and goes on where it stopped when the connection ends: a server may start
-/// again, and ends connections that are old.
+/// Shows one stream's predictions, and goes on where it stopped when the connection ends: a server
+/// may start again, and ends connections that are old.
 class Watch {
  public:
-  Watch(const WatchArguments& arguments, WatchChannel channel, const std::atomic<bool>& interrupted)
+  Watch(const WatchArguments& arguments, const std::string& stream, const WatchChannel& channel,
+        WatchScreen& screen, const std::atomic<bool>& interrupted)
       : stub_(v1::PredictionService::NewStub(channel.channel)),
-        authorization_(std::move(channel.authorization)),
-        count_(arguments.count),
+        authorization_(channel.authorization),
+        arguments_(arguments),
+        screen_(screen),
         interrupted_(interrupted) {
-    request_.set_stream(arguments.stream);
+    request_.set_stream(stream);
     request_.set_policy(v1::DELIVERY_POLICY_LATEST);
-    request_.mutable_parts();  // None of the arrays.
+    request_.mutable_parts()->set_preview(!arguments.view.empty());  // None of the arrays.
   }
 
   /// Until the stream ends, `count` are shown, it is interrupted, or nothing answers for long.
@@ -111,22 +85,22 @@ class Watch {
     }
     const grpc::Status status = reader->Finish();
     SetCall(nullptr);
+    if (!saved_.ok()) return {grpc::StatusCode::FAILED_PRECONDITION, std::string(saved_.message())};
     return Enough() ? grpc::Status::OK : status;
   }
 
   void Show(const v1::SubscribeResponse& response) {
-    if (isatty(STDOUT_FILENO) != 0) {
-      std::cout << '\r' << CutTo(Line(response), TerminalColumns(kLongestLine)) << "\x1b[K";
-    } else {
-      std::cout << Line(response) << '\n';
-    }
-    std::cout << std::flush;
+    screen_.Show(request_.stream(), arguments_.json ? WatchJson(response) : WatchLine(response),
+                 TerminalColumns(kLongestLine));
+    if (!arguments_.view.empty()) saved_ = SavePreview(arguments_.view, response);
     request_.mutable_resume()->set_run_id(response.run_id());
     request_.mutable_resume()->set_sequence(response.sequence());
-    if (++shown_ == count_ && isatty(STDOUT_FILENO) != 0) std::cout << "\n";
+    ++shown_;
   }
 
-  [[nodiscard]] bool Enough() const { return count_ > 0 && shown_ == count_; }
+  [[nodiscard]] bool Enough() const {
+    return !saved_.ok() || (arguments_.count > 0 && shown_ == arguments_.count);
+  }
 
   void SetCall(grpc::ClientContext* call) {
     const MutexLock lock(mu_);
@@ -139,15 +113,65 @@ class Watch {
 
   const std::unique_ptr<v1::PredictionService::Stub> stub_;
   const std::string authorization_;
-  const std::uint64_t count_;
+  const WatchArguments& arguments_;
+  WatchScreen& screen_;
   const std::atomic<bool>& interrupted_;
   v1::SubscribeRequest request_;
   std::uint64_t shown_ = 0;
-  int tries_ = 0;  // Since the last that was shown.
+  int tries_ = 0;       // Since the last that was shown.
+  absl::Status saved_;  // OK, or why a picture was not.
 
   Mutex mu_;
   grpc::ClientContext* call_ ABSL_GUARDED_BY(mu_) = nullptr;
 };
+
+/// What to watch: the stream that was named, or all that there are now.
+absl::StatusOr<std::vector<std::string>> StreamsToWatch(const WatchArguments& arguments,
+                                                        const WatchChannel& channel) {
+  if (!arguments.stream.empty()) return std::vector<std::string>{arguments.stream};
+  grpc::ClientContext call;
+  if (!channel.authorization.empty()) call.AddMetadata("authorization", channel.authorization);
+  v1::ListStreamsResponse response;
+  const grpc::Status status = v1::StreamService::NewStub(channel.channel)
+                                  ->ListStreams(&call, v1::ListStreamsRequest(), &response);
+  if (!status.ok())
+    return absl::Status(absl::StatusCode(status.error_code()), status.error_message());
+  std::vector<std::string> names;
+  for (const v1::Stream& stream : response.streams()) names.push_back(stream.name());
+  if (names.empty()) return absl::NotFoundError("there are no streams yet");
+  return names;
+}
+
+int Fail(const WatchArguments& arguments, bool unavailable, std::string_view why) {
+  std::cerr << "millrace watch: " << arguments.address << ": " << why
+            << (unavailable ? " (does `millrace serve` run there?)" : "") << "\n";
+  return kExitFailure;
+}
+
+/// Watches all of `streams` until each has ended. Returns the first status that is not OK.
+grpc::Status WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
+                      const std::vector<std::string>& streams, std::atomic<bool>& interrupted) {
+  const bool terminal = isatty(STDOUT_FILENO) != 0 && !arguments.json;
+  WatchScreen screen(std::cout, terminal, streams);
+  std::vector<std::unique_ptr<Watch>> watches;
+  for (const std::string& stream : streams) {
+    watches.push_back(std::make_unique<Watch>(arguments, stream, channel, screen, interrupted));
+  }
+  StopSignals signals;
+  signals.Watch([&] {
+    interrupted = true;
+    for (const auto& watch : watches) watch->Cancel();
+  });
+  std::vector<grpc::Status> ends(watches.size());
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < watches.size(); ++i) {
+    threads.emplace_back([&, i] { ends[i] = watches[i]->Run(); });
+  }
+  threads.clear();   // Waits for all of them.
+  signals.Forget();  // What it would call ends here.
+  const auto failed = std::ranges::find_if(ends, [](const auto& end) { return !end.ok(); });
+  return failed == ends.end() ? grpc::Status::OK : *failed;
+}
 
 }  // namespace
 
@@ -157,22 +181,16 @@ int RunWatch(const WatchArguments& arguments) {
     std::cerr << "millrace watch: " << channel.status().message() << "\n";
     return kExitUsage;
   }
-  StopSignals signals;
-  std::atomic<bool> interrupted = false;
-  Watch watch(arguments, *std::move(channel), interrupted);
-  signals.Watch([&] {
-    interrupted = true;
-    watch.Cancel();
-  });
-  const grpc::Status status = watch.Run();
-  signals.Forget();  // What it would call ends here.
-  if (status.ok() || interrupted) return kExitOk;
-  std::cerr << "millrace watch: " << arguments.address << ": " << status.error_message();
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    std::cerr << " (does `millrace serve` run there?)";
+  const absl::StatusOr<std::vector<std::string>> streams = StreamsToWatch(arguments, *channel);
+  if (!streams.ok()) {
+    return Fail(arguments, absl::IsUnavailable(streams.status()),
+                std::string(streams.status().message()));
   }
-  std::cerr << "\n";
-  return kExitFailure;
+  std::atomic<bool> interrupted = false;
+  const grpc::Status status = WatchAll(arguments, *channel, *streams, interrupted);
+  if (status.ok() || interrupted) return kExitOk;
+  return Fail(arguments, status.error_code() == grpc::StatusCode::UNAVAILABLE,
+              status.error_message());
 }
 
 }  // namespace millrace::service

@@ -10,10 +10,14 @@ namespace millrace::service {
 
 struct WatchArguments {
   std::string address = "127.0.0.1:50051";
-  /// Empty for the only stream.
+  /// Empty for all that there are.
   std::string stream;
-  /// Ends after this many predictions; 0 goes on.
+  /// Ends after this many predictions of each stream; 0 goes on.
   std::uint64_t count = 0;
+  /// Prints objects of JSON.
+  bool json = false;
+  /// The folder where pictures are saved; empty for none.
+  std::string view;
   WatchSecurity security = {};
 };
 

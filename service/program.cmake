@@ -76,6 +76,7 @@ add_library(millrace_program
   cmd_serve.cc
   cmd_watch.cc
   watch_channel.cc
+  watch_output.cc
   labels_report.cc
   mean_and_deviation.cc
   measure_model.cc

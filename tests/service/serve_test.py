@@ -3,7 +3,18 @@
 tests/e2e/ has cameras, clients and the accounting of frames.
 """
 
+import contextlib
+import datetime
+import fcntl
 import json
+import os
+import pathlib
+import pty
+import re
+import struct
+import subprocess
+import tempfile
+import termios
 import unittest
 import urllib.request
 
@@ -57,10 +68,70 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(len(watched.stdout.splitlines()), 3)
         self.assertRegex(watched.stdout, r"^ball  frame \d+  delay \d+ ms")
 
+    def test_watch_writes_json_for_programs(self):
+        watched = millrace_process.run("watch", self.server.grpc, "--json", "--count", "3")
+        self.assertEqual(watched.returncode, 0, watched.stderr)
+        lines = [json.loads(line) for line in watched.stdout.splitlines()]
+        frames = [line["frame_number"] for line in lines]
+        self.assertEqual(sorted(set(frames)), frames)
+        for line in lines:
+            self.assertEqual(line["stream"], "ball")
+            self.assertGreater(line["delay_ms"], 0)
+            self.assertLess(datetime.datetime.fromisoformat(line["arrival_time"]),
+                            datetime.datetime.fromisoformat(line["emission_time"]))
+
+    def test_watch_saves_pictures(self):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "pictures"
+        watched = millrace_process.run(
+            "watch", self.server.grpc, "--view", str(folder), "--json", "--count", "2")
+        self.assertEqual(watched.returncode, 0, watched.stderr)
+        self.assertEqual(
+            sorted(path.name for path in folder.iterdir()),
+            [f"ball-{json.loads(line)['frame_number']:09}.jpg" for line in watched.stdout.splitlines()])
+        for path in folder.iterdir():
+            self.assertTrue(path.read_bytes().startswith(b"\xff\xd8"))
+
+    def test_watch_says_why_a_picture_cannot_be_saved(self):
+        file = self.enterContext(tempfile.NamedTemporaryFile())
+        watched = millrace_process.run("watch", self.server.grpc, "--view", file.name)
+        self.assertEqual(watched.returncode, 1)
+        self.assertIn(file.name, watched.stderr)
+
     def test_watch_names_the_streams_there_are(self):
         watched = millrace_process.run("watch", self.server.grpc, "--stream", "yard")
         self.assertEqual(watched.returncode, 1)
         self.assertIn("ball", watched.stderr)
+
+
+class WatchTest(unittest.TestCase):
+    """Two streams: all of them, unless one is named."""
+
+    def setUp(self):
+        self.server = self.enterContext(millrace_process.serve(millrace_process.config(
+            [millrace_process.test_stream("gate"), millrace_process.test_stream("yard")])))
+
+    def test_shows_all_streams(self):
+        watched = millrace_process.run("watch", self.server.grpc, "--json", "--count", "2")
+        self.assertEqual(watched.returncode, 0, watched.stderr)
+        streams = [json.loads(line)["stream"] for line in watched.stdout.splitlines()]
+        self.assertEqual(sorted(streams), ["gate", "gate", "yard", "yard"])
+
+    def test_gives_each_a_line_of_a_terminal(self):
+        terminal, its_end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        watched = subprocess.Popen([millrace_process.program(), "watch", self.server.grpc, "--count", "3"],
+                                   stdout=its_end, stderr=subprocess.PIPE)
+        os.close(its_end)
+        shown = b""
+        with contextlib.suppress(OSError), watched:  # A terminal that nobody writes to any more.
+            while part := os.read(terminal, 4096):
+                shown += part
+        lines = [re.sub(r"\x1b\[K|\r", "", line) for line in shown.decode().split("\n")]
+        for line, name in zip(lines[-3:], ("gate", "yard")):
+            self.assertRegex(re.sub(r"\x1b\[2A", "", line), rf"^{name}  frame \d+")
+            self.assertLessEqual(len(line), 60 + len("\x1b[2A"))
+        self.assertIn("\x1b[2A", shown.decode())
 
 
 class StartTest(unittest.TestCase):
