@@ -14,6 +14,7 @@
 #include "service/cli_evaluate_flow.h"
 #include "service/cli_evaluate_labels.h"
 #include "service/cli_exit_codes.h"
+#include "service/cli_manual.h"
 #include "service/cli_network.h"
 #include "service/cli_plan.h"
 #include "service/cli_replay.h"
@@ -42,7 +43,12 @@ Exit codes
   0  it did what was asked, or was asked to end
   1  something failed while it ran
   2  the command line or the configuration is wrong
-  3  a GPU failed, or its memory is full)";
+  3  a GPU failed, or its memory is full
+
+Environment
+  MILLRACE_LOG         least level of the log: debug, info, warning, error, off
+  MILLRACE_LOG_FORMAT  text, or json: an object on each line
+  NO_COLOR             no colours)";
 
 constexpr char kServeFooter[] = R"(
 SIGTERM and SIGINT (Ctrl-C) end it within three seconds: frames inside the pipeline get their
@@ -232,10 +238,15 @@ int RunCommandLine(int argc, char** argv) {
   AddEvaluateFlow(*evaluate, evaluate_flow);
   EvaluateLabelsArguments evaluate_labels;
   AddEvaluateLabels(*evaluate, evaluate_labels);
+  AddManual(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  if (const std::string manual = ChosenManual(app, MILLRACE_VERSION); !manual.empty()) {
+    std::cout << manual;
+    return kExitOk;
   }
   if (app.got_subcommand("serve")) return RunServe(serve);
   if (app.got_subcommand("watch")) return RunWatch(watch);

@@ -2,21 +2,68 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
+#include <utility>
 
+#include "nlohmann/json.hpp"
+#include "spdlog/pattern_formatter.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
+namespace {
+
+/// {"time": "2026-11-24T02:28:17.100+0000", "level": "warning", "message": "..."}, one a line.
+class JsonLines final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& line) override {
+    spdlog::memory_buf_t time;
+    time_.format(message, time);
+    const auto level = spdlog::level::to_string_view(message.level);
+    const nlohmann::ordered_json json = {
+        {"time", std::string_view(time.data(), time.size())},
+        {"level", std::string_view(level.data(), level.size())},
+        {"message", std::string_view(message.payload.data(), message.payload.size())}};
+    const std::string text =
+        json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    line.append(text.data(), text.data() + text.size());
+    line.push_back('\n');
+  }
+  [[nodiscard]] std::unique_ptr<formatter> clone() const override {
+    return std::make_unique<JsonLines>();
+  }
+
+ private:
+  spdlog::pattern_formatter time_{"%Y-%m-%dT%H:%M:%S.%e%z", spdlog::pattern_time_type::local, ""};
+};
+
+// NOLINTNEXTLINE(concurrency-mt-unsafe): main() asks before any thread starts.
+const char* Environment(const char* name) { return std::getenv(name); }
+
+/// As https://no-color.org has it.
+bool WantsNoColor() {
+  const char* said = Environment("NO_COLOR");
+  return said != nullptr && *said != '\0';
+}
+
+}  // namespace
 
 void LogToStderr() {
-  const auto logger = spdlog::stderr_color_mt("millrace");
-  // On a terminal a message takes the place of the progress line, which is written again below it.
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  logger->set_pattern(terminal ? "\r\x1b[K%H:%M:%S %^%l%$ %v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): main() calls this before any thread starts.
-  if (const char* level = std::getenv("MILLRACE_LOG")) {
+  const auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+  if (WantsNoColor()) sink->set_color_mode(spdlog::color_mode::never);
+  const auto logger = std::make_shared<spdlog::logger>("millrace", sink);
+  const char* format = Environment("MILLRACE_LOG_FORMAT");
+  if (format != nullptr && std::string_view(format) == "json") {
+    logger->set_formatter(std::make_unique<JsonLines>());
+  } else {
+    // On a terminal a message takes the place of the progress line, which is written again below.
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    logger->set_pattern(terminal ? "\r\x1b[K%H:%M:%S %^%l%$ %v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  }
+  if (const char* level = Environment("MILLRACE_LOG")) {
     logger->set_level(spdlog::level::from_str(level));
   }
   spdlog::set_default_logger(logger);

@@ -59,6 +59,7 @@ add_library(millrace_program
   cli_evaluate_flow.cc
   cli_evaluate_labels.cc
   cli_log.cc
+  cli_manual.cc
   cli_optimizer.cc
   cli_replay.cc
   cmd_bench.cc

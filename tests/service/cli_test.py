@@ -1,10 +1,16 @@
 """The program's command line: help, errors, exit codes."""
 
+import datetime
+import json
+import os
 import pathlib
+import re
 import socket
+import subprocess
 import tempfile
 import unittest
 
+import millrace_process
 from millrace_process import run
 
 CONFIG = """\
@@ -44,6 +50,55 @@ class CommandLineTest(unittest.TestCase):
             self.assertEqual(help_text.returncode, 0)
             self.assertIn("Example", help_text.stdout)
             self.assertIn(f"millrace {command}", help_text.stdout)
+
+    def test_the_manual_says_what_help_says(self):
+        page = run("man")
+        self.assertEqual(page.returncode, 0, page.stderr)
+        checked = subprocess.run(["groff", "-man", "-Tutf8", "-P-c", "-ww"], input=page.stdout, text=True,
+                                 capture_output=True, check=True)
+        self.assertEqual(checked.stderr, "")
+        # Bold is a letter upon itself; hyphens are as they are typed.
+        manual = re.sub(r".\x08", "", checked.stdout).translate({0x2212: "-", 0x2010: "-"})
+        for command in (["serve"], ["watch"], ["plan"], ["evaluate", "flow"]):
+            self.assertIn(f"millrace {' '.join(command)}", manual)
+            for option in re.findall(r"--[a-z][a-z-]+", run(*command, "--help").stdout):
+                if option != "--help":
+                    self.assertTrue(option in manual, option)
+        self.assertIn("a GPU failed, or its memory is full", manual)
+
+    def completions(self, line):
+        """What bash offers where `line` ends."""
+        script = f"""
+            eval "$({millrace_process.program()} completion)"
+            COMP_WORDS=({line})
+            {'COMP_WORDS+=("")' if line.endswith(' ') else ''}
+            COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 ))
+            _millrace
+            printf '%s\\n' "${{COMPREPLY[@]}}"
+        """
+        said = subprocess.run(["bash", "-c", script], cwd=self.folder, text=True, capture_output=True,
+                              check=True)
+        self.assertEqual(said.stderr, "")
+        return said.stdout.split()
+
+    def test_bash_completes_commands_options_values_and_files(self):
+        self.assertIn("serve", self.completions("millrace "))
+        self.assertEqual(self.completions("millrace chec"), ["check-config"])
+        self.assertEqual(self.completions("millrace watch --to"), ["--token-file"])
+        self.assertEqual(self.completions("millrace evaluate fl"), ["flow"])
+        self.assertIn("census", self.completions("millrace pretrain --loss "))
+        self.config()
+        self.assertEqual(self.completions("millrace check-config con"), ["config.yaml"])
+
+    def test_the_log_is_json_where_programs_read_it(self):
+        result = run("serve", "--config", self.config(), "--frames", "5", "--no-progress",
+                     env={**os.environ, "MILLRACE_LOG_FORMAT": "json"})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [json.loads(line) for line in result.stderr.splitlines()]
+        self.assertGreater(len(lines), 0)
+        for line in lines:
+            self.assertEqual(list(line), ["time", "level", "message"])
+            datetime.datetime.fromisoformat(line["time"])
 
     def test_version(self):
         result = run("--version")

@@ -61,6 +61,12 @@ class InstallTest(unittest.TestCase):
             checked = self.run_program("check-config", file.name)
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 
+    def test_the_manual_and_the_completion_are_there(self):
+        page = (self.tree / "share/man/man1/millrace.1").read_text()
+        self.assertTrue(page.startswith(".TH MILLRACE 1"))
+        completion = self.tree / "share/bash-completion/completions/millrace"
+        subprocess.run(["bash", "-n", completion], check=True)
+
     def test_the_unit_names_the_program(self):
         unit = (self.tree / "lib/systemd/system/millrace.service").read_text()
         self.assertIn(f"ExecStart={PREFIX}/bin/millrace serve", unit)

@@ -1,0 +1,189 @@
+#include "service/cli_manual.h"
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+
+namespace millrace::service {
+namespace {
+
+using Commands = std::vector<const CLI::App*>;
+
+Commands SubcommandsOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+/// "evaluate flow", and each other command that does something itself, with its full name.
+void ForEachCommand(const CLI::App& app, const std::string& path,
+                    const std::function<void(const std::string&, const CLI::App&)>& visit) {
+  for (const CLI::App* command : SubcommandsOf(app)) {
+    const std::string name = absl::StrCat(path, path.empty() ? "" : " ", command->get_name());
+    visit(name, *command);
+    ForEachCommand(*command, name, visit);
+  }
+}
+
+// Of man pages ----------------------------------------------------------------------------------
+
+/// What roff takes as it is written.
+std::string Plain(std::string_view text) {
+  return absl::StrReplaceAll(std::string(text), {{"\\", "\\e"}, {"-", "\\-"}, {"'", "\\(aq"}});
+}
+
+/// Lines that stay as they are; none begins with a dot or a quote by accident.
+std::string Verbatim(const std::string& text) {
+  std::string lines;
+  const std::vector<std::string> all = absl::StrSplit(text, '\n');
+  for (const std::string& line : all) {
+    absl::StrAppend(&lines, line.empty() ? "" : "\\&", Plain(line), "\n");
+  }
+  return lines;
+}
+
+/// "-s, --stream TEXT": as --help has it.
+std::string HeadOf(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  if (names.empty()) names.push_back(option.get_name());
+  std::string head = absl::StrCat("\\fB", Plain(absl::StrJoin(names, ", ")), "\\fR");
+  if (option.get_items_expected_max() > 0) {
+    absl::StrAppend(&head, " \\fI", Plain(option.get_type_name()), "\\fR");
+  }
+  if (!option.get_default_str().empty()) {
+    absl::StrAppend(&head, " (", Plain(option.get_default_str()), ")");
+  }
+  return head;
+}
+
+std::string OptionsOf(const CLI::App& command) {
+  std::string text;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_lnames() == std::vector<std::string>{"help"}) continue;
+    absl::StrAppend(&text, ".TP\n", HeadOf(*option), "\n\\&", Plain(option->get_description()),
+                    "\n");
+  }
+  return text;
+}
+
+std::string FooterOf(const CLI::App& command) {
+  const std::string footer = command.get_footer();
+  if (footer.empty()) return "";
+  return absl::StrCat(".PP\n.nf\n", Verbatim(footer.substr(footer.front() == '\n' ? 1 : 0)),
+                      ".fi\n");
+}
+
+// Of bash ---------------------------------------------------------------------------------------
+
+/// "--stream", "-s": what a command takes.
+std::vector<std::string> FlagsOf(const CLI::App& command) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+/// The values of an option that has a fixed few, which its type says: "TEXT:{relative,census}".
+std::vector<std::string> ValuesOf(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t begin = type.find('{');
+  const std::size_t end = type.find('}', begin);
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  return absl::StrSplit(type.substr(begin + 1, end - begin - 1), ',');
+}
+
+std::string Case(const std::string& of, const std::vector<std::string>& words) {
+  return absl::StrCat("    \"", of, "\") words=\"", absl::StrJoin(words, " "), "\" ;;\n");
+}
+
+constexpr char kCompletion[] = R"(# Completes `millrace` in bash. Made by `millrace completion`.
+_millrace() {
+  local word=${COMP_WORDS[COMP_CWORD]} prior=${COMP_WORDS[COMP_CWORD - 1]} command="" each words=""
+  COMPREPLY=()
+  for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$command $each" in
+    %COMMANDS%) command="${command:+$command }$each" ;;
+    esac
+  done
+  case "$command $prior" in
+%VALUES%  esac
+  if [[ -n $words ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    return
+  fi
+  case "$command" in
+%WORDS%  esac
+  if [[ -z $command || $command == evaluate || $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  else
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+  fi
+}
+complete -o filenames -F _millrace millrace
+)";
+
+std::vector<std::string> WordsOf(const CLI::App& command) {
+  std::vector<std::string> words;
+  for (const CLI::App* each : SubcommandsOf(command)) words.push_back(each->get_name());
+  for (std::string& flag : FlagsOf(command)) words.push_back(std::move(flag));
+  return words;
+}
+
+}  // namespace
+
+std::string ManPage(const CLI::App& app, std::string_view version) {
+  std::string page =
+      absl::StrCat(".TH MILLRACE 1 \"\" \"millrace ", std::string(version),
+                   "\"\n.SH NAME\nmillrace \\- ", Plain(app.get_description()),
+                   "\n.SH SYNOPSIS\n.B millrace\n.I COMMAND\n[\\fIOPTIONS\\fR]\n.SH COMMANDS\n");
+  ForEachCommand(app, "", [&page](const std::string& name, const CLI::App& command) {
+    absl::StrAppend(&page, ".SS millrace ", Plain(name), "\n", Plain(command.get_description()),
+                    ".\n", OptionsOf(command), FooterOf(command));
+  });
+  absl::StrAppend(&page, ".SH EXAMPLES, EXIT STATUS, ENVIRONMENT\n", FooterOf(app));
+  return page;
+}
+
+std::string BashCompletion(const CLI::App& app) {
+  std::vector<std::string> commands;
+  std::string values;
+  std::string words = Case("", WordsOf(app));
+  ForEachCommand(app, "", [&](const std::string& name, const CLI::App& command) {
+    const std::size_t space = name.rfind(' ');
+    commands.push_back(
+        absl::StrCat("\"", space == std::string::npos ? absl::StrCat(" ", name) : name, "\""));
+    absl::StrAppend(&words, Case(name, WordsOf(command)));
+    for (const CLI::Option* option : command.get_options()) {
+      if (ValuesOf(*option).empty() || option->get_lnames().empty()) continue;
+      absl::StrAppend(&values, Case(absl::StrCat(name, " --", option->get_lnames().front()),
+                                    ValuesOf(*option)));
+    }
+  });
+  return absl::StrReplaceAll(
+      kCompletion,
+      {{"%COMMANDS%", absl::StrJoin(commands, " | ")}, {"%VALUES%", values}, {"%WORDS%", words}});
+}
+
+void AddManual(CLI::App& app) {
+  app.add_subcommand("man", "Print the manual page")
+      ->footer("\nExample\n  millrace man >millrace.1 && man ./millrace.1");
+  app.add_subcommand("completion", "Print what completes commands and options in bash")
+      ->footer("\nExample\n  source <(millrace completion)");
+}
+
+std::string ChosenManual(const CLI::App& app, std::string_view version) {
+  if (app.got_subcommand("man")) return ManPage(app, version);
+  if (app.got_subcommand("completion")) return BashCompletion(app);
+  return "";
+}
+
+}  // namespace millrace::service
