@@ -83,7 +83,7 @@ class CommandLineTest(unittest.TestCase):
 
     def test_bash_completes_commands_options_values_and_files(self):
         self.assertIn("serve", self.completions("millrace "))
-        self.assertEqual(self.completions("millrace chec"), ["check-config"])
+        self.assertEqual(self.completions("millrace check"), ["check-config"])
         self.assertEqual(self.completions("millrace watch --to"), ["--token-file"])
         self.assertEqual(self.completions("millrace evaluate fl"), ["flow"])
         self.assertIn("census", self.completions("millrace pretrain --loss "))
