@@ -97,6 +97,7 @@ grpc::ServerUnaryReactor* InferenceService::ModelInfer(grpc::CallbackServerConte
 absl::Status InferenceService::Infer(const inference::ModelInferRequest& request, nanoseconds came,
                                      inference::ModelInferResponse& response) const {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, parts_.streams.Find(request.model_name()));
+  MILLRACE_RETURN_IF_ERROR(CheckId(request.id()));
   MILLRACE_RETURN_IF_ERROR(CheckModelVersion(request.model_version()));
   CameraStream& stream = *served->stream;
   MILLRACE_ASSIGN_OR_RETURN(const Carried carried, ToCarried(request, stream));

@@ -28,11 +28,12 @@ absl::Status InferenceStream::Subscribe() {
     return absl::FailedPreconditionError(
         "this call is subscribed already; begin another one for another model");
   }
-  if (request_.inputs_size() > 0) {
+  if (request_.inputs_size() > 0 || request_.raw_input_contents_size() > 0) {
     return InvalidFields({{"inputs",
                            "must be empty: a call of ModelStreamInfer subscribes to what the model "
                            "says of its camera. Pictures of your own go to ModelInfer"}});
   }
+  MILLRACE_RETURN_IF_ERROR(CheckId(request_.id()));
   MILLRACE_RETURN_IF_ERROR(CheckModelVersion(request_.model_version()));
   MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest asked, ToSubscription(request_));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
@@ -41,6 +42,8 @@ absl::Status InferenceStream::Subscribe() {
   MILLRACE_ASSIGN_OR_RETURN(options.carried, ToCarried(request_, *served->stream));
   reader_ = std::make_unique<PredictionReader>(feeds_.Of(served), options);
   id_ = request_.id();
+  inference::ModelInferRequest().Swap(
+      &request_);  // Clear() would keep its memory for the call's life.
   return absl::OkStatus();
 }
 

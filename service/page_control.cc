@@ -61,10 +61,13 @@ absl::StatusOr<json> SetMode(const ServedStream& served, LearnerState mode) {
 
 }  // namespace
 
-PageControl::PageControl(const Streams& streams, const Admission& admission, bool tokens)
+PageControl::PageControl(const Streams& streams, const Admission& admission,
+                         const GrpcSecurity& security)
     : streams_(streams),
       admission_(admission),
-      tokens_(tokens),
+      wants_tokens_(!security.tokens_file.empty()),
+      wants_certificates_(!security.tls.client_ca.empty()),
+      speaks_tls_(security.tls.on()),
       checkpoints_(std::make_shared<Checkpoints>()) {}
 
 std::vector<HttpRoute> PageControl::Routes() {
@@ -82,7 +85,7 @@ std::vector<HttpRoute> PageControl::Routes() {
   return routes;
 }
 
-absl::Status PageControl::Admit(const HttpRequest& request) const {
+absl::Status PageControl::AdmitPage(const HttpRequest& request) const {
   const std::string host = request.Header("host");
   const std::string origin = request.Header("origin");
   if (!origin.empty() && origin != absl::StrCat("http://", host)) {
@@ -90,18 +93,25 @@ absl::Status PageControl::Admit(const HttpRequest& request) const {
         "the page's buttons work only where it is opened at this server's own address");
   }
   const std::string name = NameOfHost(host);
-  if (!tokens_ && !IsAddress(name) && name != "localhost") {
+  if (!wants_tokens_ && !IsAddress(name) && name != "localhost") {
     return absl::PermissionDeniedError(
-        "open the page by its address, as http://127.0.0.1:8080, to use its buttons: by a name "
-        "they "
+        "to use its buttons open the page by its address, as http://127.0.0.1:8080; by a name they "
         "need a token (listen.tokens_file)");
   }
-  const bool here = IsLoopback(request.remote_address);
-  if (tokens_ && !here) {
+  if (wants_certificates_) {
     return absl::PermissionDeniedError(
-        "open the page on the server's own machine, or through a tunnel, to use its buttons: a "
-        "token must not cross a network in plain text");
+        "this server wants certificates of its clients, and a page has none: use gRPC");
   }
+  if ((wants_tokens_ || speaks_tls_) && !IsLoopback(request.remote_address)) {
+    return absl::PermissionDeniedError(
+        "to use its buttons open the page on the server's own machine, or through a tunnel: it is "
+        "plain text, which must not cross a network here");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PageControl::Admit(const HttpRequest& request) const {
+  MILLRACE_RETURN_IF_ERROR(AdmitPage(request));
   const bool v6 = absl::StrContains(request.remote_address, ':');
   CallFacts call = {.method = "this button",
                     .peer = v6 ? absl::StrCat("ipv6:[", request.remote_address, "]:0")

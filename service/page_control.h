@@ -1,13 +1,15 @@
 // What the live page's buttons do: pause, freeze and resume a learner, change its rate, take a
 // checkpoint.
 //
-// Whoever may do it over gRPC may do it here, by the same rules (admission.h). Two come on top,
+// Whoever may do it over gRPC may do it here, by the same rules (admission.h). Some come on top,
 // because the page is plain HTTP in a browser:
 //
 // - A page of another site cannot press the buttons. A request that names an origin must come from
 //   the page itself; and where no token is needed, the page must have been opened by an address,
 //   which no name of somebody else's can be made to stand for (DNS rebinding).
-// - A token is taken from this machine only, so that none crosses a network in plain text.
+// - Where gRPC is TLS or wants tokens, the buttons are for this machine only: nothing that is
+//   protected there crosses a network in plain text here.
+// - Where gRPC wants certificates of its clients, nobody may press them: a page has none.
 #pragma once
 
 #include <map>
@@ -28,8 +30,8 @@ namespace millrace::service {
 /// Thread-safe. What it is made of must outlive it.
 class PageControl {
  public:
-  /// `tokens`: whether clients have to send one.
-  PageControl(const Streams& streams, const Admission& admission, bool tokens);
+  /// `security`: what `admission` was made of.
+  PageControl(const Streams& streams, const Admission& admission, const GrpcSecurity& security);
 
   PageControl(const PageControl&) = delete;
   PageControl& operator=(const PageControl&) = delete;
@@ -52,6 +54,9 @@ class PageControl {
     Mutex mu;
     std::map<std::string, nlohmann::json> of_run ABSL_GUARDED_BY(mu);
   };
+  /// Whether the page is one of ours, and reached in a way that may carry what gRPC protects.
+  [[nodiscard]] absl::Status AdmitPage(const HttpRequest& request) const;
+
   using Answer = absl::StatusOr<nlohmann::json>;
   using Act = Answer (PageControl::*)(const ServedStream& served, const HttpRequest& request);
 
@@ -66,7 +71,9 @@ class PageControl {
 
   const Streams& streams_;
   const Admission& admission_;
-  const bool tokens_;
+  const bool wants_tokens_;
+  const bool wants_certificates_;
+  const bool speaks_tls_;
   const std::shared_ptr<Checkpoints> checkpoints_;
 };
 

@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
 ServeWeb::ServeWeb(Options options, std::unique_ptr<Admission> admission)
     : options_(std::move(options)),
       admission_(std::move(admission)),
-      control_(*options_.streams, *admission_, !options_.listen.security.tokens_file.empty()),
+      control_(*options_.streams, *admission_, options_.listen.security),
       page_({.streams = options_.streams,
              .max_viewers = static_cast<std::size_t>(options_.listen.max_viewers),
              .clock = options_.clock,

@@ -25,6 +25,8 @@ using Input = ModelInferRequest::InferInputTensor;
 using Metadata = inference::ModelMetadataResponse::TensorMetadata;
 
 constexpr char kPictures[] = "pictures";
+// That any task's sample has.
+constexpr int kMostPictures = 3;
 
 absl::Status Wrong(std::string field, std::string description) {
   return InvalidFields({{std::move(field), std::move(description)}});
@@ -64,8 +66,8 @@ absl::Status AddPixels(const ModelInferRequest& request, const Input& input,
   const auto fits = [](std::int64_t side) {
     return side > 0 && side <= ingest::kMostPixelsPerSide;
   };
-  if (shape.size() != 4 || shape[0] < 0 || shape[0] > 3 || !fits(shape[1]) || !fits(shape[2]) ||
-      shape[3] != kColours) {
+  if (shape.size() != 4 || shape[0] < 0 || shape[0] > kMostPictures || !fits(shape[1]) ||
+      !fits(shape[2]) || shape[3] != kColours) {
     return Wrong("inputs[0].shape",
                  absl::StrCat("is [", absl::StrJoin(shape, ", "),
                               "]; it must be [pictures, height, width, 3]: red, green, blue"));
@@ -86,9 +88,15 @@ absl::Status AddPixels(const ModelInferRequest& request, const Input& input,
   return absl::OkStatus();
 }
 
+absl::Status TooManyImages(std::string field) {
+  return Wrong(std::move(field),
+               absl::StrCat("has more images than the ", kMostPictures, " that a model takes"));
+}
+
 /// Each behind its length, 4 bytes, little-endian.
 absl::Status AddRawImages(std::string_view raw, InferenceSample& sample) {
   while (!raw.empty()) {
+    if (sample.pictures.size() == kMostPictures) return TooManyImages("raw_input_contents[0]");
     std::uint32_t length = 0;
     if (raw.size() < sizeof(length)) return Wrong("raw_input_contents[0]", "is cut short");
     std::memcpy(&length, raw.data(), sizeof(length));
@@ -104,6 +112,9 @@ absl::Status AddImages(const ModelInferRequest& request, const Input& input,
                        InferenceSample& sample) {
   if (request.raw_input_contents_size() > 0) {
     MILLRACE_RETURN_IF_ERROR(AddRawImages(request.raw_input_contents(0), sample));
+  }
+  if (input.contents().bytes_contents_size() > kMostPictures) {
+    return TooManyImages("inputs[0].contents.bytes_contents");
   }
   for (const std::string& image : input.contents().bytes_contents()) {
     sample.pictures.emplace_back(BytesOf(image));
@@ -166,6 +177,12 @@ absl::Status CheckModelVersion(const std::string& version) {
   return absl::NotFoundError(absl::StrCat("there is no version '", version,
                                           "' of the model; leave it out: a model that never stops "
                                           "learning has one, the newest"));
+}
+
+absl::Status CheckId(const std::string& id) {
+  constexpr std::size_t kLongest = 256;
+  if (id.size() <= kLongest) return absl::OkStatus();
+  return Wrong("id", absl::StrCat("has ", id.size(), " bytes; it may have ", kLongest));
 }
 
 void ToMetadata(const CameraStream& stream, inference::ModelMetadataResponse& message) {

@@ -30,6 +30,9 @@ inline constexpr char kModelVersion[] = "1";
 /// NOT_FOUND unless `version` is that, or empty.
 [[nodiscard]] absl::Status CheckModelVersion(const std::string& version);
 
+/// INVALID_ARGUMENT if the id, which every answer repeats, is longer than 256 bytes.
+[[nodiscard]] absl::Status CheckId(const std::string& id);
+
 /// What the model of `stream` takes and gives. `message` must be empty.
 void ToMetadata(const CameraStream& stream, inference::ModelMetadataResponse& message);
 

@@ -202,7 +202,7 @@ TEST_F(InferenceServiceTest, InfersFromNumbersOneByOne) {
 }
 
 TEST_F(InferenceServiceTest, WhatIsWrongWithAnInputIsNamed) {
-  std::vector<std::pair<ModelInferRequest, std::string>> cases(9, {Asking("street"), ""});
+  std::vector<std::pair<ModelInferRequest, std::string>> cases(12, {Asking("street"), ""});
   cases[0].first.mutable_inputs(0)->set_name("images");
   cases[0].second = "inputs";
   cases[1].first.clear_inputs();
@@ -222,6 +222,18 @@ TEST_F(InferenceServiceTest, WhatIsWrongWithAnInputIsNamed) {
   cases[7].second = "outputs[0].name";
   cases[8].first.mutable_inputs(0)->set_datatype("BYTES");
   cases[8].second = "raw_input_contents[0]";
+  // More images than any model takes, none of which costs the client anything.
+  cases[9].first.mutable_inputs(0)->set_datatype("BYTES");
+  cases[9].first.set_raw_input_contents(0, std::string(1 << 20, '\0'));
+  cases[9].second = "raw_input_contents[0]";
+  cases[10].first.mutable_inputs(0)->set_datatype("BYTES");
+  cases[10].first.clear_raw_input_contents();
+  for (int i = 0; i < 4; ++i) {
+    cases[10].first.mutable_inputs(0)->mutable_contents()->add_bytes_contents("");
+  }
+  cases[10].second = "inputs[0].contents.bytes_contents";
+  cases[11].first.set_id(std::string(257, 'x'));
+  cases[11].second = "id";
   for (const auto& [request, field] : cases) {
     EXPECT_EQ(WrongWith(request), field) << request.ShortDebugString().substr(0, 200);
   }
@@ -304,6 +316,12 @@ TEST_F(InferenceServiceTest, WhatCannotBeSubscribedToEndsTheCall) {
   cases.emplace_back(wrong, grpc::StatusCode::INVALID_ARGUMENT);
   wrong = Subscribing("street");
   (*wrong.mutable_parameters())["depth"].set_int64_param(1 << 20);
+  cases.emplace_back(wrong, grpc::StatusCode::INVALID_ARGUMENT);
+  wrong = Subscribing("street");
+  wrong.add_raw_input_contents("what a subscription would keep");
+  cases.emplace_back(wrong, grpc::StatusCode::INVALID_ARGUMENT);
+  wrong = Subscribing("street");
+  wrong.set_id(std::string(257, 'x'));
   cases.emplace_back(wrong, grpc::StatusCode::INVALID_ARGUMENT);
   wrong = Subscribing("street");
   wrong.set_model_version("2");

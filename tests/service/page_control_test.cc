@@ -23,7 +23,7 @@ class PageControlTest : public ::testing::Test {
     auto admission = Admission::Make(security);
     ASSERT_TRUE(admission.ok()) << admission.status();
     admission_ = *std::move(admission);
-    control_ = std::make_unique<PageControl>(streams_, *admission_, !security.tokens_file.empty());
+    control_ = std::make_unique<PageControl>(streams_, *admission_, security);
   }
   void UseTokens() {
     Use({.tokens_file =
@@ -147,6 +147,20 @@ TEST_F(PageControlTest, AsksForATokenThatMayControl) {
   EXPECT_EQ(Press("pause", kHere, With("looks-0123456789")).status, 403);
   EXPECT_EQ(mode(), LearnerState::kLearning);
   EXPECT_EQ(Press("pause", kHere, With("changes-0123456789")).status, 200);
+  EXPECT_EQ(mode(), LearnerState::kPaused);
+}
+
+TEST_F(PageControlTest, OpensNothingThatGrpcProtects) {
+  const GrpcSecurity::Tls tls = {.certificate = "server.pem", .key = "server.key", .client_ca = ""};
+  Use({.tls = tls, .control = ControlFrom::kAnywhere});
+  EXPECT_THAT(Press("pause", kThere).body, HasSubstr("plain text"));
+  EXPECT_EQ(Press("pause").status, 200);
+  GrpcSecurity::Tls mutual = tls;
+  mutual.client_ca = "clients.pem";
+  Use({.tls = mutual, .control = ControlFrom::kAnywhere});
+  for (const char* const from : {kHere, kThere}) {
+    EXPECT_THAT(Press("resume", from).body, HasSubstr("wants certificates")) << from;
+  }
   EXPECT_EQ(mode(), LearnerState::kPaused);
 }
 
