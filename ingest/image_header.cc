@@ -33,9 +33,9 @@ absl::Status CutShort(std::string_view format) {
       absl::StrCat("this ", std::string(format), " image is cut short"));
 }
 
-absl::Status Damaged(std::string_view what) {
+absl::Status Damaged(std::string_view what, std::string_view format = "JPEG") {
   return absl::InvalidArgumentError(
-      absl::StrCat("this JPEG image ", std::string(what), ": it is damaged"));
+      absl::StrCat("this ", std::string(format), " image ", std::string(what), ": it is damaged"));
 }
 
 // Markers of JPEG: the second byte, behind 0xff.
@@ -47,6 +47,15 @@ bool IsRestart(int marker) { return marker >= 0xd0 && marker <= 0xd7; }
 /// Any "start of frame".
 bool SaysSize(int marker) {
   return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+}
+
+/// Whether a marker is one of those that begin a segment, which says how long it is. A decoder goes
+/// on right behind the others, to whatever is there.
+bool BeginsSegment(int marker) {
+  const bool application = marker >= 0xe0 && marker <= 0xef;
+  const bool tables = marker == 0xc4 || marker == 0xcc || (marker >= 0xdb && marker <= 0xdd);
+  constexpr int kComment = 0xfe;
+  return SaysSize(marker) || tables || marker == kScan || application || marker == kComment;
 }
 
 /// Behind the coded data that begins at `at`: where a marker is that does not belong to them. The
@@ -75,7 +84,10 @@ absl::StatusOr<ImageHeader> JpegHeader(Bytes bytes) {
       return header.width > 0 ? absl::StatusOr<ImageHeader>(header)
                               : Damaged("does not say its size");
     }
+    if (!BeginsSegment(marker)) return Damaged("has a marker where none belongs");
     if (at + 4 > bytes.size()) break;
+    const auto length = static_cast<std::size_t>(BigEndian16(bytes, at + 2));
+    if (length < 2) return Damaged("has a segment without a length");
     if (SaysSize(marker)) {
       if (at + 9 > bytes.size()) break;
       if (header.width > 0) return Damaged("says its size twice");
@@ -83,27 +95,38 @@ absl::StatusOr<ImageHeader> JpegHeader(Bytes bytes) {
       header.height = BigEndian16(bytes, at + 5);
       MILLRACE_RETURN_IF_ERROR(CheckPictureSize(header.width, header.height));
     }
-    const auto length = static_cast<std::size_t>(BigEndian16(bytes, at + 2));
-    at += 2 + std::max<std::size_t>(length, 2);
+    at += 2 + length;
     if (marker == kScan) at = BehindScan(bytes, at);
   }
   return CutShort("JPEG");
 }
 
-/// Goes from chunk to chunk: a length, a name, so many bytes, and a checksum.
+/// The name of the chunk that begins at `at`.
+std::string_view ChunkName(Bytes bytes, std::size_t at) {
+  return {reinterpret_cast<const char*>(&bytes[at + 4]), 4};
+}
+
+/// Goes from chunk to chunk: a length, a name, so many bytes, and a checksum. The first one says
+/// the size; a decoder would take it from any of that name.
 absl::StatusOr<ImageHeader> PngHeader(Bytes bytes) {
-  constexpr std::size_t kSize = 16;  // Behind the signature, and the length and name of the header.
+  constexpr std::size_t kFirst = kPngBegin.size();
+  constexpr std::size_t kSize = kFirst + 8;  // Behind the first one's length and name.
+  constexpr std::size_t kHeaderLength = 13;
   constexpr std::size_t kAroundChunk = 12;
   if (bytes.size() < kSize + 8) return CutShort("PNG");
+  if (BigEndian32(bytes, kFirst) != kHeaderLength || ChunkName(bytes, kFirst) != "IHDR") {
+    return Damaged("does not begin with its header", "PNG");
+  }
   const std::uint32_t width = BigEndian32(bytes, kSize);
   const std::uint32_t height = BigEndian32(bytes, kSize + 4);
   MILLRACE_RETURN_IF_ERROR(CheckPictureSize(width, height));
   ImageHeader header{.format = ImageFormat::kPng,
                      .width = static_cast<int>(width),
                      .height = static_cast<int>(height)};
-  for (std::size_t at = kPngBegin.size(); at + kAroundChunk <= bytes.size();) {
+  for (std::size_t at = kFirst; at + kAroundChunk <= bytes.size();) {
     const std::size_t length = BigEndian32(bytes, at);
-    const std::string_view name(reinterpret_cast<const char*>(&bytes[at + 4]), 4);
+    const std::string_view name = ChunkName(bytes, at);
+    if (name == "IHDR" && at > kFirst) return Damaged("says its size twice", "PNG");
     at += kAroundChunk + length;
     if (name != "IEND" || at > bytes.size()) continue;
     header.bytes = at;

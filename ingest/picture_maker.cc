@@ -94,10 +94,14 @@ absl::StatusOr<std::shared_ptr<const Picture>> Scaled(Picture& from, int width, 
 /// Hands an image to a pipeline of its own, and takes the picture that comes out.
 class ImageDecoding final : private PipelineListener {
  public:
-  ImageDecoding(std::span<const std::uint8_t> bytes, ImageFormat format) : bytes_(bytes) {
-    const bool jpeg = format == ImageFormat::kJpeg;
+  /// Of an image that begins with `bytes`, as its header says.
+  ImageDecoding(std::span<const std::uint8_t> bytes, const ImageHeader& header)
+      : bytes_(bytes.first(header.bytes)) {
+    const bool jpeg = header.format == ImageFormat::kJpeg;
     head_ = absl::StrCat("appsrc name=source caps=image/", jpeg ? "jpeg" : "png", " ! ",
-                         jpeg ? "jpegdec" : "pngdec");
+                         jpeg ? "jpegdec" : "pngdec",
+                         // Whatever the decoder finds, it makes room for no other size.
+                         " ! video/x-raw,width=", header.width, ",height=", header.height);
   }
 
   absl::StatusOr<std::shared_ptr<const Picture>> Decode(int width, int height) {
@@ -173,9 +177,7 @@ absl::StatusOr<MadePicture> PictureMaker::FromPixels(const RawPicture& raw) cons
 
 absl::StatusOr<MadePicture> PictureMaker::FromImage(std::span<const std::uint8_t> bytes) const {
   MILLRACE_ASSIGN_OR_RETURN(const ImageHeader header, ReadImageHeader(bytes));
-  MILLRACE_ASSIGN_OR_RETURN(
-      auto picture,
-      ImageDecoding(bytes.first(header.bytes), header.format).Decode(width_, height_));
+  MILLRACE_ASSIGN_OR_RETURN(auto picture, ImageDecoding(bytes, header).Decode(width_, height_));
   return MadePicture{
       .picture = std::move(picture), .own_width = header.width, .own_height = header.height};
 }

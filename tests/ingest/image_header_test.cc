@@ -81,6 +81,35 @@ TEST(ImageHeaderTest, SaysWhereTheImageEnds) {
   EXPECT_THAT(WhyNot(twice), HasSubstr("says its size twice"));
 }
 
+// A decoder skips what it does not know, and takes the size from what comes behind.
+TEST(ImageHeaderTest, OnlyTheFirstChunkOfAPngSaysItsSize) {
+  const std::string small("\0\0\0\x10\0\0\0\x10", 8);
+  const std::string large("\0\0\x2e\xe0\0\0\x2e\xe0", 8);
+  const std::string header = Png(large).substr(8, 25);
+  std::string hidden = Png(small);
+  hidden.replace(12, 4, "aaAa");
+  EXPECT_THAT(WhyNot(hidden), HasSubstr("does not begin with its header"));
+  hidden.insert(8 + 25, header);
+  EXPECT_THAT(WhyNot(hidden), HasSubstr("does not begin with its header"));
+  std::string twice = Png(small);
+  twice.insert(8 + 25, header);
+  EXPECT_THAT(WhyNot(twice), HasSubstr("says its size twice"));
+}
+
+// A decoder goes on right behind a marker that has no segment: what looks like one's length would
+// hide what it finds there.
+TEST(ImageHeaderTest, NoMarkerOfAJpegHidesWhatIsBehind) {
+  const std::string size("\0\x10\0\x10", 4);
+  const std::string frame = Jpeg("", "\xff\xff\xff\xff");
+  for (const int marker :
+       {0x00, 0x01, 0x02, 0xbf, 0xc8, 0xd0, 0xd7, 0xd8, 0xde, 0xdf, 0xf0, 0xfd}) {
+    const std::string hiding = std::string("\xff") + static_cast<char>(marker) + '\0' +
+                               static_cast<char>(2 + frame.size()) + frame;
+    EXPECT_THAT(WhyNot(Jpeg(hiding, size)), HasSubstr("a marker where none belongs")) << marker;
+  }
+  EXPECT_THAT(WhyNot(Jpeg(std::string("\xff\xfe\0\x01", 4), size)), HasSubstr("without a length"));
+}
+
 // What stands in a segment is none of its own: a camera's thumbnail, say.
 TEST(ImageHeaderTest, LooksIntoNoSegment) {
   const std::string thumbnail = Jpeg("", "\xff\xff\xff\xff");
