@@ -16,12 +16,17 @@ CallThread::~CallThread() {
   changed_.notify_all();
 }
 
-absl::Status CallThread::Post(std::function<void()> work) {
+absl::Status CallThread::Post(const void* owner, std::function<void()> work) {
   const MutexLock lock(mu_);
   if (waiting_.size() >= options_.most_waiting) return options_.full;
-  waiting_.push_back(std::move(work));
+  waiting_.push_back({.owner = owner, .work = std::move(work)});
   changed_.notify_all();
   return absl::OkStatus();
+}
+
+bool CallThread::TakeBack(const void* owner) {
+  const MutexLock lock(mu_);
+  return std::erase_if(waiting_, [owner](const Waiting& each) { return each.owner == owner; }) > 0;
 }
 
 // Linux counts a thread's own niceness, and lets everybody raise it.
@@ -34,7 +39,7 @@ std::function<void()> CallThread::Next() {
   const MutexLock lock(mu_);
   while (waiting_.empty() && !closing_) changed_.wait(mu_);
   if (waiting_.empty()) return nullptr;
-  std::function<void()> work = std::move(waiting_.front());
+  std::function<void()> work = std::move(waiting_.front().work);
   waiting_.pop_front();
   return work;
 }

@@ -27,10 +27,19 @@ class CallThread {
   CallThread(const CallThread&) = delete;
   CallThread& operator=(const CallThread&) = delete;
 
-  /// Fails with Options::full, having done nothing, if too many are waiting.
-  [[nodiscard]] absl::Status Post(std::function<void()> work) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Fails with Options::full, having done nothing, if too many are waiting. `owner` names the
+  /// work.
+  [[nodiscard]] absl::Status Post(const void* owner, std::function<void()> work)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  /// Takes the owner's work back. Whether it was waiting still: then it will not be done.
+  [[nodiscard]] bool TakeBack(const void* owner) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  struct Waiting {
+    const void* owner = nullptr;
+    std::function<void()> work;
+  };
+
   void Run();
   [[nodiscard]] std::function<void()> Next() ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -39,7 +48,7 @@ class CallThread {
 
   Mutex mu_;
   CondVar changed_;
-  std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mu_);
+  std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mu_);
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
 
   std::jthread thread_;

@@ -1,5 +1,6 @@
 #include "service/client_sample.h"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,6 +25,15 @@ absl::Status CheckCount(const CameraStream& stream, std::size_t count) {
 }
 
 }  // namespace
+
+absl::Status CheckMemory(const google::protobuf::Message& request) {
+  constexpr std::size_t kMost = 64 << 20;
+  const std::size_t takes = request.SpaceUsedLong();
+  if (takes <= kMost) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the request takes ", takes >> 20,
+                                                 " MiB of memory, of at most ", kMost >> 20,
+                                                 ": send fewer parts, and pixels as bytes"));
+}
 
 absl::Status OfPicture(std::size_t number, const absl::Status& status) {
   if (!absl::IsInvalidArgument(status)) return status;

@@ -7,11 +7,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "google/protobuf/message.h"
 #include "ingest/raw_picture.h"
 #include "service/camera_stream.h"
 #include "service/prediction.h"
 
 namespace millrace::service {
+
+/// INVALID_ARGUMENT if a request takes more memory than those that wait may have. Parsed, one of
+/// many empty parts takes thirty times what it was on the wire.
+[[nodiscard]] absl::Status CheckMemory(const google::protobuf::Message& request);
 
 /// What is wrong with a client's picture, by its number: a wrong field. Other errors stay.
 [[nodiscard]] absl::Status OfPicture(std::size_t number, const absl::Status& status);

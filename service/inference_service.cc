@@ -87,7 +87,8 @@ grpc::ServerUnaryReactor* InferenceService::ModelInfer(grpc::CallbackServerConte
                                                        const inference::ModelInferRequest* request,
                                                        inference::ModelInferResponse* response) {
   const nanoseconds came = MonotonicClock().Now();
-  return guard_.One(*context, "ModelInfer", [&] {
+  return guard_.One(*context, "ModelInfer", [&]() -> grpc::ServerUnaryReactor* {
+    if (const absl::Status fits = CheckMemory(*request); !fits.ok()) return EndCall(*context, fits);
     return ThreadedCall::Begin(parts_.questions, [=, this](const std::stop_token& /*stop*/) {
       return Infer(*request, came, *response);
     });

@@ -92,7 +92,8 @@ grpc::ServerUnaryReactor* PredictionService::Predict(grpc::CallbackServerContext
                                                      const v1::PredictRequest* request,
                                                      v1::PredictResponse* response) {
   const std::chrono::nanoseconds came = MonotonicClock().Now();
-  return guard_.One(*context, "Predict", [&] {
+  return guard_.One(*context, "Predict", [&]() -> grpc::ServerUnaryReactor* {
+    if (const absl::Status fits = CheckMemory(*request); !fits.ok()) return EndCall(*context, fits);
     return ThreadedCall::Begin(questions_, [=, this](const std::stop_token& /*stop*/) {
       return Answer(streams_, *request, came, *response->mutable_prediction());
     });

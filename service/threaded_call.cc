@@ -19,14 +19,20 @@ absl::Status Thrown(const std::string& what) {
 }  // namespace
 
 grpc::ServerUnaryReactor* ThreadedCall::Begin(CallThread& thread, Work work) {
-  auto* const call = new ThreadedCall(std::move(work));
-  if (const absl::Status posted = thread.Post([call] { call->Run(); }); !posted.ok()) {
+  auto* const call = new ThreadedCall(thread, std::move(work));
+  if (const absl::Status posted = thread.Post(call, [call] { call->Run(); }); !posted.ok()) {
     call->Finish(ToGrpcStatus(posted));
   }
   return call;
 }
 
-ThreadedCall::ThreadedCall(Work work) : work_(std::move(work)) {}
+ThreadedCall::ThreadedCall(CallThread& thread, Work work)
+    : thread_(thread), work_(std::move(work)) {}
+
+void ThreadedCall::OnCancel() {
+  stop_.request_stop();
+  if (thread_.TakeBack(this)) Finish(ToGrpcStatus(absl::CancelledError("the call was cancelled")));
+}
 
 void ThreadedCall::Run() { Finish(ToGrpcStatus(Guarded())); }
 

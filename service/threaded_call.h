@@ -12,8 +12,9 @@
 
 namespace millrace::service {
 
-/// Does its work on a CallThread. A client that cancels, or whose deadline passes, asks the work to
-/// stop. The thread, too, holds the call until its work is done.
+/// Does its work on a CallThread. A client that cancels, or whose deadline passes, takes the work
+/// back where it waits, and else asks it to stop. The thread, too, holds the call until its work is
+/// done.
 class ThreadedCall final : public OwnReactor<grpc::ServerUnaryReactor> {
  public:
   /// Gives up with CANCELLED, having changed nothing, once the token says so. What it throws is
@@ -23,14 +24,15 @@ class ThreadedCall final : public OwnReactor<grpc::ServerUnaryReactor> {
   /// The reactor of a call that does `work`. It fails as CallThread::Post().
   static grpc::ServerUnaryReactor* Begin(CallThread& thread, Work work);
 
-  void OnCancel() override { stop_.request_stop(); }
+  void OnCancel() override;
 
  private:
-  explicit ThreadedCall(Work work);
+  ThreadedCall(CallThread& thread, Work work);
 
   void Run();
   [[nodiscard]] absl::Status Guarded();
 
+  CallThread& thread_;
   const Work work_;
   std::stop_source stop_;
 };
