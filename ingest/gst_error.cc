@@ -40,7 +40,12 @@ std::string_view Why(const gchar* detail) {
 
 void InitializeGStreamer() {
   static std::once_flag once;
-  std::call_once(once, [] { gst_init(nullptr, nullptr); });
+  std::call_once(once, [] {
+    gst_init(nullptr, nullptr);
+    // The pool that they come from takes the priority of who makes the first of its kind.
+    const auto nothing = [](gpointer /*data*/, gpointer /*user_data*/) {};
+    g_thread_pool_free(g_thread_pool_new(nothing, nullptr, 1, FALSE, nullptr), FALSE, TRUE);
+  });
 }
 
 absl::Status StatusFromMessage(GstMessage* message) {

@@ -6,11 +6,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "ingest/gstreamer.h"
 
 namespace millrace::ingest {
-
-/// Initializes GStreamer on the first call. Thread-safe.
-void InitializeGStreamer();
 
 /// The error that `message` carries: NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE (another try may
 /// help) or FAILED_PRECONDITION (it will not). REQUIRES: an error or a warning message.

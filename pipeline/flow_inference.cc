@@ -1,6 +1,7 @@
 #include "pipeline/flow_inference.h"
 
 #include <utility>
+#include <vector>
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
@@ -43,7 +44,12 @@ ModelPrediction FlowInference::Predict(const PicturePair& pictures, const Staged
   const MutexLock lock(mu_);
   at::set_num_threads(options_.threads_per_stage);
   const std::int64_t updates = learning.updates().back();
-  PutValues(learning.Newest(), chain_);
+  std::vector<LayerState> newest;
+  copier_.Do([&] {
+    const at::NoGradGuard no_graph_here;
+    newest = learning.Newest();
+  });
+  PutValues(newest, chain_);
   const at::Tensor output = whole_.Forward({planes}, options_.seed)[0];
   ModelPrediction prediction =
       FlowPredictionOf(options_, MeasureFlow(options_, planes, output).figures);

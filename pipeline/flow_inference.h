@@ -5,6 +5,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "base/helper_thread.h"
 #include "base/mutex.h"
 #include "pipeline/layer.h"
 #include "pipeline/learner.h"
@@ -37,6 +38,9 @@ class FlowInference {
   Mutex mu_;
   const LayerChain chain_;  // Its values are guarded by mu_.
   const Stage whole_ ABSL_GUARDED_BY(mu_);
+
+  // A stage waits while its values are copied: that must not wait for who asks, at a low priority.
+  HelperThread copier_;
 };
 
 }  // namespace millrace::pipeline

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/helper_thread.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/foreign_error.h"
@@ -157,7 +158,9 @@ class StagedLabelLearner final : public LabelLearner {
     at::set_num_threads(options_.threads_per_stage);
     LabelPrediction made{.sample = -1, .updates = updates().back()};
     try {
-      copied_.Take(run_->network().Newest());
+      std::vector<LayerState> newest;
+      copier_.Do([&] { newest = run_->network().Newest(); });
+      copied_.Take(newest);
       made.outputs = std::move(copied_.Outputs(values).front());
     } catch (const std::exception& e) {
       return absl::InternalError(CauseLine(e.what()));
@@ -304,6 +307,8 @@ class StagedLabelLearner final : public LabelLearner {
   // Where nobody wants copies, of who holds asking_.
   CopiedModel copied_;
   Mutex asking_;
+  // As FlowInference has it.
+  HelperThread copier_;
 
   std::unique_ptr<NetworkRun> run_;  // Last: its workers use what is above.
 };

@@ -31,7 +31,9 @@ bool CallThread::TakeBack(const void* owner) {
 
 // Linux counts a thread's own niceness, and lets everybody raise it.
 void CallThread::Run() {
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.niceness);
+  if (options_.niceness > 0) {
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.niceness);
+  }
   while (const std::function<void()> work = Next()) work();
 }
 

@@ -15,7 +15,8 @@ class CallThread {
  public:
   struct Options {
     std::size_t most_waiting = 64;
-    /// As nice(1) has it, 0 to 19: with more it works when nothing else has to.
+    /// As nice(1) has it, up to 19: with more it works when nothing else has to. 0: as who makes
+    /// it.
     int niceness = 0;
     /// What a call ends with that too many wait before.
     absl::Status full;

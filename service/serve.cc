@@ -9,6 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "ingest/gstreamer.h"
 #include "service/config_schema.h"
 #include "service/http_server.h"
 #include "service/plural.h"
@@ -65,6 +66,7 @@ void Serve::RequestStop() {
 
 // A start that a stop cut short has not failed.
 absl::Status Serve::Start() {
+  ingest::InitializeGStreamer();  // Before a thread of low priority has it decode something.
   absl::Status started = StartStreams();
   if (started.ok() && !StopRequested()) started = StartServers();
   return StopRequested() && absl::IsCancelled(started) ? absl::OkStatus() : started;

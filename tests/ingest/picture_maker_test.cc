@@ -1,11 +1,16 @@
 #include "ingest/picture_maker.h"
 
+#include <glib.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
+#include <thread>
 
+#include "ingest/gstreamer.h"
 #include "ingest/open_source.h"
 #include "tests/ingest/media.h"
 
@@ -80,6 +85,25 @@ TEST(PictureMakerTest, ScalesAsACamerasPicturesAre) {
     ASSERT_TRUE(decoded.ok()) << decoded.status();
     EXPECT_LT(Difference(*made->picture, *decoded->picture), 0.5) << width << " x " << height;
   }
+}
+
+// Whatever the priority of the thread that has the first image decoded: cameras come later.
+TEST(PictureMakerTest, GStreamersThreadsRunAtThePriorityOfWhoInitializesIt) {
+  const auto niceness = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
+  const int ordinary = niceness();
+  InitializeGStreamer();
+  int of_the_pool = 19;
+  std::jthread([&] {
+    ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19), 0);
+    GThreadPool* const pool = g_thread_pool_new(
+        [](gpointer result, gpointer /*user_data*/) {
+          *static_cast<int*>(result) = getpriority(PRIO_PROCESS, static_cast<id_t>(gettid()));
+        },
+        nullptr, 1, FALSE, nullptr);
+    g_thread_pool_push(pool, &of_the_pool, nullptr);
+    g_thread_pool_free(pool, FALSE, TRUE);
+  }).join();
+  EXPECT_EQ(of_the_pool, ordinary);
 }
 
 TEST(PictureMakerTest, DecodesImages) {
