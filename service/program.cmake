@@ -86,7 +86,7 @@ add_library(millrace_program
   serve.cc
   serve_banner.cc
   serve_signals.cc
-  service_manager.cc
+  systemd_notifier.cc
   video_clip.cc)
 add_library(millrace::program ALIAS millrace_program)
 pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)

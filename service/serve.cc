@@ -52,7 +52,7 @@ absl::Status Serve::Run() {
   }
   if (!StopRequested()) {
     ShowBanner();
-    manager_.Ready(StatusLine());
+    systemd_.Ready(StatusLine());
     WaitForEnd();
   }
   Stop();
@@ -161,7 +161,7 @@ void Serve::WaitForEnd() {
   };
   while (!Pause(options_.terminal ? kTerminalPause : kLogPause)) {
     show();
-    manager_.Status(StatusLine());
+    systemd_.Status(StatusLine());
   }
   printer.Finish();
 }
@@ -183,7 +183,7 @@ bool Serve::Pause(std::chrono::milliseconds pause) {
   // A file that ends wakes nobody: look at least once a second.
   const auto end = std::chrono::steady_clock::now() + pause;
   while (!TimeToEnd()) {
-    manager_.Alive(MonotonicClock().Now());
+    systemd_.Alive(MonotonicClock().Now());
     const auto now = std::chrono::steady_clock::now();
     if (now >= end) return false;
     MutexLock lock(mu_);
@@ -222,7 +222,7 @@ bool Serve::StreamDone(const ServedStream& served) const {
 void Serve::Stop() {
   // Or gRPC would wait for a client's stream that is just starting.
   stop_.request_stop();
-  manager_.Stopping();
+  systemd_.Stopping();
   if (web_ != nullptr) web_->BeginStop();
   if (grpc_ != nullptr) grpc_->Drain();
   streams_.Stop();

@@ -21,11 +21,11 @@
 #include "service/config.h"
 #include "service/grpc_server.h"
 #include "service/serve_web.h"
-#include "service/service_manager.h"
 #include "service/stream_control.h"
 #include "service/stream_events.h"
 #include "service/streams.h"
 #include "service/summary_recorder.h"
+#include "service/systemd_notifier.h"
 
 namespace millrace::service {
 
@@ -111,7 +111,7 @@ class Serve {
   StreamControl control_;
 
   // Of Run()'s thread.
-  ServiceManager manager_;
+  SystemdNotifier systemd_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<ServeWeb> web_;
 };

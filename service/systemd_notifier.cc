@@ -1,4 +1,4 @@
-#include "service/service_manager.h"
+#include "service/systemd_notifier.h"
 
 #include <systemd/sd-daemon.h>
 
@@ -22,20 +22,20 @@ void Tell(const std::string& state) {
 
 }  // namespace
 
-ServiceManager::ServiceManager() : period_(WatchdogPeriod()) {}
+SystemdNotifier::SystemdNotifier() : period_(WatchdogPeriod()) {}
 
-void ServiceManager::Ready(const std::string& status) {
+void SystemdNotifier::Ready(const std::string& status) {
   Tell(absl::StrCat("READY=1\nSTATUS=", status));
 }
 
-void ServiceManager::Status(const std::string& status) { Tell(absl::StrCat("STATUS=", status)); }
+void SystemdNotifier::Status(const std::string& status) { Tell(absl::StrCat("STATUS=", status)); }
 
-void ServiceManager::Alive(std::chrono::nanoseconds now) {
+void SystemdNotifier::Alive(std::chrono::nanoseconds now) {
   if (period_.count() == 0 || now - told_ < period_ / 2) return;
   told_ = now;
   Tell("WATCHDOG=1");
 }
 
-void ServiceManager::Stopping() { Tell("STOPPING=1\nSTATUS=stopping"); }
+void SystemdNotifier::Stopping() { Tell("STOPPING=1\nSTATUS=stopping"); }
 
 }  // namespace millrace::service

@@ -7,10 +7,10 @@
 namespace millrace::service {
 
 /// Says nothing where nobody asked for it. For one thread.
-class ServiceManager {
+class SystemdNotifier {
  public:
   /// Reads what systemd said in the environment.
-  ServiceManager();
+  SystemdNotifier();
 
   /// It serves. `status`: a line for people.
   void Ready(const std::string& status);
