@@ -62,7 +62,9 @@ Examples
 constexpr char kWatchFooter[] = R"(
 On a terminal each stream has a line that is rewritten; elsewhere, and with --json, each prediction is
 a line of its own. A prediction that came while the one before it was shown is skipped and counted as
-missed. Pictures are JPEG files, FOLDER/STREAM-FRAME.jpg; --count says how many.
+missed. A loss that a prediction does not have is null in JSON. Pictures are JPEG files,
+FOLDER/STREAM-FRAME.jpg; --count says how many. It ends with 0 at Ctrl-C and where nobody reads what it
+prints any more, and with 1 if a stream could not be watched to its end, which stderr says.
 
 Examples
   millrace watch

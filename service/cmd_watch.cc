@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -12,50 +11,52 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/mutex.h"
+#include "absl/strings/str_cat.h"
 #include "grpcpp/grpcpp.h"
 #include "millrace/v1/prediction_service.grpc.pb.h"
 #include "millrace/v1/stream_service.grpc.pb.h"
 #include "service/cli_exit_codes.h"
 #include "service/serve_signals.h"
 #include "service/terminal.h"
+#include "service/watch_calls.h"
 #include "service/watch_output.h"
 
 namespace millrace::service {
 namespace {
 
-constexpr std::size_t kLongestLine = 200;  // Where a terminal does not say how wide it is.
+/// The terminal's, or a usual one where it does not say.
+ScreenSize SizeOfScreen() { return {.columns = TerminalColumns(200), .rows = TerminalRows(24)}; }
+
+absl::Status StatusOf(const grpc::Status& status) {
+  return {absl::StatusCode(status.error_code()), status.error_message()};
+}
 
 /// Shows one stream's predictions, and goes on where it stopped when the connection ends: a server
 /// may start again, and ends connections that are old.
 class Watch {
  public:
   Watch(const WatchArguments& arguments, const std::string& stream, const WatchChannel& channel,
-        WatchScreen& screen, const std::atomic<bool>& interrupted)
+        WatchCalls& calls, WatchScreen& screen)
       : stub_(v1::PredictionService::NewStub(channel.channel)),
         authorization_(channel.authorization),
         arguments_(arguments),
-        screen_(screen),
-        interrupted_(interrupted) {
+        calls_(calls),
+        screen_(screen) {
     request_.set_stream(stream);
     request_.set_policy(v1::DELIVERY_POLICY_LATEST);
     request_.mutable_parts()->set_preview(!arguments.view.empty());  // None of the arrays.
   }
 
-  /// Until the stream ends, `count` are shown, it is interrupted, or nothing answers for long.
-  grpc::Status Run() {
+  /// Until the stream ends, `count` are shown, all calls are ended, or nothing answers for long.
+  /// Fails with why it could not go on.
+  absl::Status Run() {
     for (;;) {
       const std::uint64_t before = shown_;
-      grpc::Status status = Subscribe();
+      const grpc::Status status = Subscribe();
       if (shown_ > before) tries_ = 0;
-      if (interrupted_ || status.ok() || !GoesOn(status)) return status;
+      if (!saved_.ok() || Enough() || calls_.ended()) return saved_;
+      if (status.ok() || !GoesOn(status)) return StatusOf(status);
     }
-  }
-
-  /// Ends the call under way. From any thread.
-  void Cancel() {
-    const MutexLock lock(mu_);
-    if (call_ != nullptr) call_->TryCancel();
   }
 
  private:
@@ -67,31 +68,30 @@ class Watch {
     }
     const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE;
     if (!away || shown_ == 0 || ++tries_ > kMostTries) return false;
-    std::this_thread::sleep_for(kPause);
+    calls_.Pause(kPause);
     return true;
   }
 
   grpc::Status Subscribe() {
-    grpc::ClientContext call;
-    if (!authorization_.empty()) call.AddMetadata("authorization", authorization_);
-    SetCall(&call);
-    const auto reader = stub_->Subscribe(&call, request_);
+    WatchCall call(calls_, authorization_);
+    const auto reader = stub_->Subscribe(&call.context(), request_);
     v1::SubscribeResponse response;
     while (!Enough() && reader->Read(&response)) Show(response);
     if (Enough()) {
-      call.TryCancel();
+      call.context().TryCancel();
       while (reader->Read(&response)) {
       }
     }
-    const grpc::Status status = reader->Finish();
-    SetCall(nullptr);
-    if (!saved_.ok()) return {grpc::StatusCode::FAILED_PRECONDITION, std::string(saved_.message())};
-    return Enough() ? grpc::Status::OK : status;
+    return reader->Finish();
   }
 
   void Show(const v1::SubscribeResponse& response) {
-    screen_.Show(request_.stream(), arguments_.json ? WatchJson(response) : WatchLine(response),
-                 TerminalColumns(kLongestLine));
+    if (!screen_.Show(request_.stream(),
+                      arguments_.json ? WatchJson(response) : WatchLine(response),
+                      SizeOfScreen())) {
+      calls_.End();  // There is nowhere to show anything.
+      return;
+    }
     if (!arguments_.view.empty()) saved_ = SavePreview(arguments_.view, response);
     request_.mutable_resume()->set_run_id(response.run_id());
     request_.mutable_resume()->set_sequence(response.sequence());
@@ -102,95 +102,86 @@ class Watch {
     return !saved_.ok() || (arguments_.count > 0 && shown_ == arguments_.count);
   }
 
-  void SetCall(grpc::ClientContext* call) {
-    const MutexLock lock(mu_);
-    call_ = call;
-    if (call_ != nullptr && interrupted_) call_->TryCancel();
-  }
-
   static constexpr std::chrono::milliseconds kPause{500};
   static constexpr int kMostTries = 60;
 
   const std::unique_ptr<v1::PredictionService::Stub> stub_;
   const std::string authorization_;
   const WatchArguments& arguments_;
+  WatchCalls& calls_;
   WatchScreen& screen_;
-  const std::atomic<bool>& interrupted_;
   v1::SubscribeRequest request_;
   std::uint64_t shown_ = 0;
   int tries_ = 0;       // Since the last that was shown.
   absl::Status saved_;  // OK, or why a picture was not.
-
-  Mutex mu_;
-  grpc::ClientContext* call_ ABSL_GUARDED_BY(mu_) = nullptr;
 };
 
 /// What to watch: the stream that was named, or all that there are now.
 absl::StatusOr<std::vector<std::string>> StreamsToWatch(const WatchArguments& arguments,
-                                                        const WatchChannel& channel) {
+                                                        const WatchChannel& channel,
+                                                        WatchCalls& calls) {
   if (!arguments.stream.empty()) return std::vector<std::string>{arguments.stream};
-  grpc::ClientContext call;
-  if (!channel.authorization.empty()) call.AddMetadata("authorization", channel.authorization);
+  WatchCall call(calls, channel.authorization);
   v1::ListStreamsResponse response;
-  const grpc::Status status = v1::StreamService::NewStub(channel.channel)
-                                  ->ListStreams(&call, v1::ListStreamsRequest(), &response);
-  if (!status.ok())
-    return absl::Status(absl::StatusCode(status.error_code()), status.error_message());
+  const grpc::Status status =
+      v1::StreamService::NewStub(channel.channel)
+          ->ListStreams(&call.context(), v1::ListStreamsRequest(), &response);
+  if (!status.ok()) return StatusOf(status);
   std::vector<std::string> names;
   for (const v1::Stream& stream : response.streams()) names.push_back(stream.name());
   if (names.empty()) return absl::NotFoundError("there are no streams yet");
   return names;
 }
 
-int Fail(const WatchArguments& arguments, bool unavailable, std::string_view why) {
-  std::cerr << "millrace watch: " << arguments.address << ": " << why
-            << (unavailable ? " (does `millrace serve` run there?)" : "") << "\n";
-  return kExitFailure;
+/// Of what cannot be watched: a stream, or all of the server.
+std::string Failure(const std::string& what, const absl::Status& why) {
+  return absl::StrCat("millrace watch: ", what, ": ", std::string(why.message()),
+                      absl::IsUnavailable(why) ? " (does `millrace serve` run there?)" : "", "\n");
 }
 
-/// Watches all of `streams` until each has ended. Returns the first status that is not OK.
-grpc::Status WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
-                      const std::vector<std::string>& streams, std::atomic<bool>& interrupted) {
+/// Watches all of `streams` until each has ended, and says why one has failed when it does. Returns
+/// the program's exit code.
+int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
+             const std::vector<std::string>& streams, WatchCalls& calls) {
   const bool terminal = isatty(STDOUT_FILENO) != 0 && !arguments.json;
   WatchScreen screen(std::cout, terminal, streams);
-  std::vector<std::unique_ptr<Watch>> watches;
-  for (const std::string& stream : streams) {
-    watches.push_back(std::make_unique<Watch>(arguments, stream, channel, screen, interrupted));
-  }
-  StopSignals signals;
-  signals.Watch([&] {
-    interrupted = true;
-    for (const auto& watch : watches) watch->Cancel();
-  });
-  std::vector<grpc::Status> ends(watches.size());
+  std::atomic<bool> failed = false;
   std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < watches.size(); ++i) {
-    threads.emplace_back([&, i] { ends[i] = watches[i]->Run(); });
+  for (const std::string& stream : streams) {
+    threads.emplace_back([&, stream] {
+      const absl::Status end = Watch(arguments, stream, channel, calls, screen).Run();
+      if (end.ok()) return;
+      failed = true;
+      screen.Say(std::cerr, Failure(absl::StrCat(arguments.address, ": ", stream), end));
+    });
   }
-  threads.clear();   // Waits for all of them.
-  signals.Forget();  // What it would call ends here.
-  const auto failed = std::ranges::find_if(ends, [](const auto& end) { return !end.ok(); });
-  return failed == ends.end() ? grpc::Status::OK : *failed;
+  threads.clear();  // Waits for all of them.
+  const absl::Status written = screen.written();
+  const bool lost = !written.ok() && !absl::IsCancelled(written);
+  if (lost) std::cerr << Failure("standard output", written);
+  return failed || lost ? kExitFailure : kExitOk;
 }
 
 }  // namespace
 
 int RunWatch(const WatchArguments& arguments) {
-  absl::StatusOr<WatchChannel> channel = OpenWatchChannel(arguments.address, arguments.security);
+  WatchCalls calls;
+  StopSignals signals;  // Before gRPC has threads, which inherit what is blocked.
+  signals.Watch([&calls] { calls.End(); });
+  const absl::StatusOr<WatchChannel> channel =
+      OpenWatchChannel(arguments.address, arguments.security);
   if (!channel.ok()) {
     std::cerr << "millrace watch: " << channel.status().message() << "\n";
     return kExitUsage;
   }
-  const absl::StatusOr<std::vector<std::string>> streams = StreamsToWatch(arguments, *channel);
+  const absl::StatusOr<std::vector<std::string>> streams =
+      StreamsToWatch(arguments, *channel, calls);
+  if (calls.ended()) return kExitOk;
   if (!streams.ok()) {
-    return Fail(arguments, absl::IsUnavailable(streams.status()),
-                std::string(streams.status().message()));
+    std::cerr << Failure(arguments.address, streams.status());
+    return kExitFailure;
   }
-  std::atomic<bool> interrupted = false;
-  const grpc::Status status = WatchAll(arguments, *channel, *streams, interrupted);
-  if (status.ok() || interrupted) return kExitOk;
-  return Fail(arguments, status.error_code() == grpc::StatusCode::UNAVAILABLE,
-              status.error_message());
+  return WatchAll(arguments, *channel, *streams, calls);
 }
 
 }  // namespace millrace::service

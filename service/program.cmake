@@ -76,6 +76,7 @@ add_library(millrace_program
   cmd_replay.cc
   cmd_serve.cc
   cmd_watch.cc
+  watch_calls.cc
   watch_channel.cc
   watch_output.cc
   labels_report.cc

@@ -11,6 +11,11 @@ std::size_t TerminalColumns(std::size_t otherwise) {
   return size.ws_col - 1U;  // A full last column would begin a new line.
 }
 
+std::size_t TerminalRows(std::size_t otherwise) {
+  winsize size = {};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : otherwise;
+}
+
 std::string CutTo(std::string line, std::size_t columns) {
   if (line.size() > columns) line.resize(columns);
   return line;

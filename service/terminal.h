@@ -1,4 +1,4 @@
-// What a line that rewrites itself must know of the terminal.
+// What lines that rewrite themselves must know of the terminal.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,9 @@ namespace millrace::service {
 /// Columns that a line on standard output may fill without wrapping; `otherwise` where it is no
 /// terminal.
 [[nodiscard]] std::size_t TerminalColumns(std::size_t otherwise);
+
+/// Its rows; `otherwise` where it is no terminal.
+[[nodiscard]] std::size_t TerminalRows(std::size_t otherwise);
 
 /// The beginning of `line`, at most `columns` long.
 [[nodiscard]] std::string CutTo(std::string line, std::size_t columns);

@@ -1,5 +1,7 @@
 #include "service/watch_output.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -35,6 +37,23 @@ std::string NameOf(v1::PredictionFlag flag) {
   return name.size() > kPrefix ? absl::AsciiStrToLower(name.substr(kPrefix)) : absl::StrCat(flag);
 }
 
+/// Where it learns from labels, of the frames that had one.
+bool HasLoss(const v1::Prediction& prediction) {
+  return !prediction.has_outputs() || prediction.labelled() > 0;
+}
+
+bool HasLossOfNoMotion(const v1::Prediction& prediction) { return prediction.loss_no_motion() > 0; }
+
+nlohmann::ordered_json OrNull(bool is_there, float value) {
+  return is_there ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+absl::Status WhyNotWritten(int error) {
+  if (error == EPIPE) return absl::CancelledError("nobody reads any more");
+  if (error == 0) return absl::UnknownError("cannot be written");
+  return absl::ErrnoToStatus(error, "cannot be written");
+}
+
 }  // namespace
 
 std::string WatchLine(const v1::SubscribeResponse& response) {
@@ -43,10 +62,10 @@ std::string WatchLine(const v1::SubscribeResponse& response) {
                                      prediction.frame_number(), Milliseconds(prediction.delay()),
                                      prediction.delay_frames());
   if (prediction.has_best_class()) absl::StrAppend(&line, "  class ", ClassOf(prediction));
-  if (!prediction.has_outputs() || prediction.labelled() > 0) {
+  if (HasLoss(prediction)) {
     absl::StrAppendFormat(&line, "  loss %.4f", prediction.loss());
   }
-  if (prediction.loss_no_motion() > 0) {
+  if (HasLossOfNoMotion(prediction)) {
     absl::StrAppendFormat(&line, ", %.2f of no motion",
                           prediction.loss() / prediction.loss_no_motion());
   }
@@ -67,8 +86,8 @@ std::string WatchJson(const v1::SubscribeResponse& response) {
       {"emission_time", TimeUtil::ToString(prediction.emission_time())},
       {"delay_ms", Milliseconds(prediction.delay())},
       {"delay_frames", prediction.delay_frames()},
-      {"loss", prediction.loss()},
-      {"loss_no_motion", prediction.loss_no_motion()},
+      {"loss", OrNull(HasLoss(prediction), prediction.loss())},
+      {"loss_no_motion", OrNull(HasLossOfNoMotion(prediction), prediction.loss_no_motion())},
       {"learned_from", prediction.learned_from()},
       {"update_count", prediction.update_count()},
       {"missed", response.dropped_total()},
@@ -95,21 +114,48 @@ absl::Status SavePreview(const std::string& folder, const v1::SubscribeResponse&
 WatchScreen::WatchScreen(std::ostream& out, bool terminal, std::vector<std::string> streams)
     : terminal_(terminal), streams_(std::move(streams)), out_(out) {}
 
-void WatchScreen::Show(const std::string& stream, const std::string& line, std::size_t columns) {
+bool WatchScreen::Show(const std::string& stream, const std::string& line, ScreenSize size) {
   const MutexLock lock(mu_);
-  if (!terminal_) {
-    out_ << line << '\n' << std::flush;
-    return;
+  if (!written_.ok()) return false;
+  errno = 0;
+  if (terminal_) {
+    lines_[stream] = line;
+    Draw(size);
+  } else {
+    out_ << line << '\n';
   }
-  lines_[stream] = line;
-  if (drawn_) out_ << "\x1b[" << streams_.size() << 'A';
-  for (const std::string& each : streams_) {
-    const auto found = lines_.find(each);
-    const std::string text = found == lines_.end() ? each + "  no prediction yet" : found->second;
-    out_ << '\r' << CutTo(text, columns) << "\x1b[K\n";
-  }
-  drawn_ = true;
   out_ << std::flush;
+  if (!out_) written_ = WhyNotWritten(errno);
+  return written_.ok();
+}
+
+// The last row is the cursor's: a line feed there would scroll all others away.
+void WatchScreen::Draw(ScreenSize size) {
+  const std::size_t room = std::max<std::size_t>(size.rows, 2) - 1;
+  const std::size_t shown = streams_.size() <= room ? streams_.size() : room - 1;
+  if (drawn_ > 0) out_ << "\x1b[" << std::min(drawn_, room) << 'A';
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto found = lines_.find(streams_[i]);
+    const std::string text =
+        found == lines_.end() ? streams_[i] + "  no prediction yet" : found->second;
+    out_ << '\r' << CutTo(text, size.columns) << "\x1b[K\n";
+  }
+  const std::size_t more = streams_.size() - shown;
+  if (more > 0) out_ << "\r... and " << more << " more\x1b[K\n";
+  const std::size_t drawn = shown + (more > 0 ? 1 : 0);
+  if (drawn < drawn_) out_ << "\x1b[J";  // The terminal has fewer rows than before.
+  drawn_ = drawn;
+}
+
+void WatchScreen::Say(std::ostream& other, const std::string& text) {
+  const MutexLock lock(mu_);
+  other << text << std::flush;
+  drawn_ = 0;
+}
+
+absl::Status WatchScreen::written() const {
+  const MutexLock lock(mu_);
+  return written_;
 }
 
 }  // namespace millrace::service

@@ -35,7 +35,7 @@ set_tests_properties(service_page.browser PROPERTIES
 millrace_limit_time(240 service_page.browser)
 
 millrace_add_test(service_program
-  SOURCES labels_report_test.cc serve_banner_test.cc serve_signals_test.cc
+  SOURCES labels_report_test.cc serve_banner_test.cc serve_signals_test.cc watch_output_test.cc
   LIBS millrace::program nlohmann_json::nlohmann_json)
 
 # Evaluations: what is made of them, and the clips that are read here.
@@ -46,12 +46,12 @@ millrace_add_test(service_evaluation
 
 set(environment
   MILLRACE_PROGRAM=$<TARGET_FILE:millrace>
-  PYTHONPATH=${PROJECT_SOURCE_DIR}/tests
+  PYTHONPATH=${PROJECT_SOURCE_DIR}/tests:$<TARGET_PROPERTY:millrace_python_client,BINARY_DIR>/package
   PYTHONDONTWRITEBYTECODE=1)
 if(MILLRACE_SANITIZE)
   list(APPEND environment MILLRACE_STOP_LIMIT_S=60)
 endif()
-foreach(name bench cli evaluate_flow evaluate_labels serve)
+foreach(name bench cli evaluate_flow evaluate_labels serve watch)
   add_test(NAME service_program.${name}
            COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(service_program.${name} PROPERTIES ENVIRONMENT "${environment}")

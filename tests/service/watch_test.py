@@ -1,0 +1,114 @@
+"""`millrace watch` at a server that is made up here: streams that go on for ever, fail, or never answer."""
+
+import concurrent.futures
+import contextlib
+import json
+import signal
+import subprocess
+import threading
+import unittest
+from collections.abc import Iterator
+
+import grpc
+
+import millrace_process
+from millrace.v1 import (prediction_service_pb2, prediction_service_pb2_grpc, stream_pb2,
+                         stream_service_pb2, stream_service_pb2_grpc)
+
+
+class Streams(stream_service_pb2_grpc.StreamServiceServicer):
+    """`names`: those that there are; none, and it does not answer."""
+
+    def __init__(self, names: list[str]):
+        self._names = names
+        self.asked = threading.Event()
+
+    def ListStreams(self, request, context):
+        self.asked.set()
+        if not self._names:
+            ended = threading.Event()
+            context.add_callback(ended.set)
+            ended.wait(millrace_process.PATIENCE_S)
+        return stream_service_pb2.ListStreamsResponse(
+            streams=[stream_pb2.Stream(name=name) for name in self._names])
+
+
+class Predictions(prediction_service_pb2_grpc.PredictionServiceServicer):
+    """Predicts without end, but of a stream called "broken" once only."""
+
+    def Subscribe(self, request, context):
+        number = 0
+        while context.is_active():
+            response = prediction_service_pb2.SubscribeResponse(run_id="run", sequence=number)
+            response.prediction.stream = request.stream
+            response.prediction.frame_number = number
+            yield response
+            number += 1
+            if request.stream == "broken":
+                context.abort(grpc.StatusCode.INTERNAL, "the learner threw something")
+
+
+class WatchTest(unittest.TestCase):
+    def serve(self, *names: str) -> str:
+        """Returns the address."""
+        server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
+        self.streams = Streams(list(names))
+        stream_service_pb2_grpc.add_StreamServiceServicer_to_server(self.streams, server)
+        prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(Predictions(), server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        self.addCleanup(lambda: server.stop(0).wait())
+        return f"127.0.0.1:{port}"
+
+    @contextlib.contextmanager
+    def watching(self, address: str, *arguments: str, **options) -> Iterator[subprocess.Popen]:
+        with subprocess.Popen([millrace_process.program(), "watch", address, *arguments], text=True,
+                              stderr=subprocess.PIPE, **{"stdout": subprocess.PIPE, **options}) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def interrupt(self, process: subprocess.Popen) -> int:
+        process.send_signal(signal.SIGINT)
+        # What comes still must not fill the pipe.
+        process.stdout.read()
+        return process.wait(millrace_process.PATIENCE_S)
+
+    def test_ends_well_once_nobody_reads_what_it_prints(self):
+        with self.watching(self.serve("gate", "yard"), "--json") as process:
+            self.assertIn("frame_number", json.loads(process.stdout.readline()))
+            process.stdout.close()
+            self.assertEqual(process.wait(millrace_process.PATIENCE_S), 0, process.stderr.read())
+            self.assertEqual(process.stderr.read(), "")
+
+    def test_says_that_what_it_prints_cannot_be_written(self):
+        with (open("/dev/full", "w", encoding="utf-8") as full,
+              self.watching(self.serve("gate"), stdout=full) as process):
+            self.assertEqual(process.wait(millrace_process.PATIENCE_S), 1)
+            self.assertIn("standard output: cannot be written", process.stderr.read())
+
+    def test_an_interrupt_ends_it_well(self):
+        with self.watching(self.serve("gate", "yard")) as process:
+            process.stdout.readline()
+            self.assertEqual(self.interrupt(process), 0)
+
+    def test_an_interrupt_ends_it_while_it_asks_which_streams_there_are(self):
+        with self.watching(self.serve()) as process:
+            self.assertTrue(self.streams.asked.wait(millrace_process.PATIENCE_S))
+            self.assertEqual(self.interrupt(process), 0)
+
+    def test_a_stream_that_fails_is_told_of_while_others_go_on(self):
+        with self.watching(self.serve("broken", "yard"), "--json") as process:
+            drain = threading.Thread(target=lambda: [None for _ in process.stdout], daemon=True)
+            drain.start()
+            said = process.stderr.readline()  # Hangs, and is killed by the test's timeout, if nothing is said.
+            self.assertIn("broken: the learner threw something", said)
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(millrace_process.PATIENCE_S), 1, "one stream has failed")
+            drain.join()
+
+
+if __name__ == "__main__":
+    unittest.main()
