@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 #include "spdlog/pattern_formatter.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
@@ -49,6 +50,17 @@ bool WantsNoColor() {
   return said != nullptr && *said != '\0';
 }
 
+/// What is no level must not silence the log.
+void SetLevel(const std::string& name) {
+  const spdlog::level::level_enum level = spdlog::level::from_str(name);
+  if (level == spdlog::level::off && name != "off") {
+    spdlog::warn(
+        "MILLRACE_LOG is '{}', which is no level: it is debug, info, warning, error or off", name);
+    return;
+  }
+  spdlog::default_logger()->set_level(level);
+}
+
 }  // namespace
 
 void LogToStderr() {
@@ -63,10 +75,14 @@ void LogToStderr() {
     const bool terminal = isatty(STDERR_FILENO) != 0;
     logger->set_pattern(terminal ? "\r\x1b[K%H:%M:%S %^%l%$ %v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   }
-  if (const char* level = Environment("MILLRACE_LOG")) {
-    logger->set_level(spdlog::level::from_str(level));
-  }
   spdlog::set_default_logger(logger);
+  if (const char* name = Environment("MILLRACE_LOG")) SetLevel(name);
+}
+
+void LogFailure(const std::string& why) {
+  for (const absl::string_view line : absl::StrSplit(why, '\n')) {
+    spdlog::error("{}", std::string(line));
+  }
 }
 
 }  // namespace millrace::service

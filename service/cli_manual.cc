@@ -48,30 +48,34 @@ std::string Verbatim(const std::string& text) {
   return lines;
 }
 
-/// "-s, --stream TEXT": as --help has it.
+/// "-s, --stream TEXT", and all else that --help says of an option beside its description.
 std::string HeadOf(const CLI::Option& option) {
-  std::vector<std::string> names;
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-  if (names.empty()) names.push_back(option.get_name());
-  std::string head = absl::StrCat("\\fB", Plain(absl::StrJoin(names, ", ")), "\\fR");
-  if (option.get_items_expected_max() > 0) {
-    absl::StrAppend(&head, " \\fI", Plain(option.get_type_name()), "\\fR");
-  }
-  if (!option.get_default_str().empty()) {
-    absl::StrAppend(&head, " (", Plain(option.get_default_str()), ")");
-  }
-  return head;
+  const CLI::Formatter help;
+  const std::string names = help.make_option_name(&option, option.get_positional());
+  return absl::StrCat("\\fB", Plain(absl::StrReplaceAll(names, {{",", ", "}})), "\\fR",
+                      Plain(help.make_option_opts(&option)));
 }
 
+std::string Described(const CLI::Option& option) {
+  return absl::StrCat(".TP\n", HeadOf(option), "\n\\&", Plain(option.get_description()), "\n");
+}
+
+bool IsHelp(const CLI::Option& option) {
+  return option.get_lnames() == std::vector<std::string>{"help"};
+}
+
+/// All but --help, which each command has.
 std::string OptionsOf(const CLI::App& command) {
   std::string text;
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_lnames() == std::vector<std::string>{"help"}) continue;
-    absl::StrAppend(&text, ".TP\n", HeadOf(*option), "\n\\&", Plain(option->get_description()),
-                    "\n");
+    if (!IsHelp(*option)) absl::StrAppend(&text, Described(*option));
   }
   return text;
+}
+
+std::string HelpOf(const CLI::App& app) {
+  const CLI::Option* const help = app.get_help_ptr();
+  return help == nullptr ? "" : Described(*help);
 }
 
 std::string FooterOf(const CLI::App& command) {
@@ -144,7 +148,8 @@ std::string ManPage(const CLI::App& app, std::string_view version) {
   std::string page =
       absl::StrCat(".TH MILLRACE 1 \"\" \"millrace ", std::string(version),
                    "\"\n.SH NAME\nmillrace \\- ", Plain(app.get_description()),
-                   "\n.SH SYNOPSIS\n.B millrace\n.I COMMAND\n[\\fIOPTIONS\\fR]\n.SH COMMANDS\n");
+                   "\n.SH SYNOPSIS\n.B millrace\n.I COMMAND\n[\\fIOPTIONS\\fR]\n.SH OPTIONS\n",
+                   HelpOf(app), OptionsOf(app), ".SH COMMANDS\n");
   ForEachCommand(app, "", [&page](const std::string& name, const CLI::App& command) {
     absl::StrAppend(&page, ".SS millrace ", Plain(name), "\n", Plain(command.get_description()),
                     ".\n", OptionsOf(command), FooterOf(command));

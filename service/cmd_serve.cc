@@ -10,6 +10,7 @@
 #include "base/atomic_file.h"
 #include "base/status.h"
 #include "service/cli_exit_codes.h"
+#include "service/cli_log.h"
 #include "service/progress.h"
 #include "service/real_stream.h"
 #include "service/reference_comparison.h"
@@ -70,7 +71,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
 int RunServe(const ServeArguments& arguments) {
   StopSignals signals;
   const absl::Status status = ServeConfig(arguments, signals);
-  if (!status.ok()) std::cerr << "millrace serve: " << status.message() << "\n";
+  if (!status.ok()) LogFailure(std::string(status.message()));
   return ExitCodeOf(status);
 }
 

@@ -2,11 +2,11 @@
 
 #include <csignal>
 #include <exception>
-#include <iostream>
 
 #include "service/cli.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_log.h"
+#include "service/grpc_log.h"
 
 namespace {
 
@@ -29,9 +29,10 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   try {
     millrace::service::LogToStderr();
+    millrace::service::LogGrpc();
     return millrace::service::RunCommandLine(argc, argv);
   } catch (const std::exception& error) {
-    std::cerr << "millrace: " << error.what() << "\n";
+    millrace::service::LogFailure(error.what());
     return millrace::service::kExitFailure;
   }
 }

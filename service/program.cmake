@@ -72,6 +72,7 @@ add_library(millrace_program
   evaluation_plots.cc
   evaluation_table.cc
   gnuplot.cc
+  grpc_log.cc
   cmd_pretrain.cc
   cmd_replay.cc
   cmd_serve.cc

@@ -24,6 +24,38 @@ streams:
 """
 
 
+def part_of(help_text: str, *titles: str) -> list[str]:
+    """The entries below these headings of --help, each with all its lines."""
+    entries = []
+    inside = False
+    for line in help_text.splitlines():
+        if re.match(r"\S.*:$", line):
+            inside = line[:-1] in titles
+        elif not line.strip():
+            inside = False
+        elif inside and re.match(r"  \S", line):
+            entries.append(line)
+        elif inside:
+            entries[-1] += line
+    return entries
+
+
+def options_of(help_text: str) -> list[str]:
+    return [" ".join(entry.split()) for entry in part_of(help_text, "Positionals", "Options")]
+
+
+def every_command(path: tuple[str, ...] = ()):
+    """Each with its full name, the program itself first."""
+    yield path
+    for entry in part_of(run(*path, "--help").stdout, "Subcommands"):
+        yield from every_command((*path, entry.split()[0]))
+
+
+def solid(text: str) -> str:
+    """Without what depends on where lines are broken."""
+    return "".join(text.split())
+
+
 class CommandLineTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="millrace-cli.")
@@ -51,19 +83,32 @@ class CommandLineTest(unittest.TestCase):
             self.assertIn("Example", help_text.stdout)
             self.assertIn(f"millrace {command}", help_text.stdout)
 
-    def test_the_manual_says_what_help_says(self):
+    def manual(self) -> str:
+        """As it is shown."""
         page = run("man")
         self.assertEqual(page.returncode, 0, page.stderr)
-        checked = subprocess.run(["groff", "-man", "-Tutf8", "-P-c", "-ww"], input=page.stdout, text=True,
-                                 capture_output=True, check=True)
-        self.assertEqual(checked.stderr, "")
+        # Without hyphens of its own, on lines that are long enough for the longest word.
+        shown = subprocess.run(["groff", "-man", "-Tutf8", "-P-c", "-ww", "-rHY=0", "-rLL=200n"],
+                               input=page.stdout, text=True, capture_output=True, check=True)
+        self.assertEqual(shown.stderr, "")
         # Bold is a letter upon itself; hyphens are as they are typed.
-        manual = re.sub(r".\x08", "", checked.stdout).translate({0x2212: "-", 0x2010: "-"})
-        for command in (["serve"], ["watch"], ["plan"], ["evaluate", "flow"]):
-            self.assertIn(f"millrace {' '.join(command)}", manual)
-            for option in re.findall(r"--[a-z][a-z-]+", run(*command, "--help").stdout):
-                if option != "--help":
-                    self.assertTrue(option in manual, option)
+        return re.sub(r".\x08", "", shown.stdout).translate({0x2212: "-", 0x2010: "-"})
+
+    def test_the_manual_says_what_help_says_of_every_command(self):
+        manual = self.manual()
+        overview, *parts = re.split(r"(?m)^   millrace ", manual)
+        chapters = {tuple(part.split("\n")[0].split()): solid(part) for part in parts}
+        chapters[()] = solid(overview)
+        commands = list(every_command())
+        self.assertIn(("evaluate", "flow"), commands)
+        self.assertEqual(sorted(chapters), sorted(commands))
+        for command in commands:
+            text = run(*command, "--help").stdout
+            for option in options_of(text):
+                if command and option.startswith("-h,--help"):
+                    continue  # Said once.
+                with self.subTest(command=command, option=option):
+                    self.assertIn(solid(option), chapters[command])
         self.assertIn("a GPU failed, or its memory is full", manual)
 
     def completions(self, line):
@@ -99,6 +144,27 @@ class CommandLineTest(unittest.TestCase):
         for line in lines:
             self.assertEqual(list(line), ["time", "level", "message"])
             datetime.datetime.fromisoformat(line["time"])
+
+    def test_the_log_is_json_when_it_fails(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            path = pathlib.Path(self.config(more="colour: blue\nsauce: red\n"))
+            port = pathlib.Path(self.folder / "port.yaml")
+            port.write_text(CONFIG.format(uri="test:ball", port=0).replace(
+                "grpc_port: 0", f"grpc_port: {taken.getsockname()[1]}"))
+            for config, code, parts in ((path, 2, ("colour", "sauce")), (port, 1, ("gRPC: ", "port"))):
+                result = run("serve", "--config", str(config), "--frames", "5", "--no-progress",
+                             env={**os.environ, "MILLRACE_LOG_FORMAT": "json"})
+                self.assertEqual(result.returncode, code, result.stderr)
+                lines = [json.loads(line) for line in result.stderr.splitlines()]
+                for part in parts:
+                    self.assertTrue(any(line["level"] == "error" and part in line["message"]
+                                        for line in lines), result.stderr)
+
+    def test_a_level_that_is_none_does_not_silence_the_log(self):
+        result = run("serve", "--config", "no/such.yaml", env={**os.environ, "MILLRACE_LOG": "verbose"})
+        self.assert_usage(result, "MILLRACE_LOG is 'verbose'", "no/such.yaml")
 
     def test_version(self):
         result = run("--version")

@@ -34,9 +34,10 @@ set_tests_properties(service_page.browser PROPERTIES
   ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/tests;PYTHONDONTWRITEBYTECODE=1")
 millrace_limit_time(240 service_page.browser)
 
+find_package(spdlog REQUIRED)
 millrace_add_test(service_program
-  SOURCES labels_report_test.cc serve_banner_test.cc serve_signals_test.cc watch_output_test.cc
-  LIBS millrace::program nlohmann_json::nlohmann_json)
+  SOURCES grpc_log_test.cc labels_report_test.cc serve_banner_test.cc serve_signals_test.cc watch_output_test.cc
+  LIBS millrace::program nlohmann_json::nlohmann_json spdlog::spdlog)
 
 # Evaluations: what is made of them, and the clips that are read here.
 millrace_add_test(service_evaluation
