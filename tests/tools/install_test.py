@@ -13,9 +13,9 @@ ROOT = millrace_process.ROOT
 PREFIX = "/opt/millrace"
 
 
-def install(prefix: str, destination: pathlib.Path) -> subprocess.CompletedProcess:
-    return subprocess.run([ROOT / "tools/install", prefix], capture_output=True, text=True,
-                          check=False, env={**os.environ, "DESTDIR": str(destination)})
+def install(prefix: str, destination: pathlib.Path, **variables: str) -> subprocess.CompletedProcess:
+    return subprocess.run([ROOT / "tools/install", prefix], capture_output=True, text=True, check=False,
+                          env={**os.environ, "DESTDIR": str(destination), **variables})
 
 
 class InstallTest(unittest.TestCase):
@@ -71,12 +71,82 @@ class InstallTest(unittest.TestCase):
         unit = (self.tree / "lib/systemd/system/millrace.service").read_text()
         self.assertIn(f"ExecStart={PREFIX}/bin/millrace serve", unit)
 
+    def test_what_names_the_prefix_says_so(self):
+        for file in ("share/millrace/millrace.yaml", "lib/systemd/system/millrace.service"):
+            self.assertRegex((self.tree / file).read_text(), "(?i)moved", file)
+        naming = [path for path in self.tree.rglob("*") if path.is_file() and path.suffix != ".so" and
+                  f"{PREFIX}/".encode() in path.read_bytes()]
+        self.assertEqual(sorted(path.name for path in naming), ["millrace.service", "millrace.yaml"])
+
+    def test_drop_ins_for_devices_lie_beside_the_samples(self):
+        names = sorted(path.name for path in (self.tree / "share/millrace/systemd").iterdir())
+        self.assertEqual(names, ["camera.conf", "gpu.conf"])
+
+    def test_a_prefix_that_others_would_misread_is_refused(self):
+        for prefix in ("/opt/my own", "/opt/a&b", "/opt/a|b", "/opt/100%", "/opt/a:b", "/opt/$HOME"):
+            with self.subTest(prefix), tempfile.TemporaryDirectory() as folder:
+                refused = install(prefix, pathlib.Path(folder))
+                self.assertEqual(refused.returncode, 1)
+                self.assertIn("may have letters, digits and", refused.stderr)
+                self.assertEqual(os.listdir(folder), [])
+
     def test_a_prefix_that_is_not_absolute_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             refused = install("here", pathlib.Path(folder))
             self.assertEqual(refused.returncode, 1)
             self.assertIn("is not absolute", refused.stderr)
             self.assertEqual(os.listdir(folder), [])
+
+
+class OwnLibTorchTest(unittest.TestCase):
+    """LibTorch is not where set-up unpacks it, but in a folder of the user's, among other things."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        # Its own LibTorch is one folder, not `torch` in another, and its path has a space.
+        self.own = self.folder / "my own"
+        parts = {"libtorch/lib": "torch/lib", "nvidia/cu13/lib": "nvidia/cu13/lib"}
+        for there, here in parts.items():
+            (self.own / there).mkdir(parents=True)
+            for library in (ROOT / ".deps/libtorch" / here).glob("*.so*"):
+                (self.own / there / library.name).symlink_to(library)
+        (self.own / "another/lib").mkdir(parents=True)
+        (self.own / "another/lib/another.so").touch()
+        (self.own / "nvidia/tool/target/linux/lib").mkdir(parents=True)
+        (self.own / "nvidia/tool/target/linux/lib/tool.so").touch()
+        # As linked with it: looked at before what the program was linked with.
+        self.linked = {"LD_LIBRARY_PATH": ":".join(str(self.own / part) for part in parts)}
+
+    def assert_installs(self, **variables: str) -> set[str]:
+        """Returns what lies below lib/millrace."""
+        installed = install(PREFIX, self.folder / "to", **self.linked, **variables)
+        self.assertEqual(installed.returncode, 0, installed.stdout + installed.stderr)
+        tree = self.folder / f"to{PREFIX}"
+        libraries = tree / "lib/millrace"
+        said = subprocess.run([tree / "bin/millrace", "--version"], cwd="/", capture_output=True, text=True,
+                              check=False)
+        self.assertRegex(said.stdout, r"^millrace \d", said.stderr)
+        loaded = subprocess.run(["ldd", tree / "bin/millrace"], capture_output=True, text=True, check=True)
+        self.assertIn(f"{libraries}/torch/lib/libtorch_cpu.so", os.path.normpath(loaded.stdout))
+        return {str(path.relative_to(libraries)) for path in libraries.rglob("*.so*")}
+
+    def test_it_is_installed_where_the_program_looks(self):
+        files = self.assert_installs()
+        self.assertLessEqual({"torch/lib/libc10.so", "nvidia/cu13/lib/libcudart.so.13"}, files)
+
+    def test_for_gpus_nothing_else_comes_along(self):
+        files = self.assert_installs(MILLRACE_INSTALL_GPU="1")
+        self.assertIn("nvidia/cu13/lib/libnvperf_host.so", files)
+        self.assertEqual([file for file in files if "another" in file or "tool" in file], [])
+
+    def test_a_library_that_is_nowhere_is_named(self):
+        (self.own / "libtorch/lib/libc10.so").unlink()
+        (self.own / "elsewhere").mkdir()
+        (self.own / "elsewhere/libc10.so").symlink_to(ROOT / ".deps/libtorch/torch/lib/libc10.so")
+        self.linked["LD_LIBRARY_PATH"] += f":{self.own / 'elsewhere'}"
+        refused = install(PREFIX, self.folder / "to", **self.linked)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("cannot start: it finds no libc10.so", refused.stderr)
 
 
 if __name__ == "__main__":
