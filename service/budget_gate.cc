@@ -10,10 +10,20 @@
 namespace millrace::service {
 namespace {
 
+/// What the camera says; 0 until it does.
+double RateOf(const ServedStream& served) {
+  return served.stream->Snapshot().source.camera_frames_per_second;
+}
+
 StreamLoad LoadOf(const ServedStream& served) {
-  const StreamSnapshot snapshot = served.stream->Snapshot();
-  return LoadOf(served.config(), *served.stream->learner(),
-                snapshot.source.camera_frames_per_second);
+  return LoadOf(served.config(), *served.stream->learner(), RateOf(served));
+}
+
+/// Whether both bring their frames at the same rate, before max_fps.
+bool SameCamera(const ingest::SourceOptions& source, const ingest::SourceOptions& other) {
+  return ingest::WithoutCredentials(source.uri) == ingest::WithoutCredentials(other.uri) &&
+         source.test_frames_per_second == other.test_frames_per_second &&
+         source.images_per_second == other.images_per_second;
 }
 
 /// Whether one takes no more of any device than the other.
@@ -28,15 +38,17 @@ bool TakesNoMore(const StreamLoad& load, const StreamLoad& than) {
 
 absl::Status BudgetGate::Admit(const StreamConfig& config,
                                const pipeline::LearnerDescription& learner) const {
-  const StreamLoad load = LoadOf(config, learner, 0);
+  StreamLoad load = LoadOf(config, learner, 0);
   std::vector<StreamLoad> others;
   for (const SharedStream& served : streams_.All()) {
     const StreamConfig now = served->config();
     if (now.name != config.name) {
       if (served->stream->running()) others.push_back(LoadOf(*served));
-    } else if (now.entry == config.entry || TakesNoMore(load, LoadOf(*served))) {
-      return absl::OkStatus();
+      continue;
     }
+    // The camera's own rate, where that is known, not an assumed one.
+    if (SameCamera(config.source, now.source)) load = LoadOf(config, learner, RateOf(*served));
+    if (now.entry == config.entry || TakesNoMore(load, LoadOf(*served))) return absl::OkStatus();
   }
   const absl::Status fits = Fits(load, others, budget_);
   if (fits.ok() || of_clients_ || budget_.said()) return fits;

@@ -9,7 +9,7 @@
 
 namespace millrace::service {
 
-/// Thread-safe.
+/// Reckons a stream that keeps its camera at the rate that this camera has. Thread-safe.
 class BudgetGate {
  public:
   /// `streams`: those that are running. It must outlive the gate.

@@ -105,7 +105,7 @@ class BudgetGateTest : public testing::Test {
   /// A stream at 10 frames a second: as the fake's stages cost, 0.86 cores.
   void Run(const std::string& name) {
     FakeStreamOptions options;
-    options.config = Watching("rtsp://camera/1", name);
+    options.config = Watching("rtsp://user:secret@camera/1", name);
     FakeStream fake = StartFakeStream(options);
     auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
     ASSERT_TRUE(streams_.Add(std::make_shared<ServedStream>(record, std::move(fake.stream))).ok());
@@ -142,6 +142,37 @@ TEST_F(BudgetGateTest, OneThatTakesNoMoreThanBeforeIsNotAsked) {
   EXPECT_FALSE(gate.Admit(changed, dearer).ok());
   // As it was, it comes back whatever it costs: it is measured anew each time.
   EXPECT_TRUE(gate.Admit(gate_, dearer).ok());
+  streams_.Stop();
+}
+
+TEST_F(BudgetGateTest, OneThatKeepsItsCameraIsReckonedAtTheRateOfThatCamera) {
+  BudgetGate gate({.cores = 1.5}, streams_);
+  Run("street");
+  Run("gate");  // Both together take 1.72 of 1.5 cores.
+  StreamConfig changed = Watching("rtsp://user:secret@camera/1");
+  changed.entry = R"({"name": "gate", "source": {"uri": "rtsp://camera/1", "queue": 4}})";
+  pipeline::LearnerDescription same = *streams_.All().back()->stream->learner();
+  EXPECT_TRUE(gate.Admit(changed, same).ok()) << "it takes what it took, at 10 frames a second";
+  changed.source.uri = "rtsp://user:new-secret@camera/1";
+  EXPECT_TRUE(gate.Admit(changed, same).ok()) << "who asks makes no other camera of it";
+  // Made anew with a dearer network, too.
+  same.stages[0].forward_ms += 10;
+  EXPECT_THAT(std::string(gate.Admit(changed, same).message()),
+              HasSubstr("0.96 cores are needed at 10 frames a second"));
+  changed.source.uri = "rtsp://camera/2";
+  EXPECT_THAT(std::string(gate.Admit(changed, same).message()), HasSubstr("at 25 frames a second"));
+  streams_.Stop();
+}
+
+TEST_F(BudgetGateTest, ATestPictureAtAnotherRateIsReckonedAtThat) {
+  BudgetGate gate({.cores = 1.5}, streams_);
+  Run("street");
+  Run("gate");
+  StreamConfig faster = Watching("rtsp://user:secret@camera/1");
+  faster.source.test_frames_per_second = 60;
+  faster.entry =
+      R"({"name": "gate", "source": {"uri": "test:ball", "test_frames_per_second": 60}})";
+  EXPECT_FALSE(gate.Admit(faster, *streams_.All().back()->stream->learner()).ok());
   streams_.Stop();
 }
 

@@ -360,7 +360,8 @@ TEST_F(StreamChangesTest, ASourceThatTheDevicesHaveNoRoomForChangesNothing) {
   StreamConfig config = Served("yard")->config();
   config.learner.frames_per_second = 900;
   config.source.max_frames_per_second = 0;
-  config.entry = R"({"name":"yard","source":{"uri":"rtsp://user:secret@camera/1"}})";
+  config.source.uri = "rtsp://camera/2";
+  config.entry = R"({"name":"yard","source":{"uri":"rtsp://camera/2"}})";
   const auto updated = control_.Update({.name = "yard"}, config, false);
   EXPECT_TRUE(absl::IsResourceExhausted(updated.status())) << updated.status();
   EXPECT_EQ(EtagOf(Served("yard")->config().entry), etag);
