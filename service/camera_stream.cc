@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <exception>
 #include <thread>
 #include <utility>
 
@@ -13,8 +12,10 @@
 #include "base/status.h"
 #include "service/error_reason.h"
 #include "service/frame_ledger.h"
+#include "service/frame_prediction.h"
 #include "service/frames_in_flight.h"
 #include "service/learner_controls.h"
+#include "service/learner_guard.h"
 #include "service/learner_life.h"
 #include "service/pushed_frame.h"
 #include "service/rate_keeper.h"
@@ -39,18 +40,6 @@ absl::Status Named(const std::string& stream, const absl::Status& status) {
 
 std::string ShownUri(const ingest::SourceOptions& source) {
   return ingest::WithoutCredentials(source.uri);
-}
-
-/// Runs `call`, which may throw what foreign libraries throw, and returns its status.
-template <typename Call>
-absl::Status Guarded(Call call) {
-  try {
-    return call();
-  } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("the learner threw: ", error.what()));
-  } catch (...) {
-    return absl::InternalError("the learner threw something that is no std::exception");
-  }
 }
 
 // The life of a frame: every arrow is counted once, and where it ends nothing else follows.
@@ -116,16 +105,13 @@ class RunningStream final : public CameraStream {
   void AwaitRoom();
   void Handle(const ingest::Frame& frame);
   [[nodiscard]] std::optional<DropReason> WhyDropped(const ingest::Frame& frame) const;
-  [[nodiscard]] bool FitsLearner(const ingest::Frame& frame) const;
-  [[nodiscard]] pipeline::PicturePair PicturesOf(const ingest::Frame& frame) const;
   [[nodiscard]] absl::Status Admit(const ingest::Frame& frame);
   void FailLearner(const absl::Status& cause);
   void Finish();
 
   // On a thread of the learner.
   void OnPrediction(pipeline::ModelPrediction model);
-  [[nodiscard]] Prediction Describe(FrameInFlight in_flight, pipeline::ModelPrediction model,
-                                    nanoseconds now) const;
+  [[nodiscard]] PredictionContext ContextOf(const pipeline::ModelPrediction& model) const;
 
   /// Thread-safe.
   [[nodiscard]] pipeline::SourcePosition position() const {
@@ -327,21 +313,11 @@ absl::StatusOr<Prediction> RunningStream::Predict(
     return Because("LEARNER_FAILED", {{"stream", options_.config.name}},
                    absl::FailedPreconditionError(alive.message()));
   }
-  const auto count = static_cast<std::size_t>(pictures_per_sample());
-  MILLRACE_CHECK(pictures.size() == count);
-  pipeline::PicturePair pair{.previous = {}, .current = pictures[count - 1]->rgb};
-  if (count > 1) pair.previous = pictures[count - 2]->rgb;
-  if (count > 2) pair.before = pictures[0]->rgb;
-  MILLRACE_ASSIGN_OR_RETURN(pipeline::ModelPrediction model, learner_->Predict(pair));
-  std::string best_class_name = labels_ != nullptr ? labels_->NameOf(model.best_class) : "";
-  Prediction prediction;
-  prediction.stream = options_.config.name;
-  prediction.model = std::move(model);
-  prediction.next_frame = next_frame();
-  prediction.best_class_name = std::move(best_class_name);
-  if (count > 1) prediction.previous = pictures[count - 2];
-  prediction.picture = pictures[count - 1];
-  return prediction;
+  MILLRACE_CHECK(pictures.size() == static_cast<std::size_t>(pictures_per_sample()));
+  MILLRACE_ASSIGN_OR_RETURN(pipeline::ModelPrediction model,
+                            learner_->Predict(PicturesOf(pictures)));
+  PredictionContext context = ContextOf(model);
+  return PredictionOf(pictures, std::move(model), std::move(context));
 }
 
 void RunningStream::Stop() {
@@ -409,28 +385,13 @@ std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) 
   if (controls_.mode() == LearnerState::kPaused) return DropReason::kPaused;
   if (labels_ == nullptr) {
     if (frame.predecessor == ingest::NoPredecessor::kGap) return DropReason::kGap;
-    if (frame.previous == nullptr || (next_frame() && frame.before == nullptr)) {
-      return DropReason::kNoPredecessor;
-    }
+    if (!HasPictures(frame, pictures_per_sample())) return DropReason::kNoPredecessor;
   }
-  if (!life_.status().ok() || !FitsLearner(frame)) return DropReason::kRejected;
+  if (!life_.status().ok() ||
+      !FitsLearner(frame, pictures_per_sample(), *learner_->description())) {
+    return DropReason::kRejected;
+  }
   return std::nullopt;
-}
-
-bool RunningStream::FitsLearner(const ingest::Frame& frame) const {
-  const auto learner = learner_->description();
-  const auto fits = [&learner](const ingest::Picture& picture) {
-    return picture.width == learner->width && picture.height == learner->height;
-  };
-  return fits(*frame.picture) && (frame.previous == nullptr || fits(*frame.previous)) &&
-         (!next_frame() || fits(*frame.before));
-}
-
-pipeline::PicturePair RunningStream::PicturesOf(const ingest::Frame& frame) const {
-  pipeline::PicturePair pictures{.previous = {}, .current = frame.picture->rgb};
-  if (frame.previous != nullptr) pictures.previous = frame.previous->rgb;
-  if (next_frame()) pictures.before = frame.before->rgb;
-  return pictures;
 }
 
 absl::Status RunningStream::Admit(const ingest::Frame& frame) {
@@ -441,7 +402,7 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
        .camera_height = source.camera_height,
        .after_gap = frame.gaps > std::exchange(gaps_seen_, frame.gaps),
        .new_size = frame.size_changes > std::exchange(size_changes_seen_, frame.size_changes)});
-  pipeline::PicturePair pair = PicturesOf(frame);
+  pipeline::PicturePair pair = PicturesOf(frame, pictures_per_sample());
   if (labels_ != nullptr) pair.label = labels_->Begin(begin_.frames + frame.number, number);
   absl::Status admitted = Guarded([&]() -> absl::Status {
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(pair));
@@ -494,7 +455,10 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   if (model.skipped != pipeline::SkipReason::kNone) ++skipped_[static_cast<int>(model.skipped)];
   const nanoseconds now = options_.clock->Now();
   const std::shared_ptr<ingest::FrameTicket> ticket = in_flight->frame.ticket;
-  Prediction described = Describe(*std::move(in_flight), std::move(model), now);
+  PredictionContext context = ContextOf(model);
+  Prediction described = PredictionOf(
+      *std::move(in_flight), std::move(model), std::move(context),
+      {.now = now, .received = static_cast<std::int64_t>(source_->received()), .begin = begin_});
   if (options_.compare) described.comparison = options_.compare(described);
   auto prediction = std::make_shared<const Prediction>(std::move(described));
   figures_.RecordPrediction(*prediction, now);
@@ -503,32 +467,10 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   if (PushedFrame* const pushed = PushedFrameOf(ticket)) pushed->Predicted(std::move(prediction));
 }
 
-Prediction RunningStream::Describe(FrameInFlight in_flight, pipeline::ModelPrediction model,
-                                   nanoseconds now) const {
-  ingest::Frame& frame = in_flight.frame;
-  const auto received = static_cast<std::int64_t>(source_->received());
-  const nanoseconds delay = now - frame.arrival;
-  const nanoseconds wall = WallTime();
-  std::string best_class_name = labels_ != nullptr ? labels_->NameOf(model.best_class) : "";
+PredictionContext RunningStream::ContextOf(const pipeline::ModelPrediction& model) const {
   return {.stream = options_.config.name,
-          .epoch = begin_.epochs + frame.epoch,
-          .frame_number = begin_.frames + frame.number,
-          .stream_time = frame.stream_time,
-          .camera_time = frame.camera_time,
-          .arrival_time = wall - delay,
-          .emission_time = wall,
-          .delay = delay,
-          .delay_frames = received - 1 - frame.number,
-          .model = std::move(model),
           .next_frame = next_frame(),
-          .best_class_name = std::move(best_class_name),
-          .comparison = std::nullopt,
-          .previous = std::move(frame.previous),
-          .picture = std::move(frame.picture),
-          .camera_width = in_flight.camera_width,
-          .camera_height = in_flight.camera_height,
-          .after_gap = in_flight.after_gap,
-          .new_size = in_flight.new_size};
+          .best_class_name = labels_ != nullptr ? labels_->NameOf(model.best_class) : ""};
 }
 
 }  // namespace
