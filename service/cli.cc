@@ -53,6 +53,8 @@ Environment
 constexpr char kServeFooter[] = R"(
 SIGTERM and SIGINT (Ctrl-C) end it within three seconds: frames inside the pipeline get their
 predictions, subscribers are told, a summary is printed. A second signal ends it at once.
+SIGHUP has the configuration read again: streams come, go and change as it says; what takes a restart
+is named in the log.
 Logs go to stderr, banner, progress and summary to stdout.
 
 Examples
@@ -73,10 +75,14 @@ Examples
 
 constexpr char kCheckConfigFooter[] = R"(
 Exit code 0 if the configuration is right, 2 if not: then each error is a line with file, line,
-column, what is wrong and what is allowed.
+column, what is wrong and what is allowed. Passwords in URIs are never shown.
 
-Example
-  millrace check-config samples/millrace.yaml)";
+Editors that know JSON schemas check a configuration while it is written.
+
+Examples
+  millrace check-config samples/millrace.yaml
+  millrace check-config --print samples/millrace.yaml
+  millrace check-config --schema > millrace.schema.json)";
 
 constexpr char kPretrainFooter[] = R"(
 A network with random weights needs hundreds of frames of a real camera to see any motion; one that
@@ -142,7 +148,14 @@ void AddWatch(CLI::App& app, WatchArguments& arguments) {
 void AddCheckConfig(CLI::App& app, CheckConfigArguments& arguments) {
   CLI::App* check = app.add_subcommand(
       "check-config", "Say what is wrong with a configuration, or what it would run");
-  check->add_option("config", arguments.config, "The configuration (YAML)")->required();
+  CLI::Option* config = check->add_option("config", arguments.config, "The configuration (YAML)");
+  CLI::Option* print = check->add_flag(
+      "--print", arguments.print, "Print all that holds, every default too, as a configuration");
+  CLI::Option* schema =
+      check->add_flag("--schema", arguments.schema, "Print the JSON schema of configurations");
+  print->needs(config);
+  schema->excludes(config);
+  check->require_option(1, 2);
   check->footer(kCheckConfigFooter);
 }
 

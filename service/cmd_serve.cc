@@ -58,8 +58,13 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
                .out = &std::cout,
                .terminal = isatty(STDOUT_FILENO) != 0,
                .columns = [] { return TerminalColumns(kProgressColumns); },
+               .load = [path = arguments.config] { return LoadConfig(path); },
                .start_stream = StartRealStream});
-  signals.Watch([&serve] { serve.RequestStop(); });
+  // A terminal that is closed says so in the same way as who has changed the configuration.
+  const auto hang_up = [&serve, had_terminal = HasTerminal()] {
+    had_terminal && !HasTerminal() ? serve.RequestStop() : serve.Reload();
+  };
+  signals.Watch([&serve] { serve.RequestStop(); }, hang_up);
   absl::Status status = serve.Run();
   signals.Forget();
   return status;
@@ -68,7 +73,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
 }  // namespace
 
 int RunServe(const ServeArguments& arguments) {
-  StopSignals signals;
+  StopSignals signals(StopSignals::HangUp::kAsksToReload);
   const absl::Status status = ServeConfig(arguments, signals);
   if (!status.ok()) std::cerr << "millrace serve: " << status.message() << "\n";
   return ExitCodeOf(status);

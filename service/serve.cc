@@ -31,6 +31,7 @@ constexpr std::chrono::milliseconds kGrpcGrace(700);
 Serve::Serve(Options options)
     : options_(std::move(options)),
       budget_(options_.config.budget, streams_),
+      rules_({.defaults = options_.config.defaults, .sources = options_.config.client_sources}),
       control_(
           {.streams = &streams_,
            .events = &events_,
@@ -39,7 +40,17 @@ Serve::Serve(Options options)
                [this](const StreamConfig& config, const pipeline::LearnerDescription& learner) {
                  return budget_.Admit(config, learner);
                },
-           .most_streams = kMostStreams}) {
+           .most_streams = kMostStreams}),
+      reload_({.load = options_.load,
+               .control = &control_,
+               .on_read =
+                   [this](const Config& config) {
+                     budget_.SetBudget(config.budget);
+                     rules_.Set({.defaults = config.defaults, .sources = config.client_sources});
+                   },
+               .stop = stop_.get_token()},
+              options_.config),
+      reloading_({.most_waiting = 1, .full = absl::OkStatus()}) {
   MILLRACE_CHECK(options_.out != nullptr && options_.start_stream);
 }
 
@@ -62,6 +73,15 @@ absl::Status Serve::Run() {
 void Serve::RequestStop() {
   stop_.request_stop();
   Wake();
+}
+
+void Serve::Reload() {
+  reloading_
+      .Post(this,
+            [this] {
+              if (!StopRequested()) reload_.Apply().IgnoreError();
+            })
+      .IgnoreError();
 }
 
 // A start that a stop cut short has not failed.
@@ -125,15 +145,12 @@ absl::Status Serve::StartServers() {
   const Config& config = options_.config;
   MILLRACE_ASSIGN_OR_RETURN(
       grpc_,
-      GrpcServer::Start({.address = config.listen.address,
-                         .port = config.listen.grpc_port,
-                         .connection_age = std::chrono::seconds(config.listen.connection_age_s),
-                         .security = config.listen.security},
-                        {.streams = &streams_,
-                         .events = &events_,
-                         .control = &control_,
-                         .defaults = config.defaults,
-                         .client_sources = config.client_sources}));
+      GrpcServer::Start(
+          {.address = config.listen.address,
+           .port = config.listen.grpc_port,
+           .connection_age = std::chrono::seconds(config.listen.connection_age_s),
+           .security = config.listen.security},
+          {.streams = &streams_, .events = &events_, .control = &control_, .rules = &rules_}));
   MILLRACE_ASSIGN_OR_RETURN(web_, ServeWeb::Start({.listen = config.listen, .streams = &streams_}));
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 //
 //   Create   start ─▶ add                     Delete   take out ─▶ stop
 //   Update   of the source: the learner stays, another source takes the seat
+//            of the learning rate, or from which frames it learns: the learner is told
 //            of anything else: the stream is made anew
 //
 // Made anew, a stream is to lose nothing if that fails. What both lives need for themselves alone
@@ -108,6 +109,9 @@ class StreamControl {
   /// It runs, and nobody shall ever hear of it.
   void GiveUp(const SharedStream& started) const;
 
+  /// Makes its learner learn as `config` says, where all else is the same.
+  [[nodiscard]] absl::Status ChangeLearning(ServedStream& served, const StreamConfig& config) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
   /// Makes `old` anew, in the order that it allows.
   [[nodiscard]] absl::StatusOr<SharedStream> Restart(const SharedStream& old,
                                                      const StreamConfig& config)

@@ -10,6 +10,9 @@ namespace millrace::service {
 /// terminal.
 [[nodiscard]] std::size_t TerminalColumns(std::size_t otherwise);
 
+/// Whether standard input, output or error is a terminal: one that hung up is none any more.
+[[nodiscard]] bool HasTerminal();
+
 /// The beginning of `line`, at most `columns` long.
 [[nodiscard]] std::string CutTo(std::string line, std::size_t columns);
 

@@ -30,12 +30,11 @@ class GrpcFixture : public testing::Test {
     options_.live = false;  // No frame is lost by accident.
     options_.queue_capacity = 64;
     for (const char* name : {"street", "yard"}) {
-      StreamConfig config;
-      config.name = name;
-      config.source.uri = "rtsp://user:secret@camera/1";
-      config.entry = absl::StrCat(R"({"name":")", name,
-                                  R"(","source":{"uri":"rtsp://user:secret@camera/1"}})");
-      MILLRACE_CHECK(control_.Create(config).ok());
+      const auto config =
+          ParseStreamEntry(absl::StrCat(R"({"name":")", name,
+                                        R"(","source":{"uri":"rtsp://user:secret@camera/1"}})"),
+                           "config", StreamConfig());
+      MILLRACE_CHECK(config.ok() && control_.Create(*config).ok());
     }
     auto started = GrpcServer::Start(server, Api());
     MILLRACE_CHECK(started.ok());
@@ -44,7 +43,7 @@ class GrpcFixture : public testing::Test {
   }
 
   [[nodiscard]] StreamApi Api() {
-    return {.streams = &streams_, .events = &events_, .control = &control_};
+    return {.streams = &streams_, .events = &events_, .control = &control_, .rules = &rules_};
   }
 
   /// Of its own connection: tests must not share one connection's flow control.
@@ -89,6 +88,7 @@ class GrpcFixture : public testing::Test {
            },
        .most_streams = 4}};
   BudgetGate budget_gate_{{.cores = 100}, streams_};
+  ClientRules rules_;
   FakeStream& street_ = fakes_["street"];
   FakeStream& yard_ = fakes_["yard"];
   std::unique_ptr<GrpcServer> server_;

@@ -328,8 +328,8 @@ TEST_F(StreamChangesTest, SoManyChangesMayWaitAndNoMore) {
 // ------------------------------------------------------------------------------------- Changing --
 
 constexpr char kOtherCamera[] = R"({"source": {"uri": "rtsp://camera/2"}})";
-constexpr char kOtherRate[] = R"({"source": {"uri": "rtsp://***@camera/1"},
-                                  "model": {"learning_rate": 0.01}})";
+constexpr char kOtherSeed[] = R"({"source": {"uri": "rtsp://***@camera/1"},
+                                  "model": {"seed": 7}})";
 
 TEST_F(StreamChangesTest, AnotherSourceLeavesTheLearnerAsItIs) {
   Film(street_, 3);
@@ -381,12 +381,32 @@ TEST_F(StreamChangesTest, ASourceThatCannotBeOpenedChangesNothing) {
   EXPECT_EQ(street().Snapshot().frames.predicted, 1u);
 }
 
+TEST_F(StreamChangesTest, ALearnerIsToldAnotherRateAndPolicyAndKeepsWhatItLearned) {
+  const std::string run = Served("street")->run_id;
+  ASSERT_TRUE(Update("street", R"({"source": {"uri": "rtsp://***@camera/1"},
+                                   "model": {"learning_rate": 0.01},
+                                   "learning": {"every": 4}})")
+                  .ok());
+  EXPECT_EQ(stream_.run_id(), run);
+  EXPECT_EQ(street().Snapshot().learning_rate, 0.01);
+  EXPECT_EQ(street().Snapshot().policy.every, 4);
+  EXPECT_THAT(Json(stream_.config()), HasSubstr(R"("learning_rate":0.01)"));
+}
+
+TEST_F(StreamChangesTest, ADefaultThatIsWrittenOutChangesNothing) {
+  const std::string run = Served("street")->run_id;
+  ASSERT_TRUE(Update("street", R"({"source": {"uri": "rtsp://***@camera/1", "queue": 2},
+                                   "model": {"seed": 0}})")
+                  .ok());
+  EXPECT_EQ(stream_.run_id(), run);
+}
+
 TEST_F(StreamChangesTest, WhatWasLearnedIsNotLostUnlessThatIsAllowed) {
-  const grpc::Status status = Update("street", kOtherRate);
+  const grpc::Status status = Update("street", kOtherSeed);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(ReasonOf(status), "WOULD_FORGET");
   const std::string run = Served("street")->run_id;
-  ASSERT_TRUE(Update("street", kOtherRate, "", /*allow_reset=*/true).ok());
+  ASSERT_TRUE(Update("street", kOtherSeed, "", /*allow_reset=*/true).ok());
   EXPECT_NE(stream_.run_id(), run);
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
   EXPECT_EQ(Served("street")->config().source.uri, "rtsp://user:secret@camera/1")
@@ -400,10 +420,9 @@ TEST_F(StreamChangesTest, ALearnerThatCannotBeMadeLeavesTheStreamAsItWas) {
   const std::string run = Served("street")->run_id;
   Subscriber subscriber(*channel_, To("street"));
   start_fails_ = absl::InvalidArgumentError("the cuts do not fit");
-  const grpc::Status status = Update("street", kOtherRate, "", /*allow_reset=*/true);
+  const grpc::Status status = Update("street", kOtherSeed, "", /*allow_reset=*/true);
   EXPECT_EQ(status.error_message(), "the cuts do not fit");
-  EXPECT_EQ(Served("street")->config().learner.learning_rate,
-            pipeline::FlowLearnerOptions().learning_rate);
+  EXPECT_EQ(Served("street")->config().learner.seed, pipeline::FlowLearnerOptions().seed);
   EXPECT_EQ(Served("street")->run_id, run) << "what was learned was in no checkpoint";
   Film(street_, 2);
   EXPECT_EQ(street().Snapshot().frames.predicted, 4u);
@@ -417,7 +436,7 @@ TEST_F(StreamChangesTest, TheOldLearnerLearnsUntilTheNewOneDoes) {
     return absl::OkStatus();
   };
   const SharedStream old = Served("street");
-  ASSERT_TRUE(Update("street", kOtherRate, "", /*allow_reset=*/true).ok());
+  ASSERT_TRUE(Update("street", kOtherSeed, "", /*allow_reset=*/true).ok());
   EXPECT_FALSE(old->stream->running());
   EXPECT_EQ(old->stream->ring().end().code(), absl::StatusCode::kUnavailable);
 }
@@ -429,7 +448,7 @@ TEST_F(StreamChangesTest, WhereBothKeepCheckpointsInOneFolderTheOldOneLetsGoFirs
     EXPECT_FALSE(old->stream->running());
     return absl::OkStatus();
   };
-  ASSERT_TRUE(control_.Update({.name = "gate"}, Gate("{learning_rate: 0.01}"), false).ok());
+  ASSERT_TRUE(control_.Update({.name = "gate"}, Gate("{seed: 7}"), false).ok());
   EXPECT_NE(Served("gate"), old);
 }
 
@@ -438,7 +457,7 @@ TEST_F(StreamChangesTest, OneThatIsStartedAgainIsTold) {
   std::deque<StreamEvent> now;
   StreamEvents::Cursor cursor = events_.Watch("gate", now);
   start_fails_ = absl::InvalidArgumentError("the cuts do not fit");
-  EXPECT_FALSE(control_.Update({.name = "gate"}, Gate("{learning_rate: 0.01}"), false).ok());
+  EXPECT_FALSE(control_.Update({.name = "gate"}, Gate("{seed: 7}"), false).ok());
   EXPECT_TRUE(Served("gate")->stream->running());
   StreamEvent last;
   while (const auto event = events_.Next(cursor, "gate").event) last = *event;
@@ -453,14 +472,14 @@ TEST_F(StreamChangesTest, WhatAStartThrowsLeavesTheStreamAsItWas) {
     starting_ = nullptr;
     throw std::runtime_error("out of memory");
   };
-  const auto updated = control_.Update({.name = "gate"}, Gate("{learning_rate: 0.01}"), false);
+  const auto updated = control_.Update({.name = "gate"}, Gate("{seed: 7}"), false);
   EXPECT_EQ(updated.status().message(), "stream 'gate' could not be started: out of memory");
   EXPECT_TRUE(Served("gate")->stream->running());
 }
 
 // Neither the new one nor, again, the old one can start: an update is the way back.
 TEST_F(StreamChangesTest, OneThatCouldNotBeStartedAgainIsByTheNextUpdate) {
-  const StreamConfig other_rate = Gate("{learning_rate: 0.01}");
+  const StreamConfig other_seed = Gate("{seed: 7}");
   StreamConfig other_camera = Gate();
   other_camera.source.uri = "rtsp://c/2";
   other_camera.entry = absl::StrReplaceAll(other_camera.entry, {{"rtsp://c/1", "rtsp://c/2"}});
@@ -468,7 +487,7 @@ TEST_F(StreamChangesTest, OneThatCouldNotBeStartedAgainIsByTheNextUpdate) {
   ASSERT_TRUE(control_.Create(Gate()).ok());
   for (const StreamConfig& next : {Gate(), other_camera}) {
     starting_ = [](const StreamConfig& /*config*/) { return absl::InternalError("no memory"); };
-    EXPECT_FALSE(control_.Update({.name = "gate"}, other_rate, false).ok());
+    EXPECT_FALSE(control_.Update({.name = "gate"}, other_seed, false).ok());
     EXPECT_FALSE(Served("gate")->stream->running());
     starting_ = nullptr;
     const auto updated = control_.Update({.name = "gate"}, next, false);
@@ -484,7 +503,7 @@ TEST_F(StreamChangesTest, WhatStartsAsTheServerStopsTakesNoPlace) {
     streams_.Stop();
     return absl::OkStatus();
   };
-  EXPECT_EQ(Update("street", kOtherRate, "", /*allow_reset=*/true).error_code(),
+  EXPECT_EQ(Update("street", kOtherSeed, "", /*allow_reset=*/true).error_code(),
             grpc::StatusCode::CANCELLED);
   EXPECT_EQ(Served("street"), old);
 }
@@ -495,7 +514,7 @@ TEST_F(StreamChangesTest, AChangeThatIsCancelledIsNone) {
   grpc::ClientContext context;
   v1::UpdateStreamRequest request;
   request.set_stream("street");
-  *request.mutable_config() = Config(kOtherRate);
+  *request.mutable_config() = Config(kOtherSeed);
   request.set_allow_reset(true);
   v1::UpdateStreamResponse response;
   std::jthread impatient([&] {
@@ -517,7 +536,7 @@ TEST_F(StreamChangesTest, AChangeWhoseDeadlinePassesIsNone) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
   v1::UpdateStreamRequest request;
   request.set_stream("street");
-  *request.mutable_config() = Config(kOtherRate);
+  *request.mutable_config() = Config(kOtherSeed);
   request.set_allow_reset(true);
   v1::UpdateStreamResponse response;
   EXPECT_EQ(stub_->UpdateStream(&context, request, &response).error_code(),

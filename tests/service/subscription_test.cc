@@ -108,6 +108,7 @@ TEST_F(SubscriptionTest, EndsUnavailableWhenTheStreamIsMadeAnew) {
   Subscriber subscriber(*channel_, To("street"));
   StreamConfig config = Served("street")->config();
   config.entry = R"({"name":"street","model":{"seed":1}})";
+  config.in_force = config.entry;
   ASSERT_TRUE(control_.Update({.name = "street"}, config, /*allow_reset=*/true).ok());
   EXPECT_FALSE(subscriber.Next());
   const grpc::Status status = subscriber.Finish();
