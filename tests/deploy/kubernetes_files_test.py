@@ -1,6 +1,7 @@
 """deploy/kubernetes agrees with itself, with the image, and with what the server offers."""
 
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -26,6 +27,16 @@ class MillraceTest(unittest.TestCase):
         self.pod = self.all["StatefulSet"]["spec"]["template"]
         [self.container] = self.pod["spec"]["containers"]
         self.config = self.all["ConfigMap"]["data"]["millrace.yaml"]
+
+    def test_kubernetes_knows_all_of_it(self):
+        validate = millrace_process.ROOT / ".deps/venv/bin/kubernetes-validate"
+        run = subprocess.run(
+            [validate, "--strict", FOLDER / "millrace.yaml"],
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
     def test_its_configuration_is_one(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
