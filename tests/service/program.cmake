@@ -10,6 +10,7 @@ millrace_add_test(service_web
     live_page_test.cc
     metrics_test.cc
     page_control_test.cc
+    page_host_test.cc
     progress_test.cc
     summary_recorder_test.cc
     summary_test.cc
