@@ -79,8 +79,12 @@ class FirstDayTest(unittest.TestCase):
 
         return wait_for(f"the page to show {what}", shown)
 
-    def show(self, picture: str, height: int) -> None:
-        self.browser.set_window_size(1280, height)
+    def show(self, picture: str) -> None:
+        """The page as it is for who has just come, in a window that is as high as it."""
+        self.browser.set_window_size(1280, self.browser.execute_script("""
+            document.activeElement.blur();
+            const margin = 18, frame = window.outerHeight - window.innerHeight;
+            return Math.ceil(document.body.getBoundingClientRect().height) + margin + frame;"""))
         save_picture(self.browser, picture)
 
     def summed_up(self) -> str:
@@ -110,7 +114,7 @@ class FirstDayTest(unittest.TestCase):
         self.assertEqual(faults(self.browser), [])
         wait_for("it to learn", lambda: client.stream("street").message.frames.predicted
                  >= FRAMES_TO_LEARN, patience_s=300)
-        self.show("live-overview", 640)
+        self.show("live-overview")
 
     def go_to(self, name: str) -> None:
         self.browser.get(f"{self.page}/#/{name}")
@@ -130,7 +134,7 @@ class FirstDayTest(unittest.TestCase):
 
     def use_the_buttons(self, client: millrace.Client) -> None:
         self.go_to("street")
-        self.show("live-page", 1600)
+        self.show("live-page")
         self.see_on_a_phone()
         self.go_to("gate")
         part(self.browser, "pause").send_keys(Keys.ENTER)
@@ -152,7 +156,7 @@ class FirstDayTest(unittest.TestCase):
         self.see("that it is away", lambda: self.state_of("gate") in ("backing off", "connecting"))
         self.see("who learns", lambda: self.summed_up().startswith(
             "1 of 2 streams learns · 1 without camera"))
-        self.show("live-camera-away", 720)
+        self.show("live-camera-away")
         wait_for("the alert", lambda: self.firing(prometheus) == {"gate"})
         self.assertEqual(self.state_of("street"), "streaming")
 
