@@ -148,6 +148,8 @@ class FlowLearner final : public Learner {
 
   [[nodiscard]] std::vector<std::int64_t> updates() const override { return network_->updates(); }
 
+  [[nodiscard]] std::vector<StageTime> worked() const override { return network_->worked(); }
+
   [[nodiscard]] LearningFigures learning() const override { return lasting_->figures(); }
 
   [[nodiscard]] const Resumption& resumption() const override { return lasting_->resumption(); }

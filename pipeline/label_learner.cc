@@ -194,6 +194,7 @@ class StagedLabelLearner final : public LabelLearner {
   [[nodiscard]] std::vector<std::int64_t> updates() const override {
     return run_->network().updates();
   }
+  [[nodiscard]] std::vector<StageTime> worked() const override { return run_->network().worked(); }
   [[nodiscard]] LabelFigures figures() const override { return labels_->figures(); }
   [[nodiscard]] LearningFigures learning() const override {
     if (lasting_ != nullptr) return lasting_->figures();

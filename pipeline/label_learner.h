@@ -22,6 +22,7 @@
 #include "pipeline/learning/late_labels.h"
 #include "pipeline/optimizer_options.h"
 #include "pipeline/schedules.h"
+#include "pipeline/stage_time.h"
 
 namespace millrace::pipeline {
 
@@ -171,6 +172,9 @@ class LabelLearner {
 
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
+
+  /// As Learner::worked(). Thread-safe.
+  [[nodiscard]] virtual std::vector<StageTime> worked() const = 0;
   [[nodiscard]] virtual LabelFigures figures() const = 0;
   [[nodiscard]] virtual LearningFigures learning() const = 0;
   /// Constant.

@@ -22,6 +22,7 @@
 #include "pipeline/learning/learning_decisions.h"
 #include "pipeline/learning/sample_label.h"
 #include "pipeline/precision.h"
+#include "pipeline/stage_time.h"
 
 namespace millrace::pipeline {
 
@@ -216,6 +217,10 @@ class Learner {
 
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
+
+  /// For how long each stage has worked so far in this process, first stage first. Empty: it is not
+  /// known, as on GPUs, whose operations end when nobody looks.
+  [[nodiscard]] virtual std::vector<StageTime> worked() const { return {}; }
 
   [[nodiscard]] virtual LearningFigures learning() const = 0;
 

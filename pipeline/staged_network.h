@@ -28,6 +28,8 @@
 #include "pipeline/stage.h"
 #include "pipeline/stage_devices.h"
 #include "pipeline/stage_runner.h"
+#include "pipeline/stage_time.h"
+#include "pipeline/stage_times.h"
 #include "pipeline/stage_values.h"
 
 namespace millrace::pipeline {
@@ -152,6 +154,9 @@ class StagedNetwork {
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// As Learner::worked(). Thread-safe.
+  [[nodiscard]] std::vector<StageTime> worked() const ABSL_LOCKS_EXCLUDED(mu_);
+
  private:
   [[nodiscard]] at::Device DeviceOf(std::size_t stage) const {
     return DeviceOfStage(devices_, static_cast<int>(stage) + 1);
@@ -167,6 +172,7 @@ class StagedNetwork {
   void SetOptimizerStates(std::span<const OptimizerState> of_layers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Begin(Plan plan, std::int64_t first_sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool RunUntimed(const Step& step);
 
   // Constant after construction.
   const LayerChain& chain_;
@@ -182,6 +188,7 @@ class StagedNetwork {
 
   std::atomic<double> rate_scale_ = 1;
   std::atomic<std::int64_t> gradients_not_finite_ = 0;
+  StageTimes times_;
 
   // Changed by Switch() alone, while nothing runs; what they point to is ordered by the plan.
   mutable Mutex cut_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // Between that, Restore() and Newest().

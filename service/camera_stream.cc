@@ -246,14 +246,15 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.learner = life_.status();
   snapshot.learner_state = life_.StateIn(controls_.mode());
   snapshot.frames = ledger_.Count(*source_);
-  const RecentFigures::Values figures =
-      figures_.At(options_.clock->Now(), snapshot.frames.received);
+  const nanoseconds now = options_.clock->Now();
+  const RecentFigures::Values figures = figures_.At(now, snapshot.frames.received);
   snapshot.frames_per_second_in = figures.frames_per_second_in;
   snapshot.predictions_per_second = figures.predictions_per_second;
   snapshot.delay_p50_s = figures.delay_p50_s;
   snapshot.delay_p99_s = figures.delay_p99_s;
   snapshot.loss = figures.loss;
   snapshot.loss_no_motion = figures.loss_no_motion;
+  snapshot.loads = figures_.LoadsAt(now, learner_->worked());
   snapshot.updates = learner_->updates();
   snapshot.learning_rate = learner_->learning_rate();
   snapshot.policy = controls_.policy();
@@ -389,6 +390,7 @@ void RunningStream::Handle(const ingest::Frame& frame) {
   frames_ = begin_.frames + frame.number + 1;
   epochs_ = begin_.epochs + frame.epoch + 1;
   figures_.RecordArrival(frame);
+  figures_.RecordWork(learner_->worked(), options_.clock->Now());
   if (rate_) rate_->OnFrame(frame, source_->dropped());
   PushedFrame* const pushed = PushedFrameOf(frame.ticket);
   if (pushed != nullptr) pushed->Numbered(begin_.frames + frame.number);

@@ -6,7 +6,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET GLOBAL libturbojpeg)
 
 set(millrace_page_files answer.js card.js chart.js controls.js favicon.svg index.html overview.js page.css page.js
-    pipeline.js text.js)
+    pipeline.js standing.js text.js token.js)
 list(TRANSFORM millrace_page_files PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/page/)
 list(JOIN millrace_page_files "," millrace_page_list)
 add_custom_command(
@@ -33,6 +33,7 @@ add_library(millrace_web
   metrics_labels.cc
   metrics_process.cc
   page_control.cc
+  page_host.cc
   progress.cc
   serve_web.cc
   summary.cc
@@ -43,7 +44,8 @@ set_source_files_properties(live_page.cc metrics.cc summary.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(millrace_web
   PUBLIC millrace::access millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
-  PRIVATE civetweb::civetweb spdlog::spdlog absl::strings absl::str_format PkgConfig::TURBOJPEG)
+  PRIVATE civetweb::civetweb spdlog::spdlog absl::cleanup absl::strings absl::str_format
+          PkgConfig::TURBOJPEG)
 
 if(MILLRACE_STRICT_TARGETS_ONLY)
   return()

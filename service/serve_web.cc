@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "service/grpc_security.h"
 #include "service/http_probes.h"
+#include "service/page_host.h"
 
 namespace millrace::service {
 
@@ -17,6 +19,7 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
   const Listen& listen = web->options_.listen;
   std::vector<HttpRoute> routes = web->page_.Routes();
   std::ranges::move(web->control_.Routes(), std::back_inserter(routes));
+  if (IsLoopback(listen.address)) routes = UnderTrustedNames(std::move(routes));
   MILLRACE_ASSIGN_OR_RETURN(
       web->page_server_,
       HttpServer::Start({.address = listen.address,

@@ -20,7 +20,7 @@ from selenium.webdriver.common.keys import Keys
 import millrace
 import millrace_process
 import prometheus_process
-from browser import open_browser, part, save_picture, serious_faults
+from browser import faults, open_browser, overflow, part, save_picture
 from millrace_process import ROOT, wait_for
 from notify_socket import Manager
 from rtsp_camera import RtspCamera
@@ -79,12 +79,20 @@ class FirstDayTest(unittest.TestCase):
 
         return wait_for(f"the page to show {what}", shown)
 
-    def show(self, picture: str, height: int) -> None:
-        self.browser.set_window_size(1280, height)
+    def show(self, picture: str) -> None:
+        """The page as it is for who has just come, in a window that is as high as it."""
+        self.browser.set_window_size(1280, self.browser.execute_script("""
+            document.activeElement.blur();
+            const margin = 18, frame = window.outerHeight - window.innerHeight;
+            return Math.ceil(document.body.getBoundingClientRect().height) + margin + frame;"""))
         save_picture(self.browser, picture)
 
     def summed_up(self) -> str:
         return self.browser.find_element(By.ID, "sum").text
+
+    def all_learn(self) -> bool:
+        """They do, well or, as yet, worse than no motion."""
+        return self.summed_up().startswith(("All 2 streams are well", "2 of 2 streams learn"))
 
     def state_of(self, name: str) -> str:
         for tile in self.browser.find_elements(By.CSS_SELECTOR, "main .tile"):
@@ -102,11 +110,11 @@ class FirstDayTest(unittest.TestCase):
         client.create_stream(stream("street", street, 256, 192))
         self.see("the first by itself", lambda: part(self.browser, "name").text == "street")
         client.create_stream(stream("gate", gate, 64, 64))
-        self.see("both", lambda: self.summed_up() == "All 2 streams are well")
-        self.assertEqual(serious_faults(self.browser), [])
+        self.see("both", lambda: self.all_learn())
+        self.assertEqual(faults(self.browser), [])
         wait_for("it to learn", lambda: client.stream("street").message.frames.predicted
                  >= FRAMES_TO_LEARN, patience_s=300)
-        self.show("live-overview", 640)
+        self.show("live-overview")
 
     def go_to(self, name: str) -> None:
         self.browser.get(f"{self.page}/#/{name}")
@@ -114,9 +122,20 @@ class FirstDayTest(unittest.TestCase):
                  and part(self.browser, "name").text == name)
         self.see("the motion", lambda: "rim" in part(self.browser, "scale").text)
 
+    def see_on_a_phone(self) -> None:
+        phone = open_browser(360, 800, phone=True)
+        self.addCleanup(phone.quit)
+        phone.get(f"{self.page}/#/street")
+        self.see("the same on a phone", lambda: "rim" in part(phone, "scale").text)
+        self.assertEqual(overflow(phone), 0)
+        self.assertEqual(faults(phone), [])
+        save_picture(phone, "live-phone")
+        self.assertEqual(phone.get_log("browser"), [])
+
     def use_the_buttons(self, client: millrace.Client) -> None:
         self.go_to("street")
-        self.show("live-page", 1600)
+        self.show("live-page")
+        self.see_on_a_phone()
         self.go_to("gate")
         part(self.browser, "pause").send_keys(Keys.ENTER)
         wait_for("the learner to pause",
@@ -135,8 +154,9 @@ class FirstDayTest(unittest.TestCase):
         wait_for("no alert", lambda: self.firing(prometheus) == set())
         gate.kill()
         self.see("that it is away", lambda: self.state_of("gate") in ("backing off", "connecting"))
-        self.assertEqual(self.summed_up(), "1 of 2 streams is well")
-        self.show("live-camera-away", 720)
+        self.see("who learns", lambda: self.summed_up().startswith(
+            "1 of 2 streams learns · 1 without camera"))
+        self.show("live-camera-away")
         wait_for("the alert", lambda: self.firing(prometheus) == {"gate"})
         self.assertEqual(self.state_of("street"), "streaming")
 
@@ -146,7 +166,7 @@ class FirstDayTest(unittest.TestCase):
         wait_for("predictions again",
                  lambda: client.stream("gate").message.frames.predicted > before)
         wait_for("the alert to end", lambda: self.firing(prometheus) == set())
-        self.see("that all is well", lambda: self.summed_up() == "All 2 streams are well")
+        self.see("that all is well", lambda: self.all_learn())
 
     def test_from_installing_to_recovering(self):
         street = self.enterContext(RtspCamera(

@@ -158,6 +158,17 @@ class FakeLearner final : public pipeline::Learner {
   }
   const pipeline::Resumption& resumption() const override { return options_.resumption; }
 
+  std::vector<pipeline::StageTime> worked() const override {
+    std::scoped_lock lock(mu_);
+    return worked_;
+  }
+
+  /// What worked() returns from now on.
+  void SetWorked(std::vector<pipeline::StageTime> worked) {
+    std::scoped_lock lock(mu_);
+    worked_ = std::move(worked);
+  }
+
   /// What learning() returns from now on.
   void SetLearning(const pipeline::LearningFigures& learning) {
     std::scoped_lock lock(mu_);
@@ -292,6 +303,7 @@ class FakeLearner final : public pipeline::Learner {
 
   mutable std::mutex mu_;
   pipeline::LearnerDescription description_;
+  std::vector<pipeline::StageTime> worked_;
   pipeline::LearningFigures learning_;
   std::function<void(pipeline::ModelPrediction&)> change_;
   std::function<void()> at_questions_;

@@ -10,6 +10,7 @@ millrace_add_test(service_web
     live_page_test.cc
     metrics_test.cc
     page_control_test.cc
+    page_host_test.cc
     progress_test.cc
     summary_recorder_test.cc
     summary_test.cc
@@ -27,12 +28,14 @@ if(MILLRACE_STRICT_TARGETS_ONLY)
 endif()
 
 set(millrace_python ${PROJECT_SOURCE_DIR}/.deps/venv/bin/python)
-add_test(NAME service_page.browser
-         COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/live_page_browser_test.py
-                 $<TARGET_FILE:millrace_demo_server>)
-set_tests_properties(service_page.browser PROPERTIES
-  ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/tests;PYTHONDONTWRITEBYTECODE=1")
-millrace_limit_time(240 service_page.browser)
+foreach(name live_page page_control)
+  add_test(NAME service_page.${name}
+           COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_browser_test.py
+                   $<TARGET_FILE:millrace_demo_server>)
+  set_tests_properties(service_page.${name} PROPERTIES
+    ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/tests;PYTHONDONTWRITEBYTECODE=1")
+  millrace_limit_time(240 service_page.${name})
+endforeach()
 
 millrace_add_test(service_program
   SOURCES labels_report_test.cc serve_banner_test.cc serve_signals_test.cc

@@ -35,6 +35,7 @@ inline StreamSnapshot LearningSnapshot(std::string name) {
   snapshot.loss = 0.037;
   snapshot.loss_no_motion = 0.05;
   snapshot.updates = {404, 405};
+  snapshot.loads = {{.predicting = 0.21, .learning = 0.44}, {.predicting = 0.24, .learning = 0.4}};
   snapshot.learning_rate = 0.001;
   return snapshot;
 }
