@@ -108,6 +108,9 @@ class LabelStreamLearner final : public Learner {
   [[nodiscard]] std::vector<StageTime> worked() const override { return learner_->worked(); }
   [[nodiscard]] LearningFigures learning() const override { return learner_->learning(); }
   [[nodiscard]] const Resumption& resumption() const override { return learner_->resumption(); }
+  [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
+    return learner_->OperationsSince(since);
+  }
 
  private:
   [[nodiscard]] absl::Status CheckPicture(const PicturePair& pair) const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log_about.h"
 #include "service/device_budget.h"
 #include "spdlog/spdlog.h"
 
@@ -51,6 +52,7 @@ absl::Status BudgetGate::Admit(const StreamConfig& config,
   const Budget budget = this->budget();
   const absl::Status fits = Fits(load, others, budget);
   if (fits.ok() || of_clients_ || budget.said()) return fits;
+  const LogAbout about(config.name);
   spdlog::warn("stream '{}': {}", config.name, std::string(fits.message()));
   return absl::OkStatus();
 }

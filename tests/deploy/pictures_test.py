@@ -9,7 +9,7 @@ import unittest
 
 import millrace_process
 from millrace_process import PATIENCE_S, ROOT
-from terminal import Screen, runs_in_terminal, save_terminal
+from screen import Screen, runs_in_terminal, save_terminal
 
 _PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
 _MADE = re.compile(r'(?:self\.show|save_picture|save_terminal)\((?:[^)"]*, )?"([a-z-]+)"')
