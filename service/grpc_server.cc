@@ -46,11 +46,11 @@ std::string HostPort(const GrpcServer::Options& options) {
   return absl::StrCat(ipv6 ? "[" : "", options.address, ipv6 ? "]" : "", ":", options.port);
 }
 
-/// A dead client is noticed within 40 s, and clients may ping as often as every 10 s to notice a
-/// dead server.
-void SetKeepalive(grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(seconds(30)));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(seconds(10)));
+/// Clients may ping as often as every 10 s to notice a dead server.
+void SetKeepalive(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(options.keepalive_time));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             Milliseconds(options.keepalive_timeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              Milliseconds(seconds(10)));
@@ -138,7 +138,7 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
   // Without this a second server would share the port, and calls would go to either.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(kMostRequestBytes);
-  SetKeepalive(builder);
+  SetKeepalive(options, builder);
   BoundAge(options, builder);
   // Health checks and reflection, which tell nothing of cameras, are for everybody.
   builder.RegisterService(&predictions_);
