@@ -79,13 +79,14 @@ class RunningServer final : public GrpcServer {
                     .subscribers = subscribers_,
                     .questions = question_thread_,
                     .statuses = statuses_,
+                    .liveness = *api.liveness,
                     .admission = *admission_}),
         health_(statuses_) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
   }
 
-  absl::Status Listen(const Options& options, const Streams& streams);
+  absl::Status Listen(const Options& options, const StreamApi& api);
 
   int port() const override { return port_; }
   void Drain() override { statuses_.Drain(); }
@@ -117,7 +118,7 @@ class RunningServer final : public GrpcServer {
   std::unique_ptr<HealthReporter> reporter_;
 };
 
-absl::Status RunningServer::Listen(const Options& options, const Streams& streams) {
+absl::Status RunningServer::Listen(const Options& options, const StreamApi& api) {
   MILLRACE_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options.security.tls));
   // Concerns every server built from here on: gRPC has no finer switch.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -131,7 +132,7 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
                        v1::FrameService::service_full_name()},
           .services_of_models = {v1::PredictionService::service_full_name(),
                                  inference::GRPCInferenceService::service_full_name()}},
-      statuses_, streams);
+      statuses_, *api.streams, *api.liveness);
 
   grpc::ServerBuilder builder;
   builder.AddListeningPort(HostPort(options), credentials, &port_);
@@ -171,7 +172,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const Options& opt
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<const Admission> admission,
                             Admission::Make(options.security));
   auto server = std::make_unique<RunningServer>(options, api, std::move(admission));
-  if (absl::Status listening = server->Listen(options, *api.streams); !listening.ok()) {
+  if (absl::Status listening = server->Listen(options, api); !listening.ok()) {
     return listening;
   }
   return server;

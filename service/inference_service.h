@@ -5,6 +5,7 @@
 #include "service/call_thread.h"
 #include "service/guard.h"
 #include "service/health_statuses.h"
+#include "service/liveness.h"
 #include "service/stream_feed.h"
 #include "service/streams.h"
 #include "service/subscribers.h"
@@ -22,6 +23,7 @@ class InferenceService final : public inference::GRPCInferenceService::CallbackS
     /// Where ModelInfer computes.
     CallThread& questions;
     const HealthStatuses& statuses;
+    Liveness& liveness;
     const Admission& admission;
   };
   using Stream =

@@ -132,9 +132,12 @@ absl::Status Serve::StartServers() {
                         {.streams = &streams_,
                          .events = &events_,
                          .control = &control_,
+                         .liveness = &liveness_,
                          .defaults = config.defaults,
                          .client_sources = config.client_sources}));
-  MILLRACE_ASSIGN_OR_RETURN(web_, ServeWeb::Start({.listen = config.listen, .streams = &streams_}));
+  MILLRACE_ASSIGN_OR_RETURN(
+      web_,
+      ServeWeb::Start({.listen = config.listen, .streams = &streams_, .liveness = &liveness_}));
   return absl::OkStatus();
 }
 
@@ -183,7 +186,7 @@ bool Serve::Pause(std::chrono::milliseconds pause) {
   // A file that ends wakes nobody: look at least once a second.
   const auto end = std::chrono::steady_clock::now() + pause;
   while (!TimeToEnd()) {
-    manager_.Alive(MonotonicClock().Now());
+    if (liveness_.Judge().alive) manager_.Alive(MonotonicClock().Now());
     const auto now = std::chrono::steady_clock::now();
     if (now >= end) return false;
     MutexLock lock(mu_);

@@ -20,6 +20,7 @@
 #include "service/budget_gate.h"
 #include "service/config.h"
 #include "service/grpc_server.h"
+#include "service/liveness.h"
 #include "service/serve_web.h"
 #include "service/service_manager.h"
 #include "service/stream_control.h"
@@ -107,6 +108,7 @@ class Serve {
   // Self-synchronized. Outlive what shows and changes them.
   StreamEvents events_;
   Streams streams_;
+  Liveness liveness_{streams_};
   BudgetGate budget_;
   StreamControl control_;
 

@@ -27,12 +27,12 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
                          .routes = std::move(routes)}));
   MILLRACE_ASSIGN_OR_RETURN(
       web->probe_server_,
-      HttpServer::Start(
-          {.address = listen.address,
-           .port = listen.metrics_port,
-           .threads = 3,
-           .port_key = "listen.metrics_port",
-           .routes = ProbeRoutes(web->metrics_, *web->options_.streams, web->stopping_)}));
+      HttpServer::Start({.address = listen.address,
+                         .port = listen.metrics_port,
+                         .threads = 3,
+                         .port_key = "listen.metrics_port",
+                         .routes = ProbeRoutes(web->metrics_, *web->options_.streams,
+                                               *web->options_.liveness, web->stopping_)}));
   return web;
 }
 

@@ -44,7 +44,7 @@ class GrpcFixture : public testing::Test {
   }
 
   [[nodiscard]] StreamApi Api() {
-    return {.streams = &streams_, .events = &events_, .control = &control_};
+    return {.streams = &streams_, .events = &events_, .control = &control_, .liveness = &liveness_};
   }
 
   /// Of its own connection: tests must not share one connection's flow control.
@@ -79,6 +79,8 @@ class GrpcFixture : public testing::Test {
   std::map<std::string, FakeStream> fakes_;
   std::vector<FakeStream> before_;  // What was started before: its clocks are still looked at.
   Streams streams_;
+  FakeClock liveness_clock_;
+  Liveness liveness_{streams_, liveness_clock_};
   StreamControl control_{
       {.streams = &streams_,
        .events = &events_,
