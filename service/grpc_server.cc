@@ -51,11 +51,11 @@ std::string HostPort(const GrpcServer::Options& options) {
   return absl::StrCat(ipv6 ? "[" : "", options.address, ipv6 ? "]" : "", ":", options.port);
 }
 
-/// A dead client is noticed within 40 s, and clients may ping as often as every 10 s to notice a
-/// dead server.
-void SetKeepalive(grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(seconds(30)));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(seconds(10)));
+/// Clients may ping as often as every 10 s to notice a dead server.
+void SetKeepalive(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(options.keepalive_time));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             Milliseconds(options.keepalive_timeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              Milliseconds(seconds(10)));
@@ -84,13 +84,14 @@ class RunningServer final : public GrpcServer {
                     .subscribers = subscribers_,
                     .questions = question_thread_,
                     .statuses = statuses_,
+                    .liveness = *api.liveness,
                     .admission = *admission_}),
         health_(statuses_) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
   }
 
-  absl::Status Listen(const Options& options, const Streams& streams);
+  absl::Status Listen(const Options& options, const StreamApi& api);
 
   int port() const override { return port_; }
   void Drain() override { statuses_.Drain(); }
@@ -123,7 +124,7 @@ class RunningServer final : public GrpcServer {
   std::unique_ptr<HealthReporter> reporter_;
 };
 
-absl::Status RunningServer::Listen(const Options& options, const Streams& streams) {
+absl::Status RunningServer::Listen(const Options& options, const StreamApi& api) {
   MILLRACE_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options.security.tls));
   // Concerns every server built from here on: gRPC has no finer switch.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -137,14 +138,14 @@ absl::Status RunningServer::Listen(const Options& options, const Streams& stream
                        v1::FrameService::service_full_name()},
           .services_of_models = {v1::PredictionService::service_full_name(),
                                  inference::GRPCInferenceService::service_full_name()}},
-      statuses_, streams);
+      statuses_, *api.streams, *api.liveness);
 
   grpc::ServerBuilder builder;
   builder.AddListeningPort(HostPort(options), credentials, &port_);
   // Without this a second server would share the port, and calls would go to either.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(kMostRequestBytes);
-  SetKeepalive(builder);
+  SetKeepalive(options, builder);
   BoundAge(options, builder);
   // Health checks and reflection, which tell nothing of cameras, are for everybody.
   builder.RegisterService(&predictions_);
@@ -177,7 +178,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const Options& opt
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<const Admission> admission,
                             Admission::Make(options.security));
   auto server = std::make_unique<RunningServer>(options, api, std::move(admission));
-  if (absl::Status listening = server->Listen(options, *api.streams); !listening.ok()) {
+  if (absl::Status listening = server->Listen(options, api); !listening.ok()) {
     return listening;
   }
   return server;

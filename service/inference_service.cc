@@ -28,7 +28,7 @@ grpc::ServerUnaryReactor* InferenceService::ServerLive(
     grpc::CallbackServerContext* context, const inference::ServerLiveRequest* /*request*/,
     inference::ServerLiveResponse* response) {
   return guard_.One(*context, "ServerLive", [&] {
-    response->set_live(true);
+    response->set_live(parts_.liveness.Judge().alive);
     return EndCall(*context, absl::OkStatus());
   });
 }

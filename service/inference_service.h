@@ -9,6 +9,7 @@
 #include "service/call_thread.h"
 #include "service/guard.h"
 #include "service/health_statuses.h"
+#include "service/liveness.h"
 #include "service/stream_feed.h"
 #include "service/streams.h"
 #include "service/subscribers.h"
@@ -38,6 +39,7 @@ class InferenceService final : public InferenceMethods {
     /// Where ModelInfer parses and computes.
     CallThread& questions;
     const HealthStatuses& statuses;
+    Liveness& liveness;
     const Admission& admission;
   };
   using Stream = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;

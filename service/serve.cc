@@ -145,13 +145,18 @@ absl::Status Serve::StartServers() {
   const Config& config = options_.config;
   MILLRACE_ASSIGN_OR_RETURN(
       grpc_,
-      GrpcServer::Start(
-          {.address = config.listen.address,
-           .port = config.listen.grpc_port,
-           .connection_age = std::chrono::seconds(config.listen.connection_age_s),
-           .security = config.listen.security},
-          {.streams = &streams_, .events = &events_, .control = &control_, .rules = &rules_}));
-  MILLRACE_ASSIGN_OR_RETURN(web_, ServeWeb::Start({.listen = config.listen, .streams = &streams_}));
+      GrpcServer::Start({.address = config.listen.address,
+                         .port = config.listen.grpc_port,
+                         .connection_age = std::chrono::seconds(config.listen.connection_age_s),
+                         .security = config.listen.security},
+                        {.streams = &streams_,
+                         .events = &events_,
+                         .control = &control_,
+                         .liveness = &liveness_,
+                         .rules = &rules_}));
+  MILLRACE_ASSIGN_OR_RETURN(
+      web_,
+      ServeWeb::Start({.listen = config.listen, .streams = &streams_, .liveness = &liveness_}));
   return absl::OkStatus();
 }
 
@@ -202,7 +207,7 @@ bool Serve::Pause(std::chrono::milliseconds pause) {
   // A file that ends wakes nobody: look at least once a second.
   const auto end = std::chrono::steady_clock::now() + pause;
   while (!TimeToEnd()) {
-    manager_.Alive(MonotonicClock().Now());
+    if (liveness_.Judge().alive) manager_.Alive(MonotonicClock().Now());
     const auto now = std::chrono::steady_clock::now();
     if (now >= end) return false;
     MutexLock lock(mu_);

@@ -23,6 +23,7 @@
 #include "service/config.h"
 #include "service/config_reload.h"
 #include "service/grpc_server.h"
+#include "service/liveness.h"
 #include "service/serve_web.h"
 #include "service/service_manager.h"
 #include "service/stream_control.h"
@@ -118,6 +119,7 @@ class Serve {
   // Self-synchronized. Outlive what shows and changes them.
   StreamEvents events_;
   Streams streams_;
+  Liveness liveness_{streams_};
   BudgetGate budget_;
   ClientRules rules_;
   StreamControl control_;

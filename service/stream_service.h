@@ -5,6 +5,7 @@
 #include "service/call_thread.h"
 #include "service/client_rules.h"
 #include "service/guard.h"
+#include "service/liveness.h"
 #include "service/stream_control.h"
 #include "service/stream_events.h"
 #include "service/streams.h"
@@ -17,6 +18,8 @@ struct StreamApi {
   Streams* streams = nullptr;
   StreamEvents* events = nullptr;
   StreamControl* control = nullptr;
+  /// What health checks say of the process.
+  Liveness* liveness = nullptr;
   const ClientRules* rules = nullptr;
 };
 

@@ -115,12 +115,13 @@ def sums(scrape: str) -> dict[str, float]:
     return total
 
 
-def of_stream(scrape: str, family: str, stream: str) -> float:
-    """What a family says of one stream, over its other labels."""
+def of_stream(scrape: str, family: str, stream: str, **labels: str) -> float:
+    """What a family says of one stream under these labels, over its others."""
+    wanted = {f'{name}="{value}"' for name, value in {"stream": stream, **labels}.items()}
     samples = (_SAMPLE.fullmatch(line) for line in scrape.splitlines())
     return sum(float(sample["value"]) for sample in samples
                if sample and sample["name"] == family
-               and f'stream="{stream}"' in (sample["labels"] or "").split(","))  # fmt: skip
+               and wanted <= set((sample["labels"] or "").split(",")))  # fmt: skip
 
 
 def books_of_scrape(scrape: str) -> Books:

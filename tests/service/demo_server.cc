@@ -166,7 +166,8 @@ int Run(int port, const std::set<std::string>& kinds) {
   for (const std::string& kind : kinds) {
     if (kind.starts_with("tokens=")) listen.security.tokens_file = kind.substr(7);
   }
-  auto web = ServeWeb::Start({.listen = listen, .streams = &streams});
+  Liveness liveness(streams);
+  auto web = ServeWeb::Start({.listen = listen, .streams = &streams, .liveness = &liveness});
   if (!web.ok()) {
     std::cerr << web.status() << "\n";
     return 1;

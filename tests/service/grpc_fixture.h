@@ -43,7 +43,11 @@ class GrpcFixture : public testing::Test {
   }
 
   [[nodiscard]] StreamApi Api() {
-    return {.streams = &streams_, .events = &events_, .control = &control_, .rules = &rules_};
+    return {.streams = &streams_,
+            .events = &events_,
+            .control = &control_,
+            .liveness = &liveness_,
+            .rules = &rules_};
   }
 
   /// Of its own connection: tests must not share one connection's flow control.
@@ -78,6 +82,8 @@ class GrpcFixture : public testing::Test {
   std::map<std::string, FakeStream> fakes_;
   std::vector<FakeStream> before_;  // What was started before: its clocks are still looked at.
   Streams streams_;
+  FakeClock liveness_clock_;
+  Liveness liveness_{streams_, liveness_clock_};
   StreamControl control_{
       {.streams = &streams_,
        .events = &events_,

@@ -101,6 +101,11 @@ TEST_F(MetricsTest, ShowsEachFigureUnderItsNameAndLabels) {
            "millrace_ingest_size_changes_total{stream=\"street\"} 2\n",
            "millrace_ingest_source_state{stream=\"street\",state=\"streaming\"} 1\n",
            "millrace_ingest_source_state{stream=\"street\",state=\"backing_off\"} 0\n",
+           "millrace_ingest_source_transitions_total{stream=\"street\",state=\"connecting\"} 3\n",
+           "millrace_ingest_source_transitions_total{stream=\"street\",state=\"streaming\"} 2\n",
+           "millrace_ingest_source_transitions_total{stream=\"street\",state=\"stalled\"} 4\n",
+           "millrace_ingest_source_transitions_total{stream=\"street\",state=\"backing_off\"} 1\n",
+           "millrace_ingest_source_transitions_total{stream=\"street\",state=\"ended\"} 0\n",
            "millrace_service_subscribers{stream=\"street\"} 2\n",
            "millrace_service_viewers 1\n",
            // MovingDisc() has 0.5 of the one and 2 of the other.

@@ -21,6 +21,7 @@ inline StreamSnapshot LearningSnapshot(std::string name) {
   snapshot.uri = "street.avi";
   snapshot.source = {.state = ingest::SourceState::kStreaming,
                      .cause = absl::OkStatus(),
+                     .entered = {3, 2, 4, 1, 0, 0, 0},
                      .epoch = 0,
                      .reconnects = 0,
                      .size_changes = 2,
