@@ -29,8 +29,8 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
                          .threads = 12,
                          .port_key = "listen.http_port",
                          .routes = std::move(routes)}));
-  std::vector<HttpRoute> probes = ProbeRoutes(web->metrics_, *web->options_.streams,
-                                              *web->options_.liveness, web->stopping_);
+  std::vector<HttpRoute> probes =
+      ProbeRoutes(web->metrics_, *web->options_.streams, *web->options_.liveness, web->stopping_);
   probes.push_back(DebugTraceRoute(*web->options_.streams, *web->options_.clock));
   MILLRACE_ASSIGN_OR_RETURN(web->probe_server_,
                             HttpServer::Start({.address = listen.address,
