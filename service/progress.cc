@@ -69,7 +69,7 @@ std::string Delay(double p50_s, double p99_s) {
 std::string Ratio(const Figures& figures) {
   if (!(figures.loss_no_motion > 0)) return "-";
   const double ratio = figures.loss / figures.loss_no_motion;
-  return ratio < 9.995 ? absl::StrFormat("%.2f", ratio) : "over 9";
+  return ratio < 9.995 ? absl::StrFormat("%.2f", ratio) : ">9";
 }
 
 using Parts = std::vector<std::string>;

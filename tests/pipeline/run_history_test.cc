@@ -2,9 +2,9 @@
 #include "pipeline/run_history.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <set>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -69,9 +69,8 @@ TEST(OperationRingTest, TheNewestTakeThePlacesOfTheOldest) {
 // Whoever reads meanwhile finds whole operations, in their order, without a gap.
 TEST(OperationRingTest, IsReadWhileItIsWritten) {
   OperationRing ring;
-  std::atomic<bool> stop = false;
-  std::jthread writer([&] {
-    for (std::int64_t n = 0; !stop; ++n) NoteNth(ring, n);
+  const std::jthread writer([&](const std::stop_token& stop) {
+    for (std::int64_t n = 0; !stop.stop_requested(); ++n) NoteNth(ring, n);
   });
   std::int64_t newest = 0;
   while (newest < 3 * OperationRing::kPlaces) {
@@ -85,7 +84,6 @@ TEST(OperationRingTest, IsReadWhileItIsWritten) {
     }
     if (!operations.empty()) newest = operations.back().step.first;
   }
-  stop = true;
 }
 
 // Each device did one thing after the other.

