@@ -152,6 +152,10 @@ class FlowLearner final : public Learner {
 
   [[nodiscard]] const Resumption& resumption() const override { return lasting_->resumption(); }
 
+  [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
+    return engine_->history().Since(since);
+  }
+
  private:
   FlowLearner(const FlowLearnerOptions& options, OnPrediction on_prediction,
               std::unique_ptr<const LayerChain> chain)

@@ -208,6 +208,9 @@ class StagedLabelLearner final : public LabelLearner {
     static const Resumption anew;
     return lasting_ != nullptr ? lasting_->resumption() : anew;
   }
+  [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
+    return run_->history().Since(since);
+  }
 
  private:
   [[nodiscard]] absl::Status CheckValues(std::span<const float> values) const {

@@ -107,6 +107,9 @@ class LabelStreamLearner final : public Learner {
   [[nodiscard]] std::vector<std::int64_t> updates() const override { return learner_->updates(); }
   [[nodiscard]] LearningFigures learning() const override { return learner_->learning(); }
   [[nodiscard]] const Resumption& resumption() const override { return learner_->resumption(); }
+  [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
+    return learner_->OperationsSince(since);
+  }
 
  private:
   [[nodiscard]] absl::Status CheckPicture(const PicturePair& pair) const {

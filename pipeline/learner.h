@@ -21,6 +21,7 @@
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/learning_decisions.h"
 #include "pipeline/learning/sample_label.h"
+#include "pipeline/past_operation.h"
 #include "pipeline/precision.h"
 
 namespace millrace::pipeline {
@@ -221,6 +222,13 @@ class Learner {
 
   /// Constant.
   [[nodiscard]] virtual const Resumption& resumption() const = 0;
+
+  /// The operations that ended at `since` or later, on the monotonic clock, as far as they are
+  /// still kept: by device, then in the order in which they ran. A learner without a pipeline has
+  /// none.
+  [[nodiscard]] virtual std::vector<PastOperation> OperationsSince(nanoseconds /*since*/) const {
+    return {};
+  }
 };
 
 /// How to make the learner of optical flow.

@@ -100,6 +100,9 @@ class RunningStream final : public CameraStream {
   }
   absl::StatusOr<Prediction> Predict(
       std::span<const std::shared_ptr<const ingest::Picture>> pictures) override;
+  std::vector<pipeline::PastOperation> OperationsSince(nanoseconds since) const override {
+    return learner_->OperationsSince(since);
+  }
   bool running() const override { return life_.phase() == LearnerLife::Phase::kRunning; }
   bool ended() const override { return life_.phase() == LearnerLife::Phase::kEnded; }
   void Stop() override;

@@ -159,6 +159,10 @@ class CameraStream {
   [[nodiscard]] virtual absl::StatusOr<Prediction> Predict(
       std::span<const std::shared_ptr<const ingest::Picture>> pictures) = 0;
 
+  /// What the learner has done since then: as pipeline::Learner::OperationsSince().
+  [[nodiscard]] virtual std::vector<pipeline::PastOperation> OperationsSince(
+      std::chrono::nanoseconds since) const = 0;
+
   /// Whether it takes frames still: it has neither ended by itself nor been stopped.
   [[nodiscard]] virtual bool running() const = 0;
   /// Whether it has ended by itself: the source ended for good and every frame is accounted for.

@@ -18,6 +18,7 @@ add_custom_command(
   VERBATIM)
 
 add_library(millrace_web
+  debug_trace.cc
   flow_colors.cc
   http_message.cc
   http_probes.cc
@@ -43,7 +44,8 @@ set_source_files_properties(live_page.cc metrics.cc summary.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(millrace_web
   PUBLIC millrace::access millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
-  PRIVATE civetweb::civetweb spdlog::spdlog absl::strings absl::str_format PkgConfig::TURBOJPEG)
+  PRIVATE civetweb::civetweb millrace::plan spdlog::spdlog absl::strings absl::str_format
+          PkgConfig::TURBOJPEG)
 
 if(MILLRACE_STRICT_TARGETS_ONLY)
   return()

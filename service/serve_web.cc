@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "service/debug_trace.h"
 #include "service/http_probes.h"
 
 namespace millrace::service {
@@ -25,14 +26,15 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
                          .threads = 12,
                          .port_key = "listen.http_port",
                          .routes = std::move(routes)}));
-  MILLRACE_ASSIGN_OR_RETURN(
-      web->probe_server_,
-      HttpServer::Start(
-          {.address = listen.address,
-           .port = listen.metrics_port,
-           .threads = 3,
-           .port_key = "listen.metrics_port",
-           .routes = ProbeRoutes(web->metrics_, *web->options_.streams, web->stopping_)}));
+  std::vector<HttpRoute> probes =
+      ProbeRoutes(web->metrics_, *web->options_.streams, web->stopping_);
+  probes.push_back(DebugTraceRoute(*web->options_.streams, *web->options_.clock));
+  MILLRACE_ASSIGN_OR_RETURN(web->probe_server_,
+                            HttpServer::Start({.address = listen.address,
+                                               .port = listen.metrics_port,
+                                               .threads = 3,
+                                               .port_key = "listen.metrics_port",
+                                               .routes = std::move(probes)}));
   return web;
 }
 

@@ -1,6 +1,7 @@
 # Tests of the program, HTTP, metrics and the live page.
 millrace_add_test(service_web
   SOURCES
+    debug_trace_test.cc
     flow_colors_test.cc
     http_probes_test.cc
     http_server_test.cc

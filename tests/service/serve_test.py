@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import termios
 import unittest
+import urllib.error
 import urllib.request
 
 import millrace_process
@@ -61,6 +62,26 @@ class ServeTest(unittest.TestCase):
         self.assertTrue(get(monitor + "/readyz").startswith("ready\n"))
         self.assertIn('millrace_pipeline_updates_total{stream="ball",stage="2"}',
                       get(self.server.metrics))
+
+    def test_trace_shows_what_the_stages_have_just_done(self):
+        def trace(query):
+            return json.loads(get(self.server.metrics.removesuffix("/metrics") + "/debug/trace" + query))
+
+        def all_have_worked():
+            events = [event for event in trace("?stream=ball&seconds=3") if event["ph"] == "X"]
+            kinds = {(event["cat"], event["args"]["stage"]) for event in events}
+            return events if len(kinds) == 3 * 2 else None  # F, B and U of two stages.
+
+        events = millrace_process.wait_for("operations of both stages", all_have_worked)
+        ends = {}
+        for event in events:  # A device does one thing after the other.
+            self.assertGreaterEqual(event["ts"], ends.get(event["tid"], 0) - 0.002)
+            ends[event["tid"]] = event["ts"] + event["dur"]
+        self.assertEqual(len(ends), 2)
+        samples = [event["args"]["sample"] for event in events if event["name"].startswith("F1")]
+        self.assertEqual(samples, list(range(samples[0], samples[0] + len(samples))))
+        with self.assertRaisesRegex(urllib.error.HTTPError, "404"):
+            trace("?stream=yard")
 
     def test_watch_shows_predictions(self):
         watched = millrace_process.run("watch", self.server.grpc, "--count", "3")

@@ -169,6 +169,18 @@ class FakeCameraStream final : public CameraStream {
       std::span<const std::shared_ptr<const ingest::Picture>> /*pictures*/) override {
     return absl::FailedPreconditionError("a fake is asked nothing");
   }
+  /// What OperationsSince() chooses from.
+  void SetOperations(std::vector<pipeline::PastOperation> operations) {
+    MutexLock lock(mu_);
+    operations_ = std::move(operations);
+  }
+  [[nodiscard]] std::vector<pipeline::PastOperation> OperationsSince(
+      nanoseconds since) const override {
+    MutexLock lock(mu_);
+    std::vector<pipeline::PastOperation> found = operations_;
+    std::erase_if(found, [since](const auto& operation) { return operation.end < since; });
+    return found;
+  }
   [[nodiscard]] bool running() const override { return !ended() && !ring_.closed(); }
   [[nodiscard]] bool ended() const override {
     return Snapshot().source.state == ingest::SourceState::kEnded;
@@ -184,6 +196,7 @@ class FakeCameraStream final : public CameraStream {
   mutable Mutex mu_;
   StreamSnapshot snapshot_ ABSL_GUARDED_BY(mu_);
   pipeline::LearnerDescription learner_ ABSL_GUARDED_BY(mu_) = TwoStages();
+  std::vector<pipeline::PastOperation> operations_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service
