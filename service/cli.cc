@@ -261,7 +261,7 @@ int RunCommandLine(int argc, char** argv) {
     return RunEvaluateFlow(std::move(evaluate_flow), absl::StrJoin(argv, argv + argc, " "));
   }
   if (evaluate->got_subcommand("labels")) return RunEvaluateLabels(evaluate_labels);
-  return RunPretrain(pretrain);
+  return RunPretrain(std::move(pretrain));
 }
 
 }  // namespace millrace::service

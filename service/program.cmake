@@ -37,6 +37,7 @@ add_library(millrace_web
   progress.cc
   serve_web.cc
   summary.cc
+  progress_bar.cc
   terminal.cc
   ${CMAKE_CURRENT_BINARY_DIR}/live_page_assets.cc)
 add_library(millrace::web ALIAS millrace_web)
@@ -83,7 +84,6 @@ add_library(millrace_program
   labels_report.cc
   mean_and_deviation.cc
   measure_model.cc
-  progress_bar.cc
   reference_comparison.cc
   serve.cc
   serve_banner.cc

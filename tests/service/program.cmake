@@ -52,7 +52,7 @@ set(environment
 if(MILLRACE_SANITIZE)
   list(APPEND environment MILLRACE_STOP_LIMIT_S=60)
 endif()
-foreach(name bench cli evaluate_flow evaluate_labels serve)
+foreach(name bench cli evaluate_flow evaluate_labels serve terminal)
   add_test(NAME service_program.${name}
            COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(service_program.${name} PROPERTIES ENVIRONMENT "${environment}")
