@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log_about.h"
 #include "service/device_budget.h"
 #include "spdlog/spdlog.h"
 
@@ -40,6 +41,7 @@ absl::Status BudgetGate::Admit(const StreamConfig& config,
   }
   const absl::Status fits = Fits(load, others, budget_);
   if (fits.ok() || of_clients_ || budget_.said()) return fits;
+  const LogAbout about(config.name);
   spdlog::warn("stream '{}': {}", config.name, std::string(fits.message()));
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/log_about.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "service/error_reason.h"
@@ -185,6 +186,7 @@ absl::Status RunningStream::Open(const std::stop_token& stop) {
   learner.stop = stop;
   learner.checkpoints.position = [this] { return position(); };
   learner.on_not_captured = [stream = options_.config.name](int stage, const std::string& why) {
+    const LogAbout about(stream);
     spdlog::warn("stream '{}': stage {} is slower than it could be, kernel by kernel: {}", stream,
                  stage, why);
   };
@@ -214,11 +216,13 @@ absl::Status RunningStream::Open(const std::stop_token& stop) {
 
 absl::StatusOr<std::unique_ptr<ingest::Source>> RunningStream::OpenSource(
     ingest::SourceOptions source, SeatedStates::Number number) {
+  source.stream = options_.config.name;
   source.on_state = states_.Of(number);
   return options_.open_source(source);
 }
 
 void RunningStream::GoOnFrom(const pipeline::Resumption& resumption) {
+  const LogAbout about(options_.config.name);
   for (const absl::Status& refused : resumption.refused) {
     spdlog::warn("stream '{}': passing over a checkpoint: {}", options_.config.name,
                  std::string(refused.message()));
@@ -382,6 +386,7 @@ void RunningStream::LogRollBacks() {
   const pipeline::LearningFigures learning = learner_->learning();
   if (learning.roll_backs == roll_backs_logged_) return;
   roll_backs_logged_ = learning.roll_backs;
+  const LogAbout about(options_.config.name);
   spdlog::warn(
       "stream '{}': the weights had gone wrong; it goes on from the last that were good, "
       "with {:.3g} of the learning rate",
@@ -491,6 +496,7 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   ledger_.Predicted();
   if (labels_ != nullptr) labels_->OnPrediction(model);
   if (model.drift) {
+    const LogAbout about(options_.config.name);
     spdlog::info("stream '{}': the loss has risen for good: the camera shows something else",
                  options_.config.name);
   }

@@ -47,7 +47,8 @@ Exit codes
 
 Environment
   MILLRACE_LOG         least level of the log: debug, info, warning, error, off
-  MILLRACE_LOG_FORMAT  text, or json: an object on each line
+  MILLRACE_LOG_FORMAT  text, or json: an object on each line, with time, level, message and, where
+                       it is about one, stream
   NO_COLOR             no colours)";
 
 constexpr char kServeFooter[] = R"(

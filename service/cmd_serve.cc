@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
+#include "base/log_about.h"
 #include "base/status.h"
 #include "service/cli_exit_codes.h"
 #include "service/progress.h"
@@ -42,6 +43,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
         options.compare,
         CompareWith(config.scores.compare_with, config.learner.width, config.learner.height));
   }
+  const LogAbout about(config.name);
   spdlog::info("{}: measuring the layers and cutting the network", config.name);
   return CameraStream::Start(std::move(options));
 }

@@ -1,6 +1,7 @@
 #include "service/learner_life.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/log_about.h"
 #include "base/status.h"
 #include "spdlog/spdlog.h"
 
@@ -26,6 +27,7 @@ void LearnerLife::Fail(const absl::Status& cause) {
     if (!failure_.ok()) return;
     failure_ = named;
   }
+  const LogAbout about(stream_);
   spdlog::error("{}; it predicts no more", std::string(named.message()));
   Say(LearnerState::kFailed, named);
 }

@@ -29,6 +29,8 @@ add_library(millrace_web
   live_page_json.cc
   live_page_pictures.cc
   live_page_viewers.cc
+  log_counts.cc
+  log_limit.cc
   metrics.cc
   metrics_family.cc
   metrics_labels.cc
@@ -45,7 +47,8 @@ set_source_files_properties(live_page.cc metrics.cc summary.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(millrace_web
   PUBLIC millrace::access millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
-  PRIVATE civetweb::civetweb millrace::plan spdlog::spdlog absl::strings absl::str_format
+         spdlog::spdlog
+  PRIVATE civetweb::civetweb millrace::plan absl::strings absl::str_format
           PkgConfig::TURBOJPEG)
 
 if(MILLRACE_STRICT_TARGETS_ONLY)

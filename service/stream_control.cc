@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/check.h"
+#include "base/log_about.h"
 #include "base/status.h"
 #include "pipeline/checkpoint_folders.h"
 #include "service/checkpoints_of_stream.h"
@@ -160,6 +161,7 @@ void StreamControl::StartAgain(const SharedStream& old) {
   const absl::StatusOr<SharedStream> again = Start(old->config());
   const absl::Status status = again.ok() ? TakePlace(*again) : again.status();
   if (status.ok() || absl::IsCancelled(status)) return;  // Or the server stops.
+  const LogAbout about(old->stream->config().name);
   spdlog::error("stream '{}' could not be started again as it was: {}", old->stream->config().name,
                 std::string(status.message()));
 }

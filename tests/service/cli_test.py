@@ -97,7 +97,7 @@ class CommandLineTest(unittest.TestCase):
         lines = [json.loads(line) for line in result.stderr.splitlines()]
         self.assertGreater(len(lines), 0)
         for line in lines:
-            self.assertEqual(list(line), ["time", "level", "message"])
+            self.assertEqual([key for key in line if key != "stream"], ["time", "level", "message"])
             datetime.datetime.fromisoformat(line["time"])
 
     def test_version(self):
@@ -113,6 +113,9 @@ class CommandLineTest(unittest.TestCase):
         self.assert_usage(run("pretrain", "--frames", "5"), "--output")
 
     def test_replay_says_what_is_missing(self):
+        of_the_stream = {line["message"] for line in lines if line.get("stream") == "ball"}
+        for message in ("ball: measuring the layers and cutting the network", "test:ball: connecting"):
+            self.assertIn(message, of_the_stream)
         self.assert_usage(run("replay", "--model", "m.pt"), "--samples")
         result = run("replay", "--model", "nowhere.pt", "--samples", "s.pt", "--out", "o.pt")
         self.assertEqual(result.returncode, 2)

@@ -9,6 +9,7 @@ millrace_add_test(service_web
     labels_shown_test.cc
     live_page_pictures_test.cc
     live_page_test.cc
+    log_limit_test.cc
     metrics_test.cc
     page_control_test.cc
     progress_test.cc
