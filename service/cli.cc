@@ -1,5 +1,6 @@
 #include "service/cli.h"
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <string>
@@ -14,6 +15,7 @@
 #include "service/cli_evaluate_flow.h"
 #include "service/cli_evaluate_labels.h"
 #include "service/cli_exit_codes.h"
+#include "service/cli_help.h"
 #include "service/cli_manual.h"
 #include "service/cli_network.h"
 #include "service/cli_plan.h"
@@ -29,9 +31,12 @@
 #include "service/cmd_serve.h"
 #include "service/cmd_watch.h"
 #include "service/measure_model.h"
+#include "service/terminal.h"
 
 namespace millrace::service {
 namespace {
+
+constexpr std::size_t kHelpColumns = 100;  // Longer lines are hard to read.
 
 constexpr char kFooter[] = R"(
 Examples
@@ -44,6 +49,7 @@ Exit codes
   1  something failed while it ran
   2  the command line or the configuration is wrong
   3  a GPU failed, or its memory is full
+  130, 143  it was to end at once: Ctrl-C, or SIGTERM, for the second time (128 + the signal)
 
 Environment
   MILLRACE_LOG         least level of the log: debug, info, warning, error, off
@@ -61,9 +67,10 @@ Examples
   millrace serve --config samples/millrace.yaml --frames 500 --summary-json summary.json)";
 
 constexpr char kWatchFooter[] = R"(
-On a terminal each stream has a line that is rewritten; elsewhere, and with --json, each prediction is
-a line of its own. A prediction that came while the one before it was shown is skipped and counted as
-missed. Pictures are JPEG files, FOLDER/STREAM-FRAME.jpg; --count says how many.
+On a terminal each stream has a line that is rewritten, and that says what is the matter where no
+prediction comes; elsewhere, and with --json, each prediction is a line of its own. A prediction
+that came while the one before it was shown is skipped and counted as missed. Pictures are JPEG
+files, FOLDER/STREAM-FRAME.jpg; --count says how many.
 
 Examples
   millrace watch
@@ -99,6 +106,11 @@ Examples
 
 In Python
   network.load_state_dict(torch.load("gate.pt")))";
+
+constexpr char kEvaluateFooter[] = R"(
+Examples
+  millrace evaluate flow street.mp4 --schedules sequential,partime --stages 4 --out street
+  millrace evaluate labels --data digits.csv.gz --schedules sequential,partime --stages 2,4)";
 
 void AddServe(CLI::App& app, ServeArguments& arguments) {
   CLI::App* serve =
@@ -216,6 +228,7 @@ int RunCommandLine(int argc, char** argv) {
   app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
   app.require_subcommand(1);
   app.footer(kFooter);
+  ExplainWell(app, std::min(TerminalColumns(kHelpColumns), kHelpColumns));
 
   ServeArguments serve;
   WatchArguments watch;
@@ -236,6 +249,7 @@ int RunCommandLine(int argc, char** argv) {
   EvaluateFlowArguments evaluate_flow;
   CLI::App* evaluate = app.add_subcommand("evaluate", "Compare what learners are worth");
   evaluate->require_subcommand(1);
+  evaluate->footer(kEvaluateFooter);
   AddEvaluateFlow(*evaluate, evaluate_flow);
   EvaluateLabelsArguments evaluate_labels;
   AddEvaluateLabels(*evaluate, evaluate_labels);

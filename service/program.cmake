@@ -37,9 +37,9 @@ add_library(millrace_web
   metrics_process.cc
   page_control.cc
   progress.cc
+  progress_bar.cc
   serve_web.cc
   summary.cc
-  progress_bar.cc
   terminal.cc
   ${CMAKE_CURRENT_BINARY_DIR}/live_page_assets.cc)
 add_library(millrace::web ALIAS millrace_web)
@@ -64,6 +64,7 @@ add_library(millrace_program
   cli_bench.cc
   cli_evaluate_flow.cc
   cli_evaluate_labels.cc
+  cli_help.cc
   cli_log.cc
   cli_manual.cc
   cli_optimizer.cc
@@ -84,6 +85,7 @@ add_library(millrace_program
   cmd_watch.cc
   watch_channel.cc
   watch_output.cc
+  watch_states.cc
   labels_report.cc
   mean_and_deviation.cc
   measure_model.cc

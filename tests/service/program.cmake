@@ -37,7 +37,7 @@ set_tests_properties(service_page.browser PROPERTIES
 millrace_limit_time(240 service_page.browser)
 
 millrace_add_test(service_program
-  SOURCES labels_report_test.cc serve_banner_test.cc serve_signals_test.cc
+  SOURCES cli_help_test.cc labels_report_test.cc serve_banner_test.cc serve_signals_test.cc watch_output_test.cc
   LIBS millrace::program nlohmann_json::nlohmann_json)
 
 # Evaluations: what is made of them, and the clips that are read here.
