@@ -259,7 +259,7 @@ TEST(PredictTest, TheUpdatesAreThoseThatTheWeightsHaveSeen) {
   std::vector<std::vector<float>> after;  // So many updates.
   for (int i = 0; i <= kUpdates; ++i) {
     after.push_back(alone.Ask().outputs);
-    if (i > 0) ASSERT_NE(after[i], after[i - 1]) << "each update shows";
+    ASSERT_TRUE(i == 0 || after[i] != after[i - 1]) << "each update shows";
     alone.Learn();
     alone.AwaitUpdates(i + 1);
   }
