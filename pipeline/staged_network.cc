@@ -160,17 +160,19 @@ std::vector<LayerState> StagedNetwork::Save() const {
   return layers;
 }
 
-std::vector<LayerState> StagedNetwork::Newest() const {
+StagedNetwork::Values StagedNetwork::Newest() const {
   const MutexLock lock(cut_mu_);
-  std::vector<LayerState> layers;
+  Values newest;
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const StageValues::Still still(*values_[i]);
     for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
-      layers.push_back({.parameters = Copies(chain_.layers[layer]->parameters()),
-                        .buffers = Copies(chain_.layers[layer]->buffers())});
+      newest.layers.push_back({.parameters = Copies(chain_.layers[layer]->parameters()),
+                               .buffers = Copies(chain_.layers[layer]->buffers())});
     }
+    const MutexLock counts_lock(mu_);
+    newest.updates = optimizers_[i]->updates();
   }
-  return layers;
+  return newest;
 }
 
 void StagedNetwork::Restore(const std::vector<LayerState>& layers) {

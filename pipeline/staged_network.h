@@ -115,10 +115,16 @@ class StagedNetwork {
   /// The same of all stages. REQUIRES: nothing runs.
   [[nodiscard]] std::vector<LayerState> Save() const ABSL_LOCKS_EXCLUDED(mu_);
 
+  struct Values {
+    /// Without what optimizers keep.
+    std::vector<LayerState> layers;
+    /// That those of the last stage have seen.
+    std::int64_t updates = 0;
+  };
   /// A copy of every layer's parameters and buffers as they are now, whatever runs: each stage's
   /// are the newest, and one stage may have learned from a sample more than another. A stage waits
   /// for the copy of itself at most. Thread-safe.
-  [[nodiscard]] std::vector<LayerState> Newest() const ABSL_LOCKS_EXCLUDED(cut_mu_);
+  [[nodiscard]] Values Newest() const ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
 
   /// Puts what Save() returned in place, bit for bit, however the network was cut then. Counts of
   /// updates never go back. REQUIRES: Switch() was the last call and nothing runs; the layers are
@@ -182,7 +188,7 @@ class StagedNetwork {
   Cuts cuts_;
   std::vector<Stage> stages_;
   std::vector<std::unique_ptr<StageValues>> values_;  // Of each stage.
-  mutable Mutex mu_;                                  // Between Switch() and updates().
+  mutable Mutex mu_;  // Between Switch() and updates(). After a stage's StageValues.
   std::vector<std::unique_ptr<Optimizer>> optimizers_ ABSL_GUARDED_BY(mu_);
   // Of what the optimizers count: came with a state, or more than once with other cuts.
   std::int64_t refused_elsewhere_ ABSL_GUARDED_BY(mu_) = 0;
