@@ -21,11 +21,7 @@ grpc::Slice Share(std::string bytes) {
 grpc::Slice WireCache::Get(std::uint64_t sequence, const Prediction& prediction,
                            const Carried& carried) {
   const std::shared_ptr<Message> message = Of({sequence, carried.AsBits()});
-  std::call_once(message->made, [&] {
-    v1::Prediction wire;
-    ToMessage(prediction, carried, wire);
-    message->bytes = Share(wire.SerializeAsString());
-  });
+  std::call_once(message->made, [&] { message->bytes = Share(form_(prediction, carried)); });
   return message->bytes;
 }
 

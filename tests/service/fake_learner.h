@@ -129,6 +129,12 @@ class FakeLearner final : public pipeline::Learner {
   }
 
   std::shared_ptr<const pipeline::LearnerDescription> description() const override {
+    std::function<void()> at_descriptions;
+    {
+      std::scoped_lock lock(mu_);
+      at_descriptions = at_descriptions_;
+    }
+    if (at_descriptions) at_descriptions();
     std::scoped_lock lock(mu_);
     return std::make_shared<const pipeline::LearnerDescription>(description_);
   }
@@ -192,6 +198,13 @@ class FakeLearner final : public pipeline::Learner {
   void AtQuestions(std::function<void()> call) {
     std::scoped_lock lock(mu_);
     at_questions_ = std::move(call);
+  }
+
+  /// Called whenever it is asked what it is, on any thread: the server's, too, which looks at it
+  /// now and then.
+  void AtDescriptions(std::function<void()> call) {
+    std::scoped_lock lock(mu_);
+    at_descriptions_ = std::move(call);
   }
 
   /// Changes the next predictions: `change` gets each by reference, instead of any `change` before.
@@ -282,6 +295,7 @@ class FakeLearner final : public pipeline::Learner {
   pipeline::LearningFigures learning_;
   std::function<void(pipeline::ModelPrediction&)> change_;
   std::function<void()> at_questions_;
+  std::function<void()> at_descriptions_;
   std::condition_variable changed_;
   std::int64_t admitted_ = 0;
   std::int64_t predicted_ = 0;

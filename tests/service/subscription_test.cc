@@ -279,7 +279,7 @@ TEST(WireCacheTest, WhatSubscribersShareIsMadeOnce) {
   prediction.stream = "street";
   prediction.model.flow = std::make_shared<const std::vector<float>>(std::vector<float>{1, 2});
   prediction.model.width = prediction.model.height = 1;
-  WireCache cache;
+  WireCache cache(PredictionBytes);
   const grpc::Slice first = cache.Get(1, prediction, {});
   EXPECT_EQ(cache.Get(1, prediction, {}).begin(), first.begin());
   EXPECT_NE(cache.Get(1, prediction, {.flow = false}).size(), first.size());
@@ -287,6 +287,23 @@ TEST(WireCacheTest, WhatSubscribersShareIsMadeOnce) {
   v1::Prediction message;
   ASSERT_TRUE(message.ParseFromArray(first.begin(), static_cast<int>(first.size())));
   EXPECT_EQ(message.stream(), "street");
+}
+
+// Of any form, with a message that cannot be made once.
+TEST(WireCacheTest, HoldsWhatItsFormMakes) {
+  static int made = 0;
+  WireCache cache([](const Prediction& prediction, const Carried& /*carried*/) {
+    if (++made == 1) throw std::bad_alloc();
+    return prediction.stream;
+  });
+  Prediction prediction;
+  prediction.stream = "street";
+  EXPECT_THROW(static_cast<void>(cache.Get(1, prediction, {})), std::bad_alloc);
+  for (int reader = 0; reader < 3; ++reader) {
+    const grpc::Slice bytes = cache.Get(1, prediction, {});
+    EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "street");
+  }
+  EXPECT_EQ(made, 2);
 }
 
 }  // namespace
