@@ -279,6 +279,7 @@ TEST_F(FrameServiceTest, WhatIsNoPictureIsRefusedAndTheCallGoesOn) {
   v1::PushRequest labelled = Exchange::Frame("label", kWidth, kHeight);
   labelled.mutable_frame()->mutable_label()->set_class_number(1);
   client.Write(labelled);
+  client.Write(Exchange::Frame("time", kWidth, kHeight, 1LL << 62));
   client.Push("good");
   client.Done();
   EXPECT_THAT(Said(client.ReadAll()),
@@ -287,6 +288,7 @@ TEST_F(FrameServiceTest, WhatIsNoPictureIsRefusedAndTheCallGoesOn) {
                           HasSubstr("text refused: this is neither a JPEG nor a PNG image"),
                           HasSubstr("form refused: raw.format is 0"),
                           HasSubstr("label refused: stream 'door' learns without labels"),
+                          HasSubstr("time refused: capture_time must be a time from 1970"),
                           "good DROP_REASON_NO_PREDECESSOR"));
   EXPECT_EQ(Counts().received, 1u);
 }
