@@ -49,6 +49,9 @@ class Manager:
         self.said += lines
         return lines
 
+    def told(self, path: str | None = None) -> dict[str, str]:
+        """What it tells a service, which sees the socket as `path` where files have other names."""
+        return {"NOTIFY_SOCKET": path or str(self.path), "WATCHDOG_USEC": str(WATCHDOG_S * 1_000_000)}
+
     def environment(self, pid: int | None = None) -> dict[str, str]:
-        told = {"NOTIFY_SOCKET": str(self.path), "WATCHDOG_USEC": str(WATCHDOG_S * 1_000_000)}
-        return {**os.environ, **told, **({"WATCHDOG_PID": str(pid)} if pid else {})}
+        return {**os.environ, **self.told(), **({"WATCHDOG_PID": str(pid)} if pid else {})}
