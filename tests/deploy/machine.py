@@ -8,7 +8,7 @@ import subprocess
 
 import bare_debian
 from millrace_process import ROOT
-from notify_socket import Manager
+from notify_socket import NotifySocket
 
 # The folders that systemd makes for the service.
 _ETC, _LEARNED, _RUN = "etc/millrace", "var/lib/millrace", "run/millrace"
@@ -52,20 +52,20 @@ class Machine:
     def learned(self) -> str:
         return self.path(_LEARNED)
 
-    def start(self, configuration: str, manager: Manager) -> subprocess.Popen:
+    def start(self, configuration: str, systemd: NotifySocket) -> subprocess.Popen:
         """The server, as its unit starts it, but with this machine's network."""
         (self._root / _ETC / "millrace.yaml").write_text(configuration)
         command = [self.path("srv/millrace/bin/millrace"), "serve", "--config",
                    self.path(f"{_ETC}/millrace.yaml"), "--no-progress"]
-        environment = {**os.environ, **manager.told()}
+        environment = {**os.environ, **systemd.told()}
         if self._debian:
-            os.chmod(manager.path, 0o777)
+            os.chmod(systemd.path, 0o777)
             command = self._debian.command(
                 *command, options=(f"--user={_USER}:{_USER}",), folder=self.learned,
-                environment=manager.told(f"/{_RUN}/{manager.path.name}"))
+                environment=systemd.told(f"/{_RUN}/{systemd.path.name}"))
         return subprocess.Popen(command, cwd="/", env=environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    def manager(self) -> Manager:
+    def notify_socket(self) -> NotifySocket:
         """What starts it, and is told how it is."""
-        return Manager(self._root / _RUN)
+        return NotifySocket(self._root / _RUN)

@@ -9,7 +9,7 @@ import millrace_process
 WATCHDOG_S = 2
 
 
-class Manager:
+class NotifySocket:
     """What started a service, and hears how it is. A context manager."""
 
     def __init__(self, folder: pathlib.Path):
@@ -19,7 +19,7 @@ class Manager:
         self._socket.settimeout(millrace_process.PATIENCE_S)
         self.said: list[str] = []
 
-    def __enter__(self) -> "Manager":
+    def __enter__(self) -> "NotifySocket":
         return self
 
     def __exit__(self, *_) -> None:
