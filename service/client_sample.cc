@@ -1,5 +1,7 @@
 #include "service/client_sample.h"
 
+#include <google/protobuf/descriptor.h>
+
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -24,15 +26,25 @@ absl::Status CheckCount(const CameraStream& stream, std::size_t count) {
                                  wanted == 1 ? "" : ", the oldest first")}});
 }
 
+/// The first list of a request: what takes so much is in there.
+std::string ListOf(const google::protobuf::Message& request) {
+  const auto& type = *request.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (type.field(i)->is_repeated() && !type.field(i)->is_map()) return type.field(i)->name();
+  }
+  return type.name();
+}
+
 }  // namespace
 
 absl::Status CheckMemory(const google::protobuf::Message& request) {
   constexpr std::size_t kMost = 64 << 20;
   const std::size_t takes = request.SpaceUsedLong();
   if (takes <= kMost) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the request takes ", takes >> 20,
-                                                 " MiB of memory, of at most ", kMost >> 20,
-                                                 ": send fewer parts, and pixels as bytes"));
+  return InvalidFields(
+      {{ListOf(request),
+        absl::StrCat("has the request take ", takes >> 20, " MiB of memory, of at most ",
+                     kMost >> 20, ": send fewer parts, and pixels as bytes")}});
 }
 
 absl::Status OfPicture(std::size_t number, const absl::Status& status) {

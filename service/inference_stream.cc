@@ -25,8 +25,9 @@ void InferenceStream::OnReadDone(bool ok) {
 
 absl::Status InferenceStream::Subscribe() {
   if (reader_ != nullptr) {
-    return absl::FailedPreconditionError(
-        "this call is subscribed already; begin another one for another model");
+    return Because("ALREADY_SUBSCRIBED", {},
+                   absl::FailedPreconditionError(
+                       "this call is subscribed already; begin another one for another model"));
   }
   if (request_.inputs_size() > 0 || request_.raw_input_contents_size() > 0) {
     return InvalidFields({{"inputs",

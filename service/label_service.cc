@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "service/error_reason.h"
 #include "service/status.h"
 #include "service/wire_labels.h"
 
@@ -17,9 +18,9 @@ absl::Status Add(const Streams& streams, const v1::AddLabelsRequest& request,
   CameraStream* const stream = served->stream.get();
   MILLRACE_RETURN_IF_ERROR(stream->TakesLabels());
   if (request.labels_size() > kMostLabels) {
-    return absl::InvalidArgumentError(absl::StrCat("the request has ", request.labels_size(),
-                                                   " labels; send at most ", kMostLabels,
-                                                   " at once. None of these was taken"));
+    return InvalidFields(
+        {{"labels", absl::StrCat("has ", request.labels_size(), "; send at most ", kMostLabels,
+                                 " at once. None of these was taken")}});
   }
   for (const v1::FrameLabel& label : request.labels()) {
     absl::Status added = stream->Label(label.frame_number(), ToLabel(label));

@@ -143,11 +143,9 @@ TEST_F(PredictTest, WhatIsNoPictureIsNamed) {
 TEST_F(PredictTest, WhatTakesFarMoreMemoryThanItsBytesDoesNotWait) {
   v1::PredictRequest request = Asking("street", {});
   for (int i = 0; i < 2'000'000; ++i) request.add_pictures();
-  grpc::ClientContext context;
-  v1::PredictResponse response;
-  const grpc::Status status = stub_->Predict(&context, request, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), ::testing::HasSubstr("MiB of memory"));
+  const auto [field, why] = WrongWith(request);
+  EXPECT_EQ(field, "pictures");
+  EXPECT_THAT(why, HasSubstr("MiB of memory"));
 }
 
 // Behind one that the test does not let go on, with the thread's queue full.
