@@ -19,6 +19,7 @@ class StreamFeed {
   /// `subscribers` must outlive it.
   StreamFeed(SharedStream stream, Subscribers& subscribers)
       : stream_(std::move(stream)),
+        cache_(stream_->subscribers.made),
         listening_(stream_->stream->ring().Listen([&subscribers] { subscribers.Wake(); })) {}
 
   StreamFeed(const StreamFeed&) = delete;

@@ -25,6 +25,7 @@ grpc::Slice WireCache::Get(std::uint64_t sequence, const Prediction& prediction,
     v1::Prediction wire;
     ToMessage(prediction, carried, wire);
     message->bytes = Share(wire.SerializeAsString());
+    ++made_;
   });
   return message->bytes;
 }

@@ -3,6 +3,7 @@
 
 #include <grpcpp/support/slice.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,7 +20,8 @@ namespace millrace::service {
 /// it, and for nothing else.
 class WireCache {
  public:
-  WireCache() = default;
+  /// `made` counts the messages that are made, and must outlive it.
+  explicit WireCache(std::atomic<std::uint64_t>& made) : made_(made) {}
   WireCache(const WireCache&) = delete;
   WireCache& operator=(const WireCache&) = delete;
 
@@ -36,6 +38,8 @@ class WireCache {
   };
 
   [[nodiscard]] std::shared_ptr<Message> Of(const Key& key) ABSL_LOCKS_EXCLUDED(mu_);
+
+  std::atomic<std::uint64_t>& made_;
 
   Mutex mu_;
   std::map<Key, std::shared_ptr<Message>> messages_ ABSL_GUARDED_BY(mu_);
