@@ -275,9 +275,10 @@ StreamSnapshot RunningStream::Snapshot() const {
 
 absl::Status RunningStream::TakesLabels() const {
   if (labels_ == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("stream '", options_.config.name,
-                     "' learns without labels; set model.task to classification or regression"));
+    return Because("LEARNS_WITHOUT_LABELS", {{"stream", options_.config.name}},
+                   absl::FailedPreconditionError(absl::StrCat(
+                       "stream '", options_.config.name,
+                       "' learns without labels; set model.task to classification or regression")));
   }
   return life_.Alive();
 }
@@ -297,9 +298,11 @@ absl::Status RunningStream::Learning() const {
   MILLRACE_RETURN_IF_ERROR(life_.Alive());
   const LearnerState mode = controls_.mode();
   if (mode == LearnerState::kLearning) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the learner is ", std::string(Name(mode)),
-                   ": no weights prove good meanwhile; resume it first"));
+  const std::string state(Name(mode));
+  return Because(
+      "NOT_LEARNING", {{"stream", options_.config.name}, {"state", state}},
+      absl::FailedPreconditionError(absl::StrCat(
+          "the learner is ", state, ": no weights prove good meanwhile; resume it first")));
 }
 
 void RunningStream::WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) {

@@ -1,5 +1,7 @@
 #include "service/client_sample.h"
 
+#include <google/protobuf/descriptor.h>
+
 #include <cstddef>
 #include <memory>
 #include <string>

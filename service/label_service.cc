@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "service/error_reason.h"
 #include "service/parsed_call.h"
 #include "service/wire_labels.h"
 
@@ -19,9 +20,9 @@ absl::StatusOr<v1::AddLabelsResponse> Add(const Streams& streams,
   CameraStream* const stream = served->stream.get();
   MILLRACE_RETURN_IF_ERROR(stream->TakesLabels());
   if (request.labels_size() > kMostLabels) {
-    return absl::InvalidArgumentError(absl::StrCat("the request has ", request.labels_size(),
-                                                   " labels; send at most ", kMostLabels,
-                                                   " at once. None of these was taken"));
+    return InvalidFields(
+        {{"labels", absl::StrCat("has ", request.labels_size(), "; send at most ", kMostLabels,
+                                 " at once. None of these was taken")}});
   }
   v1::AddLabelsResponse response;
   for (const v1::FrameLabel& label : request.labels()) {

@@ -155,7 +155,16 @@ void PushCall::OnCancel() {
   Pump();
 }
 
+absl::Status PushCall::TooSlow(std::chrono::nanoseconds limit) const {
+  const double seconds = std::chrono::duration<double>(limit).count();
+  return Because("SLOW_SUBSCRIBER", {{"stream", stream_->config().name}},
+                 absl::ResourceExhaustedError(absl::StrCat(
+                     "this client took nothing for ", seconds,
+                     " s; read the outcomes while pushing, or ask for less by 'parts'")));
+}
+
 bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) {
+  absl::Status why;
   {
     const MutexLock lock(mu_);
     // Told why, it has not taken even that: what is on its way to it is memory.
@@ -164,13 +173,11 @@ bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanosecon
     if (reading_ == Reading::kHandling) return false;  // It will be looked at again.
     finished_ = true;
     since_ = now;
+    why = TooSlow(limit);
     changed_.notify_all();
   }
   pusher_ = nullptr;
-  const double seconds = std::chrono::duration<double>(limit).count();
-  Finish(ToGrpcStatus(absl::ResourceExhaustedError(
-      absl::StrCat("this client took nothing for ", seconds,
-                   " s; read the outcomes while pushing, or ask for less by 'parts'"))));
+  Finish(ToGrpcStatus(why));
   return true;
 }
 

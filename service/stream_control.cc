@@ -196,10 +196,11 @@ StreamControl::Between StreamControl::SettingAside(const std::string& folder, st
           .undo = [=] { pipeline::TakeBack(folder, name); }};
 }
 
-absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target) {
+absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target, std::stop_token stop) {
   const MutexLock lock(busy_);
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
-  const StreamConfig config = old->config();
+  StreamConfig config = old->config();
+  config.learner.stop = config.source.stop = std::move(stop);
   const std::string folder = FolderOf(config);
   if (folder.empty()) return StartThenStop(old, config);
   return StopThenStart(old, config, SettingAside(folder, -1, "reset"));

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -75,14 +76,16 @@ class StreamControl {
                                                     const StreamConfig& config, bool allow_reset)
       ABSL_LOCKS_EXCLUDED(busy_);
 
-  /// Makes it anew with the weights of its configuration. Its checkpoints are set aside in a folder
-  /// `reset-` and the time. Fails with NOT_FOUND, ABORTED, as `start` does, and as the system does
-  /// where they cannot be moved; then it is as it was before.
-  [[nodiscard]] absl::StatusOr<SharedStream> Reset(const Target& target) ABSL_LOCKS_EXCLUDED(busy_);
+  /// Makes it anew with the weights of its configuration, even one that has failed or ended. Its
+  /// checkpoints are set aside in a folder `reset-` and the time. Fails with NOT_FOUND, ABORTED,
+  /// with CANCELLED as Create() once `stop` says so, as `start` does, and as the system does where
+  /// they cannot be moved; then it is as it was before, as after Update().
+  [[nodiscard]] absl::StatusOr<SharedStream> Reset(const Target& target, std::stop_token stop = {})
+      ABSL_LOCKS_EXCLUDED(busy_);
 
   /// Makes it anew from the checkpoint `name`; newer ones are set aside in a folder `restored-` and
-  /// the time. Fails as Reset(), with FAILED_PRECONDITION if it keeps none, with NOT_FOUND if there
-  /// is no such checkpoint, and with DATA_LOSS if it is damaged.
+  /// the time. Once begun, it is finished. Fails as Reset(), with FAILED_PRECONDITION if it keeps
+  /// none, with NOT_FOUND if there is no such checkpoint, and with DATA_LOSS if it is damaged.
   [[nodiscard]] absl::StatusOr<SharedStream> Restore(const Target& target, const std::string& name)
       ABSL_LOCKS_EXCLUDED(busy_);
 

@@ -19,7 +19,7 @@ class StreamFeed {
   /// `subscribers` must outlive it.
   StreamFeed(SharedStream stream, Subscribers& subscribers, WireForm form)
       : stream_(std::move(stream)),
-        cache_(form),
+        cache_(form, stream_->subscribers.made),
         listening_(stream_->stream->ring().Listen([&subscribers] { subscribers.Wake(); })) {}
 
   StreamFeed(const StreamFeed&) = delete;

@@ -21,7 +21,10 @@ grpc::Slice Share(std::string bytes) {
 grpc::Slice WireCache::Get(std::uint64_t sequence, const Prediction& prediction,
                            const Carried& carried) {
   const std::shared_ptr<Message> message = Of({sequence, carried.AsBits()});
-  std::call_once(message->made, [&] { message->bytes = Share(form_(prediction, carried)); });
+  std::call_once(message->made, [&] {
+    message->bytes = Share(form_(prediction, carried));
+    ++made_;
+  });
   return message->bytes;
 }
 

@@ -3,6 +3,7 @@
 
 #include <grpcpp/support/slice.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,7 +24,8 @@ using WireForm = std::string (*)(const Prediction& prediction, const Carried& ca
 /// waits for it, and for nothing else.
 class WireCache {
  public:
-  explicit WireCache(WireForm form) : form_(form) {}
+  /// `made` counts the messages that are made, and must outlive it.
+  WireCache(WireForm form, std::atomic<std::uint64_t>& made) : form_(form), made_(made) {}
   WireCache(const WireCache&) = delete;
   WireCache& operator=(const WireCache&) = delete;
 
@@ -42,6 +44,7 @@ class WireCache {
   [[nodiscard]] std::shared_ptr<Message> Of(const Key& key) ABSL_LOCKS_EXCLUDED(mu_);
 
   const WireForm form_;
+  std::atomic<std::uint64_t>& made_;
 
   Mutex mu_;
   std::map<Key, std::shared_ptr<Message>> messages_ ABSL_GUARDED_BY(mu_);

@@ -16,6 +16,7 @@
 
 #include "pipeline/learner.h"
 #include "pipeline/learning/late_labels.h"
+#include "pipeline/rate_factor.h"
 
 namespace millrace::service {
 
@@ -33,11 +34,13 @@ class FakeLearner final : public pipeline::Learner {
     /// It learns from labels: the outputs of sample n are n, n, n ..., its best class is n modulo
     /// the classes.
     std::optional<pipeline::LabelledTask> labels = {};
+    /// As configured.
+    double learning_rate = 1e-4;
     pipeline::Resumption resumption = {};
   };
 
   FakeLearner(const Options& options, pipeline::OnPrediction on_prediction)
-      : options_(options), on_prediction_(std::move(on_prediction)) {
+      : rate(options.learning_rate), options_(options), on_prediction_(std::move(on_prediction)) {
     description_.schedule = "one_f_one_b_star";
     description_.width = options.width;
     description_.height = options.height;
@@ -101,12 +104,13 @@ class FakeLearner final : public pipeline::Learner {
   void LearnFromEvery(int n) override { learn_from_every = n; }
   void Freeze(bool now) override { frozen = now; }
   absl::Status SetLearningRate(double now) override {
-    if (now > 1) return absl::InvalidArgumentError("the learning rate is too high");
-    rate = now;
-    return absl::OkStatus();
+    const absl::Status checked = pipeline::RateFactor(now, options_.learning_rate).status();
+    if (checked.ok()) rate = now;
+    return checked;
   }
   double learning_rate() const override { return rate; }
   absl::Status SetPolicy(const pipeline::UpdatePolicyOptions& policy) override {
+    if (labels_) return Learner::SetPolicy(policy);
     const absl::Status checked = pipeline::CheckUpdatePolicy(policy);
     if (checked.ok()) every = policy.every;
     return checked;
@@ -148,7 +152,7 @@ class FakeLearner final : public pipeline::Learner {
 
   std::atomic<int> learn_from_every = 1;
   std::atomic<bool> frozen = false;
-  std::atomic<double> rate = 1e-4;
+  std::atomic<double> rate;
   std::atomic<int> every = 1;
   std::atomic<int> checkpoints_asked_for = 0;
 
