@@ -134,8 +134,7 @@ class FrameServiceTest : public testing::Test {
  protected:
   FrameServiceTest() : FrameServiceTest(GrpcServer::Options()) {}
   explicit FrameServiceTest(const GrpcServer::Options& options) {
-    auto server = GrpcServer::Start(
-        options, Api());
+    auto server = GrpcServer::Start(options, Api());
     MILLRACE_CHECK(server.ok());
     server_ = *std::move(server);
     channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()),

@@ -44,7 +44,9 @@ TEST(PageHostTest, AProxyMayHaveANameWhereNoScriptCanFeignOne) {
 }
 
 TEST(PageHostTest, TellsAPagesOriginByItsReferrerWhereItSaysNone) {
-  const auto origin = [](const Headers& headers) { return OriginOf({.path = "/", .headers = headers}); };
+  const auto origin = [](const Headers& headers) {
+    return OriginOf({.path = "/", .headers = headers});
+  };
   EXPECT_EQ(origin({}), "");
   EXPECT_EQ(origin({{"referer", "https://door.example/"}}), "https://door.example");
   EXPECT_EQ(origin({{"referer", "https://door.example"}}), "https://door.example");
