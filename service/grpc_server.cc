@@ -39,6 +39,11 @@ absl::Status TooManyQuestions() {
                  absl::UnavailableError("too many predictions are waiting already; try again"));
 }
 
+absl::Status TooManyLabels() {
+  return Because("TOO_MANY_LABELS", {},
+                 absl::UnavailableError("too many labels are waiting already; try again"));
+}
+
 int Milliseconds(milliseconds time) { return static_cast<int>(time.count()); }
 
 std::string HostPort(const GrpcServer::Options& options) {
@@ -73,7 +78,7 @@ class RunningServer final : public GrpcServer {
         streams_(api, control_thread_, subscribers_, *admission_),
         learners_(*api.streams, *api.control, control_thread_, *admission_),
         checkpoints_(*api.streams, *api.control, control_thread_, *admission_),
-        labels_(*api.streams, *admission_),
+        labels_(*api.streams, label_thread_, *admission_),
         frames_(*api.streams, subscribers_, *admission_),
         inference_({.streams = *api.streams,
                     .subscribers = subscribers_,
@@ -104,6 +109,7 @@ class RunningServer final : public GrpcServer {
   // Learning comes first.
   CallThread question_thread_{
       {.most_waiting = kMostQuestions, .niceness = 19, .full = TooManyQuestions()}};
+  CallThread label_thread_{{.full = TooManyLabels()}};
   Subscribers subscribers_;
   PredictionService predictions_;
   StreamService streams_;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/check.h"
 #include "prometheus/text_serializer.h"
+#include "service/log_counts.h"
 #include "service/metrics_family.h"
 #include "service/metrics_labels.h"
 #include "service/metrics_process.h"
@@ -399,6 +400,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   AppendLabels(readings, families);
   AppendSubscribers(readings, families);
   if (options_.viewers) families.push_back(ViewersFamily(options_.viewers()));
+  families.push_back(LogMessagesFamily());
   return families;
 }
 

@@ -3,7 +3,7 @@
 
 #include "millrace/v1/stream_service.grpc.pb.h"
 #include "service/call_thread.h"
-#include "service/config.h"
+#include "service/client_rules.h"
 #include "service/guard.h"
 #include "service/liveness.h"
 #include "service/stream_control.h"
@@ -20,9 +20,7 @@ struct StreamApi {
   StreamControl* control = nullptr;
   /// What health checks say of the process.
   Liveness* liveness = nullptr;
-  /// For what a client's entry leaves out, and what it may say.
-  StreamConfig defaults = {};
-  ClientSources client_sources = {};
+  const ClientRules* rules = nullptr;
 };
 
 /// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
