@@ -245,7 +245,8 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.source.epoch += begin_.epochs;
   snapshot.learner = life_.status();
   snapshot.learner_state = life_.StateIn(controls_.mode());
-  snapshot.frames = ledger_.Count(*source_);
+  snapshot.frames =
+      ledger_.Audit(*source_, [this] { return source_->waiting() + in_flight_.size(); });
   const RecentFigures::Values figures =
       figures_.At(options_.clock->Now(), snapshot.frames.received);
   snapshot.frames_per_second_in = figures.frames_per_second_in;
