@@ -86,6 +86,7 @@ class RunningStream final : public CameraStream {
   const pipeline::Resumption& resumption() const override { return learner_->resumption(); }
   PredictionRing& ring() override { return ring_; }
   StreamSnapshot Snapshot() const override;
+  std::vector<pipeline::GpuMemory> gpu_memory() const override { return learner_->gpu_memory(); }
   std::shared_ptr<ingest::PushEntry> push_entry() override { return source_->push_entry(); }
   absl::Status TakesLabels() const override;
   absl::Status Label(std::int64_t frame_number, const ClientLabel& label) override;
