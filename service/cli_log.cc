@@ -1,5 +1,6 @@
 #include "service/cli_log.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -8,7 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/log_about.h"
 #include "nlohmann/json.hpp"
+#include "service/log_limit.h"
 #include "spdlog/pattern_formatter.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
@@ -16,17 +19,18 @@
 namespace millrace::service {
 namespace {
 
-/// {"time": "2026-11-24T02:28:17.100+0000", "level": "warning", "message": "..."}, one a line.
+/// {"time": "2026-11-24T02:28:17.100+0000", "level": "warning", "stream": "door", "message":
+/// "..."}, one a line; without "stream" where it is about none.
 class JsonLines final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& line) override {
     spdlog::memory_buf_t time;
     time_.format(message, time);
     const auto level = spdlog::level::to_string_view(message.level);
-    const nlohmann::ordered_json json = {
-        {"time", std::string_view(time.data(), time.size())},
-        {"level", std::string_view(level.data(), level.size())},
-        {"message", std::string_view(message.payload.data(), message.payload.size())}};
+    nlohmann::ordered_json json = {{"time", std::string_view(time.data(), time.size())},
+                                   {"level", std::string_view(level.data(), level.size())}};
+    if (!LogAbout::Stream().empty()) json["stream"] = LogAbout::Stream();
+    json["message"] = std::string_view(message.payload.data(), message.payload.size());
     const std::string text =
         json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     line.append(text.data(), text.data() + text.size());
@@ -49,12 +53,24 @@ bool WantsNoColor() {
   return said != nullptr && *said != '\0';
 }
 
+/// What LogLimit sums up is due though nobody logs anything. The thread takes no signals: those
+/// that end the program are for whoever waits for them.
+void FlushEverySecond() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  spdlog::flush_every(std::chrono::seconds(1));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 }  // namespace
 
 void LogToStderr() {
   const auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
   if (WantsNoColor()) sink->set_color_mode(spdlog::color_mode::never);
-  const auto logger = std::make_shared<spdlog::logger>("millrace", sink);
+  const auto limit = std::make_shared<LogLimit>(LogLimit::Options{.to = sink});
+  const auto logger = std::make_shared<spdlog::logger>("millrace", limit);
   const char* format = Environment("MILLRACE_LOG_FORMAT");
   if (format != nullptr && std::string_view(format) == "json") {
     logger->set_formatter(std::make_unique<JsonLines>());
@@ -67,6 +83,7 @@ void LogToStderr() {
     logger->set_level(spdlog::level::from_str(level));
   }
   spdlog::set_default_logger(logger);
+  FlushEverySecond();
 }
 
 }  // namespace millrace::service

@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,6 +22,7 @@
 #include "service/serve_signals.h"
 #include "service/terminal.h"
 #include "service/watch_output.h"
+#include "service/watch_states.h"
 
 namespace millrace::service {
 namespace {
@@ -31,24 +34,26 @@ constexpr std::size_t kLongestLine = 200;  // Where a terminal does not say how 
 class Watch {
  public:
   Watch(const WatchArguments& arguments, const std::string& stream, const WatchChannel& channel,
-        WatchScreen& screen, const std::atomic<bool>& interrupted)
+        WatchScreen& screen, std::stop_token stop)
       : stub_(v1::PredictionService::NewStub(channel.channel)),
         authorization_(channel.authorization),
         arguments_(arguments),
         screen_(screen),
-        interrupted_(interrupted) {
+        stop_(std::move(stop)) {
     request_.set_stream(stream);
     request_.set_policy(v1::DELIVERY_POLICY_LATEST);
     request_.mutable_parts()->set_preview(!arguments.view.empty());  // None of the arrays.
   }
 
-  /// Until the stream ends, `count` are shown, it is interrupted, or nothing answers for long.
+  /// Until the stream ends, `count` are shown, it is stopped, or nothing answers for long.
   grpc::Status Run() {
     for (;;) {
       const std::uint64_t before = shown_;
       grpc::Status status = Subscribe();
       if (shown_ > before) tries_ = 0;
-      if (interrupted_ || status.ok() || !GoesOn(status)) return status;
+      if (!stop_.stop_requested() && !status.ok() && GoesOn(status)) continue;
+      if (Enough()) screen_.End(request_.stream());
+      return status;
     }
   }
 
@@ -90,8 +95,7 @@ class Watch {
   }
 
   void Show(const v1::SubscribeResponse& response) {
-    screen_.Show(request_.stream(), arguments_.json ? WatchJson(response) : WatchLine(response),
-                 TerminalColumns(kLongestLine));
+    screen_.Show(request_.stream(), arguments_.json ? WatchJson(response) : WatchLine(response));
     if (!arguments_.view.empty()) saved_ = SavePreview(arguments_.view, response);
     request_.mutable_resume()->set_run_id(response.run_id());
     request_.mutable_resume()->set_sequence(response.sequence());
@@ -105,7 +109,7 @@ class Watch {
   void SetCall(grpc::ClientContext* call) {
     const MutexLock lock(mu_);
     call_ = call;
-    if (call_ != nullptr && interrupted_) call_->TryCancel();
+    if (call_ != nullptr && stop_.stop_requested()) call_->TryCancel();
   }
 
   static constexpr std::chrono::milliseconds kPause{500};
@@ -115,7 +119,7 @@ class Watch {
   const std::string authorization_;
   const WatchArguments& arguments_;
   WatchScreen& screen_;
-  const std::atomic<bool>& interrupted_;
+  const std::stop_token stop_;
   v1::SubscribeRequest request_;
   std::uint64_t shown_ = 0;
   int tries_ = 0;       // Since the last that was shown.
@@ -127,9 +131,11 @@ class Watch {
 
 /// What to watch: the stream that was named, or all that there are now.
 absl::StatusOr<std::vector<std::string>> StreamsToWatch(const WatchArguments& arguments,
-                                                        const WatchChannel& channel) {
+                                                        const WatchChannel& channel,
+                                                        const std::stop_token& stop) {
   if (!arguments.stream.empty()) return std::vector<std::string>{arguments.stream};
   grpc::ClientContext call;
+  const std::stop_callback cancel(stop, [&call] { call.TryCancel(); });
   if (!channel.authorization.empty()) call.AddMetadata("authorization", channel.authorization);
   v1::ListStreamsResponse response;
   const grpc::Status status = v1::StreamService::NewStub(channel.channel)
@@ -150,47 +156,58 @@ int Fail(const WatchArguments& arguments, bool unavailable, std::string_view why
 
 /// Watches all of `streams` until each has ended. Returns the first status that is not OK.
 grpc::Status WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
-                      const std::vector<std::string>& streams, std::atomic<bool>& interrupted) {
+                      const std::vector<std::string>& streams, const std::stop_token& stop) {
   const bool terminal = isatty(STDOUT_FILENO) != 0 && !arguments.json;
-  WatchScreen screen(std::cout, terminal, streams);
+  WatchScreen screen(std::cout, {.terminal = terminal, .streams = streams, .columns = [] {
+                                   return TerminalColumns(kLongestLine);
+                                 }});
   std::vector<std::unique_ptr<Watch>> watches;
   for (const std::string& stream : streams) {
-    watches.push_back(std::make_unique<Watch>(arguments, stream, channel, screen, interrupted));
+    watches.push_back(std::make_unique<Watch>(arguments, stream, channel, screen, stop));
   }
-  StopSignals signals;
-  signals.Watch([&] {
-    interrupted = true;
+  const std::stop_callback cancel(stop, [&watches] {
     for (const auto& watch : watches) watch->Cancel();
   });
+  std::optional<WatchStates> states;  // They have a place on a terminal only.
+  if (terminal) states.emplace(channel, arguments.stream, screen);
   std::vector<grpc::Status> ends(watches.size());
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < watches.size(); ++i) {
     threads.emplace_back([&, i] { ends[i] = watches[i]->Run(); });
   }
-  threads.clear();   // Waits for all of them.
-  signals.Forget();  // What it would call ends here.
+  threads.clear();  // Waits for all of them.
   const auto failed = std::ranges::find_if(ends, [](const auto& end) { return !end.ok(); });
   return failed == ends.end() ? grpc::Status::OK : *failed;
 }
 
-}  // namespace
-
-int RunWatch(const WatchArguments& arguments) {
+int RunUntil(const std::stop_token& stop, const WatchArguments& arguments) {
   absl::StatusOr<WatchChannel> channel = OpenWatchChannel(arguments.address, arguments.security);
   if (!channel.ok()) {
     std::cerr << "millrace watch: " << channel.status().message() << "\n";
     return kExitUsage;
   }
-  const absl::StatusOr<std::vector<std::string>> streams = StreamsToWatch(arguments, *channel);
+  const absl::StatusOr<std::vector<std::string>> streams =
+      StreamsToWatch(arguments, *channel, stop);
+  if (stop.stop_requested()) return kExitOk;
   if (!streams.ok()) {
     return Fail(arguments, absl::IsUnavailable(streams.status()),
                 std::string(streams.status().message()));
   }
-  std::atomic<bool> interrupted = false;
-  const grpc::Status status = WatchAll(arguments, *channel, *streams, interrupted);
-  if (status.ok() || interrupted) return kExitOk;
+  const grpc::Status status = WatchAll(arguments, *channel, *streams, stop);
+  if (status.ok() || stop.stop_requested()) return kExitOk;
   return Fail(arguments, status.error_code() == grpc::StatusCode::UNAVAILABLE,
               status.error_message());
+}
+
+}  // namespace
+
+int RunWatch(const WatchArguments& arguments) {
+  StopSignals signals;  // Before gRPC starts threads, which would take them.
+  std::stop_source stop;
+  signals.Watch([&stop] { stop.request_stop(); });
+  const int code = RunUntil(stop.get_token(), arguments);
+  signals.Forget();  // What it would call ends here.
+  return code;
 }
 
 }  // namespace millrace::service

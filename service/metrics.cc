@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "base/check.h"
 #include "prometheus/text_serializer.h"
+#include "service/log_counts.h"
 #include "service/metrics_family.h"
 #include "service/metrics_process.h"
 #include "service/metrics_reading.h"
@@ -113,6 +114,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
     families.push_back(Gauge("millrace_service_viewers", "Viewers of the live page now.",
                              static_cast<double>(options_.viewers())));
   }
+  families.push_back(LogMessagesFamily());
   families.push_back(GpuMemoryFamily(readings));
   Append(CollectProcessMetrics(), families);
   return families;

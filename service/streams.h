@@ -13,7 +13,7 @@
 
 namespace millrace::service {
 
-/// What ends the calls of subscribers and watchers then.
+/// What ends the calls of subscribers, watchers and those who change something then.
 [[nodiscard]] absl::Status ServerStops();
 
 /// The registry: knows which streams there are, and neither starts nor ends them, but for Stop().

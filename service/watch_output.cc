@@ -1,5 +1,7 @@
 #include "service/watch_output.h"
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -8,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "base/atomic_file.h"
 #include "google/protobuf/util/time_util.h"
 #include "nlohmann/json.hpp"
@@ -18,6 +21,9 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 
+// A camera of one frame in two seconds is no dead one.
+constexpr std::chrono::seconds kFresh(3);
+
 double Milliseconds(const google::protobuf::Duration& duration) {
   return static_cast<double>(duration.seconds()) * 1e3 +
          static_cast<double>(duration.nanos()) / 1e6;
@@ -26,6 +32,19 @@ double Milliseconds(const google::protobuf::Duration& duration) {
 std::string ClassOf(const v1::Prediction& prediction) {
   const std::string& name = prediction.best_class_name();
   return name.empty() ? absl::StrCat(prediction.best_class()) : name;
+}
+
+/// "backing off" of SOURCE_STATE_BACKING_OFF.
+std::string NameOf(v1::SourceState state) {
+  constexpr std::size_t kPrefix = std::string_view("SOURCE_STATE_").size();
+  const std::string& name = v1::SourceState_Name(state);
+  if (name.size() <= kPrefix) return absl::StrCat(state);
+  return absl::StrReplaceAll(absl::AsciiStrToLower(name.substr(kPrefix)), {{"_", " "}});
+}
+
+std::string OnOneLine(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
 }
 
 /// "after_gap" of PREDICTION_FLAG_AFTER_GAP.
@@ -92,24 +111,83 @@ absl::Status SavePreview(const std::string& folder, const v1::SubscribeResponse&
   return WriteFileAtomically((std::filesystem::path(folder) / name).string(), prediction.preview());
 }
 
-WatchScreen::WatchScreen(std::ostream& out, bool terminal, std::vector<std::string> streams)
-    : terminal_(terminal), streams_(std::move(streams)), out_(out) {}
+Trouble TroubleOf(const v1::StreamEvent& event) {
+  if (event.kind() == v1::STREAM_EVENT_KIND_DELETED) return {.what = "deleted"};
+  switch (event.learner_state()) {
+    case v1::LEARNER_STATE_FAILED:
+      return {.what = "learner failed", .why = event.cause()};
+    case v1::LEARNER_STATE_PAUSED:
+      return {.what = "learner paused"};
+    case v1::LEARNER_STATE_ENDED:
+      return {.what = "ended"};
+    default:
+      break;
+  }
+  if (event.source_state() == v1::SOURCE_STATE_STREAMING) return {};
+  return {.what = absl::StrCat("source ", NameOf(event.source_state())), .why = event.cause()};
+}
 
-void WatchScreen::Show(const std::string& stream, const std::string& line, std::size_t columns) {
+void WatchScreen::Show(const std::string& stream, const std::string& line) {
   const MutexLock lock(mu_);
-  if (!terminal_) {
+  if (!options_.terminal) {
     out_ << line << '\n' << std::flush;
     return;
   }
-  lines_[stream] = line;
-  if (drawn_) out_ << "\x1b[" << streams_.size() << 'A';
-  for (const std::string& each : streams_) {
-    const auto found = lines_.find(each);
-    const std::string text = found == lines_.end() ? each + "  no prediction yet" : found->second;
-    out_ << '\r' << CutTo(text, columns) << "\x1b[K\n";
+  Shown& shown = shown_[stream];
+  shown.line = line;
+  shown.time = options_.clock->Now();
+  Draw();
+}
+
+void WatchScreen::End(const std::string& stream) {
+  const MutexLock lock(mu_);
+  shown_[stream].ended = true;
+}
+
+void WatchScreen::SetTrouble(const std::string& stream, Trouble trouble) {
+  const MutexLock lock(mu_);
+  shown_[stream].trouble = std::move(trouble);
+  Draw();
+}
+
+void WatchScreen::SetTroubleOfAll(const Trouble& trouble) {
+  const MutexLock lock(mu_);
+  for (const std::string& stream : options_.streams) shown_[stream].trouble = trouble;
+  Draw();
+}
+
+void WatchScreen::Refresh() {
+  const MutexLock lock(mu_);
+  Draw();
+}
+
+void WatchScreen::Draw() {
+  if (!options_.terminal) return;
+  const std::size_t columns = options_.columns();
+  if (drawn_) out_ << "\x1b[" << options_.streams.size() << 'A';
+  for (const std::string& stream : options_.streams) {
+    out_ << '\r' << CutTo(LineOf(stream, shown_[stream]), columns) << "\x1b[K\n";
   }
   drawn_ = true;
   out_ << std::flush;
+}
+
+// What matters most comes first: a narrow terminal shows no more.
+std::string WatchScreen::LineOf(const std::string& stream, const Shown& shown) const {
+  if (shown.ended && !shown.line.empty()) return shown.line;
+  const nanoseconds age = options_.clock->Now() - shown.time;
+  const bool troubled = !shown.trouble.what.empty();
+  if (!troubled && age < kFresh && !shown.line.empty()) return shown.line;
+  std::string line = absl::StrCat(stream, "  ", shown.trouble.what, troubled ? ", " : "");
+  if (shown.line.empty()) {
+    absl::StrAppend(&line, "no prediction yet");
+  } else {
+    const double seconds = std::chrono::duration<double>(age).count();
+    absl::StrAppend(&line, "last prediction ", DurationText(seconds), " ago");
+  }
+  if (!shown.trouble.why.empty()) return OnOneLine(absl::StrCat(line, ": ", shown.trouble.why));
+  if (troubled || shown.line.empty()) return line;
+  return absl::StrCat(line, shown.line.substr(stream.size()));
 }
 
 }  // namespace millrace::service

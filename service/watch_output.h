@@ -1,14 +1,19 @@
 // What `millrace watch` makes of a prediction: a line to read, a line of JSON, a picture.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "millrace/v1/prediction_service.pb.h"
+#include "millrace/v1/stream_service.pb.h"
 
 namespace millrace::service {
 
@@ -23,23 +28,62 @@ namespace millrace::service {
 [[nodiscard]] absl::Status SavePreview(const std::string& folder,
                                        const v1::SubscribeResponse& response);
 
-/// Where lines of several streams go. On a terminal each stream has a line that is rewritten;
-/// elsewhere each line is printed below the last. Thread-safe.
+/// What keeps a stream from predicting: "source backing off", and why, as far as it is known.
+/// Empty: nothing does.
+struct Trouble {
+  std::string what = {};
+  std::string why = {};
+};
+
+/// What the event says of its stream from then on.
+[[nodiscard]] Trouble TroubleOf(const v1::StreamEvent& event);
+
+/// Where lines of several streams go. On a terminal each stream has a line that is rewritten, and
+/// says what is the matter where no prediction comes; elsewhere each line is printed below the
+/// last, and nothing else. Thread-safe.
+///
+///   gate  frame 812  delay 61 ms (1 frames)  loss 0.0331, 0.71 of no motion  update 811
+///   yard  source backing off, last prediction 14 s ago: rtsp://yard/1: no frame within 2 s
 class WatchScreen {
  public:
-  /// `streams`: their order on a terminal, `columns` wide.
-  WatchScreen(std::ostream& out, bool terminal, std::vector<std::string> streams);
+  struct Options {
+    bool terminal = false;
+    /// Their order on a terminal.
+    std::vector<std::string> streams = {};
+    /// How wide the terminal is now.
+    std::function<std::size_t()> columns = {};
+    const Clock* clock = &MonotonicClock();
+  };
 
-  void Show(const std::string& stream, const std::string& line, std::size_t columns)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  WatchScreen(std::ostream& out, Options options) : options_(std::move(options)), out_(out) {}
+
+  /// A prediction of `stream` has come.
+  void Show(const std::string& stream, const std::string& line) ABSL_LOCKS_EXCLUDED(mu_);
+  /// No more are wanted: its line stays as it is.
+  void End(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
+
+  void SetTrouble(const std::string& stream, Trouble trouble) ABSL_LOCKS_EXCLUDED(mu_);
+  void SetTroubleOfAll(const Trouble& trouble) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Time has passed.
+  void Refresh() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  const bool terminal_;
-  const std::vector<std::string> streams_;
+  struct Shown {
+    /// Of the last prediction. Empty: there was none.
+    std::string line = {};
+    nanoseconds time{0};
+    Trouble trouble = {};
+    bool ended = false;
+  };
+
+  void Draw() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  [[nodiscard]] std::string LineOf(const std::string& stream, const Shown& shown) const;
+
+  const Options options_;
 
   Mutex mu_;
   std::ostream& out_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, std::string> lines_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, Shown> shown_ ABSL_GUARDED_BY(mu_);
   bool drawn_ ABSL_GUARDED_BY(mu_) = false;
 };
 

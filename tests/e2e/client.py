@@ -16,7 +16,7 @@ from millrace.v1 import prediction_pb2, stream_pb2, stream_service_pb2, stream_s
 
 import millrace_process
 
-_SAMPLE = re.compile(r"(?P<name>[a-z_]+)(\{[^}]*\})? (?P<value>\S+)")
+_SAMPLE = re.compile(r"(?P<name>[a-z_]+)(\{(?P<labels>[^}]*)\})? (?P<value>\S+)")
 
 
 class Subscriber:
@@ -113,6 +113,14 @@ def sums(scrape: str) -> dict[str, float]:
         if sample := _SAMPLE.fullmatch(line):
             total[sample["name"]] = total.get(sample["name"], 0) + float(sample["value"])
     return total
+
+
+def of_stream(scrape: str, family: str, stream: str) -> float:
+    """What a family says of one stream, over its other labels."""
+    samples = (_SAMPLE.fullmatch(line) for line in scrape.splitlines())
+    return sum(float(sample["value"]) for sample in samples
+               if sample and sample["name"] == family
+               and f'stream="{stream}"' in (sample["labels"] or "").split(","))  # fmt: skip
 
 
 def books_of_scrape(scrape: str) -> Books:

@@ -44,12 +44,26 @@ class CommandLineTest(unittest.TestCase):
     def test_help_says_what_each_command_does_with_an_example(self):
         overview = run("--help")
         self.assertEqual(overview.returncode, 0)
-        for command in ("serve", "watch", "check-config", "pretrain", "plan", "replay", "bench"):
-            self.assertIn(command, overview.stdout)
-            help_text = run(command, "--help")
+        commands = re.findall(r"^  ([a-z-]+)  ", overview.stdout.split("Subcommands:")[1], re.M)
+        self.assertEqual(commands, ["serve", "watch", "check-config", "pretrain", "plan", "replay",
+                                    "bench", "export", "evaluate", "man", "completion"])
+        for command in ("flow", "labels"):
+            self.assertIn(f"  {command}  ", run("evaluate", "--help").stdout)
+        for command in [*commands, "evaluate flow", "evaluate labels"]:
+            help_text = run(*command.split(), "--help")
             self.assertEqual(help_text.returncode, 0)
-            self.assertIn("Example", help_text.stdout)
+            self.assertIn("Example", help_text.stdout, command)
             self.assertIn(f"millrace {command}", help_text.stdout)
+
+    def test_help_fits_a_terminal(self):
+        for command in ("", "serve", "watch", "check-config", "pretrain", "plan", "replay", "bench", "export",
+                        "evaluate", "evaluate flow", "evaluate labels", "man", "completion"):
+            for line in run(*command.split(), "--help").stdout.splitlines():
+                self.assertLessEqual(len(line), 100, f"{command}: {line}")
+
+    def test_help_says_what_every_exit_code_means(self):
+        for code in ("  0  ", "  1  ", "  2  ", "  3  ", "  130, 143  "):
+            self.assertIn(f"\n{code}", run("--help").stdout)
 
     def test_the_manual_says_what_help_says(self):
         page = run("man")
@@ -97,8 +111,11 @@ class CommandLineTest(unittest.TestCase):
         lines = [json.loads(line) for line in result.stderr.splitlines()]
         self.assertGreater(len(lines), 0)
         for line in lines:
-            self.assertEqual(list(line), ["time", "level", "message"])
+            self.assertEqual([key for key in line if key != "stream"], ["time", "level", "message"])
             datetime.datetime.fromisoformat(line["time"])
+        of_the_stream = {line["message"] for line in lines if line.get("stream") == "ball"}
+        for message in ("ball: measuring the layers and cutting the network", "test:ball: connecting"):
+            self.assertIn(message, of_the_stream)
 
     def test_version(self):
         result = run("--version")
@@ -111,6 +128,14 @@ class CommandLineTest(unittest.TestCase):
         self.assert_usage(run("serve"), "--config")
         self.assert_usage(run("serve", "--config", "x", "--frames", "many"), "--frames")
         self.assert_usage(run("pretrain", "--frames", "5"), "--output")
+
+    def test_a_wrong_command_line_says_what_there_is(self):
+        self.assert_usage(run("dance"), "millrace: there is no command 'dance'; there are serve, watch,",
+                          "\nmillrace --help ")
+        self.assert_usage(run("evaluate", "dance"), "millrace evaluate: there is no command 'dance'; "
+                          "there are flow, labels\nmillrace evaluate --help ")
+        self.assert_usage(run("serve", "--config", "x", "--frame", "5"), "millrace serve: ", "--frame",
+                          "\nmillrace serve --help ")
 
     def test_replay_says_what_is_missing(self):
         self.assert_usage(run("replay", "--model", "m.pt"), "--samples")

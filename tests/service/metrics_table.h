@@ -32,7 +32,7 @@ inline std::string_view NameOf(prometheus::MetricType type) {
 
 /// "stream, reason: `gap`, `paused`": the labels, and of those that have few values which.
 inline std::string LabelsOf(const prometheus::MetricFamily& family) {
-  static const std::set<std::string> listed = {"reason", "outcome", "kind"};
+  static const std::set<std::string> listed = {"reason", "outcome", "kind", "level"};
   std::vector<std::string> names;
   std::map<std::string, std::vector<std::string>> values;
   for (const prometheus::ClientMetric& metric : family.metric) {

@@ -111,6 +111,7 @@ TEST_F(MetricsTest, ShowsEachFigureUnderItsNameAndLabels) {
            "millrace_pipeline_learner_state{stream=\"street\"} 1\n",
            "millrace_ingest_size_changes_total 2\n",
            "millrace_ingest_source_state{stream=\"street\"} 2\n",
+           "millrace_ingest_source_transitions_total{stream=\"street\"} 10\n",
            "millrace_service_subscribers 2\n",
            "millrace_service_viewers 1\n",
        }) {

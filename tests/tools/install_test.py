@@ -43,6 +43,11 @@ class InstallTest(unittest.TestCase):
         self.assertNotIn(str(ROOT), loaded.stdout)
         self.assertIn(f"{self.tree}/", loaded.stdout)
 
+    def test_takes_libtorch_but_nothing_that_only_gpus_need(self):
+        names = {path.name for path in (self.tree / "lib/millrace/torch").rglob("*.so*")}
+        self.assertIn("libtorch_cpu.so", names)
+        self.assertNotIn("libtorch_cuda.so", names)
+
     def test_learns_where_it_was_moved_to(self):
         self.assertRegex(self.run_program("--version").stdout, r"^millrace \d")
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
