@@ -19,9 +19,14 @@ std::string WhyNotAlive(const StreamSnapshot& stream, nanoseconds stuck) {
                         ": the learner failed: ", std::string(stream.learner.message()), "\n");
   }
   if (stuck < Liveness::kPatience) return "";
-  return absl::StrCat(stream.name, ": hangs: nothing has become of its ", stream.frames.in_flight,
-                      " frames in flight for ",
+  return absl::StrCat(stream.name, ": hangs: its learner has made nothing of ",
+                      stream.frames.in_flight, " frames in flight for ",
                       std::chrono::duration_cast<std::chrono::seconds>(stuck).count(), " s\n");
+}
+
+bool IsAway(ingest::SourceState camera) {
+  return camera == ingest::SourceState::kConnecting || camera == ingest::SourceState::kStalled ||
+         camera == ingest::SourceState::kBackingOff;
 }
 
 }  // namespace
@@ -39,8 +44,7 @@ Liveness::Verdict Liveness::Judge() {
   const MutexLock lock(mu_);
   for (const auto& [life, stream] : lives) {
     const auto before = seen_.find(life);
-    const Progress progress =
-        After(before == seen_.end() ? nullptr : &before->second, stream.frames, now);
+    const Progress progress = After(before == seen_.end() ? nullptr : &before->second, stream, now);
     why += WhyNotAlive(stream, now - progress.since);
     seen.emplace(life, progress);
   }
@@ -49,10 +53,13 @@ Liveness::Verdict Liveness::Judge() {
   return {.alive = false, .text = std::move(why)};
 }
 
-Liveness::Progress Liveness::After(const Progress* before, const FrameCounts& frames,
+Liveness::Progress Liveness::After(const Progress* before, const StreamSnapshot& stream,
                                    nanoseconds now) {
-  const std::uint64_t ended = frames.predicted + frames.dropped_in_all();
-  const bool stuck = before != nullptr && frames.in_flight > 0 && before->ended == ended;
+  const FrameCounts& frames = stream.frames;
+  const std::uint64_t ended = frames.predicted + frames.dropped_in_all() -
+                              frames.dropped[static_cast<std::size_t>(DropReason::kQueueFull)];
+  const bool has_work = frames.in_flight > 0 && !IsAway(stream.source.state);
+  const bool stuck = has_work && before != nullptr && before->ended == ended;
   return {.ended = ended, .since = stuck ? before->since : now};
 }
 

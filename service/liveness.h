@@ -4,11 +4,14 @@
 //
 //   the GPU failed    its learner failed with what the program's exit code 3 stands for: no process
 //                     that has met it recovers;
-//   or it hangs       at each look for kPatience it had frames in flight, and the same number of
-//                     frames predicted and dropped: nothing became of any.
+//   or it hangs       at each look for kPatience it had frames in flight, its camera was not away,
+//                     and the learner had made as much of frames as before: the number of those
+//                     predicted and dropped was the same, but for queue_full.
 //
-// A stream that has nothing to do is alive: its camera may be away, its source at its end. A model
-// that failed for another reason would fail again, and is the business of readiness.
+// The queue drops frames by itself, so that a live camera's do not stop when its learner does.
+// While a camera is away a plan may hold a frame until the next one comes. A stream that has
+// nothing to do is alive. A model that failed for another reason would fail again, and is the
+// business of readiness.
 #pragma once
 
 #include <chrono>
@@ -44,13 +47,13 @@ class Liveness {
   [[nodiscard]] Verdict Judge() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  /// What had become of a stream's frames, and since when no more has.
+  /// Of how many frames a stream's learner had made something, and since when it has of no more.
   struct Progress {
     std::uint64_t ended = 0;
     std::chrono::nanoseconds since{0};
   };
   /// `before`: at the last look; null: there was none.
-  [[nodiscard]] static Progress After(const Progress* before, const FrameCounts& frames,
+  [[nodiscard]] static Progress After(const Progress* before, const StreamSnapshot& stream,
                                       std::chrono::nanoseconds now);
 
   // Constant after construction.

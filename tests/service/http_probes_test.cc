@@ -73,7 +73,7 @@ TEST_F(HttpProbesTest, IsNotAliveWhileAStreamHangsAndSaysSo) {
   gate_.Set([](StreamSnapshot& snapshot) { ++snapshot.frames.predicted; });
   EXPECT_EQ(Ask("/healthz").status, 503);
   EXPECT_EQ(Ask("/healthz").body,
-            "yard: hangs: nothing has become of its 3 frames in flight for 60 s\n");
+            "yard: hangs: its learner has made nothing of 3 frames in flight for 60 s\n");
 }
 
 }  // namespace

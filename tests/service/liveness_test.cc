@@ -56,13 +56,14 @@ TEST_F(LivenessTest, AStreamHangsOnceNothingHasBecomeOfItsFramesForAMinute) {
   EXPECT_TRUE(LookFor(Liveness::kPatience - kALook).alive);
   const Liveness::Verdict verdict = LookFor(kALook);
   EXPECT_FALSE(verdict.alive);
-  EXPECT_EQ(verdict.text, "gate: hangs: nothing has become of its 3 frames in flight for 60 s\n");
+  EXPECT_EQ(verdict.text,
+            "gate: hangs: its learner has made nothing of 3 frames in flight for 60 s\n");
 }
 
 TEST_F(LivenessTest, EachStreamThatHangsIsNamed) {
   EXPECT_EQ(LookFor(2 * Liveness::kPatience).text,
-            "gate: hangs: nothing has become of its 3 frames in flight for 120 s\n"
-            "yard: hangs: nothing has become of its 3 frames in flight for 120 s\n");
+            "gate: hangs: its learner has made nothing of 3 frames in flight for 120 s\n"
+            "yard: hangs: its learner has made nothing of 3 frames in flight for 120 s\n");
 }
 
 TEST_F(LivenessTest, OneFrameThatIsPredictedOrDroppedIsEnough) {
@@ -71,10 +72,30 @@ TEST_F(LivenessTest, OneFrameThatIsPredictedOrDroppedIsEnough) {
   const auto now_and_then = [&] {
     if (++looks % 59 != 0) return;
     gate_.Set([predicted = looks % 2 == 0](StreamSnapshot& snapshot) {
-      ++(predicted ? snapshot.frames.predicted : snapshot.frames.dropped[0]);
+      ++(predicted ? snapshot.frames.predicted
+                   : snapshot.frames.dropped[static_cast<std::size_t>(DropReason::kGap)]);
     });
   };
   EXPECT_TRUE(LookFor(5 * Liveness::kPatience, now_and_then).alive);
+}
+
+TEST_F(LivenessTest, WhatTheQueueDropsIsNoSignOfLife) {
+  SetInFlight(yard_, 0);
+  const auto the_camera_goes_on = [this] {
+    gate_.Set([](StreamSnapshot& snapshot) {
+      ++snapshot.frames.received;
+      ++snapshot.frames.dropped[static_cast<std::size_t>(DropReason::kQueueFull)];
+    });
+  };
+  EXPECT_FALSE(LookFor(Liveness::kPatience, the_camera_goes_on).alive);
+}
+
+TEST_F(LivenessTest, AFrameMayWaitForTheNextOneWhileTheCameraIsAway) {
+  for (FakeCameraStream* stream : {&gate_, &yard_}) {
+    stream->Set(
+        [](StreamSnapshot& snapshot) { snapshot.source.state = ingest::SourceState::kBackingOff; });
+  }
+  EXPECT_TRUE(LookFor(10 * Liveness::kPatience).alive);
 }
 
 TEST_F(LivenessTest, AStreamThatGoesOnIsAliveAgain) {
