@@ -22,7 +22,9 @@ if(CMAKE_CUDA_COMPILER)
 elseif(NOT "$ENV{CUDACXX}" STREQUAL "")
   separate_arguments(millrace_nvcc UNIX_COMMAND "$ENV{CUDACXX}")
 else()
-  find_program(millrace_nvcc nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin PATHS /usr/local/cuda/bin NO_CACHE)
+  # The last one is set-up's, which comes with LibTorch's part for CUDA.
+  find_program(millrace_nvcc nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin
+    PATHS /usr/local/cuda/bin ${PROJECT_SOURCE_DIR}/.deps/libtorch/nvidia/cu13/bin NO_CACHE)
 endif()
 if(NOT millrace_nvcc)
   millrace_leave_kernels_out("there is no CUDA toolkit (nvcc)")

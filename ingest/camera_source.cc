@@ -17,7 +17,7 @@ CameraSource::CameraSource(const SourceRequest& request, PipelineOptions pipelin
       clock_(*request.settings.clock),
       feed_(clock_, static_cast<std::size_t>(request.options.queue_capacity),
             WhenFullOf(request.options), request.options.max_frames_per_second),
-      states_(shown_, StateLog::Of::kCamera, request.options.on_state),
+      states_(shown_, StateLog::Of::kCamera, request.options.on_state, request.options.stream),
       machine_(request.settings.limits, Backoff(request.settings.backoff, request.settings.seed)),
       supervisor_([this] { Supervise(); }) {}
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/log_about.h"
 #include "base/status.h"
 #include "ingest/image_folder.h"
 
@@ -39,7 +40,7 @@ FolderSource::FolderSource(const SourceRequest& request, std::vector<std::string
       maker_(options_.width, options_.height),
       feed_(clock_, static_cast<std::size_t>(options_.queue_capacity), WhenFullOf(options_),
             options_.max_frames_per_second),
-      states_(shown_, StateLog::Of::kFile, options_.on_state),
+      states_(shown_, StateLog::Of::kFile, options_.on_state, options_.stream),
       player_([this] { Play(); }) {}
 
 SourceStatus FolderSource::status() const {
@@ -119,6 +120,7 @@ bool FolderSource::PlayOnce() {
 void FolderSource::LeaveOut(const std::string& path, const absl::Status& why) {
   last_wrong_ = {why.code(), absl::StrCat(path, ": ", std::string(why.message()))};
   if (left_out_.insert(path).second) {
+    const LogAbout about(options_.stream);
     spdlog::warn("{}: left out: {}", shown_, std::string(last_wrong_.message()));
   }
   feed_.BeginEpoch();

@@ -14,6 +14,7 @@
 #include "ingest/gst_error.h"
 #include "ingest/gst_sample.h"
 #include "ingest/loss_gate.h"
+#include "ingest/own_threads.h"
 #include "ingest/source.h"
 
 namespace millrace::ingest {
@@ -156,6 +157,7 @@ GstPicturePipeline::GstPicturePipeline(GstOwned<GstElement> pipeline,
                                        const PipelineOptions& options, PipelineListener& listener)
     : listener_(listener),
       hardware_decode_(options.hardware_decode),
+      threads_(options.own_threads ? NewOwnThreads() : nullptr),
       pipeline_(std::move(pipeline)) {
   WatchBus();
   WatchPictures();
@@ -253,9 +255,23 @@ void GstPicturePipeline::HandleMessage(GstMessage* message) {
         missing_plugin_ = what.get();
       }
       break;
+    case GST_MESSAGE_STREAM_STATUS:
+      ChooseThread(message);
+      break;
     default:
       break;
   }
+}
+
+// Posted before a task's thread is made, and later.
+void GstPicturePipeline::ChooseThread(GstMessage* message) {
+  GstStreamStatusType type = GST_STREAM_STATUS_TYPE_CREATE;
+  GstElement* owner = nullptr;
+  gst_message_parse_stream_status(message, &type, &owner);
+  if (threads_ == nullptr || type != GST_STREAM_STATUS_TYPE_CREATE) return;
+  const GValue* const task = gst_message_get_stream_status_object(message);
+  if (task == nullptr || !G_VALUE_HOLDS(task, GST_TYPE_TASK)) return;
+  gst_task_set_pool(static_cast<GstTask*>(g_value_get_object(task)), threads_.get());
 }
 
 // `error`, or the missing plugin that it comes from.

@@ -60,6 +60,8 @@ struct PipelineOptions {
   int width = 0;
   int height = 0;
   HardwareDecode hardware_decode = HardwareDecode::kAuto;
+  /// Its threads are its own, at the priority of who calls Prepare() or Play().
+  bool own_threads = false;
 };
 
 /// A pipeline. Calls must come from one thread at a time, and not from the listener's. The
@@ -101,11 +103,13 @@ class GstPicturePipeline {
   static GstPadProbeReturn OnEvent(GstPad* pad, GstPadProbeInfo* info, gpointer self);
 
   void HandleMessage(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
+  void ChooseThread(GstMessage* message);
   [[nodiscard]] absl::Status Explained(absl::Status error) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   PipelineListener& listener_;
   const HardwareDecode hardware_decode_;
+  const GstOwned<GstTaskPool> threads_;  ///< Null: GStreamer's.
   const GstOwned<GstElement> pipeline_;
 
   Mutex mu_;

@@ -20,24 +20,6 @@
 namespace millrace::ingest {
 namespace {
 
-/// The pixels of `raw` as red, green and blue, without padding.
-std::shared_ptr<Picture> Packed(const RawPicture& raw) {
-  auto picture = std::make_shared<Picture>();
-  picture->width = raw.width;
-  picture->height = raw.height;
-  const auto row_bytes = static_cast<std::size_t>(raw.RowBytes());
-  picture->rgb.reserve(std::size_t{3} * raw.width * raw.height);
-  for (int y = 0; y < raw.height; ++y) {
-    const auto row = raw.bytes.subspan(static_cast<std::size_t>(raw.Stride()) * y, row_bytes);
-    if (raw.format == PixelFormat::kRgb) {
-      picture->rgb.insert(picture->rgb.end(), row.begin(), row.end());
-      continue;
-    }
-    for (const std::uint8_t grey : row) picture->rgb.insert(picture->rgb.end(), 3, grey);
-  }
-  return picture;
-}
-
 /// An RGB picture as GStreamer sees it, whose rows have no padding.
 class PackedFrame {
  public:
@@ -113,7 +95,8 @@ class ImageDecoding final : private PipelineListener {
                                         return absl::OkStatus();
                                       },
                                   .width = width,
-                                  .height = height};
+                                  .height = height,
+                                  .own_threads = true};
     MILLRACE_ASSIGN_OR_RETURN(const auto pipeline, GstPicturePipeline::Create(options, *this));
     pipeline->Play();
     const absl::Status outcome = outcome_.Wait();

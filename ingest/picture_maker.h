@@ -21,7 +21,8 @@ struct MadePicture {
   int own_height = 0;
 };
 
-/// Thread-safe: each call stands alone.
+/// Thread-safe: each call stands alone. What others' threads do for it they do at the priority of
+/// who calls.
 class PictureMaker {
  public:
   /// REQUIRES: both positive.

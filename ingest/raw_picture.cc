@@ -1,5 +1,7 @@
 #include "ingest/raw_picture.h"
 
+#include <cstddef>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
@@ -31,6 +33,23 @@ absl::Status CheckRawPicture(const RawPicture& picture) {
   return absl::InvalidArgumentError(absl::StrCat(
       "the picture has ", bytes, " bytes; ", picture.width, " x ", picture.height, " pixels of ",
       BytesPerPixel(picture.format), " and a stride of ", picture.Stride(), " make ", whole));
+}
+
+std::shared_ptr<Picture> Packed(const RawPicture& raw) {
+  auto picture = std::make_shared<Picture>();
+  picture->width = raw.width;
+  picture->height = raw.height;
+  const auto row_bytes = static_cast<std::size_t>(raw.RowBytes());
+  picture->rgb.reserve(std::size_t{3} * raw.width * raw.height);
+  for (int y = 0; y < raw.height; ++y) {
+    const auto row = raw.bytes.subspan(static_cast<std::size_t>(raw.Stride()) * y, row_bytes);
+    if (raw.format == PixelFormat::kRgb) {
+      picture->rgb.insert(picture->rgb.end(), row.begin(), row.end());
+      continue;
+    }
+    for (const std::uint8_t grey : row) picture->rgb.insert(picture->rgb.end(), 3, grey);
+  }
+  return picture;
 }
 
 }  // namespace millrace::ingest

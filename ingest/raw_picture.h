@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <variant>
 
 #include "absl/status/status.h"
+#include "ingest/frame.h"
 
 namespace millrace::ingest {
 
@@ -45,5 +47,8 @@ using PictureContent = std::variant<RawPicture, std::span<const std::uint8_t>>;
 
 /// INVALID_ARGUMENT unless a picture may be so large.
 [[nodiscard]] absl::Status CheckPictureSize(std::int64_t width, std::int64_t height);
+
+/// The pixels as red, green and blue, without padding. REQUIRES: CheckRawPicture() is OK.
+[[nodiscard]] std::shared_ptr<Picture> Packed(const RawPicture& raw);
 
 }  // namespace millrace::ingest

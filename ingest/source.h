@@ -103,6 +103,8 @@ struct SourceOptions {
   double max_frames_per_second = 0;
   HardwareDecode hardware_decode = HardwareDecode::kAuto;
   CameraOptions camera = {};
+  /// The camera stream that the log's lines are about. May be empty.
+  std::string stream = {};
   /// Told of each state that the source comes into, and why, from threads of the source: it must be
   /// quick. May be empty.
   std::function<void(SourceState, const absl::Status& cause)> on_state = {};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/log_about.h"
 
 namespace millrace::ingest {
 namespace {
@@ -18,8 +19,8 @@ std::string Text(const std::string& shown, SourceState state, const std::string&
 
 }  // namespace
 
-StateLog::StateLog(std::string shown, Of of, Told told)
-    : shown_(std::move(shown)), of_(of), told_(std::move(told)) {}
+StateLog::StateLog(std::string shown, Of of, Told told, std::string stream)
+    : shown_(std::move(shown)), of_(of), told_(std::move(told)), stream_(std::move(stream)) {}
 
 void StateLog::Enter(SourceState to, const absl::Status& cause) {
   const std::string why(cause.message());
@@ -44,6 +45,7 @@ void StateLog::Say() {
     const MutexLock lock(mu_);
     lines = std::exchange(unsaid_, {});
   }
+  const LogAbout about(stream_);
   for (const Line& line : lines) {
     if (line.entered && told_) told_(*line.entered, line.cause);
     switch (line.level) {

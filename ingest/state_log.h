@@ -33,8 +33,9 @@ class StateLog {
   /// `shown` names the source in the log, without credentials. A file's states are for those who
   /// debug, unless it fails while it plays: opening it tells its user the rest.
   /// `told` is called with each transition, in their order, by who writes them; may be empty.
+  /// `stream`: which camera stream the lines are about; may be empty.
   using Told = std::function<void(SourceState, const absl::Status& cause)>;
-  StateLog(std::string shown, Of of, Told told = {});
+  StateLog(std::string shown, Of of, Told told = {}, std::string stream = {});
 
   /// The source is in state `to` from now on, for `cause`, which is OK where there is none.
   void Enter(SourceState to, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
@@ -66,6 +67,7 @@ class StateLog {
   const std::string shown_;
   const Of of_;
   const Told told_;
+  const std::string stream_;
 
   Mutex say_mu_;  ///< Held while writing: taken before mu_, never with it.
   mutable Mutex mu_;

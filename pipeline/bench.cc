@@ -176,11 +176,14 @@ absl::StatusOr<Contest> Invite(const BenchOptions& options, const std::string& n
   return contest;
 }
 
-absl::StatusOr<std::vector<BenchRow>> Hold(const BenchOptions& options, Contest contest,
-                                           const Report& report) {
+// `held`: contests before it, of as many rows each.
+absl::StatusOr<std::vector<BenchRow>> Hold(const BenchOptions& options, std::size_t held,
+                                           Contest contest, const Report& report) {
+  const auto turns = static_cast<std::int64_t>(contest.rows.size()) * options.turns;
+  const std::int64_t all = turns * static_cast<std::int64_t>(options.networks.size());
+  std::int64_t done = turns * static_cast<std::int64_t>(held);
   const std::vector<at::Tensor> samples = MakeBenchSamples(options.network, options.samples);
   for (int turn = 1; turn <= options.turns; ++turn) {
-    report(absl::StrCat(contest.rows[0].network, ": turn ", turn, " of ", options.turns));
     for (std::size_t i = 0; i < contest.rows.size(); ++i) {
       MILLRACE_ASSIGN_OR_RETURN(const BenchTurn taken,
                                 contest.contenders[i]->Take(samples, options.samples));
@@ -189,6 +192,7 @@ absl::StatusOr<std::vector<BenchRow>> Hold(const BenchOptions& options, Contest 
                             " stages: no graph for ", taken.why_not_captured));
       }
       contest.rows[i].turns.push_back(taken);
+      if (options.on_turn) options.on_turn(++done, all);
     }
   }
   return std::move(contest.rows);
@@ -201,11 +205,12 @@ absl::StatusOr<std::vector<BenchRow>> RunChecked(const BenchOptions& options,
   if (!choice.where.empty()) report(absl::StrCat("on ", choice.where));
   const int all_threads = at::get_num_threads();
   std::vector<BenchRow> all;
-  for (const std::string& network : options.networks) {
+  for (std::size_t held = 0; held < options.networks.size(); ++held) {
+    const std::string& network = options.networks[held];
     report(absl::StrCat(network, ": measuring its layers"));
     MILLRACE_ASSIGN_OR_RETURN(Contest contest, Invite(options, network, all_threads, report));
     MILLRACE_ASSIGN_OR_RETURN(std::vector<BenchRow> rows,
-                              Hold(options, std::move(contest), report));
+                              Hold(options, held, std::move(contest), report));
     std::move(rows.begin(), rows.end(), std::back_inserter(all));
   }
   return all;

@@ -5,6 +5,7 @@
 // same turn.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct BenchOptions {
   int turns = 5;
   int threads_per_stage = 1;
   OptimizerOptions optimizer = {.learning_rate = 1e-5};
+  /// Told how many turns have been taken, of how many. May be empty.
+  std::function<void(std::int64_t done, std::int64_t all)> on_turn = {};
   /// Where all of it computes: "cpu", or a GPU as DevicesNamed() has it.
   std::string device = "cpu";
 };

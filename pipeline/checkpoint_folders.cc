@@ -29,6 +29,13 @@ std::chrono::nanoseconds WrittenAt(const std::string& path) {
       std::chrono::file_clock::to_sys(time).time_since_epoch());
 }
 
+absl::Status MakeFolder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error) return absl::OkStatus();
+  return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make ", path.string()));
+}
+
 absl::Status Move(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
@@ -136,9 +143,9 @@ absl::Status SetAside(const std::string& folder, std::int64_t sample, const std:
       absl::StrCat(folder, "/", CheckpointName(std::max<std::int64_t>(sample, 0)));
   for (const std::string& path : CheckpointsIn(folder)) {
     if (sample >= 0 && path <= last) break;  // Newest first.
-    std::error_code ignored;
-    fs::create_directories(aside, ignored);
-    if (absl::Status moved = Move(path, aside / fs::path(path).filename()); !moved.ok()) {
+    absl::Status moved = MakeFolder(aside);
+    if (moved.ok()) moved = Move(path, aside / fs::path(path).filename());
+    if (!moved.ok()) {
       TakeBack(folder, name);
       return moved;
     }

@@ -134,10 +134,17 @@ class Profiling {
         times_(chain.layers.size()) {}
 
   void Run(const ProfileOptions& options, std::vector<LayerCosts>& layers) {
-    RunSerially(plan_, kUntimed + options.runs, [&](const Step& step) {
+    const int all = kUntimed + options.runs;
+    const auto tell = [&](std::int64_t done) {
+      if (options.on_sample) options.on_sample(static_cast<int>(done), all);
+    };
+    RunSerially(plan_, all, [&](const Step& step) {
       if (options.stop.stop_requested()) return;
       const bool forward = step.kind == OperationKind::kForward;
-      if (forward && step.stage == 1) network_.Admit(step.first, input_);
+      if (forward && step.stage == 1) {
+        tell(step.first);
+        network_.Admit(step.first, input_);
+      }
       if (forward && step.first == 0) {
         layers[step.stage - 1].activation_bytes += BytesLeftBy([&] { network_.Run(step); });
         return;
@@ -145,6 +152,7 @@ class Profiling {
       const double time = MillisecondsOf(device_, [&] { network_.Run(step); });
       if (step.first >= kUntimed) TimesOf(step.stage - 1, step.kind).push_back(time);
     });
+    if (!options.stop.stop_requested()) tell(all);
   }
 
   // Medians into `layers`; returns the spread.

@@ -17,6 +17,8 @@ struct ProfileOptions {
   /// Where the layers run, and stay. On a GPU it is the GPU that says how long an operation
   /// takes it (device_time.h).
   at::Device device = at::kCPU;
+  /// Told how many samples are done, of how many. May be empty.
+  std::function<void(int done, int all)> on_sample = {};
   /// Ends after the layer at hand once it is requested: then the costs mean nothing.
   std::stop_token stop = {};
 };

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "pipeline/plan_checker.h"
 #include "pipeline/step_error.h"
@@ -14,9 +15,7 @@
 namespace millrace::pipeline {
 namespace {
 
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
 
@@ -45,12 +44,17 @@ Engine::Engine(Options options)
       needs_(plan_, dependencies_),
       run_(std::move(options.run)),
       on_worker_start_(std::move(options.on_worker_start)),
+      first_sample_(options.first_sample),
       enqueued_(plan_),
       cursors_(plan_.devices.size()),
       gate_(options.gate_costs.empty()
                 ? nullptr
                 : std::make_unique<AdmissionGate>(plan_, std::move(options.gate_costs))) {
   MILLRACE_CHECK(run_ != nullptr);
+  if (options.history == nullptr) return;
+  for (std::size_t device = 0; device < plan_.devices.size(); ++device) {
+    history_.push_back(&options.history->RingOf(device));
+  }
 }
 
 // Waits until the camera's channels have a free slot for the next sample, and returns its number.
@@ -74,7 +78,7 @@ void Engine::AwaitGate() {
   held_ = false;
   for (;;) {
     const std::int64_t ends = ends_;  // Before it is asked: what ends from here on is seen.
-    const double now = Seconds();
+    const double now = Seconds(MonotonicClock().Now());
     const double opens = gate_->Opens(now);
     if (opens <= now || stopped_) return;
     held_ = true;
@@ -161,13 +165,27 @@ bool Engine::StartDevice(std::size_t device) {
 
 bool Engine::RunWork(std::size_t device, const Work& work, bool waited) {
   return Guarded(work.step, [&] {
-    if (gate_ == nullptr) return run_(work.step);
-    gate_->Started({device, work.place, work.period}, Seconds(), waited);
-    run_(work.step);
-    gate_->Ended(device, work.step, Seconds());
-    ++ends_;
-    ended_.Notify();
+    if (gate_ == nullptr && history_.empty()) return run_(work.step);
+    RunTimed(device, work, waited);
   });
+}
+
+void Engine::RunTimed(std::size_t device, const Work& work, bool waited) {
+  const nanoseconds start = MonotonicClock().Now();
+  if (gate_ != nullptr) {
+    gate_->Started({device, work.place, work.period}, Seconds(start), waited);
+  }
+  run_(work.step);
+  const nanoseconds end = MonotonicClock().Now();
+  if (!history_.empty()) {
+    const Step in_stream{work.step.kind, work.step.stage, work.step.first + first_sample_,
+                         work.step.last + first_sample_};
+    history_[device]->Note(in_stream, start, end);
+  }
+  if (gate_ == nullptr) return;
+  gate_->Ended(device, work.step, Seconds(end));
+  ++ends_;
+  ended_.Notify();
 }
 
 // Whatever a call throws stops the engine. Returns whether it threw nothing.

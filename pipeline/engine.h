@@ -23,6 +23,7 @@
 #include "pipeline/essential_needs.h"
 #include "pipeline/event_count.h"
 #include "pipeline/plan.h"
+#include "pipeline/run_history.h"
 #include "pipeline/stage_cost.h"
 
 namespace millrace::pipeline {
@@ -44,6 +45,10 @@ class Engine {
     /// inside (admission_gate.h). Empty: no gate.
     std::vector<StageCost> gate_costs = {};
     MakeDevices make_devices = MakeWorkerThreads;
+    /// Told of each operation; outlives the engine. Null: nobody is.
+    RunHistory* history = nullptr;
+    /// What the plan's sample 0 is in the history.
+    std::int64_t first_sample = 0;
   };
 
   /// Checks the plan and starts the devices. Fails as CheckPlan() does.
@@ -91,6 +96,7 @@ class Engine {
   void Enqueue(std::size_t device, const Work& work);
   bool StartDevice(std::size_t device);
   bool RunWork(std::size_t device, const Work& work, bool waited);
+  void RunTimed(std::size_t device, const Work& work, bool waited);
   bool Guarded(const Step& step, absl::FunctionRef<void()> call);
   [[nodiscard]] absl::Status failure() const ABSL_LOCKS_EXCLUDED(mu_);
   void Fail(absl::Status cause) ABSL_LOCKS_EXCLUDED(mu_);
@@ -101,6 +107,8 @@ class Engine {
   const EssentialNeeds needs_;
   const RunStep run_;
   const std::function<void(int)> on_worker_start_;
+  const std::int64_t first_sample_;
+  std::vector<OperationRing*> history_;  // By device; none: nobody is told.
 
   // Of the thread that admits.
   Progress enqueued_;

@@ -1,9 +1,7 @@
 #include "pipeline/flow_inference.h"
 
 #include <utility>
-#include <vector>
 
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include "base/status.h"
@@ -11,7 +9,6 @@
 #include "pipeline/flow_networks.h"
 #include "pipeline/flow_pictures.h"
 #include "pipeline/flow_profile.h"
-#include "pipeline/network_values.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -36,25 +33,19 @@ FlowInference::FlowInference(const FlowLearnerOptions& options, int channels, La
     : options_(options),
       channels_(channels),
       chain_(std::move(chain)),
-      whole_(WholeChain(chain_)) {}
+      whole_(WholeChain(chain_)),
+      newest_(chain_, options.threads_per_stage) {}
 
 ModelPrediction FlowInference::Predict(const PicturePair& pictures, const StagedNetwork& learning) {
   const at::NoGradGuard no_graph;
   const at::Tensor planes = PlanesOf(BytesOf(pictures, options_.width, options_.height), channels_);
-  const MutexLock lock(mu_);
-  at::set_num_threads(options_.threads_per_stage);
-  const std::int64_t updates = learning.updates().back();
-  std::vector<LayerState> newest;
-  copier_.Do([&] {
-    const at::NoGradGuard no_graph_here;
-    newest = learning.Newest();
+  ModelPrediction prediction;
+  newest_.Ask(learning, [&](std::int64_t updates) {
+    const at::Tensor output = whole_.Forward({planes}, options_.seed)[0];
+    prediction = FlowPredictionOf(options_, MeasureFlow(options_, planes, output).figures);
+    prediction.updates = updates;
   });
-  PutValues(newest, chain_);
-  const at::Tensor output = whole_.Forward({planes}, options_.seed)[0];
-  ModelPrediction prediction =
-      FlowPredictionOf(options_, MeasureFlow(options_, planes, output).figures);
   prediction.sample = -1;
-  prediction.updates = updates;
   prediction.skipped = SkipReason::kHeld;
   return prediction;
 }

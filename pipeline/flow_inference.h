@@ -3,12 +3,10 @@
 
 #include <memory>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "base/helper_thread.h"
-#include "base/mutex.h"
 #include "pipeline/layer.h"
 #include "pipeline/learner.h"
+#include "pipeline/newest_values.h"
 #include "pipeline/stage.h"
 #include "pipeline/staged_network.h"
 
@@ -25,8 +23,7 @@ class FlowInference {
   /// As Learner::Predict(). `learning`: of the options' network. Takes as long as a forward of all
   /// layers, on the thread that calls. Throws what LibTorch throws. REQUIRES: pictures of the
   /// options' size, as many as their task asks for.
-  [[nodiscard]] ModelPrediction Predict(const PicturePair& pictures, const StagedNetwork& learning)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] ModelPrediction Predict(const PicturePair& pictures, const StagedNetwork& learning);
 
  private:
   FlowInference(const FlowLearnerOptions& options, int channels, LayerChain chain);
@@ -34,13 +31,10 @@ class FlowInference {
   // Constant after construction.
   const FlowLearnerOptions options_;
   const int channels_;
+  const LayerChain chain_;
+  const Stage whole_;
 
-  Mutex mu_;
-  const LayerChain chain_;  // Its values are guarded by mu_.
-  const Stage whole_ ABSL_GUARDED_BY(mu_);
-
-  // A stage waits while its values are copied: that must not wait for who asks, at a low priority.
-  HelperThread copier_;
+  NewestValues newest_;  // Guards the chain's values.
 };
 
 }  // namespace millrace::pipeline

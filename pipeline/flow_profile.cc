@@ -28,7 +28,8 @@ absl::StatusOr<LayerChain> OpenFlowChain(const FlowLearnerOptions& options) {
   return std::move(opened.chain);
 }
 
-absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int runs) {
+absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int runs,
+                                         std::function<void(int, int)> on_sample) {
   // Before LibTorch does anything: see there.
   MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(choice.names));
@@ -43,7 +44,10 @@ absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int 
                              [&](const at::Tensor& output) {
                                return LossFor(options, input.to(output.device()), output).objective;
                              },
-                             {.runs = runs, .device = devices.front(), .stop = options.stop});
+                             {.runs = runs,
+                              .device = devices.front(),
+                              .on_sample = std::move(on_sample),
+                              .stop = options.stop});
   if (options.stop.stop_requested()) {
     return absl::CancelledError("stopped while the layers were measured");
   }

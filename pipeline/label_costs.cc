@@ -23,7 +23,7 @@ absl::StatusOr<NetworkCosts> MeasureLabelNetwork(const LabelLearnerOptions& lear
     NetworkCosts costs =
         ProfileLayers(opened.chain, at::zeros(shape),
                       [](const at::Tensor& output) { return output.square().mean(); },
-                      {.runs = options.steps, .stop = options.stop});
+                      {.runs = options.steps, .on_sample = options.on_step, .stop = options.stop});
     if (options.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
     for (LayerCosts& layer : costs.layers) layer.cost.copy = 0;
     return costs;

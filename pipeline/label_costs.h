@@ -1,6 +1,7 @@
 // What the layers of a network that learns from labels cost on this machine: what it is cut by.
 #pragma once
 
+#include <functional>
 #include <stop_token>
 
 #include "absl/status/statusor.h"
@@ -12,6 +13,8 @@ namespace millrace::pipeline {
 struct LabelCostOptions {
   /// Steps that are timed, after a few that are not.
   int steps = 7;
+  /// As ProfileOptions has it: told of each step.
+  std::function<void(int done, int all)> on_step = {};
   /// Gives up between two layers.
   std::stop_token stop = {};
 };

@@ -11,8 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/helper_thread.h"
-#include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/foreign_error.h"
 #include "pipeline/label_judge.h"
@@ -20,6 +18,7 @@
 #include "pipeline/lasting_learning.h"
 #include "pipeline/network_run.h"
 #include "pipeline/network_values.h"
+#include "pipeline/newest_values.h"
 #include "pipeline/partition.h"
 #include "pipeline/sample_window.h"
 #include "pipeline/state_collector.h"
@@ -51,6 +50,7 @@ class CopiedModel final : public LabelModel {
         seed_(options.seed) {}
 
   void Take(const std::vector<LayerState>& layers) { PutValues(layers, chain_); }
+  [[nodiscard]] const LayerChain& chain() const { return chain_; }
 
   [[nodiscard]] std::vector<std::vector<float>> Outputs(
       std::span<const float> values) const override {
@@ -84,7 +84,8 @@ class StagedLabelLearner final : public LabelLearner {
         chain_(std::move(networks.learning)),
         cuts_(std::move(networks.cuts)),
         window_(options.window),
-        copied_(std::move(networks.copied), options) {}
+        copied_(std::move(networks.copied), options),
+        newest_(copied_.chain(), options.threads_per_stage) {}
 
   absl::Status Start(OnLabelPrediction on_prediction) {
     if (options_.safety) {
@@ -154,14 +155,12 @@ class StagedLabelLearner final : public LabelLearner {
   absl::StatusOr<LabelPrediction> Predict(std::span<const float> values) override {
     MILLRACE_CHECK(copies_ == nullptr);
     MILLRACE_RETURN_IF_ERROR(CheckValues(values));
-    const MutexLock lock(asking_);
-    at::set_num_threads(options_.threads_per_stage);
-    LabelPrediction made{.sample = -1, .updates = updates().back()};
+    LabelPrediction made{.sample = -1};
     try {
-      std::vector<LayerState> newest;
-      copier_.Do([&] { newest = run_->network().Newest(); });
-      copied_.Take(newest);
-      made.outputs = std::move(copied_.Outputs(values).front());
+      newest_.Ask(run_->network(), [&](std::int64_t updates) {
+        made.outputs = std::move(copied_.Outputs(values).front());
+        made.updates = updates;
+      });
     } catch (const std::exception& e) {
       return absl::InternalError(CauseLine(e.what()));
     }
@@ -187,8 +186,7 @@ class StagedLabelLearner final : public LabelLearner {
   }
 
   [[nodiscard]] const LabelModel& Model() override {
-    const MutexLock lock(asking_);
-    copied_.Take(run_->network().Save());
+    newest_.Put(run_->network().Save());
     return copied_;
   }
 
@@ -197,6 +195,7 @@ class StagedLabelLearner final : public LabelLearner {
   [[nodiscard]] std::vector<std::int64_t> updates() const override {
     return run_->network().updates();
   }
+  [[nodiscard]] std::vector<StageTime> worked() const override { return run_->network().worked(); }
   [[nodiscard]] LabelFigures figures() const override { return labels_->figures(); }
   [[nodiscard]] LearningFigures learning() const override {
     if (lasting_ != nullptr) return lasting_->figures();
@@ -207,6 +206,9 @@ class StagedLabelLearner final : public LabelLearner {
   [[nodiscard]] const Resumption& resumption() const override {
     static const Resumption anew;
     return lasting_ != nullptr ? lasting_->resumption() : anew;
+  }
+  [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
+    return run_->history().Since(since);
   }
 
  private:
@@ -304,11 +306,9 @@ class StagedLabelLearner final : public LabelLearner {
   absl::Status failure_;
 
   // Of the stage that puts a copy together: no later copy is complete before that stage goes on.
-  // Where nobody wants copies, of who holds asking_.
+  // Where nobody wants copies, newest_ guards its values.
   CopiedModel copied_;
-  Mutex asking_;
-  // As FlowInference has it.
-  HelperThread copier_;
+  NewestValues newest_;
 
   std::unique_ptr<NetworkRun> run_;  // Last: its workers use what is above.
 };

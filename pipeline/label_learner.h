@@ -21,7 +21,9 @@
 #include "pipeline/learning/divergence_guard.h"
 #include "pipeline/learning/late_labels.h"
 #include "pipeline/optimizer_options.h"
+#include "pipeline/past_operation.h"
 #include "pipeline/schedules.h"
+#include "pipeline/stage_time.h"
 
 namespace millrace::pipeline {
 
@@ -125,7 +127,7 @@ struct LabelLearnerOptions {
 [[nodiscard]] const std::vector<std::string>& LabelNetworkNames();
 
 /// Learns from samples and labels, and predicts. Admit(), AwaitRoom() and Drain() are for one
-/// thread; Label(), updates(), figures() and learning() are thread-safe.
+/// thread; Label(), updates(), figures(), learning() and OperationsSince() are thread-safe.
 class LabelLearner {
  public:
   virtual ~LabelLearner() = default;
@@ -171,10 +173,15 @@ class LabelLearner {
 
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
+
+  /// As Learner::worked(). Thread-safe.
+  [[nodiscard]] virtual std::vector<StageTime> worked() const = 0;
   [[nodiscard]] virtual LabelFigures figures() const = 0;
   [[nodiscard]] virtual LearningFigures learning() const = 0;
   /// Constant.
   [[nodiscard]] virtual const Resumption& resumption() const = 0;
+  /// As Learner::OperationsSince().
+  [[nodiscard]] virtual std::vector<PastOperation> OperationsSince(nanoseconds since) const = 0;
 };
 
 /// Builds the network, tries it, cuts it, plans and starts the workers. The same options, samples

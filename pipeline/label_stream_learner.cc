@@ -105,8 +105,12 @@ class LabelStreamLearner final : public Learner {
     return description_;
   }
   [[nodiscard]] std::vector<std::int64_t> updates() const override { return learner_->updates(); }
+  [[nodiscard]] std::vector<StageTime> worked() const override { return learner_->worked(); }
   [[nodiscard]] LearningFigures learning() const override { return learner_->learning(); }
   [[nodiscard]] const Resumption& resumption() const override { return learner_->resumption(); }
+  [[nodiscard]] std::vector<PastOperation> OperationsSince(nanoseconds since) const override {
+    return learner_->OperationsSince(since);
+  }
 
  private:
   [[nodiscard]] absl::Status CheckPicture(const PicturePair& pair) const {

@@ -21,7 +21,9 @@
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/learning_decisions.h"
 #include "pipeline/learning/sample_label.h"
+#include "pipeline/past_operation.h"
 #include "pipeline/precision.h"
+#include "pipeline/stage_time.h"
 
 namespace millrace::pipeline {
 
@@ -140,6 +142,13 @@ struct LearnerDescription {
   }
 };
 
+/// What the process has of a GPU's memory: in tensors, and kept for the next ones besides.
+struct GpuMemory {
+  std::string device;  ///< "cuda:0".
+  double allocated_bytes = 0;
+  double reserved_bytes = 0;  ///< Allocated and free for tensors.
+};
+
 /// Called with each prediction, in the order of the samples, from a thread of the learner. Must be
 /// quick and must not call the learner.
 using OnPrediction = std::function<void(ModelPrediction)>;
@@ -217,10 +226,25 @@ class Learner {
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
 
+  /// For how long each stage has worked so far in this process, first stage first. Empty: it is not
+  /// known, as on GPUs, whose operations end when nobody looks.
+  [[nodiscard]] virtual std::vector<StageTime> worked() const { return {}; }
+
   [[nodiscard]] virtual LearningFigures learning() const = 0;
+
+  /// Of each GPU that it computes on, shared with the other learners of the process. Empty on the
+  /// CPU.
+  [[nodiscard]] virtual std::vector<GpuMemory> gpu_memory() const { return {}; }
 
   /// Constant.
   [[nodiscard]] virtual const Resumption& resumption() const = 0;
+
+  /// The operations that ended at `since` or later, on the monotonic clock, as far as they are
+  /// still kept: by device, then in the order in which they ran. A learner without a pipeline has
+  /// none.
+  [[nodiscard]] virtual std::vector<PastOperation> OperationsSince(nanoseconds /*since*/) const {
+    return {};
+  }
 };
 
 /// How to make the learner of optical flow.

@@ -80,6 +80,9 @@ class NetworkRun {
   /// Runs every operation whose inputs exist. Nothing can be admitted afterwards.
   absl::Status Drain() { return engine_->Drain(); }
 
+  /// As PhasedEngine's. Thread-safe.
+  [[nodiscard]] const RunHistory& history() const { return engine_->history(); }
+
   [[nodiscard]] const StagedNetwork& network() const { return network_; }
   [[nodiscard]] StagedNetwork& network() { return network_; }
 

@@ -29,7 +29,9 @@ absl::Status PhasedEngine::Begin(std::size_t phase) {
                                                     .run = run_,
                                                     .on_worker_start = on_worker_start_,
                                                     .gate_costs = gate_costs_,
-                                                    .make_devices = make_devices_}));
+                                                    .make_devices = make_devices_,
+                                                    .history = &history_,
+                                                    .first_sample = phases_[phase].first_sample}));
   return absl::OkStatus();
 }
 

@@ -12,12 +12,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pipeline/engine.h"
+#include "pipeline/run_history.h"
 #include "pipeline/schedules.h"
 
 namespace millrace::pipeline {
 
 /// An engine for each phase in turn. Each plan counts its samples from 0; the stream's numbers go
-/// on. For one thread.
+/// on. For one thread, but for history().
 class PhasedEngine {
  public:
   struct Options {
@@ -62,6 +63,9 @@ class PhasedEngine {
   /// As Engine::Drain().
   absl::Status Drain();
 
+  /// The last operations of all phases. Thread-safe.
+  [[nodiscard]] const RunHistory& history() const { return history_; }
+
  private:
   explicit PhasedEngine(Options options)
       : run_(std::move(options.run)),
@@ -87,6 +91,7 @@ class PhasedEngine {
   Phases phases_;
   std::size_t phase_ = 0;
   std::int64_t next_sample_;
+  RunHistory history_;
   std::unique_ptr<Engine> engine_;  // Null: the next plan could not begin.
 };
 

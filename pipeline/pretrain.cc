@@ -149,6 +149,7 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
     optimizer.set_rate_scale(
         RateShare(static_cast<double>(frame) / static_cast<double>(options.frames)));
     Learn(whole, pair, options.loss, optimizer, report);
+    if (options.on_frame) options.on_frame(frame);
     if (frame % options.frames_per_report != 0 && frame != options.frames) continue;
     summary.last = report.Close(frame);
     if (summary.first.frames == 0) summary.first = summary.last;

@@ -36,6 +36,8 @@ struct PretrainOptions {
   std::uint64_t seed = 0;
   /// on_progress is called after this many frames, and after the last one. At least 1.
   std::int64_t frames_per_report = 100;
+  /// Told after each frame how many have been learned from. May be empty.
+  std::function<void(std::int64_t frames)> on_frame = {};
 };
 
 /// What the network was worth on the frames since the report before, each scored before it was

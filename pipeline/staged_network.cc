@@ -60,7 +60,8 @@ StagedNetwork::StagedNetwork(Options options)
       devices_(std::move(options.devices)),
       captures_(options.captures),
       read_(std::move(options.read)),
-      on_update_(std::move(options.on_update)) {
+      on_update_(std::move(options.on_update)),
+      times_(options.chain.layers.size()) {
   Cut(options.cuts);
   Begin(std::move(options.plan), options.first_sample);
 }
@@ -160,17 +161,19 @@ std::vector<LayerState> StagedNetwork::Save() const {
   return layers;
 }
 
-std::vector<LayerState> StagedNetwork::Newest() const {
+StagedNetwork::Values StagedNetwork::Newest() const {
   const MutexLock lock(cut_mu_);
-  std::vector<LayerState> layers;
+  Values newest;
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const StageValues::Still still(*values_[i]);
     for (int layer = stages_[i].first(); layer <= stages_[i].last(); ++layer) {
-      layers.push_back({.parameters = Copies(chain_.layers[layer]->parameters()),
-                        .buffers = Copies(chain_.layers[layer]->buffers())});
+      newest.layers.push_back({.parameters = Copies(chain_.layers[layer]->parameters()),
+                               .buffers = Copies(chain_.layers[layer]->buffers())});
     }
+    const MutexLock counts_lock(mu_);
+    newest.updates = optimizers_[i]->updates();
   }
-  return layers;
+  return newest;
 }
 
 void StagedNetwork::Restore(const std::vector<LayerState>& layers) {
@@ -236,6 +239,13 @@ void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
 }
 
 bool StagedNetwork::Run(const Step& step) {
+  const nanoseconds start = MonotonicClock().Now();
+  const bool worked = RunUntimed(step);
+  if (worked) times_.Add(step, MonotonicClock().Now() - start);
+  return worked;
+}
+
+bool StagedNetwork::RunUntimed(const Step& step) {
   const bool worked = SayingWhy([&] { return runners_.at(step.stage - 1)->Run(step); });
   if (step.kind == OperationKind::kUpdate && on_update_) {
     Step in_stream = step;
@@ -258,6 +268,12 @@ std::vector<std::int64_t> StagedNetwork::updates() const {
   updates.reserve(optimizers_.size());
   for (const auto& optimizer : optimizers_) updates.push_back(optimizer->updates());
   return updates;
+}
+
+std::vector<StageTime> StagedNetwork::worked() const {
+  const bool timed = std::ranges::all_of(devices_, [](at::Device d) { return d.is_cpu(); });
+  const MutexLock lock(mu_);
+  return timed ? times_.Of(optimizers_.size()) : std::vector<StageTime>();
 }
 
 std::int64_t StagedNetwork::RefusedOnGpus() const {

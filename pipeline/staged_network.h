@@ -28,6 +28,8 @@
 #include "pipeline/stage.h"
 #include "pipeline/stage_devices.h"
 #include "pipeline/stage_runner.h"
+#include "pipeline/stage_time.h"
+#include "pipeline/stage_times.h"
 #include "pipeline/stage_values.h"
 
 namespace millrace::pipeline {
@@ -115,10 +117,16 @@ class StagedNetwork {
   /// The same of all stages. REQUIRES: nothing runs.
   [[nodiscard]] std::vector<LayerState> Save() const ABSL_LOCKS_EXCLUDED(mu_);
 
+  struct Values {
+    /// Without what optimizers keep.
+    std::vector<LayerState> layers;
+    /// That those of the last stage have seen.
+    std::int64_t updates = 0;
+  };
   /// A copy of every layer's parameters and buffers as they are now, whatever runs: each stage's
   /// are the newest, and one stage may have learned from a sample more than another. A stage waits
   /// for the copy of itself at most. Thread-safe.
-  [[nodiscard]] std::vector<LayerState> Newest() const ABSL_LOCKS_EXCLUDED(cut_mu_);
+  [[nodiscard]] Values Newest() const ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
 
   /// Puts what Save() returned in place, bit for bit, however the network was cut then. Counts of
   /// updates never go back. REQUIRES: Switch() was the last call and nothing runs; the layers are
@@ -146,6 +154,9 @@ class StagedNetwork {
   /// Updates of each stage so far, first stage first.
   [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// As Learner::worked(). Thread-safe.
+  [[nodiscard]] std::vector<StageTime> worked() const ABSL_LOCKS_EXCLUDED(mu_);
+
  private:
   [[nodiscard]] at::Device DeviceOf(std::size_t stage) const {
     return DeviceOfStage(devices_, static_cast<int>(stage) + 1);
@@ -161,6 +172,7 @@ class StagedNetwork {
   void SetOptimizerStates(std::span<const OptimizerState> of_layers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Begin(Plan plan, std::int64_t first_sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool RunUntimed(const Step& step);
 
   // Constant after construction.
   const LayerChain& chain_;
@@ -176,13 +188,14 @@ class StagedNetwork {
 
   std::atomic<double> rate_scale_ = 1;
   std::atomic<std::int64_t> gradients_not_finite_ = 0;
+  StageTimes times_;
 
   // Changed by Switch() alone, while nothing runs; what they point to is ordered by the plan.
   mutable Mutex cut_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // Between that, Restore() and Newest().
   Cuts cuts_;
   std::vector<Stage> stages_;
   std::vector<std::unique_ptr<StageValues>> values_;  // Of each stage.
-  mutable Mutex mu_;                                  // Between Switch() and updates().
+  mutable Mutex mu_;  // Between Switch() and updates(). After a stage's StageValues.
   std::vector<std::unique_ptr<Optimizer>> optimizers_ ABSL_GUARDED_BY(mu_);
   // Of what the optimizers count: came with a state, or more than once with other cuts.
   std::int64_t refused_elsewhere_ ABSL_GUARDED_BY(mu_) = 0;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log_about.h"
 #include "service/device_budget.h"
 #include "spdlog/spdlog.h"
 
@@ -36,6 +37,16 @@ bool TakesNoMore(const StreamLoad& load, const StreamLoad& than) {
 
 }  // namespace
 
+void BudgetGate::SetBudget(const Budget& budget) {
+  const MutexLock lock(mu_);
+  budget_ = budget;
+}
+
+Budget BudgetGate::budget() const {
+  const MutexLock lock(mu_);
+  return budget_;
+}
+
 absl::Status BudgetGate::Admit(const StreamConfig& config,
                                const pipeline::LearnerDescription& learner) const {
   StreamLoad load = LoadOf(config, learner, 0);
@@ -50,8 +61,10 @@ absl::Status BudgetGate::Admit(const StreamConfig& config,
     if (SameCamera(config.source, now.source)) load = LoadOf(config, learner, RateOf(*served));
     if (now.entry == config.entry || TakesNoMore(load, LoadOf(*served))) return absl::OkStatus();
   }
-  const absl::Status fits = Fits(load, others, budget_);
-  if (fits.ok() || of_clients_ || budget_.said()) return fits;
+  const Budget budget = this->budget();
+  const absl::Status fits = Fits(load, others, budget);
+  if (fits.ok() || of_clients_ || budget.said()) return fits;
+  const LogAbout about(config.name);
   spdlog::warn("stream '{}': {}", config.name, std::string(fits.message()));
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "absl/status/status.h"
+#include "base/mutex.h"
 #include "service/config.h"
 #include "service/streams.h"
 
@@ -13,7 +14,7 @@ namespace millrace::service {
 class BudgetGate {
  public:
   /// `streams`: those that are running. It must outlive the gate.
-  BudgetGate(const Budget& budget, const Streams& streams) : budget_(budget), streams_(streams) {}
+  BudgetGate(const Budget& budget, const Streams& streams) : streams_(streams), budget_(budget) {}
 
   /// Whether a stream of `config`, whose learner was measured, fits beside the others: fails as
   /// Fits() does. Always OK for one that is made anew as it was, or takes no more than before; and,
@@ -21,15 +22,22 @@ class BudgetGate {
   [[nodiscard]] absl::Status Admit(const StreamConfig& config,
                                    const pipeline::LearnerDescription& learner) const;
 
+  /// What holds from now on. Streams that are there stay.
+  void SetBudget(const Budget& budget) ABSL_LOCKS_EXCLUDED(mu_);
+
   /// From now on streams are those of clients.
   void FileIsDone() { of_clients_ = true; }
 
  private:
+  [[nodiscard]] Budget budget() const ABSL_LOCKS_EXCLUDED(mu_);
+
   // Constant after construction.
-  const Budget budget_;
   const Streams& streams_;
 
   std::atomic<bool> of_clients_ = false;
+
+  mutable Mutex mu_;
+  Budget budget_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/log_about.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "service/error_reason.h"
@@ -75,6 +76,7 @@ class RunningStream final : public CameraStream {
   const pipeline::Resumption& resumption() const override { return learner_->resumption(); }
   PredictionRing& ring() override { return ring_; }
   StreamSnapshot Snapshot() const override;
+  std::vector<pipeline::GpuMemory> gpu_memory() const override { return learner_->gpu_memory(); }
   std::shared_ptr<ingest::PushEntry> push_entry() override { return source_->push_entry(); }
   absl::Status TakesLabels() const override;
   absl::Status Label(std::int64_t frame_number, const ClientLabel& label) override;
@@ -89,6 +91,9 @@ class RunningStream final : public CameraStream {
   }
   absl::StatusOr<Prediction> Predict(
       std::span<const std::shared_ptr<const ingest::Picture>> pictures) override;
+  std::vector<pipeline::PastOperation> OperationsSince(nanoseconds since) const override {
+    return learner_->OperationsSince(since);
+  }
   bool running() const override { return life_.phase() == LearnerLife::Phase::kRunning; }
   bool ended() const override { return life_.phase() == LearnerLife::Phase::kEnded; }
   void Stop() override;
@@ -168,6 +173,7 @@ absl::Status RunningStream::Open(const std::stop_token& stop) {
   learner.stop = stop;
   learner.checkpoints.position = [this] { return position(); };
   learner.on_not_captured = [stream = options_.config.name](int stage, const std::string& why) {
+    const LogAbout about(stream);
     spdlog::warn("stream '{}': stage {} is slower than it could be, kernel by kernel: {}", stream,
                  stage, why);
   };
@@ -197,11 +203,13 @@ absl::Status RunningStream::Open(const std::stop_token& stop) {
 
 absl::StatusOr<std::unique_ptr<ingest::Source>> RunningStream::OpenSource(
     ingest::SourceOptions source, SeatedStates::Number number) {
+  source.stream = options_.config.name;
   source.on_state = states_.Of(number);
   return options_.open_source(source);
 }
 
 void RunningStream::GoOnFrom(const pipeline::Resumption& resumption) {
+  const LogAbout about(options_.config.name);
   for (const absl::Status& refused : resumption.refused) {
     spdlog::warn("stream '{}': passing over a checkpoint: {}", options_.config.name,
                  std::string(refused.message()));
@@ -231,15 +239,21 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.source.epoch += begin_.epochs;
   snapshot.learner = life_.status();
   snapshot.learner_state = life_.StateIn(controls_.mode());
-  snapshot.frames = ledger_.Count(*source_);
-  const RecentFigures::Values figures =
-      figures_.At(options_.clock->Now(), snapshot.frames.received);
+  snapshot.frames = ledger_.Audit(*source_, [this] {
+    // In this order: a frame that goes from one to the other meanwhile is counted twice, not
+    // missed.
+    const std::size_t waiting = source_->waiting();
+    return waiting + in_flight_.size();
+  });
+  const nanoseconds now = options_.clock->Now();
+  const RecentFigures::Values figures = figures_.At(now, snapshot.frames.received);
   snapshot.frames_per_second_in = figures.frames_per_second_in;
   snapshot.predictions_per_second = figures.predictions_per_second;
   snapshot.delay_p50_s = figures.delay_p50_s;
   snapshot.delay_p99_s = figures.delay_p99_s;
   snapshot.loss = figures.loss;
   snapshot.loss_no_motion = figures.loss_no_motion;
+  snapshot.loads = figures_.LoadsAt(now, learner_->worked());
   snapshot.updates = learner_->updates();
   snapshot.learning_rate = learner_->learning_rate();
   snapshot.policy = controls_.policy();
@@ -253,9 +267,10 @@ StreamSnapshot RunningStream::Snapshot() const {
 
 absl::Status RunningStream::TakesLabels() const {
   if (labels_ == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("stream '", options_.config.name,
-                     "' learns without labels; set model.task to classification or regression"));
+    return Because("LEARNS_WITHOUT_LABELS", {{"stream", options_.config.name}},
+                   absl::FailedPreconditionError(absl::StrCat(
+                       "stream '", options_.config.name,
+                       "' learns without labels; set model.task to classification or regression")));
   }
   return life_.Alive();
 }
@@ -275,9 +290,11 @@ absl::Status RunningStream::Learning() const {
   MILLRACE_RETURN_IF_ERROR(life_.Alive());
   const LearnerState mode = controls_.mode();
   if (mode == LearnerState::kLearning) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the learner is ", std::string(Name(mode)),
-                   ": no weights prove good meanwhile; resume it first"));
+  const std::string state(Name(mode));
+  return Because(
+      "NOT_LEARNING", {{"stream", options_.config.name}, {"state", state}},
+      absl::FailedPreconditionError(absl::StrCat(
+          "the learner is ", state, ": no weights prove good meanwhile; resume it first")));
 }
 
 void RunningStream::WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) {
@@ -355,6 +372,7 @@ void RunningStream::LogRollBacks() {
   const pipeline::LearningFigures learning = learner_->learning();
   if (learning.roll_backs == roll_backs_logged_) return;
   roll_backs_logged_ = learning.roll_backs;
+  const LogAbout about(options_.config.name);
   spdlog::warn(
       "stream '{}': the weights had gone wrong; it goes on from the last that were good, "
       "with {:.3g} of the learning rate",
@@ -365,6 +383,7 @@ void RunningStream::Handle(const ingest::Frame& frame) {
   frames_ = begin_.frames + frame.number + 1;
   epochs_ = begin_.epochs + frame.epoch + 1;
   figures_.RecordArrival(frame);
+  figures_.RecordWork(learner_->worked(), options_.clock->Now());
   if (rate_) rate_->OnFrame(frame, source_->dropped());
   PushedFrame* const pushed = PushedFrameOf(frame.ticket);
   if (pushed != nullptr) pushed->Numbered(begin_.frames + frame.number);
@@ -449,6 +468,7 @@ void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   ledger_.Predicted();
   if (labels_ != nullptr) labels_->OnPrediction(model);
   if (model.drift) {
+    const LogAbout about(options_.config.name);
     spdlog::info("stream '{}': the loss has risen for good: the camera shows something else",
                  options_.config.name);
   }

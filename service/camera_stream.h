@@ -24,6 +24,7 @@
 #include "service/config.h"
 #include "service/frame_labels.h"
 #include "service/learner_controls.h"
+#include "service/load_window.h"
 #include "service/prediction.h"
 #include "service/prediction_ring.h"
 
@@ -53,6 +54,8 @@ struct StreamSnapshot {
   /// process before had made.
   std::vector<std::int64_t> updates;
   std::int64_t updates_at_start = 0;
+  /// Of each stage, over the last ten seconds or less. Empty: not known, or not yet.
+  std::vector<StageLoad> loads;
   /// In force now.
   double learning_rate = 0;
   pipeline::UpdatePolicyOptions policy = {};
@@ -116,6 +119,9 @@ class CameraStream {
   [[nodiscard]] virtual PredictionRing& ring() = 0;
   [[nodiscard]] virtual StreamSnapshot Snapshot() const = 0;
 
+  /// As Learner::gpu_memory().
+  [[nodiscard]] virtual std::vector<pipeline::GpuMemory> gpu_memory() const { return {}; }
+
   /// Where frames are pushed into it, of PushedFrame (pushed_frame.h) each; null where they come
   /// from elsewhere.
   [[nodiscard]] virtual std::shared_ptr<ingest::PushEntry> push_entry() = 0;
@@ -158,6 +164,10 @@ class CameraStream {
   /// them.
   [[nodiscard]] virtual absl::StatusOr<Prediction> Predict(
       std::span<const std::shared_ptr<const ingest::Picture>> pictures) = 0;
+
+  /// What the learner has done since then: as pipeline::Learner::OperationsSince().
+  [[nodiscard]] virtual std::vector<pipeline::PastOperation> OperationsSince(
+      std::chrono::nanoseconds since) const = 0;
 
   /// Whether it takes frames still: it has neither ended by itself nor been stopped.
   [[nodiscard]] virtual bool running() const = 0;

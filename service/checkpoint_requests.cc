@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/log_about.h"
 #include "service/error_reason.h"
 #include "spdlog/spdlog.h"
 
@@ -37,6 +38,7 @@ void CheckpointRequests::OnWritten(const pipeline::CheckpointWritten& written) {
 
 void CheckpointRequests::NoteInLog(const absl::Status& written) {
   if (written.ok() != last_.ok()) {
+    const LogAbout about(stream_);
     if (written.ok()) {
       spdlog::info("stream '{}': checkpoints can be written again", stream_);
     } else {

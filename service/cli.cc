@@ -1,5 +1,6 @@
 #include "service/cli.h"
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <string>
@@ -14,6 +15,7 @@
 #include "service/cli_evaluate_flow.h"
 #include "service/cli_evaluate_labels.h"
 #include "service/cli_exit_codes.h"
+#include "service/cli_help.h"
 #include "service/cli_manual.h"
 #include "service/cli_network.h"
 #include "service/cli_plan.h"
@@ -29,9 +31,12 @@
 #include "service/cmd_serve.h"
 #include "service/cmd_watch.h"
 #include "service/measure_model.h"
+#include "service/terminal.h"
 
 namespace millrace::service {
 namespace {
+
+constexpr std::size_t kHelpColumns = 100;  // Longer lines are hard to read.
 
 constexpr char kFooter[] = R"(
 Examples
@@ -44,15 +49,19 @@ Exit codes
   1  something failed while it ran
   2  the command line or the configuration is wrong
   3  a GPU failed, or its memory is full
+  130, 143  it was to end at once: Ctrl-C, or SIGTERM, for the second time (128 + the signal)
 
 Environment
   MILLRACE_LOG         least level of the log: debug, info, warning, error, off
-  MILLRACE_LOG_FORMAT  text, or json: an object on each line
+  MILLRACE_LOG_FORMAT  text, or json: an object on each line, with time, level, message and, where
+                       it is about one, stream
   NO_COLOR             no colours)";
 
 constexpr char kServeFooter[] = R"(
 SIGTERM and SIGINT (Ctrl-C) end it within three seconds: frames inside the pipeline get their
 predictions, subscribers are told, a summary is printed. A second signal ends it at once.
+SIGHUP has the configuration read again: streams come, go and change as it says; what takes a restart
+is named in the log.
 Logs go to stderr, banner, progress and summary to stdout.
 
 Examples
@@ -60,11 +69,12 @@ Examples
   millrace serve --config samples/millrace.yaml --frames 500 --summary-json summary.json)";
 
 constexpr char kWatchFooter[] = R"(
-On a terminal each stream has a line that is rewritten; elsewhere, and with --json, each prediction is
-a line of its own. A prediction that came while the one before it was shown is skipped and counted as
-missed. A loss that a prediction does not have is null in JSON. Pictures are JPEG files,
-FOLDER/STREAM-FRAME.jpg; --count says how many. It ends with 0 at Ctrl-C and where nobody reads what it
-prints any more, and with 1 if a stream could not be watched to its end, which stderr says.
+On a terminal each stream has a line that is rewritten, and that says what is the matter where no
+prediction comes; elsewhere, and with --json, each prediction is a line of its own. A prediction
+that came while the one before it was shown is skipped and counted as missed. A loss that a
+prediction does not have is null in JSON. Pictures are JPEG files, FOLDER/STREAM-FRAME.jpg; --count
+says how many. It ends with 0 at Ctrl-C and where nobody reads what it prints any more, and with 1 if
+a stream could not be watched to its end, which stderr says.
 
 Examples
   millrace watch
@@ -75,10 +85,14 @@ Examples
 
 constexpr char kCheckConfigFooter[] = R"(
 Exit code 0 if the configuration is right, 2 if not: then each error is a line with file, line,
-column, what is wrong and what is allowed.
+column, what is wrong and what is allowed. Passwords in URIs are never shown.
 
-Example
-  millrace check-config samples/millrace.yaml)";
+Editors that know JSON schemas check a configuration while it is written.
+
+Examples
+  millrace check-config samples/millrace.yaml
+  millrace check-config --print samples/millrace.yaml
+  millrace check-config --schema > millrace.schema.json)";
 
 constexpr char kPretrainFooter[] = R"(
 A network with random weights needs hundreds of frames of a real camera to see any motion; one that
@@ -100,6 +114,11 @@ Examples
 
 In Python
   network.load_state_dict(torch.load("gate.pt")))";
+
+constexpr char kEvaluateFooter[] = R"(
+Examples
+  millrace evaluate flow street.mp4 --schedules sequential,partime --stages 4 --out street
+  millrace evaluate labels --data digits.csv.gz --schedules sequential,partime --stages 2,4)";
 
 void AddServe(CLI::App& app, ServeArguments& arguments) {
   CLI::App* serve =
@@ -144,7 +163,14 @@ void AddWatch(CLI::App& app, WatchArguments& arguments) {
 void AddCheckConfig(CLI::App& app, CheckConfigArguments& arguments) {
   CLI::App* check = app.add_subcommand(
       "check-config", "Say what is wrong with a configuration, or what it would run");
-  check->add_option("config", arguments.config, "The configuration (YAML)")->required();
+  CLI::Option* config = check->add_option("config", arguments.config, "The configuration (YAML)");
+  CLI::Option* print = check->add_flag(
+      "--print", arguments.print, "Print all that holds, every default too, as a configuration");
+  CLI::Option* schema =
+      check->add_flag("--schema", arguments.schema, "Print the JSON schema of configurations");
+  print->needs(config);
+  schema->excludes(config);
+  check->require_option(1, 2);
   check->footer(kCheckConfigFooter);
 }
 
@@ -217,6 +243,7 @@ int RunCommandLine(int argc, char** argv) {
   app.set_version_flag("--version", "millrace " MILLRACE_VERSION);
   app.require_subcommand(1);
   app.footer(kFooter);
+  ExplainWell(app, std::min(TerminalColumns(kHelpColumns), kHelpColumns));
 
   ServeArguments serve;
   WatchArguments watch;
@@ -237,6 +264,7 @@ int RunCommandLine(int argc, char** argv) {
   EvaluateFlowArguments evaluate_flow;
   CLI::App* evaluate = app.add_subcommand("evaluate", "Compare what learners are worth");
   evaluate->require_subcommand(1);
+  evaluate->footer(kEvaluateFooter);
   AddEvaluateFlow(*evaluate, evaluate_flow);
   EvaluateLabelsArguments evaluate_labels;
   AddEvaluateLabels(*evaluate, evaluate_labels);
@@ -263,7 +291,7 @@ int RunCommandLine(int argc, char** argv) {
     return RunEvaluateFlow(std::move(evaluate_flow), absl::StrJoin(argv, argv + argc, " "));
   }
   if (evaluate->got_subcommand("labels")) return RunEvaluateLabels(evaluate_labels);
-  return RunPretrain(pretrain);
+  return RunPretrain(std::move(pretrain));
 }
 
 }  // namespace millrace::service

@@ -4,4 +4,5 @@
 // NOLINTNEXTLINE(readability-identifier-naming): it is CLI11's.
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI

@@ -12,6 +12,7 @@ inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 /// A GPU failed, or its memory is full.
 inline constexpr int kExitGpu = 3;
+// 128 + the signal that ended it at once: StopSignals (serve_signals.h).
 
 /// Of a command whose work ended so.
 [[nodiscard]] inline int ExitCodeOf(const absl::Status& status) {

@@ -1,5 +1,6 @@
 #include "service/cli_log.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -9,7 +10,9 @@
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "base/log_about.h"
 #include "nlohmann/json.hpp"
+#include "service/log_limit.h"
 #include "spdlog/pattern_formatter.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
@@ -17,17 +20,18 @@
 namespace millrace::service {
 namespace {
 
-/// {"time": "2026-11-24T02:28:17.100+0000", "level": "warning", "message": "..."}, one a line.
+/// {"time": "2026-11-24T02:28:17.100+0000", "level": "warning", "stream": "door", "message":
+/// "..."}, one a line; without "stream" where it is about none.
 class JsonLines final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& line) override {
     spdlog::memory_buf_t time;
     time_.format(message, time);
     const auto level = spdlog::level::to_string_view(message.level);
-    const nlohmann::ordered_json json = {
-        {"time", std::string_view(time.data(), time.size())},
-        {"level", std::string_view(level.data(), level.size())},
-        {"message", std::string_view(message.payload.data(), message.payload.size())}};
+    nlohmann::ordered_json json = {{"time", std::string_view(time.data(), time.size())},
+                                   {"level", std::string_view(level.data(), level.size())}};
+    if (!LogAbout::Stream().empty()) json["stream"] = LogAbout::Stream();
+    json["message"] = std::string_view(message.payload.data(), message.payload.size());
     const std::string text =
         json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     line.append(text.data(), text.data() + text.size());
@@ -50,6 +54,9 @@ bool WantsNoColor() {
   return said != nullptr && *said != '\0';
 }
 
+/// A logger beside the default one: what it says is no repeat, though it may read alike.
+constexpr char kFailures[] = "failures";
+
 /// What is no level must not silence the log.
 void SetLevel(const std::string& name) {
   const spdlog::level::level_enum level = spdlog::level::from_str(name);
@@ -58,7 +65,18 @@ void SetLevel(const std::string& name) {
         "MILLRACE_LOG is '{}', which is no level: it is debug, info, warning, error or off", name);
     return;
   }
-  spdlog::default_logger()->set_level(level);
+  spdlog::set_level(level);
+}
+
+/// What LogLimit sums up is due though nobody logs anything. The thread takes no signals: those
+/// that end the program are for whoever waits for them.
+void FlushEverySecond() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  spdlog::flush_every(std::chrono::seconds(1));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace
@@ -66,7 +84,8 @@ void SetLevel(const std::string& name) {
 void LogToStderr() {
   const auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
   if (WantsNoColor()) sink->set_color_mode(spdlog::color_mode::never);
-  const auto logger = std::make_shared<spdlog::logger>("millrace", sink);
+  const auto limit = std::make_shared<LogLimit>(LogLimit::Options{.to = sink});
+  const auto logger = std::make_shared<spdlog::logger>("millrace", limit);
   const char* format = Environment("MILLRACE_LOG_FORMAT");
   if (format != nullptr && std::string_view(format) == "json") {
     logger->set_formatter(std::make_unique<JsonLines>());
@@ -76,12 +95,16 @@ void LogToStderr() {
     logger->set_pattern(terminal ? "\r\x1b[K%H:%M:%S %^%l%$ %v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   }
   spdlog::set_default_logger(logger);
+  spdlog::register_logger(std::make_shared<spdlog::logger>(kFailures, sink));
   if (const char* name = Environment("MILLRACE_LOG")) SetLevel(name);
+  FlushEverySecond();
 }
 
 void LogFailure(const std::string& why) {
+  std::shared_ptr<spdlog::logger> log = spdlog::get(kFailures);
+  if (log == nullptr) log = spdlog::default_logger();  // There was no LogToStderr().
   for (const absl::string_view line : absl::StrSplit(why, '\n')) {
-    spdlog::error("{}", std::string(line));
+    log->error("{}", std::string(line));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "service/cli_help.h"
 
 namespace millrace::service {
 namespace {
@@ -50,14 +51,13 @@ std::string Verbatim(const std::string& text) {
 
 /// "-s, --stream TEXT", and all else that --help says of an option beside its description.
 std::string HeadOf(const CLI::Option& option) {
-  const CLI::Formatter help;
-  const std::string names = help.make_option_name(&option, option.get_positional());
+  const std::string names = CLI::Formatter().make_option_name(&option, option.get_positional());
   return absl::StrCat("\\fB", Plain(absl::StrReplaceAll(names, {{",", ", "}})), "\\fR",
-                      Plain(help.make_option_opts(&option)));
+                      Plain(OptionTakes(option)));
 }
 
 std::string Described(const CLI::Option& option) {
-  return absl::StrCat(".TP\n", HeadOf(option), "\n\\&", Plain(option.get_description()), "\n");
+  return absl::StrCat(".TP\n", HeadOf(option), "\n\\&", Plain(OptionMeans(option)), "\n");
 }
 
 bool IsHelp(const CLI::Option& option) {

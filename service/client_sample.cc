@@ -1,5 +1,7 @@
 #include "service/client_sample.h"
 
+#include <google/protobuf/descriptor.h>
+
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -24,16 +26,12 @@ absl::Status CheckCount(const CameraStream& stream, std::size_t count) {
                                  wanted == 1 ? "" : ", the oldest first")}});
 }
 
-}  // namespace
-
-absl::Status CheckMemory(const google::protobuf::Message& request) {
-  constexpr std::size_t kMost = 64 << 20;
-  const std::size_t takes = request.SpaceUsedLong();
-  if (takes <= kMost) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the request takes ", takes >> 20,
-                                                 " MiB of memory, of at most ", kMost >> 20,
-                                                 ": send fewer parts, and pixels as bytes"));
+absl::Status StillWanted(const std::stop_token& stop) {
+  if (!stop.stop_requested()) return absl::OkStatus();
+  return absl::CancelledError("the call was cancelled");
 }
+
+}  // namespace
 
 absl::Status OfPicture(std::size_t number, const absl::Status& status) {
   if (!absl::IsInvalidArgument(status)) return status;
@@ -42,18 +40,21 @@ absl::Status OfPicture(std::size_t number, const absl::Status& status) {
 
 absl::StatusOr<Prediction> PredictSample(CameraStream& stream,
                                          std::span<const ingest::PictureContent> pictures,
-                                         std::chrono::nanoseconds came) {
+                                         std::chrono::nanoseconds came,
+                                         const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(CheckCount(stream, pictures.size()));
   const auto learner = stream.learner();
   const ingest::PictureMaker maker(learner->width, learner->height);
   std::vector<std::shared_ptr<const ingest::Picture>> sample;
   ingest::MadePicture made;
   for (const ingest::PictureContent& picture : pictures) {
+    MILLRACE_RETURN_IF_ERROR(StillWanted(stop));
     absl::StatusOr<ingest::MadePicture> next = maker.From(picture);
     if (!next.ok()) return OfPicture(sample.size(), next.status());
     made = *std::move(next);
     sample.push_back(made.picture);
   }
+  MILLRACE_RETURN_IF_ERROR(StillWanted(stop));
   MILLRACE_ASSIGN_OR_RETURN(Prediction prediction, stream.Predict(sample));
   prediction.camera_width = made.own_width;
   prediction.camera_height = made.own_height;

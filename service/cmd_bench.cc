@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "service/bench_report.h"
 #include "service/cli_exit_codes.h"
+#include "service/progress_bar.h"
 
 namespace millrace::service {
 namespace {
@@ -35,16 +36,22 @@ absl::Status Run(const BenchArguments& arguments) {
   if (!arguments.json.empty()) MILLRACE_RETURN_IF_ERROR(CheckWritable(arguments.json));
   const BenchConditions conditions = PresentConditions();
   std::cerr << "At the start: " << ConditionsText(conditions) << "\n";
-  MILLRACE_ASSIGN_OR_RETURN(
-      const std::vector<pipeline::BenchRow> rows,
-      pipeline::RunBench(options, [](const std::string& line) { std::cerr << line << "\n"; }));
+  ProgressBar bar(std::cerr, ProgressBar::OnStandardError("turns"));
+  options.on_turn = [&bar](std::int64_t done, std::int64_t all) { bar.Show(done, all); };
+  const auto report = [&bar](const std::string& line) {
+    bar.Clear();
+    std::cerr << line << "\n";
+  };
+  const absl::StatusOr<std::vector<pipeline::BenchRow>> rows = pipeline::RunBench(options, report);
+  bar.Finish();
+  MILLRACE_RETURN_IF_ERROR(rows.status());
   std::cout << "At the start: " << ConditionsText(conditions) << "\n"
             << "Samples of " << options.network.width << "x" << options.network.height
             << ", computed in " << arguments.precision << "; median (least to greatest) of "
             << options.turns << " turns of " << options.samples << " samples\n\n"
-            << BenchTable(rows);
+            << BenchTable(*rows);
   if (arguments.json.empty()) return absl::OkStatus();
-  return WriteFileAtomically(arguments.json, BenchJson(conditions, options, rows));
+  return WriteFileAtomically(arguments.json, BenchJson(conditions, options, *rows));
 }
 
 }  // namespace

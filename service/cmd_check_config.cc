@@ -10,6 +10,7 @@
 #include "ingest/image_folder.h"
 #include "ingest/uri.h"
 #include "service/cli_exit_codes.h"
+#include "service/config_print.h"
 #include "service/grpc_server.h"
 #include "service/http_server.h"
 #include "service/serve_banner.h"
@@ -86,6 +87,10 @@ std::string DescribeConfig(const Config& config) {
 }
 
 int RunCheckConfig(const CheckConfigArguments& arguments) {
+  if (arguments.schema) {
+    std::cout << ConfigJsonSchema();
+    return kExitOk;
+  }
   const absl::StatusOr<Config> config = LoadConfig(arguments.config);
   if (!config.ok()) {
     std::cerr << config.status().message() << "\n";
@@ -99,7 +104,11 @@ int RunCheckConfig(const CheckConfigArguments& arguments) {
     std::cerr << files.message() << "\n";
     return kExitUsage;
   }
-  std::cout << arguments.config << ": OK\n" << DescribeConfig(*config);
+  if (arguments.print) {
+    std::cout << "# All that holds with " << arguments.config << ".\n" << PrintConfig(*config);
+  } else {
+    std::cout << arguments.config << ": OK\n" << DescribeConfig(*config);
+  }
   return kExitOk;
 }
 

@@ -9,6 +9,10 @@ namespace millrace::service {
 
 struct CheckConfigArguments {
   std::string config;
+  /// Shows all that holds, every default too, as a configuration.
+  bool print = false;
+  /// Shows the schema of all configurations instead.
+  bool schema = false;
 };
 
 /// Runs the command and returns the program's exit code.

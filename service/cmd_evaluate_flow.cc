@@ -1,7 +1,5 @@
 #include "service/cmd_evaluate_flow.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -26,7 +24,6 @@
 #include "service/gnuplot.h"
 #include "service/progress_bar.h"
 #include "service/serve_signals.h"
-#include "service/terminal.h"
 #include "service/video_clip.h"
 
 namespace millrace::service {
@@ -167,10 +164,7 @@ absl::Status Prepare(EvaluateFlowArguments& arguments) {
 }
 
 absl::StatusOr<pipeline::FlowEvaluation> Evaluate(pipeline::FlowEvaluationOptions& options) {
-  constexpr std::size_t kColumns = 80;
-  ProgressBar bar(std::cerr, {.unit = "pairs",
-                              .rewrites = ::isatty(STDERR_FILENO) != 0,
-                              .columns = TerminalColumns(kColumns)});
+  ProgressBar bar(std::cerr, ProgressBar::OnStandardError("pairs"));
   options.on_progress = [&bar](std::int64_t done, std::int64_t all) { bar.Show(done, all); };
   absl::StatusOr<pipeline::FlowEvaluation> evaluation = pipeline::EvaluateFlow(options);
   bar.Finish();

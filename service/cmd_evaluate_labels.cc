@@ -16,7 +16,6 @@
 #include "service/cli_exit_codes.h"
 #include "service/labels_report.h"
 #include "service/progress_bar.h"
-#include "service/terminal.h"
 
 namespace millrace::service {
 namespace {
@@ -74,10 +73,7 @@ class Evaluation {
         data_(std::move(data)),
         rows_(RowsOf(arguments)) {
     if (::isatty(STDERR_FILENO) == 0) return;
-    constexpr std::size_t kColumns = 80;
-    bar_.emplace(std::cerr,
-                 ProgressBar::Options{
-                     .unit = "samples", .rewrites = true, .columns = TerminalColumns(kColumns)});
+    bar_.emplace(std::cerr, ProgressBar::OnStandardError("samples"));
     trial_.on_sample = [this] { ShowSample(); };
   }
 

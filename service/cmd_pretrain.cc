@@ -5,11 +5,12 @@
 
 #include "absl/strings/str_format.h"
 #include "service/cli_exit_codes.h"
+#include "service/progress_bar.h"
 #include "service/serve_signals.h"
 
 namespace millrace::service {
 
-int RunPretrain(const pipeline::PretrainOptions& options) {
+int RunPretrain(pipeline::PretrainOptions options) {
   StopSignals signals;
   std::stop_source stop;
   signals.Watch([&] { stop.request_stop(); });
@@ -18,7 +19,10 @@ int RunPretrain(const pipeline::PretrainOptions& options) {
                    "learning flow from %d generated pairs of %dx%d; %s is written at the end\n",
                    options.frames, options.width, options.height, options.output)
             << std::flush;
+  ProgressBar bar(std::cerr, ProgressBar::OnStandardError("frames"));
+  options.on_frame = [&](std::int64_t frames) { bar.Show(frames, options.frames); };
   const auto show = [&](const pipeline::PretrainProgress& progress) {
+    bar.Clear();
     std::cout << absl::StrFormat(
                      "  %d of %d   loss %.2f of no motion   end-point error %.2f px (%.2f for no "
                      "motion)\n",
@@ -29,6 +33,7 @@ int RunPretrain(const pipeline::PretrainOptions& options) {
   const absl::StatusOr<pipeline::PretrainSummary> summary =
       pipeline::Pretrain(options, show, stop.get_token());
   signals.Forget();  // What it would call ends here.
+  bar.Finish();
   if (!summary.ok()) {
     std::cerr << "millrace pretrain: " << summary.status().message() << "\n";
     return absl::IsInvalidArgument(summary.status()) ? kExitUsage : kExitFailure;

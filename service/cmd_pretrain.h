@@ -6,6 +6,6 @@
 namespace millrace::service {
 
 /// Runs the command, printing its progress, and returns the program's exit code.
-[[nodiscard]] int RunPretrain(const pipeline::PretrainOptions& options);
+[[nodiscard]] int RunPretrain(pipeline::PretrainOptions options);
 
 }  // namespace millrace::service

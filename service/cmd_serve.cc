@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
+#include "base/log_about.h"
 #include "base/status.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_log.h"
@@ -43,6 +44,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
         options.compare,
         CompareWith(config.scores.compare_with, config.learner.width, config.learner.height));
   }
+  const LogAbout about(config.name);
   spdlog::info("{}: measuring the layers and cutting the network", config.name);
   return CameraStream::Start(std::move(options));
 }
@@ -59,8 +61,13 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
                .out = &std::cout,
                .terminal = isatty(STDOUT_FILENO) != 0,
                .columns = [] { return TerminalColumns(kProgressColumns); },
+               .load = [path = arguments.config] { return LoadConfig(path); },
                .start_stream = StartRealStream});
-  signals.Watch([&serve] { serve.RequestStop(); });
+  // A terminal that is closed says so in the same way as who has changed the configuration.
+  const auto hang_up = [&serve, had_terminal = HasTerminal()] {
+    had_terminal && !HasTerminal() ? serve.RequestStop() : serve.Reload();
+  };
+  signals.Watch([&serve] { serve.RequestStop(); }, hang_up);
   absl::Status status = serve.Run();
   signals.Forget();
   return status;
@@ -69,7 +76,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
 }  // namespace
 
 int RunServe(const ServeArguments& arguments) {
-  StopSignals signals;
+  StopSignals signals(StopSignals::HangUp::kAsksToReload);
   const absl::Status status = ServeConfig(arguments, signals);
   if (!status.ok()) LogFailure(std::string(status.message()));
   return ExitCodeOf(status);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "service/terminal.h"
 #include "service/watch_calls.h"
 #include "service/watch_output.h"
+#include "service/watch_states.h"
 
 namespace millrace::service {
 namespace {
@@ -54,7 +56,8 @@ class Watch {
       const std::uint64_t before = shown_;
       const grpc::Status status = Subscribe();
       if (shown_ > before) tries_ = 0;
-      if (!saved_.ok() || Enough() || calls_.ended()) return saved_;
+      if (Enough()) screen_.End(request_.stream());
+      if (Enough() || calls_.ended()) return saved_;
       if (status.ok() || !GoesOn(status)) return StatusOf(status);
     }
   }
@@ -87,8 +90,7 @@ class Watch {
 
   void Show(const v1::SubscribeResponse& response) {
     if (!screen_.Show(request_.stream(),
-                      arguments_.json ? WatchJson(response) : WatchLine(response),
-                      SizeOfScreen())) {
+                      arguments_.json ? WatchJson(response) : WatchLine(response))) {
       calls_.End();  // There is nowhere to show anything.
       return;
     }
@@ -144,7 +146,9 @@ std::string Failure(const std::string& what, const absl::Status& why) {
 int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
              const std::vector<std::string>& streams, WatchCalls& calls) {
   const bool terminal = isatty(STDOUT_FILENO) != 0 && !arguments.json;
-  WatchScreen screen(std::cout, terminal, streams);
+  WatchScreen screen(std::cout, {.terminal = terminal, .streams = streams, .size = SizeOfScreen});
+  std::optional<WatchStates> states;  // They have a place on a terminal only.
+  if (terminal) states.emplace(channel, arguments.stream, calls, screen);
   std::atomic<bool> failed = false;
   std::vector<std::jthread> threads;
   for (const std::string& stream : streams) {
@@ -156,6 +160,8 @@ int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
     });
   }
   threads.clear();  // Waits for all of them.
+  calls.End();      // What the streams are doing has nobody to look at it any more.
+  states.reset();
   const absl::Status written = screen.written();
   const bool lost = !written.ok() && !absl::IsCancelled(written);
   if (lost) std::cerr << Failure("standard output", written);

@@ -49,6 +49,9 @@ struct StreamConfig {
   ScoreConfig scores;
   /// The stream's entry as it was written, as JSON: an object.
   std::string entry = "{}";
+  /// All that holds for it, what the entry leaves out too, as JSON: the same for streams that are
+  /// to be the same, however they are written. Of one that nothing was read of: an empty object.
+  std::string in_force = "{}";
 };
 
 /// `stream` as it is kept: without the tokens that give up its start, which are of one call.

@@ -10,19 +10,18 @@ constexpr bool kOptional = false;
 constexpr ConfigKey<Budget> kBudgetKeys[] = {
     {"cores", kOptional,
      [](const Value& v, Budget& b) {
-       v.Real({0.1, 4096}, b.cores.emplace());
+       v.Real({0.1, 4096}, b.cores);
      }},
     {"gpu", kOptional,
      [](const Value& v, Budget& b) {
-       v.Real({0.01, 100}, b.gpu.emplace());
+       v.Real({0.01, 100}, b.gpu);
      }},
 };
 
 }  // namespace
 
-// All keys may be left out, so the section may be empty.
 void ReadBudget(const Value& value, Budget& budget) {
-  if (!value.node().IsNull()) value.Map<Budget>(kBudgetKeys, budget);
+  value.MapOrNothing<Budget>(kBudgetKeys, budget);
 }
 
 }  // namespace millrace::service

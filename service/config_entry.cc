@@ -47,6 +47,19 @@ constexpr auto kReplace = json::error_handler_t::replace;
 
 std::string Dump(const json& value) { return value.dump(-1, ' ', false, kReplace); }
 
+/// Adds the keys below `key` of which one holds something else than the other.
+void AddDiffering(const json& a, const json& b, const std::string& key,
+                  std::vector<std::string>& keys) {
+  if (a == b) return;
+  if (!a.is_object() || !b.is_object()) return keys.push_back(key);
+  json all = a;
+  all.update(b);
+  for (const auto& [name, value] : all.items()) {
+    AddDiffering(a.value(name, json()), b.value(name, json()),
+                 absl::StrCat(key, key.empty() ? "" : ".", name), keys);
+  }
+}
+
 /// `source.uri` of an entry, or null.
 json* UriOf(json& entry) {
   const json::json_pointer pointer("/source/uri");
@@ -89,6 +102,23 @@ bool DifferInSourceOnly(const std::string& entry, const std::string& other) {
   a.erase("source");
   b.erase("source");
   return a == b;
+}
+
+bool DifferInLearningOnly(const std::string& in_force, const std::string& other) {
+  json a = json::parse(in_force);
+  json b = json::parse(other);
+  if (a.empty() || b.empty()) return false;
+  for (json* const stream : {&a, &b}) {
+    stream->erase("learning");
+    stream->at("model").erase("learning_rate");
+  }
+  return a == b;
+}
+
+std::vector<std::string> DifferingKeys(const std::string& in_force, const std::string& other) {
+  std::vector<std::string> keys;
+  AddDiffering(json::parse(in_force), json::parse(other), "", keys);
+  return keys;
 }
 
 std::string EtagOf(const std::string& entry) { return pipeline::Checksum(entry); }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace millrace::service {
 
@@ -28,6 +29,14 @@ inline constexpr std::int64_t kMostExact = (std::int64_t{1} << 53) - 1;
 
 /// Whether the two say the same, in whatever order, and however a number is written: 10 and 10.0.
 [[nodiscard]] bool SameEntry(const std::string& entry, const std::string& other);
+
+/// Whether all that holds for a stream (StreamConfig::in_force) but its learning rate and from
+/// which frames it learns is the same, and known.
+[[nodiscard]] bool DifferInLearningOnly(const std::string& in_force, const std::string& other);
+
+/// The keys of which not the same holds, as "model.network", of streams or whole files.
+[[nodiscard]] std::vector<std::string> DifferingKeys(const std::string& in_force,
+                                                     const std::string& other);
 
 /// Whether the two differ in nothing but `source`.
 [[nodiscard]] bool DifferInSourceOnly(const std::string& entry, const std::string& other);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,10 +35,9 @@ LabelTask TaskOf(const StreamConfig& config) {
 }  // namespace
 
 void ReadLabelNetwork(const ConfigValue& value, StreamConfig& stream) {
-  std::string name;
-  value.Text(name);
-  if (name.empty()) return;  // It has been said.
   pipeline::LabelLearnerOptions& learner = stream.labels.learner;
+  std::string name = learner.model.empty() ? learner.network : learner.model;
+  value.Text(name);
   if (absl::EndsWith(name, ".pt")) {
     learner.model = std::move(name);
   } else if (name == "mlp" || name == "convolutional") {
@@ -57,17 +55,7 @@ void ReadOutputs(const ConfigValue& value, StreamConfig& stream) {
 }
 
 void ReadClasses(const ConfigValue& value, StreamConfig& stream) {
-  std::vector<std::string> classes;
-  std::set<std::string> seen;
-  value.List({2, kMostClasses}, [&](const ConfigValue& entry) {
-    std::string name;
-    entry.Text(name);
-    if (!name.empty() && !seen.insert(name).second) {
-      entry.Wrong(absl::StrCat("is '", name, "', as one before; names must differ"));
-    }
-    classes.push_back(std::move(name));
-  });
-  stream.labels.learner.classes = std::move(classes);
+  value.Names({2, kMostClasses}, stream.labels.learner.classes);
 }
 
 void ReadLabelWindow(const ConfigValue& value, StreamConfig& stream) {

@@ -23,13 +23,13 @@ constexpr WholeRange kPort{0, 65535};
 constexpr std::array<std::string_view, 3> kControls = {"off", "loopback", "on"};
 
 void ReadAddress(const Value& value, Listen& listen) {
-  std::string address;
+  std::string address = listen.address;
   value.Text(address);
   in6_addr parsed;
   if (inet_pton(AF_INET, address.c_str(), &parsed) == 1 ||
       inet_pton(AF_INET6, address.c_str(), &parsed) == 1) {
     listen.address = std::move(address);
-  } else if (!address.empty()) {
+  } else {
     value.Wrong(absl::StrCat("is '", address,
                              "'; it must be an IP address: 127.0.0.1 for this machine only, "
                              "0.0.0.0 for every network"));

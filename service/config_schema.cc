@@ -29,6 +29,8 @@ namespace millrace::service {
 namespace {
 
 using Value = ConfigValue;
+using pipeline::FlowLossOptions;
+using pipeline::UpdatePolicyOptions;
 template <typename T>
 using Key = ConfigKey<T>;
 
@@ -49,20 +51,14 @@ struct File {
 
 void ReadVersion(const Value& value, File& /*file*/) {
   static constexpr std::array<std::string_view, 1> kKnown = {"1"};
-  std::string version;
+  std::string version = "1";
   value.OneOf(kKnown, version);
 }
 
 void ReadSchemes(const Value& value, ClientSources& sources) {
-  static const std::vector<std::string> known = {"file", "rtsp", "rtsps", "v4l2", "push", "test"};
-  std::vector<std::string> schemes;
-  value.Texts({1, known.size()}, schemes);
-  for (const std::string& scheme : schemes) {
-    if (std::find(known.begin(), known.end(), scheme) != known.end()) continue;
-    return value.Wrong(
-        absl::StrCat("has '", scheme, "'; it may have ", absl::StrJoin(known, ", ")));
-  }
-  if (!schemes.empty()) sources.schemes = std::move(schemes);
+  static constexpr std::array<std::string_view, 6> kKnown = {"file", "rtsp", "rtsps",
+                                                             "v4l2", "push", "test"};
+  value.SomeOf({1, kKnown.size()}, kKnown, sources.schemes);
 }
 
 void ReadHosts(const Value& value, ClientSources& sources) {
@@ -74,7 +70,7 @@ void ReadHosts(const Value& value, ClientSources& sources) {
 }
 
 void ReadName(const Value& value, StreamConfig& stream) {
-  std::string name;
+  std::string name = stream.name;
   value.Text(name);
   const bool allowed =
       name.size() <= kLongestName && std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -93,16 +89,28 @@ void SetInput(int width, int height, StreamConfig& stream) {
   stream.source.height = stream.learner.height = height;
 }
 
+// A task of labels has a size of its own, unless the file says one.
 void ReadInput(const Value& value, StreamConfig& stream) {
-  std::vector<int> size;
-  value.WholeList({2, 2}, IsOfLabels(stream.task) ? kLabelledPictureSize : kPictureSize, size);
-  if (size.size() != 2) return;
+  const bool labels = IsOfLabels(stream.task);
+  std::vector<int> size = {stream.learner.width, stream.learner.height};
+  if (labels && !stream.input_said) size = {stream.labels.width, stream.labels.height};
+  // What holds for one task or the other is all that is known of a file.
+  value.WholeList({2, 2}, labels || value.describes() ? kLabelledPictureSize : kPictureSize, size);
+  if (value.describes()) return;
   SetInput(size[0], size[1], stream);
   stream.input_said = true;
 }
 
 std::vector<std::string_view> Views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
+}
+
+/// The name of those in `names` of which `kind_of` says `kind`.
+template <typename Kind>
+std::string NameOfKind(const std::vector<std::string>& names,
+                       absl::StatusOr<Kind> (*kind_of)(std::string_view), Kind kind) {
+  const auto is = [&](const std::string& name) { return *kind_of(name) == kind; };
+  return *std::find_if(names.begin(), names.end(), is);
 }
 
 void ReadTask(const Value& value, StreamConfig& stream) {
@@ -116,9 +124,8 @@ void ReadTask(const Value& value, StreamConfig& stream) {
 
 void ReadNetwork(const Value& value, StreamConfig& stream) {
   if (IsOfLabels(stream.task)) return ReadLabelNetwork(value, stream);
-  std::string name;
+  std::string name = stream.learner.network;
   value.Text(name);
-  if (name.empty()) return;  // It has been said.
   if (pipeline::FlowNetworkInputOf(name).ok()) {
     stream.learner.network = std::move(name);
     return;
@@ -135,9 +142,10 @@ void ReadWeights(const Value& value, StreamConfig& stream) {
 
 void ReadLoss(const Value& value, StreamConfig& stream) {
   static const std::vector<std::string_view> known = Views(pipeline::FlowLossNames());
-  std::string name = "relative";
+  FlowLossOptions::Kind& kind = stream.learner.loss.kind;
+  std::string name = NameOfKind(pipeline::FlowLossNames(), pipeline::FlowLossKind, kind);
   value.OneOf(known, name);
-  if (const auto kind = pipeline::FlowLossKind(name); kind.ok()) stream.learner.loss.kind = *kind;
+  kind = *pipeline::FlowLossKind(name);
 }
 
 void ReadPrecision(const Value& value, StreamConfig& stream) {
@@ -168,7 +176,7 @@ void ReadRecompute(const Value& value, StreamConfig& stream) {
 
 // What there is of them is seen at the start.
 void ReadDevices(const Value& value, StreamConfig& stream) {
-  std::vector<std::string> names;
+  std::vector<std::string> names = stream.learner.devices;
   value.Texts({1, kMostStages}, names);
   for (const std::string& name : names) {
     const bool alone = name == "auto" && names.size() == 1;
@@ -177,7 +185,7 @@ void ReadDevices(const Value& value, StreamConfig& stream) {
                                     "'; it must be auto, or of cpu, cuda and cuda:N one for all "
                                     "stages or one for each"));
   }
-  if (!names.empty()) stream.learner.devices = std::move(names);
+  stream.learner.devices = std::move(names);
 }
 
 // ---------------------------------------------------------------------------------- The tables --
@@ -251,16 +259,13 @@ constexpr Key<StreamConfig> kScheduleKeys[] = {
 
 void ReadPolicy(const Value& value, StreamConfig& stream) {
   static const std::vector<std::string_view> known = Views(pipeline::UpdatePolicyNames());
-  std::string name = "every";
+  UpdatePolicyOptions::Kind& kind = stream.learner.learning.policy.kind;
+  std::string name = NameOfKind(pipeline::UpdatePolicyNames(), pipeline::UpdatePolicyKind, kind);
   value.OneOf(known, name);
-  if (const auto kind = pipeline::UpdatePolicyKind(name); kind.ok()) {
-    stream.learner.learning.policy.kind = *kind;
-  }
+  kind = *pipeline::UpdatePolicyKind(name);
 }
 
-pipeline::UpdatePolicyOptions& PolicyOf(StreamConfig& stream) {
-  return stream.learner.learning.policy;
-}
+UpdatePolicyOptions& PolicyOf(StreamConfig& stream) { return stream.learner.learning.policy; }
 
 void ReadCompareWith(const Value& value, StreamConfig& stream) {
   static const std::vector<std::string_view> known = Views(pipeline::ReferenceFlowNames());
@@ -397,17 +402,36 @@ void ReadClientSources(const Value& value, File& file) {
   value.Map<ClientSources>(kClientSourceKeys, file.config.client_sources);
 }
 
+void ReadStreamKeys(const Value& entry, StreamConfig& stream) {
+  entry.Map<StreamConfig>(kStreamKeys, stream);
+}
+
+/// All that holds for `stream`, which was just read. What the file says for flow alone does not
+/// hold for a task of labels.
+ConfigShape::Json DescribeStream(StreamConfig stream) {
+  if (IsOfLabels(stream.task)) {
+    stream.learner.learning = {};
+    stream.scores = {};
+  }
+  ConfigShape shape;
+  ConfigErrors none("");
+  ReadStreamKeys(Value(shape, none), stream);
+  return std::move(shape.now);
+}
+
 }  // namespace
 
 void ReadConfig(const ConfigValue& root, Config& config) {
-  File file;
+  File file = {.config = std::move(config)};
   root.Map<File>(kFileKeys, file);
   CheckListen(root, file.config.listen);
   config = std::move(file.config);
 }
 
 void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
-  entry.Map<StreamConfig>(kStreamKeys, stream);
+  ReadStreamKeys(entry, stream);
+  if (entry.describes()) return;
+  stream.in_force = DescribeStream(stream).dump();
   CheckSchedule(entry, stream);
   if (IsOfLabels(stream.task)) {
     if (!stream.input_said) SetInput(stream.labels.width, stream.labels.height, stream);

@@ -36,9 +36,9 @@ constexpr std::array<std::string_view, 3> kConnectionKeys = {"connect_timeout_ms
 constexpr std::array<std::string_view, 1> kDecoderKeys = {"hw_decode"};
 
 void ReadUri(const Value& value, StreamConfig& stream) {
-  std::string text;
+  std::string text = stream.source.uri;
   value.Text(text);
-  if (text.empty()) return;
+  if (value.describes() || text.empty()) return;
   const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
   if (!uri.ok()) return value.Wrong(absl::StrCat("cannot be read: ", uri.status().message()));
   if (!ingest::KindOf(*uri)) {
@@ -62,13 +62,20 @@ void ReadName(const Value& value, const std::array<std::string_view, kNames>& na
   out = static_cast<Enum>(std::ranges::find(names, name) - names.begin());
 }
 
+void ReadQueuePolicy(const Value& value, StreamConfig& stream) {
+  ingest::WhenFull policy = ingest::WhenFullOf(stream.source);
+  ReadName(value, kQueuePolicies, policy);
+  if (!value.describes()) stream.source.when_full = policy;
+}
+
 void ReadBackoff(const Value& value, StreamConfig& stream) {
-  std::vector<int> waits;
+  ingest::CameraOptions& camera = stream.source.camera;
+  std::vector<int> waits = {static_cast<int>(camera.first_backoff.count()),
+                            static_cast<int>(camera.longest_backoff.count())};
   value.WholeList({2, 2}, {1, 3'600'000}, waits);
-  if (waits.size() != 2) return;
   if (waits[0] > waits[1]) return value.Wrong("must name the shortest wait first");
-  stream.source.camera.first_backoff = milliseconds(waits[0]);
-  stream.source.camera.longest_backoff = milliseconds(waits[1]);
+  camera.first_backoff = milliseconds(waits[0]);
+  camera.longest_backoff = milliseconds(waits[1]);
 }
 
 constexpr Key kSourceKeys[] = {
@@ -79,10 +86,7 @@ constexpr Key kSourceKeys[] = {
      [](const Value& v, StreamConfig& s) {
        v.Whole({1, 64}, s.source.queue_capacity);
      }},
-    {"queue_policy", kOptional,
-     [](const Value& v, StreamConfig& s) {
-       ReadName(v, kQueuePolicies, s.source.when_full.emplace());
-     }},
+    {"queue_policy", kOptional, ReadQueuePolicy},
     {"max_fps", kOptional,
      [](const Value& v, StreamConfig& s) {
        v.Real({0, 1000}, s.source.max_frames_per_second);

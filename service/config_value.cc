@@ -1,7 +1,9 @@
 #include "service/config_value.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -75,18 +77,22 @@ absl::Status ConfigErrors::status() const {
 }
 
 void ConfigValue::Text(std::string& out) const {
+  if (describes()) return void(*shape_ = ConfigShape::Text(out));
   if (std::optional<std::string> text = Scalar("a text")) out = *std::move(text);
 }
 
 void ConfigValue::Whole(const WholeRange& range, int& out) const {
+  if (describes()) return void(*shape_ = ConfigShape::Whole(range, out));
   if (const auto value = ParseWhole(range)) out = static_cast<int>(*value);
 }
 
 void ConfigValue::Whole(const WholeRange& range, std::uint64_t& out) const {
+  if (describes()) return void(*shape_ = ConfigShape::Whole(range, out));
   if (const auto value = ParseWhole(range)) out = static_cast<std::uint64_t>(*value);
 }
 
 void ConfigValue::Real(const RealRange& range, double& out) const {
+  if (describes()) return void(*shape_ = ConfigShape::Real(range, out));
   const std::string allowed = absl::StrCat("a number from ", range.least, " to ", range.most);
   const std::optional<std::string> text = Scalar(allowed);
   if (!text) return;
@@ -99,7 +105,15 @@ void ConfigValue::Real(const RealRange& range, double& out) const {
   }
 }
 
+void ConfigValue::Real(const RealRange& range, std::optional<double>& out) const {
+  if (describes() && !out) return void(*shape_ = ConfigShape::Real(range, nullptr));
+  double value = out.value_or(std::numeric_limits<double>::quiet_NaN());
+  Real(range, value);
+  if (!std::isnan(value)) out = value;
+}
+
 void ConfigValue::Flag(bool& out) const {
+  if (describes()) return void(*shape_ = ConfigShape::Flag(out));
   const std::optional<std::string> text = Scalar("true or false");
   if (!text) return;
   if (*text == "true" || *text == "false") {
@@ -110,6 +124,7 @@ void ConfigValue::Flag(bool& out) const {
 }
 
 void ConfigValue::OneOf(std::span<const std::string_view> allowed, std::string& out) const {
+  if (describes()) return void(*shape_ = ConfigShape::OneOf(allowed, out));
   const std::string names =
       absl::StrCat(allowed.size() > 1 ? "one of " : "", CommaList(allowed, std::identity()));
   std::optional<std::string> text = Scalar(names);
@@ -122,6 +137,9 @@ void ConfigValue::OneOf(std::span<const std::string_view> allowed, std::string& 
 }
 
 void ConfigValue::Texts(CountRange count, std::vector<std::string>& out) const {
+  if (describes()) {
+    return void(*shape_ = ConfigShape::OneOrList(count, ConfigShape::Text(""), out));
+  }
   std::vector<std::string> texts;
   const auto read = [&texts](const ConfigValue& entry) {
     std::string text;
@@ -136,8 +154,44 @@ void ConfigValue::Texts(CountRange count, std::vector<std::string>& out) const {
   if (!texts.empty()) out = std::move(texts);
 }
 
+void ConfigValue::SomeOf(CountRange count, std::span<const std::string_view> allowed,
+                         std::vector<std::string>& out) const {
+  if (describes()) {
+    return void(*shape_ = ConfigShape::OneOrList(count, ConfigShape::OneOf(allowed, ""), out));
+  }
+  std::vector<std::string> texts;
+  Texts(count, texts);
+  for (const std::string& text : texts) {
+    if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) continue;
+    return Wrong(
+        absl::StrCat("has '", text, "'; it may have ", CommaList(allowed, std::identity())));
+  }
+  if (!texts.empty()) out = std::move(texts);
+}
+
+void ConfigValue::Names(CountRange count, std::vector<std::string>& out) const {
+  if (describes()) {
+    *shape_ = ConfigShape::List(count, ConfigShape::Text(""), out);
+    shape_->schema["uniqueItems"] = true;
+    return;
+  }
+  std::vector<std::string> names;
+  List(count, [&names](const ConfigValue& entry) {
+    std::string name;
+    entry.Text(name);
+    if (!name.empty() && std::find(names.begin(), names.end(), name) != names.end()) {
+      entry.Wrong(absl::StrCat("is '", name, "', as one before; names must differ"));
+    }
+    names.push_back(std::move(name));
+  });
+  out = std::move(names);
+}
+
 void ConfigValue::WholeList(CountRange count, const WholeRange& range,
                             std::vector<int>& out) const {
+  if (describes()) {
+    return void(*shape_ = ConfigShape::List(count, ConfigShape::Whole(range, nullptr), out));
+  }
   std::vector<int> values;
   List(count, [&](const ConfigValue& entry) {
     if (const auto value = entry.ParseWhole(range)) values.push_back(static_cast<int>(*value));
@@ -149,6 +203,11 @@ void ConfigValue::WholeList(CountRange count, const WholeRange& range,
 
 void ConfigValue::List(CountRange count,
                        const std::function<void(const ConfigValue&)>& read) const {
+  if (describes()) {
+    ConfigShape entry;
+    read(ConfigValue(entry, errors_));
+    return void(*shape_ = ConfigShape::List(count, entry, nullptr));
+  }
   if (!IsList(count)) return;
   for (std::size_t i = 0; i < node_.size(); ++i) {
     read(ConfigValue(absl::StrCat("entry ", i + 1, " of ", what_), node_[i], errors_,
@@ -156,7 +215,15 @@ void ConfigValue::List(CountRange count,
   }
 }
 
+void ConfigValue::Describe(std::string_view key, bool required,
+                           const std::function<void(const ConfigValue&)>& read) const {
+  ConfigShape shape;
+  read(ConfigValue(shape, errors_));
+  shape_->Add(key, required, std::move(shape));
+}
+
 void ConfigValue::Wrong(std::string_view why) const {
+  if (describes()) return;
   errors_.Add(mark_, path_, absl::StrCat(what_, " ", std::string(why)));
 }
 

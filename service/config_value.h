@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "service/config_shape.h"
 #include "service/error_reason.h"
 
 namespace millrace::service {
@@ -72,6 +73,9 @@ struct ConfigKey;
 /// A node of the file, and what to call it. Each reading function sets its
 /// output when the node is as it should be, and otherwise notes an error and leaves it alone.
 /// Borrows the errors.
+///
+/// Or no node, but a shape: then each of them leaves its output alone, and notes in the shape what
+/// it would read and what the output is.
 class ConfigValue {
  public:
   /// `what` names the node in messages: "'listen'", "the file"; `path` says where it is, as
@@ -83,21 +87,37 @@ class ConfigValue {
         mark_(node_.Mark()),
         errors_(errors) {}
 
+  /// Borrows both. Nothing is noted in `errors`.
+  ConfigValue(ConfigShape& shape, ConfigErrors& errors) : errors_(errors), shape_(&shape) {}
+
+  /// Whether there is no node, but a shape.
+  [[nodiscard]] bool describes() const { return shape_ != nullptr; }
+
   /// Any text but the empty one.
   void Text(std::string& out) const;
   void Whole(const WholeRange& range, int& out) const;
   void Whole(const WholeRange& range, std::uint64_t& out) const;
   void Real(const RealRange& range, double& out) const;
+  void Real(const RealRange& range, std::optional<double>& out) const;
   void Flag(bool& out) const;
   void OneOf(std::span<const std::string_view> allowed, std::string& out) const;
   /// A text, or a list of texts, each not empty.
   void Texts(CountRange count, std::vector<std::string>& out) const;
+  /// The same, each one of `allowed`.
+  void SomeOf(CountRange count, std::span<const std::string_view> allowed,
+              std::vector<std::string>& out) const;
+  /// A list of texts that differ.
+  void Names(CountRange count, std::vector<std::string>& out) const;
   void WholeList(CountRange count, const WholeRange& range, std::vector<int>& out) const;
 
   /// A mapping: reads each of `keys` that is there into `out`, in the order of the table; unknown,
   /// repeated and missing keys are errors.
   template <typename T>
   void Map(std::span<const ConfigKey<T>> keys, T& out) const;
+
+  /// The same. It may also be empty, as where all of its keys are comments.
+  template <typename T>
+  void MapOrNothing(std::span<const ConfigKey<T>> keys, T& out) const;
 
   /// A list: calls `read` for each entry.
   void List(CountRange count, const std::function<void(const ConfigValue&)>& read) const;
@@ -128,11 +148,16 @@ class ConfigValue {
 
   [[nodiscard]] std::string PathOf(std::string_view key) const;
 
+  /// Adds `key` to the shape, as `read` describes it.
+  void Describe(std::string_view key, bool required,
+                const std::function<void(const ConfigValue&)>& read) const;
+
   std::string what_;
   std::string path_;
   YAML::Node node_;
   YAML::Mark mark_;  // Where to place its errors.
   ConfigErrors& errors_;
+  ConfigShape* shape_ = nullptr;
 };
 
 /// One line of a table: a key that a mapping may have, and how to read it into a `T`.
@@ -145,6 +170,13 @@ struct ConfigKey {
 
 template <typename T>
 void ConfigValue::Map(std::span<const ConfigKey<T>> keys, T& out) const {
+  if (describes()) {
+    *shape_ = ConfigShape::Map();
+    for (const ConfigKey<T>& key : keys) {
+      Describe(key.name, key.required, [&](const ConfigValue& value) { key.read(value, out); });
+    }
+    return;
+  }
   std::vector<KnownKey> known;
   known.reserve(keys.size());
   for (const ConfigKey<T>& key : keys) known.push_back({key.name, key.required});
@@ -152,6 +184,13 @@ void ConfigValue::Map(std::span<const ConfigKey<T>> keys, T& out) const {
   for (const ConfigKey<T>& key : keys) {
     if (const std::optional<ConfigValue> value = Find(key.name)) key.read(*value, out);
   }
+}
+
+template <typename T>
+void ConfigValue::MapOrNothing(std::span<const ConfigKey<T>> keys, T& out) const {
+  if (!describes() && node_.IsNull()) return;
+  Map(keys, out);
+  if (describes()) shape_->schema["type"] = {"object", "null"};
 }
 
 }  // namespace millrace::service

@@ -10,6 +10,7 @@
 #include "service/admission.h"
 #include "service/call_thread.h"
 #include "service/checkpoint_service.h"
+#include "service/counted_calls.h"
 #include "service/error_reason.h"
 #include "service/frame_service.h"
 #include "service/grpc_credentials.h"
@@ -39,6 +40,11 @@ absl::Status TooManyQuestions() {
                  absl::UnavailableError("too many predictions are waiting already; try again"));
 }
 
+absl::Status TooManyLabels() {
+  return Because("TOO_MANY_LABELS", {},
+                 absl::UnavailableError("too many labels are waiting already; try again"));
+}
+
 int Milliseconds(milliseconds time) { return static_cast<int>(time.count()); }
 
 std::string HostPort(const GrpcServer::Options& options) {
@@ -46,11 +52,11 @@ std::string HostPort(const GrpcServer::Options& options) {
   return absl::StrCat(ipv6 ? "[" : "", options.address, ipv6 ? "]" : "", ":", options.port);
 }
 
-/// A dead client is noticed within 40 s, and clients may ping as often as every 10 s to notice a
-/// dead server.
-void SetKeepalive(grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(seconds(30)));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(seconds(10)));
+/// Clients may ping as often as every 10 s to notice a dead server.
+void SetKeepalive(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(options.keepalive_time));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             Milliseconds(options.keepalive_timeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              Milliseconds(seconds(10)));
@@ -73,19 +79,20 @@ class RunningServer final : public GrpcServer {
         streams_(api, control_thread_, subscribers_, *admission_),
         learners_(*api.streams, *api.control, control_thread_, *admission_),
         checkpoints_(*api.streams, *api.control, control_thread_, *admission_),
-        labels_(*api.streams, *admission_),
+        labels_(*api.streams, label_thread_, *admission_),
         frames_(*api.streams, subscribers_, *admission_),
         inference_({.streams = *api.streams,
                     .subscribers = subscribers_,
                     .questions = question_thread_,
                     .statuses = statuses_,
+                    .liveness = *api.liveness,
                     .admission = *admission_}),
         health_(statuses_) {}
   ~RunningServer() override {
     if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
   }
 
-  absl::Status Listen(const Options& options, const Streams& streams);
+  absl::Status Listen(const Options& options, const StreamApi& api);
 
   int port() const override { return port_; }
   void Drain() override { statuses_.Drain(); }
@@ -103,6 +110,7 @@ class RunningServer final : public GrpcServer {
   // Learning comes first.
   CallThread question_thread_{
       {.most_waiting = kMostQuestions, .niceness = 19, .full = TooManyQuestions()}};
+  CallThread label_thread_{{.full = TooManyLabels()}};
   Subscribers subscribers_;
   PredictionService predictions_;
   StreamService streams_;
@@ -117,28 +125,30 @@ class RunningServer final : public GrpcServer {
   std::unique_ptr<HealthReporter> reporter_;
 };
 
-absl::Status RunningServer::Listen(const Options& options, const Streams& streams) {
+absl::Status RunningServer::Listen(const Options& options, const StreamApi& api) {
   MILLRACE_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options.security.tls));
   // Concerns every server built from here on: gRPC has no finer switch.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   // Whoever reaches the port finds a status there.
+  const std::vector<std::string> services = {
+      v1::StreamService::service_full_name(), v1::LearnerService::service_full_name(),
+      v1::CheckpointService::service_full_name(), v1::LabelService::service_full_name(),
+      v1::FrameService::service_full_name()};
+  const std::vector<std::string> of_models = {v1::PredictionService::service_full_name(),
+                                              inference::GRPCInferenceService::service_full_name()};
   reporter_ = std::make_unique<HealthReporter>(
-      HealthReporter::Options{
-          .services = {v1::StreamService::service_full_name(),
-                       v1::LearnerService::service_full_name(),
-                       v1::CheckpointService::service_full_name(),
-                       v1::LabelService::service_full_name(),
-                       v1::FrameService::service_full_name()},
-          .services_of_models = {v1::PredictionService::service_full_name(),
-                                 inference::GRPCInferenceService::service_full_name()}},
-      statuses_, streams);
+      HealthReporter::Options{.services = services, .services_of_models = of_models}, statuses_,
+      *api.streams, *api.liveness);
 
   grpc::ServerBuilder builder;
+  std::vector<std::string> all = services;
+  all.insert(all.end(), of_models.begin(), of_models.end());
+  CountCalls(all, api.streams->calls(), builder);
   builder.AddListeningPort(HostPort(options), credentials, &port_);
   // Without this a second server would share the port, and calls would go to either.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(kMostRequestBytes);
-  SetKeepalive(builder);
+  SetKeepalive(options, builder);
   BoundAge(options, builder);
   // Health checks and reflection, which tell nothing of cameras, are for everybody.
   builder.RegisterService(&predictions_);
@@ -171,7 +181,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const Options& opt
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<const Admission> admission,
                             Admission::Make(options.security));
   auto server = std::make_unique<RunningServer>(options, api, std::move(admission));
-  if (absl::Status listening = server->Listen(options, *api.streams); !listening.ok()) {
+  if (absl::Status listening = server->Listen(options, api); !listening.ok()) {
     return listening;
   }
   return server;

@@ -26,6 +26,11 @@ class GrpcServer {
     /// then ends with UNAVAILABLE. 0: never.
     std::chrono::milliseconds connection_age = std::chrono::hours(1);
     std::chrono::milliseconds connection_grace = std::chrono::seconds(5);
+    /// A connection that has been silent for `keepalive_time` is asked for a sign of life, and is
+    /// over, with all that runs on it, where none comes within `keepalive_timeout`: a client whose
+    /// network broke is noticed after both at most.
+    std::chrono::milliseconds keepalive_time = std::chrono::seconds(30);
+    std::chrono::milliseconds keepalive_timeout = std::chrono::seconds(10);
     GrpcSecurity security = {};
   };
 

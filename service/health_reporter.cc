@@ -2,12 +2,15 @@
 
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "service/readiness.h"
+#include "spdlog/spdlog.h"
 
 namespace millrace::service {
 
-HealthReporter::HealthReporter(Options options, HealthStatuses& statuses, const Streams& streams)
-    : options_(std::move(options)), statuses_(statuses), streams_(streams) {
+HealthReporter::HealthReporter(Options options, HealthStatuses& statuses, const Streams& streams,
+                               Liveness& liveness)
+    : options_(std::move(options)), statuses_(statuses), streams_(streams), liveness_(liveness) {
   Report();
   thread_ = std::jthread([this] { Run(); });
 }
@@ -29,15 +32,27 @@ void HealthReporter::Run() {
   }
 }
 
-void HealthReporter::Report() const {
+void HealthReporter::Report() {
   std::vector<StreamSnapshot> snapshots;
   for (const SharedStream& served : streams_.All()) {
     snapshots.push_back(served->stream->Snapshot());
   }
   const bool ready = JudgeReadiness(snapshots, /*stopping=*/false).ready;
-  statuses_.Set("", true);
+  ReportLiveness();
   for (const std::string& name : options_.services) statuses_.Set(name, true);
   for (const std::string& name : options_.services_of_models) statuses_.Set(name, ready);
+}
+
+void HealthReporter::ReportLiveness() {
+  const Liveness::Verdict verdict = liveness_.Judge();
+  statuses_.Set("", verdict.alive);
+  if (verdict.alive == std::exchange(alive_, verdict.alive)) return;
+  if (verdict.alive) {
+    spdlog::info("the process is alive again");
+  } else {
+    spdlog::error("the process should be started again: {}",
+                  std::string(absl::StripTrailingAsciiWhitespace(verdict.text)));
+  }
 }
 
 }  // namespace millrace::service

@@ -2,7 +2,8 @@
 //
 // | name                            | SERVING while                                            |
 // | ------------------------------- | -------------------------------------------------------- |
-// | "" and every other service      | the server is up and not draining                        |
+// | ""                              | the process is alive (Liveness), and not draining        |
+// | every other service             | the server is up and not draining                        |
 // | millrace.v1.PredictionService,  | so, and it is ready: not every model has failed          |
 // | inference.GRPCInferenceService  |                                                          |
 //
@@ -16,22 +17,25 @@
 
 #include "base/mutex.h"
 #include "service/health_statuses.h"
+#include "service/liveness.h"
 #include "service/streams.h"
 
 namespace millrace::service {
 
-/// Looks at the streams twice a second, from a thread of its own, until destroyed.
+/// Looks at the streams twice a second, from a thread of its own, until destroyed. Logs why the
+/// process is no longer alive: whoever restarts it then asks why.
 class HealthReporter {
  public:
   struct Options {
-    /// The services that serve as long as the server does; "" is reported always.
+    /// The services that serve as long as the server does.
     std::vector<std::string> services;
     /// Those that need a model that works.
     std::vector<std::string> services_of_models;
   };
 
-  /// Reports at once, too. Borrows `statuses` and `streams` for its life.
-  HealthReporter(Options options, HealthStatuses& statuses, const Streams& streams);
+  /// Reports at once, too. Borrows `statuses`, `streams` and `liveness` for its life.
+  HealthReporter(Options options, HealthStatuses& statuses, const Streams& streams,
+                 Liveness& liveness);
   ~HealthReporter();
 
   HealthReporter(const HealthReporter&) = delete;
@@ -39,7 +43,8 @@ class HealthReporter {
 
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mu_);
-  void Report() const;
+  void Report();
+  void ReportLiveness();
 
   static constexpr std::chrono::milliseconds kEvery{500};
 
@@ -47,6 +52,10 @@ class HealthReporter {
   const Options options_;
   HealthStatuses& statuses_;
   const Streams& streams_;
+  Liveness& liveness_;
+
+  // Of the constructor, then of the thread.
+  bool alive_ = true;
 
   Mutex mu_;
   CondVar changed_;

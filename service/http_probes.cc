@@ -16,7 +16,7 @@ std::vector<StreamSnapshot> Snapshots(const Streams& streams) {
 }  // namespace
 
 std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const Streams& streams,
-                                   const std::atomic<bool>& stopping) {
+                                   Liveness& liveness, const std::atomic<bool>& stopping) {
   return {
       {"/metrics",
        [&metrics](const HttpRequest&) {
@@ -25,9 +25,9 @@ std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const Streams& stream
        }},
       {"/startupz", [](const HttpRequest&) { return HttpResponse{.body = "started\n"}; }},
       {"/healthz",
-       [&streams](const HttpRequest&) {
-         Snapshots(streams);
-         return HttpResponse{.body = "ok\n"};
+       [&liveness](const HttpRequest&) {
+         Liveness::Verdict verdict = liveness.Judge();
+         return HttpResponse{.status = verdict.alive ? 200 : 503, .body = std::move(verdict.text)};
        }},
       {"/readyz",
        [&streams, &stopping](const HttpRequest&) {

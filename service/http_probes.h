@@ -1,8 +1,9 @@
 // What watches the server asks here: /metrics, /startupz, /healthz and /readyz.
 //
 // /startupz is 200 once it answers at all: this server starts when every stream has.
-// /healthz is 200 as long as the process works: it asks every stream how it is, so that one whose
-// locks hang keeps it from answering. Restart it when it does not answer.
+// /healthz is 200 while the process is alive, else 503 with a line for each reason; see Liveness.
+// It asks every stream how it is, so that one whose locks hang keeps it from answering. Restart it
+// when it says 503, or nothing.
 // /readyz is 200 while the server should get requests, else 503 with a line for each reason; see
 // JudgeReadiness().
 #pragma once
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "service/http_message.h"
+#include "service/liveness.h"
 #include "service/metrics.h"
 #include "service/streams.h"
 
@@ -19,6 +21,7 @@ namespace millrace::service {
 
 /// The routes of metrics and probes. What they refer to must outlive the server that has them.
 [[nodiscard]] std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const Streams& streams,
+                                                 Liveness& liveness,
                                                  const std::atomic<bool>& stopping);
 
 }  // namespace millrace::service

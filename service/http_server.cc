@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -30,9 +31,7 @@ void Send(mg_connection* connection, const HttpResponse& response, bool with_bod
   if (with_body) mg_write(connection, response.body.data(), response.body.size());
 }
 
-// civetweb's callbacks: the context's user data are its routes.
-int OnRequest(mg_connection* connection) {
-  const mg_request_info& info = *mg_get_request_info(connection);
+HttpRequest RequestOf(const mg_request_info& info) {
   const std::string_view method = info.request_method;
   HttpRequest request;
   request.method = method == "HEAD" ? "GET" : std::string(method);
@@ -43,10 +42,24 @@ int OnRequest(mg_connection* connection) {
     const mg_header& header = info.http_headers[i];
     request.headers.emplace(absl::AsciiStrToLower(header.name), header.value);
   }
-  const auto& routes = *static_cast<const std::vector<HttpRoute>*>(info.user_data);
-  const HttpResponse response = Dispatch(routes, std::move(request));
-  Send(connection, response, /*with_body=*/method != "HEAD");
-  return response.status;
+  return request;
+}
+
+// civetweb's callbacks: the context's user data are its routes. It is C, through which no exception
+// may pass, whatever its type.
+int OnRequest(mg_connection* connection) {
+  const mg_request_info& info = *mg_get_request_info(connection);
+  try {
+    const auto& routes = *static_cast<const std::vector<HttpRoute>*>(info.user_data);
+    const HttpResponse response = Dispatch(routes, RequestOf(info));
+    Send(connection, response, std::string_view(info.request_method) != "HEAD");
+    return response.status;
+  } catch (...) {
+    spdlog::error("http: {} was not answered: no memory is left, or something odd was thrown",
+                  info.local_uri == nullptr ? "/" : info.local_uri);
+    mg_send_http_error(connection, 500, "%s", "The server failed to answer.");
+    return 500;
+  }
 }
 
 int OnLogMessage(const mg_connection* /*connection*/, const char* message) {

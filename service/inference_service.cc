@@ -8,10 +8,10 @@
 #include "millrace/v1/prediction_service.grpc.pb.h"
 #include "service/client_sample.h"
 #include "service/inference_stream.h"
+#include "service/parsed_call.h"
 #include "service/refusal.h"
-#include "service/status.h"
-#include "service/threaded_call.h"
 #include "service/wire_inference.h"
+#include "service/wire_inference_response.h"
 
 namespace millrace::service {
 
@@ -20,7 +20,7 @@ using std::chrono::nanoseconds;
 InferenceService::InferenceService(const Parts& parts)
     : parts_(parts),
       guard_(inference::GRPCInferenceService::service_full_name(), parts.admission),
-      feeds_(parts.subscribers) {}
+      feeds_(parts.subscribers, InferenceBytes) {}
 
 InferenceService::~InferenceService() = default;
 
@@ -28,7 +28,7 @@ grpc::ServerUnaryReactor* InferenceService::ServerLive(
     grpc::CallbackServerContext* context, const inference::ServerLiveRequest* /*request*/,
     inference::ServerLiveResponse* response) {
   return guard_.One(*context, "ServerLive", [&] {
-    response->set_live(true);
+    response->set_live(parts_.liveness.Judge().alive);
     return EndCall(*context, absl::OkStatus());
   });
 }
@@ -84,35 +84,37 @@ absl::Status InferenceService::Describe(const inference::ModelMetadataRequest& r
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelInfer(grpc::CallbackServerContext* context,
-                                                       const inference::ModelInferRequest* request,
-                                                       inference::ModelInferResponse* response) {
+                                                       const grpc::ByteBuffer* request,
+                                                       grpc::ByteBuffer* response) {
   const nanoseconds came = MonotonicClock().Now();
-  return guard_.One(*context, "ModelInfer", [&]() -> grpc::ServerUnaryReactor* {
-    if (const absl::Status fits = CheckMemory(*request); !fits.ok()) return EndCall(*context, fits);
-    return ThreadedCall::Begin(parts_.questions, [=, this](const std::stop_token& /*stop*/) {
-      return Infer(*request, came, *response);
-    });
+  return guard_.One(*context, "ModelInfer", [&] {
+    return BeginParsedCall<inference::ModelInferRequest>(
+        parts_.questions, request, response,
+        [=, this](const inference::ModelInferRequest& parsed, const std::stop_token& stop) {
+          return Infer(parsed, came, stop);
+        });
   });
 }
 
-absl::Status InferenceService::Infer(const inference::ModelInferRequest& request, nanoseconds came,
-                                     inference::ModelInferResponse& response) const {
+absl::StatusOr<inference::ModelInferResponse> InferenceService::Infer(
+    const inference::ModelInferRequest& request, nanoseconds came,
+    const std::stop_token& stop) const {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, parts_.streams.Find(request.model_name()));
   MILLRACE_RETURN_IF_ERROR(CheckId(request.id()));
   MILLRACE_RETURN_IF_ERROR(CheckModelVersion(request.model_version()));
   CameraStream& stream = *served->stream;
   MILLRACE_ASSIGN_OR_RETURN(const Carried carried, ToCarried(request, stream));
   MILLRACE_ASSIGN_OR_RETURN(const InferenceSample sample, ToSample(request));
-  MILLRACE_ASSIGN_OR_RETURN(const Prediction made, PredictSample(stream, sample.pictures, came));
-  v1::Prediction prediction;
-  ToMessage(made, carried, prediction);
-  ToInference(std::move(prediction), response);
+  MILLRACE_ASSIGN_OR_RETURN(const Prediction made,
+                            PredictSample(stream, sample.pictures, came, stop));
+  inference::ModelInferResponse response;
+  ToInference(made, carried, response);
   response.set_id(request.id());
-  return absl::OkStatus();
+  return response;
 }
 
 InferenceService::Stream* InferenceService::ModelStreamInfer(grpc::CallbackServerContext* context) {
-  return guard_.Both<inference::ModelInferRequest, inference::ModelStreamInferResponse>(
+  return guard_.Both<grpc::ByteBuffer, grpc::ByteBuffer>(
       *context, "ModelStreamInfer", [&]() -> Stream* {
         auto call = std::make_shared<InferenceStream>(parts_.streams, feeds_, parts_.subscribers);
         InferenceStream* const listening = call.get();

@@ -1,31 +1,48 @@
 // `inference.GRPCInferenceService`: the Open Inference Protocol, for clients that know it already.
 #pragma once
 
+#include <chrono>
+#include <stop_token>
+
+#include "absl/status/statusor.h"
 #include "inference/open_inference_grpc.grpc.pb.h"
 #include "service/call_thread.h"
 #include "service/guard.h"
 #include "service/health_statuses.h"
+#include "service/liveness.h"
 #include "service/stream_feed.h"
 #include "service/streams.h"
 #include "service/subscribers.h"
 
 namespace millrace::service {
 
+/// Which methods take messages, and which bytes.
+using InferenceMethods = inference::GRPCInferenceService::WithCallbackMethod_ServerLive<
+    inference::GRPCInferenceService::WithCallbackMethod_ServerReady<
+        inference::GRPCInferenceService::WithCallbackMethod_ModelReady<
+            inference::GRPCInferenceService::WithCallbackMethod_ServerMetadata<
+                inference::GRPCInferenceService::WithCallbackMethod_ModelMetadata<
+                    inference::GRPCInferenceService::WithRawCallbackMethod_ModelInfer<
+                        inference::GRPCInferenceService::WithRawCallbackMethod_ModelStreamInfer<
+                            inference::GRPCInferenceService::Service>>>>>>>;
+
 /// Translates: ModelInfer is PredictionService's Predict, ModelStreamInfer its Subscribe, and a
 /// model is a camera stream (wire_inference.h). Thread-safe. What it is given must outlive it, and
-/// the server that it is registered with must be shut down before it is destroyed.
-class InferenceService final : public inference::GRPCInferenceService::CallbackService {
+/// the server that it is registered with must be shut down before it is destroyed. ModelInfer() and
+/// ModelStreamInfer() are raw: their requests are parsed when their callers are admitted, and the
+/// responses of the second are put together from bytes that subscribers share.
+class InferenceService final : public InferenceMethods {
  public:
   struct Parts {
     const Streams& streams;
     Subscribers& subscribers;
-    /// Where ModelInfer computes.
+    /// Where ModelInfer parses and computes.
     CallThread& questions;
     const HealthStatuses& statuses;
+    Liveness& liveness;
     const Admission& admission;
   };
-  using Stream =
-      grpc::ServerBidiReactor<inference::ModelInferRequest, inference::ModelStreamInferResponse>;
+  using Stream = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
   explicit InferenceService(const Parts& parts);
   ~InferenceService() override;
@@ -46,17 +63,17 @@ class InferenceService final : public inference::GRPCInferenceService::CallbackS
                                           const inference::ModelMetadataRequest* request,
                                           inference::ModelMetadataResponse* response) override;
   grpc::ServerUnaryReactor* ModelInfer(grpc::CallbackServerContext* context,
-                                       const inference::ModelInferRequest* request,
-                                       inference::ModelInferResponse* response) override;
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
   Stream* ModelStreamInfer(grpc::CallbackServerContext* context) override;
 
  private:
   [[nodiscard]] bool IsReady(const inference::ModelReadyRequest& request) const;
   [[nodiscard]] absl::Status Describe(const inference::ModelMetadataRequest& request,
                                       inference::ModelMetadataResponse& response) const;
-  [[nodiscard]] absl::Status Infer(const inference::ModelInferRequest& request,
-                                   std::chrono::nanoseconds came,
-                                   inference::ModelInferResponse& response) const;
+  [[nodiscard]] absl::StatusOr<inference::ModelInferResponse> Infer(
+      const inference::ModelInferRequest& request, std::chrono::nanoseconds came,
+      const std::stop_token& stop) const;
 
   // Constant after construction.
   const Parts parts_;

@@ -1,21 +1,38 @@
 #include "service/inference_stream.h"
 
+#include <array>
+#include <exception>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/error_reason.h"
-#include "service/wire.h"
+#include "service/parse.h"
+#include "service/wire_field.h"
 #include "service/wire_inference.h"
 
 namespace millrace::service {
+namespace {
+
+// The inference's bytes, which all subscribers share, and what is this one's own.
+grpc::ByteBuffer Assemble(const grpc::Slice& shared, const std::string& own) {
+  const std::array<grpc::Slice, 3> slices = {
+      FieldHead(inference::ModelStreamInferResponse::kInferResponseFieldNumber,
+                shared.size() + own.size()),
+      shared, grpc::Slice(own)};
+  return {slices.data(), slices.size()};
+}
+
+}  // namespace
 
 // Its end may come first: then nobody would let go of what a reader holds.
 void InferenceStream::OnReadDone(bool ok) {
+  const grpc::ByteBuffer bytes = std::exchange(request_, grpc::ByteBuffer());
   bool go_on = false;
   {
     const MutexLock lock(reading_);
     absl::Status subscribed;
-    if (ok && !let_go_) subscribed = Subscribe();
+    if (ok && !let_go_) subscribed = Take(bytes);
     go_on = ok && !let_go_ && subscribed.ok();
     if (!go_on && !end_) end_ = subscribed;
   }
@@ -23,55 +40,76 @@ void InferenceStream::OnReadDone(bool ok) {
   Pump();
 }
 
-absl::Status InferenceStream::Subscribe() {
-  if (reader_ != nullptr) {
-    return absl::FailedPreconditionError(
-        "this call is subscribed already; begin another one for another model");
+absl::Status InferenceStream::Take(const grpc::ByteBuffer& bytes) {
+  if (bytes.Length() > kMostBytesOfNames) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("this request has ", bytes.Length(), " bytes; one that subscribes may have ",
+                     kMostBytesOfNames, ". Pictures of your own go to ModelInfer"));
   }
-  if (request_.inputs_size() > 0 || request_.raw_input_contents_size() > 0) {
+  try {
+    MILLRACE_ASSIGN_OR_RETURN(const auto request, Parse<inference::ModelInferRequest>(bytes));
+    return Subscribe(request);
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("this failed: ", error.what()));
+  }
+}
+
+absl::Status InferenceStream::Subscribe(const inference::ModelInferRequest& request) {
+  if (reader_ != nullptr) {
+    return Because("ALREADY_SUBSCRIBED", {},
+                   absl::FailedPreconditionError(
+                       "this call is subscribed already; begin another one for another model"));
+  }
+  if (request.inputs_size() > 0 || request.raw_input_contents_size() > 0) {
     return InvalidFields({{"inputs",
                            "must be empty: a call of ModelStreamInfer subscribes to what the model "
                            "says of its camera. Pictures of your own go to ModelInfer"}});
   }
-  MILLRACE_RETURN_IF_ERROR(CheckId(request_.id()));
-  MILLRACE_RETURN_IF_ERROR(CheckModelVersion(request_.model_version()));
-  MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest asked, ToSubscription(request_));
+  MILLRACE_RETURN_IF_ERROR(CheckId(request.id()));
+  MILLRACE_RETURN_IF_ERROR(CheckModelVersion(request.model_version()));
+  MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest asked, ToSubscription(request));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
   MILLRACE_ASSIGN_OR_RETURN(PredictionReader::Options options,
                             PredictionReader::OptionsOf(asked, *served));
-  MILLRACE_ASSIGN_OR_RETURN(options.carried, ToCarried(request_, *served->stream));
+  MILLRACE_ASSIGN_OR_RETURN(options.carried, ToCarried(request, *served->stream));
   reader_ = std::make_unique<PredictionReader>(feeds_.Of(served), options);
-  id_ = request_.id();
-  inference::ModelInferRequest().Swap(
-      &request_);  // Clear() would keep its memory for the call's life.
+  id_ = request.id();
   return absl::OkStatus();
 }
 
-InferenceStream::Step InferenceStream::Advance(inference::ModelStreamInferResponse& message,
-                                               absl::Status& end) {
+InferenceStream::Step InferenceStream::Read(Due& due, absl::Status& end) {
   const MutexLock lock(reading_);
   if (end_) {
     end = *end_;
     return Step::kEnd;
   }
   if (reader_ == nullptr) return Step::kNothing;
-  const std::optional<PredictionReader::Next> next = reader_->Read();
-  if (!next) {
-    if (!reader_->end()) return Step::kNothing;
-    end = *reader_->end();
-    return Step::kEnd;
+  std::optional<PredictionReader::Next> next = reader_->Read();
+  if (next) {
+    due = {.next = *std::move(next), .reader = reader_.get(), .id = id_};
+    return Step::kMessage;
   }
-  v1::Prediction prediction;
-  ToMessage(*next->prediction, reader_->options().carried, prediction);
-  message.Clear();
-  inference::ModelInferResponse& response = *message.mutable_infer_response();
-  ToInference(std::move(prediction), response);
-  response.set_id(id_);
-  auto& parameters = *response.mutable_parameters();
-  parameters["run_id"].set_string_param(reader_->feed().served().run_id);
-  parameters["sequence"].set_int64_param(static_cast<std::int64_t>(next->sequence));
-  parameters["dropped"].set_int64_param(static_cast<std::int64_t>(next->dropped));
-  parameters["dropped_total"].set_int64_param(static_cast<std::int64_t>(next->dropped_total));
+  if (!reader_->end()) return Step::kNothing;
+  end = *reader_->end();
+  return Step::kEnd;
+}
+
+// Made without the lock: megabytes, unless another subscriber's call has made them.
+InferenceStream::Step InferenceStream::Advance(grpc::ByteBuffer& message, absl::Status& end) {
+  Due due;
+  const Step step = Read(due, end);
+  if (step != Step::kMessage) return step;
+  StreamFeed& feed = due.reader->feed();
+  inference::ModelInferResponse own;
+  own.set_id(due.id);
+  auto& parameters = *own.mutable_parameters();
+  parameters["run_id"].set_string_param(feed.served().run_id);
+  parameters["sequence"].set_int64_param(static_cast<std::int64_t>(due.next.sequence));
+  parameters["dropped"].set_int64_param(static_cast<std::int64_t>(due.next.dropped));
+  parameters["dropped_total"].set_int64_param(static_cast<std::int64_t>(due.next.dropped_total));
+  message = Assemble(
+      feed.cache().Get(due.next.sequence, *due.next.prediction, due.reader->options().carried),
+      own.SerializeAsString());
   return Step::kMessage;
 }
 

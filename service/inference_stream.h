@@ -1,6 +1,7 @@
 // One client's call of ModelStreamInfer: a request without inputs subscribes it to a stream.
 #pragma once
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
@@ -19,9 +20,8 @@ namespace millrace::service {
 
 /// Thread-safe, as StreamWriter. Ends with OK when the client closes its side.
 class InferenceStream final
-    : public StreamWriter<inference::ModelStreamInferResponse,
-                          grpc::ServerBidiReactor<inference::ModelInferRequest,
-                                                  inference::ModelStreamInferResponse>> {
+    : public StreamWriter<grpc::ByteBuffer,
+                          grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
   /// All must outlive it. Begin() must follow, and then Listen() if it returns this call.
   InferenceStream(const Streams& streams, StreamFeeds& feeds, Subscribers& subscribers)
@@ -32,21 +32,32 @@ class InferenceStream final
   void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(reading_);
 
  protected:
-  Step Advance(inference::ModelStreamInferResponse& message, absl::Status& end) override
-      ABSL_LOCKS_EXCLUDED(reading_);
+  Step Advance(grpc::ByteBuffer& message, absl::Status& end) override ABSL_LOCKS_EXCLUDED(reading_);
   void Written() override ABSL_LOCKS_EXCLUDED(reading_);
   absl::Status Stalled(std::chrono::nanoseconds limit) override ABSL_LOCKS_EXCLUDED(reading_);
   void Ending() override ABSL_LOCKS_EXCLUDED(reading_);
   void Over() override ABSL_LOCKS_EXCLUDED(reading_);
 
  private:
-  [[nodiscard]] absl::Status Subscribe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
+  /// What to send, by a reader that stays as long as the call.
+  struct Due {
+    PredictionReader::Next next;
+    const PredictionReader* reader = nullptr;
+    std::string id;
+  };
+
+  /// Subscribe() with what the client has sent. What that throws is INTERNAL.
+  [[nodiscard]] absl::Status Take(const grpc::ByteBuffer& bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
+  [[nodiscard]] absl::Status Subscribe(const inference::ModelInferRequest& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
+  Step Read(Due& due, absl::Status& end) ABSL_LOCKS_EXCLUDED(reading_);
 
   // Constant after construction.
   const Streams& streams_;
   StreamFeeds& feeds_;
 
-  inference::ModelInferRequest request_;  // gRPC's own between two calls of OnReadDone().
+  grpc::ByteBuffer request_;  // gRPC's own between two calls of OnReadDone().
 
   Mutex reading_;
   std::unique_ptr<PredictionReader> reader_ ABSL_GUARDED_BY(reading_);  // Null: not subscribed.

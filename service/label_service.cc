@@ -1,8 +1,11 @@
 #include "service/label_service.h"
 
+#include <stop_token>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "service/status.h"
+#include "service/error_reason.h"
+#include "service/parsed_call.h"
 #include "service/wire_labels.h"
 
 namespace millrace::service {
@@ -11,16 +14,17 @@ namespace {
 // Each has an outcome in words; a response must fit into what clients take, 4 MiB.
 constexpr int kMostLabels = 4096;
 
-absl::Status Add(const Streams& streams, const v1::AddLabelsRequest& request,
-                 v1::AddLabelsResponse& response) {
+absl::StatusOr<v1::AddLabelsResponse> Add(const Streams& streams,
+                                          const v1::AddLabelsRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(request.stream()));
   CameraStream* const stream = served->stream.get();
   MILLRACE_RETURN_IF_ERROR(stream->TakesLabels());
   if (request.labels_size() > kMostLabels) {
-    return absl::InvalidArgumentError(absl::StrCat("the request has ", request.labels_size(),
-                                                   " labels; send at most ", kMostLabels,
-                                                   " at once. None of these was taken"));
+    return InvalidFields(
+        {{"labels", absl::StrCat("has ", request.labels_size(), "; send at most ", kMostLabels,
+                                 " at once. None of these was taken")}});
   }
+  v1::AddLabelsResponse response;
   for (const v1::FrameLabel& label : request.labels()) {
     absl::Status added = stream->Label(label.frame_number(), ToLabel(label));
     if (absl::IsFailedPrecondition(added)) return added;
@@ -28,18 +32,20 @@ absl::Status Add(const Streams& streams, const v1::AddLabelsRequest& request,
     outcome.set_frame_number(label.frame_number());
     ToMessage(added, outcome);
   }
-  return absl::OkStatus();
+  return response;
 }
 
 }  // namespace
 
 grpc::ServerUnaryReactor* LabelService::AddLabels(grpc::CallbackServerContext* context,
-                                                  const v1::AddLabelsRequest* request,
-                                                  v1::AddLabelsResponse* response) {
-  return guard_.One(*context, "AddLabels", [&]() -> grpc::ServerUnaryReactor* {
-    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-    reactor->Finish(ToGrpcStatus(Add(streams_, *request, *response)));
-    return reactor;
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return guard_.One(*context, "AddLabels", [&] {
+    return BeginParsedCall<v1::AddLabelsRequest>(
+        labels_, request, response,
+        [this](const v1::AddLabelsRequest& parsed, const std::stop_token& /*stop*/) {
+          return Add(streams_, parsed);
+        });
   });
 }
 

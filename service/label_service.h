@@ -2,24 +2,35 @@
 #pragma once
 
 #include "millrace/v1/label_service.grpc.pb.h"
+#include "service/call_thread.h"
 #include "service/guard.h"
 #include "service/streams.h"
 
 namespace millrace::service {
 
-/// Hands labels to the streams, and nothing else. Thread-safe. `streams` must outlive it.
-class LabelService final : public v1::LabelService::CallbackService {
+/// Hands labels to the streams, and nothing else. Thread-safe. What it is given must outlive it,
+/// and the server that it is registered with must be shut down before it is destroyed. AddLabels()
+/// is raw: its requests are parsed when it is their turn.
+class LabelService final
+    : public v1::LabelService::WithRawCallbackMethod_AddLabels<v1::LabelService::Service> {
  public:
-  LabelService(const Streams& streams, const Admission& admission)
-      : guard_(v1::LabelService::service_full_name(), admission), streams_(streams) {}
+  /// `labels`: where requests are parsed, and the labels handed over.
+  LabelService(const Streams& streams, CallThread& labels, const Admission& admission)
+      : guard_(v1::LabelService::service_full_name(), admission),
+        streams_(streams),
+        labels_(labels) {}
 
   grpc::ServerUnaryReactor* AddLabels(grpc::CallbackServerContext* context,
-                                      const v1::AddLabelsRequest* request,
-                                      v1::AddLabelsResponse* response) override;
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override;
 
  private:
+  // Constant after construction.
   const Guard guard_;
   const Streams& streams_;
+
+  // Self-synchronized.
+  CallThread& labels_;
 };
 
 }  // namespace millrace::service

@@ -1,5 +1,6 @@
 #include "service/learner_controls.h"
 
+#include "base/log_about.h"
 #include "base/status.h"
 #include "spdlog/spdlog.h"
 
@@ -30,6 +31,7 @@ bool LearnerControls::SetMode(LearnerState mode, pipeline::Learner& learner) {
   const MutexLock lock(mu_);
   if (mode_.exchange(mode) == mode) return false;
   learner.Freeze(mode == LearnerState::kFrozen);
+  const LogAbout about(stream_);
   spdlog::info("stream '{}': the learner is {} now, as it was told", stream_, Name(mode));
   return true;
 }

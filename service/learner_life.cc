@@ -1,7 +1,9 @@
 #include "service/learner_life.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/log_about.h"
 #include "base/status.h"
+#include "service/error_reason.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -26,6 +28,7 @@ void LearnerLife::Fail(const absl::Status& cause) {
     if (!failure_.ok()) return;
     failure_ = named;
   }
+  const LogAbout about(stream_);
   spdlog::error("{}; it predicts no more", std::string(named.message()));
   Say(LearnerState::kFailed, named);
 }
@@ -62,12 +65,14 @@ LearnerState LearnerLife::StateIn(LearnerState mode) const {
 absl::Status LearnerLife::Alive() const {
   const MutexLock lock(mu_);
   if (!failure_.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("nothing is learned any more: ", failure_.message()));
+    return Because("LEARNER_FAILED", {{"stream", stream_}},
+                   absl::FailedPreconditionError(
+                       absl::StrCat("nothing is learned any more: ", failure_.message())));
   }
   if (phase_ == Phase::kRunning) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("stream '", stream_, "' has ended and learns no more"));
+  return Because("STREAM_ENDED", {{"stream", stream_}},
+                 absl::FailedPreconditionError(
+                     absl::StrCat("stream '", stream_, "' has ended and learns no more")));
 }
 
 void LearnerLife::Say(LearnerState state, const absl::Status& cause) {

@@ -46,7 +46,7 @@ class LearnerLife {
   [[nodiscard]] absl::Status status() const ABSL_LOCKS_EXCLUDED(mu_);
   /// What it is doing, if it was told to be in `mode`.
   [[nodiscard]] LearnerState StateIn(LearnerState mode) const ABSL_LOCKS_EXCLUDED(mu_);
-  /// FAILED_PRECONDITION, saying why, unless it still learns or could.
+  /// FAILED_PRECONDITION, LEARNER_FAILED or STREAM_ENDED, unless it still learns or could.
   [[nodiscard]] absl::Status Alive() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

@@ -118,9 +118,9 @@ grpc::ServerUnaryReactor* LearnerService::ResetLearner(grpc::CallbackServerConte
                                                        v1::ResetLearnerResponse* response) {
   return guard_.One(*context, "ResetLearner", [&]() -> grpc::ServerUnaryReactor* {
     return ThreadedCall::Begin(
-        control_thread_, [=, this](const std::stop_token& /*stop*/) -> absl::Status {
+        control_thread_, [=, this](const std::stop_token& stop) -> absl::Status {
           MILLRACE_ASSIGN_OR_RETURN(const SharedStream reset,
-                                    control_.Reset({.name = request->stream()}));
+                                    control_.Reset({.name = request->stream()}, stop));
           ToMessage(*reset->stream, *response->mutable_learner());
           return absl::OkStatus();
         });

@@ -71,13 +71,15 @@ std::int64_t SecondsAfter(const HttpRequest& request) {
   return Number(request, "after").value_or(-1);
 }
 
-/// Whether who asks may press the buttons, whether a token would help, and why not.
+/// Whether who asks may press the buttons, why not, and whether it takes a token that was not sent,
+/// or may take another one.
 nlohmann::json ControlJson(const PageControl* control, const HttpRequest& request) {
   const absl::Status may = control == nullptr
                                ? absl::PermissionDeniedError("nobody may control here")
                                : control->Admit(request);
   return {{"may", may.ok()},
           {"needs_token", absl::IsUnauthenticated(may)},
+          {"takes_token", control != nullptr && control->TakesToken(request)},
           {"why", std::string(may.message())}};
 }
 

@@ -23,8 +23,14 @@ json SourceJson(const StreamSnapshot& snapshot) {
           {"frames_per_second", source.camera_frames_per_second}};
 }
 
-json StagesJson(const pipeline::LearnerDescription& learner,
-                const std::vector<std::int64_t>& updates) {
+/// Null where it is not known.
+json LoadJson(const std::vector<StageLoad>& loads, std::size_t stage) {
+  if (stage >= loads.size()) return nullptr;
+  return {{"predicting", loads[stage].predicting}, {"learning", loads[stage].learning}};
+}
+
+json StagesJson(const pipeline::LearnerDescription& learner, const StreamSnapshot& snapshot) {
+  const std::vector<std::int64_t>& updates = snapshot.updates;
   json stages = json::array();
   for (std::size_t i = 0; i < learner.stages.size(); ++i) {
     const pipeline::StageDescription& stage = learner.stages[i];
@@ -35,6 +41,7 @@ json StagesJson(const pipeline::LearnerDescription& learner,
                       {"update_ms", stage.update_ms},
                       {"staleness", stage.staleness},
                       {"mismatch", stage.mismatch},
+                      {"load", LoadJson(snapshot.loads, i)},
                       {"updates", i < updates.size() ? updates[i] : 0}});
   }
   return stages;
@@ -62,10 +69,10 @@ json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
           {"samples_per_second", learner.samples_per_second},
           {"sequential_samples_per_second", learner.sequential_samples_per_second},
           {"delay_ms", learner.delay_ms},
-          {"update_every", learner.update_every},
+          {"update_every", snapshot.update_every},
           {"keeps_checkpoints", !FolderOf(stream.config()).empty()},
           {"rate_plan", RatePlanJson(learner.rate_plan)},
-          {"stages", StagesJson(learner, snapshot.updates)}};
+          {"stages", StagesJson(learner, snapshot)}};
 }
 
 json FramesJson(const FrameCounts& frames) {

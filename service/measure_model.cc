@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
+#include <iostream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +13,7 @@
 #include "pipeline/foreign_error.h"
 #include "pipeline/label_costs.h"
 #include "service/config.h"
+#include "service/progress_bar.h"
 
 namespace millrace::service {
 namespace {
@@ -32,13 +35,15 @@ absl::StatusOr<StreamConfig> FindStream(const Config& config, const std::string&
                    : absl::StrCat("there is no stream ", name, "; there are: ", names));
 }
 
-absl::StatusOr<pipeline::NetworkCosts> Measure(const StreamConfig& stream) {
+absl::StatusOr<pipeline::NetworkCosts> Measure(const StreamConfig& stream,
+                                               const std::function<void(int, int)>& show) {
   if (IsOfLabels(stream.task)) {
-    return pipeline::MeasureLabelNetwork(stream.labels.learner, {.steps = kSamples});
+    return pipeline::MeasureLabelNetwork(stream.labels.learner,
+                                         {.steps = kSamples, .on_step = show});
   }
   try {
     MILLRACE_ASSIGN_OR_RETURN(pipeline::ProfiledFlow flow,
-                              pipeline::ProfileFlow(stream.learner, kSamples));
+                              pipeline::ProfileFlow(stream.learner, kSamples, show));
     return std::move(flow.costs);
   } catch (const std::exception& e) {
     return absl::InternalError(
@@ -52,8 +57,12 @@ absl::StatusOr<MeasuredModel> MeasureConfiguredModel(const std::string& path,
                                                      const std::string& stream) {
   MILLRACE_ASSIGN_OR_RETURN(const Config config, LoadConfig(path));
   MILLRACE_ASSIGN_OR_RETURN(const StreamConfig chosen, FindStream(config, stream));
-  MILLRACE_ASSIGN_OR_RETURN(pipeline::NetworkCosts costs, Measure(chosen));
-  return MeasuredModel{.costs = std::move(costs),
+  ProgressBar bar(std::cerr, ProgressBar::OnStandardError("samples measured"));
+  absl::StatusOr<pipeline::NetworkCosts> costs =
+      Measure(chosen, [&bar](int done, int all) { bar.Show(done, all); });
+  bar.Clear();  // It says nothing beside the plan.
+  MILLRACE_RETURN_IF_ERROR(costs.status());
+  return MeasuredModel{.costs = *std::move(costs),
                        .schedule = chosen.learner.schedule,
                        .stages = chosen.learner.stages,
                        .cuts = chosen.learner.cuts,

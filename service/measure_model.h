@@ -9,8 +9,9 @@
 namespace millrace::service {
 
 /// Loads the configuration at `path` and measures the model of `stream`, on one thread, as a worker
-/// would run it. Takes a few seconds. Fails as LoadConfig() does, and with INVALID_ARGUMENT naming
-/// the streams unless there is one of that name, or just one and no name.
+/// would run it. Takes a few seconds, with a bar on standard error. Fails as LoadConfig() does, and
+/// with INVALID_ARGUMENT naming the streams unless there is one of that name, or just one and no
+/// name.
 [[nodiscard]] absl::StatusOr<MeasuredModel> MeasureConfiguredModel(const std::string& path,
                                                                    const std::string& stream);
 

@@ -1,32 +1,20 @@
 #include "service/page_control.h"
 
-#include <arpa/inet.h>
-
 #include <set>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/grpc_security.h"
+#include "service/page_host.h"
 
 namespace millrace::service {
 namespace {
 
 using nlohmann::json;
-
-/// "127.0.0.1:8080" -> "127.0.0.1", "[::1]:8080" -> "::1".
-std::string NameOfHost(const std::string& host) {
-  if (absl::StartsWith(host, "[")) return host.substr(1, host.find(']') - 1);
-  return host.substr(0, host.find(':'));
-}
-
-bool IsAddress(const std::string& name) {
-  in6_addr parsed;
-  return inet_pton(AF_INET, name.c_str(), &parsed) == 1 ||
-         inet_pton(AF_INET6, name.c_str(), &parsed) == 1;
-}
 
 int HttpStatusOf(const absl::Status& status) {
   switch (status.code()) {
@@ -68,6 +56,7 @@ PageControl::PageControl(const Streams& streams, const Admission& admission,
       wants_tokens_(!security.tokens_file.empty()),
       wants_certificates_(!security.tls.client_ca.empty()),
       speaks_tls_(security.tls.on()),
+      off_(security.control == ControlFrom::kNowhere),
       checkpoints_(std::make_shared<Checkpoints>()) {}
 
 std::vector<HttpRoute> PageControl::Routes() {
@@ -85,19 +74,35 @@ std::vector<HttpRoute> PageControl::Routes() {
   return routes;
 }
 
-absl::Status PageControl::AdmitPage(const HttpRequest& request) const {
+absl::Status PageControl::AdmitOrigin(const HttpRequest& request) const {
   const std::string host = request.Header("host");
-  const std::string origin = request.Header("origin");
-  if (!origin.empty() && origin != absl::StrCat("http://", host)) {
+  const std::string origin = OriginOf(request);
+  const bool ours = origin == absl::StrCat("http://", host) ||
+                    (wants_tokens_ && origin == absl::StrCat("https://", host));
+  if (!origin.empty() && !ours) {
     return absl::PermissionDeniedError(
-        "the page's buttons work only where it is opened at this server's own address");
+        "the page's buttons work only where it is opened at this server's own address, or with a "
+        "token (listen.tokens_file) through a proxy that passes the Host on");
   }
-  const std::string name = NameOfHost(host);
-  if (!wants_tokens_ && !IsAddress(name) && name != "localhost") {
+  if (wants_tokens_) return absl::OkStatus();
+  if (WasForwarded(request)) {
+    return absl::PermissionDeniedError(
+        "through a proxy, for which everybody comes from its own machine, the page's buttons need "
+        "a token (listen.tokens_file)");
+  }
+  if (!NamesAnAddress(request)) {
     return absl::PermissionDeniedError(
         "to use its buttons open the page by its address, as http://127.0.0.1:8080; by a name they "
         "need a token (listen.tokens_file)");
   }
+  return absl::OkStatus();
+}
+
+absl::Status PageControl::AdmitPage(const HttpRequest& request) const {
+  if (off_) {
+    return absl::PermissionDeniedError("listen.control is off: nobody may use the page's buttons");
+  }
+  MILLRACE_RETURN_IF_ERROR(AdmitOrigin(request));
   if (wants_certificates_) {
     return absl::PermissionDeniedError(
         "this server wants certificates of its clients, and a page has none: use gRPC");
@@ -120,6 +125,10 @@ absl::Status PageControl::Admit(const HttpRequest& request) const {
   const std::string authorization = request.Header("authorization");
   if (!authorization.empty()) call.authorization.push_back(authorization);
   return admission_.Admit(call);
+}
+
+bool PageControl::TakesToken(const HttpRequest& request) const {
+  return wants_tokens_ && AdmitPage(request).ok();
 }
 
 HttpResponse PageControl::Do(const HttpRequest& request, Act act) {
@@ -177,15 +186,19 @@ bool PageControl::BeginCheckpoint(const ServedStream& served) {
 
 PageControl::Answer PageControl::WriteCheckpoint(const ServedStream& served,
                                                  const HttpRequest& /*request*/) {
-  if (!BeginCheckpoint(served)) {
-    served.stream->WriteCheckpoint(
-        {}, [checkpoints = checkpoints_, run = served.run_id](const auto& name) {
-          const MutexLock lock(checkpoints->mu);
-          checkpoints->of_run[run] = name.ok()
-                                         ? json({{"written", *name}})
+  if (BeginCheckpoint(served)) return CheckpointOf(served);
+  // Where asking throws nobody will answer, and the next one may ask again.
+  absl::Cleanup set_back = [this, &served] {
+    const MutexLock lock(checkpoints_->mu);
+    checkpoints_->of_run.erase(served.run_id);
+  };
+  served.stream->WriteCheckpoint({}, [checkpoints = checkpoints_,
+                                      run = served.run_id](const auto& name) {
+    const MutexLock lock(checkpoints->mu);
+    checkpoints->of_run[run] = name.ok() ? json({{"written", *name}})
                                          : json({{"error", std::string(name.status().message())}});
-        });
-  }
+  });
+  std::move(set_back).Cancel();
   return CheckpointOf(served);
 }
 

@@ -6,7 +6,9 @@
 //
 // - A page of another site cannot press the buttons. A request that names an origin must come from
 //   the page itself; and where no token is needed, the page must have been opened by an address,
-//   which no name of somebody else's can be made to stand for (DNS rebinding).
+//   which no name of somebody else's can be made to stand for (page_host.h).
+// - Nobody else can press them through a proxy on this machine, for whom everybody comes from here:
+//   what was forwarded needs a token. With one, the proxy may speak TLS under the same host's name.
 // - Where gRPC is TLS or wants tokens, the buttons are for this machine only: nothing that is
 //   protected there crosses a network in plain text here.
 // - Where gRPC wants certificates of its clients, nobody may press them: a page has none.
@@ -41,8 +43,12 @@ class PageControl {
   /// They refer to this object.
   [[nodiscard]] std::vector<HttpRoute> Routes();
 
-  /// Whether who sends `request` may press the buttons. UNAUTHENTICATED: with a token, perhaps.
+  /// Whether who sends `request` may press the buttons, as far as a GET of the page's can tell: it
+  /// says by its referrer what a press says by its origin.
   [[nodiscard]] absl::Status Admit(const HttpRequest& request) const;
+
+  /// Whether a token, or another one, may open them to who sends `request`.
+  [[nodiscard]] bool TakesToken(const HttpRequest& request) const;
 
   /// What came of the checkpoint that was asked for last: null, {"waiting": true}, {"written":
   /// NAME} or {"error": TEXT}. It waits for weights that prove good.
@@ -54,7 +60,9 @@ class PageControl {
     Mutex mu;
     std::map<std::string, nlohmann::json> of_run ABSL_GUARDED_BY(mu);
   };
-  /// Whether the page is one of ours, and reached in a way that may carry what gRPC protects.
+  /// Whether the page is one of ours.
+  [[nodiscard]] absl::Status AdmitOrigin(const HttpRequest& request) const;
+  /// Whether it is, and was reached in a way that may carry what gRPC protects.
   [[nodiscard]] absl::Status AdmitPage(const HttpRequest& request) const;
 
   using Answer = absl::StatusOr<nlohmann::json>;
@@ -74,6 +82,7 @@ class PageControl {
   const bool wants_tokens_;
   const bool wants_certificates_;
   const bool speaks_tls_;
+  const bool off_;
   const std::shared_ptr<Checkpoints> checkpoints_;
 };
 

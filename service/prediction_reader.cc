@@ -17,7 +17,7 @@ constexpr int kMostDepth = 256;
 
 absl::Status OutOfRange(const std::string& why, const ServedStream& served) {
   return Because("RESUME_POINT_GONE", {{"run_id", served.run_id}},
-                 absl::OutOfRangeError(absl::StrCat(why, "; subscribe without 'resume'")));
+                 absl::OutOfRangeError(absl::StrCat(why, "; subscribe anew, to what comes next")));
 }
 
 /// How many predictions of the stream a reader may have held: flow, or outputs, and the pictures.
@@ -110,7 +110,7 @@ absl::Status PredictionReader::TooSlow(const std::string& how) {
   return Because("SLOW_SUBSCRIBER", {{"stream", feed_->served().stream->config().name}},
                  absl::ResourceExhaustedError(absl::StrCat(
                      "this subscriber ", how,
-                     "; read faster, ask for less by 'parts', or take the policy LATEST")));
+                     "; read faster, ask for less of each prediction, or take the policy LATEST")));
 }
 
 }  // namespace millrace::service

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -10,10 +11,11 @@
 #include "base/status.h"
 #include "service/client_sample.h"
 #include "service/error_reason.h"
+#include "service/parse.h"
+#include "service/parsed_call.h"
 #include "service/refusal.h"
 #include "service/status.h"
 #include "service/subscription.h"
-#include "service/threaded_call.h"
 #include "service/wire.h"
 #include "service/wire_carried.h"
 #include "service/wire_picture.h"
@@ -35,8 +37,10 @@ absl::Status Latest(const Streams& streams, const v1::GetLatestRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status Answer(const Streams& streams, const v1::PredictRequest& request,
-                    std::chrono::nanoseconds came, v1::Prediction& message) {
+absl::StatusOr<v1::PredictResponse> Answer(const Streams& streams,
+                                           const v1::PredictRequest& request,
+                                           std::chrono::nanoseconds came,
+                                           const std::stop_token& stop) {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(request.stream()));
   std::vector<ingest::PictureContent> pictures;
   for (const v1::Picture& picture : request.pictures()) {
@@ -45,18 +49,10 @@ absl::Status Answer(const Streams& streams, const v1::PredictRequest& request,
     pictures.push_back(*content);
   }
   MILLRACE_ASSIGN_OR_RETURN(const Prediction prediction,
-                            PredictSample(*served->stream, pictures, came));
-  ToMessage(prediction, CarriedOf(request), message);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<v1::SubscribeRequest> Parse(const grpc::ByteBuffer& bytes) {
-  grpc::ByteBuffer read = bytes;  // Reading empties a buffer.
-  v1::SubscribeRequest request;
-  if (grpc::SerializationTraits<v1::SubscribeRequest>::Deserialize(&read, &request).ok()) {
-    return request;
-  }
-  return absl::InvalidArgumentError("this is no SubscribeRequest");
+                            PredictSample(*served->stream, pictures, came, stop));
+  v1::PredictResponse response;
+  ToMessage(prediction, CarriedOf(request), *response.mutable_prediction());
+  return response;
 }
 
 }  // namespace
@@ -66,7 +62,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* PredictionService::Subscribe(
   return guard_.Many<grpc::ByteBuffer>(
       *context, "Subscribe", [&]() -> grpc::ServerWriteReactor<grpc::ByteBuffer>* {
         const auto make = [&]() -> absl::StatusOr<std::shared_ptr<Subscription>> {
-          MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest asked, Parse(*request));
+          MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest asked,
+                                    Parse<v1::SubscribeRequest>(*request, kMostBytesOfNames));
           MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
           MILLRACE_ASSIGN_OR_RETURN(const PredictionReader::Options options,
                                     PredictionReader::OptionsOf(asked, *served));
@@ -89,14 +86,15 @@ grpc::ServerUnaryReactor* PredictionService::GetLatest(grpc::CallbackServerConte
 }
 
 grpc::ServerUnaryReactor* PredictionService::Predict(grpc::CallbackServerContext* context,
-                                                     const v1::PredictRequest* request,
-                                                     v1::PredictResponse* response) {
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* response) {
   const std::chrono::nanoseconds came = MonotonicClock().Now();
-  return guard_.One(*context, "Predict", [&]() -> grpc::ServerUnaryReactor* {
-    if (const absl::Status fits = CheckMemory(*request); !fits.ok()) return EndCall(*context, fits);
-    return ThreadedCall::Begin(questions_, [=, this](const std::stop_token& /*stop*/) {
-      return Answer(streams_, *request, came, *response->mutable_prediction());
-    });
+  return guard_.One(*context, "Predict", [&] {
+    return BeginParsedCall<v1::PredictRequest>(
+        questions_, request, response,
+        [=, this](const v1::PredictRequest& parsed, const std::stop_token& stop) {
+          return Answer(streams_, parsed, came, stop);
+        });
   });
 }
 

@@ -7,25 +7,27 @@
 #include "service/stream_feed.h"
 #include "service/streams.h"
 #include "service/subscribers.h"
+#include "service/wire.h"
 
 namespace millrace::service {
 
 /// Translates requests into reads of the streams' rings. Thread-safe. What it is given
 /// must outlive it, and the server that it is registered with must be shut down before it is
 /// destroyed. Subscribe() is raw: its messages are put together from bytes that subscribers share.
-class PredictionService final
-    : public v1::PredictionService::WithRawCallbackMethod_Subscribe<
-          v1::PredictionService::WithCallbackMethod_GetLatest<
-              v1::PredictionService::WithCallbackMethod_Predict<v1::PredictionService::Service>>> {
+/// So is Predict(): its requests are parsed when it is their turn.
+class PredictionService final : public v1::PredictionService::WithRawCallbackMethod_Subscribe<
+                                    v1::PredictionService::WithCallbackMethod_GetLatest<
+                                        v1::PredictionService::WithRawCallbackMethod_Predict<
+                                            v1::PredictionService::Service>>> {
  public:
-  /// `questions`: where Predict() computes.
+  /// `questions`: where Predict() parses and computes.
   PredictionService(const Streams& streams, Subscribers& subscribers, CallThread& questions,
                     const Admission& admission)
       : guard_(v1::PredictionService::service_full_name(), admission),
         streams_(streams),
         subscribers_(subscribers),
         questions_(questions),
-        feeds_(subscribers) {}
+        feeds_(subscribers, PredictionBytes) {}
 
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Subscribe(grpc::CallbackServerContext* context,
                                                         const grpc::ByteBuffer* request) override;
@@ -35,8 +37,8 @@ class PredictionService final
                                       v1::GetLatestResponse* response) override;
 
   grpc::ServerUnaryReactor* Predict(grpc::CallbackServerContext* context,
-                                    const v1::PredictRequest* request,
-                                    v1::PredictResponse* response) override;
+                                    const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
 
  private:
   // Constant after construction.

@@ -6,7 +6,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET GLOBAL libturbojpeg)
 
 set(millrace_page_files answer.js card.js chart.js controls.js favicon.svg index.html overview.js page.css page.js
-    pipeline.js text.js)
+    pipeline.js standing.js text.js token.js)
 list(TRANSFORM millrace_page_files PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/page/)
 list(JOIN millrace_page_files "," millrace_page_list)
 add_custom_command(
@@ -18,6 +18,7 @@ add_custom_command(
   VERBATIM)
 
 add_library(millrace_web
+  debug_trace.cc
   flow_colors.cc
   http_message.cc
   http_probes.cc
@@ -28,12 +29,20 @@ add_library(millrace_web
   live_page_json.cc
   live_page_pictures.cc
   live_page_viewers.cc
+  log_counts.cc
+  log_limit.cc
   metrics.cc
   metrics_family.cc
   metrics_labels.cc
   metrics_process.cc
+  metrics_reading.cc
+  metrics_states.cc
+  metrics_stream.cc
+  metrics_totals.cc
   page_control.cc
+  page_host.cc
   progress.cc
+  progress_bar.cc
   serve_web.cc
   summary.cc
   terminal.cc
@@ -41,9 +50,13 @@ add_library(millrace_web
 add_library(millrace::web ALIAS millrace_web)
 set_source_files_properties(live_page.cc metrics.cc summary.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
+set_property(SOURCE metrics.cc APPEND PROPERTY COMPILE_DEFINITIONS
+  MILLRACE_CUDA="$<IF:$<TARGET_EXISTS:millrace_cuda_kernels>,true,false>")
 target_link_libraries(millrace_web
   PUBLIC millrace::access millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
-  PRIVATE civetweb::civetweb spdlog::spdlog absl::strings absl::str_format PkgConfig::TURBOJPEG)
+          spdlog::spdlog
+  PRIVATE civetweb::civetweb millrace::plan absl::cleanup absl::strings absl::str_format
+          PkgConfig::TURBOJPEG)
 
 if(MILLRACE_STRICT_TARGETS_ONLY)
   return()
@@ -58,6 +71,7 @@ add_library(millrace_program
   cli_bench.cc
   cli_evaluate_flow.cc
   cli_evaluate_labels.cc
+  cli_help.cc
   cli_log.cc
   cli_manual.cc
   cli_optimizer.cc
@@ -80,10 +94,10 @@ add_library(millrace_program
   watch_calls.cc
   watch_channel.cc
   watch_output.cc
+  watch_states.cc
   labels_report.cc
   mean_and_deviation.cc
   measure_model.cc
-  progress_bar.cc
   reference_comparison.cc
   serve.cc
   serve_banner.cc

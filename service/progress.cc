@@ -1,13 +1,22 @@
 #include "service/progress.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "service/progress_bar.h"
 #include "service/terminal.h"
 
 namespace millrace::service {
 namespace {
+
+constexpr char kBetween[] = "  ";
+constexpr int kCells = 10;
+// Of a line in a file, which never wraps: what keeps a stream from learning may be long.
+constexpr std::size_t kPrintedColumns = 160;
 
 /// What a line says, of one stream or of several.
 struct Figures {
@@ -60,14 +69,51 @@ std::string Delay(double p50_s, double p99_s) {
 std::string Ratio(const Figures& figures) {
   if (!(figures.loss_no_motion > 0)) return "-";
   const double ratio = figures.loss / figures.loss_no_motion;
-  return ratio < 9.995 ? absl::StrFormat("%.2f", ratio) : "over 9";
+  return ratio < 9.995 ? absl::StrFormat("%.2f", ratio) : ">9";
+}
+
+using Parts = std::vector<std::string>;
+
+/// Whole parts, as many as fit, of which the first always does.
+std::string Joined(const Parts& parts, std::size_t columns) {
+  std::string line;
+  for (const std::string& part : parts) {
+    if (!line.empty() && line.size() + std::size(kBetween) - 1 + part.size() > columns) break;
+    absl::StrAppend(&line, kBetween, part);
+  }
+  return CutTo(std::move(line), columns);
+}
+
+/// How far it is, and how long the rest takes at the present rate, if there is one.
+struct Way {
+  double share = 0;
+  std::uint64_t done = 0;
+  double seconds_left = 0;
+};
+
+Way WayOf(const StreamSnapshot& stream, std::uint64_t frames) {
+  Way way{.done = std::min(stream.frames.predicted, frames)};
+  way.share = static_cast<double>(way.done) / static_cast<double>(frames);
+  if (stream.predictions_per_second > 0) {
+    way.seconds_left = static_cast<double>(frames - way.done) / stream.predictions_per_second;
+  }
+  return way;
+}
+
+Parts PartsOf(const Way& way, std::uint64_t frames) {
+  Parts parts = {absl::StrCat(BarText(way.share, kCells), " ", ShortCount(way.done), " of ",
+                              ShortCount(frames), " frames")};
+  if (way.seconds_left > 0) parts.push_back(TimeLeftText(way.seconds_left));
+  return parts;
 }
 
 /// Everything but what stands at the beginning of the line. `quality`: what predictions are worth.
-std::string LineOf(const Figures& figures, std::string_view quality) {
-  return absl::StrCat("  ", Rate(figures.rate_in), " in  ", Rate(figures.rate_out), " out  delay ",
-                      Delay(figures.delay_p50_s, figures.delay_p99_s), "  ", std::string(quality),
-                      "  dropped ", ShortCount(figures.dropped));
+void Append(Parts& parts, const Figures& figures, std::string quality) {
+  parts.insert(
+      parts.end(),
+      {absl::StrCat(Rate(figures.rate_in), " in"), absl::StrCat(Rate(figures.rate_out), " out"),
+       absl::StrCat("delay ", Delay(figures.delay_p50_s, figures.delay_p99_s)), std::move(quality),
+       absl::StrCat("dropped ", ShortCount(figures.dropped))});
 }
 
 std::string Quality(const LabelCounts& labels) {
@@ -112,33 +158,49 @@ std::string ShortCount(std::uint64_t count) {
   return absl::StrCat(count / 1'000'000'000, "G");
 }
 
-std::string ProgressLine(const StreamSnapshot& stream) {
-  const std::string trouble = Trouble(stream);
-  const std::string frames = absl::StrCat("  ", ShortCount(stream.frames.predicted), " frames");
-  return CutTo(frames + (trouble.empty() ? LineOf(FiguresOf(stream), Quality(stream))
-                                         : absl::StrCat("  ", trouble)),
-               kProgressColumns);
+std::string ProgressLine(const StreamSnapshot& stream, const ProgressOptions& options) {
+  Parts parts = {absl::StrCat(ShortCount(stream.frames.predicted), " frames")};
+  if (options.frames > 0) parts = PartsOf(WayOf(stream, options.frames), options.frames);
+  if (const std::string trouble = Trouble(stream); !trouble.empty()) {
+    return CutTo(absl::StrCat(kBetween, parts.front(), kBetween, trouble), options.columns);
+  }
+  Append(parts, FiguresOf(stream), Quality(stream));
+  return Joined(parts, options.columns);
 }
 
-std::string ProgressLine(std::span<const StreamSnapshot> streams) {
-  if (streams.size() == 1) return ProgressLine(streams.front());
+std::string ProgressLine(std::span<const StreamSnapshot> streams, const ProgressOptions& options) {
+  if (streams.size() == 1) return ProgressLine(streams.front(), options);
   const auto troubled = std::count_if(streams.begin(), streams.end(),
                                       [](const auto& stream) { return !Trouble(stream).empty(); });
-  std::string line = absl::StrCat("  ", streams.size(), " streams");
-  if (troubled > 0) absl::StrAppend(&line, ", ", troubled, " not learning");
+  std::string count = absl::StrCat(streams.size(), " streams");
+  if (troubled > 0) absl::StrAppend(&count, ", ", troubled, " not learning");
+  Parts parts;
+  if (options.frames > 0 && !streams.empty()) {
+    Way longest = WayOf(streams.front(), options.frames);
+    for (const StreamSnapshot& stream : streams) {
+      const Way way = WayOf(stream, options.frames);
+      longest.seconds_left = std::max(longest.seconds_left, way.seconds_left);
+      longest.done = std::min(longest.done, way.done);
+      longest.share = std::min(longest.share, way.share);
+    }
+    parts = PartsOf(longest, options.frames);
+  }
+  parts.push_back(std::move(count));
   const Figures sum = SumOf(streams);
-  return CutTo(line + LineOf(sum, absl::StrCat("loss ", Ratio(sum))), kProgressColumns);
+  Append(parts, sum, absl::StrCat("loss ", Ratio(sum)));
+  return Joined(parts, options.columns);
 }
 
 void ProgressPrinter::Show(std::span<const StreamSnapshot> streams, std::size_t columns) {
   if (rewrites_) {
-    out_ << '\r' << CutTo(ProgressLine(streams), columns) << "\x1b[K" << std::flush;
+    out_ << '\r' << ProgressLine(streams, {.columns = columns, .frames = frames_}) << "\x1b[K"
+         << std::flush;
     line_open_ = true;
     return;
   }
   for (const StreamSnapshot& stream : streams) {
     if (streams.size() > 1) out_ << stream.name << ':';
-    out_ << ProgressLine(stream) << '\n';
+    out_ << ProgressLine(stream, {.columns = kPrintedColumns, .frames = frames_}) << '\n';
   }
   out_ << std::flush;
 }

@@ -18,23 +18,34 @@ inline constexpr std::size_t kProgressColumns = 100;
 /// "412": up to five digits, then in thousands (k), millions (M), billions (G): "123k".
 [[nodiscard]] std::string ShortCount(std::uint64_t count);
 
-/// One stream in at most kProgressColumns: frames, rates, delay, loss (or how many of the last
-/// labelled frames were predicted right), drops; where its source is
-/// away or its learner has failed, that and why.
-[[nodiscard]] std::string ProgressLine(const StreamSnapshot& stream);
+struct ProgressOptions {
+  /// Whole figures, as many as fit.
+  std::size_t columns = kProgressColumns;
+  /// Predictions of each stream after which the server ends: then the line is a bar with the time
+  /// left. 0: it goes on.
+  std::uint64_t frames = 0;
+};
+
+/// One stream: frames, rates, delay, loss (or how many of the last labelled frames were predicted
+/// right), drops; where its source is away or its learner has failed, that and why. In
+/// kProgressColumns there is room for all of it, but for a bar.
+[[nodiscard]] std::string ProgressLine(const StreamSnapshot& stream,
+                                       const ProgressOptions& options = {});
 
 /// All streams in one line: how many, rates and drops added up, the longest delays, the loss of all
-/// together.
-[[nodiscard]] std::string ProgressLine(std::span<const StreamSnapshot> streams);
+/// together. A bar is of the one that has the longest way to go.
+[[nodiscard]] std::string ProgressLine(std::span<const StreamSnapshot> streams,
+                                       const ProgressOptions& options = {});
 
 /// Writes progress lines. For one thread; `out` must outlive it.
 class ProgressPrinter {
  public:
-  /// `rewrites`: `out` is a terminal.
-  ProgressPrinter(std::ostream& out, bool rewrites) : out_(out), rewrites_(rewrites) {}
+  /// `rewrites`: `out` is a terminal. `frames`: as ProgressOptions has it.
+  ProgressPrinter(std::ostream& out, bool rewrites, std::uint64_t frames = 0)
+      : out_(out), rewrites_(rewrites), frames_(frames) {}
 
-  /// On a terminal replaces the line by the streams' newest, cut to `columns`. Elsewhere prints a
-  /// line for each stream.
+  /// On a terminal replaces the line by the streams' newest, in `columns`. Elsewhere prints a line
+  /// for each stream.
   void Show(std::span<const StreamSnapshot> streams, std::size_t columns);
 
   /// Ends the line, so that what follows starts a new one.
@@ -44,6 +55,7 @@ class ProgressPrinter {
   // Constant after construction.
   std::ostream& out_;
   const bool rewrites_;
+  const std::uint64_t frames_;
 
   bool line_open_ = false;
 };

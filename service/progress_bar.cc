@@ -1,5 +1,7 @@
 #include "service/progress_bar.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -13,15 +15,26 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr auto kBetweenLines = std::chrono::milliseconds(200);
-constexpr int kCells = 30;
-
-std::string LeftText(double seconds) {
-  if (seconds < 60) return absl::StrFormat("%.0f s left", seconds);
-  if (seconds < 3600) return absl::StrFormat("%.0f min left", seconds / 60);
-  return absl::StrFormat("%.1f h left", seconds / 3600);
-}
+constexpr auto kBetweenPrinted = std::chrono::seconds(2);
+constexpr std::size_t kColumns = 80;  // Where a terminal does not say how wide it is.
+constexpr int kMostCells = 30;
+constexpr int kFewestCells = 5;
+constexpr int kBrackets = 2;
 
 }  // namespace
+
+std::string BarText(double share, int cells) {
+  const int full = std::clamp(static_cast<int>(share * cells), 0, cells);
+  return absl::StrCat("[", std::string(full, '#'), std::string(cells - full, '.'), "]");
+}
+
+std::string TimeLeftText(double seconds) { return absl::StrCat(DurationText(seconds), " left"); }
+
+ProgressBar::Options ProgressBar::OnStandardError(std::string unit) {
+  return {.unit = std::move(unit),
+          .rewrites = isatty(STDERR_FILENO) != 0,
+          .columns = TerminalColumns(kColumns, STDERR_FILENO)};
+}
 
 ProgressBar::ProgressBar(std::ostream& out, Options options)
     : options_(std::move(options)), start_(options_.clock->Now()), out_(out) {}
@@ -31,17 +44,28 @@ void ProgressBar::Show(std::int64_t done, std::int64_t all) {
   if (done < done_) return;
   done_ = done;
   const nanoseconds now = options_.clock->Now();
-  if (!options_.rewrites) {
-    const std::int64_t tenths = all > 0 ? 10 * done / all : 0;
-    if (tenths <= tenths_) return;
-    tenths_ = tenths;
-    out_ << Line(done, all, now) << "\n" << std::flush;
-    return;
-  }
+  if (!options_.rewrites) return PrintTenth(done, all, now);
   if (shown_ && now - *shown_ < kBetweenLines && done < all) return;
-  shown_ = now;
+  if (done > 0) shown_ = now;  // The first that says how long it takes comes at once.
   out_ << "\r" << CutTo(Line(done, all, now), options_.columns) << "\x1b[K" << std::flush;
   line_open_ = true;
+}
+
+void ProgressBar::PrintTenth(std::int64_t done, std::int64_t all, nanoseconds now) {
+  const std::int64_t tenths = all > 0 ? 10 * done / all : 0;
+  const bool soon = now - shown_.value_or(start_) < kBetweenPrinted;
+  const bool last = done >= all && shown_;
+  if (tenths <= tenths_ || (soon && !last)) return;
+  tenths_ = tenths;
+  shown_ = now;
+  out_ << Line(done, all, now) << "\n" << std::flush;
+}
+
+void ProgressBar::Clear() {
+  const MutexLock lock(mu_);
+  if (!std::exchange(line_open_, false)) return;
+  shown_.reset();
+  out_ << "\r\x1b[K" << std::flush;
 }
 
 void ProgressBar::Finish() {
@@ -49,15 +73,19 @@ void ProgressBar::Finish() {
   if (std::exchange(line_open_, false)) out_ << "\n" << std::flush;
 }
 
+// Where the terminal is narrow the bar is short, or not there: the figures say more.
 std::string ProgressBar::Line(std::int64_t done, std::int64_t all, nanoseconds now) const {
   const double share = all > 0 ? static_cast<double>(done) / static_cast<double>(all) : 0;
-  const int full = std::clamp(static_cast<int>(share * kCells), 0, kCells);
-  std::string line =
-      absl::StrCat("[", std::string(full, '#'), std::string(kCells - full, '.'),
-                   absl::StrFormat("] %3.0f %%  %d of %d ", 100 * share, done, all), options_.unit);
-  if (done == 0 || done >= all) return line;
-  const double passed = std::chrono::duration<double>(now - start_).count();
-  return absl::StrCat(line, ", ", LeftText(passed * (1 - share) / share));
+  std::string figures =
+      absl::StrCat(absl::StrFormat("%3.0f %%  %d of %d ", 100 * share, done, all), options_.unit);
+  if (done > 0 && done < all) {
+    const double passed = std::chrono::duration<double>(now - start_).count();
+    absl::StrAppend(&figures, ", ", TimeLeftText(passed * (1 - share) / share));
+  }
+  const int room = static_cast<int>(options_.columns) - static_cast<int>(figures.size()) - 1;
+  const int cells = options_.rewrites ? std::min(kMostCells, room - kBrackets) : kMostCells;
+  if (cells < kFewestCells) return figures;
+  return absl::StrCat(BarText(share, cells), " ", figures);
 }
 
 }  // namespace millrace::service

@@ -14,7 +14,6 @@
 #include "service/wire_labels.h"
 #include "service/wire_picture.h"
 #include "service/wire_states.h"
-#include "service/wire_time.h"
 
 namespace millrace::service {
 namespace {
@@ -22,13 +21,6 @@ namespace {
 /// So many may wait for a client that does not read them before it is read no further.
 constexpr std::size_t kMostUnread = 16;
 constexpr std::size_t kLongestId = 256;
-
-absl::StatusOr<ingest::PushedPicture> PictureOf(const v1::PushedFrame& frame) {
-  ingest::PushedPicture picture;
-  MILLRACE_ASSIGN_OR_RETURN(picture.content, ContentOf(frame));
-  if (frame.has_capture_time()) picture.taken = FromTime(frame.capture_time());
-  return picture;
-}
 
 /// Of the label that comes with a frame, if there is one.
 absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
@@ -163,7 +155,16 @@ void PushCall::OnCancel() {
   Pump();
 }
 
+absl::Status PushCall::TooSlow(std::chrono::nanoseconds limit) const {
+  const double seconds = std::chrono::duration<double>(limit).count();
+  return Because("SLOW_SUBSCRIBER", {{"stream", stream_->config().name}},
+                 absl::ResourceExhaustedError(absl::StrCat(
+                     "this client took nothing for ", seconds,
+                     " s; read the outcomes while pushing, or ask for less by 'parts'")));
+}
+
 bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) {
+  absl::Status why;
   {
     const MutexLock lock(mu_);
     // Told why, it has not taken even that: what is on its way to it is memory.
@@ -172,13 +173,11 @@ bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanosecon
     if (reading_ == Reading::kHandling) return false;  // It will be looked at again.
     finished_ = true;
     since_ = now;
+    why = TooSlow(limit);
     changed_.notify_all();
   }
   pusher_ = nullptr;
-  const double seconds = std::chrono::duration<double>(limit).count();
-  Finish(ToGrpcStatus(absl::ResourceExhaustedError(
-      absl::StrCat("this client took nothing for ", seconds,
-                   " s; read the outcomes while pushing, or ask for less by 'parts'"))));
+  Finish(ToGrpcStatus(why));
   return true;
 }
 
@@ -277,7 +276,7 @@ absl::Status PushCall::PushInto(const v1::PushedFrame& frame,
     return absl::InvalidArgumentError(
         absl::StrCat("the id has ", frame.id().size(), " bytes; it may have ", kLongestId));
   }
-  MILLRACE_ASSIGN_OR_RETURN(ingest::PushedPicture picture, PictureOf(frame));
+  MILLRACE_ASSIGN_OR_RETURN(ingest::PushedPicture picture, ToPushed(frame));
   picture.ticket = ticket;
   MILLRACE_ASSIGN_OR_RETURN(const ingest::Pusher::Result result, pusher_->Push(picture));
   if (result == ingest::Pusher::Result::kSkipped) ticket->Skipped();

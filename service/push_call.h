@@ -64,6 +64,9 @@ class PushCall final : public grpc::ServerBidiReactor<v1::PushRequest, v1::PushR
   void OnSent() ABSL_LOCKS_EXCLUDED(mu_);
   void WriteOutcome(const PushOutcome& outcome);
   [[nodiscard]] absl::Status SourceGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// REQUIRES: it has its place.
+  [[nodiscard]] absl::Status TooSlow(std::chrono::nanoseconds limit) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // On the call's thread.
   void Work() ABSL_LOCKS_EXCLUDED(mu_);

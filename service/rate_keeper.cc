@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/log_about.h"
 #include "service/plan_text.h"
 #include "spdlog/spdlog.h"
 
@@ -21,6 +22,7 @@ void RateKeeper::OnFrame(const ingest::Frame& frame, std::uint64_t dropped) {
   const int every = effort_.OnFrame(frame.number, arrival_s, dropped);
   if (update_every_.exchange(every) == every) return;
   learner_.LearnFromEvery(every);
+  const LogAbout about(stream_);
   if (every == 0) {
     spdlog::warn("{}: only predicts now, to keep the camera's rate", stream_);
   } else {
@@ -32,6 +34,7 @@ void RateKeeper::OnFrame(const ingest::Frame& frame, std::uint64_t dropped) {
 void RateKeeper::FollowThePlan() {
   std::shared_ptr<const pipeline::LearnerDescription> now = learner_.description();
   if (TimesReplanned(*now) == TimesReplanned(*plan_)) return;
+  const LogAbout about(stream_);
   spdlog::info("{}: {}", stream_, DescribeReplan(*plan_, *now));
   effort_ = EffortController(*now);
   update_every_ = now->update_every;

@@ -28,4 +28,16 @@ RecentFigures::Values RecentFigures::At(std::chrono::nanoseconds now,
           .loss_no_motion = loss_no_motion_.mean()};
 }
 
+void RecentFigures::RecordWork(const std::vector<pipeline::StageTime>& worked,
+                               std::chrono::nanoseconds now) {
+  MutexLock lock(mu_);
+  loads_.Record(now, worked);
+}
+
+std::vector<StageLoad> RecentFigures::LoadsAt(
+    std::chrono::nanoseconds now, const std::vector<pipeline::StageTime>& worked) const {
+  MutexLock lock(mu_);
+  return loads_.At(now, worked);
+}
+
 }  // namespace millrace::service

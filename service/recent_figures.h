@@ -3,9 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 #include "base/mutex.h"
 #include "ingest/frame.h"
+#include "pipeline/stage_time.h"
+#include "service/load_window.h"
 #include "service/prediction.h"
 #include "service/windows.h"
 
@@ -31,8 +34,17 @@ class RecentFigures {
   void RecordPrediction(const Prediction& prediction, std::chrono::nanoseconds now)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// Takes into account for how long the stages had worked at `now`.
+  void RecordWork(const std::vector<pipeline::StageTime>& worked, std::chrono::nanoseconds now)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
   /// The figures at `now`, when `received` frames have arrived.
   [[nodiscard]] Values At(std::chrono::nanoseconds now, std::uint64_t received) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// The stages' loads at `now`, when they have worked for so long: as LoadWindow::At().
+  [[nodiscard]] std::vector<StageLoad> LoadsAt(std::chrono::nanoseconds now,
+                                               const std::vector<pipeline::StageTime>& worked) const
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -43,6 +55,7 @@ class RecentFigures {
   MeanWindow loss_ ABSL_GUARDED_BY(mu_);
   MeanWindow loss_no_motion_ ABSL_GUARDED_BY(mu_);
   std::uint64_t predictions_ ABSL_GUARDED_BY(mu_) = 0;
+  LoadWindow loads_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service

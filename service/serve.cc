@@ -31,6 +31,7 @@ constexpr std::chrono::milliseconds kGrpcGrace(700);
 Serve::Serve(Options options)
     : options_(std::move(options)),
       budget_(options_.config.budget, streams_),
+      rules_({.defaults = options_.config.defaults, .sources = options_.config.client_sources}),
       control_(
           {.streams = &streams_,
            .events = &events_,
@@ -39,7 +40,17 @@ Serve::Serve(Options options)
                [this](const StreamConfig& config, const pipeline::LearnerDescription& learner) {
                  return budget_.Admit(config, learner);
                },
-           .most_streams = kMostStreams}) {
+           .most_streams = kMostStreams}),
+      reload_({.load = options_.load,
+               .control = &control_,
+               .on_read =
+                   [this](const Config& config) {
+                     budget_.SetBudget(config.budget);
+                     rules_.Set({.defaults = config.defaults, .sources = config.client_sources});
+                   },
+               .stop = stop_.get_token()},
+              options_.config),
+      reloading_({.most_waiting = 1, .full = absl::OkStatus()}) {
   MILLRACE_CHECK(options_.out != nullptr && options_.start_stream);
 }
 
@@ -62,6 +73,15 @@ absl::Status Serve::Run() {
 void Serve::RequestStop() {
   stop_.request_stop();
   Wake();
+}
+
+void Serve::Reload() {
+  reloading_
+      .Post(this,
+            [this] {
+              if (!StopRequested()) reload_.Apply().IgnoreError();
+            })
+      .IgnoreError();
 }
 
 // A start that a stop cut short has not failed.
@@ -132,9 +152,11 @@ absl::Status Serve::StartServers() {
                         {.streams = &streams_,
                          .events = &events_,
                          .control = &control_,
-                         .defaults = config.defaults,
-                         .client_sources = config.client_sources}));
-  MILLRACE_ASSIGN_OR_RETURN(web_, ServeWeb::Start({.listen = config.listen, .streams = &streams_}));
+                         .liveness = &liveness_,
+                         .rules = &rules_}));
+  MILLRACE_ASSIGN_OR_RETURN(
+      web_,
+      ServeWeb::Start({.listen = config.listen, .streams = &streams_, .liveness = &liveness_}));
   return absl::OkStatus();
 }
 
@@ -146,15 +168,17 @@ void Serve::ShowBanner() {
                        .learner = *served->stream->learner(),
                        .resumption = served->stream->resumption()});
   }
-  *options_.out << Banner(streams, {.page = web_->page_url(),
-                                    .grpc = absl::StrCat(UrlHost(options_.config.listen.address),
-                                                         ":", grpc_->port()),
-                                    .metrics = web_->metrics_url()})
+  *options_.out << Banner(streams,
+                          {.page = web_->page_url(),
+                           .grpc = absl::StrCat(UrlHost(options_.config.listen.address), ":",
+                                                grpc_->port()),
+                           .metrics = web_->metrics_url()},
+                          options_.terminal && options_.columns ? options_.columns() : 0)
                 << std::endl;
 }
 
 void Serve::WaitForEnd() {
-  ProgressPrinter printer(*options_.out, options_.terminal);
+  ProgressPrinter printer(*options_.out, options_.terminal, options_.frames);
   const auto show = [&] {
     if (!options_.progress) return;
     printer.Show(Snapshots(), options_.columns ? options_.columns() : kProgressColumns);
@@ -183,7 +207,7 @@ bool Serve::Pause(std::chrono::milliseconds pause) {
   // A file that ends wakes nobody: look at least once a second.
   const auto end = std::chrono::steady_clock::now() + pause;
   while (!TimeToEnd()) {
-    systemd_.Alive(MonotonicClock().Now());
+    if (liveness_.Judge().alive) systemd_.Alive(MonotonicClock().Now());
     const auto now = std::chrono::steady_clock::now();
     if (now >= end) return false;
     MutexLock lock(mu_);

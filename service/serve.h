@@ -1,7 +1,7 @@
 // The server: streams that learn, and everything that shows them, from start to end.
 //
 //   start   streams, one after the other (their layers are measured), gRPC, web servers, banner
-//   run     a progress line now and then
+//   run     a progress line now and then; the configuration is read again when that is asked for
 //   stop    starts under way give up; not ready; then at the same time: web servers end, streams
 //           drain; watchers are told; gRPC ends; summary
 #pragma once
@@ -18,8 +18,12 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "service/budget_gate.h"
+#include "service/call_thread.h"
+#include "service/client_rules.h"
 #include "service/config.h"
+#include "service/config_reload.h"
 #include "service/grpc_server.h"
+#include "service/liveness.h"
 #include "service/serve_web.h"
 #include "service/stream_control.h"
 #include "service/stream_events.h"
@@ -53,6 +57,10 @@ class Serve {
     /// Whether `out` is a terminal, and how many columns it has now.
     bool terminal = false;
     std::function<std::size_t()> columns = {};
+    /// Reads the configuration again, for Reload().
+    std::function<absl::StatusOr<Config>()> load = [] {
+      return absl::FailedPreconditionError("it was read from no file");
+    };
     /// Makes a stream: the real one, or a test's own.
     std::function<absl::StatusOr<std::unique_ptr<CameraStream>>(const StreamConfig&,
                                                                 StreamObservers observers)>
@@ -67,6 +75,10 @@ class Serve {
   /// Starts, serves until the end and stops. OK at an end that was asked for, even while starting,
   /// or when every source has ended; else what failed. REQUIRES: called once.
   [[nodiscard]] absl::Status Run();
+
+  /// Has the configuration read again, on another thread, and made so (config_reload.h). One that
+  /// is asked for while one waits already is the same.
+  void Reload();
 
   /// Ends Run() in good order. Idempotent.
   void RequestStop() ABSL_LOCKS_EXCLUDED(mu_);
@@ -107,8 +119,12 @@ class Serve {
   // Self-synchronized. Outlive what shows and changes them.
   StreamEvents events_;
   Streams streams_;
+  Liveness liveness_{streams_};
   BudgetGate budget_;
+  ClientRules rules_;
   StreamControl control_;
+  ConfigReload reload_;   // Of reloading_'s thread.
+  CallThread reloading_;  // Ends before what it changes.
 
   // Of Run()'s thread.
   SystemdNotifier systemd_;

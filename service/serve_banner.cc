@@ -13,6 +13,7 @@
 #include "service/plan_text.h"
 #include "service/plural.h"
 #include "service/progress.h"
+#include "service/terminal.h"
 
 namespace millrace::service {
 namespace {
@@ -154,7 +155,8 @@ std::string DescribeExpectation(const pipeline::LearnerDescription& learner,
   return absl::StrCat(text, DescribeEffort(learner), DescribeDrops(learner));
 }
 
-std::string Banner(std::span<const BannerStream> streams, const BannerAddresses& addresses) {
+std::string Banner(std::span<const BannerStream> streams, const BannerAddresses& addresses,
+                   std::size_t columns) {
   std::string text = absl::StrCat("millrace ", MILLRACE_VERSION);
   if (streams.size() == 1) {
     absl::StrAppend(&text, "   ", DescribeSource(streams.front()), "\n",
@@ -168,7 +170,7 @@ std::string Banner(std::span<const BannerStream> streams, const BannerAddresses&
   }
   absl::StrAppend(&text, "  open      ", addresses.page, "     gRPC ", addresses.grpc,
                   "     metrics ", addresses.metrics, "\n");
-  return text;
+  return columns > 0 ? Hanging(text, columns, kIndent.size()) : text;
 }
 
 }  // namespace millrace::service

@@ -2,6 +2,7 @@
 // and where to look.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 
@@ -48,7 +49,8 @@ struct BannerAddresses {
                                               double camera_frames_per_second,
                                               double max_frames_per_second = 0);
 
+/// In lines of `columns`, as far as words allow. 0: as long as they are.
 [[nodiscard]] std::string Banner(std::span<const BannerStream> streams,
-                                 const BannerAddresses& addresses);
+                                 const BannerAddresses& addresses, std::size_t columns = 0);
 
 }  // namespace millrace::service

@@ -16,11 +16,12 @@
 
 namespace millrace::service {
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(HangUp hang_up) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  if (hang_up == HangUp::kAsksToReload) sigaddset(&set, SIGHUP);
   MILLRACE_CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
   signals_ = signalfd(-1, &set, SFD_CLOEXEC);
   end_ = eventfd(0, EFD_CLOEXEC);
@@ -39,12 +40,13 @@ StopSignals::~StopSignals() {
   close(end_);
 }
 
-void StopSignals::Watch(std::function<void()> on_stop) {
+void StopSignals::Watch(std::function<void()> on_stop, std::function<void()> on_reload) {
   MILLRACE_CHECK(!waiter_.joinable());
-  waiter_ = std::jthread([this, call = std::move(on_stop)] { Wait(call); });
+  waiter_ = std::jthread(
+      [this, calls = Calls{std::move(on_stop), std::move(on_reload)}] { Wait(calls); });
 }
 
-void StopSignals::Wait(const std::function<void()>& on_stop) {
+void StopSignals::Wait(const Calls& calls) {
   bool asked = false;
   std::array<pollfd, 2> files = {{{.fd = signals_, .events = POLLIN, .revents = 0},
                                   {.fd = end_, .events = POLLIN, .revents = 0}}};
@@ -54,11 +56,15 @@ void StopSignals::Wait(const std::function<void()>& on_stop) {
     if ((files[0].revents & POLLIN) == 0) continue;
     signalfd_siginfo signal = {};
     if (read(signals_, &signal, sizeof(signal)) != sizeof(signal)) continue;
+    if (signal.ssi_signo == SIGHUP) {
+      if (calls.reload) calls.reload();
+      continue;
+    }
     if (asked) _exit(128 + static_cast<int>(signal.ssi_signo));
     asked = true;
     spdlog::info("{}: ending; a second signal ends at once",
                  signal.ssi_signo == SIGINT ? "interrupted" : "asked to terminate");
-    on_stop();
+    calls.stop();
   }
 }
 

@@ -1,8 +1,8 @@
-// Turns SIGTERM and SIGINT into an ordinary call on an ordinary thread.
+// Turns SIGTERM, SIGINT and SIGHUP into ordinary calls on an ordinary thread.
 //
 // A signal handler may do next to nothing. So the signals are blocked, in every thread, and one
-// thread waits for them: the first asks the program to end in good order, the second ends it at
-// once.
+// thread waits for them: the first of SIGTERM and SIGINT asks the program to end in good order, the
+// second ends it at once; SIGHUP asks it to read its configuration again.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,14 @@
 
 namespace millrace::service {
 
-/// Owns SIGTERM and SIGINT from construction on. Make it in main(), before any other thread starts:
+/// Owns SIGTERM and SIGINT from construction on, and SIGHUP where that is wanted: a program without
+/// a configuration ends with its terminal. Make it in main(), before any other thread starts:
 /// threads inherit what is blocked. One at a time.
 class StopSignals {
  public:
-  StopSignals();
+  enum class HangUp { kEnds, kAsksToReload };
+
+  explicit StopSignals(HangUp hang_up = HangUp::kEnds);
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   /// Stops waiting; the signals stay blocked.
@@ -23,14 +26,20 @@ class StopSignals {
 
   /// Calls `on_stop` on a thread of its own at the first signal, also at one that came already; at
   /// the second the process exits with 128 + its number. REQUIRES: called once at most.
-  void Watch(std::function<void()> on_stop);
+  /// `on_reload` is called at each SIGHUP, on the same thread: it must be quick.
+  void Watch(std::function<void()> on_stop, std::function<void()> on_reload = {});
 
   /// Waits no longer: once it has returned, what Watch() was given is not called any more.
   /// Idempotent.
   void Forget();
 
  private:
-  void Wait(const std::function<void()>& on_stop);
+  struct Calls {
+    std::function<void()> stop;
+    std::function<void()> reload;
+  };
+
+  void Wait(const Calls& calls);
 
   // Constant after construction. Owned file descriptors.
   int signals_ = -1;

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "base/status.h"
+#include "service/debug_trace.h"
+#include "service/grpc_security.h"
 #include "service/http_probes.h"
+#include "service/page_host.h"
 
 namespace millrace::service {
 
@@ -17,6 +20,7 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
   const Listen& listen = web->options_.listen;
   std::vector<HttpRoute> routes = web->page_.Routes();
   std::ranges::move(web->control_.Routes(), std::back_inserter(routes));
+  if (IsLoopback(listen.address)) routes = UnderTrustedNames(std::move(routes));
   MILLRACE_ASSIGN_OR_RETURN(
       web->page_server_,
       HttpServer::Start({.address = listen.address,
@@ -25,14 +29,17 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
                          .threads = 12,
                          .port_key = "listen.http_port",
                          .routes = std::move(routes)}));
-  MILLRACE_ASSIGN_OR_RETURN(
-      web->probe_server_,
-      HttpServer::Start(
-          {.address = listen.address,
-           .port = listen.metrics_port,
-           .threads = 3,
-           .port_key = "listen.metrics_port",
-           .routes = ProbeRoutes(web->metrics_, *web->options_.streams, web->stopping_)}));
+  std::vector<HttpRoute> probes =
+      ProbeRoutes(web->metrics_, *web->options_.streams, *web->options_.liveness, web->stopping_);
+  std::ranges::move(
+      UnderTrustedNames({DebugTraceRoute(*web->options_.streams, *web->options_.clock)}),
+      std::back_inserter(probes));
+  MILLRACE_ASSIGN_OR_RETURN(web->probe_server_,
+                            HttpServer::Start({.address = listen.address,
+                                               .port = listen.metrics_port,
+                                               .threads = 3,
+                                               .port_key = "listen.metrics_port",
+                                               .routes = std::move(probes)}));
   return web;
 }
 

@@ -10,17 +10,19 @@
 #include "service/config.h"
 #include "service/http_server.h"
 #include "service/live_page.h"
+#include "service/liveness.h"
 #include "service/metrics.h"
 #include "service/page_control.h"
 
 namespace millrace::service {
 
-/// Serves until destroyed. For one thread. The streams must outlive it.
+/// Serves until destroyed. For one thread. What it is given must outlive it.
 class ServeWeb {
  public:
   struct Options {
     Listen listen = {};
     const Streams* streams = nullptr;
+    Liveness* liveness = nullptr;
     const Clock* clock = &MonotonicClock();
   };
 

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/check.h"
+#include "base/log_about.h"
 #include "base/status.h"
 #include "pipeline/checkpoint_folders.h"
 #include "service/checkpoints_of_stream.h"
@@ -108,8 +109,14 @@ absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const S
   MILLRACE_ASSIGN_OR_RETURN(SharedStream old, Find(target));
   const StreamConfig now = old->config();
   const bool dead = Dead(*old->stream);
-  if (!dead && SameEntry(config.entry, now.entry)) return old;
-  if (old->stream->running() && DifferInSourceOnly(config.entry, now.entry)) {
+  if (!dead && SameEntry(config.entry, now.entry) && config.in_force == now.in_force) return old;
+  // A learner that cannot be changed, as one that was made to learn nothing, is made anew.
+  if (old->stream->running() && DifferInLearningOnly(config.in_force, now.in_force) &&
+      ChangeLearning(*old, config).ok()) {
+    return old;
+  }
+  if (old->stream->running() && DifferInSourceOnly(config.entry, now.entry) &&
+      DifferInSourceOnly(config.in_force, now.in_force)) {
     if (options_.admit) {
       MILLRACE_RETURN_IF_ERROR(options_.admit(config, *old->stream->learner()));
     }
@@ -122,6 +129,22 @@ absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const S
   const bool forgets = !ShareAFolder(now, config) && !(dead && FolderOf(now).empty());
   if (forgets && !allow_reset) return WouldForget(target.name);
   return Restart(old, config);
+}
+
+// What it is already is not set again: a task of labels takes no policy.
+absl::Status StreamControl::ChangeLearning(ServedStream& served, const StreamConfig& config) const {
+  LearnerChange change;
+  for (const std::string& key : DifferingKeys(served.config().in_force, config.in_force)) {
+    if (key == "model.learning_rate") {
+      change.learning_rate = config.learner.learning_rate;
+    } else {
+      change.policy = config.learner.learning.policy;
+    }
+  }
+  MILLRACE_RETURN_IF_ERROR(served.stream->Change(change));
+  served.SetConfig(config);
+  options_.events->Happened(served.life, StreamEvent::Kind::kUpdated);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
@@ -160,6 +183,7 @@ void StreamControl::StartAgain(const SharedStream& old) {
   const absl::StatusOr<SharedStream> again = Start(old->config());
   const absl::Status status = again.ok() ? TakePlace(*again) : again.status();
   if (status.ok() || absl::IsCancelled(status)) return;  // Or the server stops.
+  const LogAbout about(old->stream->config().name);
   spdlog::error("stream '{}' could not be started again as it was: {}", old->stream->config().name,
                 std::string(status.message()));
 }
@@ -172,10 +196,11 @@ StreamControl::Between StreamControl::SettingAside(const std::string& folder, st
           .undo = [=] { pipeline::TakeBack(folder, name); }};
 }
 
-absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target) {
+absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target, std::stop_token stop) {
   const MutexLock lock(busy_);
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
-  const StreamConfig config = old->config();
+  StreamConfig config = old->config();
+  config.learner.stop = config.source.stop = std::move(stop);
   const std::string folder = FolderOf(config);
   if (folder.empty()) return StartThenStop(old, config);
   return StopThenStart(old, config, SettingAside(folder, -1, "reset"));

@@ -2,6 +2,7 @@
 //
 //   Create   start ─▶ add                     Delete   take out ─▶ stop
 //   Update   of the source: the learner stays, another source takes the seat
+//            of the learning rate, or from which frames it learns: the learner is told
 //            of anything else: the stream is made anew
 //
 // Made anew, a stream is to lose nothing if that fails. What both lives need for themselves alone
@@ -18,6 +19,7 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -74,14 +76,16 @@ class StreamControl {
                                                     const StreamConfig& config, bool allow_reset)
       ABSL_LOCKS_EXCLUDED(busy_);
 
-  /// Makes it anew with the weights of its configuration. Its checkpoints are set aside in a folder
-  /// `reset-` and the time. Fails with NOT_FOUND, ABORTED, as `start` does, and as the system does
-  /// where they cannot be moved; then it is as it was before.
-  [[nodiscard]] absl::StatusOr<SharedStream> Reset(const Target& target) ABSL_LOCKS_EXCLUDED(busy_);
+  /// Makes it anew with the weights of its configuration, even one that has failed or ended. Its
+  /// checkpoints are set aside in a folder `reset-` and the time. Fails with NOT_FOUND, ABORTED,
+  /// with CANCELLED as Create() once `stop` says so, as `start` does, and as the system does where
+  /// they cannot be moved; then it is as it was before, as after Update().
+  [[nodiscard]] absl::StatusOr<SharedStream> Reset(const Target& target, std::stop_token stop = {})
+      ABSL_LOCKS_EXCLUDED(busy_);
 
   /// Makes it anew from the checkpoint `name`; newer ones are set aside in a folder `restored-` and
-  /// the time. Fails as Reset(), with FAILED_PRECONDITION if it keeps none, with NOT_FOUND if there
-  /// is no such checkpoint, and with DATA_LOSS if it is damaged.
+  /// the time. Once begun, it is finished. Fails as Reset(), with FAILED_PRECONDITION if it keeps
+  /// none, with NOT_FOUND if there is no such checkpoint, and with DATA_LOSS if it is damaged.
   [[nodiscard]] absl::StatusOr<SharedStream> Restore(const Target& target, const std::string& name)
       ABSL_LOCKS_EXCLUDED(busy_);
 
@@ -108,6 +112,9 @@ class StreamControl {
   /// It runs, and nobody shall ever hear of it.
   void GiveUp(const SharedStream& started) const;
 
+  /// Makes its learner learn as `config` says, where all else is the same.
+  [[nodiscard]] absl::Status ChangeLearning(ServedStream& served, const StreamConfig& config) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
   /// Makes `old` anew, in the order that it allows.
   [[nodiscard]] absl::StatusOr<SharedStream> Restart(const SharedStream& old,
                                                      const StreamConfig& config)

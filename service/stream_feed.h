@@ -17,8 +17,9 @@ namespace millrace::service {
 class StreamFeed {
  public:
   /// `subscribers` must outlive it.
-  StreamFeed(SharedStream stream, Subscribers& subscribers)
+  StreamFeed(SharedStream stream, Subscribers& subscribers, WireForm form)
       : stream_(std::move(stream)),
+        cache_(form, stream_->subscribers.made),
         listening_(stream_->stream->ring().Listen([&subscribers] { subscribers.Wake(); })) {}
 
   StreamFeed(const StreamFeed&) = delete;
@@ -37,17 +38,18 @@ class StreamFeed {
   const std::unique_ptr<PredictionRing::Listening> listening_;
 };
 
-/// The feeds that there are, one for each stream with subscriptions. Thread-safe.
+/// The feeds of one service, one for each stream with subscriptions. Thread-safe.
 class StreamFeeds {
  public:
-  /// `subscribers` must outlive it.
-  explicit StreamFeeds(Subscribers& subscribers) : subscribers_(subscribers) {}
+  /// `subscribers` must outlive it. `form`: of the service's messages.
+  StreamFeeds(Subscribers& subscribers, WireForm form) : subscribers_(subscribers), form_(form) {}
 
   /// That of `stream`, made now if there is none.
   [[nodiscard]] std::shared_ptr<StreamFeed> Of(const SharedStream& stream) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   Subscribers& subscribers_;
+  const WireForm form_;
 
   Mutex mu_;
   std::map<const ServedStream*, std::weak_ptr<StreamFeed>> feeds_ ABSL_GUARDED_BY(mu_);

@@ -51,8 +51,9 @@ grpc::ServerUnaryReactor* StreamService::CreateStream(grpc::CallbackServerContex
 absl::Status StreamService::Create(const v1::CreateStreamRequest& request, std::stop_token stop,
                                    v1::Stream& stream) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string entry, ToJson(request.config(), kField));
-  MILLRACE_ASSIGN_OR_RETURN(StreamConfig config, ParseStreamEntry(entry, kField, api_.defaults));
-  MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, api_.client_sources, "{}"));
+  const auto rules = api_.rules->Now();
+  MILLRACE_ASSIGN_OR_RETURN(StreamConfig config, ParseStreamEntry(entry, kField, rules->defaults));
+  MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, rules->sources, "{}"));
   config.learner.stop = config.source.stop = std::move(stop);
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream created, api_.control->Create(config));
   ToMessage(*created, stream);
@@ -100,13 +101,14 @@ absl::Status StreamService::Update(const v1::UpdateStreamRequest& request, std::
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, api_.streams->Find(request.stream()));
   const std::string current = served->config().entry;
   MILLRACE_ASSIGN_OR_RETURN(const std::string entry, ToJson(request.config(), kField));
+  const auto rules = api_.rules->Now();
   MILLRACE_ASSIGN_OR_RETURN(
       StreamConfig config,
-      ParseStreamEntry(Completed(entry, request.stream(), current), kField, api_.defaults));
+      ParseStreamEntry(Completed(entry, request.stream(), current), kField, rules->defaults));
   if (config.name != request.stream()) {
     return InvalidFields({{"config.name", "differs from 'stream'; a stream keeps its name"}});
   }
-  MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, api_.client_sources, current));
+  MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, rules->sources, current));
   config.learner.stop = config.source.stop = std::move(stop);
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream updated,
                             api_.control->Update({.name = request.stream(), .etag = request.etag()},

@@ -3,8 +3,9 @@
 
 #include "millrace/v1/stream_service.grpc.pb.h"
 #include "service/call_thread.h"
-#include "service/config.h"
+#include "service/client_rules.h"
 #include "service/guard.h"
+#include "service/liveness.h"
 #include "service/stream_control.h"
 #include "service/stream_events.h"
 #include "service/streams.h"
@@ -17,9 +18,9 @@ struct StreamApi {
   Streams* streams = nullptr;
   StreamEvents* events = nullptr;
   StreamControl* control = nullptr;
-  /// For what a client's entry leaves out, and what it may say.
-  StreamConfig defaults = {};
-  ClientSources client_sources = {};
+  /// What health checks say of the process.
+  Liveness* liveness = nullptr;
+  const ClientRules* rules = nullptr;
 };
 
 /// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.

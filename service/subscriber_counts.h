@@ -15,6 +15,8 @@ struct SubscriberCounts {
   std::uint64_t dropped = 0;
   /// Subscribers that the server let go because they were too slow.
   std::uint64_t cut_off = 0;
+  /// Messages made of predictions: one for all who are sent the same parts.
+  std::uint64_t made = 0;
 };
 
 /// The same, as the subscriptions of a stream count them. Thread-safe.
@@ -23,8 +25,9 @@ struct SubscriberCounters {
   std::atomic<std::uint64_t> sent = 0;
   std::atomic<std::uint64_t> dropped = 0;
   std::atomic<std::uint64_t> cut_off = 0;
+  std::atomic<std::uint64_t> made = 0;
 
-  [[nodiscard]] SubscriberCounts Read() const { return {active, sent, dropped, cut_off}; }
+  [[nodiscard]] SubscriberCounts Read() const { return {active, sent, dropped, cut_off, made}; }
 };
 
 }  // namespace millrace::service

@@ -4,26 +4,16 @@
 #include <string>
 #include <utility>
 
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "service/wire_field.h"
 
 namespace millrace::service {
 namespace {
 
-// A SubscribeResponse is the concatenation of its fields: the prediction's bytes, which all
-// subscribers share, behind their tag and length, and what is this subscriber's own.
+// The prediction's bytes, which all subscribers share, and what is this subscriber's own.
 grpc::ByteBuffer Assemble(const grpc::Slice& prediction, const std::string& own) {
-  constexpr int kLengthDelimited = 2;
-  constexpr auto kTag =
-      std::uint32_t{v1::SubscribeResponse::kPredictionFieldNumber} << 3U | kLengthDelimited;
-  std::string head;
-  {
-    google::protobuf::io::StringOutputStream text(&head);
-    google::protobuf::io::CodedOutputStream out(&text);
-    out.WriteTag(kTag);
-    out.WriteVarint64(prediction.size());
-  }
-  const std::array<grpc::Slice, 3> slices = {grpc::Slice(head), prediction, grpc::Slice(own)};
+  const std::array<grpc::Slice, 3> slices = {
+      FieldHead(v1::SubscribeResponse::kPredictionFieldNumber, prediction.size()), prediction,
+      grpc::Slice(own)};
   return {slices.data(), slices.size()};
 }
 

@@ -15,7 +15,8 @@ class SystemdNotifier {
   /// It serves. `status`: a line for people.
   void Ready(const std::string& status);
   void Status(const std::string& status);
-  /// It lives: to be called as often as can be, and told on twice in each period of the watchdog.
+  /// It lives: to be called as often as can be while it does, and told on twice in each period of
+  /// the watchdog.
   void Alive(std::chrono::nanoseconds now);
   /// It ends.
   void Stopping();

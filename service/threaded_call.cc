@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "service/status.h"
+#include "service/streams.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -39,7 +40,9 @@ void ThreadedCall::Run() { Finish(ToGrpcStatus(Guarded())); }
 absl::Status ThreadedCall::Guarded() {
   if (stop_.stop_requested()) return absl::CancelledError("the call was cancelled");
   try {
-    return work_(stop_.get_token());
+    absl::Status done = work_(stop_.get_token());
+    // Nobody else gives up than a client, who would know, and the server.
+    return absl::IsCancelled(done) && !stop_.stop_requested() ? ServerStops() : done;
   } catch (const std::exception& error) {
     return Thrown(error.what());
   } catch (...) {

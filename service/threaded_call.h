@@ -17,8 +17,9 @@ namespace millrace::service {
 /// done.
 class ThreadedCall final : public OwnReactor<grpc::ServerUnaryReactor> {
  public:
-  /// Gives up with CANCELLED, having changed nothing, once the token says so. What it throws is
-  /// logged, and INTERNAL for the client.
+  /// Gives up with CANCELLED, having changed nothing, once the token says so, or once the server
+  /// stops, which is UNAVAILABLE, SERVER_STOPS, for the client. What it throws is logged, and
+  /// INTERNAL for the client.
   using Work = std::function<absl::Status(const std::stop_token& stop)>;
 
   /// The reactor of a call that does `work`. It fails as CallThread::Post().

@@ -56,6 +56,14 @@ absl::StatusOr<std::string> AuthorizationOf(const std::string& address,
   return absl::StrCat("Bearer ", token);
 }
 
+/// A connection that has been silent for a minute is asked for a sign of life, and given up where
+/// none comes: else one that a power cut has ended would be waited on for ever.
+void SetKeepalive(grpc::ChannelArguments& arguments) {
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // However long it stays silent.
+}
+
 }  // namespace
 
 absl::StatusOr<WatchChannel> OpenWatchChannel(const std::string& address,
@@ -64,6 +72,7 @@ absl::StatusOr<WatchChannel> OpenWatchChannel(const std::string& address,
   MILLRACE_ASSIGN_OR_RETURN(opened.authorization, AuthorizationOf(address, security));
   MILLRACE_ASSIGN_OR_RETURN(const auto credentials, CredentialsOf(security));
   grpc::ChannelArguments arguments;
+  SetKeepalive(arguments);
   if (!security.server_name.empty()) arguments.SetSslTargetNameOverride(security.server_name);
   opened.channel = grpc::CreateCustomChannel(address, credentials, arguments);
   return opened;

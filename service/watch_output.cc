@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -10,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "base/atomic_file.h"
 #include "google/protobuf/util/time_util.h"
 #include "nlohmann/json.hpp"
@@ -20,6 +22,9 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 
+// A camera of one frame in two seconds is no dead one.
+constexpr std::chrono::seconds kFresh(3);
+
 double Milliseconds(const google::protobuf::Duration& duration) {
   return static_cast<double>(duration.seconds()) * 1e3 +
          static_cast<double>(duration.nanos()) / 1e6;
@@ -28,6 +33,19 @@ double Milliseconds(const google::protobuf::Duration& duration) {
 std::string ClassOf(const v1::Prediction& prediction) {
   const std::string& name = prediction.best_class_name();
   return name.empty() ? absl::StrCat(prediction.best_class()) : name;
+}
+
+/// "backing off" of SOURCE_STATE_BACKING_OFF.
+std::string NameOf(v1::SourceState state) {
+  constexpr std::size_t kPrefix = std::string_view("SOURCE_STATE_").size();
+  const std::string& name = v1::SourceState_Name(state);
+  if (name.size() <= kPrefix) return absl::StrCat(state);
+  return absl::StrReplaceAll(absl::AsciiStrToLower(name.substr(kPrefix)), {{"_", " "}});
+}
+
+std::string OnOneLine(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
 }
 
 /// "after_gap" of PREDICTION_FLAG_AFTER_GAP.
@@ -111,40 +129,56 @@ absl::Status SavePreview(const std::string& folder, const v1::SubscribeResponse&
   return WriteFileAtomically((std::filesystem::path(folder) / name).string(), prediction.preview());
 }
 
-WatchScreen::WatchScreen(std::ostream& out, bool terminal, std::vector<std::string> streams)
-    : terminal_(terminal), streams_(std::move(streams)), out_(out) {}
-
-bool WatchScreen::Show(const std::string& stream, const std::string& line, ScreenSize size) {
-  const MutexLock lock(mu_);
-  if (!written_.ok()) return false;
-  errno = 0;
-  if (terminal_) {
-    lines_[stream] = line;
-    Draw(size);
-  } else {
-    out_ << line << '\n';
+Trouble TroubleOf(const v1::StreamEvent& event) {
+  if (event.kind() == v1::STREAM_EVENT_KIND_DELETED) return {.what = "deleted"};
+  switch (event.learner_state()) {
+    case v1::LEARNER_STATE_FAILED:
+      return {.what = "learner failed", .why = event.cause()};
+    case v1::LEARNER_STATE_PAUSED:
+      return {.what = "learner paused"};
+    case v1::LEARNER_STATE_ENDED:
+      return {.what = "ended"};
+    default:
+      break;
   }
-  out_ << std::flush;
-  if (!out_) written_ = WhyNotWritten(errno);
+  if (event.source_state() == v1::SOURCE_STATE_STREAMING) return {};
+  return {.what = absl::StrCat("source ", NameOf(event.source_state())), .why = event.cause()};
+}
+
+bool WatchScreen::Show(const std::string& stream, const std::string& line) {
+  const MutexLock lock(mu_);
+  if (options_.terminal) {
+    Shown& shown = shown_[stream];
+    shown.line = line;
+    shown.time = options_.clock->Now();
+    Draw();
+  } else {
+    Write(absl::StrCat(line, "\n"));
+  }
   return written_.ok();
 }
 
-// The last row is the cursor's: a line feed there would scroll all others away.
-void WatchScreen::Draw(ScreenSize size) {
-  const std::size_t room = std::max<std::size_t>(size.rows, 2) - 1;
-  const std::size_t shown = streams_.size() <= room ? streams_.size() : room - 1;
-  if (drawn_ > 0) out_ << "\x1b[" << std::min(drawn_, room) << 'A';
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto found = lines_.find(streams_[i]);
-    const std::string text =
-        found == lines_.end() ? streams_[i] + "  no prediction yet" : found->second;
-    out_ << '\r' << CutTo(text, size.columns) << "\x1b[K\n";
-  }
-  const std::size_t more = streams_.size() - shown;
-  if (more > 0) out_ << "\r... and " << more << " more\x1b[K\n";
-  const std::size_t drawn = shown + (more > 0 ? 1 : 0);
-  if (drawn < drawn_) out_ << "\x1b[J";  // The terminal has fewer rows than before.
-  drawn_ = drawn;
+void WatchScreen::End(const std::string& stream) {
+  const MutexLock lock(mu_);
+  shown_[stream].ended = true;
+}
+
+void WatchScreen::SetTrouble(const std::string& stream, Trouble trouble) {
+  const MutexLock lock(mu_);
+  shown_[stream].trouble = std::move(trouble);
+  Draw();
+}
+
+void WatchScreen::SetTroubleOfAll(const Trouble& trouble) {
+  const MutexLock lock(mu_);
+  for (const std::string& stream : options_.streams) shown_[stream].trouble = trouble;
+  Draw();
+}
+
+bool WatchScreen::Refresh() {
+  const MutexLock lock(mu_);
+  Draw();
+  return written_.ok();
 }
 
 void WatchScreen::Say(std::ostream& other, const std::string& text) {
@@ -156,6 +190,52 @@ void WatchScreen::Say(std::ostream& other, const std::string& text) {
 absl::Status WatchScreen::written() const {
   const MutexLock lock(mu_);
   return written_;
+}
+
+// The last row is the cursor's: a line feed there would scroll all others away.
+void WatchScreen::Draw() {
+  if (!options_.terminal) return;
+  const ScreenSize size = options_.size();
+  const std::vector<std::string>& streams = options_.streams;
+  const std::size_t room = std::max<std::size_t>(size.rows, 2) - 1;
+  const std::size_t shown = streams.size() <= room ? streams.size() : room - 1;
+  const std::size_t more = streams.size() - shown;
+  std::string text;
+  if (drawn_ > 0) absl::StrAppend(&text, "\x1b[", std::min(drawn_, room), "A");
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::string line = LineOf(streams[i], shown_[streams[i]]);
+    absl::StrAppend(&text, "\r", CutTo(line, size.columns), "\x1b[K\n");
+  }
+  if (more > 0) absl::StrAppend(&text, "\r... and ", more, " more\x1b[K\n");
+  const std::size_t drawn = shown + (more > 0 ? 1 : 0);
+  if (drawn < drawn_) text += "\x1b[J";  // The terminal has fewer rows than before.
+  drawn_ = drawn;
+  Write(text);
+}
+
+void WatchScreen::Write(const std::string& text) {
+  if (!written_.ok()) return;
+  errno = 0;
+  out_ << text << std::flush;
+  if (!out_) written_ = WhyNotWritten(errno);
+}
+
+// What matters most comes first: a narrow terminal shows no more.
+std::string WatchScreen::LineOf(const std::string& stream, const Shown& shown) const {
+  if (shown.ended && !shown.line.empty()) return shown.line;
+  const nanoseconds age = options_.clock->Now() - shown.time;
+  const bool troubled = !shown.trouble.what.empty();
+  if (!troubled && age < kFresh && !shown.line.empty()) return shown.line;
+  std::string line = absl::StrCat(stream, "  ", shown.trouble.what, troubled ? ", " : "");
+  if (shown.line.empty()) {
+    absl::StrAppend(&line, "no prediction yet");
+  } else {
+    const double seconds = std::chrono::duration<double>(age).count();
+    absl::StrAppend(&line, "last prediction ", DurationText(seconds), " ago");
+  }
+  if (!shown.trouble.why.empty()) return OnOneLine(absl::StrCat(line, ": ", shown.trouble.why));
+  if (troubled || shown.line.empty()) return line;
+  return absl::StrCat(line, shown.line.substr(stream.size()));
 }
 
 }  // namespace millrace::service

@@ -2,14 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "millrace/v1/prediction_service.pb.h"
+#include "millrace/v1/stream_service.pb.h"
 
 namespace millrace::service {
 
@@ -25,6 +29,16 @@ namespace millrace::service {
 [[nodiscard]] absl::Status SavePreview(const std::string& folder,
                                        const v1::SubscribeResponse& response);
 
+/// What keeps a stream from predicting: "source backing off", and why, as far as it is known.
+/// Empty: nothing does.
+struct Trouble {
+  std::string what = {};
+  std::string why = {};
+};
+
+/// What the event says of its stream from then on.
+[[nodiscard]] Trouble TroubleOf(const v1::StreamEvent& event);
+
 /// Of a terminal.
 struct ScreenSize {
   std::size_t columns = 0;
@@ -32,15 +46,35 @@ struct ScreenSize {
 };
 
 /// Where lines of several streams go. On a terminal each stream has a line that is rewritten, as
-/// far as there are rows for them; elsewhere each line is printed below the last. Thread-safe.
+/// far as there are rows for them, and says what is the matter where no prediction comes; elsewhere
+/// each line is printed below the last, and nothing else. Thread-safe.
+///
+///   gate  frame 812  delay 61 ms (1 frames)  loss 0.0331, 0.71 of no motion  update 811
+///   yard  source backing off, last prediction 14 s ago: rtsp://yard/1: no frame within 2 s
 class WatchScreen {
  public:
-  /// `streams`: their order on a terminal.
-  WatchScreen(std::ostream& out, bool terminal, std::vector<std::string> streams);
+  struct Options {
+    bool terminal = false;
+    /// Their order on a terminal.
+    std::vector<std::string> streams = {};
+    /// How large the terminal is now.
+    std::function<ScreenSize()> size = {};
+    const Clock* clock = &MonotonicClock();
+  };
 
-  /// False once `out` takes no more: then nothing else is worth showing.
-  [[nodiscard]] bool Show(const std::string& stream, const std::string& line, ScreenSize size)
+  WatchScreen(std::ostream& out, Options options) : options_(std::move(options)), out_(out) {}
+
+  /// A prediction of `stream` has come. False once `out` takes no more: then nothing else is worth
+  /// showing.
+  [[nodiscard]] bool Show(const std::string& stream, const std::string& line)
       ABSL_LOCKS_EXCLUDED(mu_);
+  /// No more are wanted: its line stays as it is.
+  void End(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
+
+  void SetTrouble(const std::string& stream, Trouble trouble) ABSL_LOCKS_EXCLUDED(mu_);
+  void SetTroubleOfAll(const Trouble& trouble) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Time has passed. False as of Show().
+  [[nodiscard]] bool Refresh() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Writes `text` to `other`, which may be the same terminal: the lines go on below it.
   void Say(std::ostream& other, const std::string& text) ABSL_LOCKS_EXCLUDED(mu_);
@@ -49,14 +83,23 @@ class WatchScreen {
   [[nodiscard]] absl::Status written() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  void Draw(ScreenSize size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  struct Shown {
+    /// Of the last prediction. Empty: there was none.
+    std::string line = {};
+    nanoseconds time{0};
+    Trouble trouble = {};
+    bool ended = false;
+  };
 
-  const bool terminal_;
-  const std::vector<std::string> streams_;
+  void Draw() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Write(const std::string& text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  [[nodiscard]] std::string LineOf(const std::string& stream, const Shown& shown) const;
+
+  const Options options_;
 
   mutable Mutex mu_;
   std::ostream& out_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, std::string> lines_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, Shown> shown_ ABSL_GUARDED_BY(mu_);
   std::size_t drawn_ ABSL_GUARDED_BY(mu_) = 0;  // Lines above the cursor.
   absl::Status written_ ABSL_GUARDED_BY(mu_);
 };

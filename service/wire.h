@@ -3,6 +3,8 @@
 // The only translation between the two; the messages' own comments say what each field means.
 #pragma once
 
+#include <string>
+
 #include "millrace/v1/prediction.pb.h"
 #include "millrace/v1/stream.pb.h"
 #include "service/prediction.h"
@@ -26,6 +28,9 @@ struct Carried {
 /// Writes `prediction` into `message`, which must be empty. Copies the flow's bytes, and makes the
 /// picture to come if there is one.
 void ToMessage(const Prediction& prediction, const Carried& carried, v1::Prediction& message);
+
+/// The bytes of that message: what subscribers share.
+[[nodiscard]] std::string PredictionBytes(const Prediction& prediction, const Carried& carried);
 
 /// Writes what the stream is at this moment into `message`, which must be empty.
 void ToMessage(const ServedStream& served, v1::Stream& message);

@@ -22,9 +22,8 @@ grpc::Slice WireCache::Get(std::uint64_t sequence, const Prediction& prediction,
                            const Carried& carried) {
   const std::shared_ptr<Message> message = Of({sequence, carried.AsBits()});
   std::call_once(message->made, [&] {
-    v1::Prediction wire;
-    ToMessage(prediction, carried, wire);
-    message->bytes = Share(wire.SerializeAsString());
+    message->bytes = Share(form_(prediction, carried));
+    ++made_;
   });
   return message->bytes;
 }

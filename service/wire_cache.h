@@ -3,10 +3,12 @@
 
 #include <grpcpp/support/slice.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "base/mutex.h"
@@ -15,15 +17,19 @@
 
 namespace millrace::service {
 
-/// The newest messages of one stream. Thread-safe: who asks for what another is making waits for
-/// it, and for nothing else.
+/// Makes the bytes of a message that holds what is `carried` of a prediction.
+using WireForm = std::string (*)(const Prediction& prediction, const Carried& carried);
+
+/// The newest messages of one stream, in one form. Thread-safe: who asks for what another is making
+/// waits for it, and for nothing else.
 class WireCache {
  public:
-  WireCache() = default;
+  /// `made` counts the messages that are made, and must outlive it.
+  WireCache(WireForm form, std::atomic<std::uint64_t>& made) : form_(form), made_(made) {}
   WireCache(const WireCache&) = delete;
   WireCache& operator=(const WireCache&) = delete;
 
-  /// The bytes of v1::Prediction for the prediction that the stream's ring numbers `sequence`.
+  /// The message for the prediction that the stream's ring numbers `sequence`.
   [[nodiscard]] grpc::Slice Get(std::uint64_t sequence, const Prediction& prediction,
                                 const Carried& carried) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -36,6 +42,9 @@ class WireCache {
   };
 
   [[nodiscard]] std::shared_ptr<Message> Of(const Key& key) ABSL_LOCKS_EXCLUDED(mu_);
+
+  const WireForm form_;
+  std::atomic<std::uint64_t>& made_;
 
   Mutex mu_;
   std::map<Key, std::shared_ptr<Message>> messages_ ABSL_GUARDED_BY(mu_);

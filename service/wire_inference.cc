@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "google/protobuf/util/time_util.h"
 #include "service/error_reason.h"
 
 namespace millrace::service {
@@ -20,7 +19,6 @@ namespace {
 
 using inference::InferParameter;
 using inference::ModelInferRequest;
-using inference::ModelInferResponse;
 using Input = ModelInferRequest::InferInputTensor;
 using Metadata = inference::ModelMetadataResponse::TensorMetadata;
 
@@ -41,6 +39,18 @@ void Describe(Metadata& tensor, const char* name, const char* datatype,
   tensor.set_name(name);
   tensor.set_datatype(datatype);
   tensor.mutable_shape()->Add(shape.begin(), shape.end());
+}
+
+/// They come in one way, once.
+absl::Status CheckContents(const ModelInferRequest& request, const Input& input) {
+  const int raw = request.raw_input_contents_size();
+  if (raw > 1) {
+    return Wrong("raw_input_contents", absl::StrCat("has ", raw, "; there is one input"));
+  }
+  if (raw == 1 && input.contents().ByteSizeLong() > 0) {
+    return Wrong("inputs[0].contents", "must be empty where there are raw_input_contents");
+  }
+  return absl::OkStatus();
 }
 
 /// The input's bytes: raw, or put together in `owned`.
@@ -132,6 +142,17 @@ std::vector<std::string> OutputsOf(const CameraStream& stream) {
   return {"flow"};
 }
 
+/// Parameters that were passed over would be taken for granted: `classification`, shared memory.
+absl::Status CheckOutputs(const ModelInferRequest& request) {
+  for (int i = 0; i < request.outputs_size(); ++i) {
+    const auto& parameters = request.outputs(i).parameters();
+    if (parameters.empty()) continue;
+    return Wrong(absl::StrCat("outputs[", i, "].parameters[\"", parameters.begin()->first, "\"]"),
+                 "is not known here: leave it out, outputs have no parameters");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SetSubscription(const std::string& name, const InferParameter& value,
                              v1::SubscribeRequest& request) {
   const bool is_text = value.parameter_choice_case() == InferParameter::kStringParam;
@@ -156,18 +177,6 @@ absl::Status SetSubscription(const std::string& name, const InferParameter& valu
       absl::StrCat("parameters[\"", name, "\"]"),
       "is none of: policy (\"LATEST\", \"DROP_OLDEST\" or \"LOSSLESS\"), depth (a number), "
       "run_id (a text), sequence (a number)");
-}
-
-const char* DatatypeOf(const v1::Tensor& tensor) {
-  return tensor.data_type() == v1::DATA_TYPE_UINT8 ? "UINT8" : "FP32";
-}
-
-void AddOutput(const char* name, v1::Tensor&& tensor, ModelInferResponse& message) {
-  ModelInferResponse::InferOutputTensor& output = *message.add_outputs();
-  output.set_name(name);
-  output.set_datatype(DatatypeOf(tensor));
-  *output.mutable_shape() = tensor.shape();
-  message.add_raw_output_contents(std::move(*tensor.mutable_data()));
 }
 
 }  // namespace
@@ -204,11 +213,11 @@ void ToMetadata(const CameraStream& stream, inference::ModelMetadataResponse& me
 }
 
 absl::StatusOr<InferenceSample> ToSample(const ModelInferRequest& request) {
-  if (request.inputs_size() != 1 || request.inputs(0).name() != kPictures ||
-      request.raw_input_contents_size() > 1) {
+  if (request.inputs_size() != 1 || request.inputs(0).name() != kPictures) {
     return Wrong("inputs", "must be one tensor, named pictures");
   }
   const Input& input = request.inputs(0);
+  MILLRACE_RETURN_IF_ERROR(CheckContents(request, input));
   InferenceSample sample;
   absl::Status added;
   if (input.datatype() == "UINT8") {
@@ -225,6 +234,7 @@ absl::StatusOr<InferenceSample> ToSample(const ModelInferRequest& request) {
 }
 
 absl::StatusOr<Carried> ToCarried(const ModelInferRequest& request, const CameraStream& stream) {
+  MILLRACE_RETURN_IF_ERROR(CheckOutputs(request));
   if (request.outputs().empty()) return Carried();
   const std::vector<std::string> known = OutputsOf(stream);
   Carried carried = {.flow = false, .next_picture = false, .outputs = false};
@@ -248,34 +258,11 @@ absl::StatusOr<v1::SubscribeRequest> ToSubscription(const ModelInferRequest& req
   for (const auto& [name, value] : request.parameters()) {
     MILLRACE_RETURN_IF_ERROR(SetSubscription(name, value, subscription));
   }
+  if (subscription.has_resume() && subscription.resume().run_id().empty()) {
+    return Wrong("parameters[\"sequence\"]",
+                 "is of no run: send run_id with it, both as a response of that run had them");
+  }
   return subscription;
-}
-
-void ToInference(v1::Prediction&& prediction, ModelInferResponse& message) {
-  message.set_model_name(prediction.stream());
-  message.set_model_version(kModelVersion);
-  auto& parameters = *message.mutable_parameters();
-  parameters["loss"].set_double_param(prediction.loss());
-  parameters["loss_no_motion"].set_double_param(prediction.loss_no_motion());
-  parameters["update_count"].set_int64_param(prediction.update_count());
-  parameters["epoch"].set_int64_param(prediction.epoch());
-  parameters["frame_number"].set_int64_param(prediction.frame_number());
-  parameters["delay_ms"].set_double_param(
-      static_cast<double>(
-          google::protobuf::util::TimeUtil::DurationToMicroseconds(prediction.delay())) /
-      1000);
-  parameters["learned_from"].set_bool_param(prediction.learned_from());
-  if (prediction.has_best_class()) {
-    parameters["best_class"].set_int64_param(prediction.best_class());
-    parameters["best_class_name"].set_string_param(prediction.best_class_name());
-  }
-  if (prediction.has_flow()) AddOutput("flow", std::move(*prediction.mutable_flow()), message);
-  if (prediction.has_next_picture()) {
-    AddOutput("next_picture", std::move(*prediction.mutable_next_picture()), message);
-  }
-  if (prediction.has_outputs()) {
-    AddOutput("outputs", std::move(*prediction.mutable_outputs()), message);
-  }
 }
 
 }  // namespace millrace::service

@@ -44,22 +44,18 @@ struct InferenceSample {
 };
 
 /// Borrows `request`. INVALID_ARGUMENT, naming the field, if there is another input than
-/// `pictures`, or it is not as its datatype and shape say.
+/// `pictures`, it is not as its datatype and shape say, or it comes both raw and as `contents`.
 [[nodiscard]] absl::StatusOr<InferenceSample> ToSample(const inference::ModelInferRequest& request);
 
 /// Which outputs are asked for; all, if none is named. INVALID_ARGUMENT, naming those there are, if
-/// the model of `stream` has no such output.
+/// the model of `stream` has no such output, and for parameters of an output: there are none.
 [[nodiscard]] absl::StatusOr<Carried> ToCarried(const inference::ModelInferRequest& request,
                                                 const CameraStream& stream);
 
 /// What a request without inputs subscribes to: its parameters `policy` (LATEST, DROP_OLDEST,
 /// LOSSLESS), `depth`, `run_id` and `sequence` are SubscribeRequest's. INVALID_ARGUMENT, naming it,
-/// for any other parameter, or one of another type.
+/// for any other parameter, one of another type, or a `sequence` that is of no run.
 [[nodiscard]] absl::StatusOr<v1::SubscribeRequest> ToSubscription(
     const inference::ModelInferRequest& request);
-
-/// Writes `prediction`, from which it takes the tensors, into `message`: its figures become
-/// parameters.
-void ToInference(v1::Prediction&& prediction, inference::ModelInferResponse& message);
 
 }  // namespace millrace::service

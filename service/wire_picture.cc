@@ -1,6 +1,11 @@
 #include "service/wire_picture.h"
 
+#include <chrono>
+#include <string>
+
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "service/wire_time.h"
 
 namespace millrace::service {
 
@@ -21,6 +26,19 @@ absl::StatusOr<ingest::RawPicture> ToRaw(const v1::RawPicture& message) {
       return absl::InvalidArgumentError(
           absl::StrCat("raw.format is ", message.format(), "; it must be RGB or GRAY8"));
   }
+}
+
+absl::StatusOr<ingest::PushedPicture> ToPushed(const v1::PushedFrame& message) {
+  ingest::PushedPicture picture;
+  MILLRACE_ASSIGN_OR_RETURN(picture.content, ContentOf(message));
+  if (!message.has_capture_time()) return picture;
+  const absl::StatusOr<std::chrono::nanoseconds> taken = FromTime(message.capture_time());
+  if (taken.ok()) {
+    picture.taken = *taken;
+    return picture;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("capture_time ", std::string(taken.status().message())));
 }
 
 }  // namespace millrace::service

@@ -7,7 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ingest/push_entry.h"
 #include "ingest/raw_picture.h"
+#include "millrace/v1/frame_service.pb.h"
 #include "millrace/v1/picture.pb.h"
 
 namespace millrace::service {
@@ -26,5 +28,9 @@ absl::StatusOr<ingest::PictureContent> ContentOf(const Message& message) {
   const std::string& image = message.image();
   return std::span(reinterpret_cast<const std::uint8_t*>(image.data()), image.size());
 }
+
+/// What comes with a pushed frame, but for its label. Borrows the message. INVALID_ARGUMENT as
+/// ContentOf(), and where `capture_time` is none.
+[[nodiscard]] absl::StatusOr<ingest::PushedPicture> ToPushed(const v1::PushedFrame& message);
 
 }  // namespace millrace::service

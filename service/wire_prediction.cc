@@ -113,4 +113,10 @@ void ToMessage(const Prediction& prediction, const Carried& carried, v1::Predict
   }
 }
 
+std::string PredictionBytes(const Prediction& prediction, const Carried& carried) {
+  v1::Prediction message;
+  ToMessage(prediction, carried, message);
+  return message.SerializeAsString();
+}
+
 }  // namespace millrace::service

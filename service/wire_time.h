@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "absl/status/statusor.h"
+
 namespace millrace::service {
 
 /// Writes the time since 1970-01-01 UTC. Nanoseconds are never negative, as the format wants it.
@@ -17,9 +19,18 @@ inline void SetTime(std::chrono::nanoseconds since_epoch, google::protobuf::Time
   message.set_nanos(static_cast<std::int32_t>((since_epoch - seconds).count()));
 }
 
-/// The time since 1970-01-01 UTC.
-inline std::chrono::nanoseconds FromTime(const google::protobuf::Timestamp& message) {
-  return std::chrono::seconds(message.seconds()) + std::chrono::nanoseconds(message.nanos());
+/// The time since 1970-01-01 UTC. INVALID_ARGUMENT before it, from the year 2200 on, and where the
+/// nanoseconds are no part of a second: with what is left, sums of times do not overflow.
+inline absl::StatusOr<std::chrono::nanoseconds> FromTime(
+    const google::protobuf::Timestamp& message) {
+  constexpr std::int64_t kEnd = 7'258'118'400;  // 2200-01-01.
+  const bool is_time = message.seconds() >= 0 && message.seconds() < kEnd && message.nanos() >= 0 &&
+                       message.nanos() < 1'000'000'000;
+  if (is_time) {
+    return std::chrono::seconds(message.seconds()) + std::chrono::nanoseconds(message.nanos());
+  }
+  return absl::InvalidArgumentError(
+      "must be a time from 1970 to 2199, with nanos of 0 to 999999999");
 }
 
 /// Writes a duration. Seconds and nanoseconds have the same sign, as the format wants it.

@@ -1,5 +1,6 @@
 """A real browser for a test: Chromium without a window."""
 
+import contextlib
 import os
 import pathlib
 
@@ -11,11 +12,12 @@ from selenium.webdriver.support.ui import WebDriverWait
 PATIENCE_S = 30
 
 
-def open_browser(width: int, height: int, phone: bool = False) -> webdriver.Chrome:
+def open_browser(width: int, height: int, phone: bool = False,
+                 arguments: tuple[str, ...] = ()) -> webdriver.Chrome:
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                     f"--window-size={width},{height}"):
+                     f"--window-size={width},{height}", *arguments):
         options.add_argument(argument)
     if phone:
         options.add_experimental_option(
@@ -35,18 +37,43 @@ def part(browser: webdriver.Chrome, name: str):
     return browser.find_element(By.CSS_SELECTOR, f"main [data-is={name}]")
 
 
-def save_picture(browser: webdriver.Chrome, name: str) -> None:
-    """For the documentation: into the folder that MILLRACE_SCREENSHOTS names, if it names one."""
+def save_picture(browser: webdriver.Chrome, name: str, element: str = "") -> None:
+    """For the documentation: into the folder that MILLRACE_SCREENSHOTS names, if it names one. Of the window, or of the
+    element that a selector names."""
     folder = os.environ.get("MILLRACE_SCREENSHOTS")
-    if folder:
-        browser.save_screenshot(str(pathlib.Path(folder) / f"{name}.png"))
+    if not folder:
+        return
+    path = str(pathlib.Path(folder) / f"{name}.png")
+    if element:
+        browser.find_element(By.CSS_SELECTOR, element).screenshot(path)
+    else:
+        browser.save_screenshot(path)
 
 
-def serious_faults(browser: webdriver.Chrome) -> list[str]:
-    """What axe-core finds that keeps people out, a line each."""
-    return [f"{fault['id']}: {fault['help']}: {node['html']}"
-            for fault in Axe().run(browser)["violations"]
-            if fault["impact"] in ("serious", "critical") for node in fault["nodes"]]
+def faults(browser: webdriver.Chrome) -> list[str]:
+    """What axe-core finds that keeps people out, a line each; and what it gave up judging: then nothing is known."""
+    found = Axe().run(browser)
+    lines = [f"{fault['id']}: {fault['help']}: {node['html']}" for fault in found["violations"]
+             if fault["impact"] in ("serious", "critical") for node in fault["nodes"]]
+    lines += [f"{rule['id']} was not judged: {rule['error']}" for rule in found["incomplete"]
+              if "error" in rule]
+    if "color-contrast" not in [rule["id"] for rule in found["passes"]]:
+        lines.append("color-contrast was not judged at all")
+    return lines
+
+
+@contextlib.contextmanager
+def dark_theme(browser: webdriver.Chrome):
+    """The page is shown as to those who prefer a dark one."""
+    def prefer(scheme: str) -> None:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    prefer("dark")
+    try:
+        yield
+    finally:
+        prefer("light")
 
 
 def overflow(browser: webdriver.Chrome) -> int:

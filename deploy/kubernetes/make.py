@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes monitoring.yaml, for clusters with the Prometheus operator: the alerts are those of deploy/prometheus/alerts.yml.
+"""Writes monitoring.yaml, for clusters with the Prometheus operator, and what the chart of deploy/helm needs for the same: the
+alerts are those of deploy/prometheus/alerts.yml.
 
     .deps/venv/bin/python deploy/kubernetes/make.py
 """
@@ -8,6 +9,8 @@ import pathlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ALERTS = HERE.parent / "prometheus/alerts.yml"
+
+CHART = HERE.parent / "helm/millrace/files/alerts.yml"
 
 HEAD = """# For clusters with the Prometheus operator: what it scrapes, and the alerts. Written by make.py from
 # deploy/prometheus/alerts.yml: change that.
@@ -36,11 +39,16 @@ spec:
 """
 
 
-def text() -> str:
-    lines = ALERTS.read_text().splitlines()
-    rules = lines[lines.index("groups:"):]
-    return HEAD + "".join(f"  {line}".rstrip() + "\n" for line in rules)
+def rules() -> str:
+    """The alerts, without what their file says of itself."""
+    text = ALERTS.read_text()
+    return text[text.index("groups:"):]
+
+
+def monitoring() -> str:
+    return HEAD + "".join(f"  {line}".rstrip() + "\n" for line in rules().splitlines())
 
 
 if __name__ == "__main__":
-    (HERE / "monitoring.yaml").write_text(text())
+    (HERE / "monitoring.yaml").write_text(monitoring())
+    CHART.write_text(rules())

@@ -3,8 +3,9 @@ import {describeAnswer, describeScore} from "/answer.js";
 import {drawChart} from "/chart.js";
 import {Controls} from "/controls.js";
 import {drawPipeline} from "/pipeline.js";
-import {droppedOf, duration, element, fromTemplate, number, rate, setText, shortRate, stateOf,
-        swapPicture} from "/text.js";
+import {lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
+import {droppedOf, duration, element, fromTemplate, number, rate, removeWithPictures, setText,
+        shortRate, swapPicture} from "/text.js";
 
 const kHistorySeconds = 600;
 const kPatienceMs = 4000;
@@ -70,13 +71,14 @@ export class StreamCard {
   #shownFrame = null;
   #loading = false;
   #task = null;  // Of a stream that learns from labels.
+  #resized = new ResizeObserver(() => this.redraw());
 
   constructor(name) {
     this.name = name;
     ({root: this.#root, parts: this.#parts} = fromTemplate("card"));
     this.#controls = new Controls(name, this.#parts);
     this.#set("name", name);
-    new ResizeObserver(() => this.redraw()).observe(this.#parts.chart);
+    this.#resized.observe(this.#parts.chart);
   }
 
   get root() { return this.#root; }
@@ -89,7 +91,7 @@ export class StreamCard {
     this.#showSource(stream);
     this.#showFigures(stream);
     this.#controls.update(stream, control);
-    this.#showPipeline(stream.learner, stream.rate_out);
+    this.#showPipeline(stream.learner);
     this.#showFrames(stream.frames);
     if (this.#take(stream.history)) this.redraw();
   }
@@ -126,6 +128,11 @@ export class StreamCard {
 
   redraw() { drawChart(this.#parts.chart, this.#points); }
 
+  dispose() {
+    this.#resized.disconnect();
+    removeWithPictures(this.#root);
+  }
+
   #set(part, text) { setText(this.#parts[part], text); }
 
   #showAnswer(newest) {
@@ -143,11 +150,10 @@ export class StreamCard {
   }
 
   #showLoss(stream) {
-    const known = stream.loss_no_motion > 0;
-    const ratio = stream.loss / stream.loss_no_motion;
-    this.#set("ratio", known ? ratio.toFixed(2) : "–");
-    this.#parts.ratio.className = known ? (ratio < 1 ? "good" : "bad") : "";
-    this.#set("ratio-note", known
+    const ratio = lossRatioOf(stream);
+    this.#set("ratio", ratio?.toFixed(2) ?? "–");
+    this.#parts.ratio.className = toneOfLoss(stream);
+    this.#set("ratio-note", ratio !== null
       ? `${stream.loss.toPrecision(3)} of ${stream.loss_no_motion.toPrecision(3)}, last 200`
       : "no prediction yet");
   }
@@ -156,6 +162,10 @@ export class StreamCard {
     const {text, tone, cause} = stateOf(stream);
     this.#set("state", text);
     this.#parts.state.className = `pill ${tone}`;
+    const remark = remarkOf(stream);
+    this.#set("remark", remark.text);
+    this.#parts.remark.className = `pill ${remark.tone}`;
+    this.#parts.remark.hidden = remark.text === "";
     this.#set("source", describeSource(stream.source));
     this.#set("cause", cause);
     this.#parts.cause.hidden = cause === "";
@@ -178,8 +188,8 @@ export class StreamCard {
       : "no frame yet");
   }
 
-  #showPipeline(learner, predictionRate) {
-    drawPipeline(this.#parts.pipeline, learner, predictionRate);
+  #showPipeline(learner) {
+    drawPipeline(this.#parts.pipeline, learner);
     const stages = learner.stages;
     this.#set("plan", `${learner.schedule}, ${stages.length} stage${
       stages.length === 1 ? "" : "s"}, learning at ${learner.width}×${learner.height}${

@@ -96,11 +96,14 @@ export function drawChart(canvas, points) {
   line([[last - span, 1], [last, 1]], color("--warn"), 1.5);
   pen.setLineDash([]);
   pen.fillStyle = color("--warn");
-  pen.textAlign = "right";
+  // Where the loss is not: it begins on the right, above this line, and has left it when it has come to the left.
+  const begins = points.length === 0 || x(points[0][0]) > (left + right) / 2;
+  pen.textAlign = begins ? "left" : "right";
   pen.strokeStyle = color("--card");
   pen.lineWidth = 4;
-  pen.strokeText("no motion", right - 2, y(1) - 6);
-  pen.fillText("no motion", right - 2, y(1) - 6);
+  const place = begins ? left + 2 : right - 2;
+  pen.strokeText("no motion", place, y(1) - 6);
+  pen.fillText("no motion", place, y(1) - 6);
 
   canvas.setAttribute("aria-label", mean.length
     ? `Loss over time, now ${mean[mean.length - 1][1].toFixed(2)} of that of no motion`

@@ -1,22 +1,21 @@
 // The buttons of a stream: what its learner does, its rate, a checkpoint. Shown to those who may
 // press them; the server decides again at each press.
 import {setText} from "/text.js";
+import {faultOf, token} from "/token.js";
 
 const kPatienceMs = 4000;
-
-/** The token that was given to this page; it goes when the tab is closed. */
-export const token = {
-  get headers() {
-    return sessionStorage.token ? {"Authorization": `Bearer ${sessionStorage.token}`} : {};
-  },
-  set(text) { sessionStorage.token = text; },
-};
 
 const kModes = {
   pause: {mode: "paused", done: "Paused: it neither predicts nor learns."},
   freeze: {mode: "frozen", done: "Frozen: it predicts and learns nothing."},
   resume: {mode: "learning", done: "Learning."},
 };
+
+/** Why the buttons are not there. */
+function whyNot({needs_token: needs, why}) {
+  if (!needs) return `View only: ${why}.`;
+  return token.known ? "This token is none of the server's." : "Control needs a token.";
+}
 
 export class Controls {
   #stream;
@@ -38,8 +37,7 @@ export class Controls {
     });
     parts["token-form"].addEventListener("submit", event => {
       event.preventDefault();
-      token.set(parts["token-value"].value.trim());
-      parts["token-value"].value = "";
+      this.#useToken();
     });
   }
 
@@ -48,19 +46,29 @@ export class Controls {
     const parts = this.#parts;
     this.#showCheckpoint(checkpoint);
     parts.buttons.hidden = !control.may;
-    parts["token-form"].hidden = !control.needs_token;
+    parts["token-form"].hidden = control.may || !control.takes_token;
     parts["no-control"].hidden = control.may;
-    setText(parts["no-control"], control.needs_token
-      ? (sessionStorage.token ? "This token is none of the server's." : "Control needs a token.")
-      : `View only: ${control.why}.`);
+    setText(parts["no-control"], whyNot(control));
     for (const [action, {mode}] of Object.entries(kModes)) {
       parts[action].setAttribute("aria-pressed", String(learner.state === mode));
       parts[action].disabled = !learner.ok;
     }
-    parts.checkpoint.disabled = !learner.keeps_checkpoints;
+    parts["set-rate"].disabled = !learner.ok;
+    parts.checkpoint.disabled = !learner.ok || !learner.keeps_checkpoints;
     parts.checkpoint.title = learner.keeps_checkpoints
       ? "" : "This stream keeps no checkpoints: its configuration names no folder.";
     parts["rate-value"].placeholder = String(learner.learning_rate);
+  }
+
+  #useToken() {
+    const field = this.#parts["token-value"];
+    const text = field.value.trim();
+    const fault = faultOf(text);
+    this.#say(fault, fault !== "");
+    field.setAttribute("aria-invalid", String(fault !== ""));
+    if (fault !== "") return;
+    token.set(text);
+    field.value = "";
   }
 
   /** What came of the checkpoint that was asked for, once: other outcomes may stand there since. */
@@ -83,7 +91,8 @@ export class Controls {
       const answer = await fetch(
         `/api/streams/${encodeURIComponent(this.#stream)}/${action}`,
         {method: "POST", headers: token.headers, signal: AbortSignal.timeout(kPatienceMs)});
-      const said = await answer.json();
+      const said = await answer.json().catch(() => ({
+        error: `The server failed to answer (${answer.status}); its log says why.`}));
       this.#say(answer.ok ? outcome(said) : said.error, !answer.ok);
       if (action === "checkpoint" && answer.ok) this.#checkpoint = null;
     } catch {

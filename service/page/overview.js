@@ -1,6 +1,7 @@
 // One stream among many: what tells at a glance whether it is well, and a link to the rest.
 import {describeAnswer, describeScore} from "/answer.js";
-import {droppedOf, duration, fromTemplate, number, rate, setText, stateOf, swapPicture}
+import {lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
+import {droppedOf, duration, fromTemplate, number, rate, removeWithPictures, setText, swapPicture}
   from "/text.js";
 
 const kPicturePauseMs = 1000;
@@ -12,10 +13,8 @@ function scoreOf(stream) {
     const {value} = describeScore(stream.labels, labels.classes);
     return {name: labels.classes ? "right" : "squared error", value, tone: ""};
   }
-  const known = stream.loss_no_motion > 0;
-  const ratio = stream.loss / stream.loss_no_motion;
-  return {name: "loss vs no motion", value: known ? ratio.toFixed(2) : "–",
-          tone: known ? (ratio < 1 ? "good" : "bad") : ""};
+  return {name: "loss vs no motion", value: lossRatioOf(stream)?.toFixed(2) ?? "–",
+          tone: toneOfLoss(stream)};
 }
 
 export class StreamTile {
@@ -37,9 +36,10 @@ export class StreamTile {
     const {text, tone, cause} = stateOf(stream);
     setText(this.#parts.state, text);
     this.#parts.state.className = `pill ${tone}`;
-    const mode = stream.learner.state;
-    setText(this.#parts.mode, mode);
-    this.#parts.mode.hidden = mode === "learning" || mode === "failed";
+    const remark = remarkOf(stream);
+    setText(this.#parts.remark, remark.text);
+    this.#parts.remark.className = `pill ${remark.tone}`;
+    this.#parts.remark.hidden = remark.text === "";
     setText(this.#parts.cause, cause);
     this.#parts.cause.hidden = cause === "";
     const score = scoreOf(stream);
@@ -72,4 +72,6 @@ export class StreamTile {
   }
 
   redraw() {}
+
+  dispose() { removeWithPictures(this.#root); }
 }

@@ -1,19 +1,21 @@
 // Asks the server for its streams a few times a second and shows what it says; says so when the
 // server is gone, and comes back by itself.
 import {StreamCard} from "/card.js";
-import {token} from "/controls.js";
 import {StreamTile} from "/overview.js";
+import {standingOf, sumUp} from "/standing.js";
 import {setText} from "/text.js";
+import {token} from "/token.js";
 
 const kPollMs = 250;
 const kRetryMs = 1000;
-const kPatienceMs = 4000;
+const kPatienceMs = 3000;
 
 // Kept over a reload, which then takes no second seat.
 const viewer = sessionStorage.viewer ??= crypto.getRandomValues(new Uint32Array(2)).join("-");
 const list = document.getElementById("streams");
 const sum = document.getElementById("sum");
 const back = document.getElementById("back");
+const standing = document.getElementById("standing");
 const notice = document.getElementById("notice");
 const link = document.getElementById("link");
 
@@ -38,7 +40,7 @@ function dropCards(streams) {
   const runs = new Set(streams.map(stream => stream.run));
   for (const [run, card] of cards) {
     if (runs.has(run)) continue;
-    card.root.remove();
+    card.dispose();
     cards.delete(run);
   }
 }
@@ -69,8 +71,8 @@ function wanted(streams) {
 }
 
 function clear() {
+  for (const card of cards.values()) card.dispose();
   cards = new Map();
-  list.replaceChildren();
   lastSecond = -1;
 }
 
@@ -90,16 +92,10 @@ function turn(streams) {
   return true;
 }
 
-function sumUp(streams) {
-  if (streams.length === 0) return "No streams yet: clients add some over gRPC";
-  const well = streams.filter(stream => stream.learner.ok && stream.source.state === "streaming");
-  return well.length === streams.length ? `All ${streams.length} streams are well`
-    : `${well.length} of ${streams.length} streams ${well.length === 1 ? "is" : "are"} well`;
-}
-
 function showStreams(streams, control) {
   setText(sum, sumUp(streams));
   const visible = streams.filter(stream => shown === null || stream.name === shown);
+  setText(standing, standingOf(visible));
   dropCards(visible);
   for (const stream of visible) {
     const card = cardOf(stream);

@@ -1,10 +1,13 @@
 // The plan as a picture: frames go from the camera through the stages, each on its device, and each
-// as full as it is busy.
+// as full as it was measured to be busy.
 import {number} from "/text.js";
 
 const kSpace = "http://www.w3.org/2000/svg";
 const kGap = 26;
 const kHeight = 74;
+const kNarrowest = 92;
+const kWidest = 190;
+const kUsualRoom = 460;
 
 function shape(tag, attributes, text) {
   const made = document.createElementNS(kSpace, tag);
@@ -13,10 +16,25 @@ function shape(tag, attributes, text) {
   return made;
 }
 
-/** The share of the time that `stage` works, when it makes `rate` predictions a second. */
-export function loadOf(stage, every, rate) {
-  const learning = every > 0 ? (stage.backward_ms + stage.update_ms) / every : 0;
-  return Math.min(1, (stage.forward_ms + learning) * rate / 1000);
+/** {predicting, learning}: the shares of the time that `stage` works; nothing where that is not known. */
+export function loadOf({load}, state) {
+  if (load === null) return null;
+  const predicting = Math.min(1, load.predicting);
+  // The measure looks back ten seconds: who has just frozen it wants to see that it learns no more.
+  const learning = state === "learning" ? Math.min(1 - predicting, load.learning) : 0;
+  return {predicting, learning};
+}
+
+function textOf(load) {
+  return load === null ? "not measured" : `${number((load.predicting + load.learning) * 100)} % busy`;
+}
+
+function bar(load, x, width) {
+  const part = (share, from, className) => shape("rect", {
+    x: x + width * from, y: kHeight - 16, width: width * share, height: 7, class: className});
+  const idle = part(1, 0, "idle");
+  if (load === null) return [idle];
+  return [idle, part(load.predicting, 0, "forward"), part(load.learning, load.predicting, "backward")];
 }
 
 function arrow(x, y) {
@@ -30,21 +48,27 @@ function box(stage, index, load, x, width) {
   group.append(
     shape("title", {}, `stage ${index + 1}: ${stage.layers.join(", ")}`),
     shape("rect", {x, y: 1, width, height: kHeight - 2, rx: 8, class: "stage"}),
-    shape("rect", {x: x + 8, y: kHeight - 16, width: width - 16, height: 7, rx: 3, class: "idle"}),
-    shape("rect", {x: x + 8, y: kHeight - 16, width: Math.max(0, (width - 16) * load), height: 7,
-                   rx: 3, class: load > 0.95 ? "busy full" : "busy"}),
+    ...bar(load, x + 8, width - 16),
     shape("text", {x: x + 8, y: 20, class: "strong"}, `${index + 1} · ${stage.device}`),
     shape("text", {x: x + 8, y: 36}, `${layers} layer${layers === 1 ? "" : "s"}`),
-    shape("text", {x: x + 8, y: 52}, `${number(load * 100)} % busy`));
+    shape("text", {x: x + 8, y: 52}, textOf(load)));
   return group;
 }
 
-/** Draws `learner` into `svg` as it works at `rate` predictions a second. */
-export function drawPipeline(svg, learner, rate) {
+function describe(stages, loads) {
+  return loads.map((load, index) => `stage ${index + 1} on ${stages[index].device} ${
+    load === null ? "has a load that is not measured"
+      : `is busy ${number((load.predicting + load.learning) * 100)} % of the time`}`).join(", ");
+}
+
+/** Draws `learner` into `svg` as it works. */
+export function drawPipeline(svg, learner) {
   const stages = learner.stages;
-  const width = Math.max(118, Math.min(190, 460 / Math.max(stages.length, 1) - kGap));
+  const room = (svg.parentElement.clientWidth || kUsualRoom) - kGap;
+  const fits = Math.min(room, kUsualRoom) / Math.max(stages.length, 1) - kGap;
+  const width = Math.max(kNarrowest, Math.min(kWidest, fits));
   const whole = kGap + stages.length * (width + kGap);
-  const loads = stages.map(stage => loadOf(stage, learner.update_every, rate));
+  const loads = stages.map(stage => loadOf(stage, learner.state));
   const shapes = [...arrow(0, kHeight / 2)];
   stages.forEach((stage, index) => {
     const x = kGap + index * (width + kGap);
@@ -52,8 +76,6 @@ export function drawPipeline(svg, learner, rate) {
   });
   svg.setAttribute("viewBox", `0 0 ${whole} ${kHeight}`);
   svg.style.width = `${whole}px`;
-  svg.setAttribute("aria-label", `Pipeline of ${stages.length} stages: ` + loads.map(
-    (load, index) => `stage ${index + 1} on ${stages[index].device} is busy ${
-      number(load * 100)} % of the time`).join(", "));
+  svg.setAttribute("aria-label", `Pipeline of ${stages.length} stages: ${describe(stages, loads)}`);
   svg.replaceChildren(...shapes);
 }

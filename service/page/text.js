@@ -28,23 +28,18 @@ export function setText(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }
 
-/** Shows `bytes`, a picture, in `image`. */
+/** Shows `bytes`, a picture, in `image`, unless that has left the page meanwhile. */
 export function swapPicture(image, bytes) {
+  if (!image.isConnected) return;
   const old = image.src;
   image.src = URL.createObjectURL(bytes);
   if (old) URL.revokeObjectURL(old);
 }
 
-const kSourceTones = {
-  "streaming": "good", "connecting": "wait", "stalled": "wait", "backing off": "wait",
-  "failed": "bad",
-};
-
-/** {text, tone, cause} of what camera and learner of a stream are doing. */
-export function stateOf({source, learner}) {
-  const cause = [learner.cause, source.cause].filter(Boolean).join(" · ");
-  if (!learner.ok) return {text: "learner failed", tone: "bad", cause};
-  return {text: source.state, tone: kSourceTones[source.state] ?? "", cause};
+/** Takes `root` from the page, and frees the pictures in it: the browser keeps them otherwise. */
+export function removeWithPictures(root) {
+  root.remove();
+  for (const image of root.querySelectorAll("img[src^='blob:']")) URL.revokeObjectURL(image.src);
 }
 
 export const droppedOf = frames =>

@@ -41,9 +41,9 @@ double PerOperation(double microseconds, std::int64_t samples, const Plan& plan)
   return microseconds / static_cast<double>(samples * kOperations * plan.stage_count());
 }
 
-double EngineMicroseconds(const Plan& plan) {
+double EngineMicroseconds(const Plan& plan, pipeline::RunHistory* history) {
   auto engine =
-      pipeline::Engine::Start({.plan = plan, .run = [](const Step&) {}, .on_worker_start = {}});
+      pipeline::Engine::Start({.plan = plan, .run = [](const Step&) {}, .history = history});
   MILLRACE_CHECK(engine.ok());
   const Stopwatch watch;
   for (std::int64_t i = 0; i < kSamples; ++i) {
@@ -70,22 +70,29 @@ Plan PlanOf(int stages) {
 
 int Run(const std::string& json_file) {
   std::cout << "At the start: " << Conditions() << "\n\n";
-  std::vector<std::vector<std::string>> table = {
-      {"stages", "engine, us per operation", "serial, us per operation", "ratio"}};
+  std::vector<std::vector<std::string>> table = {{"stages", "engine, us per operation",
+                                                  "with the last operations kept", "ratio",
+                                                  "serial, us per operation", "engine to serial"}};
   nlohmann::json result = nlohmann::json::array();
   for (int stages : {1, 2, 4, 8}) {
     const Plan plan = PlanOf(stages);
     std::vector<double> engine;
+    std::vector<double> keeping;
     std::vector<double> serial;
     for (int turn = 0; turn < kTurns; ++turn) {
-      engine.push_back(EngineMicroseconds(plan));
+      pipeline::RunHistory history;
+      engine.push_back(EngineMicroseconds(plan, nullptr));
+      keeping.push_back(EngineMicroseconds(plan, &history));
       serial.push_back(SerialMicroseconds(plan));
     }
     const Spread ratio = RatioOf(engine, serial);
-    table.push_back({absl::StrCat(stages), Text(SpreadOf(engine), 2), Text(SpreadOf(serial), 2),
-                     Text(ratio, 1)});
+    const Spread kept = RatioOf(keeping, engine);
+    table.push_back({absl::StrCat(stages), Text(SpreadOf(engine), 2), Text(SpreadOf(keeping), 2),
+                     Text(kept, 2), Text(SpreadOf(serial), 2), Text(ratio, 1)});
     result.push_back({{"stages", stages},
                       {"engine_us_per_operation", Json(SpreadOf(engine))},
+                      {"keeping_us_per_operation", Json(SpreadOf(keeping))},
+                      {"keeping_ratio", Json(kept)},
                       {"serial_us_per_operation", Json(SpreadOf(serial))},
                       {"ratio", Json(ratio)}});
   }

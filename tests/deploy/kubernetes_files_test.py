@@ -1,6 +1,7 @@
 """deploy/kubernetes agrees with itself, with the image, and with what the server offers."""
 
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -26,6 +27,16 @@ class MillraceTest(unittest.TestCase):
         self.pod = self.all["StatefulSet"]["spec"]["template"]
         [self.container] = self.pod["spec"]["containers"]
         self.config = self.all["ConfigMap"]["data"]["millrace.yaml"]
+
+    def test_kubernetes_knows_all_of_it(self):
+        validate = millrace_process.ROOT / ".deps/venv/bin/kubernetes-validate"
+        run = subprocess.run(
+            [validate, "--strict", FOLDER / "millrace.yaml"],
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
     def test_its_configuration_is_one(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
@@ -104,7 +115,8 @@ class MonitoringTest(unittest.TestCase):
         self.all = resources("monitoring.yaml")
 
     def test_is_as_it_is_made(self):
-        self.assertEqual((FOLDER / "monitoring.yaml").read_text(), make.text(), "run make.py")
+        self.assertEqual((FOLDER / "monitoring.yaml").read_text(), make.monitoring(), "run make.py")
+        self.assertEqual(make.CHART.read_text(), make.rules(), "run make.py")
 
     def test_alerts_are_those_that_are_tested(self):
         rules = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())
@@ -117,6 +129,15 @@ class MonitoringTest(unittest.TestCase):
         self.assertEqual(labels[monitor["jobLabel"]], "millrace")
         [endpoint] = monitor["endpoints"]
         self.assertEqual((endpoint["port"], endpoint["path"]), ("metrics", "/metrics"))
+
+
+class DashboardsTest(unittest.TestCase):
+    def test_all_of_them_are_handed_to_grafana(self):
+        folder = millrace_process.ROOT / "dashboards"
+        [made] = yaml.safe_load((folder / "kustomization.yaml").read_text())["configMapGenerator"]
+        self.assertEqual(set(made["files"]), {path.name for path in folder.glob("*.json")})
+        # Kubernetes takes no more than a mebibyte.
+        self.assertLess(sum(path.stat().st_size for path in folder.glob("*.json")), 1 << 20)
 
 
 if __name__ == "__main__":

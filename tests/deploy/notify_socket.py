@@ -26,12 +26,32 @@ class NotifySocket:
         self._socket.close()
 
     def await_line(self, line: str) -> None:
-        while True:
-            lines = self._socket.recv(4096).decode().splitlines()
-            self.said += lines
-            if line in lines:
-                return
+        while line not in self._hear():
+            pass
+
+    def await_status(self) -> None:
+        """Waits for the next line for people, of which one comes every few seconds."""
+        while not any(line.startswith("STATUS=") for line in self._hear()):
+            pass
+
+    def forget(self) -> None:
+        """Drops what was said so far, and what came and was not heard yet."""
+        self._socket.setblocking(False)
+        try:
+            while True:
+                self._hear()
+        except BlockingIOError:
+            self._socket.settimeout(millrace_process.PATIENCE_S)
+        self.said.clear()
+
+    def _hear(self) -> list[str]:
+        lines = self._socket.recv(4096).decode().splitlines()
+        self.said += lines
+        return lines
+
+    def told(self, path: str | None = None) -> dict[str, str]:
+        """What it tells a service, which sees the socket as `path` where files have other names."""
+        return {"NOTIFY_SOCKET": path or str(self.path), "WATCHDOG_USEC": str(WATCHDOG_S * 1_000_000)}
 
     def environment(self, pid: int | None = None) -> dict[str, str]:
-        told = {"NOTIFY_SOCKET": str(self.path), "WATCHDOG_USEC": str(WATCHDOG_S * 1_000_000)}
-        return {**os.environ, **told, **({"WATCHDOG_PID": str(pid)} if pid else {})}
+        return {**os.environ, **self.told(), **({"WATCHDOG_PID": str(pid)} if pid else {})}

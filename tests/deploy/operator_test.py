@@ -1,5 +1,5 @@
-"""An operator's first day, with everything real: installs the server, starts it as systemd does, adds cameras, opens the
-page in a browser, scrapes it with Prometheus, loses a camera, is alerted, and sees it recover.
+"""An operator's first day, with everything real: installs the server on a bare Debian, starts it as systemd does, adds
+cameras, opens the page in a browser, scrapes it with Prometheus, loses a camera, is alerted, and sees it recover.
 
 With MILLRACE_SCREENSHOTS=FOLDER it lets the model learn for a while, and makes the pictures of docs/.
 """
@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 import tempfile
 import unittest
 
@@ -20,9 +19,9 @@ from selenium.webdriver.common.keys import Keys
 import millrace
 import millrace_process
 import prometheus_process
-from browser import open_browser, part, save_picture, serious_faults
+from browser import faults, open_browser, overflow, part, save_picture
+from machine import Machine
 from millrace_process import ROOT, wait_for
-from notify_socket import NotifySocket
 from rtsp_camera import RtspCamera
 
 VIDEO = ROOT / ".deps/video/vtest.avi"
@@ -39,28 +38,19 @@ def stream(name: str, camera: RtspCamera, width: int, height: int) -> dict:
 
 class FirstDayTest(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-
-    def install(self) -> pathlib.Path:
-        """Where the tree is, moved from where it was put."""
-        subprocess.run([ROOT / "tools/install", "/opt/millrace"], check=True, capture_output=True,
-                       env={**os.environ, "DESTDIR": str(self.folder / "package")})
-        return (self.folder / "package/opt/millrace").rename(self.folder / "millrace")
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        folder.chmod(0o711)  # The server is nobody there.
+        self.machine = Machine(folder)
 
     @contextlib.contextmanager
-    def started(self, tree: pathlib.Path):
+    def started(self):
         """The installed server, without a stream, once it says that it is ready."""
+        # What a learner costs is measured: on a busy machine more than this one has.
         configuration = millrace_process.config(
-            streams=[], checkpoints={"folder": str(self.folder / "checkpoints")},
-            budget={"cores": 100},  # A step costs more on a machine that is busy with something else.
-            model={"input": [64, 64],
-                   "weights": str(tree / "share/millrace/weights/flow-start.safetensors")})
-        (self.folder / "millrace.yaml").write_text(json.dumps(configuration))
-        systemd = self.enterContext(NotifySocket(self.folder))
-        with subprocess.Popen(
-                [tree / "bin/millrace", "serve", "--config", self.folder / "millrace.yaml",
-                 "--no-progress"], cwd="/", env=systemd.environment(), text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            streams=[], budget={"cores": 100}, checkpoints={"folder": self.machine.learned},
+            model={"input": [64, 64], "weights": self.machine.weights})
+        systemd = self.enterContext(self.machine.notify_socket())
+        with self.machine.start(json.dumps(configuration), systemd) as process:
             try:
                 systemd.await_line("READY=1")
                 yield millrace_process.stands(process)
@@ -80,12 +70,20 @@ class FirstDayTest(unittest.TestCase):
 
         return wait_for(f"the page to show {what}", shown)
 
-    def show(self, picture: str, height: int) -> None:
-        self.browser.set_window_size(1280, height)
+    def show(self, picture: str) -> None:
+        """The page as it is for who has just come, in a window that is as high as it."""
+        self.browser.set_window_size(1280, self.browser.execute_script("""
+            document.activeElement.blur();
+            const margin = 18, frame = window.outerHeight - window.innerHeight;
+            return Math.ceil(document.body.getBoundingClientRect().height) + margin + frame;"""))
         save_picture(self.browser, picture)
 
     def summed_up(self) -> str:
         return self.browser.find_element(By.ID, "sum").text
+
+    def all_learn(self) -> bool:
+        """They do, well or, as yet, worse than no motion."""
+        return self.summed_up().startswith(("All 2 streams are well", "2 of 2 streams learn"))
 
     def state_of(self, name: str) -> str:
         for tile in self.browser.find_elements(By.CSS_SELECTOR, "main .tile"):
@@ -103,11 +101,11 @@ class FirstDayTest(unittest.TestCase):
         client.create_stream(stream("street", street, 256, 192))
         self.see("the first by itself", lambda: part(self.browser, "name").text == "street")
         client.create_stream(stream("gate", gate, 64, 64))
-        self.see("both", lambda: self.summed_up() == "All 2 streams are well")
-        self.assertEqual(serious_faults(self.browser), [])
+        self.see("both", lambda: self.all_learn())
+        self.assertEqual(faults(self.browser), [])
         wait_for("it to learn", lambda: client.stream("street").message.frames.predicted
                  >= FRAMES_TO_LEARN, patience_s=300)
-        self.show("live-overview", 640)
+        self.show("live-overview")
 
     def go_to(self, name: str) -> None:
         self.browser.get(f"{self.page}/#/{name}")
@@ -115,9 +113,20 @@ class FirstDayTest(unittest.TestCase):
                  and part(self.browser, "name").text == name)
         self.see("the motion", lambda: "rim" in part(self.browser, "scale").text)
 
+    def see_on_a_phone(self) -> None:
+        phone = open_browser(360, 800, phone=True)
+        self.addCleanup(phone.quit)
+        phone.get(f"{self.page}/#/street")
+        self.see("the same on a phone", lambda: "rim" in part(phone, "scale").text)
+        self.assertEqual(overflow(phone), 0)
+        self.assertEqual(faults(phone), [])
+        save_picture(phone, "live-phone")
+        self.assertEqual(phone.get_log("browser"), [])
+
     def use_the_buttons(self, client: millrace.Client) -> None:
         self.go_to("street")
-        self.show("live-page", 1600)
+        self.show("live-page")
+        self.see_on_a_phone()
         self.go_to("gate")
         part(self.browser, "pause").send_keys(Keys.ENTER)
         wait_for("the learner to pause",
@@ -136,8 +145,9 @@ class FirstDayTest(unittest.TestCase):
         wait_for("no alert", lambda: self.firing(prometheus) == set())
         gate.kill()
         self.see("that it is away", lambda: self.state_of("gate") in ("backing off", "connecting"))
-        self.see("that one is well", lambda: self.summed_up() == "1 of 2 streams is well")
-        self.show("live-camera-away", 720)
+        self.see("who learns", lambda: self.summed_up().startswith(
+            "1 of 2 streams learns · 1 without camera"))
+        self.show("live-camera-away")
         wait_for("the alert", lambda: self.firing(prometheus) == {"gate"})
         self.see("that the other streams", lambda: self.state_of("street") == "streaming")
 
@@ -147,7 +157,7 @@ class FirstDayTest(unittest.TestCase):
         wait_for("predictions again",
                  lambda: client.stream("gate").message.frames.predicted > before)
         wait_for("the alert to end", lambda: self.firing(prometheus) == set())
-        self.see("that all is well", lambda: self.summed_up() == "All 2 streams are well")
+        self.see("that all is well", lambda: self.all_learn())
 
     def test_from_installing_to_recovering(self):
         street = self.enterContext(RtspCamera(
@@ -155,7 +165,8 @@ class FirstDayTest(unittest.TestCase):
         gate = self.enterContext(RtspCamera("--pattern", "ball", "--fps", "20"))
         self.browser = open_browser(1280, 1500)
         self.addCleanup(self.browser.quit)
-        server = self.enterContext(self.started(self.install()))
+        self.machine.install()
+        server = self.enterContext(self.started())
         client = self.enterContext(millrace.Client(server.grpc))
         prometheus = self.enterContext(prometheus_process.scrapes(server.metrics, MINUTE_S))
         self.page = server.page

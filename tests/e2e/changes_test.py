@@ -48,15 +48,23 @@ class ChangesTest(unittest.TestCase):
     def test_a_changed_learner_goes_on_from_where_it_was(self):
         millrace_process.wait_for("updates", lambda: self.updates() > 300)
         before = self.stream()
-        changed = self.config | {"model": {"learning_rate": 0.001}}
+        changed = self.config | {"schedule": {"stages": 1}}
         after = self.streams.UpdateStream(stream_service_pb2.UpdateStreamRequest(
             stream="door", config=struct(changed), etag=before.etag)).stream
         self.assertNotEqual(after.run_id, before.run_id)
         self.assertGreaterEqual(self.updates(), 300)
         self.assertGreaterEqual(after.epoch, before.epoch + 1)
+
+    def test_a_learner_that_gets_another_rate_is_the_same(self):
+        before = self.stream()
+        changed = self.config | {"model": {"learning_rate": 0.001}, "learning": {"every": 2}}
+        after = self.streams.UpdateStream(stream_service_pb2.UpdateStreamRequest(
+            stream="door", config=struct(changed), etag=before.etag)).stream
+        self.assertEqual(after.run_id, before.run_id)
         learner = self.learners.GetLearner(
             learner_service_pb2.GetLearnerRequest(stream="door")).learner
         self.assertAlmostEqual(learner.learning_rate, 0.001)
+        self.assertEqual(learner.policy.every, 2)
 
     def test_another_network_is_refused_and_the_stream_goes_on(self):
         millrace_process.wait_for("updates", lambda: self.updates() > 300)

@@ -124,12 +124,13 @@ def of_stream(scrape: str, family: str, stream: str) -> float:
 
 
 def books_of_scrape(scrape: str) -> Books:
+    """What is in flight is the rest of the others, but for what the server itself cannot account for."""
     total = sums(scrape)
-    return Books(source="/metrics",
-                 received=int(total["millrace_ingest_frames_received_total"]),
-                 predicted=int(total["millrace_service_frames_predicted_total"]),
-                 dropped=int(total["millrace_service_frames_dropped_total"]),
-                 in_flight=int(total["millrace_service_frames_in_flight"]))
+    received, predicted, dropped, unaccounted = (int(total[name]) for name in (
+        "millrace_ingest_frames_received_total", "millrace_service_frames_predicted_total",
+        "millrace_service_frames_dropped_total", "millrace_service_frames_unaccounted"))
+    return Books(source="/metrics", received=received, predicted=predicted, dropped=dropped,
+                 in_flight=received - predicted - dropped - unaccounted)
 
 
 def books_of_stream(source: str, frames: stream_pb2.FrameCounts) -> Books:

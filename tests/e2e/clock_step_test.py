@@ -70,7 +70,7 @@ class ClockStepTest(unittest.TestCase):
                 self.assertEqual(auditor.stream().source_cause, "")
         after = client.sums(client.get(server.metrics)[1])
         for name in ("millrace_ingest_source_transitions_total", "millrace_ingest_reconnects_total"):
-            self.assertEqual(after.get(name), before.get(name), name)
+            self.assertEqual(after[name], before[name], name)
         self.judge(subscriber.predictions)
 
     def judge(self, predictions) -> None:

@@ -1,13 +1,16 @@
 """The whole server on a GPU that is made of software: what it learns there, and how it ends when the
 GPU does."""
 
+import os
 import pathlib
 import signal
 import tempfile
 import unittest
+from unittest import mock
 
 import client
 import millrace_process
+from notify_socket import Manager
 
 EXIT_GPU = 3
 EVERY = 100
@@ -29,14 +32,20 @@ class GpuTest(unittest.TestCase):
         with millrace_process.start(self.configuration("cuda")) as (process, _):
             server = millrace_process.stands(process)
             millrace_process.wait_for("a checkpoint", lambda: client.checkpoints_written(server) >= 1)
+            self.assertEqual(client.get(server.metrics.replace("/metrics", "/healthz")), (200, "ok\n"))
             process.send_signal(fault)
-            probe = server.metrics.replace("/metrics", "/readyz")
-            status, why = millrace_process.wait_for("the fault to be told", lambda: (
-                answer := client.get(probe))[0] == 503 and answer)
+            why = self.says_503(server, "/readyz")
+            # The next process goes on: whoever watches this one is told to start it.
+            self.assertIn("street: the learner failed: the GPU", self.says_503(server, "/healthz"))
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(millrace_process.PATIENCE_S), EXIT_GPU)
-        self.assertEqual(status, 503)
         return why
+
+    def says_503(self, server: millrace_process.Server, path: str) -> str:
+        """What a probe says once it is 503."""
+        probe = server.metrics.replace("/metrics", path)
+        return millrace_process.wait_for(f"{path} to tell of the fault", lambda: (
+            answer := client.get(probe))[0] == 503 and answer[1])
 
     def goes_on_after(self) -> int:
         """After how many frames the next server goes on."""
@@ -51,6 +60,9 @@ class GpuTest(unittest.TestCase):
                 with millrace_process.serve(configuration) as server, \
                         client.Subscriber(server.grpc) as subscriber:
                     subscriber.wait_for_predictions(50)
+                    scrape = client.get(server.metrics)[1]
+                self.assertRegex(scrape, r'millrace_pipeline_gpu_memory_bytes{device="cuda:\d",'
+                                         r'kind="allocated"} [1-9]')
                 self.assertIn(named, "".join(server.output))
                 self.assertNotIn("kernel by kernel", "".join(server.output))
                 self.assertTrue(client.books_of_summary(server.summary).balance())
@@ -64,6 +76,19 @@ class GpuTest(unittest.TestCase):
     def test_a_gpu_that_fails_is_told_with_what_to_do_and_what_was_learned_is_kept(self):
         self.assertIn("the GPU has failed: start again", self.not_ready_after(signal.SIGUSR2))
         self.assertGreaterEqual(self.goes_on_after(), EVERY)
+
+    def test_the_service_manager_hears_no_more_that_it_lives_once_its_gpu_has_failed(self):
+        manager = self.enterContext(Manager(pathlib.Path(self.folder)))
+        with mock.patch.dict(os.environ, manager.environment()), \
+                millrace_process.start(self.configuration("cuda")) as (process, _):
+            server = millrace_process.stands(process)
+            manager.await_line("WATCHDOG=1")
+            process.send_signal(signal.SIGUSR2)
+            self.says_503(server, "/healthz")
+            manager.forget()
+            manager.await_status()  # Seconds later each, and the watchdog wants to hear every one.
+            manager.await_status()
+            self.assertNotIn("WATCHDOG=1", manager.said)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,11 @@ class Scene:
         self.subscriber: client.Subscriber = subscriber
         self.auditor: client.Auditor = auditor
 
+    def transitions(self) -> float:
+        """How often the source came into another state, as the metrics say."""
+        return client.of_stream(client.get(self.server.metrics)[1],
+                                "millrace_ingest_source_transitions_total", "gate")
+
 
 def picture_of(width: int, height: int) -> list[str]:
     return ["--width", str(width), "--height", str(height), "--fps", "25", "--gop", "10",
@@ -99,6 +104,8 @@ class RtspTest(unittest.TestCase):
                 scene.subscriber.wait_for_predictions(20, epoch_above=epoch)
                 self.assert_nothing_is_amiss(scene)
             self.assertGreaterEqual(scene.auditor.stream().reconnects, 2)
+            # Three times connecting and streaming, and backing off between.
+            self.assertGreaterEqual(scene.transitions(), 7)
 
     def test_the_first_prediction_of_pictures_of_another_size_says_so(self):
         with self.scene() as scene:

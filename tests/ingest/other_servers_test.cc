@@ -1,7 +1,6 @@
-// Cameras that are other programs: ffmpeg publishes to an RTSP server, and VLC is one.
+// Cameras that are other programs are watched, and come back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <memory>
 #include <tuple>
@@ -10,8 +9,8 @@
 #include "ingest/open_source.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/ingest/camera_tests.h"
-#include "tests/ingest/child_process.h"
 #include "tests/ingest/media.h"
+#include "tests/ingest/other_servers.h"
 #include "tests/ingest/rtsp_process.h"
 
 namespace millrace::ingest {
@@ -42,38 +41,10 @@ using HowPublished = std::tuple<std::string, std::string>;  // Codec and transpo
 
 class PublishedByFfmpeg : public testing::TestWithParam<HowPublished> {
  protected:
-  /// An encoder that works in time, whose pictures change size when `width` does.
   std::unique_ptr<ChildProcess> Publish(int width = 320) {
     const auto& [codec, transport] = GetParam();
-    const std::string url = absl::StrCat("rtsp://127.0.0.1:", server_.port(), "/publish");
-    return std::make_unique<ChildProcess>(
-        std::vector<std::string>{"ffmpeg",
-                                 "-nostdin",
-                                 "-loglevel",
-                                 "error",
-                                 "-re",
-                                 "-f",
-                                 "lavfi",
-                                 "-i",
-                                 absl::StrCat("testsrc2=size=", width, "x240:rate=25"),
-                                 "-t",
-                                 "300",
-                                 "-c:v",
-                                 codec == "h264" ? "libx264" : "libx265",
-                                 "-preset",
-                                 "ultrafast",
-                                 "-tune",
-                                 "zerolatency",
-                                 "-g",
-                                 "25",
-                                 "-pix_fmt",
-                                 "yuv420p",
-                                 "-f",
-                                 "rtsp",
-                                 "-rtsp_transport",
-                                 transport,
-                                 url},
-        folder_ / "ffmpeg.log");
+    return FfmpegPublisher{.codec = codec, .transport = transport, .width = width}.Start(
+        server_.port(), folder_ / "ffmpeg.log");
   }
 
   const TemporaryFolder folder_;
@@ -105,46 +76,6 @@ INSTANTIATE_TEST_SUITE_P(EveryWay, PublishedByFfmpeg,
                          NameOf);
 
 // ------------------------------------------------------------------------------ Served by VLC --
-
-/// VLC, which serves RTP over UDP alone and refuses to run as root.
-class Vlc {
- public:
-  Vlc() {
-    namespace fs = std::filesystem;
-    RunPipeline(
-        "videotestsrc pattern=ball num-buffers=5000 ! video/x-raw,width=160,height=120,"
-        "framerate=25/1 ! x264enc tune=zerolatency speed-preset=ultrafast key-int-max=25 ! mp4mux "
-        "! "
-        "filesink location=" +
-        (folder_ / "movie.mp4"));
-    fs::permissions(folder_.path(), fs::perms::all);
-    Start();
-  }
-
-  [[nodiscard]] std::string url() const {
-    return absl::StrCat("rtsp://127.0.0.1:", port_, "/live");
-  }
-
-  void Start() {
-    std::vector<std::string> command;
-    if (geteuid() == 0) {
-      command = {"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"};
-    }
-    const std::string output = absl::StrCat("#rtp{sdp=", url(), "}");
-    command.insert(command.end(),
-                   {"env", absl::StrCat("HOME=", folder_.path().string()), "cvlc", "--quiet",
-                    folder_ / "movie.mp4", "--sout", output, "--sout-keep"});
-    process_ = std::make_unique<ChildProcess>(command, folder_ / "vlc.log");
-    WaitUntil([this] { return Listens(port_); });
-  }
-
-  void Kill() { process_->Kill(); }
-
- private:
-  const TemporaryFolder folder_;
-  const int port_ = FreePort();
-  std::unique_ptr<ChildProcess> process_;
-};
 
 TEST(VlcTest, IsWatchedAndComesBack) {
   Vlc vlc;

@@ -1,13 +1,16 @@
 #include "ingest/picture_maker.h"
 
-#include <glib.h>
 #include <gmock/gmock.h>
+#include <gst/gst.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <mutex>
+#include <string_view>
 #include <thread>
 
 #include "ingest/gstreamer.h"
@@ -87,10 +90,11 @@ TEST(PictureMakerTest, ScalesAsACamerasPicturesAre) {
   }
 }
 
+int OwnNiceness() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
+
 // Whatever the priority of the thread that has the first image decoded: cameras come later.
 TEST(PictureMakerTest, GStreamersThreadsRunAtThePriorityOfWhoInitializesIt) {
-  const auto niceness = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
-  const int ordinary = niceness();
+  const int ordinary = OwnNiceness();
   InitializeGStreamer();
   int of_the_pool = 19;
   std::jthread([&] {
@@ -104,6 +108,56 @@ TEST(PictureMakerTest, GStreamersThreadsRunAtThePriorityOfWhoInitializesIt) {
     g_thread_pool_free(pool, FALSE, TRUE);
   }).join();
   EXPECT_EQ(of_the_pool, ordinary);
+}
+
+/// How nice the threads are that decoders take bytes on. They tell by what they log.
+class NicenessOfDecoders {
+ public:
+  NicenessOfDecoders() {
+    InitializeGStreamer();
+    gst_debug_set_threshold_for_name("videodecoder", GST_LEVEL_LOG);
+    gst_debug_remove_log_function(gst_debug_log_default);
+    gst_debug_add_log_function(OnLog, this, nullptr);
+  }
+  ~NicenessOfDecoders() {
+    gst_debug_remove_log_function(OnLog);
+    gst_debug_unset_threshold_for_name("videodecoder");
+    gst_debug_add_log_function(gst_debug_log_default, nullptr, nullptr);
+  }
+  NicenessOfDecoders(const NicenessOfDecoders&) = delete;
+  NicenessOfDecoders& operator=(const NicenessOfDecoders&) = delete;
+
+  [[nodiscard]] std::map<std::thread::id, int> seen() const {
+    const std::scoped_lock lock(mu_);
+    return seen_;
+  }
+
+ private:
+  static void OnLog(GstDebugCategory* /*category*/, GstDebugLevel /*level*/, const gchar* /*file*/,
+                    const gchar* function, gint /*line*/, GObject* /*object*/,
+                    GstDebugMessage* /*message*/, gpointer self) {
+    if (std::string_view(function) != "gst_video_decoder_chain") return;
+    auto& niceness = *static_cast<NicenessOfDecoders*>(self);
+    const std::scoped_lock lock(niceness.mu_);
+    niceness.seen_[std::this_thread::get_id()] = OwnNiceness();
+  }
+
+  mutable std::mutex mu_;
+  std::map<std::thread::id, int> seen_;
+};
+
+TEST(PictureMakerTest, AnImageIsDecodedAtThePriorityOfWhoAsks) {
+  const std::vector<std::uint8_t> image = Image("pngenc");
+  const PictureMaker maker(16, 16);
+  ASSERT_TRUE(maker.FromImage(image).ok()) << "there are threads of another priority";
+  const NicenessOfDecoders niceness;
+  std::jthread([&] {
+    ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19), 0);
+    EXPECT_TRUE(maker.FromImage(image).ok());
+  }).join();
+  const auto seen = niceness.seen();
+  EXPECT_EQ(seen.size(), 1u);
+  for (const auto& [thread, nice] : seen) EXPECT_EQ(nice, 19);
 }
 
 TEST(PictureMakerTest, DecodesImages) {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/log_about.h"
 #include "base/mutex.h"
 #include "tests/ingest/logged.h"
 
@@ -44,6 +45,18 @@ TEST(StateLogTest, SaysWhatACameraComesTo) {
             "warning camera: stalled: no frame for 1 s\n"
             "warning camera: backing off: refused; it is tried until it is there\n"
             "error camera: failed: a bug\n");
+}
+
+TEST(StateLogTest, SaysWhichStreamItsLinesAreAbout) {
+  const Logged logged;
+  std::string told_about;
+  StateLog log(
+      "camera", StateLog::Of::kCamera,
+      [&](SourceState, const absl::Status&) { told_about = LogAbout::Stream(); }, "door");
+  log.Enter(SourceState::kConnecting, kNone);
+  log.Say();
+  EXPECT_EQ(told_about, "door");
+  EXPECT_EQ(LogAbout::Stream(), "");
 }
 
 TEST(StateLogTest, SaysEachCauseOfAnOutageOnceAndCountsEachTry) {

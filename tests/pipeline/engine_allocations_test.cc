@@ -12,9 +12,11 @@ namespace {
 // Of `samples` samples, after as many that warm the engine up.
 std::int64_t AllocationsOf(const std::string& schedule, bool gate, int samples) {
   ScheduleRequest request = EqualStages(3, {.forward = 1e-6, .backward = 2e-6});
+  RunHistory history;
   auto engine = *Engine::Start({.plan = *MakePlan(schedule, request),
                                 .run = [](const Step& /*step*/) {},
-                                .gate_costs = gate ? request.costs : std::vector<StageCost>()});
+                                .gate_costs = gate ? request.costs : std::vector<StageCost>(),
+                                .history = &history});
   std::int64_t before = 0;
   for (int i = 0; i < 2 * samples; ++i) {
     if (i == samples) before = Allocations();

@@ -89,6 +89,25 @@ TEST(FlowLearnerTest, LearningLessBeginsWithTheNextSampleAdmitted) {
   }
 }
 
+TEST(FlowLearnerTest, TellsForHowLongItsStagesHaveWorked) {
+  for (const bool learns : {true, false}) {
+    auto learner =
+        MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2}, [](ModelPrediction) {});
+    ASSERT_TRUE(learner.ok()) << learner.status();
+    if (!learns) (*learner)->LearnFromEvery(0);
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_TRUE((*learner)->Admit({.previous = Stripes(i), .current = Stripes(i + 1)}).ok());
+    }
+    ASSERT_TRUE((*learner)->Drain().ok());
+    const std::vector<StageTime> worked = (*learner)->worked();
+    ASSERT_EQ(worked.size(), 2U);
+    for (const StageTime& stage : worked) {
+      EXPECT_GT(stage.predicting, nanoseconds(0));
+      EXPECT_EQ(stage.learning > nanoseconds(0), learns);
+    }
+  }
+}
+
 TEST(FlowLearnerTest, ColdItStartsAtNoMotion) {
   Collected collected;
   auto learner =

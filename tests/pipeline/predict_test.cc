@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/generated_stream.h"
+#include "pipeline/label_learner.h"
 #include "pipeline/label_stream_learner.h"
 #include "pipeline/learner.h"
 #include "pipeline/learning/flow_network_names.h"
@@ -217,6 +218,69 @@ void ExpectWhatTheNextPictureGets(LabelTask task, const SampleLabel& label) {
 TEST(PredictTest, OfAStreamThatLearnsFromLabelsSaysWhatTheNextPictureGets) {
   ExpectWhatTheNextPictureGets(LabelTask::kClassification, std::int64_t{2});
   ExpectWhatTheNextPictureGets(LabelTask::kRegression, std::vector<float>{1, 2, 3});
+}
+
+/// Learns three values of one sample, a little at each step.
+class OneSampleLearner {
+ public:
+  struct Answer {
+    std::vector<float> outputs;
+    std::int64_t updates = 0;
+  };
+
+  OneSampleLearner() {
+    LabelLearnerOptions options{.layers = 3, .width = 8, .task = LabelTask::kRegression};
+    options.outputs = 3;
+    options.optimizer.learning_rate = 1e-3;
+    auto made = MakeLabelLearner(options, [](const LabelPrediction& /*prediction*/) {});
+    EXPECT_TRUE(made.ok()) << made.status();
+    learner_ = *std::move(made);
+  }
+
+  void Learn() { EXPECT_TRUE(learner_->Admit(sample_, std::vector<float>{1, 2, 3}).ok()); }
+  void AwaitUpdates(std::int64_t updates) {
+    while (learner_->updates().back() < updates) std::this_thread::yield();
+  }
+  Answer Ask() {
+    auto made = learner_->Predict(sample_);
+    EXPECT_TRUE(made.ok()) << made.status();
+    return {std::move(made->outputs), made->updates};
+  }
+
+ private:
+  const std::vector<float> sample_ = std::vector<float>(64, 0.5F);
+  std::unique_ptr<LabelLearner> learner_;
+};
+
+// Whenever it is asked: in the middle of an update, too.
+TEST(PredictTest, TheUpdatesAreThoseThatTheWeightsHaveSeen) {
+  constexpr int kUpdates = 1000;
+  OneSampleLearner alone;
+  std::vector<std::vector<float>> after;  // So many updates.
+  for (int i = 0; i <= kUpdates; ++i) {
+    after.push_back(alone.Ask().outputs);
+    ASSERT_TRUE(i == 0 || after[i] != after[i - 1]) << "each update shows";
+    alone.Learn();
+    alone.AwaitUpdates(i + 1);
+  }
+
+  OneSampleLearner asked;
+  std::atomic<int> answers = 0;
+  std::jthread asking([&](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); ++answers) {
+      const OneSampleLearner::Answer answer = asked.Ask();
+      ASSERT_LE(answer.updates, kUpdates);
+      ASSERT_EQ(answer.outputs, after[answer.updates]) << answer.updates;
+    }
+  });
+  for (int i = 0; i < kUpdates; ++i) {
+    asked.Learn();
+    const int answered = answers;
+    while (i % 10 == 0 && answers == answered) std::this_thread::yield();
+  }
+  asking = {};
+  asked.AwaitUpdates(kUpdates);
+  EXPECT_EQ(asked.Ask().updates, kUpdates);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::uint64_t Dropped(const FrameCounts& counts, DropReason reason) {
   return counts.dropped[static_cast<std::size_t>(reason)];
@@ -363,6 +364,23 @@ TEST(CameraStreamTest, SnapshotShowsRatesDelaysAndLosses) {
   EXPECT_DOUBLE_EQ(snapshot.loss_no_motion, 2 * snapshot.loss);
   EXPECT_THAT(snapshot.updates, ElementsAre(20, 20));
   EXPECT_EQ(observed.size(), 20u);
+  fake.stream->Stop();
+}
+
+TEST(CameraStreamTest, SnapshotShowsHowBusyTheStagesAre) {
+  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
+  EXPECT_THAT(fake.stream->Snapshot().loads, IsEmpty()) << "nothing to compare with yet";
+  fake.learner->SetWorked({{.predicting = seconds(1), .learning = seconds(2)}});
+  for (int i = 0; i < 2; ++i) fake.source->Push();
+  fake.learner->WaitForAdmitted(1);
+  fake.clock->Advance(seconds(4));
+  fake.learner->SetWorked({{.predicting = seconds(2), .learning = seconds(4)}});
+
+  const std::vector<StageLoad> loads = fake.stream->Snapshot().loads;
+  ASSERT_EQ(loads.size(), 1U);
+  EXPECT_DOUBLE_EQ(loads[0].predicting, 0.25);
+  EXPECT_DOUBLE_EQ(loads[0].learning, 0.5);
+  fake.learner->Predict();
   fake.stream->Stop();
 }
 

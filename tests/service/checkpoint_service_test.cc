@@ -1,5 +1,7 @@
 #include "service/checkpoint_service.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -11,10 +13,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/atomic_file.h"
 #include "pipeline/checkpoint_folders.h"
-#include "pipeline/checksum.h"
 #include "tests/base/temporary_folder.h"
+#include "tests/service/checkpoint_on_disk.h"
 #include "tests/service/error_details.h"
 #include "tests/service/grpc_fixture.h"
 
@@ -36,25 +37,8 @@ class CheckpointServiceTest : public GrpcFixture {
     Served("street")->SetConfig(config);
   }
 
-  /// A checkpoint after `sample`, with a file for each of so many stages.
   std::string Write(std::int64_t sample, double score = 0.5, int stages = 2) const {
-    const std::string name = pipeline::CheckpointName(sample);
-    const fs::path path = folder_ / name;
-    fs::create_directories(path);
-    pipeline::CheckpointManifest manifest;
-    manifest.sample = sample;
-    manifest.score = score;
-    for (int i = 1; i <= stages; ++i) {
-      const std::string stage = absl::StrCat("stage-", i, ".safetensors");
-      const std::string bytes(1'500'000, stage[6]);
-      EXPECT_TRUE(WriteFileAtomically((path / stage).string(), bytes).ok());
-      manifest.stages.push_back(
-          {.name = stage, .bytes = bytes.size(), .checksum = pipeline::Checksum(bytes)});
-    }
-    EXPECT_TRUE(WriteFileAtomically((path / pipeline::kManifestFile).string(),
-                                    pipeline::EncodeManifest(manifest))
-                    .ok());
-    return name;
+    return WriteCheckpoint(folder_, sample, score, stages);
   }
 
   template <typename Request>
@@ -199,6 +183,18 @@ TEST_F(WaitingForCheckpointsTest, OneWhoWaitsKeepsNobodyElseWaiting) {
   }
 }
 
+TEST_F(WaitingForCheckpointsTest, OneTooManyIsToldToTryAgain) {
+  constexpr int kMayWait = 64;
+  std::vector<std::future<grpc::Status>> calls;
+  for (int i = 0; i < kMayWait; ++i) calls.push_back(Ask());
+  const grpc::Status status = Create();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(status), "TOO_MANY_CHANGES");
+  EXPECT_TRUE(DetailsOf(status).has_retry);
+  SayWritten(Write(199), kMayWait);
+  for (auto& call : calls) EXPECT_TRUE(call.get().ok());
+}
+
 TEST_F(WaitingForCheckpointsTest, WhyNoneCouldBeWrittenIsTold) {
   std::future<grpc::Status> call = Ask();
   street_.on_checkpoint(
@@ -222,6 +218,8 @@ TEST_F(WaitingForCheckpointsTest, WhoWaitsIsToldThatTheLearnerWasPaused) {
     ASSERT_TRUE(street().SetMode(mode).ok());
     const grpc::Status status = call.get();
     EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(ReasonOf(status), "NOT_LEARNING");
+    EXPECT_EQ(DetailsOf(status).info.metadata().at("state"), Name(mode));
     EXPECT_THAT(status.error_message(), HasSubstr("resume it first"));
     ASSERT_TRUE(street().SetMode(LearnerState::kLearning).ok());
   }
@@ -233,9 +231,11 @@ TEST_F(WaitingForCheckpointsTest, WhoWaitsIsToldThatTheLearnerHasFailed) {
   street_.learner->Fail(absl::InternalError("out of memory"));
   street_.source->Push();
   street_.source->Push();
-  const grpc::Status status = call.get();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(status.error_message(), HasSubstr("out of memory"));
+  for (const grpc::Status& status : {call.get(), Create()}) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(ReasonOf(status), "LEARNER_FAILED");
+    EXPECT_THAT(status.error_message(), HasSubstr("out of memory"));
+  }
 }
 
 TEST_F(WaitingForCheckpointsTest, OneThatIsGoneAgainIsNotFound) {
@@ -277,6 +277,75 @@ TEST_F(CheckpointServiceTest, WhereGoingBackFailsNothingHasMoved) {
   EXPECT_THAT(Names(), ElementsAre(newest, good));
   Film(street_, 2);
   EXPECT_EQ(street().Snapshot().frames.predicted, 1u) << "it runs on";
+}
+
+/// A folder in which nobody can change anything, for as long as this lives.
+class ReadOnly {
+ public:
+  explicit ReadOnly(fs::path folder) : folder_(std::move(folder)), is_root_(geteuid() == 0) {
+    Permit(fs::perms(0555), fs::perms(0444));
+    if (is_root_) {  // Whom no permissions stop.
+      EXPECT_EQ(seteuid(kNobody), 0);
+    }
+  }
+  ~ReadOnly() {
+    if (is_root_) {
+      EXPECT_EQ(seteuid(0), 0);
+    }
+    Permit(fs::perms(0755), fs::perms(0644));
+  }
+  ReadOnly(const ReadOnly&) = delete;
+  ReadOnly& operator=(const ReadOnly&) = delete;
+
+ private:
+  static constexpr uid_t kNobody = 65534;
+
+  void Permit(fs::perms folders, fs::perms files) const {
+    fs::permissions(folder_, folders);
+    for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+      fs::permissions(entry.path(), entry.is_directory() ? folders : files);
+    }
+  }
+
+  const fs::path folder_;
+  const bool is_root_;
+};
+
+TEST_F(CheckpointServiceTest, WhereNewerOnesCannotBeSetAsideTheStreamGoesOn) {
+  const std::string good = Write(99);
+  const std::string newest = Write(199);
+  {
+    const ReadOnly folder(folder_);
+    const grpc::Status status = Restore(good);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+    EXPECT_THAT(status.error_message(), HasSubstr(absl::StrCat("cannot make ", folder_.string())));
+  }
+  EXPECT_THAT(Names(), ElementsAre(newest, good));
+  Film(street_, 2);
+  EXPECT_EQ(street().Snapshot().frames.predicted, 1u) << "it was started again";
+}
+
+TEST_F(CheckpointServiceTest, OneThatCannotBeRemovedStays) {
+  const std::string name = Write(99);
+  {
+    const ReadOnly folder(folder_);
+    const grpc::Status status = Delete(name);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+    EXPECT_THAT(status.error_message(), HasSubstr("cannot remove"));
+  }
+  EXPECT_THAT(Names(), ElementsAre(name));
+  EXPECT_TRUE(Delete(name).ok());
+}
+
+TEST_F(CheckpointServiceTest, GoingBackThatTheServersEndCutsShortSaysSo) {
+  const std::string name = Write(99);
+  starting_ = [this](const auto& /*config*/) {
+    streams_.Stop();
+    return absl::OkStatus();
+  };
+  const grpc::Status status = Restore(name);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(status), "SERVER_STOPS");
 }
 
 TEST_F(CheckpointServiceTest, ADamagedOneIsNotGoneBackTo) {
@@ -336,6 +405,24 @@ TEST_F(CheckpointServiceTest, ADownloadEndsWhereTheCheckpointIsDeletedMeanwhile)
   EXPECT_THAT(files, Not(Contains("manifest.json"))) << "it is not taken for complete";
 }
 
+// More than a connection holds for a client that does not read. The server, when it ends, waits for
+// every call that it still has.
+TEST_F(CheckpointServiceTest, ADownloadThatNobodyWantsAnyMoreEnds) {
+  const auto request = Of<v1::DownloadCheckpointRequest>("street", Write(99, 0.5, /*stages=*/24));
+  v1::DownloadCheckpointResponse piece;
+  {
+    grpc::ClientContext context;
+    const auto reader = stub_->DownloadCheckpoint(&context, request);
+    ASSERT_TRUE(reader->Read(&piece));
+    context.TryCancel();
+    EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  const auto reader = stub_->DownloadCheckpoint(&context, request);
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+}
+
 TEST_F(CheckpointServiceTest, DownloadsEveryFileWithTheManifestLast) {
   const std::string name = Write(99);
   std::map<std::string, std::string> files;
@@ -358,6 +445,7 @@ TEST_F(CheckpointServiceTest, WhatIsNotThereOrNotNamedIsSaid) {
            {Delete("x", "gate"), grpc::StatusCode::NOT_FOUND},
            {Download("x", files, "gate"), grpc::StatusCode::NOT_FOUND},
            {Restore(""), grpc::StatusCode::INVALID_ARGUMENT},
+           {Restore("x", ""), grpc::StatusCode::INVALID_ARGUMENT},
            {Delete("x", ""), grpc::StatusCode::INVALID_ARGUMENT},
            {Download("", files), grpc::StatusCode::INVALID_ARGUMENT},
            {Create("yard"), grpc::StatusCode::FAILED_PRECONDITION},

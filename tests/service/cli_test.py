@@ -76,12 +76,26 @@ class CommandLineTest(unittest.TestCase):
     def test_help_says_what_each_command_does_with_an_example(self):
         overview = run("--help")
         self.assertEqual(overview.returncode, 0)
-        for command in ("serve", "watch", "check-config", "pretrain", "plan", "replay", "bench"):
-            self.assertIn(command, overview.stdout)
-            help_text = run(command, "--help")
+        commands = re.findall(r"^  ([a-z-]+)  ", overview.stdout.split("Subcommands:")[1], re.M)
+        self.assertEqual(commands, ["serve", "watch", "check-config", "pretrain", "plan", "replay",
+                                    "bench", "export", "evaluate", "man", "completion"])
+        for command in ("flow", "labels"):
+            self.assertIn(f"  {command}  ", run("evaluate", "--help").stdout)
+        for command in [*commands, "evaluate flow", "evaluate labels"]:
+            help_text = run(*command.split(), "--help")
             self.assertEqual(help_text.returncode, 0)
-            self.assertIn("Example", help_text.stdout)
+            self.assertIn("Example", help_text.stdout, command)
             self.assertIn(f"millrace {command}", help_text.stdout)
+
+    def test_help_fits_a_terminal(self):
+        for command in ("", "serve", "watch", "check-config", "pretrain", "plan", "replay", "bench", "export",
+                        "evaluate", "evaluate flow", "evaluate labels", "man", "completion"):
+            for line in run(*command.split(), "--help").stdout.splitlines():
+                self.assertLessEqual(len(line), 100, f"{command}: {line}")
+
+    def test_help_says_what_every_exit_code_means(self):
+        for code in ("  0  ", "  1  ", "  2  ", "  3  ", "  130, 143  "):
+            self.assertIn(f"\n{code}", run("--help").stdout)
 
     def manual(self) -> str:
         """As it is shown."""
@@ -142,8 +156,11 @@ class CommandLineTest(unittest.TestCase):
         lines = [json.loads(line) for line in result.stderr.splitlines()]
         self.assertGreater(len(lines), 0)
         for line in lines:
-            self.assertEqual(list(line), ["time", "level", "message"])
+            self.assertEqual([key for key in line if key != "stream"], ["time", "level", "message"])
             datetime.datetime.fromisoformat(line["time"])
+        of_the_stream = {line["message"] for line in lines if line.get("stream") == "ball"}
+        for message in ("ball: measuring the layers and cutting the network", "test:ball: connecting"):
+            self.assertIn(message, of_the_stream)
 
     def test_the_log_is_json_when_it_fails(self):
         with socket.socket() as taken:
@@ -162,6 +179,12 @@ class CommandLineTest(unittest.TestCase):
                     self.assertTrue(any(line["level"] == "error" and part in line["message"]
                                         for line in lines), result.stderr)
 
+    def test_the_log_names_every_error_of_a_configuration_however_alike(self):
+        more = "".join(f"  - {{name: {name}, source: {{uri: 'test:ball', queue: no}}}}\n" for name in "abc")
+        result = run("serve", "--config", self.config(more=more))
+        self.assert_usage(result, "'queue' is 'no'")
+        self.assertEqual(result.stderr.count("'queue' is 'no'"), 3, result.stderr)
+
     def test_a_level_that_is_none_does_not_silence_the_log(self):
         result = run("serve", "--config", "no/such.yaml", env={**os.environ, "MILLRACE_LOG": "verbose"})
         self.assert_usage(result, "MILLRACE_LOG is 'verbose'", "no/such.yaml")
@@ -177,6 +200,15 @@ class CommandLineTest(unittest.TestCase):
         self.assert_usage(run("serve"), "--config")
         self.assert_usage(run("serve", "--config", "x", "--frames", "many"), "--frames")
         self.assert_usage(run("pretrain", "--frames", "5"), "--output")
+
+    def test_a_wrong_command_line_says_what_there_is(self):
+        self.assert_usage(run(), "millrace: a command is missing: one of serve, watch,")
+        self.assert_usage(run("dance"), "millrace: there is no command 'dance'; there are serve, watch,",
+                          "\nmillrace --help ")
+        self.assert_usage(run("evaluate", "dance"), "millrace evaluate: there is no command 'dance'; "
+                          "there are flow, labels\nmillrace evaluate --help ")
+        self.assert_usage(run("serve", "--config", "x", "--frame", "5"), "millrace serve: ", "--frame",
+                          "\nmillrace serve --help ")
 
     def test_replay_says_what_is_missing(self):
         self.assert_usage(run("replay", "--model", "m.pt"), "--samples")

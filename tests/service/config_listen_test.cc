@@ -32,8 +32,15 @@ TEST(ConfigListenTest, ByDefaultItIsPlainTextOnThisMachineAndControlledFromIt) {
 TEST(ConfigListenTest, EveryKeyIsRead) {
   const auto config = Parse(
       "{address: 0.0.0.0, tls: {certificate: s.pem, key: s.key, client_ca: ca.pem}, "
-      "tokens_file: tokens, control: on}");
+      "tokens_file: tokens, control: on, grpc_port: 1, http_port: 2, metrics_port: 3, "
+      "max_viewers: 4, connection_age_s: 5}");
   ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->listen.address, "0.0.0.0");
+  EXPECT_EQ(config->listen.grpc_port, 1);
+  EXPECT_EQ(config->listen.http_port, 2);
+  EXPECT_EQ(config->listen.metrics_port, 3);
+  EXPECT_EQ(config->listen.max_viewers, 4);
+  EXPECT_EQ(config->listen.connection_age_s, 5);
   const GrpcSecurity& security = config->listen.security;
   EXPECT_EQ(security.tls.certificate, "s.pem");
   EXPECT_EQ(security.tls.key, "s.key");

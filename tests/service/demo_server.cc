@@ -1,10 +1,12 @@
 // A server with a made-up stream, for tests of the live page in a browser: real HTTP and a real
 // page, no camera and no learner.
 //
-// Prints the page's and the metrics' addresses, then serves until its standard input ends. The
-// first argument is the page's port; by default it takes a free one. Of those that follow, "labels"
-// has the stream learn classes from labels instead of flow, "three" serves three streams, of which
-// one is away, and "tokens=FILE" names the tokens that the buttons need.
+// Prints the page's and the metrics' addresses, then serves until its standard input ends; a line
+// there, "garage away" or "garage streaming", sends a camera away or has it come back. The first
+// argument is the page's port; by default it takes a free one. Of those that follow, "labels" has
+// the stream learn classes from labels instead of flow, "failed" has its learner fail, "three"
+// serves three streams, of which one is away, "all-ways" one for each way in which a stream may
+// stand, and "tokens=FILE" names the tokens that the buttons need.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -60,7 +62,7 @@ void Predict(std::stop_token stop, FakeCameraStream& stream, RunRecorder& record
   std::condition_variable_any pause;
   for (std::int64_t number = 1; !stop.stop_requested(); ++number) {
     auto prediction = std::make_shared<Prediction>(*MovingDisc(stream.config().name, number));
-    const double ratio = 0.72 + 0.33 * std::exp(-static_cast<double>(number) / 120) +
+    const double ratio = 0.72 + 0.2 * std::exp(-static_cast<double>(number) / 120) +
                          0.04 * std::sin(static_cast<double>(number) * 0.7);
     prediction->model.loss = static_cast<float>(0.05 * ratio);
     if (stream.learner()->labels) PredictDoor(number, *prediction, stream);
@@ -95,16 +97,67 @@ void SendAway(FakeCameraStream& stream) {
   });
 }
 
-int Run(int port, const std::set<std::string>& kinds) {
+void BringBack(FakeCameraStream& stream) {
+  stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.source.state = ingest::SourceState::kStreaming;
+    snapshot.source.cause = absl::OkStatus();
+    snapshot.frames_per_second_in = 10;
+    snapshot.predictions_per_second = 9.9;
+  });
+}
+
+void Fail(FakeCameraStream& stream) {
+  stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.learner = absl::InternalError("stage 2: no memory is left for the update");
+    snapshot.learner_state = LearnerState::kFailed;
+  });
+}
+
+void End(FakeCameraStream& stream) {
+  stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.source.state = ingest::SourceState::kEnded;
+    snapshot.learner_state = LearnerState::kEnded;
+  });
+}
+
+/// As one that has learned nothing yet: its loss is above that of no motion.
+void MakeWorse(FakeCameraStream& stream) {
+  stream.Set([](StreamSnapshot& snapshot) { snapshot.loss_no_motion = 0.03; });
+}
+
+std::vector<std::unique_ptr<DemoStream>> MakeStreams(const std::set<std::string>& kinds) {
   std::vector<std::unique_ptr<DemoStream>> demos;
-  const auto add = [&](const char* name) { demos.push_back(std::make_unique<DemoStream>(name)); };
-  add(kinds.contains("labels") ? "door" : "street");
-  if (kinds.contains("labels")) DescribeDoors(demos[0]->stream);
-  if (kinds.contains("three")) {
-    add("yard");
-    add("garage");
-    SendAway(demos[2]->stream);
+  const auto add = [&](const char* name) -> FakeCameraStream& {
+    return demos.emplace_back(std::make_unique<DemoStream>(name))->stream;
+  };
+  FakeCameraStream& first = add(kinds.contains("labels") ? "door" : "street");
+  if (kinds.contains("labels")) DescribeDoors(first);
+  if (kinds.contains("failed")) Fail(first);
+  const bool all_ways = kinds.contains("all-ways");
+  if (!all_ways && !kinds.contains("three")) return demos;
+  add("yard");
+  SendAway(add("garage"));
+  if (!all_ways) return demos;
+  static_cast<void>(add("hall").SetMode(LearnerState::kPaused));
+  static_cast<void>(add("roof").SetMode(LearnerState::kFrozen));
+  add("shop").Set([](StreamSnapshot& snapshot) { snapshot.update_every = 0; });
+  End(add("clip"));
+  Fail(add("cellar"));
+  MakeWorse(add("new"));
+  return demos;
+}
+
+/// "garage away", "garage streaming".
+void Obey(const std::string& line, const std::vector<std::unique_ptr<DemoStream>>& demos) {
+  for (const auto& demo : demos) {
+    const std::string& name = demo->stream.config().name;
+    if (line == name + " away") SendAway(demo->stream);
+    if (line == name + " streaming") BringBack(demo->stream);
   }
+}
+
+int Run(int port, const std::set<std::string>& kinds) {
+  const std::vector<std::unique_ptr<DemoStream>> demos = MakeStreams(kinds);
   Streams streams;
   for (const auto& demo : demos) {
     MILLRACE_CHECK(streams.Add(Borrowed(demo->stream, demo->record)).ok());
@@ -113,19 +166,21 @@ int Run(int port, const std::set<std::string>& kinds) {
   for (const std::string& kind : kinds) {
     if (kind.starts_with("tokens=")) listen.security.tokens_file = kind.substr(7);
   }
-  auto web = ServeWeb::Start({.listen = listen, .streams = &streams});
+  Liveness liveness(streams);
+  auto web = ServeWeb::Start({.listen = listen, .streams = &streams, .liveness = &liveness});
   if (!web.ok()) {
     std::cerr << web.status() << "\n";
     return 1;
   }
   std::cout << (*web)->page_url() << " " << (*web)->metrics_url() << std::endl;
   for (const auto& demo : demos) {
-    if (!demo->stream.Snapshot().source.cause.ok()) continue;
+    const StreamSnapshot snapshot = demo->stream.Snapshot();
+    if (snapshot.source.state != ingest::SourceState::kStreaming) continue;
+    if (snapshot.learner_state == LearnerState::kPaused || !snapshot.learner.ok()) continue;
     demo->predicting = std::jthread(
         [&demo](std::stop_token stop) { Predict(std::move(stop), demo->stream, demo->record); });
   }
-  while (std::cin.get() != EOF) {
-  }
+  for (std::string line; std::getline(std::cin, line);) Obey(line, demos);
   return 0;
 }
 

@@ -1,16 +1,13 @@
 """`millrace evaluate labels`: a tiny run has every row and figure; what it cannot do it refuses."""
 
-import contextlib
 import json
-import os
 import pathlib
-import pty
 import random
-import subprocess
 import tempfile
 import unittest
 
-from millrace_process import PATIENCE_S, program, run
+import terminal
+from millrace_process import run
 
 TINY = ("--layers", "4", "--width", "8", "--passes", "1", "--seeds", "2", "--window", "4,8",
         "--stages", "2,4", "--learning-rate", "0.05")  # fmt: skip
@@ -67,24 +64,13 @@ class EvaluateLabelsTest(unittest.TestCase):
         self.assertIn("unseen %", result.stdout)
 
     def test_on_a_terminal_a_bar_fills_in_place_of_a_line_a_run(self):
-        ours, theirs = pty.openpty()
-        self.addCleanup(os.close, ours)
-        with subprocess.Popen(
-            [program(), "evaluate", "labels", "--data", str(self.data), *TINY,
-             "--schedules", "stale"],
-            stdout=subprocess.PIPE, stderr=theirs, text=True) as process:  # fmt: skip
-            os.close(theirs)
-            self.addCleanup(process.kill)
-            shown = b""
-            with contextlib.suppress(OSError):  # The terminal's way to say that it was left.
-                while part := os.read(ours, 4096):
-                    shown += part
-            table, _ = process.communicate(timeout=PATIENCE_S)
-        self.assertEqual(process.returncode, 0, shown)
+        seen = terminal.run("evaluate", "labels", "--data", str(self.data), *TINY,
+                            "--schedules", "stale")  # fmt: skip
+        self.assertEqual(seen.code, 0, seen.shown)
         samples = 70 * 2 * 2 * 2  # Of two numbers of stages, two windows, two seeds.
-        self.assertIn(f"100 %  {samples} of {samples} samples", shown.decode())
-        self.assertNotIn("seed 0", shown.decode())
-        self.assertIn("unseen %", table)
+        self.assertIn(f"100 %  {samples} of {samples} samples", seen.shown)
+        self.assertNotIn("seed 0", seen.shown)
+        self.assertIn("unseen %", seen.shown)
 
     def test_the_same_command_gives_the_same_figures(self):
         figures = []

@@ -16,6 +16,7 @@
 
 #include "pipeline/learner.h"
 #include "pipeline/learning/late_labels.h"
+#include "pipeline/rate_factor.h"
 
 namespace millrace::service {
 
@@ -33,11 +34,13 @@ class FakeLearner final : public pipeline::Learner {
     /// It learns from labels: the outputs of sample n are n, n, n ..., its best class is n modulo
     /// the classes.
     std::optional<pipeline::LabelledTask> labels = {};
+    /// As configured.
+    double learning_rate = 1e-4;
     pipeline::Resumption resumption = {};
   };
 
   FakeLearner(const Options& options, pipeline::OnPrediction on_prediction)
-      : options_(options), on_prediction_(std::move(on_prediction)) {
+      : rate(options.learning_rate), options_(options), on_prediction_(std::move(on_prediction)) {
     description_.schedule = "one_f_one_b_star";
     description_.width = options.width;
     description_.height = options.height;
@@ -101,12 +104,13 @@ class FakeLearner final : public pipeline::Learner {
   void LearnFromEvery(int n) override { learn_from_every = n; }
   void Freeze(bool now) override { frozen = now; }
   absl::Status SetLearningRate(double now) override {
-    if (now > 1) return absl::InvalidArgumentError("the learning rate is too high");
-    rate = now;
-    return absl::OkStatus();
+    const absl::Status checked = pipeline::RateFactor(now, options_.learning_rate).status();
+    if (checked.ok()) rate = now;
+    return checked;
   }
   double learning_rate() const override { return rate; }
   absl::Status SetPolicy(const pipeline::UpdatePolicyOptions& policy) override {
+    if (labels_) return Learner::SetPolicy(policy);
     const absl::Status checked = pipeline::CheckUpdatePolicy(policy);
     if (checked.ok()) every = policy.every;
     return checked;
@@ -129,6 +133,12 @@ class FakeLearner final : public pipeline::Learner {
   }
 
   std::shared_ptr<const pipeline::LearnerDescription> description() const override {
+    std::function<void()> at_descriptions;
+    {
+      std::scoped_lock lock(mu_);
+      at_descriptions = at_descriptions_;
+    }
+    if (at_descriptions) at_descriptions();
     std::scoped_lock lock(mu_);
     return std::make_shared<const pipeline::LearnerDescription>(description_);
   }
@@ -142,7 +152,7 @@ class FakeLearner final : public pipeline::Learner {
 
   std::atomic<int> learn_from_every = 1;
   std::atomic<bool> frozen = false;
-  std::atomic<double> rate = 1e-4;
+  std::atomic<double> rate;
   std::atomic<int> every = 1;
   std::atomic<int> checkpoints_asked_for = 0;
 
@@ -151,6 +161,17 @@ class FakeLearner final : public pipeline::Learner {
     return learning_;
   }
   const pipeline::Resumption& resumption() const override { return options_.resumption; }
+
+  std::vector<pipeline::StageTime> worked() const override {
+    std::scoped_lock lock(mu_);
+    return worked_;
+  }
+
+  /// What worked() returns from now on.
+  void SetWorked(std::vector<pipeline::StageTime> worked) {
+    std::scoped_lock lock(mu_);
+    worked_ = std::move(worked);
+  }
 
   /// What learning() returns from now on.
   void SetLearning(const pipeline::LearningFigures& learning) {
@@ -192,6 +213,13 @@ class FakeLearner final : public pipeline::Learner {
   void AtQuestions(std::function<void()> call) {
     std::scoped_lock lock(mu_);
     at_questions_ = std::move(call);
+  }
+
+  /// Called whenever it is asked what it is, on any thread: the server's, too, which looks at it
+  /// now and then.
+  void AtDescriptions(std::function<void()> call) {
+    std::scoped_lock lock(mu_);
+    at_descriptions_ = std::move(call);
   }
 
   /// Changes the next predictions: `change` gets each by reference, instead of any `change` before.
@@ -279,9 +307,11 @@ class FakeLearner final : public pipeline::Learner {
 
   mutable std::mutex mu_;
   pipeline::LearnerDescription description_;
+  std::vector<pipeline::StageTime> worked_;
   pipeline::LearningFigures learning_;
   std::function<void(pipeline::ModelPrediction&)> change_;
   std::function<void()> at_questions_;
+  std::function<void()> at_descriptions_;
   std::condition_variable changed_;
   std::int64_t admitted_ = 0;
   std::int64_t predicted_ = 0;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <string>
@@ -16,6 +17,7 @@
 #include "ingest/open_source.h"
 #include "millrace/v1/frame_service.grpc.pb.h"
 #include "service/grpc_server.h"
+#include "tests/service/error_details.h"
 #include "tests/service/fake_learner.h"
 
 namespace millrace::service {
@@ -36,8 +38,13 @@ void WaitUntil(const std::function<bool()>& done) {
 /// The client's side of a call.
 class Exchange {
  public:
-  explicit Exchange(const std::shared_ptr<grpc::Channel>& channel)
-      : stub_(v1::FrameService::NewStub(channel)), call_(stub_->Push(&context_)) {}
+  using Deadline = std::optional<std::chrono::system_clock::time_point>;
+
+  explicit Exchange(const std::shared_ptr<grpc::Channel>& channel, const Deadline& deadline = {})
+      : stub_(v1::FrameService::NewStub(channel)) {
+    if (deadline) context_.set_deadline(*deadline);
+    call_ = stub_->Push(&context_);
+  }
   ~Exchange() {
     if (!ended_) context_.TryCancel();
     if (!ended_) End();
@@ -91,7 +98,7 @@ class Exchange {
 
  private:
   const std::unique_ptr<v1::FrameService::Stub> stub_;
-  const std::unique_ptr<grpc::ClientReaderWriter<v1::PushRequest, v1::PushResponse>> call_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::PushRequest, v1::PushResponse>> call_;
   bool ended_ = false;
 };
 
@@ -127,8 +134,7 @@ class FrameServiceTest : public testing::Test {
  protected:
   FrameServiceTest() : FrameServiceTest(GrpcServer::Options()) {}
   explicit FrameServiceTest(const GrpcServer::Options& options) {
-    auto server = GrpcServer::Start(
-        options, {.streams = &streams_, .events = &events_, .control = &control_});
+    auto server = GrpcServer::Start(options, Api());
     MILLRACE_CHECK(server.ok());
     server_ = *std::move(server);
     channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()),
@@ -219,6 +225,7 @@ TEST_F(FrameServiceTest, OnePushesAtATimeAndTheNextGoesOn) {
     second.Begin("door");
     const grpc::Status refused = second.End();
     EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(ReasonOf(refused), "ALREADY_PUSHED");
     EXPECT_THAT(refused.error_message(), HasSubstr("another client pushes frames already"));
     first.Push("a");
     EXPECT_EQ(Said(first.Read()), "a DROP_REASON_NO_PREDECESSOR");
@@ -259,6 +266,21 @@ TEST_F(FrameServiceTest, ACancelledCallLeavesItsPlace) {
   EXPECT_EQ(Said(second.Read()), "c DROP_REASON_NO_PREDECESSOR");
 }
 
+TEST_F(FrameServiceTest, ACallWhoseDeadlinePassesTakesNothingBack) {
+  AddStream({.predicts = FakeLearner::Predicts::kWhenTold});
+  Exchange client(channel_, std::chrono::system_clock::now() + std::chrono::seconds(3));
+  client.Begin("door");
+  client.Push("a");
+  client.Push("b");
+  learner_->WaitForAdmitted(1);
+  EXPECT_THAT(Said(client.ReadAll()), ElementsAre("a DROP_REASON_NO_PREDECESSOR"));
+  EXPECT_EQ(client.End().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  WaitUntil([&] { return stream().Snapshot().source.state == ingest::SourceState::kConnecting; });
+  learner_->Predict();
+  WaitUntil([&] { return Counts().predicted == 1; });
+  EXPECT_TRUE(Counts().balanced());
+}
+
 TEST_F(FrameServiceTest, WhatIsNoPictureIsRefusedAndTheCallGoesOn) {
   AddStream();
   Exchange client(channel_);
@@ -279,6 +301,7 @@ TEST_F(FrameServiceTest, WhatIsNoPictureIsRefusedAndTheCallGoesOn) {
   v1::PushRequest labelled = Exchange::Frame("label", kWidth, kHeight);
   labelled.mutable_frame()->mutable_label()->set_class_number(1);
   client.Write(labelled);
+  client.Write(Exchange::Frame("time", kWidth, kHeight, 1LL << 62));
   client.Push("good");
   client.Done();
   EXPECT_THAT(Said(client.ReadAll()),
@@ -287,6 +310,7 @@ TEST_F(FrameServiceTest, WhatIsNoPictureIsRefusedAndTheCallGoesOn) {
                           HasSubstr("text refused: this is neither a JPEG nor a PNG image"),
                           HasSubstr("form refused: raw.format is 0"),
                           HasSubstr("label refused: stream 'door' learns without labels"),
+                          HasSubstr("time refused: capture_time must be a time from 1970"),
                           "good DROP_REASON_NO_PREDECESSOR"));
   EXPECT_EQ(Counts().received, 1u);
 }
@@ -402,6 +426,7 @@ TEST_F(FrameServiceTest, AStreamThatIsDeletedTellsWhatIsDueAndEndsTheCall) {
   EXPECT_THAT(Said(client.ReadAll()), ElementsAre("a DROP_REASON_NO_PREDECESSOR", "b predicted 1"));
   const grpc::Status end = client.End();
   EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(end), "SOURCE_GONE");
   EXPECT_THAT(end.error_message(), HasSubstr("stream 'door' takes no more frames"));
 }
 
@@ -428,6 +453,27 @@ TEST_F(FrameServiceTest, ALabelComesWithItsFrame) {
   EXPECT_FALSE(outcomes[2].has_label());
 }
 
+TEST_F(FrameServiceTest, AnIdThatIsTooLongAndALabelOfAnotherFrameAreRefused) {
+  pipeline::LabelledTask task;
+  task.outputs = 2;
+  task.window = 4;
+  AddStream({.predicts = FakeLearner::Predicts::kAtOnce, .labels = task});
+  Exchange client(channel_);
+  client.Begin("door");
+  client.Push(std::string(257, 'i'));
+  v1::PushRequest other = Exchange::Frame("other", kWidth, kHeight);
+  other.mutable_frame()->mutable_label()->set_frame_number(3);
+  other.mutable_frame()->mutable_label()->set_class_number(1);
+  client.Write(other);
+  client.Push(std::string(256, 'i'));
+  client.Done();
+  EXPECT_THAT(Said(client.ReadAll()),
+              ElementsAre(HasSubstr("i refused: the id has 257 bytes; it may have 256"),
+                          HasSubstr("other refused: label.frame_number is set; leave it out"),
+                          HasSubstr("i predicted 0")));
+  EXPECT_TRUE(client.End().ok());
+}
+
 TEST_F(FrameServiceTest, OnlyAStreamOfPushedFramesTakesThem) {
   AddStream({}, {.uri = "test:"});
   const auto end_of = [&](const std::string& stream) {
@@ -437,6 +483,7 @@ TEST_F(FrameServiceTest, OnlyAStreamOfPushedFramesTakesThem) {
   };
   const grpc::Status camera = end_of("door");
   EXPECT_EQ(camera.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(ReasonOf(camera), "NOT_PUSHED");
   EXPECT_THAT(camera.error_message(), HasSubstr("whose source.uri is push:"));
   EXPECT_EQ(end_of("nowhere").error_code(), grpc::StatusCode::NOT_FOUND);
   Exchange silent(channel_);
@@ -473,6 +520,30 @@ TEST_F(ImpatientFrameServiceTest, AClientThatReadsNothingIsCutOffAndItsPlaceIsFr
   next.Begin("door");
   next.Push("read");
   EXPECT_EQ(next.Read().id(), "read");
+}
+
+TEST_F(ImpatientFrameServiceTest, OneThatReadsOnFindsWhyItWasLetGo) {
+  AddStream({.width = 320, .height = 240, .predicts = FakeLearner::Predicts::kAtOnce});
+  grpc::ChannelArguments own_connection;
+  own_connection.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  Exchange silent(grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
+                                            grpc::InsecureChannelCredentials(), own_connection));
+  silent.Begin("door");
+  std::jthread pushing([&] {
+    while (silent.Push("unread")) continue;
+  });
+  // Its place is free again.
+  WaitUntil([&] {
+    return Counts().received > 1 &&
+           stream().Snapshot().source.state == ingest::SourceState::kConnecting;
+  });
+  silent.ReadAll();
+  pushing.join();
+  const grpc::Status end = silent.End();
+  EXPECT_EQ(end.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(end), "SLOW_SUBSCRIBER");
+  EXPECT_EQ(DetailsOf(end).info.metadata().at("stream"), "door");
+  EXPECT_THAT(end.error_message(), HasSubstr("this client took nothing for 0.2 s"));
 }
 
 TEST_F(FrameServiceTest, TheServerEndsACallThatIsIdle) {

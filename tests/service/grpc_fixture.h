@@ -4,15 +4,18 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "service/budget_gate.h"
 #include "service/grpc_server.h"
@@ -30,12 +33,11 @@ class GrpcFixture : public testing::Test {
     options_.live = false;  // No frame is lost by accident.
     options_.queue_capacity = 64;
     for (const char* name : {"street", "yard"}) {
-      StreamConfig config;
-      config.name = name;
-      config.source.uri = "rtsp://user:secret@camera/1";
-      config.entry = absl::StrCat(R"({"name":")", name,
-                                  R"(","source":{"uri":"rtsp://user:secret@camera/1"}})");
-      MILLRACE_CHECK(control_.Create(config).ok());
+      const auto config =
+          ParseStreamEntry(absl::StrCat(R"({"name":")", name,
+                                        R"(","source":{"uri":"rtsp://user:secret@camera/1"}})"),
+                           "config", StreamConfig());
+      MILLRACE_CHECK(config.ok() && control_.Create(*config).ok());
     }
     auto started = GrpcServer::Start(server, Api());
     MILLRACE_CHECK(started.ok());
@@ -44,7 +46,11 @@ class GrpcFixture : public testing::Test {
   }
 
   [[nodiscard]] StreamApi Api() {
-    return {.streams = &streams_, .events = &events_, .control = &control_};
+    return {.streams = &streams_,
+            .events = &events_,
+            .control = &control_,
+            .liveness = &liveness_,
+            .rules = &rules_};
   }
 
   /// Of its own connection: tests must not share one connection's flow control.
@@ -70,15 +76,39 @@ class GrpcFixture : public testing::Test {
     }
   }
 
+  /// The next start, and none after it, goes on until its call is cancelled.
+  void StartUntilCancelled() {
+    starting_ = [this](const StreamConfig& config) -> absl::Status {
+      const MutexLock lock(start_mu_);
+      if (std::exchange(start_begun_, true)) return absl::OkStatus();
+      const std::stop_callback wake(config.learner.stop, [this] { start_changed_.notify_all(); });
+      start_changed_.notify_all();
+      // Asked again now and then: the callback may come between asking and waiting.
+      while (!config.learner.stop.stop_requested()) {
+        start_changed_.wait_for(start_mu_, std::chrono::milliseconds(10));
+      }
+      return absl::CancelledError("given up");
+    };
+  }
+  void AwaitStart() {
+    const MutexLock lock(start_mu_);
+    while (!start_begun_) start_changed_.wait(start_mu_);
+  }
+
   FakeStreamOptions options_;
   absl::Status start_fails_;  // What the next stream's start fails with.
   /// Called before each start of a stream, which fails as this does. Empty: none does.
   std::function<absl::Status(const StreamConfig& config)> starting_;
+  Mutex start_mu_;
+  CondVar start_changed_;
+  bool start_begun_ ABSL_GUARDED_BY(start_mu_) = false;
   StreamEvents events_;
   /// The parts of the streams by name, of each the one that was started last.
   std::map<std::string, FakeStream> fakes_;
   std::vector<FakeStream> before_;  // What was started before: its clocks are still looked at.
   Streams streams_;
+  FakeClock liveness_clock_;
+  Liveness liveness_{streams_, liveness_clock_};
   StreamControl control_{
       {.streams = &streams_,
        .events = &events_,
@@ -89,6 +119,7 @@ class GrpcFixture : public testing::Test {
            },
        .most_streams = 4}};
   BudgetGate budget_gate_{{.cores = 100}, streams_};
+  ClientRules rules_;
   FakeStream& street_ = fakes_["street"];
   FakeStream& yard_ = fakes_["yard"];
   std::unique_ptr<GrpcServer> server_;

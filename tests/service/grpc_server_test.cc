@@ -89,6 +89,28 @@ TEST_F(GrpcServerTest, PredictionsAreNotServedOnceEveryModelFailed) {
   EXPECT_EQ(Check(""), HealthCheckResponse::SERVING);
 }
 
+TEST_F(GrpcServerTest, IsNotAliveOnceAGpuHasFailed) {
+  street_.learner->Fail(absl::AbortedError("the GPU has failed: start again"));
+  street_.source->Push();
+  street_.source->Push();
+  WatchUntil("", HealthCheckResponse::NOT_SERVING);
+  EXPECT_EQ(Check(kPredictions), HealthCheckResponse::SERVING) << "the yard has a model that works";
+  EXPECT_EQ(Check(kStreams), HealthCheckResponse::SERVING);
+}
+
+TEST_F(GrpcServerTest, IsNotAliveWhileAStreamHangsAndIsOnceItGoesOn) {
+  street_.source->Push();
+  street_.source->Push();  // Which is not predicted.
+  while (Served("street")->stream->Snapshot().frames.dropped_in_all() == 0) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(liveness_.Judge().alive);
+  liveness_clock_.Advance(Liveness::kPatience);
+  WatchUntil("", HealthCheckResponse::NOT_SERVING);
+  street_.learner->Predict();
+  WatchUntil("", HealthCheckResponse::SERVING);
+}
+
 TEST_F(GrpcServerTest, ShutdownDoesNotWaitForThoseWhoWatch) {
   grpc::ClientContext context;
   const auto watch = health_->Watch(&context, {});

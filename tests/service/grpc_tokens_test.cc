@@ -32,10 +32,11 @@ class GrpcTokensTest : public GrpcFixture {
                                    grpc::InsecureChannelCredentials());
   }
 
-  grpc::Status Call(const std::string& method, const std::string& token = "") {
+  grpc::Status Call(const std::string& method, const std::string& token = "",
+                    const std::string& request = "") {
     grpc::ClientContext context;
     if (!token.empty()) context.AddMetadata("authorization", "Bearer " + token);
-    return CallRaw(channel_, method, context);
+    return CallRaw(channel_, method, context, request);
   }
 
   [[nodiscard]] std::vector<std::string> Methods() const {
@@ -55,6 +56,20 @@ TEST_F(GrpcTokensTest, NoMethodIsServedWithoutAToken) {
     EXPECT_EQ(Call(method).error_code(), grpc::StatusCode::UNAUTHENTICATED) << method;
     EXPECT_EQ(Call(method, "wrong-0123456789abcdef").error_code(),
               grpc::StatusCode::UNAUTHENTICATED)
+        << method;
+  }
+}
+
+// What takes pictures, and thousands of labels: messages that take far more memory than their
+// bytes.
+TEST_F(GrpcTokensTest, WhatIsLargeIsNotParsedForWhoIsNotAdmitted) {
+  const std::string no_message = "\x0a\xff\xff\xff\xff\x0f";  // Longer than it is.
+  for (const char* method :
+       {"millrace.v1.PredictionService/Predict", "inference.GRPCInferenceService/ModelInfer",
+        "inference.GRPCInferenceService/ModelStreamInfer", "millrace.v1.LabelService/AddLabels"}) {
+    EXPECT_EQ(Call(method, "", no_message).error_code(), grpc::StatusCode::UNAUTHENTICATED)
+        << method;
+    EXPECT_EQ(Call(method, kControl, no_message).error_code(), grpc::StatusCode::INVALID_ARGUMENT)
         << method;
   }
 }

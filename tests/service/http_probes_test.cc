@@ -23,7 +23,8 @@ class HttpProbesTest : public ::testing::Test {
   BorrowedStreams streams_ = {{gate_, gate_record_}, {yard_, yard_record_}};
   Metrics metrics_{{.streams = &streams_}};
   std::atomic<bool> stopping_ = false;
-  std::vector<HttpRoute> routes_ = ProbeRoutes(metrics_, streams_, stopping_);
+  Liveness liveness_{streams_, clock_};
+  std::vector<HttpRoute> routes_ = ProbeRoutes(metrics_, streams_, liveness_, stopping_);
 };
 
 TEST_F(HttpProbesTest, IsReadyWhileACameraIsAwayAndSaysSo) {
@@ -54,6 +55,25 @@ TEST_F(HttpProbesTest, IsNotReadyWhileStoppingButStartedAndAlive) {
   EXPECT_THAT(Ask("/readyz").body, HasSubstr("stopping"));
   EXPECT_EQ(Ask("/startupz").status, 200);
   EXPECT_EQ(Ask("/healthz").status, 200);
+}
+
+TEST_F(HttpProbesTest, IsNotAliveOnceAGpuHasFailedAndSaysSo) {
+  EXPECT_EQ(Ask("/healthz").status, 200);
+  EXPECT_EQ(Ask("/healthz").body, "ok\n");
+  yard_.Set([](StreamSnapshot& snapshot) {
+    snapshot.learner = absl::AbortedError("the GPU has failed: start again");
+  });
+  EXPECT_EQ(Ask("/healthz").status, 503);
+  EXPECT_EQ(Ask("/healthz").body, "yard: the learner failed: the GPU has failed: start again\n");
+}
+
+TEST_F(HttpProbesTest, IsNotAliveWhileAStreamHangsAndSaysSo) {
+  EXPECT_EQ(Ask("/healthz").status, 200);
+  clock_.Advance(Liveness::kPatience);
+  gate_.Set([](StreamSnapshot& snapshot) { ++snapshot.frames.predicted; });
+  EXPECT_EQ(Ask("/healthz").status, 503);
+  EXPECT_EQ(Ask("/healthz").body,
+            "yard: hangs: its learner has made nothing of 3 frames in flight for 60 s\n");
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ std::vector<HttpRoute> SomeRoutes() {
                                          request.Parameter("q").value_or("-"),
                                  .headers = {{"X-Made-By", "echo"}}};
            }},
-          {"/throws", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("no"); }}};
+          {"/throws", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("no"); }},
+          {"/throws/oddly", [](const HttpRequest&) -> HttpResponse { throw 42; }}};
 }
 
 /// One server for all tests: civetweb takes almost two seconds to stop.
@@ -80,6 +81,7 @@ TEST_F(HttpServerTest, SaysPlainlyThatAPathIsUnknown) {
 
 TEST_F(HttpServerTest, SurvivesAHandlerThatThrows) {
   EXPECT_EQ(Get(server->port(), "/throws").status, 500);
+  EXPECT_EQ(Get(server->port(), "/throws/oddly").status, 500) << "it must not pass through C";
   EXPECT_EQ(Get(server->port(), "/hello").status, 200);
 }
 

@@ -1,5 +1,4 @@
 // The Open Inference Protocol, at a real server over streams whose camera and network the test is.
-#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -8,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "inference/open_inference_grpc.grpc.pb.h"
+#include "service/wire_inference_response.h"
 #include "tests/service/error_details.h"
 #include "tests/service/grpc_fixture.h"
+#include "tests/service/inference_client.h"
 
 namespace millrace::service {
 namespace {
@@ -19,35 +20,6 @@ using inference::ModelInferResponse;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr int kWidth = 8;
-constexpr int kHeight = 6;
-constexpr std::size_t kPictureBytes = std::size_t{3} * kWidth * kHeight;
-
-/// Two pictures, the second all `value`.
-ModelInferRequest Asking(const std::string& model, char value = 7) {
-  ModelInferRequest request;
-  request.set_model_name(model);
-  auto& input = *request.add_inputs();
-  input.set_name("pictures");
-  input.set_datatype("UINT8");
-  for (const int size : {2, kHeight, kWidth, 3}) input.add_shape(size);
-  request.add_raw_input_contents(std::string(kPictureBytes, 1) + std::string(kPictureBytes, value));
-  return request;
-}
-
-ModelInferRequest Subscribing(const std::string& model, const std::string& id = "") {
-  ModelInferRequest request;
-  request.set_model_name(model);
-  request.set_id(id);
-  return request;
-}
-
-std::vector<float> FloatsOf(const std::string& bytes) {
-  std::vector<float> floats(bytes.size() / sizeof(float));
-  std::memcpy(floats.data(), bytes.data(), bytes.size());
-  return floats;
-}
 
 class InferenceServiceTest : public GrpcFixture {
  protected:
@@ -83,38 +55,6 @@ class InferenceServiceTest : public GrpcFixture {
 
   std::unique_ptr<Stub> stub_ = inference::GRPCInferenceService::NewStub(channel_);
   ModelInferResponse response_;
-};
-
-/// A client's call of ModelStreamInfer.
-class Streaming {
- public:
-  explicit Streaming(inference::GRPCInferenceService::Stub& stub)
-      : call_(stub.ModelStreamInfer(&context_)) {
-    call_->WaitForInitialMetadata();
-  }
-  ~Streaming() {
-    context_.TryCancel();
-    if (!ended_) End();
-  }
-
-  void Write(const ModelInferRequest& request) { call_->Write(request); }
-  void Close() { call_->WritesDone(); }
-  std::optional<ModelInferResponse> Next() {
-    inference::ModelStreamInferResponse response;
-    if (!call_->Read(&response)) return std::nullopt;
-    EXPECT_EQ(response.error_message(), "");
-    return response.infer_response();
-  }
-  grpc::Status End() {
-    ended_ = true;
-    return call_->Finish();
-  }
-
- private:
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<ModelInferRequest, inference::ModelStreamInferResponse>>
-      call_;
-  bool ended_ = false;
 };
 
 TEST_F(InferenceServiceTest, TellsWhatTheServerIs) {
@@ -187,7 +127,13 @@ TEST_F(InferenceServiceTest, InfersFromPixels) {
   EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(2, 4, 2));
   EXPECT_THAT(FloatsOf(response_.raw_output_contents(0)), Each(7));
   EXPECT_EQ(response_.parameters().at("update_count").int64_param(), 7);
-  EXPECT_FALSE(response_.parameters().at("learned_from").bool_param());
+  const auto& parameters = response_.parameters();
+  EXPECT_FALSE(parameters.at("learned_from").bool_param());
+  EXPECT_TRUE(parameters.contains("loss"));
+  EXPECT_FALSE(parameters.contains("frame_number")) << "it is of no frame";
+  EXPECT_FALSE(parameters.contains("epoch"));
+  EXPECT_FALSE(parameters.contains("flags"));
+  EXPECT_FALSE(parameters.contains("labelled"));
 }
 
 TEST_F(InferenceServiceTest, InfersFromNumbersOneByOne) {
@@ -202,7 +148,7 @@ TEST_F(InferenceServiceTest, InfersFromNumbersOneByOne) {
 }
 
 TEST_F(InferenceServiceTest, WhatIsWrongWithAnInputIsNamed) {
-  std::vector<std::pair<ModelInferRequest, std::string>> cases(12, {Asking("street"), ""});
+  std::vector<std::pair<ModelInferRequest, std::string>> cases(15, {Asking("street"), ""});
   cases[0].first.mutable_inputs(0)->set_name("images");
   cases[0].second = "inputs";
   cases[1].first.clear_inputs();
@@ -234,6 +180,14 @@ TEST_F(InferenceServiceTest, WhatIsWrongWithAnInputIsNamed) {
   cases[10].second = "inputs[0].contents.bytes_contents";
   cases[11].first.set_id(std::string(257, 'x'));
   cases[11].second = "id";
+  cases[12].first.mutable_inputs(0)->mutable_contents()->add_uint_contents(1);
+  cases[12].second = "inputs[0].contents";
+  cases[13].first.add_raw_input_contents("another input's");
+  cases[13].second = "raw_input_contents";
+  auto& asked = *cases[14].first.add_outputs();
+  asked.set_name("flow");
+  (*asked.mutable_parameters())["classification"].set_int64_param(3);
+  cases[14].second = "outputs[0].parameters[\"classification\"]";
   for (const auto& [request, field] : cases) {
     EXPECT_EQ(WrongWith(request), field) << request.ShortDebugString().substr(0, 200);
   }
@@ -264,96 +218,6 @@ TEST_F(InferenceServiceTest, UnknownModelsAndVersionsAreNotFound) {
   EXPECT_EQ(Infer(request).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(InferenceServiceTest, AStreamOfInferencesIsASubscription) {
-  Streaming streaming(*stub_);
-  streaming.Write(Subscribing("street", "mine"));
-  while (subscribers().active == 0) std::this_thread::yield();
-  Film(street_, 4);
-  for (int i = 0; i < 3; ++i) {
-    const auto response = streaming.Next();
-    ASSERT_TRUE(response);
-    EXPECT_EQ(response->id(), "mine");
-    EXPECT_EQ(response->model_name(), "street");
-    EXPECT_EQ(response->parameters().at("frame_number").int64_param(), i + 1);
-    EXPECT_EQ(response->parameters().at("sequence").int64_param(), i + 1);
-    EXPECT_EQ(response->parameters().at("run_id").string_param(), Served("street")->run_id);
-    EXPECT_THAT(FloatsOf(response->raw_output_contents(0)), Each(i));
-  }
-  streaming.Close();
-  EXPECT_FALSE(streaming.Next());
-  EXPECT_TRUE(streaming.End().ok());
-  while (subscribers().active > 0) std::this_thread::yield();
-}
-
-TEST_F(InferenceServiceTest, ASubscriptionGoesOnWhereAnEarlierOneStopped) {
-  Film(street_, 4);
-  ModelInferRequest request = Subscribing("street");
-  auto& parameters = *request.mutable_parameters();
-  parameters["run_id"].set_string_param(Served("street")->run_id);
-  parameters["sequence"].set_int64_param(1);
-  parameters["policy"].set_string_param("LOSSLESS");
-  parameters["depth"].set_int64_param(8);
-  Streaming streaming(*stub_);
-  streaming.Write(request);
-  EXPECT_EQ(streaming.Next()->parameters().at("sequence").int64_param(), 2);
-}
-
-TEST_F(InferenceServiceTest, ASubscriptionEndsWithItsStream) {
-  Streaming streaming(*stub_);
-  streaming.Write(Subscribing("street"));
-  while (subscribers().active == 0) std::this_thread::yield();
-  street_.source->End();
-  EXPECT_FALSE(streaming.Next());
-  EXPECT_TRUE(streaming.End().ok());
-}
-
-TEST_F(InferenceServiceTest, WhatCannotBeSubscribedToEndsTheCall) {
-  std::vector<std::pair<ModelInferRequest, grpc::StatusCode>> cases = {
-      {Subscribing("road"), grpc::StatusCode::NOT_FOUND},
-      {Asking("street"), grpc::StatusCode::INVALID_ARGUMENT}};
-  ModelInferRequest wrong = Subscribing("street");
-  (*wrong.mutable_parameters())["policy"].set_string_param("SOMETIMES");
-  cases.emplace_back(wrong, grpc::StatusCode::INVALID_ARGUMENT);
-  wrong = Subscribing("street");
-  (*wrong.mutable_parameters())["depth"].set_int64_param(1 << 20);
-  cases.emplace_back(wrong, grpc::StatusCode::INVALID_ARGUMENT);
-  wrong = Subscribing("street");
-  wrong.add_raw_input_contents("what a subscription would keep");
-  cases.emplace_back(wrong, grpc::StatusCode::INVALID_ARGUMENT);
-  wrong = Subscribing("street");
-  wrong.set_id(std::string(257, 'x'));
-  cases.emplace_back(wrong, grpc::StatusCode::INVALID_ARGUMENT);
-  wrong = Subscribing("street");
-  wrong.set_model_version("2");
-  cases.emplace_back(wrong, grpc::StatusCode::NOT_FOUND);
-  for (const auto& [request, code] : cases) {
-    Streaming streaming(*stub_);
-    streaming.Write(request);
-    EXPECT_FALSE(streaming.Next());
-    EXPECT_EQ(streaming.End().error_code(), code) << request.ShortDebugString().substr(0, 200);
-  }
-  Streaming twice(*stub_);
-  twice.Write(Subscribing("street"));
-  twice.Write(Subscribing("yard"));
-  EXPECT_FALSE(twice.Next());
-  EXPECT_EQ(twice.End().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  while (subscribers().active > 0) std::this_thread::yield();
-}
-
-// One that asks for nothing, and one that is subscribed.
-TEST_F(InferenceServiceTest, StreamsOfInferencesEndWithTheServer) {
-  Streaming idle(*stub_);
-  Streaming subscribed(*stub_);
-  subscribed.Write(Subscribing("street"));
-  while (subscribers().active == 0) std::this_thread::yield();
-  streams_.Stop();
-  EXPECT_FALSE(subscribed.Next());
-  EXPECT_EQ(subscribed.End().error_code(), grpc::StatusCode::UNAVAILABLE);
-  server_->Shutdown(std::chrono::milliseconds(10));
-  EXPECT_FALSE(idle.Next());
-  EXPECT_FALSE(idle.End().ok());
-}
-
 class InferenceOfLabelsTest : public InferenceServiceTest {
  protected:
   InferenceOfLabelsTest()
@@ -377,7 +241,31 @@ TEST_F(InferenceOfLabelsTest, OutputsAreThoseOfItsTask) {
   request.add_outputs()->set_name("outputs");
   ASSERT_TRUE(Infer(request).ok());
   EXPECT_THAT(FloatsOf(response_.raw_output_contents(0)), ElementsAre(7, 7, 7));
-  EXPECT_EQ(response_.parameters().at("best_class_name").string_param(), "open");
+  const auto& parameters = response_.parameters();
+  EXPECT_EQ(parameters.at("best_class_name").string_param(), "open");
+  EXPECT_EQ(parameters.at("labelled").int64_param(), 0);
+  EXPECT_FALSE(parameters.contains("loss")) << "there are no labels";
+  EXPECT_FALSE(parameters.contains("loss_no_motion"));
+}
+
+// As it learns: from labels, at a step that has some, there is a loss.
+TEST(ToInferenceTest, FiguresAreThoseThatThereAre) {
+  Prediction prediction;
+  prediction.frame_number = 5;
+  prediction.model.outputs = std::make_shared<const std::vector<float>>(3, 0.5F);
+  prediction.model.labelled = 2;
+  prediction.model.loss = 0.25;
+  prediction.model.skipped = pipeline::SkipReason::kCut;
+  prediction.model.drift = true;
+  ModelInferResponse message;
+  ToInference(prediction, {.outputs = false}, message);
+  const auto& parameters = message.parameters();
+  EXPECT_EQ(parameters.at("labelled").int64_param(), 2);
+  EXPECT_EQ(parameters.at("loss").double_param(), 0.25);
+  EXPECT_FALSE(parameters.contains("loss_no_motion"));
+  EXPECT_EQ(parameters.at("flags").string_param(), "CUT,DRIFT");
+  EXPECT_EQ(parameters.at("frame_number").int64_param(), 5);
+  EXPECT_EQ(message.outputs_size(), 0);
 }
 
 }  // namespace

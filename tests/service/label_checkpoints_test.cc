@@ -84,7 +84,7 @@ TEST_F(LabelCheckpointsTest, AreListedAndDeleted) {
 TEST_F(LabelCheckpointsTest, AChangedLearnerGoesOnFromThem) {
   const std::string run = Served("door")->run_id;
   const auto updated =
-      control_.Update({.name = "door"}, Door(", learning_rate: 0.01"), /*allow_reset=*/false);
+      control_.Update({.name = "door"}, Door(", window: 32"), /*allow_reset=*/false);
   ASSERT_TRUE(updated.ok()) << updated.status();
   EXPECT_NE(Served("door")->run_id, run);
 }

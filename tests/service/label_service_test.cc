@@ -9,6 +9,7 @@
 #include "millrace/v1/label_service.grpc.pb.h"
 #include "millrace/v1/prediction_service.grpc.pb.h"
 #include "millrace/v1/stream_service.grpc.pb.h"
+#include "tests/service/error_details.h"
 #include "tests/service/grpc_fixture.h"
 
 namespace millrace::service {
@@ -102,7 +103,11 @@ TEST_F(LabelServiceTest, MoreThanFitIntoAResponseAreRefusedAndNoneIsTaken) {
   for (int i = 0; i < 4097; ++i) NewLabel(1).set_class_number(1);
   const grpc::Status refused = Send();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(refused.error_message(), HasSubstr("4097 labels; send at most 4096"));
+  EXPECT_EQ(ReasonOf(refused), "INVALID_FIELD");
+  const auto bad = DetailsOf(refused).bad_request;
+  ASSERT_EQ(bad.field_violations_size(), 1);
+  EXPECT_EQ(bad.field_violations(0).field(), "labels");
+  EXPECT_THAT(bad.field_violations(0).description(), HasSubstr("has 4097; send at most 4096"));
   request_.Clear();
   NewLabel(1).set_class_number(1);
   ASSERT_TRUE(Send().ok());
@@ -143,6 +148,7 @@ TEST_F(LabelServiceTest, FailsAsAWholeOnceTheStreamHasEnded) {
   const grpc::Status status = Send();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(status.error_message(), "stream 'street' has ended and learns no more");
+  EXPECT_EQ(ReasonOf(status), "STREAM_ENDED");
 }
 
 TEST_F(LabelServiceTest, FailsAsAWholeForAStreamThatThereIsNot) {
@@ -160,6 +166,7 @@ TEST_F(LabelServiceTest, FailsAsAWholeOnceTheLearnerHasFailed) {
   const grpc::Status status = Send();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(status.error_message(), HasSubstr("out of memory"));
+  EXPECT_EQ(ReasonOf(status), "LEARNER_FAILED");
 }
 
 class ValueServiceTest : public LabelServiceTest {
@@ -198,6 +205,7 @@ TEST_F(FlowServiceTest, AStreamThatLearnsWithoutLabelsTakesNone) {
   EXPECT_EQ(
       status.error_message(),
       "stream 'street' learns without labels; set model.task to classification or regression");
+  EXPECT_EQ(ReasonOf(status), "LEARNS_WITHOUT_LABELS");
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "service/error_reason.h"
+
 namespace millrace::service {
 namespace {
 
@@ -40,6 +42,7 @@ TEST_F(LearnerLifeTest, OnceOverItTakesNoOrderAndTellsNothing) {
   EXPECT_TRUE(absl::IsFailedPrecondition(
       life_.Change(LearnerState::kPaused, [&] { return changed = true; })));
   EXPECT_FALSE(changed);
+  EXPECT_EQ(ReasonOf(life_.Alive()), "STREAM_ENDED");
   EXPECT_THAT(told_, ElementsAre(LearnerState::kEnded));
 }
 
@@ -50,6 +53,7 @@ TEST_F(LearnerLifeTest, TheFirstFailureIsKeptAndToldAndItsEndIsNot) {
   EXPECT_EQ(life_.status().message(), "stream 'street': out of memory");
   EXPECT_EQ(life_.StateIn(LearnerState::kLearning), LearnerState::kFailed);
   EXPECT_THAT(std::string(life_.Alive().message()), testing::HasSubstr("out of memory"));
+  EXPECT_EQ(ReasonOf(life_.Alive()), "LEARNER_FAILED");
   EXPECT_THAT(told_, ElementsAre(LearnerState::kFailed));
 }
 

@@ -19,6 +19,9 @@ using ::testing::HasSubstr;
 
 class LearnerServiceTest : public GrpcFixture {
  protected:
+  LearnerServiceTest() = default;
+  using GrpcFixture::GrpcFixture;
+
   /// Calls one of the methods that take the name of a stream; `learner_` is what it answers.
   template <typename Request, typename Response>
   grpc::Status Call(grpc::Status (v1::LearnerService::Stub::*method)(grpc::ClientContext*,
@@ -49,6 +52,48 @@ class LearnerServiceTest : public GrpcFixture {
     return status;
   }
 
+  /// A change of the policy, which nothing is wrong with.
+  static v1::Learner OtherPolicy(const std::string& stream = "street") {
+    v1::Learner learner;
+    learner.set_stream(stream);
+    learner.mutable_policy()->set_kind(v1::UPDATE_POLICY_KIND_EVERY);
+    learner.mutable_policy()->set_every(5);
+    return learner;
+  }
+
+  /// From now on the stream "street" keeps checkpoints, of which there is one.
+  void KeepCheckpoints() {
+    std::filesystem::create_directories(folder_ / "checkpoint-000000000099");
+    StreamConfig config = Served("street")->config();
+    config.learner.checkpoints.folder = folder_;
+    Served("street")->SetConfig(config);
+  }
+  std::vector<std::string> InFolder() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      names.push_back(entry.path().filename());
+    }
+    return names;
+  }
+
+  /// Changes come one after the other: all that were asked for are made, or given up, by then.
+  void AwaitChanges() {
+    EXPECT_EQ(Call(&v1::LearnerService::Stub::ResetLearner, "nowhere").error_code(),
+              grpc::StatusCode::NOT_FOUND);
+  }
+
+  /// Has the learner of "street" fail.
+  void Fail() {
+    street_.learner->Fail(absl::InternalError("out of memory"));
+    street_.source->Push();
+    street_.source->Push();
+    while (street().Snapshot().learner.ok()) std::this_thread::yield();
+  }
+  void End() {
+    street_.source->End();
+    while (!street().ended()) std::this_thread::yield();
+  }
+
   static v1::Learner Street() {
     v1::Learner learner;
     learner.set_stream("street");
@@ -59,6 +104,8 @@ class LearnerServiceTest : public GrpcFixture {
     return street().Snapshot().frames.dropped[static_cast<std::size_t>(reason)];
   }
 
+  const TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path() / "street";
   std::unique_ptr<v1::LearnerService::Stub> stub_ = v1::LearnerService::NewStub(channel_);
   v1::Learner learner_;
 };
@@ -174,13 +221,7 @@ TEST_F(LearnerServiceTest, AChangeIsMadeInFullOrNotAtAll) {
 }
 
 TEST_F(LearnerServiceTest, AResetStreamBeginsAnewAndItsCheckpointsAreSetAside) {
-  const TemporaryFolder temporary;
-  const std::filesystem::path folder = temporary.path() / "street";
-  std::filesystem::create_directories(folder / "checkpoint-000000000099");
-  StreamConfig config = Served("street")->config();
-  config.learner.checkpoints.folder = folder;
-  Served("street")->SetConfig(config);
-
+  KeepCheckpoints();
   Film(street_, 3);
   const std::string run = Served("street")->run_id;
   Subscriber subscriber(*channel_, To("street"));
@@ -189,11 +230,68 @@ TEST_F(LearnerServiceTest, AResetStreamBeginsAnewAndItsCheckpointsAreSetAside) {
   EXPECT_NE(Served("street")->run_id, run);
   EXPECT_FALSE(subscriber.Next());
   EXPECT_EQ(subscriber.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    names.push_back(entry.path().filename());
+  EXPECT_THAT(InFolder(), ElementsAre(testing::StartsWith("reset-2")));
+}
+
+TEST_F(LearnerServiceTest, AResetIsTheWayBackOfALearnerThatHasFailedOrEnded) {
+  for (const bool keeps_checkpoints : {false, true}) {
+    if (keeps_checkpoints) KeepCheckpoints();
+    for (const bool fails : {true, false}) {
+      fails ? Fail() : End();
+      ASSERT_TRUE(Get().ok());
+      EXPECT_EQ(learner_.state(), fails ? v1::LEARNER_STATE_FAILED : v1::LEARNER_STATE_ENDED);
+      ASSERT_TRUE(Reset().ok());
+      EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_LEARNING);
+      Film(street_, 3);
+      EXPECT_EQ(street().Snapshot().frames.predicted, 2u);
+      if (keeps_checkpoints) KeepCheckpoints();
+    }
   }
-  EXPECT_THAT(names, ElementsAre(testing::StartsWith("reset-2")));
+}
+
+TEST_F(LearnerServiceTest, AResetThatIsCancelledIsNone) {
+  Film(street_, 3);
+  const std::string run = Served("street")->run_id;
+  StartUntilCancelled();
+  grpc::ClientContext context;
+  v1::ResetLearnerRequest request;
+  request.set_stream("street");
+  v1::ResetLearnerResponse response;
+  std::jthread impatient([&] {
+    AwaitStart();
+    context.TryCancel();
+  });
+  EXPECT_EQ(stub_->ResetLearner(&context, request, &response).error_code(),
+            grpc::StatusCode::CANCELLED);
+  AwaitChanges();
+  EXPECT_EQ(Served("street")->run_id, run);
+  Film(street_, 1);
+  EXPECT_EQ(street().Snapshot().frames.predicted, 3u) << "it has never stopped";
+}
+
+TEST_F(LearnerServiceTest, AResetWhoseDeadlinePassesIsNone) {
+  KeepCheckpoints();
+  StartUntilCancelled();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  v1::ResetLearnerRequest request;
+  request.set_stream("street");
+  v1::ResetLearnerResponse response;
+  EXPECT_EQ(stub_->ResetLearner(&context, request, &response).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+  AwaitChanges();
+  EXPECT_THAT(InFolder(), ElementsAre("checkpoint-000000000099")) << "nothing is set aside";
+  EXPECT_TRUE(street().running()) << "it was started again";
+}
+
+TEST_F(LearnerServiceTest, AResetThatTheServersEndCutsShortSaysSo) {
+  starting_ = [this](const StreamConfig& /*config*/) {
+    streams_.Stop();
+    return absl::OkStatus();
+  };
+  const grpc::Status status = Reset();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(status), "SERVER_STOPS");
 }
 
 TEST_F(LearnerServiceTest, AResetThatFailsLeavesTheStreamRunning) {
@@ -219,25 +317,59 @@ TEST_F(LearnerServiceTest, AnUnknownStreamIsNotFound) {
   EXPECT_EQ(Update(gate, {"policy"}).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(LearnerServiceTest, WhatHasEndedOrFailedTakesNoOrders) {
-  street_.source->End();
-  while (!street().ended()) std::this_thread::yield();
-  v1::Learner change = Street();
-  change.mutable_policy()->set_kind(v1::UPDATE_POLICY_KIND_EVERY);
-  for (const grpc::Status& status : {Pause(), Resume(), Freeze(), Update(change, {"policy"})}) {
+TEST_F(LearnerServiceTest, WhatHasEndedTakesNoOrders) {
+  End();
+  for (const grpc::Status& status :
+       {Pause(), Resume(), Freeze(), Update(OtherPolicy(), {"policy"})}) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(ReasonOf(status), "STREAM_ENDED");
     EXPECT_THAT(status.error_message(), HasSubstr("has ended"));
   }
   ASSERT_TRUE(Get().ok());
   EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_ENDED);
+}
 
-  yard_.learner->Fail(absl::InternalError("out of memory"));
-  yard_.source->Push();
-  yard_.source->Push();
-  while (Served("yard")->stream->Snapshot().learner.ok()) std::this_thread::yield();
-  const grpc::Status failed = Call(&v1::LearnerService::Stub::PauseLearner, "yard");
-  EXPECT_EQ(failed.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(failed.error_message(), HasSubstr("out of memory"));
+TEST_F(LearnerServiceTest, WhatHasFailedTakesNoOrders) {
+  Fail();
+  for (const grpc::Status& status :
+       {Pause(), Resume(), Freeze(), Update(OtherPolicy(), {"policy"})}) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(ReasonOf(status), "LEARNER_FAILED");
+    EXPECT_THAT(status.error_message(), HasSubstr("out of memory"));
+  }
+  ASSERT_TRUE(Get().ok());
+  EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_FAILED);
+}
+
+class LabelledLearnerServiceTest : public LearnerServiceTest {
+ protected:
+  LabelledLearnerServiceTest()
+      : LearnerServiceTest({.learner = {.labels = pipeline::LabelledTask{.outputs = 3}}}) {}
+};
+
+TEST_F(LabelledLearnerServiceTest, TakesNoPolicyForLabelsDecide) {
+  v1::Learner change = OtherPolicy();
+  change.set_learning_rate(0.01);
+  const grpc::Status status = Update(change, {"policy", "learning_rate"});
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(status.error_message(), "labels decide what the model learns from");
+  EXPECT_EQ(street_.learner->rate, 1e-4) << "nothing is changed";
+  EXPECT_TRUE(Update(change, {"learning_rate"}).ok());
+  EXPECT_FALSE(learner_.has_policy());
+}
+
+class UnlearningLearnerServiceTest : public LearnerServiceTest {
+ protected:
+  UnlearningLearnerServiceTest() : LearnerServiceTest({.learner = {.learning_rate = 0}}) {}
+};
+
+TEST_F(UnlearningLearnerServiceTest, TakesNoRateForOneOfZeroCannotBeScaled) {
+  v1::Learner change = OtherPolicy();
+  change.set_learning_rate(0.01);
+  const grpc::Status status = Update(change, {"learning_rate", "policy"});
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("a learning rate of 0"));
+  EXPECT_EQ(street_.learner->every, 1) << "nothing is changed";
 }
 
 }  // namespace

@@ -1,45 +1,44 @@
 """The live page in a real browser: real HTTP, a made-up stream. Usage: live_page_browser_test.py DEMO_SERVER"""
 
 import pathlib
-import subprocess
 import sys
-import tempfile
+import time
 import unittest
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 import browser as browsers
-from browser import PATIENCE_S, open_browser, overflow, part, save_picture, serious_faults
+from browser import dark_theme, faults, open_browser, overflow, part, save_picture
+from demo_process import DemoServer
 
-SERVER = pathlib.Path(sys.argv.pop(1))
-
-
-class Server:
-    """The demo server, on a free port or a given one."""
-
-    def __init__(self, port=0, *kind):
-        self._process = subprocess.Popen(
-            [SERVER, str(port), *kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.page, self.metrics = self._process.stdout.readline().split()
-        self.port = int(self.page.rsplit(":", 1)[1])
-
-    def stop(self):
-        self._process.stdin.close()
-        self._process.wait(PATIENCE_S)
-        self._process.stdout.close()
+PROGRAM = pathlib.Path(sys.argv.pop(1))
 
 
-class LivePageTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server()
-        cls.browser = open_browser(1440, 1000)
+def controls_of(browser) -> list:
+    """Whatever acts, in the page's order."""
+    return [control for control in browser.find_elements(
+        By.CSS_SELECTOR, "a[href], button:not(:disabled), input, [tabindex='0']")
+            if control.is_displayed()]
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.quit()
-        cls.server.stop()
+
+def tab_walk(browser) -> list:
+    """What Tab leads to, one after the other, each drawn around while it is there."""
+    reached = []
+    for _ in controls_of(browser):
+        ActionChains(browser).send_keys(Keys.TAB).perform()
+        reached.append(browser.switch_to.active_element)
+        ring = browser.execute_script("""
+            const styles = [null, "::after"].map(part => getComputedStyle(arguments[0], part));
+            return styles.some(style => style.outlineStyle === "solid"
+                                        && parseFloat(style.outlineWidth) >= 2);""", reached[-1])
+        assert ring, f"nothing shows that the focus is at {reached[-1].get_attribute('outerHTML')}"
+    return reached
+
+
+class PageTest(unittest.TestCase):
+    """What tests of a stream's own page do."""
 
     def text(self, name, browser=None):
         return part(browser or self.browser, name).text
@@ -52,6 +51,18 @@ class LivePageTest(unittest.TestCase):
         browser = browser or self.browser
         self.wait(lambda: browser.find_elements(By.CSS_SELECTOR, "main .card"), browser)
         self.wait(lambda: "rim" in self.text("scale", browser), browser)
+
+
+class LivePageTest(PageTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = DemoServer(PROGRAM)
+        cls.browser = open_browser(1440, 1000)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.server.stop()
 
     def setUp(self):
         self.browser.get(self.server.page)
@@ -87,108 +98,89 @@ class LivePageTest(unittest.TestCase):
         phone.get(self.server.page)
         self.shown(phone)
         self.assertEqual(overflow(phone), 0)
-        self.assertEqual(serious_faults(phone), [])
-        self.assertEqual(phone.get_log("browser"), [])
+        self.assertEqual(faults(phone), [])
         save_picture(phone, "phone")
+        with dark_theme(phone):
+            self.assertEqual(faults(phone), [])
+            save_picture(phone, "phone-dark")
+        self.assertEqual(phone.get_log("browser"), [])
 
     def test_draws_the_pipeline_with_its_load(self):
         picture = self.browser.find_element(By.CSS_SELECTOR, "[data-is=pipeline]")
-        self.assertIn("stage 2 on cpu:1 is busy", picture.get_attribute("aria-label"))
-        # (24 + 40 + 0.4) ms, 9.9 times a second.
-        self.assertIn("64 % busy", picture.text)
+        self.assertIn("stage 2 on cpu:1 is busy 64 %", picture.get_attribute("aria-label"))
+        self.assertIn("65 % busy", picture.text)
+        part(self.browser, "freeze").click()
+        self.addCleanup(lambda: part(self.browser, "resume").click())
+        self.wait(lambda: "21 % busy" in picture.text)
 
     def test_has_no_serious_fault_that_axe_finds(self):
-        self.assertEqual(serious_faults(self.browser), [])
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-            "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
-        self.assertEqual(serious_faults(self.browser), [])
+        self.assertEqual(faults(self.browser), [])
+        with dark_theme(self.browser):
+            self.assertEqual(faults(self.browser), [])
 
     def test_follows_a_dark_theme(self):
         color = "return getComputedStyle(document.body).backgroundColor"
         light = self.browser.execute_script(color)
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-            "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
-        self.assertNotEqual(self.browser.execute_script(color), light)
-        save_picture(self.browser, "dark")
+        with dark_theme(self.browser):
+            self.assertNotEqual(self.browser.execute_script(color), light)
+            save_picture(self.browser, "dark")
+        self.assertEqual(self.browser.execute_script(color), light)
 
-    def test_says_that_the_server_is_gone_and_comes_back_by_itself(self):
+    def test_everything_that_acts_is_reached_by_tab_in_its_order_and_seen_to_be(self):
+        self.wait(lambda: part(self.browser, "pause").is_displayed())
+        self.assertEqual(tab_walk(self.browser), controls_of(self.browser))
+
+
+class LostServerTest(PageTest):
+    """The server goes, and comes back."""
+
+    def setUp(self):
+        self.server = DemoServer(PROGRAM)
+        self.addCleanup(lambda: self.server.kill())
+        self.browser = open_browser(1440, 1000)
+        self.addCleanup(self.browser.quit)
+        self.browser.get(self.server.page)
+        self.shown()
+
+    def link(self):
+        return self.browser.find_element(By.ID, "link").text
+
+    def seconds_until_gone(self, lose) -> float:
+        """From before `lose` until the page, by its own account, says that the server is gone."""
+        self.browser.execute_script("""
+            const link = document.getElementById("link");
+            new MutationObserver(() => {
+              if (link.textContent === "server gone") window.goneAt ??= Date.now();
+            }).observe(link, {childList: true, characterData: true, subtree: true});""")
+        begin = time.time()
+        lose()
+        gone_at = self.wait(lambda: self.browser.execute_script("return window.goneAt"))
+        return gone_at / 1000 - begin
+
+    def test_says_within_two_seconds_that_nobody_listens_any_more(self):
+        self.assertLess(self.seconds_until_gone(self.server.kill), 2)
+        self.assertIn("has not answered since", self.browser.find_element(By.ID, "notice").text)
+        self.assertEqual(faults(self.browser), [])
+        with dark_theme(self.browser):
+            self.assertEqual(faults(self.browser), [])
+        save_picture(self.browser, "gone")
+
+    def test_says_within_five_seconds_that_who_listens_does_not_answer(self):
+        self.addCleanup(self.server.thaw)
+        self.assertLess(self.seconds_until_gone(self.server.freeze), 5)
+        self.server.thaw()
+        self.wait(lambda: self.link() == "live")
+
+    def test_comes_back_by_itself(self):
         self.browser.execute_script("window.notReloaded = true")
         port = self.server.port
-        self.server.stop()
-        self.wait(lambda: self.browser.find_element(By.ID, "link").text == "server gone")
-        notice = self.browser.find_element(By.ID, "notice")
-        self.assertIn("has not answered since", notice.text)
-        save_picture(self.browser, "gone")
-        type(self).server = Server(port)
-        self.wait(lambda: self.browser.find_element(By.ID, "link").text == "live")
-        self.assertFalse(notice.is_displayed())
+        self.server.kill()
+        self.wait(lambda: self.link() == "server gone")
+        self.server = DemoServer(PROGRAM, port=port)
+        self.wait(lambda: self.link() == "live")
+        self.assertFalse(self.browser.find_element(By.ID, "notice").is_displayed())
         self.shown()
         self.assertTrue(self.browser.execute_script("return window.notReloaded"))
-
-
-class ControlsTest(unittest.TestCase):
-    """The buttons of a stream act, for those who may press them."""
-
-    def start(self, *kind):
-        server = Server(0, *kind)
-        self.addCleanup(server.stop)
-        self.browser = open_browser(1440, 1100)
-        self.addCleanup(self.browser.quit)
-        self.browser.get(server.page)
-        self.wait(lambda: self.browser.find_elements(By.CSS_SELECTOR, "main .card"))
-
-    def part(self, name):
-        return part(self.browser, name)
-
-    def wait(self, condition):
-        return browsers.wait(self.browser, condition)
-
-    def pressed(self, name):
-        return self.part(name).get_attribute("aria-pressed") == "true"
-
-    def test_pauses_and_resumes_by_keyboard(self):
-        self.start()
-        self.wait(lambda: self.part("pause").is_displayed() and self.pressed("resume"))
-        self.part("pause").send_keys(Keys.ENTER)
-        self.wait(lambda: self.pressed("pause"))
-        self.assertIn("Paused", self.part("outcome").text)
-        self.part("resume").send_keys(Keys.SPACE)
-        self.wait(lambda: self.pressed("resume"))
-        self.assertEqual(self.browser.get_log("browser"), [])
-
-    def test_sets_the_rate_and_says_why_it_did_not(self):
-        self.start()
-        field = self.part("rate-value")
-        self.wait(lambda: field.get_attribute("placeholder") == "0.001")
-        field.send_keys("0.25" + Keys.ENTER)
-        self.wait(lambda: self.part("outcome").text == "The learning rate is 0.25.")
-        self.wait(lambda: field.get_attribute("placeholder") == "0.25")
-        field.clear()
-        field.send_keys("fast" + Keys.ENTER)
-        self.wait(lambda: "from 0 to 1" in self.part("outcome").text)
-
-    def test_a_stream_that_keeps_no_checkpoints_says_so(self):
-        self.start()
-        self.wait(lambda: self.part("checkpoint").is_displayed())
-        self.assertFalse(self.part("checkpoint").is_enabled())
-        self.assertIn("keeps no checkpoints", self.part("checkpoint").get_attribute("title"))
-
-    def test_asks_for_a_token_where_one_is_needed(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        tokens = pathlib.Path(folder.name) / "tokens"
-        tokens.write_text("control changes-0123456789\n", encoding="utf-8")
-        tokens.chmod(0o600)
-        self.start(f"tokens={tokens}")
-        self.wait(lambda: self.part("token-form").is_displayed())
-        self.assertFalse(self.part("buttons").is_displayed())
-        self.assertEqual(serious_faults(self.browser), [])
-        self.part("token-value").send_keys("guessed-0123456789" + Keys.ENTER)
-        self.wait(lambda: "none of the server's" in self.part("no-control").text)
-        self.part("token-value").send_keys("changes-0123456789" + Keys.ENTER)
-        self.wait(lambda: self.part("buttons").is_displayed())
-        self.part("freeze").click()
-        self.wait(lambda: self.pressed("freeze"))
 
 
 class OverviewTest(unittest.TestCase):
@@ -196,7 +188,7 @@ class OverviewTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(0, "three")
+        cls.server = DemoServer(PROGRAM, "three")
         cls.browser = open_browser(1440, 1000)
 
     @classmethod
@@ -219,7 +211,8 @@ class OverviewTest(unittest.TestCase):
         self.wait(lambda: len(self.tiles()) == 3 and self.pictures_shown())
 
     def test_says_at_a_glance_which_stream_is_not_well(self):
-        self.assertEqual(self.browser.find_element(By.ID, "sum").text, "2 of 3 streams are well")
+        self.assertEqual(self.browser.find_element(By.ID, "sum").text,
+                         "2 of 3 streams learn · 1 without camera")
         street, _, garage = self.tiles()
         self.assertIn("streaming", street.text)
         self.assertIn("backing off", garage.text)
@@ -227,7 +220,7 @@ class OverviewTest(unittest.TestCase):
         picture = street.find_element(By.CSS_SELECTOR, "[data-is=flow]")
         before = picture.get_attribute("src")
         self.wait(lambda: picture.get_attribute("src") != before)
-        self.assertEqual(serious_faults(self.browser), [])
+        self.assertEqual(faults(self.browser), [])
         self.assertEqual(self.browser.get_log("browser"), [])
         save_picture(self.browser, "overview")
 
@@ -245,6 +238,56 @@ class OverviewTest(unittest.TestCase):
         self.wait(lambda: len(self.tiles()) == 3)
         self.assertEqual(self.browser.get_log("browser"), [])
 
+    def test_every_tile_is_reached_by_tab_in_its_order_and_seen_to_be(self):
+        self.assertEqual(len(controls_of(self.browser)), 3)
+        self.assertEqual(tab_walk(self.browser), controls_of(self.browser))
+
+    def test_says_to_who_listens_that_a_camera_goes_and_comes_and_no_figures(self):
+        standing = self.browser.find_element(By.ID, "standing")
+        self.assertEqual(standing.get_attribute("role"), "status")
+        said = "return arguments[0].textContent"
+        self.assertEqual(self.browser.execute_script(said, standing), "garage: the camera is away")
+        self.browser.execute_script("""
+            window.said = [];
+            new MutationObserver(() => window.said.push(arguments[0].textContent))
+              .observe(arguments[0], {childList: true, characterData: true, subtree: true});""",
+                                    standing)
+        picture = self.tiles()[0].find_element(By.CSS_SELECTOR, "[data-is=picture]")
+        for _ in range(2):
+            before = picture.get_attribute("src")
+            self.wait(lambda before=before: picture.get_attribute("src") != before)
+        self.assertEqual(self.browser.execute_script("return window.said"), [])
+        self.server.tell("yard away")
+        self.addCleanup(self.server.tell, "yard streaming")
+        self.wait(lambda: self.browser.execute_script("return window.said") == [
+            "yard: the camera is away; garage: the camera is away"])
+        self.server.tell("yard streaming")
+        self.wait(lambda: self.browser.execute_script("return window.said.at(-1)")
+                  == "garage: the camera is away")
+
+    def test_frees_the_pictures_of_what_is_shown_no_more(self):
+        self.browser.execute_script("""
+            window.pictures = new Set();
+            const make = URL.createObjectURL, free = URL.revokeObjectURL;
+            URL.createObjectURL = bytes => {
+              const url = make.call(URL, bytes);
+              window.pictures.add(url);
+              return url;
+            };
+            URL.revokeObjectURL = url => { window.pictures.delete(url); free.call(URL, url); };
+            for (const image of document.images) {
+              if (image.src.startsWith("blob:")) window.pictures.add(image.src);
+            }""")
+        for _ in range(3):
+            self.browser.execute_script("location.hash = '#/yard'")
+            self.wait(lambda: not self.tiles())
+            self.wait(lambda: self.browser.execute_script(
+                "return document.querySelector('main [data-is=flow]')?.src.startsWith('blob:')"))
+            self.browser.execute_script("location.hash = '#/'")
+            self.wait(lambda: len(self.tiles()) == 3 and self.pictures_shown())
+        # Two tiles with a picture and its flow each.
+        self.wait(lambda: self.browser.execute_script("return window.pictures.size") == 4)
+
     def test_an_address_names_its_stream(self):
         self.browser.get("about:blank")
         self.browser.get(f"{self.server.page}/#/garage")
@@ -260,15 +303,64 @@ class OverviewTest(unittest.TestCase):
         phone.get(self.server.page)
         self.wait(lambda: len(self.tiles(phone)) == 3 and self.pictures_shown(phone), phone)
         self.assertEqual(overflow(phone), 0)
-        self.assertEqual(serious_faults(phone), [])
+        self.assertEqual(faults(phone), [])
         save_picture(phone, "overview-phone")
+        with dark_theme(phone):
+            self.assertEqual(faults(phone), [])
+            save_picture(phone, "overview-phone-dark")
+
+
+class StandingTest(unittest.TestCase):
+    """How many learn, and what is with the others, is said on top."""
+
+    def open(self, *kind):
+        server = DemoServer(PROGRAM, *kind)
+        self.addCleanup(server.stop)
+        self.browser = open_browser(1440, 1000)
+        self.addCleanup(self.browser.quit)
+        self.browser.get(server.page)
+        return server
+
+    def sum(self):
+        return self.browser.find_element(By.ID, "sum").text
+
+    def tile(self, name):
+        for tile in self.browser.find_elements(By.CSS_SELECTOR, "main .tile"):
+            if tile.find_element(By.TAG_NAME, "a").text == name:
+                return tile.text
+        return ""
+
+    def test_names_every_way_in_which_streams_do_not_learn(self):
+        self.open("all-ways")
+        browsers.wait(self.browser, lambda: self.sum() == (
+            "3 of 9 streams learn · 1 failed · 1 without camera · 1 ended · 1 paused · 1 frozen · "
+            "1 only predicting · 1 worse than no motion"))
+        self.assertIn("paused", self.tile("hall"))
+        self.assertIn("only predicting", self.tile("shop"))
+        self.assertIn("worse than no motion", self.tile("new"))
+        self.assertNotIn("worse", self.tile("street"))
+        self.assertEqual(faults(self.browser), [])
+        with dark_theme(self.browser):
+            self.assertEqual(faults(self.browser), [])
+
+    def test_says_that_all_are_well_only_where_they_learn(self):
+        server = self.open("three")
+        server.tell("garage streaming")
+        browsers.wait(self.browser, lambda: self.sum() == "All 3 streams are well: they learn")
+
+    def test_a_learner_that_failed_says_why(self):
+        self.open("failed")
+        browsers.wait(self.browser, lambda: self.browser.find_elements(By.CSS_SELECTOR, "main .card"))
+        self.assertEqual(part(self.browser, "state").text, "learner failed")
+        self.assertIn("no memory is left", part(self.browser, "cause").text)
+        self.assertEqual(faults(self.browser), [])
 
 
 class LabelsPageTest(unittest.TestCase):
     """A stream that learns from labels: what the model says stands in words in the flow's place."""
 
     def setUp(self):
-        server = Server(0, "labels")
+        server = DemoServer(PROGRAM, "labels")
         self.addCleanup(server.stop)
         self.browser = open_browser(1280, 1000)
         self.addCleanup(self.browser.quit)
@@ -290,6 +382,9 @@ class LabelsPageTest(unittest.TestCase):
         self.assertFalse(self.part("flow-view").is_displayed())
         self.assertFalse(self.part("chart-panel").is_displayed())
         self.assertTrue(self.part("picture").get_attribute("src"))
+        self.assertEqual(faults(self.browser), [])
+        with dark_theme(self.browser):
+            self.assertEqual(faults(self.browser), [])
         self.assertEqual(self.browser.get_log("browser"), [])
 
 

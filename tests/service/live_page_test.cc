@@ -63,6 +63,7 @@ TEST_F(LivePageTest, NamesNoResourceOfAnotherServer) {
 
 TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
   stream_.ring().Publish(MovingDisc("street", 412, 32, 16));
+  stream_.Set([](StreamSnapshot& snapshot) { snapshot.loads = {{0.21, 0.44}}; });
   const nlohmann::json answer = AskJson("/api/streams");
   EXPECT_EQ(answer["server"]["viewers"], 1);
   EXPECT_EQ(answer["server"]["stopping"], false);
@@ -74,6 +75,9 @@ TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
   EXPECT_EQ(stream["learner"]["schedule"], "one_f_one_b_star");
   EXPECT_EQ(stream["learner"]["stages"][0]["staleness"], 1);
   EXPECT_EQ(stream["learner"]["stages"][1]["updates"], 405);
+  EXPECT_EQ(stream["learner"]["stages"][0]["load"]["predicting"], 0.21);
+  EXPECT_EQ(stream["learner"]["stages"][0]["load"]["learning"], 0.44);
+  EXPECT_TRUE(stream["learner"]["stages"][1]["load"].is_null()) << "it is not known";
   EXPECT_EQ(stream["frames"]["received"], 412);
   EXPECT_EQ(stream["frames"]["dropped"]["queue_full"], 3);
   EXPECT_DOUBLE_EQ(stream["delay_p50_ms"], 134);
@@ -85,6 +89,7 @@ TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
 TEST_F(LivePageTest, TellsWhatThePlannerSaid) {
   EXPECT_TRUE(AskJson("/api/streams/street")["learner"]["rate_plan"].is_null());
   stream_.Describe(PlannerSaid);
+  stream_.Set([](StreamSnapshot& snapshot) { snapshot.update_every = 4; });
   const nlohmann::json learner = AskJson("/api/streams/street")["learner"];
   EXPECT_EQ(learner["update_every"], 4);
   EXPECT_EQ(learner["rate_plan"]["frames_per_second"], 10);

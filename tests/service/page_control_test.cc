@@ -1,5 +1,7 @@
 #include "service/page_control.h"
 
+#include <stdexcept>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -95,6 +97,18 @@ TEST_F(PageControlTest, ACheckpointIsWaitedForByNoThreadAndAskedForOnce) {
   asked[1]("000000000406");
 }
 
+TEST_F(PageControlTest, WhereAskingForACheckpointFailsNobodyWaitsForIt) {
+  bool fails = true;
+  stream_.OnAskedForACheckpoint([&fails](const OnCheckpoint& done) {
+    if (fails) throw std::runtime_error("no thread is left");
+    done("000000000407");
+  });
+  EXPECT_EQ(Press("checkpoint").status, 500);
+  EXPECT_TRUE(control_->CheckpointOf(*streams_.All()[0]).is_null());
+  fails = false;
+  EXPECT_EQ(Press("checkpoint").body, R"({"written":"000000000407"})");
+}
+
 TEST_F(PageControlTest, ChangesNothingForWhoOnlyGets) {
   const HttpResponse refused =
       Dispatch(control_->Routes(), {.path = "/api/streams/street/pause", .remote_address = kHere});
@@ -138,6 +152,69 @@ TEST_F(PageControlTest, AnotherSitesPageCannotPressButtons) {
     const std::string origin = std::string("http://") + host;
     EXPECT_EQ(Press("pause", kHere, {{"host", host}, {"origin", origin}}).status, 200) << host;
   }
+}
+
+TEST_F(PageControlTest, NobodyElsePressesThemThroughAProxyOnThisMachine) {
+  for (const char* header : {"forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host",
+                             "x-forwarded-proto"}) {
+    const HttpResponse refused =
+        Press("pause", kHere, {{"host", "127.0.0.1:8080"}, {header, "192.0.2.7"}});
+    EXPECT_EQ(refused.status, 403) << header;
+    EXPECT_THAT(refused.body, HasSubstr("need a token")) << header;
+  }
+  EXPECT_EQ(mode(), LearnerState::kLearning);
+  UseTokens();
+  std::map<std::string, std::string> headers = With("changes-0123456789");
+  headers["x-forwarded-for"] = kThere;
+  EXPECT_EQ(Press("pause", kHere, headers).status, 200);
+}
+
+TEST_F(PageControlTest, WithATokenAProxyMaySpeakTlsUnderAName) {
+  const std::map<std::string, std::string> proxied = {{"host", "door.example"},
+                                                      {"origin", "https://door.example"}};
+  EXPECT_EQ(Press("pause", kHere, proxied).status, 403);
+  UseTokens();
+  std::map<std::string, std::string> headers = proxied;
+  EXPECT_EQ(Press("pause", kHere, headers).status, 401);
+  headers["authorization"] = "Bearer changes-0123456789";
+  EXPECT_EQ(Press("pause", kHere, headers).status, 200);
+  EXPECT_EQ(mode(), LearnerState::kPaused);
+  headers["origin"] = "https://evil.example";
+  EXPECT_EQ(Press("resume", kHere, headers).status, 403);
+  headers["host"] = "127.0.0.1:8080";  // A proxy that keeps the name to itself.
+  headers["origin"] = "https://door.example";
+  EXPECT_THAT(Press("resume", kHere, headers).body, HasSubstr("passes the Host on"));
+  EXPECT_EQ(mode(), LearnerState::kPaused);
+}
+
+// The page's own GET says no origin: what it is told must be what a press will meet.
+TEST_F(PageControlTest, TellsAGetWhatAPressWillMeet) {
+  const auto may = [this](const std::string& host, const std::string& referer) {
+    return control_->Admit({.path = "/api/streams",
+                            .remote_address = kHere,
+                            .headers = {{"host", host}, {"referer", referer}}});
+  };
+  EXPECT_TRUE(may("127.0.0.1:8080", "http://127.0.0.1:8080/").ok());
+  EXPECT_TRUE(may("127.0.0.1:8080", "").ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(may("127.0.0.1:8080", "https://door.example/")));
+  EXPECT_TRUE(absl::IsPermissionDenied(may("127.0.0.1:8080", "https://door.example")));
+  UseTokens();
+  EXPECT_TRUE(absl::IsUnauthenticated(may("door.example", "https://door.example/")));
+  EXPECT_TRUE(absl::IsPermissionDenied(may("127.0.0.1:8080", "https://door.example/")));
+}
+
+TEST_F(PageControlTest, SaysWhereATokenMayHelp) {
+  const auto takes_one = [this](const std::string& from) {
+    return control_->TakesToken(
+        {.path = "/api/streams", .remote_address = from, .headers = With("looks-0123456789")});
+  };
+  EXPECT_FALSE(takes_one(kHere)) << "there are none";
+  UseTokens();
+  EXPECT_TRUE(takes_one(kHere)) << "that one may only look";
+  EXPECT_FALSE(takes_one(kThere)) << "none may cross a network";
+  Use({.tokens_file = files_.Write("tokens", "control changes-0123456789\n"),
+       .control = ControlFrom::kNowhere});
+  EXPECT_FALSE(takes_one(kHere)) << "nobody may";
 }
 
 TEST_F(PageControlTest, AsksForATokenThatMayControl) {

@@ -1,10 +1,5 @@
 // PredictionService.Predict: what models say of pictures that clients send.
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstring>
-#include <future>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,17 +99,6 @@ TEST_F(PredictTest, APausedOrEndedModelAnswersToo) {
   EXPECT_TRUE(Predict(request).ok());
 }
 
-TEST_F(PredictTest, AModelThatHasFailedSaysSo) {
-  Film(street_, 2);
-  street_.learner->Fail(absl::InternalError("the weights are gone"));
-  street_.source->Push();
-  while (street().Snapshot().learner.ok()) std::this_thread::yield();
-  const grpc::Status status = Predict(Asking("street", {Pixels(4, 2, 1), Pixels(4, 2, 7)}));
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_EQ(DetailsOf(status).info.reason(), "LEARNER_FAILED");
-  EXPECT_THAT(status.error_message(), HasSubstr("the weights are gone"));
-}
-
 TEST_F(PredictTest, AStreamThatIsNotThereIsNotFound) {
   const grpc::Status status = Predict(Asking("road", {Pixels(4, 2, 1), Pixels(4, 2, 7)}));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
@@ -137,81 +121,6 @@ TEST_F(PredictTest, WhatIsNoPictureIsNamed) {
   for (const v1::Picture& wrong : {cut, text, formless, v1::Picture()}) {
     EXPECT_EQ(WrongWith(Asking("street", {Pixels(4, 2, 1), wrong})).first, "pictures[1]")
         << wrong.ShortDebugString();
-  }
-}
-
-TEST_F(PredictTest, WhatTakesFarMoreMemoryThanItsBytesDoesNotWait) {
-  v1::PredictRequest request = Asking("street", {});
-  for (int i = 0; i < 2'000'000; ++i) request.add_pictures();
-  grpc::ClientContext context;
-  v1::PredictResponse response;
-  const grpc::Status status = stub_->Predict(&context, request, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), ::testing::HasSubstr("MiB of memory"));
-}
-
-// Behind one that the test does not let go on, with the thread's queue full.
-TEST_F(PredictTest, MoreCallsThanMayWaitAreToldToTryAgain) {
-  std::promise<void> held;
-  std::promise<void> go_on;
-  street_.learner->AtQuestions([&, go = go_on.get_future().share()] {
-    static std::once_flag once;
-    std::call_once(once, [&] { held.set_value(); });
-    go.wait();
-  });
-  const v1::PredictRequest request = Asking("street", {Pixels(4, 2, 1), Pixels(4, 2, 7)});
-  std::vector<std::future<grpc::Status>> calls;
-  const auto call = [&] {
-    calls.push_back(std::async(std::launch::async, [&] {
-      grpc::ClientContext context;
-      v1::PredictResponse response;
-      return stub_->Predict(&context, request, &response);
-    }));
-  };
-  call();
-  held.get_future().wait();
-  for (int i = 0; i < 17; ++i) call();
-  // 16 may wait: of these one is refused at once, whichever it is.
-  const auto refused = [&] {
-    return std::ranges::find_if(calls, [](const std::future<grpc::Status>& status) {
-      return status.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-    });
-  };
-  while (refused() == calls.end()) std::this_thread::yield();
-  const grpc::Status status = refused()->get();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(DetailsOf(status).info.reason(), "TOO_MANY_QUESTIONS");
-  go_on.set_value();
-  for (auto& other : calls) {
-    if (!other.valid()) continue;
-    EXPECT_TRUE(other.get().ok());
-  }
-}
-
-// Its end may reach the server after its turn has: then it is answered for nobody. So it is tried
-// until it does not.
-TEST_F(PredictTest, ACallWhoseDeadlinePassesWhileItWaitsIsLetGo) {
-  const v1::PredictRequest request = Asking("street", {Pixels(4, 2, 1), Pixels(4, 2, 7)});
-  for (std::chrono::milliseconds pause(1);; pause *= 2) {
-    std::promise<void> held;
-    std::promise<void> go_on;
-    std::atomic<int> questions = 0;
-    street_.learner->AtQuestions([&, go = go_on.get_future().share()] {
-      if (++questions == 1) held.set_value();
-      go.wait();
-    });
-    auto first = std::async(std::launch::async, [&] { return Predict(request); });
-    held.get_future().wait();
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(20));
-    v1::PredictResponse response;
-    EXPECT_EQ(stub_->Predict(&context, request, &response).error_code(),
-              grpc::StatusCode::DEADLINE_EXCEEDED);
-    std::this_thread::sleep_for(pause);
-    go_on.set_value();
-    EXPECT_TRUE(first.get().ok());
-    EXPECT_TRUE(Predict(request).ok()) << "behind both";
-    if (questions == 2) return;
   }
 }
 

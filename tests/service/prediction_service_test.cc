@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/service/error_details.h"
 #include "tests/service/grpc_fixture.h"
 #include "tests/service/subscriber.h"
 
@@ -261,6 +262,8 @@ TEST_F(PredictionServiceTest, LatestIsUnavailableBeforeTheFirst) {
   const grpc::Status status = stub_->GetLatest(&context, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(status.error_message(), "stream 'street' has no prediction yet; try again");
+  EXPECT_EQ(ReasonOf(status), "NO_PREDICTION_YET");
+  EXPECT_TRUE(DetailsOf(status).has_retry);
 }
 
 TEST_F(PredictionServiceTest, LatestIsTheNewest) {

@@ -1,6 +1,7 @@
 # Tests of the program, HTTP, metrics and the live page.
 millrace_add_test(service_web
   SOURCES
+    debug_trace_test.cc
     flow_colors_test.cc
     http_probes_test.cc
     http_server_test.cc
@@ -8,15 +9,18 @@ millrace_add_test(service_web
     labels_shown_test.cc
     live_page_pictures_test.cc
     live_page_test.cc
+    log_limit_test.cc
+    metrics_page_test.cc
     metrics_test.cc
     page_control_test.cc
+    page_host_test.cc
     progress_test.cc
     summary_recorder_test.cc
     summary_test.cc
   LIBS millrace::web PkgConfig::TURBOJPEG)
 target_compile_definitions(service_web_test PRIVATE
   MILLRACE_PROMTOOL="${PROJECT_SOURCE_DIR}/.deps/prometheus/usr/bin/promtool"
-  MILLRACE_METRICS_DOC="${PROJECT_SOURCE_DIR}/docs/metrics.md")
+  MILLRACE_DOCS="${PROJECT_SOURCE_DIR}/docs")
 
 # A real web server with a made-up stream, and a real browser that looks at it.
 add_executable(millrace_demo_server demo_server.cc)
@@ -27,16 +31,19 @@ if(MILLRACE_STRICT_TARGETS_ONLY)
 endif()
 
 set(millrace_python ${PROJECT_SOURCE_DIR}/.deps/venv/bin/python)
-add_test(NAME service_page.browser
-         COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/live_page_browser_test.py
-                 $<TARGET_FILE:millrace_demo_server>)
-set_tests_properties(service_page.browser PROPERTIES
-  ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/tests;PYTHONDONTWRITEBYTECODE=1")
-millrace_limit_time(240 service_page.browser)
+foreach(name live_page page_control)
+  add_test(NAME service_page.${name}
+           COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_browser_test.py
+                   $<TARGET_FILE:millrace_demo_server>)
+  set_tests_properties(service_page.${name} PROPERTIES
+    ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/tests;PYTHONDONTWRITEBYTECODE=1")
+  millrace_limit_time(240 service_page.${name})
+endforeach()
 
 find_package(spdlog REQUIRED)
 millrace_add_test(service_program
-  SOURCES grpc_log_test.cc labels_report_test.cc serve_banner_test.cc serve_signals_test.cc watch_output_test.cc
+  SOURCES cli_help_test.cc grpc_log_test.cc labels_report_test.cc serve_banner_test.cc serve_signals_test.cc
+          watch_output_test.cc
   LIBS millrace::program nlohmann_json::nlohmann_json spdlog::spdlog)
 
 # Evaluations: what is made of them, and the clips that are read here.
@@ -52,7 +59,7 @@ set(environment
 if(MILLRACE_SANITIZE)
   list(APPEND environment MILLRACE_STOP_LIMIT_S=60)
 endif()
-foreach(name bench cli evaluate_flow evaluate_labels serve watch)
+foreach(name bench cli evaluate_flow evaluate_labels serve terminal watch)
   add_test(NAME service_program.${name}
            COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(service_program.${name} PROPERTIES ENVIRONMENT "${environment}")

@@ -35,7 +35,10 @@ class ProgressBarTest : public ::testing::Test {
 
 TEST_F(ProgressBarTest, InAFileThereIsALineForEveryTenth) {
   ProgressBar bar(out_, InAFile());
-  for (int done = 1; done <= 1000; ++done) bar.Show(done, 1000);
+  for (int done = 1; done <= 1000; ++done) {
+    clock_.Advance(seconds(1));
+    bar.Show(done, 1000);
+  }
   bar.Finish();
   std::istringstream lines(Printed());
   std::string line;
@@ -47,10 +50,48 @@ TEST_F(ProgressBarTest, InAFileThereIsALineForEveryTenth) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
+// What is over at once needs no progress, and a log is no place for ten lines a second.
+TEST_F(ProgressBarTest, InAFileItPausesBetweenLines) {
+  ProgressBar bar(out_, InAFile());
+  bar.Show(10, 100);
+  clock_.Advance(milliseconds(1900));
+  bar.Show(20, 100);
+  EXPECT_EQ(Printed(), "");
+  clock_.Advance(milliseconds(100));
+  bar.Show(30, 100);
+  EXPECT_THAT(Printed(), HasSubstr("30 of 100"));
+  bar.Show(90, 100);
+  EXPECT_EQ(Printed(), "");
+  bar.Show(100, 100);
+  EXPECT_THAT(Printed(), HasSubstr("100 of 100")) << "what was begun is ended";
+}
+
+TEST_F(ProgressBarTest, InAFileWhatIsOverAtOnceSaysNothing) {
+  ProgressBar bar(out_, InAFile());
+  for (int done = 1; done <= 100; ++done) bar.Show(done, 100);
+  bar.Clear();
+  bar.Finish();
+  EXPECT_EQ(Printed(), "");
+}
+
+TEST_F(ProgressBarTest, MakesRoomForOtherLines) {
+  ProgressBar bar(out_, OnATerminal());
+  bar.Clear();
+  EXPECT_EQ(Printed(), "") << "nothing was there";
+  bar.Show(1, 100);
+  (void)Printed();
+  bar.Clear();
+  EXPECT_EQ(Printed(), "\r\x1b[K");
+  bar.Show(2, 100);
+  EXPECT_THAT(Printed(), HasSubstr("2 of 100")) << "at once, as it is not there";
+}
+
 TEST_F(ProgressBarTest, OnATerminalItRewritesItsLineAFewTimesASecond) {
   ProgressBar bar(out_, OnATerminal());
-  bar.Show(1, 100);
+  bar.Show(0, 100);
   EXPECT_THAT(Printed(), HasSubstr("\r"));
+  bar.Show(1, 100);
+  EXPECT_THAT(Printed(), HasSubstr("1 of 100")) << "the first that says how long it takes";
   clock_.Advance(milliseconds(50));
   bar.Show(2, 100);
   EXPECT_EQ(Printed(), "") << "too soon";
@@ -91,11 +132,27 @@ TEST_F(ProgressBarTest, ItFills) {
   EXPECT_THAT(Printed(), HasSubstr("[" + std::string(30, '#') + "]"));
 }
 
+// The line without what rewrites it.
+std::string Shown(const std::string& printed) {
+  return printed.substr(printed.find('\r') + 1, printed.find('\x1b') - 1);
+}
+
 TEST_F(ProgressBarTest, ALineNeverWraps) {
-  ProgressBar bar(out_, OnATerminal(/*columns=*/20));
+  ProgressBar bar(out_, OnATerminal(/*columns=*/12));
   bar.Show(1, 100);
-  const std::string printed = Printed();
-  EXPECT_EQ(printed.substr(printed.find('\r') + 1, printed.find('\x1b') - 1).size(), 20u);
+  EXPECT_EQ(Shown(Printed()), "  1 %  1 of ");
+}
+
+TEST_F(ProgressBarTest, TheBarLeavesTheFiguresTheirRoom) {
+  for (const std::size_t columns : {79U, 41U, 40U, 33U}) {
+    ProgressBar bar(out_, OnATerminal(columns));
+    clock_.Advance(seconds(10));
+    bar.Show(25, 100);
+    const std::string line = Shown(Printed());
+    EXPECT_LE(line.size(), columns);
+    EXPECT_THAT(line, HasSubstr("25 %  25 of 100 pairs, 30 s left"));
+    EXPECT_EQ(line[0] == '[', columns >= 41) << line;
+  }
 }
 
 TEST_F(ProgressBarTest, ItNeverGoesBack) {
@@ -119,8 +176,11 @@ TEST_F(ProgressBarTest, ManyThreadsMayTellIt) {
   {
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < 4; ++thread) {
-      threads.emplace_back([&bar, thread] {
-        for (int done = thread; done <= 100; done += 4) bar.Show(done, 100);
+      threads.emplace_back([this, &bar, thread] {
+        for (int done = thread; done <= 100; done += 4) {
+          clock_.Advance(seconds(1));
+          bar.Show(done, 100);
+        }
       });
     }
   }

@@ -1,5 +1,6 @@
 #include "service/progress.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -24,7 +25,7 @@ TEST(ProgressLineTest, SaysWhatMatters) {
 }
 
 TEST(ProgressLineTest, FitsAHundredColumnsWhateverTheFigures) {
-  for (std::uint64_t count : {0UL, 9UL, 99'999UL, 123'456'789UL, 99'999'999'999'999UL}) {
+  for (std::uint64_t count : {0UL, 9UL, 99'999UL, 123'456'789UL, 99'999'999'000'000UL}) {
     for (double rate : {0.0, 9.96, 99.94, 2000.0}) {
       for (double delay : {0.0, 0.0123, 0.9994, 0.9996, 12.3, 86400.0}) {
         StreamSnapshot stream = LearningSnapshot("street");
@@ -75,6 +76,44 @@ TEST(ProgressLineTest, AddsStreamsUp) {
   EXPECT_LE(line.size(), kProgressColumns);
 }
 
+// A figure that is cut off is another figure.
+TEST(ProgressLineTest, ShowsWholeFiguresOnly) {
+  const StreamSnapshot stream = LearningSnapshot("street");
+  const std::string all = ProgressLine(stream);
+  std::size_t longest = 0;
+  for (std::size_t columns = 10; columns <= kProgressColumns; ++columns) {
+    const std::string line = ProgressLine(stream, {.columns = columns});
+    EXPECT_LE(line.size(), columns);
+    EXPECT_GE(line.size(), longest);
+    longest = std::max(longest, line.size());
+    if (columns < 12) continue;  // "  405 frames"
+    EXPECT_THAT(all, StartsWith(line));
+    EXPECT_TRUE(line == all || all.substr(line.size(), 2) == "  ") << line;
+  }
+  EXPECT_EQ(longest, all.size());
+}
+
+TEST(ProgressLineTest, WhereAnEndIsSetItSaysHowLongTheRestTakes) {
+  StreamSnapshot stream = LearningSnapshot("street");
+  EXPECT_THAT(ProgressLine(stream, {.frames = 504}),
+              StartsWith("  [########..] 405 of 504 frames  10 s left  10.0/s in"));
+  EXPECT_THAT(ProgressLine(stream, {.frames = 405}),
+              StartsWith("  [##########] 405 of 405 frames  10.0/s in"));
+  EXPECT_THAT(ProgressLine(stream, {.frames = 300}), StartsWith("  [##########] 300 of 300"));
+  stream.predictions_per_second = 0;
+  EXPECT_THAT(ProgressLine(stream, {.frames = 504}), Not(HasSubstr("left")));
+  stream.learner = absl::InternalError("out of memory");
+  EXPECT_THAT(ProgressLine(stream, {.frames = 504}),
+              HasSubstr("405 of 504 frames  the learner failed: out of memory"));
+}
+
+TEST(ProgressLineTest, OfSeveralStreamsTheSlowestSaysHowLong) {
+  std::vector<StreamSnapshot> streams = {LearningSnapshot("gate"), LearningSnapshot("yard")};
+  streams[1].frames.predicted = 101;
+  EXPECT_THAT(ProgressLine(streams, {.frames = 1001}),
+              StartsWith("  [#.........] 101 of 1001 frames  2 min left  2 streams  20.0/s in"));
+}
+
 TEST(ProgressPrinterTest, RewritesOneLineOnATerminal) {
   std::ostringstream out;
   ProgressPrinter printer(out, /*rewrites=*/true);
@@ -83,7 +122,9 @@ TEST(ProgressPrinterTest, RewritesOneLineOnATerminal) {
   printer.Show(streams, /*columns=*/40);
   EXPECT_THAT(out.str(), StartsWith("\r"));
   EXPECT_THAT(out.str(), Not(HasSubstr("\n")));
-  EXPECT_EQ(out.str().size(), 2 * (1 + 40 + 3)) << "carriage return, 40 columns, erase the rest";
+  EXPECT_EQ(out.str(),
+            "\r  405 frames  10.0/s in  9.9/s out\x1b[K"
+            "\r  405 frames  10.0/s in  9.9/s out\x1b[K");
   printer.Finish();
   printer.Finish();
   EXPECT_THAT(out.str(), EndsWith("K\n"));

@@ -1,8 +1,12 @@
 #include "service/serve_banner.h"
 
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_split.h"
 #include "tests/service/web_fakes.h"
 
 namespace millrace::service {
@@ -39,6 +43,22 @@ TEST(BannerTest, SaysWhatItLearnsFromWhatAndHow) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_THAT(text, Not(HasSubstr("/videos/")));
+}
+
+TEST(BannerTest, FitsATerminal) {
+  const BannerStream stream = Street();
+  const BannerAddresses addresses = {.page = "http://127.0.0.1:8080",
+                                     .grpc = "127.0.0.1:50051",
+                                     .metrics = "http://127.0.0.1:9464/metrics"};
+  for (const std::size_t columns : {79U, 59U, 51U}) {
+    const std::vector<std::string> lines =
+        absl::StrSplit(Banner({&stream, 1}, addresses, columns), '\n');
+    for (const std::string& line : lines) EXPECT_LE(line.size(), columns) << line;
+    EXPECT_EQ(lines.back(), "");
+  }
+  EXPECT_THAT(Banner({&stream, 1}, addresses, 60),
+              HasSubstr("  open      http://127.0.0.1:8080     gRPC 127.0.0.1:50051\n"
+                        "            metrics http://127.0.0.1:9464/metrics\n"));
 }
 
 TEST(BannerTest, SaysWhereItComputesIfThatWasAskedFor) {

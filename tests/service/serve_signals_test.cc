@@ -55,6 +55,26 @@ TEST(StopSignalsTest, ForgetsWithoutASignal) {
   signals.Forget();
 }
 
+TEST(StopSignalsTest, AHangUpAsksToReloadAsOftenAsItComes) {
+  StopSignals signals(StopSignals::HangUp::kAsksToReload);
+  Calls calls;
+  signals.Watch([] { FAIL() << "nobody asked to stop"; }, [&] { calls.Add(); });
+  kill(getpid(), SIGHUP);
+  calls.WaitFor(1);
+  kill(getpid(), SIGHUP);
+  calls.WaitFor(2);
+}
+
+TEST(StopSignalsDeathTest, AHangUpEndsWhatHasNothingToReload) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        StopSignals signals;
+        kill(getpid(), SIGHUP);
+      },
+      ::testing::KilledBySignal(SIGHUP), "");
+}
+
 TEST(StopSignalsDeathTest, TheSecondSignalEndsTheProcessAtOnce) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

@@ -3,22 +3,19 @@
 tests/e2e/ has cameras, clients and the accounting of frames.
 """
 
-import contextlib
 import datetime
-import fcntl
 import json
 import os
 import pathlib
-import pty
 import re
-import struct
-import subprocess
+import signal
 import tempfile
-import termios
 import unittest
+import urllib.error
 import urllib.request
 
 import millrace_process
+import terminal
 
 
 def get(url):
@@ -59,8 +56,28 @@ class ServeTest(unittest.TestCase):
         monitor = self.server.metrics.removesuffix("/metrics")
         self.assertEqual(get(monitor + "/healthz"), "ok\n")
         self.assertTrue(get(monitor + "/readyz").startswith("ready\n"))
-        self.assertIn('millrace_pipeline_updates_total{stream="ball",stage="2"}',
+        self.assertIn('millrace_pipeline_updates_total{stream="ball"}',
                       get(self.server.metrics))
+
+    def test_trace_shows_what_the_stages_have_just_done(self):
+        def trace(query):
+            return json.loads(get(self.server.metrics.removesuffix("/metrics") + "/debug/trace" + query))
+
+        def all_have_worked():
+            events = [event for event in trace("?stream=ball&seconds=3") if event["ph"] == "X"]
+            kinds = {(event["cat"], event["args"]["stage"]) for event in events}
+            return events if len(kinds) == 3 * 2 else None  # F, B and U of two stages.
+
+        events = millrace_process.wait_for("operations of both stages", all_have_worked)
+        ends = {}
+        for event in events:  # A device does one thing after the other.
+            self.assertGreaterEqual(event["ts"], ends.get(event["tid"], 0) - 0.002)
+            ends[event["tid"]] = event["ts"] + event["dur"]
+        self.assertEqual(len(ends), 2)
+        samples = [event["args"]["sample"] for event in events if event["name"].startswith("F1")]
+        self.assertEqual(samples, list(range(samples[0], samples[0] + len(samples))))
+        with self.assertRaisesRegex(urllib.error.HTTPError, "404"):
+            trace("?stream=yard")
 
     def test_watch_shows_predictions(self):
         watched = millrace_process.run("watch", self.server.grpc, "--count", "3")
@@ -117,21 +134,33 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(sorted(streams), ["gate", "gate", "yard", "yard"])
 
     def test_gives_each_a_line_of_a_terminal(self):
-        terminal, its_end = pty.openpty()
-        self.addCleanup(os.close, terminal)
-        fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-        watched = subprocess.Popen([millrace_process.program(), "watch", self.server.grpc, "--count", "3"],
-                                   stdout=its_end, stderr=subprocess.PIPE)
-        os.close(its_end)
-        shown = b""
-        with contextlib.suppress(OSError), watched:  # A terminal that nobody writes to any more.
-            while part := os.read(terminal, 4096):
-                shown += part
-        lines = [re.sub(r"\x1b\[K|\r", "", line) for line in shown.decode().split("\n")]
-        for line, name in zip(lines[-3:], ("gate", "yard")):
-            self.assertRegex(re.sub(r"\x1b\[2A", "", line), rf"^{name}  frame \d+")
-            self.assertLessEqual(len(line), 60 + len("\x1b[2A"))
-        self.assertIn("\x1b[2A", shown.decode())
+        seen = terminal.run("watch", self.server.grpc, "--count", "3", columns=60)
+        self.assertEqual(seen.code, 0, seen.shown)
+        self.assertEqual(len(seen.screen), 2 + 1, seen.screen)
+        for line, name in zip(seen.screen, ("gate", "yard")):
+            self.assertRegex(line, rf"^{name}  frame \d+")
+        for line in seen.rewritten:
+            self.assertLess(len(line), 60)
+
+
+class WatchTroubleTest(unittest.TestCase):
+    """What a terminal shows of streams that predict nothing."""
+
+    def setUp(self):
+        self.server = self.enterContext(millrace_process.serve(millrace_process.config(
+            [millrace_process.test_stream("gate"), {"name": "yard", "source": {"uri": "push:"}}])))
+
+    def test_says_what_is_the_matter_and_for_how_long(self):
+        process, screen = terminal.start("watch", self.server.grpc, columns=70)
+        self.addCleanup(os.close, screen)
+        self.addCleanup(process.kill)
+        shown = terminal.read_until(screen, r"yard  source connecting, no prediction yet.*gate  frame \d+ ")
+        urllib.request.urlopen(urllib.request.Request(
+            self.server.page + "/api/streams/gate/pause", method="POST"), timeout=30).close()
+        shown += terminal.read_until(screen, r"gate  learner paused, last prediction [1-9]\d* s ago")
+        process.send_signal(signal.SIGINT)
+        shown += terminal.read(screen)
+        self.assertEqual(process.wait(millrace_process.PATIENCE_S), 0, shown)
 
 
 class StartTest(unittest.TestCase):

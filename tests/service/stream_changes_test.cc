@@ -1,7 +1,5 @@
 // StreamService's calls that change something, against a real server whose cameras and networks the
 // test is.
-#include <atomic>
-#include <future>
 #include <memory>
 #include <stdexcept>
 #include <stop_token>
@@ -13,13 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/mutex.h"
-#include "google/protobuf/util/json_util.h"
 #include "service/config_entry.h"
-#include "service/stream_service.h"
-#include "tests/base/temporary_folder.h"
 #include "tests/service/error_details.h"
-#include "tests/service/grpc_fixture.h"
+#include "tests/service/stream_changes.h"
 #include "tests/service/subscriber.h"
 
 namespace millrace::service {
@@ -29,103 +23,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-google::protobuf::Struct Config(const std::string& json) {
-  google::protobuf::Struct config;
-  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &config).ok()) << json;
-  return config;
-}
-
-std::string Json(const google::protobuf::Struct& config) {
-  std::string json;
-  EXPECT_TRUE(google::protobuf::util::MessageToJsonString(config, &json).ok());
-  return json;
-}
-
-class StreamChangesTest : public GrpcFixture {
- protected:
-  grpc::Status Create(const std::string& json) {
-    grpc::ClientContext context;
-    v1::CreateStreamRequest request;
-    *request.mutable_config() = Config(json);
-    v1::CreateStreamResponse response;
-    const grpc::Status status = stub_->CreateStream(&context, request, &response);
-    stream_ = response.stream();
-    return status;
-  }
-
-  grpc::Status Update(const std::string& name, const std::string& json,
-                      const std::string& etag = "", bool allow_reset = false) {
-    grpc::ClientContext context;
-    v1::UpdateStreamRequest request;
-    request.set_stream(name);
-    *request.mutable_config() = Config(json);
-    request.set_etag(etag);
-    request.set_allow_reset(allow_reset);
-    v1::UpdateStreamResponse response;
-    const grpc::Status status = stub_->UpdateStream(&context, request, &response);
-    stream_ = response.stream();
-    return status;
-  }
-
-  grpc::Status Delete(const std::string& name, const std::string& etag = "") {
-    grpc::ClientContext context;
-    v1::DeleteStreamRequest request;
-    request.set_stream(name);
-    request.set_etag(etag);
-    v1::DeleteStreamResponse response;
-    const grpc::Status status = stub_->DeleteStream(&context, request, &response);
-    stream_ = response.stream();
-    return status;
-  }
-
-  std::vector<std::string> Names() {
-    std::vector<std::string> names;
-    for (const SharedStream& served : streams_.All())
-      names.push_back(served->stream->config().name);
-    return names;
-  }
-
-  /// As a client's entry says it.
-  static StreamConfig Parsed(const std::string& entry) {
-    const auto config = ParseStreamEntry(entry, "config", StreamConfig());
-    EXPECT_TRUE(config.ok()) << config.status();
-    return *config;
-  }
-
-  /// The stream "gate", which keeps checkpoints.
-  StreamConfig Gate(const std::string& model = "{}") {
-    return Parsed(absl::StrCat("{name: gate, source: {uri: 'rtsp://c/1'}, checkpoints: {folder: '",
-                               temporary_.path().string(), "'}, model: ", model, "}"));
-  }
-
-  /// The next start goes on until its call is cancelled.
-  void StartUntilCancelled() {
-    starting_ = [this](const StreamConfig& config) -> absl::Status {
-      const MutexLock lock(mu_);
-      const std::stop_callback wake(config.learner.stop, [this] { changed_.notify_all(); });
-      under_way_ = true;
-      changed_.notify_all();
-      // Asked again now and then: the callback may come between asking and waiting.
-      while (!config.learner.stop.stop_requested()) {
-        changed_.wait_for(mu_, std::chrono::milliseconds(10));
-      }
-      return absl::CancelledError("given up");
-    };
-  }
-  void AwaitStart() {
-    const MutexLock lock(mu_);
-    while (!under_way_) changed_.wait(mu_);
-  }
-
-  const TemporaryFolder temporary_;
-  std::unique_ptr<v1::StreamService::Stub> stub_ = v1::StreamService::NewStub(channel_);
-  v1::Stream stream_;  // Of the last answer.
-
-  Mutex mu_;
-  CondVar changed_;
-  bool under_way_ ABSL_GUARDED_BY(mu_) = false;
-};
-
 // ------------------------------------------------------------------------------------- Creating --
 
 TEST_F(StreamChangesTest, AStreamIsAddedAndLearnsAndShowsWhatItWasMadeOf) {
@@ -133,8 +30,8 @@ TEST_F(StreamChangesTest, AStreamIsAddedAndLearnsAndShowsWhatItWasMadeOf) {
       Create(R"({"name": "gate", "source": {"uri": "rtsp://me:pw@camera/9", "max_fps": 5}})").ok());
   EXPECT_THAT(Names(), ElementsAre("street", "yard", "gate"));
   EXPECT_EQ(stream_.name(), "gate");
-  EXPECT_THAT(Json(stream_.config()), HasSubstr(R"("max_fps":5)"));
-  EXPECT_THAT(Json(stream_.config()), HasSubstr(R"("uri":"rtsp://***@camera/9")"));
+  EXPECT_THAT(JsonOf(stream_.config()), HasSubstr(R"("max_fps":5)"));
+  EXPECT_THAT(JsonOf(stream_.config()), HasSubstr(R"("uri":"rtsp://***@camera/9")"));
   EXPECT_FALSE(stream_.etag().empty());
   EXPECT_FALSE(stream_.run_id().empty());
   Film(fakes_["gate"], 3);
@@ -207,6 +104,7 @@ TEST_F(StreamChangesTest, ThereIsRoomForSoManyAndNoMore) {
   ASSERT_TRUE(Create(R"({"name": "b", "source": {"uri": "rtsp://c/1"}})").ok());
   const grpc::Status status = Create(R"({"name": "c", "source": {"uri": "rtsp://c/1"}})");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(status), "TOO_MANY_STREAMS");
   EXPECT_EQ(DetailsOf(status).info.metadata().at("limit"), "4");
 }
 
@@ -223,7 +121,7 @@ TEST_F(StreamChangesTest, ACallThatIsCancelledWhileTheStreamStartsLeavesNone) {
   StartUntilCancelled();
   grpc::ClientContext context;
   v1::CreateStreamRequest request;
-  *request.mutable_config() = Config(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
+  *request.mutable_config() = StructOf(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
   v1::CreateStreamResponse response;
   std::jthread impatient([&] {
     AwaitStart();
@@ -241,7 +139,7 @@ TEST_F(StreamChangesTest, ACallWhoseDeadlinePassesLeavesNone) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
   v1::CreateStreamRequest request;
-  *request.mutable_config() = Config(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
+  *request.mutable_config() = StructOf(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
   v1::CreateStreamResponse response;
   EXPECT_EQ(stub_->CreateStream(&context, request, &response).error_code(),
             grpc::StatusCode::DEADLINE_EXCEEDED);
@@ -280,56 +178,11 @@ TEST_F(StreamChangesTest, AStartThatThrowsFailsAloneAndTheServerLivesOn) {
   EXPECT_TRUE(Create(kGate).ok());
 }
 
-/// A call for a stream that there is not, which waits for the changes before.
-struct Waiting {
-  grpc::ClientContext context;
-  v1::DeleteStreamRequest request;
-  v1::DeleteStreamResponse response;
-  std::promise<grpc::Status> done;
-};
-
-TEST_F(StreamChangesTest, SoManyChangesMayWaitAndNoMore) {
-  std::promise<void> entered;
-  std::promise<void> go_on;
-  starting_ = [&](const auto& /*config*/) {
-    entered.set_value();
-    go_on.get_future().wait();
-    return absl::OkStatus();
-  };
-  std::jthread busy(
-      [&] { EXPECT_TRUE(Create(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})").ok()); });
-  entered.get_future().wait();
-  std::vector<std::unique_ptr<Waiting>> calls;
-  std::promise<grpc::Status> refused;
-  constexpr int kCalls = 65;  // One more than may wait.
-  std::atomic<int> ended = 0;
-  for (int i = 0; i < kCalls; ++i) {
-    calls.push_back(std::make_unique<Waiting>());
-    Waiting& call = *calls.back();
-    call.request.set_stream("nowhere");
-    stub_->async()->DeleteStream(&call.context, &call.request, &call.response,
-                                 [&](const grpc::Status& status) {
-                                   if (++ended == 1) refused.set_value(status);
-                                   call.done.set_value(status);
-                                 });
-  }
-  const grpc::Status status = refused.get_future().get();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(ReasonOf(status), "TOO_MANY_CHANGES");
-  EXPECT_TRUE(DetailsOf(status).has_retry);
-  go_on.set_value();
-  int served = 0;
-  for (const auto& call : calls) {
-    served += call->done.get_future().get().error_code() == grpc::StatusCode::NOT_FOUND ? 1 : 0;
-  }
-  EXPECT_EQ(served, kCalls - 1);
-}
-
 // ------------------------------------------------------------------------------------- Changing --
 
 constexpr char kOtherCamera[] = R"({"source": {"uri": "rtsp://camera/2"}})";
-constexpr char kOtherRate[] = R"({"source": {"uri": "rtsp://***@camera/1"},
-                                  "model": {"learning_rate": 0.01}})";
+constexpr char kOtherSeed[] = R"({"source": {"uri": "rtsp://***@camera/1"},
+                                  "model": {"seed": 7}})";
 
 TEST_F(StreamChangesTest, AnotherSourceLeavesTheLearnerAsItIs) {
   Film(street_, 3);
@@ -350,18 +203,15 @@ TEST_F(StreamChangesTest, AnotherSourceLeavesTheLearnerAsItIs) {
 }
 
 TEST_F(StreamChangesTest, ASourceThatTheDevicesHaveNoRoomForChangesNothing) {
-  // Of the budget's 100 cores 87.5 are another's.
+  // Of the budget's 100 cores 35 are another's.
   street_.learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 3'435; });
   const auto with_rate = [](const std::string& rate) {
     return R"({"source": {"uri": "rtsp://***@camera/1", "max_fps": )" + rate + "}}";
   };
   EXPECT_TRUE(Update("yard", with_rate("20")).ok());
   const std::string etag = stream_.etag();
-  StreamConfig config = Served("yard")->config();
+  StreamConfig config = Parsed(R"({"name":"yard","source":{"uri":"rtsp://camera/2"}})");
   config.learner.frames_per_second = 900;
-  config.source.max_frames_per_second = 0;
-  config.source.uri = "rtsp://camera/2";
-  config.entry = R"({"name":"yard","source":{"uri":"rtsp://camera/2"}})";
   const auto updated = control_.Update({.name = "yard"}, config, false);
   EXPECT_TRUE(absl::IsResourceExhausted(updated.status())) << updated.status();
   EXPECT_EQ(EtagOf(Served("yard")->config().entry), etag);
@@ -372,9 +222,8 @@ TEST_F(StreamChangesTest, ASourceThatTheDevicesHaveNoRoomForChangesNothing) {
 
 TEST_F(StreamChangesTest, ASourceThatCannotBeOpenedChangesNothing) {
   // Files are not for clients, so the server's own fixture lets one through as a test picture.
-  StreamConfig config = Served("street")->config();
-  config.source.uri = kNoSuchSource;
-  config.entry = R"({"name":"street","source":{"uri":"file:nowhere.avi"}})";
+  const StreamConfig config =
+      Parsed(absl::StrCat(R"({"name":"street","source":{"uri":")", kNoSuchSource, R"("}})"));
   const auto updated = control_.Update({.name = "street"}, config, false);
   EXPECT_TRUE(absl::IsNotFound(updated.status()));
   EXPECT_EQ(street().Snapshot().uri, "rtsp://***@camera/1");
@@ -382,12 +231,32 @@ TEST_F(StreamChangesTest, ASourceThatCannotBeOpenedChangesNothing) {
   EXPECT_EQ(street().Snapshot().frames.predicted, 1u);
 }
 
+TEST_F(StreamChangesTest, ALearnerIsToldAnotherRateAndPolicyAndKeepsWhatItLearned) {
+  const std::string run = Served("street")->run_id;
+  ASSERT_TRUE(Update("street", R"({"source": {"uri": "rtsp://***@camera/1"},
+                                   "model": {"learning_rate": 0.01},
+                                   "learning": {"every": 4}})")
+                  .ok());
+  EXPECT_EQ(stream_.run_id(), run);
+  EXPECT_EQ(street().Snapshot().learning_rate, 0.01);
+  EXPECT_EQ(street().Snapshot().policy.every, 4);
+  EXPECT_THAT(JsonOf(stream_.config()), HasSubstr(R"("learning_rate":0.01)"));
+}
+
+TEST_F(StreamChangesTest, ADefaultThatIsWrittenOutChangesNothing) {
+  const std::string run = Served("street")->run_id;
+  ASSERT_TRUE(Update("street", R"({"source": {"uri": "rtsp://***@camera/1", "queue": 2},
+                                   "model": {"seed": 0}})")
+                  .ok());
+  EXPECT_EQ(stream_.run_id(), run);
+}
+
 TEST_F(StreamChangesTest, WhatWasLearnedIsNotLostUnlessThatIsAllowed) {
-  const grpc::Status status = Update("street", kOtherRate);
+  const grpc::Status status = Update("street", kOtherSeed);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(ReasonOf(status), "WOULD_FORGET");
   const std::string run = Served("street")->run_id;
-  ASSERT_TRUE(Update("street", kOtherRate, "", /*allow_reset=*/true).ok());
+  ASSERT_TRUE(Update("street", kOtherSeed, "", /*allow_reset=*/true).ok());
   EXPECT_NE(stream_.run_id(), run);
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
   EXPECT_EQ(Served("street")->config().source.uri, "rtsp://user:secret@camera/1")
@@ -401,10 +270,9 @@ TEST_F(StreamChangesTest, ALearnerThatCannotBeMadeLeavesTheStreamAsItWas) {
   const std::string run = Served("street")->run_id;
   Subscriber subscriber(*channel_, To("street"));
   start_fails_ = absl::InvalidArgumentError("the cuts do not fit");
-  const grpc::Status status = Update("street", kOtherRate, "", /*allow_reset=*/true);
+  const grpc::Status status = Update("street", kOtherSeed, "", /*allow_reset=*/true);
   EXPECT_EQ(status.error_message(), "the cuts do not fit");
-  EXPECT_EQ(Served("street")->config().learner.learning_rate,
-            pipeline::FlowLearnerOptions().learning_rate);
+  EXPECT_EQ(Served("street")->config().learner.seed, pipeline::FlowLearnerOptions().seed);
   EXPECT_EQ(Served("street")->run_id, run) << "what was learned was in no checkpoint";
   Film(street_, 2);
   EXPECT_EQ(street().Snapshot().frames.predicted, 4u);
@@ -418,7 +286,7 @@ TEST_F(StreamChangesTest, TheOldLearnerLearnsUntilTheNewOneDoes) {
     return absl::OkStatus();
   };
   const SharedStream old = Served("street");
-  ASSERT_TRUE(Update("street", kOtherRate, "", /*allow_reset=*/true).ok());
+  ASSERT_TRUE(Update("street", kOtherSeed, "", /*allow_reset=*/true).ok());
   EXPECT_FALSE(old->stream->running());
   EXPECT_EQ(old->stream->ring().end().code(), absl::StatusCode::kUnavailable);
 }
@@ -430,7 +298,7 @@ TEST_F(StreamChangesTest, WhereBothKeepCheckpointsInOneFolderTheOldOneLetsGoFirs
     EXPECT_FALSE(old->stream->running());
     return absl::OkStatus();
   };
-  ASSERT_TRUE(control_.Update({.name = "gate"}, Gate("{learning_rate: 0.01}"), false).ok());
+  ASSERT_TRUE(control_.Update({.name = "gate"}, Gate("{seed: 7}"), false).ok());
   EXPECT_NE(Served("gate"), old);
 }
 
@@ -439,7 +307,7 @@ TEST_F(StreamChangesTest, OneThatIsStartedAgainIsTold) {
   std::deque<StreamEvent> now;
   StreamEvents::Cursor cursor = events_.Watch("gate", now);
   start_fails_ = absl::InvalidArgumentError("the cuts do not fit");
-  EXPECT_FALSE(control_.Update({.name = "gate"}, Gate("{learning_rate: 0.01}"), false).ok());
+  EXPECT_FALSE(control_.Update({.name = "gate"}, Gate("{seed: 7}"), false).ok());
   EXPECT_TRUE(Served("gate")->stream->running());
   StreamEvent last;
   while (const auto event = events_.Next(cursor, "gate").event) last = *event;
@@ -454,14 +322,14 @@ TEST_F(StreamChangesTest, WhatAStartThrowsLeavesTheStreamAsItWas) {
     starting_ = nullptr;
     throw std::runtime_error("out of memory");
   };
-  const auto updated = control_.Update({.name = "gate"}, Gate("{learning_rate: 0.01}"), false);
+  const auto updated = control_.Update({.name = "gate"}, Gate("{seed: 7}"), false);
   EXPECT_EQ(updated.status().message(), "stream 'gate' could not be started: out of memory");
   EXPECT_TRUE(Served("gate")->stream->running());
 }
 
 // Neither the new one nor, again, the old one can start: an update is the way back.
 TEST_F(StreamChangesTest, OneThatCouldNotBeStartedAgainIsByTheNextUpdate) {
-  const StreamConfig other_rate = Gate("{learning_rate: 0.01}");
+  const StreamConfig other_seed = Gate("{seed: 7}");
   StreamConfig other_camera = Gate();
   other_camera.source.uri = "rtsp://c/2";
   other_camera.entry = absl::StrReplaceAll(other_camera.entry, {{"rtsp://c/1", "rtsp://c/2"}});
@@ -469,7 +337,7 @@ TEST_F(StreamChangesTest, OneThatCouldNotBeStartedAgainIsByTheNextUpdate) {
   ASSERT_TRUE(control_.Create(Gate()).ok());
   for (const StreamConfig& next : {Gate(), other_camera}) {
     starting_ = [](const StreamConfig& /*config*/) { return absl::InternalError("no memory"); };
-    EXPECT_FALSE(control_.Update({.name = "gate"}, other_rate, false).ok());
+    EXPECT_FALSE(control_.Update({.name = "gate"}, other_seed, false).ok());
     EXPECT_FALSE(Served("gate")->stream->running());
     starting_ = nullptr;
     const auto updated = control_.Update({.name = "gate"}, next, false);
@@ -485,9 +353,14 @@ TEST_F(StreamChangesTest, WhatStartsAsTheServerStopsTakesNoPlace) {
     streams_.Stop();
     return absl::OkStatus();
   };
-  EXPECT_EQ(Update("street", kOtherRate, "", /*allow_reset=*/true).error_code(),
-            grpc::StatusCode::CANCELLED);
+  const grpc::Status updated = Update("street", kOtherSeed, "", /*allow_reset=*/true);
+  EXPECT_EQ(updated.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(updated), "SERVER_STOPS");
   EXPECT_EQ(Served("street"), old);
+  const grpc::Status created = Create(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})");
+  EXPECT_EQ(created.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(created), "SERVER_STOPS");
+  EXPECT_TRUE(DetailsOf(created).has_retry);
 }
 
 TEST_F(StreamChangesTest, AChangeThatIsCancelledIsNone) {
@@ -496,7 +369,7 @@ TEST_F(StreamChangesTest, AChangeThatIsCancelledIsNone) {
   grpc::ClientContext context;
   v1::UpdateStreamRequest request;
   request.set_stream("street");
-  *request.mutable_config() = Config(kOtherRate);
+  *request.mutable_config() = StructOf(kOtherSeed);
   request.set_allow_reset(true);
   v1::UpdateStreamResponse response;
   std::jthread impatient([&] {
@@ -518,7 +391,7 @@ TEST_F(StreamChangesTest, AChangeWhoseDeadlinePassesIsNone) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
   v1::UpdateStreamRequest request;
   request.set_stream("street");
-  *request.mutable_config() = Config(kOtherRate);
+  *request.mutable_config() = StructOf(kOtherSeed);
   request.set_allow_reset(true);
   v1::UpdateStreamResponse response;
   EXPECT_EQ(stub_->UpdateStream(&context, request, &response).error_code(),
@@ -551,7 +424,7 @@ TEST_F(StreamChangesTest, AWideSeedComesBackAsItWasOrIsRefused) {
       R"({"name": "gate", "source": {"uri": "test:"}, "model": {"seed": "9007199254740993"}})";
   ASSERT_TRUE(Create(kExact).ok());
   EXPECT_EQ(Served("gate")->config().learner.seed, 9007199254740993u);
-  const std::string shown = Json(stream_.config());
+  const std::string shown = JsonOf(stream_.config());
   EXPECT_THAT(shown, HasSubstr(R"("seed":"9007199254740993")"));
   const std::string run = Served("gate")->run_id;
   ASSERT_TRUE(Update("gate", shown).ok());
@@ -602,135 +475,6 @@ TEST_F(StreamChangesTest, ADeletedStreamIsStoppedAndItsNameIsFree) {
   EXPECT_EQ(Delete("street").error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(Delete("").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_TRUE(Create(R"({"name": "street", "source": {"uri": "rtsp://c/1"}})").ok());
-}
-
-// ------------------------------------------------------------------------------------- Watching --
-
-/// Reads the events of a watcher.
-class Watcher {
- public:
-  Watcher(v1::StreamService::Stub& stub, const std::string& stream = "") {
-    v1::WatchStreamsRequest request;
-    request.set_stream(stream);
-    reader_ = stub.WatchStreams(&context_, request);
-    reader_->WaitForInitialMetadata();
-  }
-
-  /// The next event, or one without a kind at the end.
-  v1::StreamEvent Next() {
-    v1::WatchStreamsResponse response;
-    return reader_->Read(&response) ? response.event() : v1::StreamEvent();
-  }
-  grpc::Status Finish() { return reader_->Finish(); }
-  ~Watcher() { context_.TryCancel(); }
-
- private:
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReader<v1::WatchStreamsResponse>> reader_;
-};
-
-TEST_F(StreamChangesTest, AWatcherSeesStreamsComeAndGo) {
-  Watcher watcher(*stub_);
-  EXPECT_EQ(watcher.Next().kind(), v1::STREAM_EVENT_KIND_EXISTS);
-  const v1::StreamEvent yard = watcher.Next();
-  EXPECT_EQ(yard.stream(), "yard");
-  EXPECT_EQ(yard.source_state(), v1::SOURCE_STATE_STREAMING);
-  EXPECT_EQ(yard.learner_state(), v1::LEARNER_STATE_LEARNING);
-
-  ASSERT_TRUE(Create(R"({"name": "gate", "source": {"uri": "rtsp://c/1"}})").ok());
-  const v1::StreamEvent created = watcher.Next();
-  EXPECT_EQ(created.stream(), "gate");
-  EXPECT_EQ(created.kind(), v1::STREAM_EVENT_KIND_CREATED);
-  ASSERT_TRUE(Delete("gate").ok());
-  std::vector<v1::StreamEventKind> kinds;
-  while (kinds.empty() || kinds.back() != v1::STREAM_EVENT_KIND_DELETED) {
-    kinds.push_back(watcher.Next().kind());
-  }
-  EXPECT_THAT(kinds,
-              ElementsAre(v1::STREAM_EVENT_KIND_SOURCE_STATE, v1::STREAM_EVENT_KIND_LEARNER_STATE,
-                          v1::STREAM_EVENT_KIND_DELETED));
-}
-
-TEST_F(StreamChangesTest, AWatcherOfOneStreamSeesWhyItsCameraIsAway) {
-  Watcher watcher(*stub_, "street");
-  EXPECT_EQ(watcher.Next().stream(), "street");
-  yard_.source->GoAway(absl::UnavailableError("another"));
-  street_.source->GoAway(absl::UnavailableError("connection refused"));
-  const v1::StreamEvent away = watcher.Next();
-  EXPECT_EQ(away.kind(), v1::STREAM_EVENT_KIND_SOURCE_STATE);
-  EXPECT_EQ(away.source_state(), v1::SOURCE_STATE_BACKING_OFF);
-  EXPECT_EQ(away.cause(), "connection refused");
-  const v1::StreamEvent back = watcher.Next();
-  EXPECT_EQ(back.source_state(), v1::SOURCE_STATE_STREAMING);
-  EXPECT_EQ(back.cause(), "");
-}
-
-TEST_F(StreamChangesTest, TheWatcherOfAStreamEndsWithIt) {
-  Watcher watcher(*stub_, "street");
-  ASSERT_TRUE(Delete("street").ok());
-  while (watcher.Next().kind() != v1::STREAM_EVENT_KIND_UNSPECIFIED) {
-  }
-  EXPECT_TRUE(watcher.Finish().ok());
-  Watcher late(*stub_, "street");
-  EXPECT_EQ(late.Next().kind(), v1::STREAM_EVENT_KIND_UNSPECIFIED);
-  EXPECT_EQ(late.Finish().error_code(), grpc::StatusCode::NOT_FOUND);
-}
-
-TEST_F(StreamChangesTest, AWatcherHearsOfTheSourceThatSitsAndOfNoOther) {
-  std::deque<StreamEvent> now;
-  StreamEvents::Cursor cursor = events_.Watch("street", now);
-  ASSERT_TRUE(Update("street", kOtherCamera).ok());
-  std::vector<ingest::SourceState> states;
-  while (const auto event = events_.Next(cursor, "street").event) states.push_back(event->source);
-  EXPECT_THAT(states, ElementsAre(ingest::SourceState::kStopped, ingest::SourceState::kStreaming,
-                                  ingest::SourceState::kStreaming))
-      << "the last is that of the update itself";
-
-  StreamConfig config = Served("street")->config();
-  config.source.uri = kNoSuchSource;
-  config.entry = R"({"name":"street","source":{"uri":"file:nowhere.avi"}})";
-  EXPECT_FALSE(control_.Update({.name = "street"}, config, false).ok());
-  EXPECT_FALSE(events_.Next(cursor, "street").event) << "that it failed is not the stream's state";
-}
-
-// Its end may have been told already when a watcher comes, though it is still listed.
-TEST_F(StreamChangesTest, WhoWatchesAStreamThatIsBeingDeletedIsTold) {
-  events_.Happened(Served("street")->life, StreamEvent::Kind::kDeleted);
-  Watcher late(*stub_, "street");
-  EXPECT_EQ(late.Next().kind(), v1::STREAM_EVENT_KIND_UNSPECIFIED);
-  const grpc::Status status = late.Finish();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(ReasonOf(status), "STREAM_NOT_FOUND");
-}
-
-TEST_F(StreamChangesTest, WatchersAreToldThatTheServerStops) {
-  Watcher all(*stub_);
-  Watcher one(*stub_, "street");
-  streams_.Stop();
-  events_.Close();
-  for (Watcher* const watcher : {&all, &one}) {
-    v1::StreamEvent last;
-    for (v1::StreamEvent event = watcher->Next(); !event.stream().empty();
-         event = watcher->Next()) {
-      last = event;
-    }
-    EXPECT_EQ(last.kind(), v1::STREAM_EVENT_KIND_LEARNER_STATE) << "streams end before";
-    const grpc::Status status = watcher->Finish();
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
-    EXPECT_EQ(ReasonOf(status), "SERVER_STOPS");
-  }
-}
-
-TEST_F(StreamChangesTest, AWatcherSeesALearnerFail) {
-  Watcher watcher(*stub_, "street");
-  EXPECT_EQ(watcher.Next().kind(), v1::STREAM_EVENT_KIND_EXISTS);
-  street_.learner->Fail(absl::InternalError("out of memory"));
-  street_.source->Push();
-  street_.source->Push();
-  const v1::StreamEvent failed = watcher.Next();
-  EXPECT_EQ(failed.kind(), v1::STREAM_EVENT_KIND_LEARNER_STATE);
-  EXPECT_EQ(failed.learner_state(), v1::LEARNER_STATE_FAILED);
-  EXPECT_EQ(failed.cause(), "stream 'street': out of memory");
 }
 
 }  // namespace

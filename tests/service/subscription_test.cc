@@ -1,7 +1,11 @@
 // What a subscriber can ask for, and how its subscription ends.
 #include "service/subscription.h"
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -108,6 +112,7 @@ TEST_F(SubscriptionTest, EndsUnavailableWhenTheStreamIsMadeAnew) {
   Subscriber subscriber(*channel_, To("street"));
   StreamConfig config = Served("street")->config();
   config.entry = R"({"name":"street","model":{"seed":1}})";
+  config.in_force = config.entry;
   ASSERT_TRUE(control_.Update({.name = "street"}, config, /*allow_reset=*/true).ok());
   EXPECT_FALSE(subscriber.Next());
   const grpc::Status status = subscriber.Finish();
@@ -118,6 +123,18 @@ TEST_F(SubscriptionTest, EndsUnavailableWhenTheStreamIsMadeAnew) {
   Subscriber again(*channel_, To("street"));
   Film(street_, 2);
   EXPECT_EQ(again.Next()->prediction().frame_number(), 1);
+}
+
+TEST_F(SubscriptionTest, EndsUnavailableWhenTheServerStops) {
+  Subscriber subscriber(*channel_, To("street"));
+  Film(street_, 2);
+  streams_.Stop();
+  EXPECT_TRUE(subscriber.Next()) << "what the ring holds comes first";
+  EXPECT_FALSE(subscriber.Next());
+  const grpc::Status status = subscriber.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(status), "SERVER_STOPS");
+  EXPECT_TRUE(DetailsOf(status).has_retry);
 }
 
 TEST_F(SubscriptionTest, GoesOnWithAnotherSource) {
@@ -274,19 +291,61 @@ TEST_F(SubscriptionTest, OneTooManyIsRefusedAndOthersAreNotHarmed) {
   EXPECT_TRUE(another.Next());
 }
 
+TEST_F(SubscriptionTest, WhatSubscribersAreSentIsMadeOnceForAllWhoAskForTheSameParts) {
+  std::vector<std::unique_ptr<Subscriber>> subscribers_of_flow;
+  for (int i = 0; i < 3; ++i) {
+    subscribers_of_flow.push_back(std::make_unique<Subscriber>(*channel_, To("street")));
+  }
+  v1::SubscribeRequest request = To("street");
+  request.mutable_parts()->set_preview(true);
+  Subscriber of_preview(*channel_, request);
+  Film(street_, 1);
+  for (std::uint64_t prediction = 1; prediction <= 5; ++prediction) {
+    Film(street_, 1);
+    for (const auto& subscriber : subscribers_of_flow) {
+      EXPECT_TRUE(subscriber->Next()->prediction().has_flow());
+    }
+    EXPECT_FALSE(of_preview.Next()->prediction().has_flow());
+    EXPECT_EQ(subscribers().made, 2 * prediction);
+  }
+}
+
 TEST(WireCacheTest, WhatSubscribersShareIsMadeOnce) {
   Prediction prediction;
   prediction.stream = "street";
   prediction.model.flow = std::make_shared<const std::vector<float>>(std::vector<float>{1, 2});
   prediction.model.width = prediction.model.height = 1;
-  WireCache cache;
+  std::atomic<std::uint64_t> made = 0;
+  WireCache cache(PredictionBytes, made);
   const grpc::Slice first = cache.Get(1, prediction, {});
   EXPECT_EQ(cache.Get(1, prediction, {}).begin(), first.begin());
   EXPECT_NE(cache.Get(1, prediction, {.flow = false}).size(), first.size());
   EXPECT_NE(cache.Get(2, prediction, {}).begin(), first.begin());
+  EXPECT_EQ(made, 3u);
   v1::Prediction message;
   ASSERT_TRUE(message.ParseFromArray(first.begin(), static_cast<int>(first.size())));
   EXPECT_EQ(message.stream(), "street");
+}
+
+// Of any form, with a message that cannot be made once.
+TEST(WireCacheTest, HoldsWhatItsFormMakes) {
+  static int tries = 0;
+  std::atomic<std::uint64_t> made = 0;
+  WireCache cache(
+      [](const Prediction& prediction, const Carried& /*carried*/) {
+        if (++tries == 1) throw std::bad_alloc();
+        return prediction.stream;
+      },
+      made);
+  Prediction prediction;
+  prediction.stream = "street";
+  EXPECT_THROW(static_cast<void>(cache.Get(1, prediction, {})), std::bad_alloc);
+  for (int reader = 0; reader < 3; ++reader) {
+    const grpc::Slice bytes = cache.Get(1, prediction, {});
+    EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "street");
+  }
+  EXPECT_EQ(tries, 2);
+  EXPECT_EQ(made, 1u);
 }
 
 }  // namespace

@@ -4,16 +4,18 @@
 #include <sstream>
 #include <streambuf>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 
 namespace millrace::service {
 namespace {
 
+using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -53,6 +55,37 @@ TEST(WatchOutputTest, SaysTheLossesThatThereAre) {
   EXPECT_EQ(nlohmann::json::parse(WatchJson(OfFlow())).at("loss_no_motion"), 0.5);
 }
 
+v1::StreamEvent Event(v1::SourceState source, v1::LearnerState learner,
+                      const std::string& cause = "") {
+  v1::StreamEvent event;
+  event.set_stream("gate");
+  event.set_kind(v1::STREAM_EVENT_KIND_EXISTS);
+  event.set_source_state(source);
+  event.set_learner_state(learner);
+  event.set_cause(cause);
+  return event;
+}
+
+TEST(TroubleOfTest, NamesWhatKeepsAStreamFromPredicting) {
+  using enum v1::SourceState;
+  using enum v1::LearnerState;
+  EXPECT_EQ(TroubleOf(Event(SOURCE_STATE_STREAMING, LEARNER_STATE_LEARNING)).what, "");
+  EXPECT_EQ(TroubleOf(Event(SOURCE_STATE_STREAMING, LEARNER_STATE_FROZEN)).what, "")
+      << "it predicts";
+  EXPECT_EQ(TroubleOf(Event(SOURCE_STATE_STREAMING, LEARNER_STATE_PAUSED)).what, "learner paused");
+  EXPECT_EQ(TroubleOf(Event(SOURCE_STATE_ENDED, LEARNER_STATE_ENDED)).what, "ended");
+  const Trouble away =
+      TroubleOf(Event(SOURCE_STATE_BACKING_OFF, LEARNER_STATE_LEARNING, "refused"));
+  EXPECT_EQ(away.what, "source backing off");
+  EXPECT_EQ(away.why, "refused");
+  const Trouble failed = TroubleOf(Event(SOURCE_STATE_STREAMING, LEARNER_STATE_FAILED, "memory"));
+  EXPECT_EQ(failed.what, "learner failed");
+  EXPECT_EQ(failed.why, "memory");
+  v1::StreamEvent deleted = Event(SOURCE_STATE_STREAMING, LEARNER_STATE_LEARNING);
+  deleted.set_kind(v1::STREAM_EVENT_KIND_DELETED);
+  EXPECT_EQ(TroubleOf(deleted).what, "deleted");
+}
+
 /// A terminal, as far as it matters here: what is written to it, drawn.
 std::vector<std::string> Screen(const std::string& written, std::size_t rows) {
   std::vector<std::string> lines(1);
@@ -77,49 +110,122 @@ std::vector<std::string> Screen(const std::string& written, std::size_t rows) {
   return lines;
 }
 
-TEST(WatchScreenTest, RewritesALineForEachStream) {
-  std::ostringstream out;
-  WatchScreen screen(out, /*terminal=*/true, {"gate", "yard"});
-  EXPECT_TRUE(screen.Show("yard", "yard 1", {.columns = 80, .rows = 24}));
-  EXPECT_TRUE(screen.Show("gate", "gate 1", {.columns = 80, .rows = 24}));
-  EXPECT_TRUE(screen.Show("gate", "gate 2 and more", {.columns = 6, .rows = 24}));
-  EXPECT_THAT(Screen(out.str(), 24), ElementsAre("gate 2", "yard 1", ""));
+class WatchScreenTest : public ::testing::Test {
+ protected:
+  // What the lines say now.
+  std::vector<std::string> Lines() {
+    out_.str("");
+    EXPECT_TRUE(screen_.Refresh());
+    std::vector<std::string> lines;
+    std::istringstream drawn(out_.str());
+    for (std::string line; std::getline(drawn, line);) {
+      const std::size_t begin = line.find('\r') + 1;
+      lines.push_back(line.substr(begin, line.find("\x1b[K") - begin));
+    }
+    return lines;
+  }
+
+  WatchScreen::Options Of(std::vector<std::string> streams) {
+    return {.terminal = true,
+            .streams = std::move(streams),
+            .size = [this] { return size_; },
+            .clock = &clock_};
+  }
+
+  FakeClock clock_{std::chrono::hours(1)};
+  ScreenSize size_{.columns = 80, .rows = 24};
+  std::ostringstream out_;
+  WatchScreen screen_{out_, Of({"gate", "yard"})};
+};
+
+TEST_F(WatchScreenTest, RewritesALineAStream) {
+  EXPECT_TRUE(screen_.Show("yard", "yard  frame 7"));
+  EXPECT_EQ(out_.str(), "\rgate  no prediction yet\x1b[K\n\ryard  frame 7\x1b[K\n");
+  out_.str("");
+  EXPECT_TRUE(screen_.Show("gate", "gate  frame 8"));
+  EXPECT_EQ(out_.str(), "\x1b[2A\rgate  frame 8\x1b[K\n\ryard  frame 7\x1b[K\n");
 }
 
-TEST(WatchScreenTest, DrawsNoMoreLinesThanTheTerminalHasRows) {
-  std::ostringstream out;
-  WatchScreen screen(out, /*terminal=*/true, {"a", "b", "c", "d", "e"});
+TEST_F(WatchScreenTest, CutsWhatIsLongerThanTheTerminalIsWide) {
+  EXPECT_TRUE(screen_.Show("yard", "yard 1"));
+  size_.columns = 6;
+  EXPECT_TRUE(screen_.Show("gate", "gate 2 and more"));
+  EXPECT_THAT(Screen(out_.str(), 24), ElementsAre("gate 2", "yard 1", ""));
+}
+
+TEST_F(WatchScreenTest, DrawsNoMoreLinesThanTheTerminalHasRows) {
+  size_.rows = 4;
+  WatchScreen screen(out_, Of({"a", "b", "c", "d", "e"}));
   for (int i = 1; i <= 3; ++i) {
     for (const std::string name : {"a", "b", "e"}) {
-      ASSERT_TRUE(screen.Show(name, name + std::to_string(i), {.columns = 80, .rows = 4}));
+      ASSERT_TRUE(screen.Show(name, name + std::to_string(i)));
     }
   }
-  EXPECT_THAT(Screen(out.str(), 4), ElementsAre("a3", "b3", "... and 3 more", ""));
+  EXPECT_THAT(Screen(out_.str(), 4), ElementsAre("a3", "b3", "... and 3 more", ""));
 }
 
-TEST(WatchScreenTest, FollowsATerminalThatIsMadeSmallerAndLarger) {
-  std::ostringstream out;
-  WatchScreen screen(out, /*terminal=*/true, {"a", "b", "c"});
-  ASSERT_TRUE(screen.Show("a", "a1", {.columns = 80, .rows = 24}));
-  ASSERT_TRUE(screen.Show("a", "a2", {.columns = 80, .rows = 4}));
-  EXPECT_THAT(Screen(out.str(), 24),
+TEST_F(WatchScreenTest, FollowsATerminalThatIsMadeSmallerAndLarger) {
+  WatchScreen screen(out_, Of({"a", "b", "c"}));
+  ASSERT_TRUE(screen.Show("a", "a1"));
+  size_.rows = 4;
+  ASSERT_TRUE(screen.Show("a", "a2"));
+  EXPECT_THAT(Screen(out_.str(), 24),
               ElementsAre("a2", "b  no prediction yet", "c  no prediction yet", ""));
-  ASSERT_TRUE(screen.Show("a", "a3", {.columns = 80, .rows = 3}));
-  EXPECT_THAT(out.str(), EndsWith("... and 2 more\x1b[K\n\x1b[J"));
-  ASSERT_TRUE(screen.Show("a", "a4", {.columns = 80, .rows = 24}));
-  EXPECT_THAT(out.str(), EndsWith("c  no prediction yet\x1b[K\n"));
+  size_.rows = 3;
+  ASSERT_TRUE(screen.Refresh());
+  EXPECT_THAT(out_.str(), EndsWith("... and 2 more\x1b[K\n\x1b[J"));
+  size_.rows = 24;
+  ASSERT_TRUE(screen.Refresh());
+  EXPECT_THAT(out_.str(), EndsWith("c  no prediction yet\x1b[K\n"));
 }
 
-TEST(WatchScreenTest, WhatIsSaidBetweenStaysAboveTheLines) {
-  std::ostringstream out;
-  WatchScreen screen(out, /*terminal=*/true, {"gate", "yard"});
-  ASSERT_TRUE(screen.Show("gate", "gate 1", {.columns = 80, .rows = 24}));
-  screen.Say(out, "yard has failed\n");
-  ASSERT_TRUE(screen.Show("gate", "gate 2", {.columns = 80, .rows = 24}));
-  ASSERT_TRUE(screen.Show("gate", "gate 3", {.columns = 80, .rows = 24}));
-  EXPECT_THAT(Screen(out.str(), 24),
+TEST_F(WatchScreenTest, WhatIsSaidBetweenStaysAboveTheLines) {
+  ASSERT_TRUE(screen_.Show("gate", "gate 1"));
+  screen_.Say(out_, "yard has failed\n");
+  ASSERT_TRUE(screen_.Show("gate", "gate 2"));
+  ASSERT_TRUE(screen_.Show("gate", "gate 3"));
+  EXPECT_THAT(Screen(out_.str(), 24),
               ElementsAre("gate 1", "yard  no prediction yet", "yard has failed", "gate 3",
                           "yard  no prediction yet", ""));
+}
+
+TEST_F(WatchScreenTest, SaysHowOldAPredictionIs) {
+  EXPECT_TRUE(screen_.Show("gate", "gate  frame 8"));
+  clock_.Advance(seconds(2));
+  EXPECT_EQ(Lines()[0], "gate  frame 8");
+  clock_.Advance(seconds(12));
+  EXPECT_EQ(Lines()[0], "gate  last prediction 14 s ago  frame 8");
+  EXPECT_TRUE(screen_.Show("gate", "gate  frame 9"));
+  EXPECT_EQ(Lines()[0], "gate  frame 9");
+}
+
+TEST_F(WatchScreenTest, SaysWhatIsTheMatterAndWhy) {
+  EXPECT_TRUE(screen_.Show("gate", "gate  frame 8"));
+  clock_.Advance(seconds(120));
+  screen_.SetTrouble("gate", {.what = "source backing off", .why = "rtsp://gate: no\nframe"});
+  screen_.SetTrouble("yard", {.what = "source connecting"});
+  EXPECT_EQ(Lines()[0],
+            "gate  source backing off, last prediction 2 min ago: rtsp://gate: no frame");
+  EXPECT_EQ(Lines()[1], "yard  source connecting, no prediction yet");
+  size_.columns = 40;
+  EXPECT_EQ(Lines()[0], "gate  source backing off, last predictio");
+  screen_.SetTrouble("gate", {});
+  EXPECT_TRUE(screen_.Show("gate", "gate  frame 9"));
+  EXPECT_EQ(Lines()[0], "gate  frame 9");
+}
+
+TEST_F(WatchScreenTest, SaysThatTheServerIsAway) {
+  screen_.SetTroubleOfAll({.what = "server away"});
+  EXPECT_EQ(Lines()[0], "gate  server away, no prediction yet");
+  EXPECT_EQ(Lines()[1], "yard  server away, no prediction yet");
+}
+
+TEST_F(WatchScreenTest, WhatHasEndedStaysAsItIs) {
+  EXPECT_TRUE(screen_.Show("gate", "gate  frame 8"));
+  screen_.End("gate");
+  clock_.Advance(seconds(60));
+  screen_.SetTrouble("gate", {.what = "ended"});
+  EXPECT_EQ(Lines()[0], "gate  frame 8");
 }
 
 /// Takes nothing.
@@ -136,21 +242,38 @@ class Failing final : public std::streambuf {
   const int error_;
 };
 
-TEST(WatchScreenTest, SaysThatNobodyReadsAnyMore) {
+TEST_F(WatchScreenTest, SaysThatItCannotBeDrawnAnyMore) {
+  Failing gone(EIO);
+  std::ostream out(&gone);
+  WatchScreen screen(out, Of({"gate"}));
+  EXPECT_FALSE(screen.Refresh());
+  EXPECT_FALSE(screen.written().ok());
+}
+
+TEST(WatchScreenElsewhereTest, PrintsPredictionsAlone) {
+  std::ostringstream out;
+  WatchScreen screen(out, {.terminal = false, .streams = {"gate"}});
+  screen.SetTrouble("gate", {.what = "source connecting"});
+  EXPECT_TRUE(screen.Show("gate", "gate  frame 8"));
+  EXPECT_TRUE(screen.Refresh());
+  EXPECT_EQ(out.str(), "gate  frame 8\n");
+}
+
+TEST(WatchScreenElsewhereTest, SaysThatNobodyReadsAnyMore) {
   Failing closed(EPIPE);
   std::ostream out(&closed);
-  WatchScreen screen(out, /*terminal=*/false, {"gate"});
+  WatchScreen screen(out, {.terminal = false, .streams = {"gate"}});
   EXPECT_TRUE(screen.written().ok());
-  EXPECT_FALSE(screen.Show("gate", "gate 1", {}));
-  EXPECT_FALSE(screen.Show("gate", "gate 2", {}));
+  EXPECT_FALSE(screen.Show("gate", "gate 1"));
+  EXPECT_FALSE(screen.Show("gate", "gate 2"));
   EXPECT_TRUE(absl::IsCancelled(screen.written())) << screen.written();
 }
 
-TEST(WatchScreenTest, SaysWhyItCannotBeWritten) {
+TEST(WatchScreenElsewhereTest, SaysWhyItCannotBeWritten) {
   Failing full(ENOSPC);
   std::ostream out(&full);
-  WatchScreen screen(out, /*terminal=*/false, {"gate"});
-  EXPECT_FALSE(screen.Show("gate", "gate 1", {}));
+  WatchScreen screen(out, {.terminal = false, .streams = {"gate"}});
+  EXPECT_FALSE(screen.Show("gate", "gate 1"));
   EXPECT_THAT(std::string(screen.written().message()), HasSubstr("No space left on device"));
 }
 

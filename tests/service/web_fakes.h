@@ -21,6 +21,7 @@ inline StreamSnapshot LearningSnapshot(std::string name) {
   snapshot.uri = "street.avi";
   snapshot.source = {.state = ingest::SourceState::kStreaming,
                      .cause = absl::OkStatus(),
+                     .entered = {3, 2, 4, 1, 0, 0, 0},
                      .epoch = 0,
                      .reconnects = 0,
                      .size_changes = 2,
@@ -35,6 +36,7 @@ inline StreamSnapshot LearningSnapshot(std::string name) {
   snapshot.loss = 0.037;
   snapshot.loss_no_motion = 0.05;
   snapshot.updates = {404, 405};
+  snapshot.loads = {{.predicting = 0.21, .learning = 0.44}, {.predicting = 0.24, .learning = 0.4}};
   snapshot.learning_rate = 0.001;
   return snapshot;
 }
@@ -120,6 +122,8 @@ class FakeCameraStream final : public CameraStream {
   }
 
   [[nodiscard]] const StreamConfig& config() const override { return config_; }
+  /// Its predictions are compared with that method. For before the stream is used.
+  void CompareWith(const std::string& method) { config_.scores.compare_with = method; }
   /// Changes what learner() returns: `change` gets it by reference.
   template <typename Change>
   void Describe(const Change& change) {
@@ -132,6 +136,9 @@ class FakeCameraStream final : public CameraStream {
     return std::make_shared<const pipeline::LearnerDescription>(learner_);
   }
   [[nodiscard]] const pipeline::Resumption& resumption() const override { return resumption_; }
+  /// It computes on these GPUs, too. For before the stream is used.
+  void PutOn(std::vector<pipeline::GpuMemory> gpus) { gpus_ = std::move(gpus); }
+  [[nodiscard]] std::vector<pipeline::GpuMemory> gpu_memory() const override { return gpus_; }
   [[nodiscard]] PredictionRing& ring() override { return ring_; }
   [[nodiscard]] StreamSnapshot Snapshot() const override {
     MutexLock lock(mu_);
@@ -169,6 +176,18 @@ class FakeCameraStream final : public CameraStream {
       std::span<const std::shared_ptr<const ingest::Picture>> /*pictures*/) override {
     return absl::FailedPreconditionError("a fake is asked nothing");
   }
+  /// What OperationsSince() chooses from.
+  void SetOperations(std::vector<pipeline::PastOperation> operations) {
+    MutexLock lock(mu_);
+    operations_ = std::move(operations);
+  }
+  [[nodiscard]] std::vector<pipeline::PastOperation> OperationsSince(
+      nanoseconds since) const override {
+    MutexLock lock(mu_);
+    std::vector<pipeline::PastOperation> found = operations_;
+    std::erase_if(found, [since](const auto& operation) { return operation.end < since; });
+    return found;
+  }
   [[nodiscard]] bool running() const override { return !ended() && !ring_.closed(); }
   [[nodiscard]] bool ended() const override {
     return Snapshot().source.state == ingest::SourceState::kEnded;
@@ -177,6 +196,7 @@ class FakeCameraStream final : public CameraStream {
 
  private:
   StreamConfig config_;
+  std::vector<pipeline::GpuMemory> gpus_;
   const pipeline::Resumption resumption_;
   PredictionRing ring_{16};
   std::function<void(OnCheckpoint)> on_asked_;
@@ -184,6 +204,7 @@ class FakeCameraStream final : public CameraStream {
   mutable Mutex mu_;
   StreamSnapshot snapshot_ ABSL_GUARDED_BY(mu_);
   pipeline::LearnerDescription learner_ ABSL_GUARDED_BY(mu_) = TwoStages();
+  std::vector<pipeline::PastOperation> operations_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service

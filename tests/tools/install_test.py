@@ -43,6 +43,11 @@ class InstallTest(unittest.TestCase):
         self.assertNotIn(str(ROOT), loaded.stdout)
         self.assertIn(f"{self.tree}/", loaded.stdout)
 
+    def test_takes_libtorch_but_nothing_that_only_gpus_need(self):
+        names = {path.name for path in (self.tree / "lib/millrace/torch").rglob("*.so*")}
+        self.assertIn("libtorch_cpu.so", names)
+        self.assertNotIn("libtorch_cuda.so", names)
+
     def test_learns_where_it_was_moved_to(self):
         self.assertRegex(self.run_program("--version").stdout, r"^millrace \d")
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
@@ -135,9 +140,10 @@ class OwnLibTorchTest(unittest.TestCase):
         self.assertLessEqual({"torch/lib/libc10.so", "nvidia/cu13/lib/libcudart.so.13"}, files)
 
     def test_for_gpus_nothing_else_comes_along(self):
+        (self.own / "nvidia/cu13/lib/libcublas.so.13").touch()
         files = self.assert_installs(MILLRACE_INSTALL_GPU="1")
-        self.assertIn("nvidia/cu13/lib/libnvperf_host.so", files)
-        self.assertEqual([file for file in files if "another" in file or "tool" in file], [])
+        self.assertIn("nvidia/cu13/lib/libcublas.so.13", files)
+        self.assertEqual([file for file in files if "another" in file or "tool" in file or "nvperf" in file], [])
 
     def test_a_library_that_is_nowhere_is_named(self):
         (self.own / "libtorch/lib/libc10.so").unlink()

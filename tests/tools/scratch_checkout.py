@@ -26,6 +26,7 @@ done
 echo "apt-get $*" >>"$FAKES/calls"
 case " $* " in
 *" --print-uris "*) ;;
+*" indextargets "*) printf 'deb http://mirror/%s main\\n' 'debian trixie' 'debian bookworm' 'security bookworm-security' ;;
 *" install "*) for word in "$@"; do echo "$word" >>"$FAKES/installed"; done ;;
 *" download "*) touch "${!#}_1_all.deb" ;;
 esac
@@ -39,6 +40,17 @@ gzip --stdout "$FAKES/video" >"$docs/opencv4/html/box.mp4.gz"
 touch "$3/usr/bin/prometheus"
 """,
     "ldconfig": 'cat "$FAKES/libraries"',
+    "apt-config": """
+case " $* " in
+*Proxy*) echo http://proxy:3142 ;;
+*) echo 'Acquire::Check-Date "false";' ;;
+esac
+""",
+    "debootstrap": """
+echo "debootstrap $* through $http_proxy" >>"$FAKES/calls"
+mkdir -p "$3"/etc/apt/apt.conf.d "$3"/etc/dpkg/dpkg.cfg.d "$3"/usr/share/doc/apt "$3"/var/cache/apt/archives
+if [[ -e $FAKES/debootstrap-fails ]]; then echo "cannot mknod" >&2; exit 1; fi
+""",
     # One that wants a password, and gets none.
     "sudo": 'echo "sudo $*" >>"$FAKES/calls"; exit 1',
 }
@@ -57,6 +69,14 @@ DIGITS_WHEEL = {
     "scikit_learn-1.9.1-cp311-cp311-manylinux_2_28_x86_64": [
         "sklearn/datasets/data/digits.csv.gz", "sklearn/__init__.py"],
 }
+
+_PART = """set -euo pipefail
+shopt -s inherit_errexit
+root=$1 deps=$1/.deps partial=$1/.deps/partial
+for part in say stamp packages debian; do . "$root/tools/lib/$part.sh"; done
+mkdir -p "$partial"
+"$2"
+"""
 
 
 def sha256(data: bytes) -> str:
@@ -153,9 +173,17 @@ class ScratchCheckout:
     def setup(self, what: str = "run", user: int | None = None,
               **variables: str) -> subprocess.CompletedProcess:
         """Runs tools/setup; `user` is for tests that run as root and must not."""
+        return self._run([self.root / "tools/setup", what], user, variables)
+
+    def part_of_setup(self, function: str, user: int | None = None,
+                      **variables: str) -> subprocess.CompletedProcess:
+        """Runs one part of it alone."""
+        return self._run(["bash", "-c", _PART, "bash", self.root, function], user, variables)
+
+    def _run(self, command: list, user: int | None, variables: dict[str, str]) -> subprocess.CompletedProcess:
         environment = {
             "PATH": f"{self.fakes / 'bin'}:/usr/bin:/bin", "HOME": str(self.base),
             "FAKES": str(self.fakes), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull,
             "PIP_FIND_LINKS": str(self.base / "wheels"), **variables}
-        return subprocess.run([self.root / "tools/setup", what], env=environment, user=user,
+        return subprocess.run(command, env=environment, user=user,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)

@@ -101,7 +101,7 @@ class SetupTest(unittest.TestCase):
         self.assertIn("set it to 1 or 0", self.setup_fails(MILLRACE_WITH_CUDA="yes"))
         self.assertIn("(cpu)", self.setup_succeeds(MILLRACE_WITH_CUDA="0"))
         self.assertFalse(any(file.exists() for file in cuda))
-        self.assertIn("(cuda): 2.5 GB", self.setup_succeeds())
+        self.assertIn("(cuda): 2.6 GB", self.setup_succeeds())
         self.assertTrue(all(file.exists() for file in cuda))
         self.assertEqual(self.setup_succeeds(MILLRACE_WITH_CUDA="0"), "")  # It serves both.
 

@@ -3,7 +3,7 @@
 # time did not suffice for may return $exit_incomplete. Sourced by tools/check.
 
 # shellcheck disable=SC2034  # tools/check walks through it.
-steps=(format spelling protos scripts dockerfile kubernetes prometheus tsan fuzz clang asan tidy)
+steps=(format spelling types protos scripts dockerfile kubernetes prometheus tsan fuzz clang asan tidy)
 exit_incomplete=75
 
 venv_bin=$root/.deps/venv/bin
@@ -36,6 +36,21 @@ step_spelling() {
   tracked ':!*.safetensors' ':!tests/fuzz/corpus/*' ':!*.png' ':!*.svg' ':!tools/requirements-*.txt' |
     xargs -r "$venv_bin/codespell" --ignore-words tools/codespell-words.txt
 }
+
+# The Python client, as pip builds it, and what its users are shown: each README's first example.
+step_types() (
+  local built readme mypy=("$venv_bin/mypy" --config-file "$root/clients/python/pyproject.toml")
+  built=$(mktemp -d)
+  trap 'rm -rf "$built"' EXIT
+  (cd clients/python && "$venv_bin/python" setup.py --quiet build --build-base "$built/build" build_py --build-lib "$built/package")
+  export MYPYPATH=$built/package
+  "${mypy[@]}" --cache-dir "$built/cache" "$built/package/millrace"
+  for readme in README.md clients/python/README.md; do
+    awk '/^```python$/ {inside = 1; next} /^```$/ && inside {exit} inside' "$readme" >"$built/example.py"
+    [[ -s $built/example.py ]] || fail "$readme has no example of Python"
+    "${mypy[@]}" --cache-dir "$built/cache" "$built/example.py" || fail "the first example of $readme has wrong types"
+  done
+)
 
 step_protos() {
   need_file proto/buf.yaml

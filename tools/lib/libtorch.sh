@@ -66,7 +66,7 @@ setup_libtorch() {
   fi
   local variant size="544 MB to download, 0.6 GB on disk"
   variant=$(wanted_libtorch)
-  if [[ $variant == cuda ]]; then size="2.5 GB to download, 3.6 GB on disk; MILLRACE_WITH_CUDA=0 leaves CUDA out"; fi
+  if [[ $variant == cuda ]]; then size="2.6 GB to download, 3.9 GB on disk; MILLRACE_WITH_CUDA=0 leaves CUDA out"; fi
   # What serves CUDA serves the CPU too.
   if have_libtorch cuda || have_libtorch "$variant"; then return; fi
   [[ $(uname -m) == x86_64 ]] ||

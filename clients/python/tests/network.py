@@ -14,6 +14,7 @@ class Network:
         self._server = server
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
+        self._lost = threading.Event()  # Of the connections there are.
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self.connections = 0  # So far.
@@ -39,6 +40,13 @@ class Network:
         for each in sockets:
             _shut(each)
 
+    def lose_all(self) -> None:
+        """From now on whatever is sent over the connections there are is lost, and neither side is
+        told, as when the power goes. New ones work."""
+        with self._lock:
+            self._lost.set()
+            self._lost = threading.Event()
+
     def _accept(self) -> None:
         while True:
             try:
@@ -58,16 +66,20 @@ class Network:
             return
         with self._lock:
             self._sockets += [client, server]
+            lost = self._lost
         for source, target in ((client, server), (server, client)):
-            threading.Thread(target=_pass_on, args=(source, target), daemon=True).start()
+            threading.Thread(target=_pass_on, args=(source, target, lost), daemon=True).start()
 
 
-def _pass_on(source: socket.socket, target: socket.socket) -> None:
+def _pass_on(source: socket.socket, target: socket.socket, lost: threading.Event) -> None:
     try:
         while data := source.recv(1 << 16):
-            target.sendall(data)
+            if not lost.is_set():
+                target.sendall(data)
     except OSError:
         pass  # Broken, as the test wants it.
+    if lost.is_set():
+        return  # The other side does not hear of the end, either.
     _shut(target)
     source.close()
 

@@ -74,7 +74,7 @@ class Backoff:
 
     def _next_wait(self, error: Unavailable) -> float:
         doublings = min(self._tries - 1, 30)  # Far beyond any wait, and no overflow.
-        longest = min(self._reconnect.first_wait * 2**doublings, self._reconnect.longest_wait)
+        longest = min(self._reconnect.first_wait * 2.0**doublings, self._reconnect.longest_wait)
         wait = longest * (1 - self._reconnect.draw() / 2)
         return max(wait, error.retry_delay.total_seconds() if error.retry_delay else 0)
 

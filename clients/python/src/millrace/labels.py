@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from millrace.v1 import label_service_pb2 as messages
 from millrace.wire import WireEnum
 
 # A class by its number or its name, or values.
-Label = int | str | Sequence[float] | npt.NDArray
+Label = int | str | Sequence[float] | npt.NDArray[Any]
 
 # The server takes no more at once.
 _AT_ONCE = 4096

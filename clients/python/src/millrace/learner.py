@@ -41,8 +41,9 @@ class LearnerStatus:
 
 class Learner:
     """The learner of one camera stream. Each call asks the server, and returns the learner as it
-    is then. Raises NotFound if there is no such stream, and FailedPrecondition where the learner
-    has failed or its stream has ended."""
+    is then. Raises NotFound if there is no such stream. What changes something raises
+    FailedPrecondition where the learner has failed or its stream has ended, all but reset(), which
+    is the way back."""
 
     def __init__(self, connection: Connection, stream: str):
         self._connection = connection
@@ -65,13 +66,15 @@ class Learner:
         return self._ask("Resume")
 
     def reset(self, *, timeout: float = CHANGE_TIMEOUT_S) -> LearnerStatus:
-        """Forgets what it has learned. Subscriptions begin anew by themselves."""
+        """Forgets what it has learned, also where it has failed or its stream has ended.
+        Subscriptions begin anew by themselves."""
         return self._ask("Reset", timeout)
 
     def update(self, *, learning_rate: float | None = None,
                policy: UpdatePolicy | None = None) -> LearnerStatus:
-        """Changes what is given, from the next frame on. Raises InvalidArgument, and changes
-        nothing, where one is wrong; ValueError if nothing is given."""
+        """Changes what is given, from the next frame on. Raises InvalidArgument where one is wrong,
+        and FailedPrecondition for a policy where labels decide or a rate where 0 is configured;
+        nothing is changed then. ValueError if nothing is given."""
         wished = {"learning_rate": learning_rate, "policy": policy and policy.message()}
         given: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
         if not given:

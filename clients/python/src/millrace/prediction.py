@@ -3,7 +3,7 @@
 import dataclasses
 import datetime
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -179,7 +179,7 @@ def _size_of(message: prediction_pb2.Prediction, field: str) -> Size | None:
     return Size(size.width, size.height) if message.HasField(field) else None
 
 
-def _array_of(message: prediction_pb2.Prediction, field: str) -> npt.NDArray | None:
+def _array_of(message: prediction_pb2.Prediction, field: str) -> npt.NDArray[Any] | None:
     """A view of the tensor's bytes. None where it is absent, or of a type not known yet."""
     tensor = getattr(message, field)
     if tensor.data_type not in _TYPES:

@@ -113,7 +113,8 @@ class Stream:
     @property
     def config(self) -> dict[str, Any]:
         """Its configuration, as an entry of `streams` in the configuration file. A copy."""
-        return plain(json_format.MessageToDict(self.message.config))
+        config: dict[str, Any] = plain(json_format.MessageToDict(self.message.config))
+        return config
 
     @property
     def run_id(self) -> str:

@@ -2,11 +2,13 @@
 
 import datetime
 import enum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
+
+_Kind = TypeVar("_Kind", bound=Message)
 
 
 class WireEnum(enum.IntEnum):
@@ -19,14 +21,14 @@ class WireEnum(enum.IntEnum):
 
 def time_of(message: Message, field: str) -> datetime.datetime | None:
     """A moment in UTC, cut to microseconds. None where it is absent."""
-    value: Any = _get(message, field, Timestamp)
-    return value and value.ToDatetime(tzinfo=datetime.UTC)
+    value = _get(message, field, Timestamp)
+    return None if value is None else value.ToDatetime(tzinfo=datetime.UTC)
 
 
 def duration_of(message: Message, field: str) -> datetime.timedelta | None:
     """A time, cut to microseconds. None where it is absent."""
-    value: Any = _get(message, field, Duration)
-    return value and value.ToTimedelta()
+    value = _get(message, field, Duration)
+    return None if value is None else value.ToTimedelta()
 
 
 def plain(value: Any) -> Any:
@@ -38,7 +40,7 @@ def plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _get(message: Message, field: str, kind: type[Message]) -> Message | None:
+def _get(message: Message, field: str, kind: type[_Kind]) -> _Kind | None:
     if not message.HasField(field):
         return None
     value = getattr(message, field)

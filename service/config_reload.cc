@@ -1,0 +1,135 @@
+#include "service/config_reload.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/check.h"
+#include "service/config_entry.h"
+#include "service/config_print.h"
+#include "service/error_reason.h"
+#include "service/plural.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+namespace {
+
+using StreamConfigs = std::vector<StreamConfig>;
+
+bool Has(const StreamConfigs& streams, const std::string& name) {
+  return std::ranges::find(streams, name, &StreamConfig::name) != streams.end();
+}
+
+std::vector<std::string> KeysThatTakeARestart(const Config& before, const Config& after) {
+  std::vector<std::string> keys = ChangedKeys(before, after);
+  std::erase_if(keys, [](const std::string& key) { return !absl::StartsWith(key, "listen"); });
+  return keys;
+}
+
+void Log(const ReloadOutcome& outcome) {
+  spdlog::info("the configuration was read again: {}", Describe(outcome));
+  for (const std::string& failure : outcome.failed) spdlog::error("{}", failure);
+  if (outcome.take_restart.empty()) return;
+  spdlog::warn("start the server again for what cannot change while it runs: {}",
+               absl::StrJoin(outcome.take_restart, ", "));
+}
+
+std::string Failure(const std::string& name, const absl::Status& status) {
+  return absl::StrCat("stream '", name, "': ", std::string(status.message()));
+}
+
+}  // namespace
+
+std::string Describe(const ReloadOutcome& outcome) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](const std::vector<std::string>& names, const std::string& what) {
+    if (names.empty()) return;
+    parts.push_back(parts.empty() ? absl::StrCat(Plural(names.size(), "stream"), " ", what)
+                                  : absl::StrCat(names.size(), " ", what));
+  };
+  add(outcome.added, "added");
+  add(outcome.changed, "changed");
+  add(outcome.deleted, "deleted");
+  add(outcome.failed, "not as it says");
+  return parts.empty() ? "no stream has changed" : absl::StrJoin(parts, ", ");
+}
+
+ConfigReload::ConfigReload(Options options, Config config)
+    : options_(std::move(options)), config_(std::move(config)) {
+  MILLRACE_CHECK(options_.load && options_.control != nullptr);
+}
+
+absl::StatusOr<ReloadOutcome> ConfigReload::Apply() {
+  absl::StatusOr<Config> next = options_.load();
+  if (!next.ok()) {
+    spdlog::error("the configuration was read again and is wrong; nothing has changed:\n{}",
+                  std::string(next.status().message()));
+    return next.status();
+  }
+  ReloadOutcome outcome = {.take_restart = KeysThatTakeARestart(config_, *next)};
+  if (options_.on_read) options_.on_read(*next);
+  // In this order, so that what is given up leaves room.
+  DeleteStreams(*next, outcome);
+  ChangeStreams(*next, outcome);
+  AddStreams(*next, outcome);
+  Log(outcome);
+  // What listens is as it was, and is compared with that the next time, too.
+  next->listen = config_.listen;
+  next->streams = std::move(config_.streams);
+  config_ = *std::move(next);
+  return outcome;
+}
+
+// A client may have deleted it already.
+void ConfigReload::DeleteStreams(const Config& next, ReloadOutcome& outcome) {
+  std::erase_if(config_.streams, [&](const StreamConfig& stream) {
+    if (options_.stop.stop_requested() || Has(next.streams, stream.name)) return false;
+    const absl::Status status = options_.control->Delete({.name = stream.name}).status();
+    if (status.ok()) outcome.deleted.push_back(stream.name);
+    return true;
+  });
+}
+
+void ConfigReload::ChangeStreams(const Config& next, ReloadOutcome& outcome) {
+  for (StreamConfig& before : config_.streams) {
+    const auto stream = std::ranges::find(next.streams, before.name, &StreamConfig::name);
+    if (stream == next.streams.end() || stream->in_force == before.in_force) continue;
+    if (options_.stop.stop_requested()) return;
+    const absl::Status status = Change(before, *stream);
+    if (status.ok()) {
+      outcome.changed.push_back(before.name);
+      before = *stream;
+    } else {
+      outcome.failed.push_back(Failure(before.name, status));
+    }
+  }
+}
+
+// What would be lost is named by the keys that would lose it: nobody can allow that in a file.
+absl::Status ConfigReload::Change(const StreamConfig& before, const StreamConfig& next) {
+  const absl::Status status =
+      options_.control->Update({.name = next.name}, next, /*allow_reset=*/false).status();
+  if (ReasonOf(status) != "WOULD_FORGET") return status;
+  return absl::FailedPreconditionError(absl::StrCat(
+      absl::StrJoin(DifferingKeys(before.in_force, next.in_force), ", "),
+      " cannot change while it learns: it keeps no checkpoints, and what it has learned would be "
+      "lost. Start the server again, or reset the stream by a client's UpdateStream"));
+}
+
+void ConfigReload::AddStreams(const Config& next, ReloadOutcome& outcome) {
+  for (const StreamConfig& stream : next.streams) {
+    if (options_.stop.stop_requested()) return;
+    if (Has(config_.streams, stream.name)) continue;
+    const absl::Status status = options_.control->Create(stream).status();
+    if (status.ok()) {
+      outcome.added.push_back(stream.name);
+      config_.streams.push_back(stream);
+    } else {
+      outcome.failed.push_back(Failure(stream.name, status));
+    }
+  }
+}
+
+}  // namespace millrace::service

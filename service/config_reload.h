@@ -1,0 +1,73 @@
+// Reads the configuration again while the server runs, and makes what has changed in it so.
+//
+//   streams that are new, gone, changed   added, deleted, changed, as a client's calls would
+//   what holds for clients' streams       from the next call on
+//   budget                                for the next stream
+//   listen                                named in the log: it takes a restart
+//
+// A stream that is as before in the file is left alone, whatever clients have made of it meanwhile;
+// so are the streams that clients have added. What fails is logged, leaves its stream as it was,
+// and is tried again the next time.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "service/config.h"
+#include "service/stream_control.h"
+
+namespace millrace::service {
+
+/// What came of it: names of streams, and of keys.
+struct ReloadOutcome {
+  std::vector<std::string> added = {};
+  std::vector<std::string> changed = {};
+  std::vector<std::string> deleted = {};
+  /// With why: "stream 'street': ...".
+  std::vector<std::string> failed = {};
+  /// Keys that do not hold until the server is started again.
+  std::vector<std::string> take_restart = {};
+};
+
+/// "1 stream added, 2 changed", or "nothing has changed".
+[[nodiscard]] std::string Describe(const ReloadOutcome& outcome);
+
+/// For one thread.
+class ConfigReload {
+ public:
+  struct Options {
+    /// What the file says now.
+    std::function<absl::StatusOr<Config>()> load = {};
+    /// Must outlive it.
+    StreamControl* control = nullptr;
+    /// Told of each configuration that has been read, before its streams are changed.
+    std::function<void(const Config&)> on_read = {};
+    /// Once it says so, no more streams are changed.
+    std::stop_token stop = {};
+  };
+
+  /// `config`: what the server was started with.
+  ConfigReload(Options options, Config config);
+
+  /// Takes as long as streams take to start and to stop. Fails as `load` does, and then nothing has
+  /// changed. Both are logged.
+  absl::StatusOr<ReloadOutcome> Apply();
+
+ private:
+  void DeleteStreams(const Config& next, ReloadOutcome& outcome);
+  void ChangeStreams(const Config& next, ReloadOutcome& outcome);
+  void AddStreams(const Config& next, ReloadOutcome& outcome);
+  [[nodiscard]] absl::Status Change(const StreamConfig& before, const StreamConfig& next);
+
+  // Constant after construction.
+  const Options options_;
+
+  /// What holds: of the file as it was read last, what could be made so.
+  Config config_;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,86 @@
+#include "service/log_limit.h"
+
+#include <cctype>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "base/log_about.h"
+#include "spdlog/details/log_msg.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr std::chrono::seconds kPause(1);
+// More that differ in a second than that are no repeats: they are shown.
+constexpr std::size_t kMostKinds = 256;
+
+/// Each number is one '0'.
+std::string WithoutNumbers(std::string_view text) {
+  std::string without;
+  for (const char each : text) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(each)) != 0;
+    if (!digit) without += each;
+    if (digit && (without.empty() || without.back() != '0')) without += '0';
+  }
+  return without;
+}
+
+}  // namespace
+
+LogLimit::~LogLimit() {
+  const MutexLock lock(mu_);
+  ShowWhatIsDue(options_.clock->Now(), /*all=*/true);
+}
+
+LogLimit::Kind LogLimit::KindOf(const spdlog::details::log_msg& message) {
+  return {.level = message.level,
+          .stream = std::string(LogAbout::Stream()),
+          .text = WithoutNumbers({message.payload.data(), message.payload.size()})};
+}
+
+void LogLimit::log(const spdlog::details::log_msg& message) {
+  options_.counts->Add(message.level);
+  if (message.level <= spdlog::level::debug) return options_.to->log(message);
+  const MutexLock lock(mu_);
+  const nanoseconds now = options_.clock->Now();
+  ShowWhatIsDue(now, /*all=*/false);
+  Kind kind = KindOf(message);
+  const auto known = kinds_.find(kind);
+  if (known != kinds_.end()) {
+    ++known->second.count;
+    known->second.text.assign(message.payload.data(), message.payload.size());
+    return;
+  }
+  if (kinds_.size() < kMostKinds) kinds_[std::move(kind)].shown = now;
+  options_.to->log(message);
+}
+
+void LogLimit::flush() {
+  const MutexLock lock(mu_);
+  ShowWhatIsDue(options_.clock->Now(), /*all=*/false);
+  options_.to->flush();
+}
+
+void LogLimit::ShowWhatIsDue(nanoseconds now, bool all) {
+  for (auto it = kinds_.begin(); it != kinds_.end();) {
+    auto& [kind, repeats] = *it;
+    if (!all && now - repeats.shown < kPause) {
+      ++it;
+    } else if (repeats.count == 0) {
+      it = kinds_.erase(it);  // What comes next is no repeat.
+    } else {
+      Show(kind, repeats);
+      repeats = {.shown = now};
+      ++it;
+    }
+  }
+}
+
+void LogLimit::Show(const Kind& kind, const Repeats& repeats) const {
+  const LogAbout about(kind.stream);
+  std::string text = repeats.text;
+  if (repeats.count > 1) absl::StrAppend(&text, " ... and ", repeats.count - 1, " more like it");
+  options_.to->log(spdlog::details::log_msg("millrace", kind.level, text));
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,86 @@
+// How streams stand, in words: what is to be understood in five seconds.
+
+const kSourceTones = {
+  "streaming": "good", "connecting": "wait", "stalled": "wait", "backing off": "wait",
+  "failed": "bad",
+};
+
+/** {text, tone, cause} of what camera and learner of a stream are doing. */
+export function stateOf({source, learner}) {
+  const cause = [learner.cause, source.cause].filter(Boolean).join(" · ");
+  if (!learner.ok) return {text: "learner failed", tone: "bad", cause};
+  return {text: source.state, tone: kSourceTones[source.state] ?? "", cause};
+}
+
+// Each stream stands in one of these ways; "learning" is the one that needs no word.
+const kWays = {
+  failed: {one: "the learner has failed", sum: count => `${count} failed`},
+  away: {one: "the camera is away", sum: count => `${count} without camera`},
+  ended: {one: "the source has ended", sum: count => `${count} ended`},
+  paused: {one: "paused", sum: count => `${count} paused`},
+  frozen: {one: "frozen", sum: count => `${count} frozen`},
+  predicting: {one: "only predicting", sum: count => `${count} only predicting`},
+  learning: {one: "learning"},
+};
+
+function wayOf({source, learner}) {
+  if (!learner.ok) return "failed";
+  if (source.state === "ended") return "ended";
+  if (source.state !== "streaming") return "away";
+  if (learner.state !== "learning") return learner.state;
+  return learner.update_every === 0 ? "predicting" : "learning";
+}
+
+/** Of the last 200 predictions; nothing where that is not what the model is judged by. */
+export function lossRatioOf({learner, loss, loss_no_motion: ofNoMotion}) {
+  return learner.labels === null && ofNoMotion > 0 ? loss / ofNoMotion : null;
+}
+
+/** Of predictions as they come, whether they are worth more than saying that nothing moves; else nothing. */
+export function toneOfLoss(stream) {
+  const predicts = ["learning", "frozen", "predicting"].includes(wayOf(stream));
+  const ratio = lossRatioOf(stream);
+  return !predicts || ratio === null ? "" : ratio < 1 ? "good" : "bad";
+}
+
+/** What of the model has to be said beside the camera's state: {text, tone}, or no text. */
+export function remarkOf(stream) {
+  const way = wayOf(stream);
+  if (["paused", "frozen", "predicting"].includes(way)) return {text: kWays[way].one, tone: "wait"};
+  if (toneOfLoss(stream) === "bad") return {text: "worse than no motion", tone: "bad"};
+  return {text: "", tone: ""};
+}
+
+function countsOf(streams) {
+  const counts = new Map(Object.keys(kWays).map(way => [way, 0]));
+  for (const stream of streams) counts.set(wayOf(stream), counts.get(wayOf(stream)) + 1);
+  return counts;
+}
+
+/** "2 of 3 streams learn · 1 without camera". */
+export function sumUp(streams) {
+  if (streams.length === 0) return "No streams yet: clients add some over gRPC";
+  const counts = countsOf(streams);
+  const worse = streams.filter(stream => toneOfLoss(stream) === "bad").length;
+  const learning = counts.get("learning");
+  counts.delete("learning");
+  if (learning === streams.length && worse === 0) {
+    return `All ${learning} streams are well: they learn`;
+  }
+  const parts = [`${learning} of ${streams.length} streams ${learning === 1 ? "learns" : "learn"}`];
+  for (const [way, count] of counts) if (count > 0) parts.push(kWays[way].sum(count));
+  if (worse > 0) parts.push(`${worse} worse than no motion`);
+  // Lines break between the parts only.
+  return parts.map(part => part.replaceAll(" ", "\u00a0")).join("\u00a0· ");
+}
+
+/**
+ * What a screen reader says when it changes: which streams do not learn, and why not. Without what
+ * goes up and down by itself.
+ */
+export function standingOf(streams) {
+  const others = streams.filter(stream => wayOf(stream) !== "learning");
+  if (streams.length === 1 && others.length === 0) return `${streams[0].name}: learning`;
+  if (streams.length > 0 && others.length === 0) return "All streams learn";
+  return others.map(stream => `${stream.name}: ${kWays[wayOf(stream)].one}`).join("; ");
+}

@@ -1,0 +1,108 @@
+"""A server whose configuration changes while it runs, and which is told so by SIGHUP."""
+
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import grpc
+import millrace_process
+from millrace.v1 import (learner_service_pb2, learner_service_pb2_grpc, stream_service_pb2,
+                         stream_service_pb2_grpc)
+
+
+class ReloadTest(unittest.TestCase):
+    def setUp(self):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.file = folder / "millrace.yaml"
+        self.config = millrace_process.config(streams=[millrace_process.test_stream("door")])
+
+    def write(self, **changes) -> None:
+        self.config |= changes
+        self.file.write_text(json.dumps(self.config))
+
+    def start(self, **streams) -> subprocess.Popen:
+        process = self.enterContext(subprocess.Popen(
+            [millrace_process.program(), "serve", "--config", str(self.file)],
+            cwd=millrace_process.ROOT, text=True, **streams))
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        return process
+
+    def serve(self) -> millrace_process.Server:
+        server = millrace_process.stands(self.start(
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+        channel = self.enterContext(grpc.insecure_channel(server.grpc))
+        self.streams = stream_service_pb2_grpc.StreamServiceStub(channel)
+        self.learners = learner_service_pb2_grpc.LearnerServiceStub(channel)
+        return server
+
+    def reload(self, server: millrace_process.Server) -> str:
+        """Returns what it logs from then on, once it has read the file."""
+        before = len(server.output)
+        server.process.send_signal(signal.SIGHUP)
+
+        def logged() -> str:
+            return "".join(server.output[before:])
+
+        millrace_process.wait_for("the reload", lambda: "was read again" in logged())
+        return logged()
+
+    def by_name(self) -> dict:
+        answer = self.streams.ListStreams(stream_service_pb2.ListStreamsRequest())
+        return {stream.name: stream for stream in answer.streams}
+
+    def test_streams_and_rates_change_and_what_takes_a_restart_is_named(self):
+        self.write()
+        server = self.serve()
+        run = self.by_name()["door"].run_id
+        self.write(
+            streams=[millrace_process.test_stream("door"), millrace_process.test_stream("yard")],
+            model={"input": [64, 64], "learning_rate": 0.002},
+            listen=self.config["listen"] | {"max_viewers": 3})
+        logged = self.reload(server)
+        self.assertIn("1 stream added, 1 changed", logged)
+        millrace_process.wait_for("the warning",
+                                  lambda: "listen.max_viewers" in "".join(server.output))
+        streams = self.by_name()
+        self.assertEqual(sorted(streams), ["door", "yard"])
+        self.assertEqual(streams["door"].run_id, run)
+        learner = self.learners.GetLearner(
+            learner_service_pb2.GetLearnerRequest(stream="door")).learner
+        self.assertAlmostEqual(learner.learning_rate, 0.002)
+
+        self.file.write_text("version: 1\nstreams: [{nam: door}]\n")
+        self.assertIn("did you mean 'name'", self.reload(server) + "".join(server.output))
+        self.assertEqual(sorted(self.by_name()), ["door", "yard"])
+
+        self.write(streams=[millrace_process.test_stream("yard")])
+        self.assertIn("1 stream deleted", self.reload(server))
+        self.assertEqual(sorted(self.by_name()), ["yard"])
+        millrace_process.stop(server)
+
+    def test_ends_well_when_its_terminal_is_closed(self):
+        self.write()
+        terminal, its_end = pty.openpty()
+        process = self.start(stdin=its_end, stdout=its_end, stderr=its_end, start_new_session=True)
+        os.close(its_end)
+        stands = threading.Event()
+
+        def read():
+            seen = b""
+            while b"gRPC" not in seen:
+                seen += os.read(terminal, 4096)
+            stands.set()
+
+        threading.Thread(target=read, daemon=True).start()
+        self.assertTrue(stands.wait(millrace_process.PATIENCE_S))
+        os.close(terminal)
+        process.send_signal(signal.SIGHUP)  # As the kernel does for whose terminal it was.
+        self.assertEqual(process.wait(millrace_process.PATIENCE_S), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
