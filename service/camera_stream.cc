@@ -253,8 +253,12 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.source.epoch += begin_.epochs;
   snapshot.learner = life_.status();
   snapshot.learner_state = life_.StateIn(controls_.mode());
-  snapshot.frames =
-      ledger_.Audit(*source_, [this] { return source_->waiting() + in_flight_.size(); });
+  snapshot.frames = ledger_.Audit(*source_, [this] {
+    // In this order: a frame that goes from one to the other meanwhile is counted twice, not
+    // missed.
+    const std::size_t waiting = source_->waiting();
+    return waiting + in_flight_.size();
+  });
   const nanoseconds now = options_.clock->Now();
   const RecentFigures::Values figures = figures_.At(now, snapshot.frames.received);
   snapshot.frames_per_second_in = figures.frames_per_second_in;
