@@ -28,8 +28,8 @@ def spelled_out(query: str) -> str:
 
 def _of_streams(found: re.Match) -> str:
     metric, more = found.groups()
-    if metric == "millrace_build_info":
-        return f'{metric}{{job="millrace"}}'
+    if more.startswith("job"):
+        return f'{metric}{{job="millrace"{more.removeprefix("job")}}}'
     return f'{metric}{{stream=~"$stream"{", " if more else ""}{more}}}'
 
 
@@ -75,9 +75,9 @@ def series(panel: dict) -> dict:
 
 
 def states(panel: dict) -> dict:
-    mappings = {"0": {"text": "down", "color": "red", "index": 0},
-                "1": {"text": "up", "color": "green", "index": 1}}
-    defaults = {**_defaults({**panel, "unit": "none", "steps": ["red", 1, "green"]}, "thresholds"),
+    mappings = {str(code): {"text": name, "color": colour, "index": index}
+                for index, (code, (name, colour)) in enumerate(panel["codes"].items())}
+    defaults = {**_defaults({**panel, "unit": "none"}, "thresholds"),
                 "custom": {"fillOpacity": 80, "lineWidth": 0, "spanNulls": False},
                 "mappings": [{"type": "value", "options": mappings}]}
     return {
@@ -167,8 +167,8 @@ def annotations() -> dict:
          "hide": True, "iconColor": "rgba(0, 211, 255, 1)", "name": "Annotations & Alerts",
          "type": "dashboard"},
         {"datasource": SOURCE, "enable": True,
-         "expr": 'changes(millrace_ingest_reconnects_total{stream=~"$stream"}[$__interval]) > 0',
-         "iconColor": "orange", "name": "Reconnects", "titleFormat": "Camera reconnected",
+         "expr": 'changes(millrace_ingest_source_state{stream=~"$stream"}[$__interval]) > 0',
+         "iconColor": "orange", "name": "Cameras", "titleFormat": "The camera came into another state",
          "textFormat": "{{stream}}"},
     ]}
 

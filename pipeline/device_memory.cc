@@ -2,13 +2,38 @@
 
 #include <c10/core/CachingDeviceAllocator.h>
 
+#include <set>
+#include <string>
+
+#include "pipeline/device_names.h"
+
 namespace millrace::pipeline {
+namespace {
+
+constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
+}  // namespace
 
 std::optional<double> MostInUse(at::Device device) {
   if (device.is_cpu()) return std::nullopt;
   const auto stats = c10::getDeviceAllocator(device.type())->getDeviceStats(device.index());
-  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
   return static_cast<double>(stats.allocated_bytes[kAll].peak);
+}
+
+std::vector<GpuMemory> GpuMemoryOf(const LearnerDescription& learner) {
+  std::set<std::string> names;
+  for (const StageDescription& stage : learner.stages) names.insert(stage.device);
+  std::vector<GpuMemory> memory;
+  for (const std::string& name : names) {
+    const std::optional<int> number = GpuNumber(name);
+    if (!number) continue;
+    const auto stats =
+        c10::getDeviceAllocator(at::kCUDA)->getDeviceStats(static_cast<at::DeviceIndex>(*number));
+    memory.push_back({.device = name,
+                      .allocated_bytes = static_cast<double>(stats.allocated_bytes[kAll].current),
+                      .reserved_bytes = static_cast<double>(stats.reserved_bytes[kAll].current)});
+  }
+  return memory;
 }
 
 void ResetMostInUse(at::Device device) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <c10/core/Device.h>
+
+#include "pipeline/learner.h"
 
 namespace millrace::pipeline {
 
@@ -11,5 +14,8 @@ namespace millrace::pipeline {
 /// Nothing on the CPU. Thread-safe.
 [[nodiscard]] std::optional<double> MostInUse(at::Device device);
 void ResetMostInUse(at::Device device);
+
+/// What the process has now of each GPU that the stages are on. Thread-safe.
+[[nodiscard]] std::vector<GpuMemory> GpuMemoryOf(const LearnerDescription& learner);
 
 }  // namespace millrace::pipeline

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "pipeline/device_choice.h"
 #include "pipeline/device_failure.h"
+#include "pipeline/device_memory.h"
 #include "pipeline/device_streams.h"
 #include "pipeline/flow_inference.h"
 #include "pipeline/flow_judge.h"
@@ -151,6 +152,9 @@ class FlowLearner final : public Learner {
   [[nodiscard]] std::vector<StageTime> worked() const override { return network_->worked(); }
 
   [[nodiscard]] LearningFigures learning() const override { return lasting_->figures(); }
+  [[nodiscard]] std::vector<GpuMemory> gpu_memory() const override {
+    return GpuMemoryOf(*description());
+  }
 
   [[nodiscard]] const Resumption& resumption() const override { return lasting_->resumption(); }
 

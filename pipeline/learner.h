@@ -142,6 +142,13 @@ struct LearnerDescription {
   }
 };
 
+/// What the process has of a GPU's memory: in tensors, and kept for the next ones besides.
+struct GpuMemory {
+  std::string device;  ///< "cuda:0".
+  double allocated_bytes = 0;
+  double reserved_bytes = 0;  ///< Allocated and free for tensors.
+};
+
 /// Called with each prediction, in the order of the samples, from a thread of the learner. Must be
 /// quick and must not call the learner.
 using OnPrediction = std::function<void(ModelPrediction)>;
@@ -224,6 +231,10 @@ class Learner {
   [[nodiscard]] virtual std::vector<StageTime> worked() const { return {}; }
 
   [[nodiscard]] virtual LearningFigures learning() const = 0;
+
+  /// Of each GPU that it computes on, shared with the other learners of the process. Empty on the
+  /// CPU.
+  [[nodiscard]] virtual std::vector<GpuMemory> gpu_memory() const { return {}; }
 
   /// Constant.
   [[nodiscard]] virtual const Resumption& resumption() const = 0;

@@ -32,6 +32,11 @@ struct FrameCounts {
   std::array<std::uint64_t, kDropReasons> dropped{};
   /// Waiting in the queue or inside the pipeline.
   std::uint64_t in_flight = 0;
+  /// Of those, frames that nothing holds any more: anything but 0 is a bug. Known only where
+  /// somebody has looked (FrameLedger::Audit()).
+  std::uint64_t lost = 0;
+
+  bool operator==(const FrameCounts&) const = default;
 
   [[nodiscard]] std::uint64_t dropped_in_all() const {
     std::uint64_t sum = 0;

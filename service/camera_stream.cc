@@ -87,6 +87,7 @@ class RunningStream final : public CameraStream {
   const pipeline::Resumption& resumption() const override { return learner_->resumption(); }
   PredictionRing& ring() override { return ring_; }
   StreamSnapshot Snapshot() const override;
+  std::vector<pipeline::GpuMemory> gpu_memory() const override { return learner_->gpu_memory(); }
   std::shared_ptr<ingest::PushEntry> push_entry() override { return source_->push_entry(); }
   absl::Status TakesLabels() const override;
   absl::Status Label(std::int64_t frame_number, const ClientLabel& label) override;
@@ -252,7 +253,12 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.source.epoch += begin_.epochs;
   snapshot.learner = life_.status();
   snapshot.learner_state = life_.StateIn(controls_.mode());
-  snapshot.frames = ledger_.Count(*source_);
+  snapshot.frames = ledger_.Audit(*source_, [this] {
+    // In this order: a frame that goes from one to the other meanwhile is counted twice, not
+    // missed.
+    const std::size_t waiting = source_->waiting();
+    return waiting + in_flight_.size();
+  });
   const nanoseconds now = options_.clock->Now();
   const RecentFigures::Values figures = figures_.At(now, snapshot.frames.received);
   snapshot.frames_per_second_in = figures.frames_per_second_in;

@@ -119,6 +119,9 @@ class CameraStream {
   [[nodiscard]] virtual PredictionRing& ring() = 0;
   [[nodiscard]] virtual StreamSnapshot Snapshot() const = 0;
 
+  /// As Learner::gpu_memory().
+  [[nodiscard]] virtual std::vector<pipeline::GpuMemory> gpu_memory() const { return {}; }
+
   /// Where frames are pushed into it, of PushedFrame (pushed_frame.h) each; null where they come
   /// from elsewhere.
   [[nodiscard]] virtual std::shared_ptr<ingest::PushEntry> push_entry() = 0;

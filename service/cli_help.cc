@@ -68,14 +68,15 @@ class WrappedHelp final : public CLI::Formatter {
   const std::size_t columns_;
 };
 
-/// What takes the place of a command that there is not. Empty: that is not what is wrong.
-std::string NoSuchCommand(const CLI::App& app) {
+/// That no command was named, or one that there is not. Empty: that is not what is wrong.
+std::string NoCommand(const CLI::App& app) {
   const std::vector<const CLI::App*> commands =
       app.get_subcommands([](const CLI::App*) { return true; });
-  if (commands.empty() || !app.get_subcommands().empty() || app.remaining().empty()) return "";
+  if (commands.empty() || !app.get_subcommands().empty()) return "";
   const auto name = [](std::string* out, const CLI::App* command) { *out += command->get_name(); };
-  return absl::StrCat("there is no command '", app.remaining().front(), "'; there are ",
-                      absl::StrJoin(commands, ", ", name));
+  const std::string all = absl::StrJoin(commands, ", ", name);
+  if (app.remaining().empty()) return absl::StrCat("a command is missing: one of ", all);
+  return absl::StrCat("there is no command '", app.remaining().front(), "'; there are ", all);
 }
 
 std::string WhatIsWrong(const CLI::App* app, const CLI::Error& error) {
@@ -85,7 +86,7 @@ std::string WhatIsWrong(const CLI::App* app, const CLI::Error& error) {
     command = command->get_subcommands().front();
     absl::StrAppend(&path, " ", command->get_name());
   }
-  const std::string no_command = NoSuchCommand(*command);
+  const std::string no_command = NoCommand(*command);
   return absl::StrCat(path, ": ", no_command.empty() ? error.what() : no_command, "\n", path,
                       " --help says what it takes.\n");
 }

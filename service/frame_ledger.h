@@ -29,7 +29,16 @@ class FrameLedger {
   template <typename Arrivals>
   [[nodiscard]] FrameCounts Count(const Arrivals& queue) const ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// The same, and whether the frames in flight are anywhere: `held` says how many wait in queues
+  /// or are inside the pipeline. Those that are being handed over are not missed.
+  template <typename Arrivals, typename Held>
+  [[nodiscard]] FrameCounts Audit(const Arrivals& queue, const Held& held) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
  private:
+  // In the hands of the camera's thread, of the learner's, and of the one that predicts.
+  static constexpr std::uint64_t kHandedOver = 3;
+
   [[nodiscard]] FrameCounts Ends(std::uint64_t pushed_out, std::uint64_t shut_out) const
       ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -52,6 +61,25 @@ FrameCounts FrameLedger::Count(const Arrivals& queue) const {
     counts.in_flight = received - counts.predicted - counts.dropped_in_all();
     return counts;
   }
+}
+
+// The books say what is in flight by difference, so they agree with themselves whatever is
+// forgotten. What is held is counted by others. The two are of one moment if nothing came or ended
+// meanwhile; where that never happens, so that frames move, none is said to be lost.
+template <typename Arrivals, typename Held>
+FrameCounts FrameLedger::Audit(const Arrivals& queue, const Held& held) const {
+  constexpr int kLooks = 4;
+  FrameCounts counts = Count(queue);
+  for (int i = 0; i < kLooks; ++i) {
+    const std::uint64_t somewhere = held() + kHandedOver;
+    const FrameCounts after = Count(queue);
+    if (after == counts) {
+      counts.lost = counts.in_flight > somewhere ? counts.in_flight - somewhere : 0;
+      return counts;
+    }
+    counts = after;
+  }
+  return counts;
 }
 
 }  // namespace millrace::service

@@ -35,6 +35,11 @@ std::optional<FrameInFlight> FramesInFlight::Take(std::int64_t sample) {
   return frame;
 }
 
+std::size_t FramesInFlight::size() const {
+  MutexLock lock(mu_);
+  return frames_.size();
+}
+
 std::size_t FramesInFlight::Clear() {
   MutexLock lock(mu_);
   const std::size_t cleared = frames_.size();

@@ -37,6 +37,7 @@ class FramesInFlight {
   /// Hands over the frame of `sample`; nullopt after Clear(). REQUIRES: in the order of the
   /// samples.
   [[nodiscard]] std::optional<FrameInFlight> Take(std::int64_t sample) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
   /// Forgets all of them and returns how many they were.
   std::size_t Clear() ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -10,6 +10,7 @@
 #include "service/admission.h"
 #include "service/call_thread.h"
 #include "service/checkpoint_service.h"
+#include "service/counted_calls.h"
 #include "service/error_reason.h"
 #include "service/frame_service.h"
 #include "service/grpc_credentials.h"
@@ -129,18 +130,20 @@ absl::Status RunningServer::Listen(const Options& options, const StreamApi& api)
   // Concerns every server built from here on: gRPC has no finer switch.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   // Whoever reaches the port finds a status there.
+  const std::vector<std::string> services = {
+      v1::StreamService::service_full_name(), v1::LearnerService::service_full_name(),
+      v1::CheckpointService::service_full_name(), v1::LabelService::service_full_name(),
+      v1::FrameService::service_full_name()};
+  const std::vector<std::string> of_models = {v1::PredictionService::service_full_name(),
+                                              inference::GRPCInferenceService::service_full_name()};
   reporter_ = std::make_unique<HealthReporter>(
-      HealthReporter::Options{
-          .services = {v1::StreamService::service_full_name(),
-                       v1::LearnerService::service_full_name(),
-                       v1::CheckpointService::service_full_name(),
-                       v1::LabelService::service_full_name(),
-                       v1::FrameService::service_full_name()},
-          .services_of_models = {v1::PredictionService::service_full_name(),
-                                 inference::GRPCInferenceService::service_full_name()}},
-      statuses_, *api.streams, *api.liveness);
+      HealthReporter::Options{.services = services, .services_of_models = of_models}, statuses_,
+      *api.streams, *api.liveness);
 
   grpc::ServerBuilder builder;
+  std::vector<std::string> all = services;
+  all.insert(all.end(), of_models.begin(), of_models.end());
+  CountCalls(all, api.streams->calls(), builder);
   builder.AddListeningPort(HostPort(options), credentials, &port_);
   // Without this a second server would share the port, and calls would go to either.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

@@ -1,15 +1,18 @@
-// What Prometheus sees of the server: every family of metrics, declared in one place.
+// What Prometheus sees of the server: every family of metrics.
 //
 // Values are read when Prometheus asks, each stream's from one snapshot, so that received =
-// predicted + dropped + in flight holds within every scrape. docs/metrics.md explains each family.
+// predicted + dropped + in flight holds within every scrape. docs/metrics.md has the table of all
+// families, made from what this collects.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
+#include "service/metrics_totals.h"
 #include "service/streams.h"
 
 namespace millrace::service {
@@ -25,14 +28,19 @@ class Metrics final : public prometheus::Collectable {
 
   explicit Metrics(Options options);
 
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+  /// Everything, the process's own metrics included.
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override
+      ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Everything, the process's own metrics included, in Prometheus' text format.
+  /// The same in Prometheus' text format.
   [[nodiscard]] std::string Text() const;
 
  private:
   // Constant after construction.
   const Options options_;
+
+  mutable Mutex mu_;  // Held for a whole scrape: totals see the streams in order.
+  mutable MetricTotals totals_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service

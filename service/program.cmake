@@ -35,6 +35,10 @@ add_library(millrace_web
   metrics_family.cc
   metrics_labels.cc
   metrics_process.cc
+  metrics_reading.cc
+  metrics_states.cc
+  metrics_stream.cc
+  metrics_totals.cc
   page_control.cc
   page_host.cc
   progress.cc
@@ -46,6 +50,8 @@ add_library(millrace_web
 add_library(millrace::web ALIAS millrace_web)
 set_source_files_properties(live_page.cc metrics.cc summary.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
+set_property(SOURCE metrics.cc APPEND PROPERTY COMPILE_DEFINITIONS
+  MILLRACE_CUDA="$<IF:$<TARGET_EXISTS:millrace_cuda_kernels>,true,false>")
 target_link_libraries(millrace_web
   PUBLIC millrace::access millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
           spdlog::spdlog

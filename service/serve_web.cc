@@ -31,7 +31,9 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
                          .routes = std::move(routes)}));
   std::vector<HttpRoute> probes =
       ProbeRoutes(web->metrics_, *web->options_.streams, *web->options_.liveness, web->stopping_);
-  probes.push_back(DebugTraceRoute(*web->options_.streams, *web->options_.clock));
+  std::ranges::move(
+      UnderTrustedNames({DebugTraceRoute(*web->options_.streams, *web->options_.clock)}),
+      std::back_inserter(probes));
   MILLRACE_ASSIGN_OR_RETURN(web->probe_server_,
                             HttpServer::Start({.address = listen.address,
                                                .port = listen.metrics_port,

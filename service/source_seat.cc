@@ -111,4 +111,11 @@ std::uint64_t SourceSeat::shut_out() const {
   return now.past.shut_out + now.source->queue().shut_out();
 }
 
+std::size_t SourceSeat::waiting() const {
+  MutexLock lock(mu_);
+  std::size_t frames = 0;
+  for (const Seated& seated : line_) frames += seated.source->queue().waiting();
+  return frames;
+}
+
 }  // namespace millrace::service

@@ -52,6 +52,7 @@ class SourceSeat {
   [[nodiscard]] std::uint64_t received() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::uint64_t dropped() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::uint64_t shut_out() const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::size_t waiting() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   /// What the sources before have counted.

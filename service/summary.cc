@@ -1,5 +1,6 @@
 #include "service/summary.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -133,6 +134,19 @@ json WindowJson(const std::optional<pipeline::ScoreWindow>& window) {
   return result;
 }
 
+/// Means of the terms of what it learns by, without their weights.
+json LossTermsJson(const StreamSummary& stream) {
+  const RunFigures& run = stream.figures;
+  if (run.loss_term_sums.empty()) return nullptr;
+  json terms = json::object();
+  const auto names = pipeline::FlowLossTerms(stream.loss);
+  const auto finite = static_cast<double>(run.predictions - run.not_finite);
+  for (std::size_t i = 0; i < std::min(names.size(), run.loss_term_sums.size()); ++i) {
+    terms[std::string(names[i])] = run.loss_term_sums[i] / finite;
+  }
+  return terms;
+}
+
 json StreamJson(const StreamSummary& stream) {
   json result = TotalsJson(TotalsOf(stream));
   result["name"] = stream.snapshot.name;
@@ -152,6 +166,7 @@ json StreamJson(const StreamSummary& stream) {
   result["update_every"] = stream.snapshot.update_every;
   result["rate_plan"] = RatePlanJson(stream.learner.rate_plan);
   result["seconds"] = stream.figures.seconds;
+  result["loss_terms"] = LossTermsJson(stream);
   result["scores"] = {{"whole", ScoresJson(stream.figures.scores)},
                       {"window", WindowJson(stream.figures.window)}};
   return result;
@@ -261,7 +276,8 @@ std::string StreamText(const StreamSummary& stream) {
 StreamSummary Summarise(const ServedStream& served) {
   return {.snapshot = served.stream->Snapshot(),
           .figures = served.record->Figures(),
-          .learner = *served.stream->learner()};
+          .learner = *served.stream->learner(),
+          .loss = served.stream->config().learner.loss};
 }
 
 std::string SummaryText(std::span<const StreamSummary> streams) {

@@ -15,6 +15,8 @@ struct StreamSummary {
   StreamSnapshot snapshot;
   RunFigures figures;
   pipeline::LearnerDescription learner;
+  /// What it learned by, whose terms `figures` sums up.
+  pipeline::FlowLossOptions loss = {};
 };
 
 [[nodiscard]] StreamSummary Summarise(const ServedStream& served);

@@ -2,8 +2,13 @@
 
 import contextlib
 import dataclasses
+import tempfile
 import urllib.request
 from collections.abc import Iterator
+
+import grpc
+import millrace
+from millrace.v1 import prediction_service_pb2, prediction_service_pb2_grpc
 
 import millrace_process
 import prometheus_process
@@ -20,24 +25,19 @@ class Stream:
     frames_per_second: int
     input: tuple[int, int]
     schedule: dict
+    max_fps: int | None = None
 
-    def camera(self) -> RtspCamera:
+    def pictures(self, times: int = 1) -> list[str]:
+        """What the camera is told: its pictures are so many times as large as the model's."""
         width, height = self.input
-        return RtspCamera(
-            "--fps",
-            str(self.frames_per_second),
-            "--width",
-            str(width),
-            "--height",
-            str(height),
-            "--pattern",
-            "ball",
-        )
+        return ["--fps", str(self.frames_per_second), "--width", str(times * width),
+                "--height", str(times * height), "--pattern", "ball"]  # fmt: skip
 
     def config(self, name: str, url: str) -> dict:
+        source = {"uri": url} | ({} if self.max_fps is None else {"max_fps": self.max_fps})
         return {
             "name": name,
-            "source": {"uri": url},
+            "source": source,
             "model": {"input": list(self.input)},
             "schedule": self.schedule,
         }
@@ -48,7 +48,13 @@ STREAMS = {
     "steady": Stream(25, (64, 64), {"kind": "one_f_one_b_star", "stages": 2}),
     "crowded": Stream(200, (96, 64), {"kind": "sequential", "stages": 1}),
 }
+# One to which everything happens that a healthy server can meet. Nobody judges its figures.
+RESTLESS = Stream(20, (64, 64), {"kind": "sequential", "stages": 1}, max_fps=10)
 PREDICTIONS = 250  # Of each stream: the summary's losses are those of the last 200.
+CHECKPOINT_EVERY = 100  # Frames.
+# As millrace.v1 numbers them.
+STREAMING = 2
+LEARNING, FROZEN = 1, 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,17 +72,24 @@ class LiveRun:
 def live_run() -> Iterator[LiveRun]:
     """Runs all of them until there is enough to judge."""
     with contextlib.ExitStack() as stack:
-        cameras = {name: stack.enter_context(stream.camera()) for name, stream in STREAMS.items()}
+        described = {**STREAMS, "restless": RESTLESS}
+        cameras = {name: stack.enter_context(RtspCamera(*stream.pictures()))
+                   for name, stream in described.items()}  # fmt: skip
         # Nothing comes until the first scrape: what Prometheus sees is the whole run.
         for camera in cameras.values():
             camera.freeze()
-        streams = [STREAMS[name].config(name, camera.url) for name, camera in cameras.items()]
-        with millrace_process.serve(millrace_process.config(streams)) as server:
+        streams = [described[name].config(name, camera.url) for name, camera in cameras.items()]
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace."))
+        checkpoints = {"folder": folder, "every": CHECKPOINT_EVERY}
+        configuration = millrace_process.config(streams, checkpoints=checkpoints)
+        with millrace_process.serve(configuration) as server:
             prometheus = stack.enter_context(prometheus_process.scrapes(server.metrics))
             wait_for("a scrape", lambda: prometheus.values("millrace_build_info"))
             for camera in cameras.values():
                 camera.thaw()
-            _subscribe_until_enough(server, prometheus)
+            with Subscriber(server.grpc, "steady"):
+                _let_it_happen(server, prometheus, cameras["restless"])
+                _wait_until_enough(prometheus)
             # What the last scrape saw is all that the summary tells of.
             for camera in cameras.values():
                 camera.freeze()
@@ -87,12 +100,51 @@ def live_run() -> Iterator[LiveRun]:
         yield LiveRun(prometheus, metrics, summary, *_begin_and_end(prometheus))
 
 
-def _subscribe_until_enough(server: millrace_process.Server, prometheus: Prometheus) -> None:
-    subscribers = 'millrace_service_subscribers{stream="steady"}'
-    predicted = "min(millrace_service_frames_predicted_total)"
-    with Subscriber(server.grpc, "steady"):
-        wait_for("the subscriber", lambda: one(prometheus.values(subscribers)) == 1)
-        wait_for("predictions", lambda: one(prometheus.values(predicted)) >= PREDICTIONS)
+def _let_it_happen(server: millrace_process.Server, prometheus: Prometheus, camera: RtspCamera):
+    """Whatever moves figures that a run without events leaves where they are, waiting until
+    Prometheus has seen each."""
+    _see(prometheus, "millrace_service_subscribers", 1)
+    urllib.request.urlopen(f"{server.page}/api/streams?viewer=somebody").close()
+    _see(prometheus, "millrace_service_viewers", 1)
+    _let_a_subscriber_fall_behind(server, prometheus)
+    with millrace.Client(server.grpc) as api:
+        learner = 'millrace_pipeline_learner_state{stream="restless"}'
+        api.learner("restless").freeze()
+        _see(prometheus, learner, FROZEN)
+        api.learner("restless").resume()
+        _see(prometheus, learner, LEARNING)
+        with contextlib.suppress(millrace.NotFound):
+            api.stream("nowhere")
+    _see(prometheus, 'sum(millrace_service_calls_total{code="NOT_FOUND"})', 1)
+    source = 'millrace_ingest_source_state{stream="restless"}'
+    _see(prometheus, source, STREAMING)
+    camera.kill()
+    wait_for("the loss", lambda: one(prometheus.values(source)) != STREAMING)
+    camera.come_back(*RESTLESS.pictures(times=2))
+    _see(prometheus, source, STREAMING)
+    _see(prometheus, "millrace_ingest_size_changes_total", 1)
+
+
+def _let_a_subscriber_fall_behind(server: millrace_process.Server, prometheus: Prometheus) -> None:
+    """It wants every prediction and reads none."""
+    request = prediction_service_pb2.SubscribeRequest(
+        stream="crowded", policy=prediction_service_pb2.DELIVERY_POLICY_LOSSLESS, depth=1)
+    with grpc.insecure_channel(server.grpc) as channel:
+        call = prediction_service_pb2_grpc.PredictionServiceStub(channel).Subscribe(request)
+        _see(prometheus, "millrace_service_subscribers_cut_off_total", 1)
+        call.cancel()
+
+
+def _see(prometheus: Prometheus, expr: str, value: float) -> None:
+    wait_for(f"{expr} to be {value}", lambda: one(prometheus.values(expr)) == value)
+
+
+def _wait_until_enough(prometheus: Prometheus) -> None:
+    judged = "|".join(STREAMS)
+    predicted = f'min(millrace_service_frames_predicted_total{{stream=~"{judged}"}})'
+    wait_for("predictions", lambda: one(prometheus.values(predicted)) >= PREDICTIONS)
+    written = "millrace_pipeline_checkpoints_written_total"
+    wait_for("a checkpoint", lambda: one(prometheus.values(written)) >= 1)
 
 
 def _received(prometheus: Prometheus) -> dict[str, list[tuple[float, float]]]:

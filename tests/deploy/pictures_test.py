@@ -1,59 +1,81 @@
 """The pictures of README.md and docs/live-page.md are of what this very program shows, each made by a test: those of the
 page by operator_test.py, that of the terminal here. MILLRACE_SCREENSHOTS=FOLDER has them written there."""
 
+import contextlib
+import html
 import os
 import pathlib
 import re
+import signal
 import tempfile
 import unittest
 
-import millrace_process
+import terminal
+from browser import open_browser, save_picture
 from millrace_process import PATIENCE_S, ROOT
-from screen import Screen, runs_in_terminal, save_terminal
 
 _PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
-_MADE = re.compile(r'(?:self\.show|save_picture|save_terminal)\((?:[^)"]*, )?"([a-z-]+)"')
-# Of the street, before a picture is taken.
-FRAMES_TO_LEARN = 100 if os.environ.get("MILLRACE_SCREENSHOTS") else 1
+_MADE = re.compile(r'(?:self\.show|save_picture|draw)\((?:[^)"]*, )?"([a-z-]+)"')
+_MAKES_PICTURES = bool(os.environ.get("MILLRACE_SCREENSHOTS"))
+_COLUMNS = 110
+# A line of progress that tells a loss: for a picture after a hundred frames.
+_PROGRESS = rf"\r *\d{{{3 if _MAKES_PICTURES else 1},}} frames [^\r]*loss \d[^\r]*\x1b\[K"
+_PAGE = """<!doctype html><meta charset="utf-8"><style>
+body {{ margin: 0; background: #11151c; }}
+pre {{ display: inline-block; margin: 0; padding: 18px 22px; color: #d7dde5; white-space: pre;
+       font: 15px/1.45 "DejaVu Sans Mono", monospace; }}
+</style><pre>{text}</pre>"""
 
 
-def sample_on_free_ports() -> str:
-    text = (ROOT / "samples/millrace.yaml").read_text(encoding="utf-8")
-    return re.sub(r"^(  (?:grpc|http|metrics)_port:) \d+", r"\1 0", text, flags=re.MULTILINE)
-
-
-class ScreenTest(unittest.TestCase):
-    def test_shows_what_a_line_is_rewritten_with(self):
-        screen = Screen()
-        screen.write("first\r\nprogress 10\r\x1b[Kdone\r\n\x1b[31mred\x1b[0m")
-        self.assertEqual(screen.text, "first\ndone\nred")
+def draw(text: str, name: str) -> None:
+    """A picture of `text`, as save_picture()."""
+    with contextlib.ExitStack() as stack:
+        browser = open_browser(1400, 900)
+        stack.callback(browser.quit)
+        page = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory())) / "terminal.html"
+        page.write_text(_PAGE.format(text=html.escape(text)), encoding="utf-8")
+        browser.get(page.as_uri())
+        save_picture(browser, name, element="pre")
 
 
 class TerminalTest(unittest.TestCase):
-    """What `make run` shows, in a terminal."""
+    """What the quick start shows, on a terminal."""
 
     def configuration(self) -> pathlib.Path:
         """The sample itself for a picture, on its own ports; else on free ones."""
-        if os.environ.get("MILLRACE_SCREENSHOTS"):
-            return ROOT / "samples/millrace.yaml"
+        sample = ROOT / "samples/millrace.yaml"
+        if _MAKES_PICTURES:
+            return sample
         path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "millrace.yaml"
-        path.write_text(sample_on_free_ports(), encoding="utf-8")
+        path.write_text(re.sub(r"^(  (?:grpc|http|metrics)_port:) \d+", r"\1 0",
+                               sample.read_text(encoding="utf-8"), flags=re.MULTILINE),
+                        encoding="utf-8")
         return path
 
-    def test_shows_the_plan_and_one_line_of_progress(self):
-        command = [millrace_process.program(), "serve", "--config", self.configuration()]
-        with runs_in_terminal(command, ROOT) as terminal:
-            def learned(text: str) -> bool:
-                frames = re.search(r"^  (\d+) frames .* loss \d", text, re.MULTILINE)
-                return frames is not None and int(frames[1]) >= FRAMES_TO_LEARN
+    def shown(self) -> list[str]:
+        """The screen when some frames have been predicted."""
+        process, ours = terminal.start("serve", "--config", str(self.configuration()), columns=_COLUMNS)
+        try:
+            seen = terminal.Seen(0, terminal.read_until(ours, _PROGRESS), _COLUMNS)
+            process.send_signal(signal.SIGINT)
+            terminal.read(ours)
+            self.assertEqual(process.wait(PATIENCE_S), 0)
+            return [line.rstrip() for line in seen.screen]
+        finally:
+            os.close(ours)
+            if process.poll() is None:
+                process.kill()
+                process.wait()
 
-            text = terminal.await_screen("progress", learned, PATIENCE_S)
-            for said in ("millrace ", "  learns ", "  plan ", "  stages ", "  expect ", "  open "):
-                self.assertIn(said, text)
-            self.assertEqual(text.count(" frames  "), 1, f"one line, written anew:\n{text}")
-            shown = f"$ millrace serve --config samples/millrace.yaml\n{text}"
-            save_terminal(shown, "terminal")
-            self.assertEqual(terminal.end(PATIENCE_S), 0)
+    def test_shows_the_plan_and_one_line_of_progress(self):
+        screen = self.shown()
+        text = "\n".join(screen)
+        for said in ("millrace ", "  learns ", "  plan ", "  stages ", "  expect ", "  open "):
+            self.assertIn(said, text)
+        progress = [line for line in screen if re.match(r" *\d+ frames ", line)]
+        self.assertEqual(len(progress), 1, f"one line, written anew:\n{text}")
+        shown = f"$ millrace serve --config samples/millrace.yaml\n{text}"
+        draw(shown, "terminal")
 
 
 class NamedPicturesTest(unittest.TestCase):

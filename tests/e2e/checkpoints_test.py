@@ -1,5 +1,6 @@
 """What a server has learned outlives it, however it ends."""
 
+import json
 import pathlib
 import signal
 import tempfile
@@ -59,8 +60,8 @@ class CheckpointsTest(unittest.TestCase):
             with millrace_process.serve(self.configuration()) as server, \
                     client.Subscriber(server.grpc) as subscriber:
                 subscriber.wait_for_predictions(20)
-                scrape = client.sums(client.get(server.metrics)[1])
-                self.assertEqual(scrape["millrace_ingest_epoch"], epoch)
+                (shown,) = json.loads(client.get(f"{server.page}/api/streams")[1])["streams"]
+                self.assertEqual(shown["source"]["epoch"], epoch)
             predictions = subscriber.predictions
             self.assertEqual({prediction.epoch for prediction in predictions}, {epoch})
             if newest is not None:

@@ -115,22 +115,22 @@ def sums(scrape: str) -> dict[str, float]:
     return total
 
 
-def of_stream(scrape: str, family: str, stream: str, **labels: str) -> float:
-    """What a family says of one stream under these labels, over its others."""
-    wanted = {f'{name}="{value}"' for name, value in {"stream": stream, **labels}.items()}
+def of_stream(scrape: str, family: str, stream: str) -> float:
+    """What a family says of one stream, over its other labels."""
     samples = (_SAMPLE.fullmatch(line) for line in scrape.splitlines())
     return sum(float(sample["value"]) for sample in samples
                if sample and sample["name"] == family
-               and wanted <= set((sample["labels"] or "").split(",")))  # fmt: skip
+               and f'stream="{stream}"' in (sample["labels"] or "").split(","))  # fmt: skip
 
 
 def books_of_scrape(scrape: str) -> Books:
+    """What is in flight is the rest of the others, but for what the server itself cannot account for."""
     total = sums(scrape)
-    return Books(source="/metrics",
-                 received=int(total["millrace_ingest_frames_received_total"]),
-                 predicted=int(total["millrace_service_frames_predicted_total"]),
-                 dropped=int(total["millrace_service_frames_dropped_total"]),
-                 in_flight=int(total["millrace_service_frames_in_flight"]))
+    received, predicted, dropped, unaccounted = (int(total[name]) for name in (
+        "millrace_ingest_frames_received_total", "millrace_service_frames_predicted_total",
+        "millrace_service_frames_dropped_total", "millrace_service_frames_unaccounted"))
+    return Books(source="/metrics", received=received, predicted=predicted, dropped=dropped,
+                 in_flight=received - predicted - dropped - unaccounted)
 
 
 def books_of_stream(source: str, frames: stream_pb2.FrameCounts) -> Books:

@@ -60,6 +60,9 @@ class GpuTest(unittest.TestCase):
                 with millrace_process.serve(configuration) as server, \
                         client.Subscriber(server.grpc) as subscriber:
                     subscriber.wait_for_predictions(50)
+                    scrape = client.get(server.metrics)[1]
+                self.assertRegex(scrape, r'millrace_pipeline_gpu_memory_bytes{device="cuda:\d",'
+                                         r'kind="allocated"} [1-9]')
                 self.assertIn(named, "".join(server.output))
                 self.assertNotIn("kernel by kernel", "".join(server.output))
                 self.assertTrue(client.books_of_summary(server.summary).balance())

@@ -160,8 +160,9 @@ class LabelsTest(unittest.TestCase):
 
     def see_what_is_shown(self, server: millrace_process.Server):
         scrape = client.get(server.metrics)[1]
+        self.assertRegex(scrape, r'millrace_pipeline_predictions_scored_total{stream="digits"} [1-9]')
         self.assertRegex(scrape,
-                         r'millrace_service_labels_total{stream="digits",outcome="added"} [1-9]')
+                         r'millrace_service_labels_lost_total{stream="digits",reason="other"} [1-9]')
         self.assertRegex(scrape, r'millrace_pipeline_predictions_right_total{stream="digits"} [1-9]')
         (stream,) = json.loads(client.get(f"{server.page}/api/streams")[1])["streams"]
         self.assertEqual(stream["learner"]["labels"]["names"], NAMES)

@@ -130,6 +130,7 @@ class CommandLineTest(unittest.TestCase):
         self.assert_usage(run("pretrain", "--frames", "5"), "--output")
 
     def test_a_wrong_command_line_says_what_there_is(self):
+        self.assert_usage(run(), "millrace: a command is missing: one of serve, watch,")
         self.assert_usage(run("dance"), "millrace: there is no command 'dance'; there are serve, watch,",
                           "\nmillrace --help ")
         self.assert_usage(run("evaluate", "dance"), "millrace evaluate: there is no command 'dance'; "

@@ -55,6 +55,33 @@ TEST(FrameLedgerTest, FrameInNobodysBooksIsInFlight) {
   EXPECT_EQ(ledger.Count(queue).in_flight, 1u);
 }
 
+TEST(FrameLedgerTest, FramesThatNothingHoldsAreLost) {
+  ingest::FrameQueue queue(/*capacity=*/16, ingest::WhenFull::kDropOldest);
+  const FrameLedger ledger;
+  for (std::int64_t number = 0; number < 10; ++number) queue.Push(FrameOf(number));
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(queue.Pop());
+  std::size_t inside = 8;
+  const auto lost = [&] {
+    return ledger.Audit(queue, [&] { return queue.waiting() + inside; }).lost;
+  };
+  EXPECT_EQ(lost(), 0u);
+  inside = 5;  // Three are being handed over.
+  EXPECT_EQ(lost(), 0u);
+  inside = 3;
+  EXPECT_EQ(lost(), 2u);
+}
+
+TEST(FrameLedgerTest, WhileFramesMoveNoneIsSaidToBeLost) {
+  ingest::FrameQueue queue(/*capacity=*/64, ingest::WhenFull::kDropOldest);
+  const FrameLedger ledger;
+  for (std::int64_t number = 0; number < 10; ++number) queue.Push(FrameOf(number));
+  const auto one_more_comes = [&] {
+    queue.Push({});
+    return std::size_t{0};
+  };
+  EXPECT_EQ(ledger.Audit(queue, one_more_comes).lost, 0u);
+}
+
 // A camera, a learner's thread and a reader, each as fast as it can.
 TEST(FrameLedgerTest, EveryReadingAddsUpWhileFramesMove) {
   constexpr std::uint64_t kCapacity = 3;

@@ -188,6 +188,7 @@ TEST_F(InferenceStreamTest, EndsUnavailableWhenTheStreamIsMadeAnew) {
   AwaitSubscribers(1);
   StreamConfig config = Served("street")->config();
   config.entry = R"({"name":"street","model":{"seed":1}})";
+  config.in_force = config.entry;
   ASSERT_TRUE(control_.Update({.name = "street"}, config, /*allow_reset=*/true).ok());
   EXPECT_FALSE(streaming.Next());
   const grpc::Status status = streaming.End();

@@ -66,9 +66,8 @@ class LabelsShownTest : public testing::Test {
 TEST_F(LabelsShownTest, MetricsCountLabelsAndWhatTheySayOfPredictions) {
   const std::string text = MetricsText();
   for (const char* line :
-       {"millrace_service_labels_total{stream=\"door\",outcome=\"added\"} 40\n",
-        "millrace_service_labels_total{stream=\"door\",outcome=\"too_late\"} 2\n",
-        "millrace_service_labels_total{stream=\"door\",outcome=\"unused\"} 0\n",
+       {"millrace_service_labels_lost_total{stream=\"door\",reason=\"too_late\"} 2\n",
+        "millrace_service_labels_lost_total{stream=\"door\",reason=\"other\"} 1\n",
         "millrace_pipeline_predictions_scored_total{stream=\"door\"} 40\n",
         "millrace_pipeline_predictions_right_total{stream=\"door\"} 30\n",
         "millrace_pipeline_loss_total{stream=\"door\"} 1\n"}) {
@@ -76,14 +75,15 @@ TEST_F(LabelsShownTest, MetricsCountLabelsAndWhatTheySayOfPredictions) {
   }
   EXPECT_THAT(text, Not(HasSubstr("millrace_pipeline_squared_errors_total{")));
   EXPECT_THAT(text, Not(HasSubstr("no_motion_total{"))) << "a ratio to it would be infinite";
-  EXPECT_THAT(text, Not(HasSubstr("no_motion_mean{")));
+  // Its samples are single pictures: no frame is dropped for want of another.
+  EXPECT_THAT(text, Not(HasSubstr("reason=\"gap\"")));
 }
 
 TEST_F(LabelsShownTest, AStreamOfFlowHasNoneOfThem) {
   FakeCameraStream street("street");
   BorrowedStreams streams = {{street, record_}};
   const std::string text = Metrics({.streams = &streams}).Text();
-  EXPECT_THAT(text, Not(HasSubstr("labels_total{")));
+  EXPECT_THAT(text, Not(HasSubstr("labels_lost_total{")));
   EXPECT_THAT(text, Not(HasSubstr("scored_total{")));
 }
 

@@ -9,7 +9,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,6 +22,7 @@
 #include "absl/strings/str_split.h"
 #include "service/metrics_process.h"
 #include "tests/service/borrowed_streams.h"
+#include "tests/service/every_kind_of_stream.h"
 #include "tests/service/fake_stream.h"
 #include "tests/service/web_fakes.h"
 
@@ -30,11 +30,20 @@ namespace millrace::service {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::AnyOfArray;
-using ::testing::Each;
+using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
+
+/// The lines of the text format that have `part` in them.
+std::vector<std::string> LinesWith(const std::string& part, const std::string& text) {
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StrContains(line, part)) lines.emplace_back(line);
+  }
+  return lines;
+}
 
 class MetricsTest : public ::testing::Test {
  protected:
@@ -52,24 +61,27 @@ class MetricsTest : public ::testing::Test {
   Metrics metrics_{{.streams = &streams_, .viewers = [] { return std::size_t{1}; }}};
 };
 
-TEST(MetricsWindowTest, FiguresOfTheLastFullWindowComeOnceThereIsOne) {
+TEST(MetricsWindowTest, TheGainIsNoNumberBeforeTheFirstFullWindow) {
   FakeClock clock;
   FakeCameraStream stream("street");
+  stream.CompareWith("dis");
   RunRecorder record(clock, clock.Now(), std::chrono::seconds(1));
   BorrowedStreams streams = {{stream, record}};
-  Metrics metrics({.streams = &streams, .viewers = [] { return std::size_t{0}; }});
-  EXPECT_THAT(metrics.Text(), Not(HasSubstr("millrace_pipeline_window_loss_ratio{")));
+  const Metrics metrics({.streams = &streams});
+  EXPECT_THAT(metrics.Text(),
+              HasSubstr("millrace_pipeline_window_gain_ratio{stream=\"street\"} Nan\n"));
   for (int second = 0; second < 2; ++second) {
     Prediction prediction = *MovingDisc("street", second, 16, 16);
     prediction.stream_time = std::chrono::seconds(second);
     prediction.comparison = {.loss = 0.25, .loss_no_motion = 1, .loss_reference = 0.5};
-    prediction.model.skipped = pipeline::SkipReason::kCut;
     record.Record(prediction);
   }
   EXPECT_THAT(metrics.Text(),
-              AllOf(HasSubstr("millrace_pipeline_window_loss_ratio{stream=\"street\"} 0.25"),
-                    HasSubstr("millrace_pipeline_window_gain_ratio{stream=\"street\"} 1.5"),
-                    HasSubstr("millrace_pipeline_window_learned_ratio{stream=\"street\"} 0")));
+              HasSubstr("millrace_pipeline_window_gain_ratio{stream=\"street\"} 1.5\n"));
+}
+
+TEST_F(MetricsTest, AStreamThatIsComparedWithNothingHasNoGain) {
+  EXPECT_THAT(metrics_.Text(), Not(HasSubstr("millrace_pipeline_window_gain_ratio{")));
 }
 
 TEST_F(MetricsTest, PromtoolFindsNothingToSay) {
@@ -90,83 +102,153 @@ TEST_F(MetricsTest, ShowsEachFigureUnderItsNameAndLabels) {
            "millrace_service_frames_predicted_total{stream=\"street\"} 405\n",
            "millrace_service_frames_dropped_total{stream=\"street\",reason=\"queue_full\"} 3\n",
            "millrace_service_frames_dropped_total{stream=\"street\",reason=\"shutdown\"} 0\n",
-           "millrace_service_frames_in_flight{stream=\"street\"} 3\n",
-           "millrace_service_frames_unaccounted{stream=\"street\"} 0\n",
+           "millrace_service_frames_unaccounted 0\n",
            "millrace_service_prediction_delay_seconds_count{stream=\"street\"} 3\n",
-           "millrace_service_prediction_delay_seconds_bucket{stream=\"street\",le=\"0.13\"} 0\n",
-           "millrace_service_prediction_delay_seconds_bucket{stream=\"street\",le=\"0.15\"} 3\n",
-           "millrace_pipeline_updates_total{stream=\"street\",stage=\"2\"} 405\n",
-           "millrace_pipeline_staleness_updates{stream=\"street\",stage=\"1\"} 1\n",
-           "millrace_pipeline_learner_up{stream=\"street\"} 1\n",
-           "millrace_ingest_size_changes_total{stream=\"street\"} 2\n",
-           "millrace_ingest_source_state{stream=\"street\",state=\"streaming\"} 1\n",
-           "millrace_ingest_source_state{stream=\"street\",state=\"backing_off\"} 0\n",
-           "millrace_ingest_source_transitions_total{stream=\"street\",state=\"connecting\"} 3\n",
-           "millrace_ingest_source_transitions_total{stream=\"street\",state=\"streaming\"} 2\n",
-           "millrace_ingest_source_transitions_total{stream=\"street\",state=\"stalled\"} 4\n",
-           "millrace_ingest_source_transitions_total{stream=\"street\",state=\"backing_off\"} 1\n",
-           "millrace_ingest_source_transitions_total{stream=\"street\",state=\"ended\"} 0\n",
-           "millrace_service_subscribers{stream=\"street\"} 2\n",
+           "millrace_service_prediction_delay_seconds_bucket{stream=\"street\",le=\"0.133\"} 0\n",
+           "millrace_service_prediction_delay_seconds_bucket{stream=\"street\",le=\"0.166\"} 3\n",
+           // Of two stages, one has made 404, the other 405.
+           "millrace_pipeline_updates_total{stream=\"street\"} 404\n",
+           "millrace_pipeline_learner_state{stream=\"street\"} 1\n",
+           "millrace_ingest_size_changes_total 2\n",
+           "millrace_ingest_source_state{stream=\"street\"} 2\n",
+           "millrace_ingest_source_transitions_total{stream=\"street\"} 10\n",
+           "millrace_service_subscribers 2\n",
            "millrace_service_viewers 1\n",
-           // MovingDisc() has 0.5 of the one and 2 of the other.
-           "millrace_pipeline_loss_terms_total{stream=\"street\",term=\"photometric\"} 1.5\n",
-           "millrace_pipeline_loss_terms_total{stream=\"street\",term=\"smoothness\"} 6\n",
        }) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }
 
+TEST_F(MetricsTest, CountsEveryTransitionOfTheSource) {
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.source.state = ingest::SourceState::kBackingOff;
+    snapshot.source.entered = {4, 3, 2, 3, 0, 0, 0};
+  });
+  EXPECT_THAT(metrics_.Text(),
+              AllOf(HasSubstr("millrace_ingest_source_transitions_total{stream=\"street\"} 12\n"),
+                    HasSubstr("millrace_ingest_source_state{stream=\"street\"} 3\n")));
+}
+
 TEST_F(MetricsTest, CountsHowOftenItWasPlannedAgain) {
-  EXPECT_THAT(
-      metrics_.Text(),
-      HasSubstr("millrace_pipeline_replans_total{stream=\"street\",outcome=\"switched\"} 0\n"));
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("millrace_pipeline_replans_total{outcome=\"switched\"} 0\n"));
   stream_.Describe([](pipeline::LearnerDescription& learner) {
     learner.rate_plan = {.switched = 2, .kept = 3};
   });
-  const std::string text = metrics_.Text();
-  for (const char* line : {
-           "millrace_pipeline_replans_total{stream=\"street\",outcome=\"switched\"} 2\n",
-           "millrace_pipeline_replans_total{stream=\"street\",outcome=\"kept\"} 3\n",
-       }) {
-    EXPECT_THAT(text, HasSubstr(line));
-  }
+  EXPECT_THAT(metrics_.Text(),
+              AllOf(HasSubstr("millrace_pipeline_replans_total{outcome=\"switched\"} 2\n"),
+                    HasSubstr("millrace_pipeline_replans_total{outcome=\"kept\"} 3\n")));
 }
 
 TEST_F(MetricsTest, CountsPredictionsThatNothingWasLearnedFromByReason) {
   stream_.Set([](StreamSnapshot& snapshot) {
     std::iota(snapshot.skipped.begin(), snapshot.skipped.end(), 100);
   });
-  const std::string text = metrics_.Text();
-  std::vector<std::string> lines;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (absl::StartsWith(line, "millrace_pipeline_updates_skipped_total")) lines.emplace_back(line);
-  }
   const std::string name = "millrace_pipeline_updates_skipped_total{stream=\"street\",reason=";
-  EXPECT_THAT(lines,
-              UnorderedElementsAre(name + "\"repeated\"} 101", name + "\"frozen\"} 102",
-                                   name + "\"cut\"} 103", name + "\"non_finite\"} 104",
-                                   name + "\"leaves_picture\"} 105", name + "\"too_fast\"} 106",
-                                   name + "\"rate\"} 107", name + "\"policy\"} 108",
-                                   name + "\"unlabelled\"} 109", name + "\"held\"} 110"));
+  EXPECT_THAT(LinesWith("updates_skipped_total{", metrics_.Text()),
+              UnorderedElementsAre(
+                  // Repeated, frozen, a cut, by policy, unlabelled, held.
+                  name + "\"unwanted\"} " + std::to_string(101 + 102 + 103 + 108 + 109 + 110),
+                  name + "\"no_time\"} 107",
+                  // Not finite, leaves the picture, too fast.
+                  name + "\"implausible\"} " + std::to_string(104 + 105 + 106)));
 }
 
 TEST_F(MetricsTest, ShowsWhatHasBecomeOfLearning) {
   EXPECT_THAT(metrics_.Text(),
-              AllOf(HasSubstr("millrace_pipeline_updates_skipped_total{stream=\"street\","
-                              "reason=\"cut\"} 0\n"),
-                    HasSubstr("millrace_pipeline_roll_backs_total{stream=\"street\"} 0\n"),
-                    HasSubstr("millrace_pipeline_drifts_total{stream=\"street\"} 0\n"),
-                    HasSubstr("millrace_pipeline_learning_rate_ratio{stream=\"street\"} 1\n")));
+              AllOf(HasSubstr("millrace_pipeline_roll_backs_total{stream=\"street\"} 0\n"),
+                    HasSubstr("millrace_pipeline_drifts_total 0\n")));
   stream_.Set([](StreamSnapshot& snapshot) {
-    snapshot.learning = {
-        .roll_backs = 2, .drifts = 3, .gradients_not_finite = 4, .rate_scale = 0.25};
+    snapshot.learning = {.roll_backs = 2, .drifts = 3, .gradients_not_finite = 4};
+    snapshot.learner_state = LearnerState::kPaused;
   });
-  EXPECT_THAT(
-      metrics_.Text(),
-      AllOf(HasSubstr("millrace_pipeline_roll_backs_total{stream=\"street\"} 2\n"),
-            HasSubstr("millrace_pipeline_drifts_total{stream=\"street\"} 3\n"),
-            HasSubstr("millrace_pipeline_gradients_not_finite_total{stream=\"street\"} 4\n"),
-            HasSubstr("millrace_pipeline_learning_rate_ratio{stream=\"street\"} 0.25\n")));
+  EXPECT_THAT(metrics_.Text(),
+              AllOf(HasSubstr("millrace_pipeline_roll_backs_total{stream=\"street\"} 2\n"),
+                    HasSubstr("millrace_pipeline_drifts_total 3\n"),
+                    HasSubstr("millrace_pipeline_gradients_not_finite_total 4\n"),
+                    HasSubstr("millrace_pipeline_learner_state{stream=\"street\"} 5\n")));
+}
+
+TEST_F(MetricsTest, AStreamThatIsDeletedLeavesNoSeries) {
+  EXPECT_THAT(metrics_.Text(), HasSubstr("stream=\"street\""));
+  streams_.Remove(streams_.All().front());
+  EXPECT_THAT(metrics_.Text(), Not(HasSubstr("stream=\"")));
+}
+
+TEST_F(MetricsTest, WhatADeletedStreamCountedStaysInTheTotals) {
+  streams_.All().front()->subscribers.sent = 7;
+  EXPECT_THAT(metrics_.Text(), HasSubstr("millrace_service_subscriber_predictions_sent_total 7\n"));
+  streams_.Remove(streams_.All().front());
+  // Again and again: it is added once.
+  for (int scrape = 0; scrape < 2; ++scrape) {
+    EXPECT_THAT(metrics_.Text(),
+                AllOf(HasSubstr("millrace_service_subscriber_predictions_sent_total 7\n"),
+                      HasSubstr("millrace_service_subscribers 0\n")));
+  }
+  ASSERT_TRUE(streams_.Add(Borrowed(stream_, record_)).ok());
+  streams_.All().front()->subscribers.sent = 2;
+  EXPECT_THAT(metrics_.Text(), HasSubstr("millrace_service_subscriber_predictions_sent_total 9\n"));
+}
+
+TEST_F(MetricsTest, CountsCallsByMethodAndCode) {
+  const std::string name = "millrace.v1.StreamService/GetStream";
+  streams_.calls().Expect({name});
+  const std::string labels = "millrace_service_calls_total{method=\"" + name + "\",code=";
+  EXPECT_THAT(metrics_.Text(),
+              AllOf(HasSubstr(labels + "\"OK\"} 0\n"), HasSubstr(labels + "\"NOT_FOUND\"} 0\n"),
+                    HasSubstr(labels + "\"UNAUTHENTICATED\"} 0\n")));
+  streams_.calls().Add(name, static_cast<int>(absl::StatusCode::kNotFound));
+  EXPECT_THAT(metrics_.Text(),
+              AllOf(HasSubstr(labels + "\"OK\"} 0\n"), HasSubstr(labels + "\"NOT_FOUND\"} 1\n")));
+}
+
+TEST_F(MetricsTest, TellsTheMemoryOfEachGpuOnce) {
+  EXPECT_THAT(metrics_.Text(), Not(HasSubstr("gpu_memory_bytes{")));
+  FakeCameraStream yard("yard");
+  for (FakeCameraStream* stream : {&stream_, &yard}) {
+    stream->PutOn({{.device = "cuda:0", .allocated_bytes = 64, .reserved_bytes = 256}});
+  }
+  ASSERT_TRUE(streams_.Add(Borrowed(yard, record_)).ok());
+  const std::string name = "millrace_pipeline_gpu_memory_bytes{device=\"cuda:0\",kind=";
+  EXPECT_THAT(LinesWith("gpu_memory_bytes{", metrics_.Text()),
+              UnorderedElementsAre(name + "\"allocated\"} 64", name + "\"reserved\"} 256"));
+}
+
+TEST_F(MetricsTest, SaysWhichVersionRunsAndWhetherItHasKernelsForCuda) {
+  EXPECT_THAT(LinesWith("millrace_build_info{", metrics_.Text()),
+              ElementsAre(ContainsRegex("version=\"[0-9.]+\",cuda=\"(true|false)\"} 1")));
+}
+
+/// How many series a stream of the text format has: its histogram's, and the others.
+struct SeriesCount {
+  std::size_t buckets = 0;
+  std::size_t others = 0;
+};
+
+SeriesCount SeriesOf(const std::string& stream, const std::string& text) {
+  SeriesCount count;
+  for (const std::string& line : LinesWith("stream=\"" + stream + "\"", text)) {
+    if (!absl::StartsWith(line, "millrace_service_prediction_delay_seconds_")) {
+      ++count.others;
+    } else if (absl::StrContains(line, "_bucket{")) {
+      ++count.buckets;
+    }
+  }
+  return count;
+}
+
+TEST(MetricsCardinalityTest, AStreamOfAnyKindHasAtMostTwentySeriesBesideOneHistogram) {
+  const EveryKindOfStream kinds;
+  const std::string text = Metrics({.streams = &kinds.streams}).Text();
+  for (const SharedStream& served : kinds.streams.All()) {
+    const std::string& name = served->stream->config().name;
+    const SeriesCount count = SeriesOf(name, text);
+    EXPECT_LE(count.others, 20u) << name;
+    EXPECT_GE(count.others, 15u) << name;
+    EXPECT_LE(count.buckets, 20u) << name;
+    EXPECT_GE(count.buckets, 10u) << name;
+  }
+  EXPECT_EQ(LinesWith(" histogram", text).size(), 1u);
 }
 
 TEST_F(MetricsTest, NamesFollowTheConvention) {
@@ -177,15 +259,12 @@ TEST_F(MetricsTest, NamesFollowTheConvention) {
                                                        "process_start_time_seconds",
                                                        "process_open_fds",
                                                        "process_max_fds"};
+  std::set<std::string> process;
   for (const prometheus::MetricFamily& family : metrics_.Collect()) {
-    EXPECT_TRUE(absl::StartsWith(family.name, "millrace_")) << family.name;
+    EXPECT_FALSE(family.help.empty()) << family.name;
     EXPECT_EQ(family.type == prometheus::MetricType::Counter, absl::EndsWith(family.name, "_total"))
         << family.name;
-    EXPECT_FALSE(family.help.empty()) << family.name;
-  }
-  std::set<std::string> process;
-  for (const prometheus::MetricFamily& family : CollectProcessMetrics()) {
-    process.insert(family.name);
+    if (!absl::StartsWith(family.name, "millrace_")) process.insert(family.name);
   }
   EXPECT_EQ(process, known_by_every_client);
 }
@@ -205,65 +284,21 @@ TEST_F(MetricsTest, ProcessFiguresArePlausible) {
   EXPECT_NEAR(figures["process_start_time_seconds"], now, 3600);
 }
 
-std::string Documentation() {
-  std::ifstream file(MILLRACE_METRICS_DOC);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-TEST_F(MetricsTest, EveryFamilyIsExplainedInTheDocumentation) {
-  const std::string page = Documentation();
-  for (const prometheus::MetricFamily& family : metrics_.Collect()) {
-    EXPECT_THAT(page, HasSubstr("`" + family.name + "`"));
-  }
-}
-
-TEST_F(MetricsTest, EveryMetricOfTheDocumentationExists) {
-  std::set<std::string> names;
-  for (const prometheus::MetricFamily& family : metrics_.Collect()) {
-    names.insert(family.name);
-    if (family.type != prometheus::MetricType::Histogram) continue;
-    for (const char* suffix : {"_bucket", "_sum", "_count"}) names.insert(family.name + suffix);
-  }
-  const std::string page = Documentation();
-  const std::regex name("millrace_[a-z0-9_]+");
-  const std::set<std::string> mentioned(std::sregex_token_iterator(page.begin(), page.end(), name),
-                                        {});
-  EXPECT_FALSE(mentioned.empty());
-  EXPECT_THAT(mentioned, Each(AnyOfArray(names)));
-}
-
-TEST_F(MetricsTest, EveryReasonIsExplainedInTheDocumentation) {
-  std::vector<std::string_view> reasons;
-  for (std::size_t i = 0; i < kDropReasons; ++i) {
-    reasons.push_back(Name(static_cast<DropReason>(i)));
-  }
-  for (int i = 1; i < pipeline::kSkipReasons; ++i) {
-    reasons.push_back(Name(static_cast<pipeline::SkipReason>(i)));
-  }
-  const std::string page = Documentation();
-  for (const std::string_view reason : reasons) {
-    EXPECT_THAT(page, HasSubstr("`" + std::string(reason) + "`"));
-  }
-}
-
 TEST_F(MetricsTest, ANotFiniteLossSpoilsNoSum) {
   Prediction bad = *MovingDisc("street", 4, 16, 16);
   bad.model.finite = false;
   bad.model.loss = std::numeric_limits<float>::quiet_NaN();
   record_.Record(bad);
   const std::string text = metrics_.Text();
-  EXPECT_THAT(text,
-              HasSubstr("millrace_pipeline_predictions_not_finite_total{stream=\"street\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("millrace_pipeline_predictions_not_finite_total 1\n"));
   EXPECT_THAT(text, Not(HasSubstr("} Nan")));
 }
 
-/// The value of a sample in Prometheus' text format; adds up those of several labels.
+/// The value of a family in Prometheus' text format; adds up those of several labels.
 double Sum(const std::string& text, const std::string& name) {
   double sum = 0;
-  std::size_t at = 0;
-  while ((at = text.find("\n" + name + "{", at)) != std::string::npos) {
-    sum += std::stod(text.substr(text.find("} ", at) + 2));
-    ++at;
+  for (const std::string& line : LinesWith(name, text)) {
+    if (absl::StartsWith(line, name)) sum += std::stod(line.substr(line.rfind(' ')));
   }
   return sum;
 }
@@ -283,10 +318,9 @@ TEST(MetricsIdentityTest, HoldsInEveryScrape) {
   int scrapes = 0;
   while (!done || scrapes == 0) {
     const std::string text = metrics.Text();
-    EXPECT_EQ(Sum(text, "millrace_ingest_frames_received_total"),
+    EXPECT_GE(Sum(text, "millrace_ingest_frames_received_total"),
               Sum(text, "millrace_service_frames_predicted_total") +
-                  Sum(text, "millrace_service_frames_dropped_total") +
-                  Sum(text, "millrace_service_frames_in_flight"));
+                  Sum(text, "millrace_service_frames_dropped_total"));
     EXPECT_EQ(Sum(text, "millrace_service_frames_unaccounted"), 0);
     ++scrapes;
   }

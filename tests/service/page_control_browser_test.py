@@ -167,8 +167,11 @@ class StrangersTest(ControlTest):
             said = self.browser.find_element(By.TAG_NAME, "body").text
             self.assertIn("not known as 'evil.example", said)
             self.assertNotIn("street", said)
-        self.browser.get(server.metrics.replace("127.0.0.1", "evil.example"))
+        metrics = server.metrics.replace("127.0.0.1", "evil.example")
+        self.browser.get(metrics)
         self.assertIn("millrace_", self.browser.page_source)
+        self.browser.get(metrics.replace("/metrics", "/debug/trace"))
+        self.assertIn("not known as 'evil.example", self.browser.page_source)
 
 
 if __name__ == "__main__":

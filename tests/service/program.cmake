@@ -10,6 +10,7 @@ millrace_add_test(service_web
     live_page_pictures_test.cc
     live_page_test.cc
     log_limit_test.cc
+    metrics_page_test.cc
     metrics_test.cc
     page_control_test.cc
     page_host_test.cc
@@ -19,7 +20,7 @@ millrace_add_test(service_web
   LIBS millrace::web PkgConfig::TURBOJPEG)
 target_compile_definitions(service_web_test PRIVATE
   MILLRACE_PROMTOOL="${PROJECT_SOURCE_DIR}/.deps/prometheus/usr/bin/promtool"
-  MILLRACE_METRICS_DOC="${PROJECT_SOURCE_DIR}/docs/metrics.md")
+  MILLRACE_DOCS="${PROJECT_SOURCE_DIR}/docs")
 
 # A real web server with a made-up stream, and a real browser that looks at it.
 add_executable(millrace_demo_server demo_server.cc)

@@ -69,6 +69,13 @@ class QuestionsTest : public GrpcFixture, public testing::WithParamInterface<Api
     return Ask(context, question);
   }
   [[nodiscard]] std::string Right() const { return Question(GetParam()); }
+  /// Calls that wait for nothing, one after the other: the server hears meanwhile what came before.
+  void Chat(int calls) {
+    for (int i = 0; i < calls; ++i) {
+      grpc::ClientContext context;
+      EXPECT_TRUE(CallRaw(channel_, "inference.GRPCInferenceService/ServerLive", context).ok());
+    }
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(OfEachApi, QuestionsTest, testing::Values(Api::kMillrace, Api::kInference),
@@ -146,23 +153,26 @@ TEST_P(QuestionsTest, WhatWaitsIsNotParsedAndMoreThanMayWaitIsToldToTryAgain) {
   }
 }
 
-// Its end may reach the server after its turn has: then it is answered for nobody. So it is tried
-// until it does not.
+// The end of a client may reach the server after its call's turn has come: then it is answered for
+// nobody. So it is tried, with ever more time for that, until it does not.
+constexpr int kMostCalls = 4096;
+
 TEST_P(QuestionsTest, OneWhoseDeadlinePassesWhileItWaitsIsLetGo) {
-  for (std::chrono::milliseconds pause(1);; pause *= 2) {
+  for (int calls = 4; calls <= kMostCalls; calls *= 4) {
     Held held(*street_.learner);
     auto first = std::async(std::launch::async, [&] { return Ask(Right()); });
     held.Await();
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(20));
     EXPECT_EQ(Ask(context, Right()).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-    std::this_thread::sleep_for(pause);
+    Chat(calls);
     held.GoOn();
     EXPECT_TRUE(first.get().ok());
     EXPECT_TRUE(Ask(Right()).ok()) << "behind both";
     street_.learner->AtQuestions({});
     if (held.questions() == 2) return;
   }
+  ADD_FAILURE() << "it is answered though nobody waits for it any more";
 }
 
 /// On the thread of questions, which alone is so nice.
@@ -170,7 +180,7 @@ bool OnThreadOfQuestions() { return getpriority(PRIO_PROCESS, static_cast<id_t>(
 
 // Held before its pictures are looked at. Its end may come late, as above.
 TEST_P(QuestionsTest, OneThatIsCancelledUnderWayDoesNotReachTheModel) {
-  for (std::chrono::milliseconds pause(1);; pause *= 2) {
+  for (int calls = 4; calls <= kMostCalls; calls *= 4) {
     std::atomic<int> questions = 0;
     street_.learner->AtQuestions([&questions] { ++questions; });
     std::promise<void> held;
@@ -186,13 +196,14 @@ TEST_P(QuestionsTest, OneThatIsCancelledUnderWayDoesNotReachTheModel) {
     held.get_future().wait();
     context.TryCancel();
     EXPECT_EQ(first.get().error_code(), grpc::StatusCode::CANCELLED);
-    std::this_thread::sleep_for(pause);
+    Chat(calls);
     street_.learner->AtDescriptions({});
     go_on.set_value();
     EXPECT_TRUE(Ask(Right()).ok()) << "behind it";
     street_.learner->AtQuestions({});
     if (questions == 1) return;
   }
+  ADD_FAILURE() << "its model is asked though nobody waits for the answer any more";
 }
 
 class SampleTest : public GrpcFixture {};

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "service/config_entry.h"
 #include "tests/service/error_details.h"
@@ -209,10 +210,8 @@ TEST_F(StreamChangesTest, ASourceThatTheDevicesHaveNoRoomForChangesNothing) {
   };
   EXPECT_TRUE(Update("yard", with_rate("20")).ok());
   const std::string etag = stream_.etag();
-  StreamConfig config = Served("yard")->config();
+  StreamConfig config = Parsed(R"({"name":"yard","source":{"uri":"rtsp://user:secret@camera/1"}})");
   config.learner.frames_per_second = 900;
-  config.source.max_frames_per_second = 0;
-  config.entry = R"({"name":"yard","source":{"uri":"rtsp://user:secret@camera/1"}})";
   const auto updated = control_.Update({.name = "yard"}, config, false);
   EXPECT_TRUE(absl::IsResourceExhausted(updated.status())) << updated.status();
   EXPECT_EQ(EtagOf(Served("yard")->config().entry), etag);
@@ -223,9 +222,8 @@ TEST_F(StreamChangesTest, ASourceThatTheDevicesHaveNoRoomForChangesNothing) {
 
 TEST_F(StreamChangesTest, ASourceThatCannotBeOpenedChangesNothing) {
   // Files are not for clients, so the server's own fixture lets one through as a test picture.
-  StreamConfig config = Served("street")->config();
-  config.source.uri = kNoSuchSource;
-  config.entry = R"({"name":"street","source":{"uri":"file:nowhere.avi"}})";
+  const StreamConfig config =
+      Parsed(absl::StrCat(R"({"name":"street","source":{"uri":")", kNoSuchSource, R"("}})"));
   const auto updated = control_.Update({.name = "street"}, config, false);
   EXPECT_TRUE(absl::IsNotFound(updated.status()));
   EXPECT_EQ(street().Snapshot().uri, "rtsp://***@camera/1");
@@ -242,7 +240,7 @@ TEST_F(StreamChangesTest, ALearnerIsToldAnotherRateAndPolicyAndKeepsWhatItLearne
   EXPECT_EQ(stream_.run_id(), run);
   EXPECT_EQ(street().Snapshot().learning_rate, 0.01);
   EXPECT_EQ(street().Snapshot().policy.every, 4);
-  EXPECT_THAT(Json(stream_.config()), HasSubstr(R"("learning_rate":0.01)"));
+  EXPECT_THAT(JsonOf(stream_.config()), HasSubstr(R"("learning_rate":0.01)"));
 }
 
 TEST_F(StreamChangesTest, ADefaultThatIsWrittenOutChangesNothing) {

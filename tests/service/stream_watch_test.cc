@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/service/error_details.h"
 #include "tests/service/stream_changes.h"
 #include "tests/service/subscriber.h"
@@ -107,9 +108,8 @@ TEST_F(StreamWatchTest, AWatcherHearsOfTheSourceThatSitsAndOfNoOther) {
                                   ingest::SourceState::kStreaming))
       << "the last is that of the update itself";
 
-  StreamConfig config = Served("street")->config();
-  config.source.uri = kNoSuchSource;
-  config.entry = R"({"name":"street","source":{"uri":"file:nowhere.avi"}})";
+  const StreamConfig config =
+      Parsed(absl::StrCat(R"({"name":"street","source":{"uri":")", kNoSuchSource, R"("}})"));
   EXPECT_FALSE(control_.Update({.name = "street"}, config, false).ok());
   EXPECT_FALSE(events_.Next(cursor, "street").event) << "that it failed is not the stream's state";
 }

@@ -49,6 +49,13 @@ TEST(SummaryJsonTest, SaysWhatTheRunCameTo) {
   }
 }
 
+TEST(SummaryJsonTest, HasTheMeansOfTheTermsThatItLearnedBy) {
+  const std::vector<StreamSummary> streams = {LearnedStream("street")};
+  // As MovingDisc() has them.
+  EXPECT_EQ(SummaryJson(streams)["streams"][0]["loss_terms"],
+            json({{"photometric", 0.5}, {"smoothness", 2.0}}));
+}
+
 TEST(SummaryJsonTest, SaysWhatBecameOfLearning) {
   StreamSummary stream = LearnedStream("street");
   stream.snapshot.skipped[static_cast<int>(pipeline::SkipReason::kRepeated)] = 20;

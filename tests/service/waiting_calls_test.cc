@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "millrace/v1/stream_service.pb.h"
 #include "pipeline/checkpoint_folders.h"
+#include "service/config_entry.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/service/busy_control.h"
 #include "tests/service/checkpoint_on_disk.h"
@@ -51,12 +52,10 @@ class WaitingCallTest : public GrpcFixture, public testing::WithParamInterface<C
       if (streams_.Find(name).ok()) MILLRACE_CHECK(control_.Delete({.name = name}).ok());
     }
     WriteCheckpoint(temporary_.path(), 99);
-    StreamConfig gate;
-    gate.name = "gate";
-    gate.source.uri = "rtsp://c/1";
-    gate.entry = R"({"name":"gate","source":{"uri":"rtsp://c/1"}})";
-    gate.learner.checkpoints.folder = temporary_.path();
-    MILLRACE_CHECK(control_.Create(gate).ok());
+    auto gate = ParseStreamEntry(R"({"name":"gate","source":{"uri":"rtsp://c/1"}})", "config", {});
+    MILLRACE_CHECK(gate.ok());
+    gate->learner.checkpoints.folder = temporary_.path();
+    MILLRACE_CHECK(control_.Create(*gate).ok());
     return Now();
   }
 

@@ -122,6 +122,8 @@ class FakeCameraStream final : public CameraStream {
   }
 
   [[nodiscard]] const StreamConfig& config() const override { return config_; }
+  /// Its predictions are compared with that method. For before the stream is used.
+  void CompareWith(const std::string& method) { config_.scores.compare_with = method; }
   /// Changes what learner() returns: `change` gets it by reference.
   template <typename Change>
   void Describe(const Change& change) {
@@ -134,6 +136,9 @@ class FakeCameraStream final : public CameraStream {
     return std::make_shared<const pipeline::LearnerDescription>(learner_);
   }
   [[nodiscard]] const pipeline::Resumption& resumption() const override { return resumption_; }
+  /// It computes on these GPUs, too. For before the stream is used.
+  void PutOn(std::vector<pipeline::GpuMemory> gpus) { gpus_ = std::move(gpus); }
+  [[nodiscard]] std::vector<pipeline::GpuMemory> gpu_memory() const override { return gpus_; }
   [[nodiscard]] PredictionRing& ring() override { return ring_; }
   [[nodiscard]] StreamSnapshot Snapshot() const override {
     MutexLock lock(mu_);
@@ -191,6 +196,7 @@ class FakeCameraStream final : public CameraStream {
 
  private:
   StreamConfig config_;
+  std::vector<pipeline::GpuMemory> gpus_;
   const pipeline::Resumption resumption_;
   PredictionRing ring_{16};
   std::function<void(OnCheckpoint)> on_asked_;

@@ -1,0 +1,23 @@
+// Metrics and API give a state the same number.
+#include "service/metrics_states.h"
+
+#include <gtest/gtest.h>
+
+#include "service/wire_states.h"
+
+namespace millrace::service {
+namespace {
+
+TEST(StateCodesTest, AreThoseOfTheApi) {
+  for (const ingest::SourceState state : ingest::kSourceStates) {
+    EXPECT_EQ(CodeOf(state), ToWire(state));
+  }
+  for (const LearnerState state :
+       {LearnerState::kLearning, LearnerState::kFrozen, LearnerState::kPaused,
+        LearnerState::kFailed, LearnerState::kEnded}) {
+    EXPECT_EQ(CodeOf(state), ToWire(state));
+  }
+}
+
+}  // namespace
+}  // namespace millrace::service
