@@ -60,11 +60,10 @@ class Follower:
                                   lambda: len(self.frames) >= enough or self.ended())
         assert len(self.frames) >= enough, self.other
 
-    def wait_for_another_connection(self) -> None:
-        before = self.network.connections
-        millrace_process.wait_for("another connection",
-                                  lambda: self.network.connections > before or self.ended())
-        assert self.network.connections > before, self.other
+    def wait_for_second_connection(self) -> None:
+        millrace_process.wait_for("a second connection",
+                                  lambda: self.network.connections > 1 or self.ended())
+        assert self.network.connections > 1, self.other
 
     def end(self) -> int:
         """Waits for its end, and returns its exit code."""
@@ -109,7 +108,7 @@ class ConnectionsTest(unittest.TestCase):
         self.assertEqual(len(watch.frames), 100)
         self.assertGreater(watch.network.connections, 1)
         for follower in followers.values():
-            follower.wait_for_another_connection()
+            follower.wait_for_second_connection()
             follower.wait_for_frames(10)
         with millrace.Client(server.grpc) as user:
             user.delete_stream("door")
@@ -122,6 +121,7 @@ class ConnectionsTest(unittest.TestCase):
         wires, user = self.push_a_little(server.grpc)
         with millrace.Client(server.grpc) as judge:
             millrace_process.wait_for("the frames", lambda: judge.stream("pushed").frames.received == 3)
+            self.assertEqual({follower.network.connections for follower in followers.values()}, {1})
             begin = time.monotonic()
             for each in (wires, *(follower.network for follower in followers.values())):
                 each.lose_all()
@@ -131,7 +131,7 @@ class ConnectionsTest(unittest.TestCase):
             self.assertLess(time.monotonic() - begin, SERVER_NOTICES_S + SLACK_S)
             for name, follower in followers.items():
                 with self.subTest(name):
-                    follower.wait_for_another_connection()
+                    follower.wait_for_second_connection()
                     follower.wait_for_frames(10)
                     self.assertLess(time.monotonic() - begin, CLIENT_NOTICES_S + SLACK_S)
             millrace_process.wait_for("those that are lost to be let go", lambda: client.sums(

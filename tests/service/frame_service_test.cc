@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "ingest/open_source.h"
 #include "millrace/v1/frame_service.grpc.pb.h"
 #include "service/grpc_server.h"
@@ -153,6 +154,14 @@ class FrameServiceTest : public testing::Test {
     MILLRACE_CHECK(control_.Create(config).ok());
   }
 
+  [[nodiscard]] StreamApi Api() {
+    return {.streams = &streams_,
+            .events = &events_,
+            .control = &control_,
+            .liveness = &liveness_,
+            .rules = &rules_};
+  }
+
   [[nodiscard]] CameraStream& stream() { return *(*streams_.Find("door"))->stream; }
   [[nodiscard]] FrameCounts Counts() { return stream().Snapshot().frames; }
 
@@ -164,6 +173,9 @@ class FrameServiceTest : public testing::Test {
                           .events = &events_,
                           .start = [this](const StreamConfig& config) { return Start(config); },
                           .most_streams = 4}};
+  FakeClock liveness_clock_;
+  Liveness liveness_{streams_, liveness_clock_};
+  ClientRules rules_;
   std::unique_ptr<GrpcServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
 
