@@ -14,7 +14,7 @@ namespace millrace::service {
 namespace {
 
 constexpr char kBetween[] = "  ";
-constexpr int kCells = 10;
+constexpr int kCells = 8;
 // Of a line in a file, which never wraps: what keeps a stream from learning may be long.
 constexpr std::size_t kPrintedColumns = 160;
 

@@ -96,10 +96,10 @@ TEST(ProgressLineTest, ShowsWholeFiguresOnly) {
 TEST(ProgressLineTest, WhereAnEndIsSetItSaysHowLongTheRestTakes) {
   StreamSnapshot stream = LearningSnapshot("street");
   EXPECT_THAT(ProgressLine(stream, {.frames = 504}),
-              StartsWith("  [########..] 405 of 504 frames  10 s left  10.0/s in"));
+              StartsWith("  [######..] 405 of 504 frames  10 s left  10.0/s in"));
   EXPECT_THAT(ProgressLine(stream, {.frames = 405}),
-              StartsWith("  [##########] 405 of 405 frames  10.0/s in"));
-  EXPECT_THAT(ProgressLine(stream, {.frames = 300}), StartsWith("  [##########] 300 of 300"));
+              StartsWith("  [########] 405 of 405 frames  10.0/s in"));
+  EXPECT_THAT(ProgressLine(stream, {.frames = 300}), StartsWith("  [########] 300 of 300"));
   stream.predictions_per_second = 0;
   EXPECT_THAT(ProgressLine(stream, {.frames = 504}), Not(HasSubstr("left")));
   stream.learner = absl::InternalError("out of memory");
@@ -111,7 +111,7 @@ TEST(ProgressLineTest, OfSeveralStreamsTheSlowestSaysHowLong) {
   std::vector<StreamSnapshot> streams = {LearningSnapshot("gate"), LearningSnapshot("yard")};
   streams[1].frames.predicted = 101;
   EXPECT_THAT(ProgressLine(streams, {.frames = 1001}),
-              StartsWith("  [#.........] 101 of 1001 frames  2 min left  2 streams  20.0/s in"));
+              StartsWith("  [........] 101 of 1001 frames  2 min left  2 streams  20.0/s in"));
 }
 
 TEST(ProgressPrinterTest, RewritesOneLineOnATerminal) {

@@ -112,8 +112,10 @@ TEST_F(StreamRefusalsTest, WhatALearnerCannotBeMadeWithIsToldAsItIs) {
 }
 
 TEST_F(StreamRefusalsTest, AChangeThatTheDevicesHaveNoRoomForIsRefusedWithTheFigure) {
+  // Other cameras, whose own rates nobody knows.
   const auto with_rate = [](int rate) {
-    return absl::StrCat(R"({"source": {"uri": "rtsp://***@camera/1", "max_fps": )", rate, "}}");
+    return absl::StrCat(R"({"source": {"uri": "rtsp://camera/)", rate, R"(", "max_fps": )", rate,
+                        "}}");
   };
   ASSERT_TRUE(Update("yard", with_rate(10)).ok());
   const std::string etag = stream_.etag();
