@@ -106,6 +106,7 @@ def _let_it_happen(server: millrace_process.Server, prometheus: Prometheus, came
     _see(prometheus, "millrace_service_subscribers", 1)
     urllib.request.urlopen(f"{server.page}/api/streams?viewer=somebody").close()
     _see(prometheus, "millrace_service_viewers", 1)
+    _let_a_subscriber_lose_some(server, prometheus)
     _let_a_subscriber_fall_behind(server, prometheus)
     with millrace.Client(server.grpc) as api:
         learner = 'millrace_pipeline_learner_state{stream="restless"}'
@@ -123,6 +124,17 @@ def _let_it_happen(server: millrace_process.Server, prometheus: Prometheus, came
     camera.come_back(*RESTLESS.pictures(times=2))
     _see(prometheus, source, STREAMING)
     _see(prometheus, "millrace_ingest_size_changes_total", 1)
+
+
+def _let_a_subscriber_lose_some(server: millrace_process.Server, prometheus: Prometheus) -> None:
+    """It reads one prediction in the time of many."""
+    request = prediction_service_pb2.SubscribeRequest(
+        stream="crowded", policy=prediction_service_pb2.DELIVERY_POLICY_LATEST)
+    dropped = "sum(millrace_service_subscriber_predictions_dropped_total)"
+    with grpc.insecure_channel(server.grpc) as channel:
+        call = prediction_service_pb2_grpc.PredictionServiceStub(channel).Subscribe(request)
+        wait_for("lost predictions", lambda: next(call) and one(prometheus.values(dropped)) > 0)
+        call.cancel()
 
 
 def _let_a_subscriber_fall_behind(server: millrace_process.Server, prometheus: Prometheus) -> None:

@@ -52,6 +52,15 @@ class Prometheus:
         result = self.get("query", query=expr, **at)["result"]
         return {_labels(series["metric"]): float(series["value"][1]) for series in result}
 
+    def values_between(self, expr: str, begin: float, end: float) -> dict[tuple, set[float]]:
+        """All values of each series that `expr` gives from `begin` to `end`, at every scrape."""
+        result = self.get("query_range", query=expr, start=f"{begin:.3f}", end=f"{end:.3f}",
+                          step=SCRAPE_INTERVAL_S)["result"]  # fmt: skip
+        return {
+            _labels(series["metric"]): {float(value) for _, value in series["values"]}
+            for series in result
+        }
+
     def samples(self, selector: str, window: str = "1h") -> list[tuple[float, float]]:
         """When the selector's one series was scraped, and its values."""
         [series] = self.get("query", query=f"{selector}[{window}]")["result"]

@@ -121,9 +121,9 @@ class LabelsTest(unittest.TestCase):
         streams = stream_service_pb2_grpc.StreamServiceStub(channel)
         learners = learner_service_pb2_grpc.LearnerServiceStub(channel)
         before = streams.GetStream(stream_service_pb2.GetStreamRequest(stream="door")).stream
-        slower = door | {"model": door["model"] | {"learning_rate": 0.001}}
+        shorter = door | {"model": door["model"] | {"window": 32}}
         after = streams.UpdateStream(stream_service_pb2.UpdateStreamRequest(
-            stream="door", config=struct(slower))).stream
+            stream="door", config=struct(shorter))).stream
         self.assertNotEqual(after.run_id, before.run_id)
         learners.ResetLearner(learner_service_pb2.ResetLearnerRequest(stream="door"))
         anew = streams.GetStream(stream_service_pb2.GetStreamRequest(stream="door")).stream

@@ -231,7 +231,7 @@ class OneSampleLearner {
   OneSampleLearner() {
     LabelLearnerOptions options{.layers = 3, .width = 8, .task = LabelTask::kRegression};
     options.outputs = 3;
-    options.optimizer.learning_rate = 1e-3;
+    options.optimizer.learning_rate = 1e-5;  // So that a thousand updates do not reach the end.
     auto made = MakeLabelLearner(options, [](const LabelPrediction& /*prediction*/) {});
     EXPECT_TRUE(made.ok()) << made.status();
     learner_ = *std::move(made);
