@@ -61,7 +61,7 @@ void AppendIngest(const StreamReadings& readings, Families& families) {
 }
 
 /// Whether a frame of the stream can be dropped for it: pictures with labels need no neighbours.
-bool CanBe(DropReason reason, const StreamReading& reading) {
+bool MayBe(DropReason reason, const StreamReading& reading) {
   const bool of_pairs = reason == DropReason::kNoPredecessor || reason == DropReason::kGap;
   return !of_pairs || !OfLabels(reading);
 }
@@ -72,7 +72,7 @@ MetricFamily DroppedFamily(const StreamReadings& readings) {
   for (const StreamReading& reading : readings) {
     for (std::size_t i = 0; i < kDropReasons; ++i) {
       const auto reason = static_cast<DropReason>(i);
-      if (!CanBe(reason, reading)) continue;
+      if (!MayBe(reason, reading)) continue;
       family.Add({{"stream", reading.snapshot.name}, {"reason", std::string(Name(reason))}},
                  static_cast<double>(reading.snapshot.frames.dropped[i]));
     }

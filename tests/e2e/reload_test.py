@@ -75,8 +75,8 @@ class ReloadTest(unittest.TestCase):
             learner_service_pb2.GetLearnerRequest(stream="door")).learner
         self.assertAlmostEqual(learner.learning_rate, 0.002)
 
-        self.file.write_text("version: 1\nstreams: [{nam: door}]\n")
-        self.assertIn("did you mean 'name'", self.reload(server) + "".join(server.output))
+        self.file.write_text("version: 1\nstreams: [{name: door, sources: {}}]\n")
+        self.assertIn("did you mean 'source'", self.reload(server) + "".join(server.output))
         self.assertEqual(sorted(self.by_name()), ["door", "yard"])
 
         self.write(streams=[millrace_process.test_stream("yard")])
