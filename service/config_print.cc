@@ -52,7 +52,7 @@ Json Said(const Json& value) {
 std::vector<std::string> WrongKeys(const Json& file) {
   ConfigErrors errors("");
   Config ignored;
-  ReadConfig(ConfigValue("the file", YAML::Load(Said(file).dump()), errors), ignored);
+  ReadConfig(ConfigValue("the file", YAML::Load(ConfigShape::Dump(Said(file))), errors), ignored);
   std::vector<std::string> keys;
   for (const FieldViolation& wrong : errors.violations()) {
     keys.push_back("/" + absl::StrReplaceAll(wrong.field, {{".", "/"}, {"[", "/"}, {"]", ""}}));
@@ -93,7 +93,7 @@ bool IsPlain(const std::string& text) {
 
 std::string InYaml(const Json& value) {
   if (value.is_string() && IsPlain(value)) return value;
-  if (!value.is_array()) return value.dump();
+  if (!value.is_array()) return ConfigShape::Dump(value);
   return absl::StrCat(
       "[",
       absl::StrJoin(value, ", ",
@@ -156,11 +156,12 @@ std::string ConfigJsonSchema() {
                  {"title", "Configuration of Millrace"}};
   schema.update(Describe(Config()).schema);
   ExplainKeys(SampleConfig(), schema);
-  return schema.dump(2) + "\n";
+  return ConfigShape::Dump(schema, 2) + "\n";
 }
 
 std::vector<std::string> ChangedKeys(const Config& before, const Config& after) {
-  return DifferingKeys(Describe(before).now.dump(), Describe(after).now.dump());
+  return DifferingKeys(ConfigShape::Dump(Describe(before).now),
+                       ConfigShape::Dump(Describe(after).now));
 }
 
 }  // namespace millrace::service

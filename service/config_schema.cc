@@ -431,7 +431,7 @@ void ReadConfig(const ConfigValue& root, Config& config) {
 void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   ReadStreamKeys(entry, stream);
   if (entry.describes()) return;
-  stream.in_force = DescribeStream(stream).dump();
+  stream.in_force = ConfigShape::Dump(DescribeStream(stream));
   CheckSchedule(entry, stream);
   if (IsOfLabels(stream.task)) {
     if (!stream.input_said) SetInput(stream.labels.width, stream.labels.height, stream);

@@ -27,6 +27,10 @@ Json OrNull(Json value) { return value.empty() ? Json(nullptr) : value; }
 
 }  // namespace
 
+std::string ConfigShape::Dump(const Json& value, int indent) {
+  return value.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
 ConfigShape ConfigShape::Text(const std::string& now) {
   // What looks like a number is a text, too, where one is wanted: a class named 7.
   return Shape({{"type", {"string", "number", "boolean"}}, {"minLength", 1}},

@@ -27,6 +27,9 @@ struct ConfigShape {
   /// What holds now: null where nothing does, and for a section of which nothing does.
   Json now = nullptr;
 
+  /// As text. What is no UTF-8, as a path may be, is replaced, as in EntryJson().
+  [[nodiscard]] static std::string Dump(const Json& value, int indent = -1);
+
   [[nodiscard]] static ConfigShape Text(const std::string& now);
   [[nodiscard]] static ConfigShape Whole(const WholeRange& range, Json now);
   [[nodiscard]] static ConfigShape Real(const RealRange& range, Json now);

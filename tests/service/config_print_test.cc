@@ -133,6 +133,17 @@ TEST(PrintConfigTest, QuotesWhatOtherReadersTakeForSomethingElse) {
   EXPECT_THAT(printed, HasSubstr("- name: \"17\""));
 }
 
+TEST(PrintConfigTest, APathNeedNotBeUtf8) {
+  const Config config = Parse(
+      "version: 1\nstreams: [{name: a, source: {uri: 'stra\xdf"
+      "e.avi'}}]\n");
+  EXPECT_EQ(config.streams.front().source.uri,
+            "stra\xdf"
+            "e.avi");
+  EXPECT_THAT(PrintConfig(config), HasSubstr("uri: \"stra"));
+  EXPECT_TRUE(ChangedKeys(config, config).empty());
+}
+
 TEST(StreamConfigTest, TellsWhetherDefaultsChangeAStream) {
   const std::string stream = "streams: [{name: a, source: {uri: 'test:'}}]\n";
   const std::string of_file = StreamsInForce(Parse("version: 1\n" + stream))[0];
