@@ -103,6 +103,9 @@ def _open(address: str, tls: Tls | None) -> grpc.Channel:
         ("grpc.max_receive_message_length", _LARGEST_MESSAGE),
         ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
         ("grpc.keepalive_timeout_ms", _KEEPALIVE_ANSWER_MS),
+        # gRPC has pings of its own, to measure. It lets one unanswered go for a minute, and the
+        # keepalive wait with it.
+        ("grpc.http2.ping_timeout_ms", _KEEPALIVE_ANSWER_MS),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.initial_reconnect_backoff_ms", _FIRST_TRY_MS),
         ("grpc.max_reconnect_backoff_ms", _LONGEST_TRY_MS),
