@@ -117,12 +117,17 @@ TEST_F(InferenceStreamTest, WhatCannotBeSubscribedToEndsTheCall) {
     EXPECT_FALSE(streaming.Next());
     EXPECT_EQ(streaming.End().error_code(), code) << request.ShortDebugString().substr(0, 200);
   }
-  Streaming twice(*stub_);
-  twice.Write(Subscribing("street"));
-  twice.Write(Subscribing("yard"));
-  EXPECT_FALSE(twice.Next());
-  EXPECT_EQ(twice.End().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  while (subscribers().active > 0) std::this_thread::yield();
+}
+
+TEST_F(InferenceStreamTest, ACallSubscribesOnce) {
+  Streaming streaming(*stub_);
+  streaming.Write(Subscribing("street"));
+  streaming.Write(Subscribing("yard"));
+  EXPECT_FALSE(streaming.Next());
+  const grpc::Status status = streaming.End();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(ReasonOf(status), "ALREADY_SUBSCRIBED");
+  AwaitSubscribers(0);
 }
 
 // One that asks for nothing, and one that is subscribed.
@@ -156,6 +161,25 @@ TEST_F(InferenceStreamTest, AllSubscribersGetTheSameAndEachItsOwn) {
   also->set_id("first");
   EXPECT_EQ(also->SerializeAsString().size(), said->SerializeAsString().size());
   EXPECT_EQ(also->raw_output_contents(0), said->raw_output_contents(0));
+}
+
+TEST_F(InferenceStreamTest, WhatSubscribersAreSentIsMadeOnceForAllWhoAskForTheSame) {
+  ModelInferRequest of_flow = Subscribing("street", "of flow");
+  of_flow.add_outputs()->set_name("flow");
+  const std::vector<ModelInferRequest> requests = {Subscribing("street", "a"),
+                                                   Subscribing("street", "b"), of_flow};
+  std::vector<std::unique_ptr<Streaming>> all;
+  for (const ModelInferRequest& request : requests) {
+    all.push_back(std::make_unique<Streaming>(*stub_));
+    all.back()->Write(request);
+  }
+  AwaitSubscribers(all.size());
+  Film(street_, 1);
+  for (std::uint64_t prediction = 1; prediction <= 5; ++prediction) {
+    Film(street_, 1);
+    for (const auto& streaming : all) EXPECT_TRUE(streaming->Next());
+    EXPECT_EQ(subscribers().made, 2 * prediction);
+  }
 }
 
 TEST_F(InferenceStreamTest, AnotherRunOrTheFutureCannotBeResumed) {
