@@ -27,11 +27,15 @@ std::vector<GpuMemory> GpuMemoryOf(const LearnerDescription& learner) {
   for (const std::string& name : names) {
     const std::optional<int> number = GpuNumber(name);
     if (!number) continue;
-    const auto stats =
-        c10::getDeviceAllocator(at::kCUDA)->getDeviceStats(static_cast<at::DeviceIndex>(*number));
+    const auto index = static_cast<at::DeviceIndex>(*number);
+    c10::DeviceAllocator& allocator = *c10::getDeviceAllocator(at::kCUDA);
+    const auto stats = allocator.getDeviceStats(index);
+    const auto [free, total] = allocator.getMemoryInfo(index);
     memory.push_back({.device = name,
                       .allocated_bytes = static_cast<double>(stats.allocated_bytes[kAll].current),
-                      .reserved_bytes = static_cast<double>(stats.reserved_bytes[kAll].current)});
+                      .reserved_bytes = static_cast<double>(stats.reserved_bytes[kAll].current),
+                      .free_bytes = static_cast<double>(free),
+                      .total_bytes = static_cast<double>(total)});
   }
   return memory;
 }

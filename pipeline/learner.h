@@ -142,11 +142,14 @@ struct LearnerDescription {
   }
 };
 
-/// What the process has of a GPU's memory: in tensors, and kept for the next ones besides.
+/// A GPU's memory: what the process has of it, in tensors and kept for the next ones besides, and
+/// what is left to whoever asks next.
 struct GpuMemory {
   std::string device;  ///< "cuda:0".
   double allocated_bytes = 0;
   double reserved_bytes = 0;  ///< Allocated and free for tensors.
+  double free_bytes = 0;      ///< Of the whole GPU: no process has it.
+  double total_bytes = 0;     ///< Of the whole GPU.
 };
 
 /// Called with each prediction, in the order of the samples, from a thread of the learner. Must be

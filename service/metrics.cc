@@ -81,8 +81,9 @@ MetricFamily CallsFamily(const CallCounts& calls) {
 // Streams on one GPU share it, and each says the same of it.
 MetricFamily GpuMemoryFamily(const StreamReadings& readings) {
   MetricBuilder family("millrace_pipeline_gpu_memory_bytes",
-                       "Memory of each GPU that this process computes on: allocated, in tensors; "
-                       "reserved, that and what is kept for the next ones. Absent on the CPU.",
+                       "Memory of each GPU that this process computes on: allocated, in its "
+                       "tensors; reserved, that and what it keeps for the next ones; free, what "
+                       "no process has; total, all there is. Absent on the CPU.",
                        MetricType::Gauge);
   std::map<std::string, pipeline::GpuMemory> gpus;
   for (const StreamReading& reading : readings) {
@@ -91,6 +92,8 @@ MetricFamily GpuMemoryFamily(const StreamReadings& readings) {
   for (const auto& [device, gpu] : gpus) {
     family.Add({{"device", device}, {"kind", "allocated"}}, gpu.allocated_bytes);
     family.Add({{"device", device}, {"kind", "reserved"}}, gpu.reserved_bytes);
+    family.Add({{"device", device}, {"kind", "free"}}, gpu.free_bytes);
+    family.Add({{"device", device}, {"kind", "total"}}, gpu.total_bytes);
   }
   return family.Take();
 }

@@ -11,7 +11,11 @@ namespace millrace::service {
 struct EveryKindOfStream {
   EveryKindOfStream() {
     compared.CompareWith("dis");
-    compared.PutOn({{.device = "cuda:0", .allocated_bytes = 1e6, .reserved_bytes = 2e6}});
+    compared.PutOn({{.device = "cuda:0",
+                     .allocated_bytes = 1e6,
+                     .reserved_bytes = 2e6,
+                     .free_bytes = 3e6,
+                     .total_bytes = 8e6}});
     const auto learns = [](FakeCameraStream& stream, pipeline::LabelTask task) {
       stream.Set([task](StreamSnapshot& snapshot) { snapshot.labels = {.task = task}; });
     };

@@ -206,12 +206,17 @@ TEST_F(MetricsTest, TellsTheMemoryOfEachGpuOnce) {
   EXPECT_THAT(metrics_.Text(), Not(HasSubstr("gpu_memory_bytes{")));
   FakeCameraStream yard("yard");
   for (FakeCameraStream* stream : {&stream_, &yard}) {
-    stream->PutOn({{.device = "cuda:0", .allocated_bytes = 64, .reserved_bytes = 256}});
+    stream->PutOn({{.device = "cuda:0",
+                    .allocated_bytes = 64,
+                    .reserved_bytes = 256,
+                    .free_bytes = 512,
+                    .total_bytes = 1024}});
   }
   ASSERT_TRUE(streams_.Add(Borrowed(yard, record_)).ok());
   const std::string name = "millrace_pipeline_gpu_memory_bytes{device=\"cuda:0\",kind=";
   EXPECT_THAT(LinesWith("gpu_memory_bytes{", metrics_.Text()),
-              UnorderedElementsAre(name + "\"allocated\"} 64", name + "\"reserved\"} 256"));
+              UnorderedElementsAre(name + "\"allocated\"} 64", name + "\"reserved\"} 256",
+                                   name + "\"free\"} 512", name + "\"total\"} 1024"));
 }
 
 TEST_F(MetricsTest, SaysWhichVersionRunsAndWhetherItHasKernelsForCuda) {

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -24,6 +25,9 @@ constexpr int kSpoiled = 0xFF;
 
 // Of memory that was freed, and is kept so that who reads it too late reads what is spoiled.
 constexpr std::size_t kMostKept = std::size_t{1} << 29;
+
+// What a device without a limit says that it has.
+constexpr std::size_t kUnlimited = std::size_t{1} << 36;
 
 struct Block {
   std::vector<char> bytes;
@@ -150,6 +154,10 @@ class SoftMemory final : public c10::DeviceAllocator {
     stats.allocated_bytes[0].current = static_cast<std::int64_t>(in_use);
     stats.allocated_bytes[0].peak = static_cast<std::int64_t>(most_in_use);
     return stats;
+  }
+  std::pair<std::size_t, std::size_t> getMemoryInfo(c10::DeviceIndex) override {
+    const std::size_t total = limit != 0 ? limit.load() : kUnlimited;
+    return {total - std::min(total, in_use.load()), total};
   }
   void resetAccumulatedStats(c10::DeviceIndex) override {}
   void resetPeakStats(c10::DeviceIndex) override { most_in_use = in_use.load(); }
