@@ -34,6 +34,10 @@ absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
   return ToLabel(frame.label());
 }
 
+absl::Status Failed(const std::exception& error) {
+  return absl::InternalError(absl::StrCat("this failed: ", error.what()));
+}
+
 }  // namespace
 
 PushCall::PushCall(const Streams& streams, Subscribers& subscribers,
@@ -55,6 +59,10 @@ void PushCall::OnDone() {
 }
 
 void PushCall::Pump() {
+  {
+    const MutexLock lock(mu_);
+    if (std::exchange(pumping_, true)) return;
+  }
   for (;;) {
     PushOutcome outcome;
     absl::Status end;
@@ -80,7 +88,13 @@ void PushCall::Pump() {
 
 PushCall::Step PushCall::NextStep(PushOutcome& outcome, absl::Status& end) {
   const MutexLock lock(mu_);
-  if (finished_) return Step::kNothing;
+  const Step step = finished_ ? Step::kNothing : Decide(outcome, end);
+  // Under the lock under which it was looked: who comes from here on looks for itself.
+  pumping_ = step != Step::kNothing;
+  return step;
+}
+
+PushCall::Step PushCall::Decide(PushOutcome& outcome, absl::Status& end) {
   if (placed_ && !sending_ && !cancelled_) {
     std::optional<PushOutcome> known;
     if (std::exchange(opened_, true)) {
@@ -131,11 +145,26 @@ absl::Status PushCall::SourceGone() const {
 void PushCall::OnReadDone(bool ok) {
   {
     const MutexLock lock(mu_);
-    reading_ = ok ? Reading::kHandling : Reading::kOver;
-    if (ok && !thread_.joinable()) thread_ = std::jthread([this] { Work(); });
+    const absl::Status begun = ok ? BeginThread() : absl::OkStatus();
+    if (begun.ok()) {
+      reading_ = ok ? Reading::kHandling : Reading::kOver;
+    } else {
+      failure_ = begun;
+      reading_ = Reading::kResting;
+    }
     changed_.notify_all();
   }
   Pump();
+}
+
+absl::Status PushCall::BeginThread() {
+  if (thread_.joinable()) return absl::OkStatus();
+  try {
+    thread_ = std::jthread([this] { Work(); });
+    return absl::OkStatus();
+  } catch (const std::exception& error) {
+    return Failed(error);
+  }
 }
 
 void PushCall::OnSent() {
@@ -170,7 +199,7 @@ bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanosecon
     // Told why, it has not taken even that: what is on its way to it is memory.
     if (finished_ && !done_ && now - since_ >= kLastChance * limit) context_.TryCancel();
     if (finished_ || !sending_ || now - since_ < limit) return false;
-    if (reading_ == Reading::kHandling) return false;  // It will be looked at again.
+    if (reading_ == Reading::kHandling || pumping_) return false;  // It will be looked at again.
     finished_ = true;
     since_ = now;
     why = TooSlow(limit);
@@ -182,6 +211,18 @@ bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanosecon
 }
 
 void PushCall::WriteOutcome(const PushOutcome& outcome) {
+  try {
+    ToResponse(outcome);
+  } catch (const std::exception& error) {
+    const MutexLock lock(mu_);
+    sending_ = false;
+    failure_ = Failed(error);
+    return;
+  }
+  StartWrite(&response_);
+}
+
+void PushCall::ToResponse(const PushOutcome& outcome) {
   response_.Clear();
   response_.set_id(outcome.id);
   if (outcome.frame_number) response_.set_frame_number(*outcome.frame_number);
@@ -199,7 +240,6 @@ void PushCall::WriteOutcome(const PushOutcome& outcome) {
     label.set_frame_number(response_.frame_number());
     ToMessage(*outcome.label, label);
   }
-  StartWrite(&response_);
 }
 
 void PushCall::Work() {
@@ -226,7 +266,7 @@ absl::Status PushCall::Handle() {
     if (request_.has_frame()) Push(request_.frame());
     return absl::OkStatus();
   } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("this failed: ", error.what()));
+    return Failed(error);
   }
 }
 

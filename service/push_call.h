@@ -5,6 +5,10 @@
 //
 // The next request is read when the one before has been pushed, and only while few outcomes wait
 // for the client: that is what holds it back.
+//
+// One thread at a time starts operations of gRPC's and ends the call: ended by another one, it
+// could be gone before an operation that was decided on has begun. Who comes meanwhile leaves it to
+// that thread, which looks again before it goes.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -57,12 +61,19 @@ class PushCall final : public grpc::ServerBidiReactor<v1::PushRequest, v1::PushR
   };
   enum class Step { kNothing, kOpen, kRead, kWrite, kFinish };
 
-  /// What to do next; whoever gets it does it. `outcome` is to be written at kWrite.
+  /// What to do next; where that is something, this thread still pumps. `outcome` is to be written
+  /// at kWrite, and the call ends with `end` at kFinish. REQUIRES: this thread pumps.
   [[nodiscard]] Step NextStep(PushOutcome& outcome, absl::Status& end) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] Step Decide(PushOutcome& outcome, absl::Status& end)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   /// With what the call ends now; nothing while it goes on.
   [[nodiscard]] std::optional<absl::Status> End() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnSent() ABSL_LOCKS_EXCLUDED(mu_);
-  void WriteOutcome(const PushOutcome& outcome);
+  /// Making the message may throw what foreign libraries throw: then the call fails.
+  void WriteOutcome(const PushOutcome& outcome) ABSL_LOCKS_EXCLUDED(mu_);
+  void ToResponse(const PushOutcome& outcome);
+  /// Fails where the system has no more threads.
+  [[nodiscard]] absl::Status BeginThread();
   [[nodiscard]] absl::Status SourceGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   /// REQUIRES: it has its place.
   [[nodiscard]] absl::Status TooSlow(std::chrono::nanoseconds limit) const
@@ -98,6 +109,7 @@ class PushCall final : public grpc::ServerBidiReactor<v1::PushRequest, v1::PushR
   Reading reading_ ABSL_GUARDED_BY(mu_) = Reading::kReading;
   bool placed_ ABSL_GUARDED_BY(mu_) = false;   // It has its place in the stream.
   bool opened_ ABSL_GUARDED_BY(mu_) = false;   // The client has been told so, or is being told.
+  bool pumping_ ABSL_GUARDED_BY(mu_) = false;  // A thread starts operations, or has ended the call.
   bool sending_ ABSL_GUARDED_BY(mu_) = false;  // Metadata or a message is on its way.
   std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Of `sending_`.
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;

@@ -144,7 +144,9 @@ class FakeCameraStream final : public CameraStream {
     MutexLock lock(mu_);
     return snapshot_;
   }
-  [[nodiscard]] std::shared_ptr<ingest::PushEntry> push_entry() override { return nullptr; }
+  /// Its frames are pushed through `entry`. For before the stream is used.
+  void TakeFramesFrom(std::shared_ptr<ingest::PushEntry> entry) { push_entry_ = std::move(entry); }
+  [[nodiscard]] std::shared_ptr<ingest::PushEntry> push_entry() override { return push_entry_; }
   [[nodiscard]] absl::Status TakesLabels() const override { return absl::OkStatus(); }
   absl::Status Label(std::int64_t /*frame*/, const ClientLabel& /*label*/) override {
     return absl::OkStatus();
@@ -197,6 +199,7 @@ class FakeCameraStream final : public CameraStream {
  private:
   StreamConfig config_;
   std::vector<pipeline::GpuMemory> gpus_;
+  std::shared_ptr<ingest::PushEntry> push_entry_;
   const pipeline::Resumption resumption_;
   PredictionRing ring_{16};
   std::function<void(OnCheckpoint)> on_asked_;
