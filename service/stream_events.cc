@@ -116,8 +116,16 @@ StreamEvents::Read StreamEvents::Next(Cursor& cursor, const std::string& stream)
     const StreamEvent& event = events_[cursor++ - oldest];
     if (stream.empty() || event.stream == stream) read.event = event;
   }
-  read.over = closed_ && !read.event;
+  if (read.event) return read;
+  read.gone = read.missed > 0 && !stream.empty() && !IsShown(stream);
+  read.over = closed_;
   return read;
+}
+
+bool StreamEvents::IsShown(const std::string& stream) const {
+  return std::any_of(lives_.begin(), lives_.end(), [&](const auto& life) {
+    return life.second.shown && life.second.stream == stream;
+  });
 }
 
 void StreamEvents::Listen(std::function<void()> listener) {

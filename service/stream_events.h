@@ -48,8 +48,10 @@ class StreamEvents {
 
   struct Read {
     std::optional<StreamEvent> event;
-    /// Events between the cursor and this one, lost to the watcher.
+    /// Events that this call passed over because they are not kept any more, of whatever streams.
     std::uint64_t missed = 0;
+    /// There is no event, and the one that told of the stream's end is among those lost.
+    bool gone = false;
     /// There is no event, and none will come.
     bool over = false;
   };
@@ -97,6 +99,7 @@ class StreamEvents {
     bool shown = false;
   };
 
+  [[nodiscard]] bool IsShown(const std::string& stream) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   /// Watchers hear of `life` from now on, and of no other of its stream.
   void Show(Life life) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Append(StreamEvent::Kind kind, const State& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

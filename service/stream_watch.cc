@@ -68,6 +68,8 @@ StreamWatch::Step StreamWatch::Advance(v1::WatchStreamsResponse& message, absl::
   }
   if (deleted_) return Step::kEnd;
   const StreamEvents::Read next = events_.Next(cursor_, stream_);
+  missed_ += next.missed;
+  if (next.gone) return Step::kEnd;
   if (next.over) {
     end = ServerStops();
     return Step::kEnd;
@@ -75,7 +77,7 @@ StreamWatch::Step StreamWatch::Advance(v1::WatchStreamsResponse& message, absl::
   if (!next.event) return Step::kNothing;
   deleted_ = !stream_.empty() && next.event->kind == StreamEvent::Kind::kDeleted;
   ToMessage(*next.event, *message.mutable_event());
-  message.set_dropped(next.missed);
+  message.set_dropped(std::exchange(missed_, 0));
   return Step::kMessage;
 }
 

@@ -1,6 +1,7 @@
 // One watcher's call: reads the streams' events and writes them to the client.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <string>
 
@@ -44,6 +45,7 @@ class StreamWatch final : public StreamWriter<v1::WatchStreamsResponse> {
   // Of whoever is in Advance().
   std::deque<StreamEvent> at_first_;
   StreamEvents::Cursor cursor_;
+  std::uint64_t missed_ = 0;  // And not told yet.
   bool deleted_ = false;
 };
 

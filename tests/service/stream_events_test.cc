@@ -141,6 +141,21 @@ TEST_F(StreamEventsTest, AWatcherThatSleptIsToldHowManyItLost) {
   EXPECT_EQ(events_.Next(cursor_, "").missed, 0u);
 }
 
+TEST_F(StreamEventsTest, WhoLostTheEndOfTheStreamThatItWatchesIsToldThatItIsGone) {
+  const StreamEvents::Life yard = events_.Begin("yard");
+  events_.Happened(yard, Kind::kCreated);
+  for (int i = 0; i < 300; ++i) events_.Happened(yard, Kind::kUpdated);
+  StreamEvents::Cursor while_it_is_there = cursor_;
+  EXPECT_FALSE(events_.Next(while_it_is_there, "street").gone);
+  events_.Happened(street_, Kind::kDeleted);
+  for (int i = 0; i < 300; ++i) events_.Happened(yard, Kind::kUpdated);
+  StreamEvents::Cursor of_all = cursor_;
+  EXPECT_FALSE(events_.Next(of_all, "").gone);
+  const StreamEvents::Read lost = events_.Next(cursor_, "street");
+  EXPECT_FALSE(lost.event);
+  EXPECT_TRUE(lost.gone);
+}
+
 TEST_F(StreamEventsTest, WakesWhoListensUntilToldNotTo) {
   int calls = 0;
   events_.Listen([&calls] { ++calls; });

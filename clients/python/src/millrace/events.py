@@ -39,7 +39,8 @@ class StreamEvent:
     source_state: SourceState
     learner_state: LearnerState
     cause: str
-    # Events that this watcher lost before this one, because it read too slowly.
+    # Events that this watcher lost before this one, because it read too slowly: those of all camera
+    # streams count, also where it watches one.
     dropped: int
     # Whether this is the first one after a lost connection. The watching began anew: an EXISTS
     # comes for each stream there is, and what came between is not known.
