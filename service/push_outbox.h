@@ -12,10 +12,12 @@
 
 namespace millrace::service {
 
-/// Counts what is due. Thread-safe. Shared by the call and its frames, which may outlive it.
+/// Counts what is due. Thread-safe. Shared by the call and its frames, which may outlive it: so
+/// `wake` is called with the lock held under which Detach() takes it away.
 class PushOutbox {
  public:
-  /// `wake` is called whenever there may be something to do, until Detach().
+  /// `wake` is called whenever there may be something to do, until Detach(). It must only wake
+  /// somebody, and not call the outbox.
   explicit PushOutbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
   /// A frame has come, whose outcome is due.
