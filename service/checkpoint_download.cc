@@ -6,39 +6,26 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/checkpoint_folders.h"
-#include "service/status.h"
+#include "service/error_reason.h"
 
 namespace millrace::service {
 namespace {
 
-constexpr std::uint64_t kPiece = 1 << 20;
+/// A client on a network of some kilobytes a second still takes one within the limit.
+constexpr std::uint64_t kPiece = 64 << 10;
 
 }  // namespace
 
-CheckpointDownload::CheckpointDownload(const std::string& path) {
+CheckpointDownload::CheckpointDownload(const What& what, Subscribers& subscribers)
+    : StreamWriter(subscribers), stream_(what.stream) {
   const auto add = [&](const std::string& name) {
     std::error_code ignored;
-    const std::string file = absl::StrCat(path, "/", name);
+    const std::string file = absl::StrCat(what.path, "/", name);
     files_.push_back(
         {.path = file, .name = name, .bytes = std::filesystem::file_size(file, ignored)});
   };
-  const absl::StatusOr<pipeline::CheckpointManifest> manifest = pipeline::ReadManifest(path);
-  if (!manifest.ok()) {
-    Finish(ToGrpcStatus(manifest.status()));
-    return;
-  }
   add(pipeline::kManifestFile);
-  for (const pipeline::StageFile& stage : manifest->stages) add(stage.name);
-  WriteNext();
-}
-
-void CheckpointDownload::OnWriteDone(bool ok) {
-  if (ok) {
-    WriteNext();
-  } else {
-    Finish(grpc::Status::CANCELLED);
-  }
+  for (const pipeline::StageFile& stage : what.manifest.stages) add(stage.name);
 }
 
 bool CheckpointDownload::OpenNext() {
@@ -49,20 +36,29 @@ bool CheckpointDownload::OpenNext() {
   return in_.is_open();
 }
 
-void CheckpointDownload::WriteNext() {
-  if (left_ == 0 && files_.empty()) return Finish(grpc::Status::OK);
+CheckpointDownload::Step CheckpointDownload::Advance(v1::DownloadCheckpointResponse& message,
+                                                     absl::Status& end) {
+  if (left_ == 0 && files_.empty()) return Step::kEnd;
   const bool open = left_ > 0 || OpenNext();
   const std::uint64_t size = std::min(left_, kPiece);
   std::string piece(open ? size : 0, '\0');
   if (!open || !in_.read(piece.data(), static_cast<std::streamsize>(size))) {
-    return Finish(ToGrpcStatus(absl::DataLossError(
-        absl::StrCat(now_.name, " cannot be read; the checkpoint may have been removed"))));
+    end = absl::DataLossError(
+        absl::StrCat(now_.name, " cannot be read; the checkpoint may have been removed"));
+    return Step::kEnd;
   }
   left_ -= size;
-  response_.set_file(now_.name);
-  response_.set_data(std::move(piece));
-  response_.set_file_bytes(now_.bytes);
-  StartWrite(&response_);
+  message.set_file(now_.name);
+  message.set_data(std::move(piece));
+  message.set_file_bytes(now_.bytes);
+  return Step::kMessage;
+}
+
+absl::Status CheckpointDownload::Stalled(std::chrono::nanoseconds limit) {
+  const double seconds = std::chrono::duration<double>(limit).count();
+  return Because("SLOW_SUBSCRIBER", {{"stream", stream_}},
+                 absl::ResourceExhaustedError(absl::StrCat("this client took nothing for ", seconds,
+                                                           " s; download it again")));
 }
 
 }  // namespace millrace::service

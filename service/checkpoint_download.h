@@ -1,27 +1,37 @@
 // One client's download of a checkpoint: its files, piece by piece.
 #pragma once
 
-#include <grpcpp/support/server_callback.h>
-
 #include <cstdint>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "millrace/v1/checkpoint_service.pb.h"
-#include "service/own_reactor.h"
+#include "pipeline/checkpoint_folders.h"
+#include "service/stream_writer.h"
 
 namespace millrace::service {
 
-/// Reads a piece when the one before is gone, so a slow client costs one piece of memory. gRPC
-/// calls it from one thread at a time. Ends with DATA_LOSS where a file goes meanwhile.
-class CheckpointDownload final
-    : public OwnReactor<grpc::ServerWriteReactor<v1::DownloadCheckpointResponse>> {
+/// Reads a piece when the one before is gone, so a slow client costs one piece of memory. Reads on
+/// gRPC's threads. Thread-safe, as StreamWriter. Ends with DATA_LOSS where a file goes meanwhile.
+class CheckpointDownload final : public StreamWriter<v1::DownloadCheckpointResponse> {
  public:
-  /// Of the checkpoint at `path`.
-  explicit CheckpointDownload(const std::string& path);
+  /// What is downloaded.
+  struct What {
+    /// The name of the camera stream.
+    std::string stream = {};
+    /// The checkpoint's folder.
+    std::string path = {};
+    pipeline::CheckpointManifest manifest = {};
+  };
 
-  void OnWriteDone(bool ok) override;
+  /// `subscribers` must outlive it. Begin() must follow.
+  CheckpointDownload(const What& what, Subscribers& subscribers);
+
+ protected:
+  Step Advance(v1::DownloadCheckpointResponse& message, absl::Status& end) override;
+  absl::Status Stalled(std::chrono::nanoseconds limit) override;
+  void Ending() override { in_.close(); }
 
  private:
   struct File {
@@ -30,15 +40,16 @@ class CheckpointDownload final
     std::uint64_t bytes = 0;
   };
 
-  /// Writes the next piece, or ends the call.
-  void WriteNext();
   [[nodiscard]] bool OpenNext();
 
+  // Constant after construction.
+  const std::string stream_;
+
+  // Of whoever is in Advance().
   std::vector<File> files_;  // Those that are still to come, the last one first.
   File now_;
   std::ifstream in_;
   std::uint64_t left_ = 0;
-  v1::DownloadCheckpointResponse response_;
 };
 
 }  // namespace millrace::service

@@ -1,5 +1,6 @@
 #include "service/checkpoint_service.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -31,6 +32,16 @@ absl::StatusOr<std::string> PathOf(const Streams& streams, const std::string& st
   const StreamConfig config = served->config();
   MILLRACE_RETURN_IF_ERROR(FindCheckpoint(config, name).status());
   return absl::StrCat(FolderOf(config), "/", name);
+}
+
+absl::StatusOr<CheckpointDownload::What> Downloaded(const Streams& streams,
+                                                    const v1::DownloadCheckpointRequest& request) {
+  MILLRACE_RETURN_IF_ERROR(Named(request));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string path,
+                            PathOf(streams, request.stream(), request.name()));
+  MILLRACE_ASSIGN_OR_RETURN(pipeline::CheckpointManifest manifest, pipeline::ReadManifest(path));
+  return CheckpointDownload::What{
+      .stream = request.stream(), .path = path, .manifest = std::move(manifest)};
 }
 
 }  // namespace
@@ -104,15 +115,13 @@ absl::Status CheckpointService::Delete(const v1::DeleteCheckpointRequest& reques
 grpc::ServerWriteReactor<v1::DownloadCheckpointResponse>* CheckpointService::DownloadCheckpoint(
     grpc::CallbackServerContext* context, const v1::DownloadCheckpointRequest* request) {
   using Response = v1::DownloadCheckpointResponse;
-  return guard_.Many<Response>(*context, "DownloadCheckpoint",
-                               [&]() -> grpc::ServerWriteReactor<Response>* {
-                                 const absl::Status named = Named(*request);
-                                 if (!named.ok()) return new RefusedStream<Response>(named);
-                                 const absl::StatusOr<std::string> path =
-                                     PathOf(streams_, request->stream(), request->name());
-                                 if (!path.ok()) return new RefusedStream<Response>(path.status());
-                                 return new CheckpointDownload(*path);
-                               });
+  return guard_.Many<Response>(
+      *context, "DownloadCheckpoint", [&]() -> grpc::ServerWriteReactor<Response>* {
+        const absl::StatusOr<CheckpointDownload::What> what = Downloaded(streams_, *request);
+        if (!what.ok()) return new RefusedStream<Response>(what.status());
+        return CheckpointDownload::Begin(std::make_shared<CheckpointDownload>(*what, subscribers_),
+                                         *context);
+      });
 }
 
 }  // namespace millrace::service

@@ -6,6 +6,7 @@
 #include "service/guard.h"
 #include "service/stream_control.h"
 #include "service/streams.h"
+#include "service/subscribers.h"
 
 namespace millrace::service {
 
@@ -13,11 +14,12 @@ namespace millrace::service {
 class CheckpointService final : public v1::CheckpointService::CallbackService {
  public:
   CheckpointService(const Streams& streams, StreamControl& control, CallThread& control_thread,
-                    const Admission& admission)
+                    Subscribers& subscribers, const Admission& admission)
       : guard_(v1::CheckpointService::service_full_name(), admission),
         streams_(streams),
         control_(control),
-        control_thread_(control_thread) {}
+        control_thread_(control_thread),
+        subscribers_(subscribers) {}
 
   grpc::ServerUnaryReactor* CreateCheckpoint(grpc::CallbackServerContext* context,
                                              const v1::CreateCheckpointRequest* request,
@@ -49,6 +51,7 @@ class CheckpointService final : public v1::CheckpointService::CallbackService {
 
   // Self-synchronized.
   CallThread& control_thread_;
+  Subscribers& subscribers_;
 };
 
 }  // namespace millrace::service

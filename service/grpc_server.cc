@@ -78,7 +78,7 @@ class RunningServer final : public GrpcServer {
         predictions_(*api.streams, subscribers_, question_thread_, *admission_),
         streams_(api, control_thread_, subscribers_, *admission_),
         learners_(*api.streams, *api.control, control_thread_, *admission_),
-        checkpoints_(*api.streams, *api.control, control_thread_, *admission_),
+        checkpoints_(*api.streams, *api.control, control_thread_, subscribers_, *admission_),
         labels_(*api.streams, label_thread_, *admission_),
         frames_(*api.streams, subscribers_, *admission_),
         inference_({.streams = *api.streams,

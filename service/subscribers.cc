@@ -24,7 +24,8 @@ absl::Status Subscribers::Add(std::shared_ptr<Pumped> call) {
     return Because("TOO_MANY_SUBSCRIBERS", {{"limit", absl::StrCat(kMost)}},
                    absl::ResourceExhaustedError(absl::StrCat(
                        "there are ", kMost,
-                       " subscribers and watchers, and no room for more; end some first")));
+                       " subscribers, watchers, downloads and clients that push, and no room for "
+                       "more; end some first")));
   }
   Pumped* const key = call.get();
   calls_.emplace(key, std::move(call));

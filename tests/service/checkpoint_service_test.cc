@@ -14,10 +14,12 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/checkpoint_folders.h"
+#include "service/subscribers.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/service/checkpoint_on_disk.h"
 #include "tests/service/error_details.h"
 #include "tests/service/grpc_fixture.h"
+#include "tests/service/subscriber.h"
 
 namespace millrace::service {
 namespace {
@@ -31,7 +33,9 @@ using ::testing::Not;
 /// The stream "street" keeps checkpoints; "yard" keeps none.
 class CheckpointServiceTest : public GrpcFixture {
  protected:
-  CheckpointServiceTest() {
+  CheckpointServiceTest() : CheckpointServiceTest(GrpcServer::Options()) {}
+  explicit CheckpointServiceTest(const GrpcServer::Options& server)
+      : GrpcFixture(FakeStreamOptions(), server) {
     StreamConfig config = Served("street")->config();
     config.learner.checkpoints.folder = folder_;
     Served("street")->SetConfig(config);
@@ -421,6 +425,49 @@ TEST_F(CheckpointServiceTest, ADownloadThatNobodyWantsAnyMoreEnds) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
   const auto reader = stub_->DownloadCheckpoint(&context, request);
   EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+}
+
+class ImpatientCheckpointServiceTest : public CheckpointServiceTest {
+ protected:
+  ImpatientCheckpointServiceTest()
+      : CheckpointServiceTest({.stall_limit = std::chrono::milliseconds(500)}) {}
+
+  /// Downloads that have ended with RESOURCE_EXHAUSTED, whether their clients know or not.
+  [[nodiscard]] std::uint64_t LetGo() const {
+    for (const CallCounts::Method& method : streams_.calls().Read()) {
+      if (!method.name.ends_with("/DownloadCheckpoint")) continue;
+      return method.calls[static_cast<int>(grpc::StatusCode::RESOURCE_EXHAUSTED)];
+    }
+    return 0;
+  }
+};
+
+TEST_F(ImpatientCheckpointServiceTest, ADownloadOfWhichNothingIsTakenIsLetGoAndToldWhy) {
+  const auto own = v1::CheckpointService::NewStub(NewChannel());
+  grpc::ClientContext context;
+  const auto reader = own->DownloadCheckpoint(
+      &context, Of<v1::DownloadCheckpointRequest>("street", Write(99, 0.5, /*stages=*/24)));
+  reader->WaitForInitialMetadata();
+  while (LetGo() == 0) std::this_thread::yield();
+  v1::DownloadCheckpointResponse piece;
+  while (reader->Read(&piece)) continue;
+  const grpc::Status status = reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(status), "SLOW_SUBSCRIBER");
+  EXPECT_EQ(DetailsOf(status).info.metadata().at("stream"), "street");
+  EXPECT_THAT(status.error_message(), HasSubstr("this client took nothing for 0.5 s"));
+}
+
+TEST_F(CheckpointServiceTest, ADownloadIsRefusedWhereThereAreTooManySubscribers) {
+  std::vector<std::unique_ptr<Subscriber>> all;
+  for (std::size_t i = 0; i < Subscribers::kMost; ++i) {
+    all.push_back(std::make_unique<Subscriber>(*channel_, To("yard")));
+  }
+  std::map<std::string, std::string> files;
+  const std::string name = Write(99);
+  const grpc::Status status = Download(name, files);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(status), "TOO_MANY_SUBSCRIBERS");
 }
 
 TEST_F(CheckpointServiceTest, DownloadsEveryFileWithTheManifestLast) {
