@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -170,13 +171,16 @@ absl::StatusOr<SharedStream> StreamControl::StopThenStart(const SharedStream& ol
   const absl::Status ready = between.make();
   absl::StatusOr<SharedStream> started =
       ready.ok() ? Start(config) : absl::StatusOr<SharedStream>(ready);
-  if (started.ok()) {
-    MILLRACE_RETURN_IF_ERROR(TakePlace(*started));
-    return started;
+  if (!started.ok()) {
+    if (ready.ok()) between.undo();
+    StartAgain(old);
+    return started.status();
   }
-  if (ready.ok()) between.undo();
-  StartAgain(old);
-  return started.status();
+  // The server stops: its next one goes on from where the old life was.
+  const absl::Status placed = TakePlace(*started);
+  if (!placed.ok()) between.undo();
+  MILLRACE_RETURN_IF_ERROR(placed);
+  return started;
 }
 
 void StreamControl::StartAgain(const SharedStream& old) {
@@ -193,7 +197,7 @@ StreamControl::Between StreamControl::SettingAside(const std::string& folder, st
                                                    const std::string& why) {
   const std::string name = absl::StrCat(why, "-", TimeNow());
   return {.make = [=] { return pipeline::SetAside(folder, after, name); },
-          .undo = [=] { pipeline::TakeBack(folder, name); }};
+          .undo = [=] { pipeline::TakeBack(folder, after, name); }};
 }
 
 absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target, std::stop_token stop) {
@@ -212,8 +216,20 @@ absl::StatusOr<SharedStream> StreamControl::Restore(const Target& target, const 
   const StreamConfig config = old->config();
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo found, FindCheckpoint(config, name));
   const std::string folder = FolderOf(config);
-  MILLRACE_RETURN_IF_ERROR(pipeline::CheckWhole(absl::StrCat(folder, "/", name)));
-  return StopThenStart(old, config, SettingAside(folder, found.sample, "restored"));
+  const std::string path = absl::StrCat(folder, "/", name);
+  // Or the old life, which writes on and a last one at its end, would remove it as one too many.
+  if (!found.kept) MILLRACE_RETURN_IF_ERROR(pipeline::Keep(path));
+  const absl::Cleanup let_go = [&] {
+    if (!found.kept) pipeline::KeepNoLonger(path);
+  };
+  MILLRACE_RETURN_IF_ERROR(pipeline::CheckWhole(path));
+  Between between = SettingAside(folder, found.sample, "restored");
+  // It may have been removed in the moment before it was kept.
+  between.make = [&, set_aside = std::move(between.make)]() -> absl::Status {
+    MILLRACE_RETURN_IF_ERROR(FindCheckpoint(config, name).status());
+    return set_aside();
+  };
+  return StopThenStart(old, config, between);
 }
 
 absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {
