@@ -97,7 +97,6 @@ absl::Status Serve::StartStreams() {
     if (StopRequested()) break;
     MILLRACE_RETURN_IF_ERROR(control_.Create(config).status());
   }
-  budget_.FileIsDone();
   return absl::OkStatus();
 }
 
