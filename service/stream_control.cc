@@ -1,7 +1,9 @@
 #include "service/stream_control.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -40,6 +42,35 @@ void EndForChange(CameraStream& stream) {
               absl::UnavailableError(
                   absl::StrCat("stream '", name, "' is made anew by a change; subscribe again"))));
   stream.Stop();
+}
+
+// What it is already is not set again: a task of labels takes no policy.
+LearnerChange LearnerChangeOf(const std::vector<std::string>& keys, const StreamConfig& config) {
+  LearnerChange change;
+  for (const std::string& key : keys) {
+    if (IsOfSource(key)) continue;
+    if (key == "model.learning_rate") {
+      change.learning_rate = config.learner.learning_rate;
+    } else {
+      change.policy = config.learner.learning.policy;
+    }
+  }
+  return change;
+}
+
+/// What takes `change` back.
+LearnerChange AsItIs(const LearnerChange& change, const CameraStream& stream) {
+  const StreamSnapshot now = stream.Snapshot();
+  LearnerChange before;
+  if (change.learning_rate) before.learning_rate = now.learning_rate;
+  if (change.policy) before.policy = now.policy;
+  return before;
+}
+
+/// One that has failed can still be told nothing.
+absl::Status Tell(CameraStream& stream, const LearnerChange& change) {
+  if (!change.learning_rate && !change.policy) return absl::OkStatus();
+  return stream.Change(change);
 }
 
 std::string TimeNow() {
@@ -111,19 +142,8 @@ absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const S
   const StreamConfig now = old->config();
   const bool dead = Dead(*old->stream);
   if (!dead && SameEntry(config.entry, now.entry) && config.in_force == now.in_force) return old;
-  // A learner that cannot be changed, as one that was made to learn nothing, is made anew.
-  if (old->stream->running() && DifferInLearningOnly(config.in_force, now.in_force) &&
-      ChangeLearning(*old, config).ok()) {
-    return old;
-  }
-  if (old->stream->running() && DifferInSourceOnly(config.entry, now.entry) &&
-      DifferInSourceOnly(config.in_force, now.in_force)) {
-    if (options_.admit) {
-      MILLRACE_RETURN_IF_ERROR(options_.admit(config, *old->stream->learner()));
-    }
-    MILLRACE_RETURN_IF_ERROR(old->stream->ReplaceSource(config.source));
-    old->SetConfig(config);
-    options_.events->Happened(old->life, StreamEvent::Kind::kUpdated);
+  if (const auto changed = ChangeWhileItLearns(*old, config)) {
+    MILLRACE_RETURN_IF_ERROR(*changed);
     return old;
   }
   // Of one that is dead, there is nothing to forget but its checkpoints.
@@ -132,20 +152,34 @@ absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const S
   return Restart(old, config);
 }
 
-// What it is already is not set again: a task of labels takes no policy.
-absl::Status StreamControl::ChangeLearning(ServedStream& served, const StreamConfig& config) const {
-  LearnerChange change;
-  for (const std::string& key : DifferingKeys(served.config().in_force, config.in_force)) {
-    if (key == "model.learning_rate") {
-      change.learning_rate = config.learner.learning_rate;
-    } else {
-      change.policy = config.learner.learning.policy;
+// The learner first: it can be told what it was told before.
+std::optional<absl::Status> StreamControl::ChangeWhileItLearns(ServedStream& served,
+                                                               const StreamConfig& config) const {
+  const std::vector<std::string> keys = DifferingKeys(served.config().in_force, config.in_force);
+  const bool can = served.stream->running() && std::ranges::all_of(keys, CanChangeWhileItLearns);
+  if (!can) return std::nullopt;
+  const LearnerChange learning = LearnerChangeOf(keys, config);
+  const LearnerChange before = AsItIs(learning, *served.stream);
+  // One that cannot be changed, as one that was made to learn nothing.
+  if (!Tell(*served.stream, learning).ok()) return std::nullopt;
+  if (std::ranges::any_of(keys, IsOfSource)) {
+    absl::Status replaced = ReplaceSource(served, config);
+    if (!replaced.ok()) {
+      Tell(*served.stream, before).IgnoreError();
+      return replaced;
     }
   }
-  MILLRACE_RETURN_IF_ERROR(served.stream->Change(change));
   served.SetConfig(config);
   options_.events->Happened(served.life, StreamEvent::Kind::kUpdated);
   return absl::OkStatus();
+}
+
+absl::Status StreamControl::ReplaceSource(const ServedStream& served,
+                                          const StreamConfig& config) const {
+  if (options_.admit) {
+    MILLRACE_RETURN_IF_ERROR(options_.admit(config, *served.stream->learner()));
+  }
+  return served.stream->ReplaceSource(config.source);
 }
 
 absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,

@@ -1,8 +1,8 @@
 // Adds, changes and deletes camera streams while the server runs.
 //
 //   Create   start ─▶ add                     Delete   take out ─▶ stop
-//   Update   of the source: the learner stays, another source takes the seat
-//            of the learning rate, or from which frames it learns: the learner is told
+//   Update   of nothing but the source, the learning rate, and from which frames it learns: the
+//            learner stays, another source takes the seat, and the learner is told
 //            of anything else: the stream is made anew
 //
 // Made anew, a stream is to lose nothing if that fails. What both lives need for themselves alone
@@ -19,6 +19,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -112,8 +113,14 @@ class StreamControl {
   /// It runs, and nobody shall ever hear of it.
   void GiveUp(const SharedStream& started) const;
 
-  /// Makes its learner learn as `config` says, where all else is the same.
-  [[nodiscard]] absl::Status ChangeLearning(ServedStream& served, const StreamConfig& config) const
+  /// Makes it what `config` says while its learner goes on. Fails as Update(), and then it is as it
+  /// was. Absent: that takes a new learner.
+  [[nodiscard]] std::optional<absl::Status> ChangeWhileItLearns(ServedStream& served,
+                                                                const StreamConfig& config) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
+  /// Another source takes the seat.
+  [[nodiscard]] absl::Status ReplaceSource(const ServedStream& served,
+                                           const StreamConfig& config) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
   /// Makes `old` anew, in the order that it allows.
   [[nodiscard]] absl::StatusOr<SharedStream> Restart(const SharedStream& old,
