@@ -99,6 +99,18 @@ bool SameEntry(const std::string& entry, const std::string& other) {
   return json::parse(entry) == json::parse(other);
 }
 
+std::string WithSectionsOf(const std::string& entry, const std::string& other,
+                           const std::vector<std::string>& keys) {
+  json object = json::parse(entry);
+  const json from = json::parse(other);
+  for (const std::string& key : keys) {
+    const std::string section(SectionOf(key));
+    object.erase(section);
+    if (from.contains(section)) object[section] = from.at(section);
+  }
+  return Dump(object);
+}
+
 bool IsOfSource(std::string_view key) { return SectionOf(key) == "source"; }
 
 bool CanChangeWhileItLearns(std::string_view key) {

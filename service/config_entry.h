@@ -35,6 +35,10 @@ inline constexpr std::int64_t kMostExact = (std::int64_t{1} << 53) - 1;
 [[nodiscard]] std::vector<std::string> DifferingKeys(const std::string& in_force,
                                                      const std::string& other);
 
+/// `entry` with the sections of which `keys` are, as "model", as `other` has them.
+[[nodiscard]] std::string WithSectionsOf(const std::string& entry, const std::string& other,
+                                         const std::vector<std::string>& keys);
+
 /// Whether a key of a stream, as "source.uri", says where its frames come from.
 [[nodiscard]] bool IsOfSource(std::string_view key);
 /// Whether it can change while the learner keeps what it has learned: that of its source, of its

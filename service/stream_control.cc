@@ -100,6 +100,7 @@ absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
     GiveUp(started);
     return added;
   }
+  if (config.of_file) of_file_.insert(config.name);
   options_.events->Happened(started->life, StreamEvent::Kind::kCreated);
   return started;
 }
@@ -137,9 +138,18 @@ void StreamControl::GiveUp(const SharedStream& started) const {
 
 absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const StreamConfig& config,
                                                    bool allow_reset) {
+  return Update(
+      target,
+      [&config](const StreamConfig& /*now*/) -> absl::StatusOr<StreamConfig> { return config; },
+      allow_reset);
+}
+
+absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const Next& next,
+                                                   bool allow_reset) {
   const MutexLock lock(busy_);
   MILLRACE_ASSIGN_OR_RETURN(SharedStream old, Find(target));
   const StreamConfig now = old->config();
+  MILLRACE_ASSIGN_OR_RETURN(const StreamConfig config, next(now));
   const bool dead = Dead(*old->stream);
   if (!dead && SameEntry(config.entry, now.entry) && config.in_force == now.in_force) return old;
   if (const auto changed = ChangeWhileItLearns(*old, config)) {
@@ -270,6 +280,7 @@ absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {
   const MutexLock lock(busy_);
   MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, Find(target));
   options_.streams->Remove(stream);
+  of_file_.erase(target.name);
   stream->stream->Stop();
   options_.events->Happened(stream->life, StreamEvent::Kind::kDeleted);
   return stream;
@@ -277,6 +288,10 @@ absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {
 
 absl::StatusOr<SharedStream> StreamControl::Find(const Target& target) const {
   MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, options_.streams->Find(target.name));
+  if (target.of_file && !of_file_.contains(target.name)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("a client has added a stream '", target.name, "', which stays"));
+  }
   const std::string etag = EtagOf(stream->config().entry);
   if (!target.etag.empty() && target.etag != etag) {
     return Because("ETAG_MISMATCH", {{"stream", target.name}, {"etag", etag}},

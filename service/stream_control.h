@@ -20,6 +20,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 
@@ -54,7 +55,12 @@ class StreamControl {
     std::string name;
     /// Of its entry, as the client knows it. Empty: whatever it is.
     std::string etag = {};
+    /// The file's own, and none that a client has added by its name, for which it fails with
+    /// ALREADY_EXISTS.
+    bool of_file = false;
   };
+  /// What a stream is to be, of what it is. Fails as Update() is to fail.
+  using Next = std::function<absl::StatusOr<StreamConfig>(const StreamConfig& now)>;
 
   explicit StreamControl(Options options);
 
@@ -76,6 +82,9 @@ class StreamControl {
   [[nodiscard]] absl::StatusOr<SharedStream> Update(const Target& target,
                                                     const StreamConfig& config, bool allow_reset)
       ABSL_LOCKS_EXCLUDED(busy_);
+  /// The same, with what `next` makes of what it is: nobody else changes it in between.
+  [[nodiscard]] absl::StatusOr<SharedStream> Update(const Target& target, const Next& next,
+                                                    bool allow_reset) ABSL_LOCKS_EXCLUDED(busy_);
 
   /// Makes it anew with the weights of its configuration, even one that has failed or ended. Its
   /// checkpoints are set aside in a folder `reset-` and the time. Fails with NOT_FOUND, ABORTED,
@@ -101,7 +110,8 @@ class StreamControl {
     std::function<void()> undo = [] {};
   };
 
-  [[nodiscard]] absl::StatusOr<SharedStream> Find(const Target& target) const;
+  [[nodiscard]] absl::StatusOr<SharedStream> Find(const Target& target) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
   [[nodiscard]] static Between SettingAside(const std::string& folder, std::int64_t after,
                                             const std::string& why);
   /// As `start`, whatever that throws.
@@ -140,6 +150,8 @@ class StreamControl {
   const Options options_;
 
   Mutex busy_;  // Held while a stream is changed: what makes it one at a time.
+  /// The streams that the file has added, whoever has changed them since.
+  std::set<std::string> of_file_ ABSL_GUARDED_BY(busy_);
 };
 
 }  // namespace millrace::service

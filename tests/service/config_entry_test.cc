@@ -56,6 +56,13 @@ TEST(ConfigEntryTest, TellsWhatCanChangeWhileItLearns) {
   EXPECT_FALSE(IsOfSource("learning.every"));
 }
 
+TEST(ConfigEntryTest, TakesWholeSectionsFromAnother) {
+  EXPECT_EQ(WithSectionsOf(R"({"model":{"seed":1},"name":"a","schedule":{"stages":2}})",
+                           R"({"model":{"input":[4,2]},"name":"b"})",
+                           {"model.seed", "schedule.stages", "learning"}),
+            R"({"model":{"input":[4,2]},"name":"a"})");
+}
+
 TEST(ConfigEntryTest, AnEtagIsTheSameForTheSame) {
   EXPECT_EQ(EtagOf("{}"), EtagOf("{}"));
   EXPECT_NE(EtagOf("{}"), EtagOf("{ }"));
