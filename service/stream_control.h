@@ -59,7 +59,7 @@ class StreamControl {
     /// ALREADY_EXISTS.
     bool of_file = false;
   };
-  /// What a stream is to be, of what it is. Fails as Update() is to fail.
+  /// What a stream is to be, of what it is. Fails as Update() is to fail. It must not call in here.
   using Next = std::function<absl::StatusOr<StreamConfig>(const StreamConfig& now)>;
 
   explicit StreamControl(Options options);
