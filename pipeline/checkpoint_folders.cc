@@ -44,6 +44,24 @@ absl::Status Move(const fs::path& from, const fs::path& to) {
                              absl::StrCat("cannot move ", from.string(), " to ", to.string()));
 }
 
+/// The paths of those after `sample`, newest first; -1: of all.
+std::vector<std::string> CheckpointsAfter(const std::string& folder, std::int64_t sample) {
+  std::vector<std::string> paths = CheckpointsIn(folder);
+  if (sample < 0) return paths;
+  const std::string last = absl::StrCat(folder, "/", CheckpointName(sample));
+  std::erase_if(paths, [&last](const std::string& path) { return path <= last; });
+  return paths;
+}
+
+void MoveBack(const std::string& folder, const std::string& name) {
+  const std::string aside = absl::StrCat(folder, "/", name);
+  for (const std::string& path : CheckpointsIn(aside)) {
+    Move(path, fs::path(folder) / fs::path(path).filename()).IgnoreError();
+  }
+  std::error_code ignored;
+  fs::remove(aside, ignored);  // Unless something is left.
+}
+
 }  // namespace
 
 std::string CheckpointName(std::int64_t sample) {
@@ -109,6 +127,11 @@ absl::Status Keep(const std::string& path) {
   return WriteFileAtomically(absl::StrCat(path, "/", kKeptFile), "");
 }
 
+void KeepNoLonger(const std::string& path) {
+  std::error_code ignored;  // What stays then is kept: nothing is lost.
+  fs::remove(fs::path(path) / kKeptFile, ignored);
+}
+
 absl::Status CheckWhole(const std::string& path) {
   MILLRACE_ASSIGN_OR_RETURN(const CheckpointManifest manifest, ReadManifest(path));
   for (const StageFile& file : manifest.stages) {
@@ -139,27 +162,22 @@ std::vector<CheckpointInfo> ListCheckpoints(const std::string& folder) {
 
 absl::Status SetAside(const std::string& folder, std::int64_t sample, const std::string& name) {
   const fs::path aside = fs::path(folder) / name;
-  const std::string last =
-      absl::StrCat(folder, "/", CheckpointName(std::max<std::int64_t>(sample, 0)));
-  for (const std::string& path : CheckpointsIn(folder)) {
-    if (sample >= 0 && path <= last) break;  // Newest first.
+  for (const std::string& path : CheckpointsAfter(folder, sample)) {
     absl::Status moved = MakeFolder(aside);
     if (moved.ok()) moved = Move(path, aside / fs::path(path).filename());
     if (!moved.ok()) {
-      TakeBack(folder, name);
+      MoveBack(folder, name);
       return moved;
     }
   }
   return absl::OkStatus();
 }
 
-void TakeBack(const std::string& folder, const std::string& name) {
-  const std::string aside = absl::StrCat(folder, "/", name);
-  for (const std::string& path : CheckpointsIn(aside)) {
-    Move(path, fs::path(folder) / fs::path(path).filename()).IgnoreError();
+void TakeBack(const std::string& folder, std::int64_t sample, const std::string& name) {
+  for (const std::string& path : CheckpointsAfter(folder, sample)) {
+    RemoveCheckpoint(path).IgnoreError();
   }
-  std::error_code ignored;
-  fs::remove(aside, ignored);  // Unless something is left.
+  MoveBack(folder, name);
 }
 
 }  // namespace millrace::pipeline

@@ -28,6 +28,8 @@ inline constexpr char kManifestFile[] = "manifest.json";
 [[nodiscard]] bool IsKept(const std::string& path);
 /// It stays until it is deleted. Fails as the system says.
 [[nodiscard]] absl::Status Keep(const std::string& path);
+/// It stays no longer than one that nobody asked for. Nothing happens where it was not kept.
+void KeepNoLonger(const std::string& path);
 /// The manifest first: what is left half removed is not complete. Fails as the system says, unless
 /// there is nothing there.
 [[nodiscard]] absl::Status RemoveCheckpoint(const std::string& path);
@@ -58,7 +60,8 @@ struct CheckpointInfo {
 /// Moves the checkpoints of `folder` after `sample` into a folder `name` inside it, where nothing
 /// looks for them. Fails as the system says; those that were moved are moved back then.
 absl::Status SetAside(const std::string& folder, std::int64_t sample, const std::string& name);
-/// Moves them back.
-void TakeBack(const std::string& folder, const std::string& name);
+/// Moves them back. What was written in their place is removed: the checkpoints after `sample`.
+/// REQUIRES: SetAside(), of the same, has not failed.
+void TakeBack(const std::string& folder, std::int64_t sample, const std::string& name);
 
 }  // namespace millrace::pipeline

@@ -59,11 +59,13 @@ absl::Status BudgetGate::Admit(const StreamConfig& config,
     }
     // The camera's own rate, where that is known, not an assumed one.
     if (SameCamera(config.source, now.source)) load = LoadOf(config, learner, RateOf(*served));
-    if (now.entry == config.entry || TakesNoMore(load, LoadOf(*served))) return absl::OkStatus();
+    // The same entry may be another stream by now, where what holds for all of them has changed.
+    const bool as_it_was = now.entry == config.entry && now.in_force == config.in_force;
+    if (as_it_was || TakesNoMore(load, LoadOf(*served))) return absl::OkStatus();
   }
   const Budget budget = this->budget();
   const absl::Status fits = Fits(load, others, budget);
-  if (fits.ok() || of_clients_ || budget.said()) return fits;
+  if (fits.ok() || !config.of_file || budget.said()) return fits;
   const LogAbout about(config.name);
   spdlog::warn("stream '{}': {}", config.name, std::string(fits.message()));
   return absl::OkStatus();

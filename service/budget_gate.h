@@ -1,8 +1,6 @@
 // Lets streams in as long as the devices have room for them.
 #pragma once
 
-#include <atomic>
-
 #include "absl/status/status.h"
 #include "base/mutex.h"
 #include "service/config.h"
@@ -18,23 +16,18 @@ class BudgetGate {
 
   /// Whether a stream of `config`, whose learner was measured, fits beside the others: fails as
   /// Fits() does. Always OK for one that is made anew as it was, or takes no more than before; and,
-  /// but logged, for the file's streams where the file says no budget.
+  /// but logged, for what the file says of its streams where it says no budget.
   [[nodiscard]] absl::Status Admit(const StreamConfig& config,
                                    const pipeline::LearnerDescription& learner) const;
 
   /// What holds from now on. Streams that are there stay.
   void SetBudget(const Budget& budget) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// From now on streams are those of clients.
-  void FileIsDone() { of_clients_ = true; }
-
  private:
   [[nodiscard]] Budget budget() const ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   const Streams& streams_;
-
-  std::atomic<bool> of_clients_ = false;
 
   mutable Mutex mu_;
   Budget budget_ ABSL_GUARDED_BY(mu_);

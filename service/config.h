@@ -52,6 +52,8 @@ struct StreamConfig {
   /// All that holds for it, what the entry leaves out too, as JSON: the same for streams that are
   /// to be the same, however they are written. Of one that nothing was read of: an empty object.
   std::string in_force = "{}";
+  /// Whether the configuration file says so, and not a client.
+  bool of_file = false;
 };
 
 /// `stream` as it is kept: without the tokens that give up its start, which are of one call.

@@ -60,6 +60,9 @@ void AddDiffering(const json& a, const json& b, const std::string& key,
   }
 }
 
+/// "model" of "model.network".
+std::string_view SectionOf(std::string_view key) { return key.substr(0, key.find('.')); }
+
 /// `source.uri` of an entry, or null.
 json* UriOf(json& entry) {
   const json::json_pointer pointer("/source/uri");
@@ -96,23 +99,22 @@ bool SameEntry(const std::string& entry, const std::string& other) {
   return json::parse(entry) == json::parse(other);
 }
 
-bool DifferInSourceOnly(const std::string& entry, const std::string& other) {
-  json a = json::parse(entry);
-  json b = json::parse(other);
-  a.erase("source");
-  b.erase("source");
-  return a == b;
+std::string WithSectionsOf(const std::string& entry, const std::string& other,
+                           const std::vector<std::string>& keys) {
+  json object = json::parse(entry);
+  const json from = json::parse(other);
+  for (const std::string& key : keys) {
+    const std::string section(SectionOf(key));
+    object.erase(section);
+    if (from.contains(section)) object[section] = from.at(section);
+  }
+  return Dump(object);
 }
 
-bool DifferInLearningOnly(const std::string& in_force, const std::string& other) {
-  json a = json::parse(in_force);
-  json b = json::parse(other);
-  if (a.empty() || b.empty()) return false;
-  for (json* const stream : {&a, &b}) {
-    stream->erase("learning");
-    stream->at("model").erase("learning_rate");
-  }
-  return a == b;
+bool IsOfSource(std::string_view key) { return SectionOf(key) == "source"; }
+
+bool CanChangeWhileItLearns(std::string_view key) {
+  return IsOfSource(key) || SectionOf(key) == "learning" || key == "model.learning_rate";
 }
 
 std::vector<std::string> DifferingKeys(const std::string& in_force, const std::string& other) {

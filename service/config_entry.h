@@ -30,16 +30,20 @@ inline constexpr std::int64_t kMostExact = (std::int64_t{1} << 53) - 1;
 /// Whether the two say the same, in whatever order, and however a number is written: 10 and 10.0.
 [[nodiscard]] bool SameEntry(const std::string& entry, const std::string& other);
 
-/// Whether all that holds for a stream (StreamConfig::in_force) but its learning rate and from
-/// which frames it learns is the same, and known.
-[[nodiscard]] bool DifferInLearningOnly(const std::string& in_force, const std::string& other);
-
-/// The keys of which not the same holds, as "model.network", of streams or whole files.
+/// The keys of which not the same holds (StreamConfig::in_force), as "model.network", of streams or
+/// whole files.
 [[nodiscard]] std::vector<std::string> DifferingKeys(const std::string& in_force,
                                                      const std::string& other);
 
-/// Whether the two differ in nothing but `source`.
-[[nodiscard]] bool DifferInSourceOnly(const std::string& entry, const std::string& other);
+/// `entry` with the sections of which `keys` are, as "model", as `other` has them.
+[[nodiscard]] std::string WithSectionsOf(const std::string& entry, const std::string& other,
+                                         const std::vector<std::string>& keys);
+
+/// Whether a key of a stream, as "source.uri", says where its frames come from.
+[[nodiscard]] bool IsOfSource(std::string_view key);
+/// Whether it can change while the learner keeps what it has learned: that of its source, of its
+/// learning rate, and of which frames it learns from.
+[[nodiscard]] bool CanChangeWhileItLearns(std::string_view key);
 
 /// Stands for an entry: the same for the same.
 [[nodiscard]] std::string EtagOf(const std::string& entry);

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
+#include "base/log_about.h"
+#include "base/status.h"
 #include "service/config_entry.h"
 #include "service/config_print.h"
 #include "service/error_reason.h"
@@ -30,29 +32,55 @@ std::vector<std::string> KeysThatTakeARestart(const Config& before, const Config
 
 void Log(const ReloadOutcome& outcome) {
   spdlog::info("the configuration was read again: {}", Describe(outcome));
-  for (const std::string& failure : outcome.failed) spdlog::error("{}", failure);
+  for (const auto& [stream, why] : outcome.failed) {
+    const LogAbout about(stream);
+    spdlog::error("stream '{}': {}", stream, why);
+  }
   if (outcome.take_restart.empty()) return;
   spdlog::warn("start the server again for what cannot change while it runs: {}",
                absl::StrJoin(outcome.take_restart, ", "));
 }
 
-std::string Failure(const std::string& name, const absl::Status& status) {
-  return absl::StrCat("stream '", name, "': ", std::string(status.message()));
+/// The stream that is `now`, with what the file says otherwise in `next` than in `before`.
+absl::StatusOr<StreamConfig> Applied(const StreamConfig& before, const StreamConfig& next,
+                                     const StreamConfig& defaults, const StreamConfig& now) {
+  if (now.in_force == before.in_force) return next;
+  const std::string entry =
+      WithSectionsOf(now.entry, next.entry, DifferingKeys(before.in_force, next.in_force));
+  absl::StatusOr<StreamConfig> applied = ParseStreamEntry(entry, next.name, defaults);
+  if (!applied.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("what the file says now does not go with what clients have made of it: ",
+                     std::string(applied.status().message())));
+  }
+  applied->of_file = true;
+  return applied;
+}
+
+/// What would be lost is named by the keys that would lose it: nobody can allow that in a file.
+absl::Status WouldForget(std::vector<std::string> keys) {
+  std::vector<std::string> others = keys;
+  std::erase_if(others, CanChangeWhileItLearns);
+  if (!others.empty()) keys = std::move(others);
+  return absl::FailedPreconditionError(absl::StrCat(
+      absl::StrJoin(keys, ", "),
+      " cannot change while it learns: it keeps no checkpoints, and what it has learned would be "
+      "lost. Start the server again, or reset the stream by a client's UpdateStream"));
 }
 
 }  // namespace
 
 std::string Describe(const ReloadOutcome& outcome) {
   std::vector<std::string> parts;
-  const auto add = [&parts](const std::vector<std::string>& names, const std::string& what) {
-    if (names.empty()) return;
-    parts.push_back(parts.empty() ? absl::StrCat(Plural(names.size(), "stream"), " ", what)
-                                  : absl::StrCat(names.size(), " ", what));
+  const auto add = [&parts](std::size_t count, const std::string& what) {
+    if (count == 0) return;
+    parts.push_back(parts.empty() ? absl::StrCat(Plural(count, "stream"), " ", what)
+                                  : absl::StrCat(count, " ", what));
   };
-  add(outcome.added, "added");
-  add(outcome.changed, "changed");
-  add(outcome.deleted, "deleted");
-  add(outcome.failed, "not as it says");
+  add(outcome.added.size(), "added");
+  add(outcome.changed.size(), "changed");
+  add(outcome.deleted.size(), "deleted");
+  add(outcome.failed.size(), "not as it says");
   return parts.empty() ? "no stream has changed" : absl::StrJoin(parts, ", ");
 }
 
@@ -82,11 +110,12 @@ absl::StatusOr<ReloadOutcome> ConfigReload::Apply() {
   return outcome;
 }
 
-// A client may have deleted it already.
+// A client may have deleted it already, and even have added another one of its name.
 void ConfigReload::DeleteStreams(const Config& next, ReloadOutcome& outcome) {
   std::erase_if(config_.streams, [&](const StreamConfig& stream) {
     if (options_.stop.stop_requested() || Has(next.streams, stream.name)) return false;
-    const absl::Status status = options_.control->Delete({.name = stream.name}).status();
+    const absl::Status status =
+        options_.control->Delete({.name = stream.name, .of_file = true}).status();
     if (status.ok()) outcome.deleted.push_back(stream.name);
     return true;
   });
@@ -97,25 +126,44 @@ void ConfigReload::ChangeStreams(const Config& next, ReloadOutcome& outcome) {
     const auto stream = std::ranges::find(next.streams, before.name, &StreamConfig::name);
     if (stream == next.streams.end() || stream->in_force == before.in_force) continue;
     if (options_.stop.stop_requested()) return;
-    const absl::Status status = Change(before, *stream);
+    const LogAbout about(stream->name);
+    absl::Status status = Change(before, *stream, next.defaults);
+    const bool deleted = ReasonOf(status) == "STREAM_NOT_FOUND";
+    if (deleted) {
+      spdlog::warn("stream '{}': a client has deleted it; it is made anew, as the file says now",
+                   before.name);
+      status = options_.control->Create(*stream).status();
+    }
     if (status.ok()) {
-      outcome.changed.push_back(before.name);
+      (deleted ? outcome.added : outcome.changed).push_back(before.name);
       before = *stream;
     } else {
-      outcome.failed.push_back(Failure(before.name, status));
+      outcome.failed[before.name] = std::string(status.message());
     }
   }
 }
 
-// What would be lost is named by the keys that would lose it: nobody can allow that in a file.
-absl::Status ConfigReload::Change(const StreamConfig& before, const StreamConfig& next) {
+absl::Status ConfigReload::Change(const StreamConfig& before, const StreamConfig& next,
+                                  const StreamConfig& defaults) {
+  std::vector<std::string> keys;
+  bool by_clients = false;
+  const auto apply = [&](const StreamConfig& now) -> absl::StatusOr<StreamConfig> {
+    MILLRACE_ASSIGN_OR_RETURN(StreamConfig applied, Applied(before, next, defaults, now));
+    keys = DifferingKeys(now.in_force, applied.in_force);
+    by_clients = now.in_force != before.in_force;
+    return applied;
+  };
   const absl::Status status =
-      options_.control->Update({.name = next.name}, next, /*allow_reset=*/false).status();
-  if (ReasonOf(status) != "WOULD_FORGET") return status;
-  return absl::FailedPreconditionError(absl::StrCat(
-      absl::StrJoin(DifferingKeys(before.in_force, next.in_force), ", "),
-      " cannot change while it learns: it keeps no checkpoints, and what it has learned would be "
-      "lost. Start the server again, or reset the stream by a client's UpdateStream"));
+      options_.control->Update({.name = next.name, .of_file = true}, apply, /*allow_reset=*/false)
+          .status();
+  if (ReasonOf(status) == "WOULD_FORGET") return WouldForget(std::move(keys));
+  if (status.ok() && by_clients) {
+    spdlog::info(
+        "stream '{}': clients have changed it; what the file says otherwise now holds as it "
+        "says: {}",
+        next.name, absl::StrJoin(DifferingKeys(before.in_force, next.in_force), ", "));
+  }
+  return status;
 }
 
 void ConfigReload::AddStreams(const Config& next, ReloadOutcome& outcome) {
@@ -127,7 +175,7 @@ void ConfigReload::AddStreams(const Config& next, ReloadOutcome& outcome) {
       outcome.added.push_back(stream.name);
       config_.streams.push_back(stream);
     } else {
-      outcome.failed.push_back(Failure(stream.name, status));
+      outcome.failed[stream.name] = std::string(status.message());
     }
   }
 }

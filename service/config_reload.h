@@ -5,12 +5,15 @@
 //   budget                                for the next stream
 //   listen                                named in the log: it takes a restart
 //
-// A stream that is as before in the file is left alone, whatever clients have made of it meanwhile;
-// so are the streams that clients have added. What fails is logged, leaves its stream as it was,
-// and is tried again the next time.
+// A stream that is as before in the file is left alone, whatever clients have made of it meanwhile.
+// Of one that is not, the sections (`source`, `model`, ...) that are not as before in the file hold
+// as the file says, and the others stay as clients have made them. One that a client has deleted is
+// made anew then. Streams that clients have added are left alone, also those of a name that the
+// file has. What fails is logged, leaves its stream as it was, and is tried again the next time.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -27,8 +30,8 @@ struct ReloadOutcome {
   std::vector<std::string> added = {};
   std::vector<std::string> changed = {};
   std::vector<std::string> deleted = {};
-  /// With why: "stream 'street': ...".
-  std::vector<std::string> failed = {};
+  /// With why.
+  std::map<std::string, std::string> failed = {};
   /// Keys that do not hold until the server is started again.
   std::vector<std::string> take_restart = {};
 };
@@ -61,7 +64,9 @@ class ConfigReload {
   void DeleteStreams(const Config& next, ReloadOutcome& outcome);
   void ChangeStreams(const Config& next, ReloadOutcome& outcome);
   void AddStreams(const Config& next, ReloadOutcome& outcome);
-  [[nodiscard]] absl::Status Change(const StreamConfig& before, const StreamConfig& next);
+  /// `defaults`: what the file says for all streams.
+  [[nodiscard]] absl::Status Change(const StreamConfig& before, const StreamConfig& next,
+                                    const StreamConfig& defaults);
 
   // Constant after construction.
   const Options options_;

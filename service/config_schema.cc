@@ -383,6 +383,7 @@ void ReadStreams(const Value& value, File& file) {
   std::set<std::string> names;
   value.List({0, kMostStreams}, [&](const Value& entry) {
     StreamConfig stream = file.config.defaults;
+    stream.of_file = true;
     ReadStream(entry, stream);
     if (!stream.name.empty() && !names.insert(stream.name).second) {
       entry.Find("name")->Wrong(

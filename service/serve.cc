@@ -62,6 +62,7 @@ absl::Status Serve::Run() {
     return started;
   }
   if (!StopRequested()) {
+    Started();
     ShowBanner();
     systemd_.Ready(StatusLine());
     WaitForEnd();
@@ -75,7 +76,28 @@ void Serve::RequestStop() {
   Wake();
 }
 
+// Until then the streams of the file, as it was, are being started one by one.
 void Serve::Reload() {
+  {
+    const MutexLock lock(mu_);
+    if (!started_) {
+      reload_at_start_ = true;
+      return;
+    }
+  }
+  PostReload();
+}
+
+void Serve::Started() {
+  {
+    const MutexLock lock(mu_);
+    started_ = true;
+    if (!reload_at_start_) return;
+  }
+  PostReload();
+}
+
+void Serve::PostReload() {
   reloading_
       .Post(this,
             [this] {
@@ -97,7 +119,6 @@ absl::Status Serve::StartStreams() {
     if (StopRequested()) break;
     MILLRACE_RETURN_IF_ERROR(control_.Create(config).status());
   }
-  budget_.FileIsDone();
   return absl::OkStatus();
 }
 

@@ -76,9 +76,9 @@ class Serve {
   /// or when every source has ended; else what failed. REQUIRES: called once.
   [[nodiscard]] absl::Status Run();
 
-  /// Has the configuration read again, on another thread, and made so (config_reload.h). One that
-  /// is asked for while one waits already is the same.
-  void Reload();
+  /// Has the configuration read again, on another thread, and made so (config_reload.h): where the
+  /// server still starts, once it has. One that is asked for while one waits already is the same.
+  void Reload() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Ends Run() in good order. Idempotent.
   void RequestStop() ABSL_LOCKS_EXCLUDED(mu_);
@@ -90,6 +90,9 @@ class Serve {
   [[nodiscard]] StreamObservers ObserversOf(const StreamConfig& config, StreamEvents::Life life,
                                             const std::shared_ptr<RunRecorder>& record);
   absl::Status StartServers();
+  /// What could not be reloaded before is, from now on.
+  void Started() ABSL_LOCKS_EXCLUDED(mu_);
+  void PostReload();
   void ShowBanner();
   void WaitForEnd();
   [[nodiscard]] std::string StatusLine() const;
@@ -115,6 +118,8 @@ class Serve {
   Mutex mu_;
   CondVar woken_;
   bool look_ ABSL_GUARDED_BY(mu_) = false;
+  bool started_ ABSL_GUARDED_BY(mu_) = false;
+  bool reload_at_start_ ABSL_GUARDED_BY(mu_) = false;
 
   // Self-synchronized. Outlive what shows and changes them.
   StreamEvents events_;

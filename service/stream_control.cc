@@ -1,8 +1,11 @@
 #include "service/stream_control.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
+#include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -41,6 +44,35 @@ void EndForChange(CameraStream& stream) {
   stream.Stop();
 }
 
+// What it is already is not set again: a task of labels takes no policy.
+LearnerChange LearnerChangeOf(const std::vector<std::string>& keys, const StreamConfig& config) {
+  LearnerChange change;
+  for (const std::string& key : keys) {
+    if (IsOfSource(key)) continue;
+    if (key == "model.learning_rate") {
+      change.learning_rate = config.learner.learning_rate;
+    } else {
+      change.policy = config.learner.learning.policy;
+    }
+  }
+  return change;
+}
+
+/// What takes `change` back.
+LearnerChange AsItIs(const LearnerChange& change, const CameraStream& stream) {
+  const StreamSnapshot now = stream.Snapshot();
+  LearnerChange before;
+  if (change.learning_rate) before.learning_rate = now.learning_rate;
+  if (change.policy) before.policy = now.policy;
+  return before;
+}
+
+/// One that has failed can still be told nothing.
+absl::Status Tell(CameraStream& stream, const LearnerChange& change) {
+  if (!change.learning_rate && !change.policy) return absl::OkStatus();
+  return stream.Change(change);
+}
+
 std::string TimeNow() {
   return absl::FormatTime("%Y%m%dT%H%M%E3SZ", absl::Now(), absl::UTCTimeZone());
 }
@@ -68,6 +100,7 @@ absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
     GiveUp(started);
     return added;
   }
+  if (config.of_file) of_file_.insert(config.name);
   options_.events->Happened(started->life, StreamEvent::Kind::kCreated);
   return started;
 }
@@ -105,24 +138,22 @@ void StreamControl::GiveUp(const SharedStream& started) const {
 
 absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const StreamConfig& config,
                                                    bool allow_reset) {
+  return Update(
+      target,
+      [&config](const StreamConfig& /*now*/) -> absl::StatusOr<StreamConfig> { return config; },
+      allow_reset);
+}
+
+absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const Next& next,
+                                                   bool allow_reset) {
   const MutexLock lock(busy_);
   MILLRACE_ASSIGN_OR_RETURN(SharedStream old, Find(target));
   const StreamConfig now = old->config();
+  MILLRACE_ASSIGN_OR_RETURN(const StreamConfig config, next(now));
   const bool dead = Dead(*old->stream);
   if (!dead && SameEntry(config.entry, now.entry) && config.in_force == now.in_force) return old;
-  // A learner that cannot be changed, as one that was made to learn nothing, is made anew.
-  if (old->stream->running() && DifferInLearningOnly(config.in_force, now.in_force) &&
-      ChangeLearning(*old, config).ok()) {
-    return old;
-  }
-  if (old->stream->running() && DifferInSourceOnly(config.entry, now.entry) &&
-      DifferInSourceOnly(config.in_force, now.in_force)) {
-    if (options_.admit) {
-      MILLRACE_RETURN_IF_ERROR(options_.admit(config, *old->stream->learner()));
-    }
-    MILLRACE_RETURN_IF_ERROR(old->stream->ReplaceSource(config.source));
-    old->SetConfig(config);
-    options_.events->Happened(old->life, StreamEvent::Kind::kUpdated);
+  if (const auto changed = ChangeWhileItLearns(*old, config)) {
+    MILLRACE_RETURN_IF_ERROR(*changed);
     return old;
   }
   // Of one that is dead, there is nothing to forget but its checkpoints.
@@ -131,20 +162,34 @@ absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const S
   return Restart(old, config);
 }
 
-// What it is already is not set again: a task of labels takes no policy.
-absl::Status StreamControl::ChangeLearning(ServedStream& served, const StreamConfig& config) const {
-  LearnerChange change;
-  for (const std::string& key : DifferingKeys(served.config().in_force, config.in_force)) {
-    if (key == "model.learning_rate") {
-      change.learning_rate = config.learner.learning_rate;
-    } else {
-      change.policy = config.learner.learning.policy;
+// The learner first: it can be told what it was told before.
+std::optional<absl::Status> StreamControl::ChangeWhileItLearns(ServedStream& served,
+                                                               const StreamConfig& config) const {
+  const std::vector<std::string> keys = DifferingKeys(served.config().in_force, config.in_force);
+  const bool can = served.stream->running() && std::ranges::all_of(keys, CanChangeWhileItLearns);
+  if (!can) return std::nullopt;
+  const LearnerChange learning = LearnerChangeOf(keys, config);
+  const LearnerChange before = AsItIs(learning, *served.stream);
+  // One that cannot be changed, as one that was made to learn nothing.
+  if (!Tell(*served.stream, learning).ok()) return std::nullopt;
+  if (std::ranges::any_of(keys, IsOfSource)) {
+    absl::Status replaced = ReplaceSource(served, config);
+    if (!replaced.ok()) {
+      Tell(*served.stream, before).IgnoreError();
+      return replaced;
     }
   }
-  MILLRACE_RETURN_IF_ERROR(served.stream->Change(change));
   served.SetConfig(config);
   options_.events->Happened(served.life, StreamEvent::Kind::kUpdated);
   return absl::OkStatus();
+}
+
+absl::Status StreamControl::ReplaceSource(const ServedStream& served,
+                                          const StreamConfig& config) const {
+  if (options_.admit) {
+    MILLRACE_RETURN_IF_ERROR(options_.admit(config, *served.stream->learner()));
+  }
+  return served.stream->ReplaceSource(config.source);
 }
 
 absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
@@ -170,13 +215,16 @@ absl::StatusOr<SharedStream> StreamControl::StopThenStart(const SharedStream& ol
   const absl::Status ready = between.make();
   absl::StatusOr<SharedStream> started =
       ready.ok() ? Start(config) : absl::StatusOr<SharedStream>(ready);
-  if (started.ok()) {
-    MILLRACE_RETURN_IF_ERROR(TakePlace(*started));
-    return started;
+  if (!started.ok()) {
+    if (ready.ok()) between.undo();
+    StartAgain(old);
+    return started.status();
   }
-  if (ready.ok()) between.undo();
-  StartAgain(old);
-  return started.status();
+  // The server stops: its next one goes on from where the old life was.
+  const absl::Status placed = TakePlace(*started);
+  if (!placed.ok()) between.undo();
+  MILLRACE_RETURN_IF_ERROR(placed);
+  return started;
 }
 
 void StreamControl::StartAgain(const SharedStream& old) {
@@ -193,7 +241,7 @@ StreamControl::Between StreamControl::SettingAside(const std::string& folder, st
                                                    const std::string& why) {
   const std::string name = absl::StrCat(why, "-", TimeNow());
   return {.make = [=] { return pipeline::SetAside(folder, after, name); },
-          .undo = [=] { pipeline::TakeBack(folder, name); }};
+          .undo = [=] { pipeline::TakeBack(folder, after, name); }};
 }
 
 absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target, std::stop_token stop) {
@@ -212,14 +260,27 @@ absl::StatusOr<SharedStream> StreamControl::Restore(const Target& target, const 
   const StreamConfig config = old->config();
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo found, FindCheckpoint(config, name));
   const std::string folder = FolderOf(config);
-  MILLRACE_RETURN_IF_ERROR(pipeline::CheckWhole(absl::StrCat(folder, "/", name)));
-  return StopThenStart(old, config, SettingAside(folder, found.sample, "restored"));
+  const std::string path = absl::StrCat(folder, "/", name);
+  // Or the old life, which writes on and a last one at its end, would remove it as one too many.
+  if (!found.kept) MILLRACE_RETURN_IF_ERROR(pipeline::Keep(path));
+  const absl::Cleanup let_go = [&] {
+    if (!found.kept) pipeline::KeepNoLonger(path);
+  };
+  MILLRACE_RETURN_IF_ERROR(pipeline::CheckWhole(path));
+  Between between = SettingAside(folder, found.sample, "restored");
+  // It may have been removed in the moment before it was kept.
+  between.make = [&, set_aside = std::move(between.make)]() -> absl::Status {
+    MILLRACE_RETURN_IF_ERROR(FindCheckpoint(config, name).status());
+    return set_aside();
+  };
+  return StopThenStart(old, config, between);
 }
 
 absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {
   const MutexLock lock(busy_);
   MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, Find(target));
   options_.streams->Remove(stream);
+  of_file_.erase(target.name);
   stream->stream->Stop();
   options_.events->Happened(stream->life, StreamEvent::Kind::kDeleted);
   return stream;
@@ -227,6 +288,10 @@ absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {
 
 absl::StatusOr<SharedStream> StreamControl::Find(const Target& target) const {
   MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, options_.streams->Find(target.name));
+  if (target.of_file && !of_file_.contains(target.name)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("a client has added a stream '", target.name, "', which stays"));
+  }
   const std::string etag = EtagOf(stream->config().entry);
   if (!target.etag.empty() && target.etag != etag) {
     return Because("ETAG_MISMATCH", {{"stream", target.name}, {"etag", etag}},

@@ -1,8 +1,8 @@
 // Adds, changes and deletes camera streams while the server runs.
 //
 //   Create   start ─▶ add                     Delete   take out ─▶ stop
-//   Update   of the source: the learner stays, another source takes the seat
-//            of the learning rate, or from which frames it learns: the learner is told
+//   Update   of nothing but the source, the learning rate, and from which frames it learns: the
+//            learner stays, another source takes the seat, and the learner is told
 //            of anything else: the stream is made anew
 //
 // Made anew, a stream is to lose nothing if that fails. What both lives need for themselves alone
@@ -19,6 +19,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 
@@ -53,7 +55,12 @@ class StreamControl {
     std::string name;
     /// Of its entry, as the client knows it. Empty: whatever it is.
     std::string etag = {};
+    /// The file's own, and none that a client has added by its name, for which it fails with
+    /// ALREADY_EXISTS.
+    bool of_file = false;
   };
+  /// What a stream is to be, of what it is. Fails as Update() is to fail. It must not call in here.
+  using Next = std::function<absl::StatusOr<StreamConfig>(const StreamConfig& now)>;
 
   explicit StreamControl(Options options);
 
@@ -75,6 +82,9 @@ class StreamControl {
   [[nodiscard]] absl::StatusOr<SharedStream> Update(const Target& target,
                                                     const StreamConfig& config, bool allow_reset)
       ABSL_LOCKS_EXCLUDED(busy_);
+  /// The same, with what `next` makes of what it is: nobody else changes it in between.
+  [[nodiscard]] absl::StatusOr<SharedStream> Update(const Target& target, const Next& next,
+                                                    bool allow_reset) ABSL_LOCKS_EXCLUDED(busy_);
 
   /// Makes it anew with the weights of its configuration, even one that has failed or ended. Its
   /// checkpoints are set aside in a folder `reset-` and the time. Fails with NOT_FOUND, ABORTED,
@@ -100,7 +110,8 @@ class StreamControl {
     std::function<void()> undo = [] {};
   };
 
-  [[nodiscard]] absl::StatusOr<SharedStream> Find(const Target& target) const;
+  [[nodiscard]] absl::StatusOr<SharedStream> Find(const Target& target) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
   [[nodiscard]] static Between SettingAside(const std::string& folder, std::int64_t after,
                                             const std::string& why);
   /// As `start`, whatever that throws.
@@ -112,8 +123,14 @@ class StreamControl {
   /// It runs, and nobody shall ever hear of it.
   void GiveUp(const SharedStream& started) const;
 
-  /// Makes its learner learn as `config` says, where all else is the same.
-  [[nodiscard]] absl::Status ChangeLearning(ServedStream& served, const StreamConfig& config) const
+  /// Makes it what `config` says while its learner goes on. Fails as Update(), and then it is as it
+  /// was. Absent: that takes a new learner.
+  [[nodiscard]] std::optional<absl::Status> ChangeWhileItLearns(ServedStream& served,
+                                                                const StreamConfig& config) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
+  /// Another source takes the seat.
+  [[nodiscard]] absl::Status ReplaceSource(const ServedStream& served,
+                                           const StreamConfig& config) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
   /// Makes `old` anew, in the order that it allows.
   [[nodiscard]] absl::StatusOr<SharedStream> Restart(const SharedStream& old,
@@ -133,6 +150,8 @@ class StreamControl {
   const Options options_;
 
   Mutex busy_;  // Held while a stream is changed: what makes it one at a time.
+  /// The streams that the file has added, whoever has changed them since.
+  std::set<std::string> of_file_ ABSL_GUARDED_BY(busy_);
 };
 
 }  // namespace millrace::service

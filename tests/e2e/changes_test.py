@@ -16,13 +16,20 @@ def struct(config: dict) -> struct_pb2.Struct:
     return json_format.ParseDict(config, struct_pb2.Struct())
 
 
-class ChangesTest(unittest.TestCase):
+class Changing(unittest.TestCase):
+    """A server with one stream, whose learner writes no checkpoint but at its end and when asked."""
+
+    frames_per_second = 60
+    keep = 3
+
     def setUp(self):
         folder = self.enterContext(tempfile.TemporaryDirectory())
         self.folder = pathlib.Path(folder) / "door"
-        self.config = millrace_process.test_stream("door", frames_per_second=60)
+        self.config = millrace_process.test_stream(
+            "door", frames_per_second=self.frames_per_second)
         configuration = millrace_process.config(
-            streams=[self.config], checkpoints={"folder": folder, "every": 100_000})
+            streams=[self.config],
+            checkpoints={"folder": folder, "every": 100_000, "keep": self.keep})
         server = self.enterContext(millrace_process.serve(configuration))
         channel = self.enterContext(grpc.insecure_channel(server.grpc))
         self.streams = stream_service_pb2_grpc.StreamServiceStub(channel)
@@ -41,10 +48,15 @@ class ChangesTest(unittest.TestCase):
         return self.checkpoints.CreateCheckpoint(
             request, timeout=millrace_process.PATIENCE_S).checkpoint.name
 
-    def names(self) -> list[str]:
+    def listed(self) -> list:
         request = checkpoint_service_pb2.ListCheckpointsRequest(stream="door")
-        return [each.name for each in self.checkpoints.ListCheckpoints(request).checkpoints]
+        return list(self.checkpoints.ListCheckpoints(request).checkpoints)
 
+    def names(self) -> list[str]:
+        return [each.name for each in self.listed()]
+
+
+class ChangesTest(Changing):
     def test_a_changed_learner_goes_on_from_where_it_was(self):
         millrace_process.wait_for("updates", lambda: self.updates() > 300)
         before = self.stream()
@@ -108,6 +120,26 @@ class ChangesTest(unittest.TestCase):
         self.assertIn("manifest.json", files)
         for file, content in files.items():
             self.assertEqual(content, (self.folder / name / file).read_bytes())
+
+
+class GoingBackTest(Changing):
+    frames_per_second = 200
+    keep = 1
+
+    def test_does_not_lose_its_checkpoint_to_the_one_of_the_end(self):
+        for _ in range(3):
+            self.take()
+        for name in self.names():  # As if none had been asked for.
+            (self.folder / name / "kept").unlink()
+        listed = self.listed()
+        best = min(listed, key=lambda each: each.score)
+        old = next(each for each in listed[1:] if each.name != best.name)
+        self.checkpoints.RestoreCheckpoint(
+            checkpoint_service_pb2.RestoreCheckpointRequest(stream="door", name=old.name))
+        newest = self.listed()[0]
+        self.assertEqual(newest.name, old.name)
+        self.assertFalse(newest.kept)
+        self.assertGreaterEqual(self.updates(), old.sample - 50)
 
 
 class LabelsTest(unittest.TestCase):

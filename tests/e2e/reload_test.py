@@ -33,9 +33,11 @@ class ReloadTest(unittest.TestCase):
         self.addCleanup(lambda: process.poll() is None and process.kill())
         return process
 
-    def serve(self) -> millrace_process.Server:
-        server = millrace_process.stands(self.start(
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+    def serve(self, while_it_starts=lambda process: None) -> millrace_process.Server:
+        process = self.start(
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        while_it_starts(process)
+        server = millrace_process.stands(process)
         channel = self.enterContext(grpc.insecure_channel(server.grpc))
         self.streams = stream_service_pb2_grpc.StreamServiceStub(channel)
         self.learners = learner_service_pb2_grpc.LearnerServiceStub(channel)
@@ -82,6 +84,23 @@ class ReloadTest(unittest.TestCase):
         self.write(streams=[millrace_process.test_stream("yard")])
         self.assertIn("1 stream deleted", self.reload(server))
         self.assertEqual(sorted(self.by_name()), ["yard"])
+        millrace_process.stop(server)
+
+    def test_a_file_that_changes_while_the_server_starts_is_read_again_then(self):
+        names = ["door", "yard", "hall", "gate"]
+        self.write(streams=[millrace_process.test_stream(name) for name in names])
+
+        def change(process: subprocess.Popen) -> None:
+            for line in process.stdout:
+                if "measuring" in line:
+                    break
+            self.write(streams=self.config["streams"][:-1])
+            process.send_signal(signal.SIGHUP)
+
+        server = self.serve(while_it_starts=change)
+        millrace_process.wait_for("the reload", lambda: "1 stream deleted" in "".join(server.output))
+        self.assertEqual(sorted(self.by_name()), ["door", "hall", "yard"])
+        self.assertIn("no stream has changed", self.reload(server))
         millrace_process.stop(server)
 
     def test_ends_well_when_its_terminal_is_closed(self):

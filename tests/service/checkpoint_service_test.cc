@@ -317,6 +317,7 @@ class ReadOnly {
 
 TEST_F(CheckpointServiceTest, WhereNewerOnesCannotBeSetAsideTheStreamGoesOn) {
   const std::string good = Write(99);
+  ASSERT_TRUE(pipeline::Keep(folder_ / good).ok());
   const std::string newest = Write(199);
   {
     const ReadOnly folder(folder_);
@@ -342,14 +343,59 @@ TEST_F(CheckpointServiceTest, OneThatCannotBeRemovedStays) {
 }
 
 TEST_F(CheckpointServiceTest, GoingBackThatTheServersEndCutsShortSaysSo) {
-  const std::string name = Write(99);
+  const std::string good = Write(99);
+  const std::string newest = Write(199);
   starting_ = [this](const auto& /*config*/) {
     streams_.Stop();
+    Write(120);  // The new life's own.
     return absl::OkStatus();
   };
-  const grpc::Status status = Restore(name);
+  const grpc::Status status = Restore(good);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(ReasonOf(status), "SERVER_STOPS");
+  EXPECT_THAT(Names(), ElementsAre(newest, good)) << "the next server goes on from the newest";
+}
+
+TEST_F(CheckpointServiceTest, GoingBackKeepsItsCheckpointFromTheOldLifesLastOne) {
+  const std::string good = Write(99);
+  street_.learner->AtEnd([&] {
+    Write(199);
+    if (!pipeline::IsKept(folder_ / good)) (void)pipeline::RemoveCheckpoint(folder_ / good);
+  });
+  ASSERT_TRUE(Restore(good).ok());
+  EXPECT_THAT(Names(), ElementsAre(good));
+  EXPECT_FALSE(list_.checkpoints(0).kept()) << "it is one of many again";
+}
+
+TEST_F(CheckpointServiceTest, OneThatWasKeptIsKeptStillWhenItWasGoneBackTo) {
+  const std::string good = Write(99);
+  ASSERT_TRUE(pipeline::Keep(folder_ / good).ok());
+  ASSERT_TRUE(Restore(good).ok());
+  ASSERT_THAT(Names(), ElementsAre(good));
+  EXPECT_TRUE(list_.checkpoints(0).kept());
+}
+
+TEST_F(CheckpointServiceTest, WhereItsCheckpointIsGoneTheStreamGoesOnFromTheNewest) {
+  const std::string good = Write(99);
+  const std::string newest = Write(199);
+  street_.learner->AtEnd([&] { (void)pipeline::RemoveCheckpoint(folder_ / good); });
+  const grpc::Status status = Restore(good);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(ReasonOf(status), "CHECKPOINT_NOT_FOUND");
+  EXPECT_THAT(Names(), ElementsAre(newest)) << "nothing is set aside";
+  EXPECT_TRUE(street().running());
+}
+
+TEST_F(CheckpointServiceTest, WhereItsCheckpointCannotBeKeptTheStreamHasNotStopped) {
+  const std::string good = Write(99);
+  const std::string newest = Write(199);
+  const std::string run = Served("street")->run_id;
+  {
+    const ReadOnly folder(folder_);
+    EXPECT_EQ(Restore(good).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  }
+  EXPECT_EQ(Served("street")->run_id, run);
+  EXPECT_THAT(Names(), ElementsAre(newest, good));
 }
 
 TEST_F(CheckpointServiceTest, ADamagedOneIsNotGoneBackTo) {

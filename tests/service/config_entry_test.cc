@@ -45,10 +45,22 @@ TEST(ConfigEntryTest, IsTheSameHoweverItsNumbersAreWritten) {
   EXPECT_FALSE(SameEntry(R"({"a":10})", R"({})"));
 }
 
-TEST(ConfigEntryTest, TellsWhetherOnlyTheSourceDiffers) {
-  const std::string entry = R"({"name":"a","source":{"uri":"x"},"model":{"seed":1}})";
-  EXPECT_TRUE(DifferInSourceOnly(entry, R"({"model":{"seed":1},"name":"a","source":{"uri":"y"}})"));
-  EXPECT_FALSE(DifferInSourceOnly(entry, R"({"name":"a","source":{"uri":"x"}})"));
+TEST(ConfigEntryTest, TellsWhatCanChangeWhileItLearns) {
+  for (const char* const key : {"source", "source.uri", "learning.every", "model.learning_rate"}) {
+    EXPECT_TRUE(CanChangeWhileItLearns(key)) << key;
+  }
+  for (const char* const key : {"model", "model.seed", "schedule.stages", "sources.uri"}) {
+    EXPECT_FALSE(CanChangeWhileItLearns(key)) << key;
+  }
+  EXPECT_TRUE(IsOfSource("source.uri"));
+  EXPECT_FALSE(IsOfSource("learning.every"));
+}
+
+TEST(ConfigEntryTest, TakesWholeSectionsFromAnother) {
+  EXPECT_EQ(WithSectionsOf(R"({"model":{"seed":1},"name":"a","schedule":{"stages":2}})",
+                           R"({"model":{"input":[4,2]},"name":"b"})",
+                           {"model.seed", "schedule.stages", "learning"}),
+            R"({"model":{"input":[4,2]},"name":"a"})");
 }
 
 TEST(ConfigEntryTest, AnEtagIsTheSameForTheSame) {

@@ -1,5 +1,7 @@
 #include "service/config_reload.h"
 
+#include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -7,15 +9,20 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "service/log_limit.h"
+#include "spdlog/sinks/ostream_sink.h"
+#include "spdlog/spdlog.h"
 #include "tests/service/grpc_fixture.h"
 
 namespace millrace::service {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::StartsWith;
 
 constexpr char kStreet[] = "{name: street, source: {uri: 'rtsp://user:secret@camera/1'}}";
 constexpr char kYard[] = "{name: yard, source: {uri: 'rtsp://user:secret@camera/1'}}";
@@ -29,11 +36,31 @@ std::string File(const std::vector<std::string>& streams, const std::string& lin
 /// Streams "street" and "yard", as the file says at first.
 class ConfigReloadTest : public GrpcFixture {
  protected:
+  ConfigReloadTest() {
+    const absl::StatusOr<Config> config = ParseConfig(file_, "file");
+    MILLRACE_CHECK(config.ok());
+    for (const StreamConfig& stream : config->streams) {
+      MILLRACE_CHECK(control_.Delete({.name = stream.name}).ok() && control_.Create(stream).ok());
+    }
+  }
+
   ReloadOutcome Reload(const std::string& file) {
     file_ = file;
     const absl::StatusOr<ReloadOutcome> outcome = reload_.Apply();
     EXPECT_TRUE(outcome.ok()) << outcome.status();
     return outcome.value_or(ReloadOutcome());
+  }
+
+  /// As a client says it.
+  static StreamConfig Parsed(const std::string& entry) {
+    const auto config = ParseStreamEntry(entry, "config", StreamConfig());
+    EXPECT_TRUE(config.ok()) << config.status();
+    return *config;
+  }
+  /// What a client's UpdateStream does.
+  void ClientChanges(const std::string& name, const std::string& entry) {
+    const auto updated = control_.Update({.name = name}, Parsed(entry), /*allow_reset=*/true);
+    EXPECT_TRUE(updated.ok()) << updated.status();
   }
 
   std::vector<std::string> Names() const {
@@ -98,15 +125,45 @@ TEST_F(ConfigReloadTest, WhatWouldForgetIsNamedAndLeftAndTriedAgain) {
   for (int times = 0; times < 2; ++times) {
     const ReloadOutcome outcome = Reload(other);
     EXPECT_THAT(outcome.failed,
-                ElementsAre(AllOf(HasSubstr("stream 'street': model.seed cannot change"))));
+                ElementsAre(Pair("street", StartsWith("model.seed cannot change"))));
     EXPECT_EQ(Served("street")->run_id, run);
+  }
+}
+
+TEST_F(ConfigReloadTest, OnlyWhatWouldForgetIsNamed) {
+  const ReloadOutcome outcome = Reload(File(
+      {"{name: street, source: {uri: 'rtsp://camera/7'}, model: {seed: 7, learning_rate: 0.003}}",
+       kYard}));
+  EXPECT_THAT(outcome.failed, ElementsAre(Pair("street", StartsWith("model.seed cannot change"))));
+  EXPECT_EQ(Served("street")->config().source.uri, "rtsp://user:secret@camera/1");
+}
+
+TEST_F(ConfigReloadTest, EachStreamThatFailsIsNamedInALogThatSumsUp) {
+  const auto camera = [](int n) {
+    return absl::StrCat("{name: cam", n, ", source: {uri: 'rtsp://camera/", n, "'}}");
+  };
+  const std::vector<std::string> streams = {kStreet, camera(1), camera(2), camera(3)};
+  ASSERT_EQ(Describe(Reload(File(streams))), "3 streams added, 1 deleted");
+  std::ostringstream log;
+  LogCounts counts;
+  FakeClock clock;
+  const auto limit = std::make_shared<LogLimit>(
+      LogLimit::Options{.to = std::make_shared<spdlog::sinks::ostream_sink_mt>(log),
+                        .counts = &counts,
+                        .clock = &clock});
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", limit));
+  Reload(File(streams, "model: {seed: 7}\n"));
+  spdlog::set_default_logger(before);
+  for (const char* const name : {"street", "cam1", "cam2", "cam3"}) {
+    EXPECT_THAT(log.str(), HasSubstr(absl::StrCat("stream '", name, "': model.seed cannot")));
   }
 }
 
 TEST_F(ConfigReloadTest, AStreamThatCannotStartIsTriedAgain) {
   const std::string more = File({kStreet, kYard, "{name: gate, source: {uri: 'rtsp://camera/2'}}"});
   start_fails_ = absl::NotFoundError("there is no such camera");
-  EXPECT_THAT(Reload(more).failed, ElementsAre("stream 'gate': there is no such camera"));
+  EXPECT_THAT(Reload(more).failed, ElementsAre(Pair("gate", "there is no such camera")));
   EXPECT_THAT(Reload(more).added, ElementsAre("gate"));
 }
 
@@ -119,13 +176,77 @@ TEST_F(ConfigReloadTest, AWrongFileChangesNothingAndIsSaid) {
 }
 
 TEST_F(ConfigReloadTest, WhatClientsHaveMadeStays) {
-  const auto guest =
-      ParseStreamEntry("{name: guest, source: {uri: 'rtsp://camera/3'}}", "config", StreamConfig());
-  ASSERT_TRUE(control_.Create(*guest).ok());
+  ASSERT_TRUE(control_.Create(Parsed("{name: guest, source: {uri: 'rtsp://camera/3'}}")).ok());
   ASSERT_TRUE(street().Change({.learning_rate = 0.5}).ok());
   Reload(File({kStreet, kYard}));
   EXPECT_THAT(Names(), ElementsAre("street", "yard", "guest"));
   EXPECT_EQ(street().Snapshot().learning_rate, 0.5);
+}
+
+TEST_F(ConfigReloadTest, WhatTheFileSaysAsBeforeStaysAsClientsHaveMadeIt) {
+  ClientChanges("street", "{name: street, source: {uri: 'rtsp://camera/8'}}");
+  const std::string run = Served("street")->run_id;
+  const std::string rate = "model: {learning_rate: 0.003}\n";
+  EXPECT_THAT(Reload(File({kStreet, kYard}, rate)).changed, ElementsAre("street", "yard"));
+  EXPECT_EQ(Served("street")->run_id, run);
+  EXPECT_EQ(Served("street")->config().source.uri, "rtsp://camera/8");
+  EXPECT_EQ(street().Snapshot().learning_rate, 0.003);
+
+  const std::string moved = "{name: street, source: {uri: 'rtsp://camera/7'}}";
+  EXPECT_THAT(Reload(File({moved, kYard}, rate)).changed, ElementsAre("street"));
+  EXPECT_EQ(Served("street")->config().source.uri, "rtsp://camera/7");
+  EXPECT_EQ(street().Snapshot().learning_rate, 0.003);
+}
+
+TEST_F(ConfigReloadTest, WhatDoesNotGoWithWhatAClientHasMadeIsSaidAndLeft) {
+  ClientChanges("street",
+                "{name: street, source: {uri: 'rtsp://camera/1'}, model: {task: classification, "
+                "outputs: 3}}");
+  const std::string run = Served("street")->run_id;
+  const ReloadOutcome outcome = Reload(
+      File({"{name: street, source: {uri: 'rtsp://user:secret@camera/1'}, learning: {every: 2}}",
+            kYard}));
+  EXPECT_THAT(outcome.failed, ElementsAre(Pair("street", HasSubstr("does not go with what clients "
+                                                                   "have made of it"))));
+  EXPECT_EQ(Served("street")->run_id, run);
+}
+
+TEST_F(ConfigReloadTest, AStreamThatAClientHasDeletedComesBackWhenItsEntryChanges) {
+  ASSERT_TRUE(control_.Delete({.name = "street"}).ok());
+  EXPECT_EQ(Describe(Reload(File({kStreet, kYard}))), "no stream has changed");
+  EXPECT_THAT(Names(), ElementsAre("yard"));
+  const ReloadOutcome outcome =
+      Reload(File({"{name: street, source: {uri: 'rtsp://camera/7'}}", kYard}));
+  EXPECT_THAT(outcome.added, ElementsAre("street"));
+  EXPECT_THAT(outcome.changed, IsEmpty());
+  EXPECT_EQ(Served("street")->config().source.uri, "rtsp://camera/7");
+  EXPECT_THAT(Reload(File({kYard})).deleted, ElementsAre("street")) << "it is the file's again";
+}
+
+TEST_F(ConfigReloadTest, AClientsStreamOfTheFilesNameIsTheClients) {
+  ASSERT_TRUE(control_.Delete({.name = "street"}).ok());
+  ASSERT_TRUE(control_.Create(Parsed("{name: street, source: {uri: 'rtsp://camera/9'}}")).ok());
+  const std::string moved = "{name: street, source: {uri: 'rtsp://camera/7'}}";
+  EXPECT_THAT(Reload(File({moved, kYard})).failed,
+              ElementsAre(Pair("street", HasSubstr("a client has added a stream 'street'"))));
+  EXPECT_EQ(Served("street")->config().source.uri, "rtsp://camera/9");
+  EXPECT_THAT(Reload(File({kYard})).deleted, IsEmpty());
+  EXPECT_THAT(Names(), ElementsAre("yard", "street"));
+}
+
+TEST_F(ConfigReloadTest, AStreamOfTheFileThatAClientHasChangedIsTheFilesStill) {
+  ClientChanges("street", "{name: street, source: {uri: 'rtsp://camera/8'}, model: {seed: 7}}");
+  EXPECT_THAT(Reload(File({kYard})).deleted, ElementsAre("street"));
+}
+
+TEST_F(ConfigReloadTest, WithoutABudgetTheFilesStreamsMayTakeMoreThanThereIs) {
+  budget_gate_.SetBudget({});
+  yard_.learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 1e6; });
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      control_.Create(Parsed("{name: guest, source: {uri: 'rtsp://camera/3'}}")).status()));
+  const ReloadOutcome outcome =
+      Reload(File({kStreet, kYard, "{name: gate, source: {uri: 'rtsp://camera/2'}}"}));
+  EXPECT_THAT(outcome.added, ElementsAre("gate"));
 }
 
 TEST_F(ConfigReloadTest, WhatListensTakesARestartAndIsNamedUntilThen) {

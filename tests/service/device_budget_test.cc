@@ -115,7 +115,7 @@ class BudgetGateTest : public testing::Test {
   std::vector<FakeStream> fakes_;  // Their clocks outlive the streams.
   Streams streams_;
   const pipeline::LearnerDescription learner_ = Stages({"cpu:0"});  // 0.85 cores.
-  const StreamConfig gate_ = Watching("rtsp://camera/2");
+  StreamConfig gate_ = Watching("rtsp://camera/2");
 };
 
 TEST_F(BudgetGateTest, ReckonsWithWhatRuns) {
@@ -180,10 +180,23 @@ TEST_F(BudgetGateTest, TheFilesOwnStreamsStartAnywayUnlessTheFileSaysABudget) {
   BudgetGate gate({}, streams_);
   Run("street");
   fakes_.front().learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 1e6; });
+  EXPECT_FALSE(gate.Admit(gate_, learner_).ok()) << "a client's";
+  gate_.of_file = true;
   EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
   EXPECT_FALSE(BudgetGate({.cores = 1}, streams_).Admit(gate_, learner_).ok());
-  gate.FileIsDone();
-  EXPECT_FALSE(gate.Admit(gate_, learner_).ok());
+  streams_.Stop();
+}
+
+TEST_F(BudgetGateTest, OneOfTheSameEntryThatAnotherDefaultMakesDearerIsAsked) {
+  BudgetGate gate({.cores = 0.1}, streams_);
+  Run("street");
+  Run("gate");
+  StreamConfig changed = streams_.All().back()->config();
+  pipeline::LearnerDescription dearer = learner_;
+  dearer.stages[0].forward_ms += 100;
+  EXPECT_TRUE(gate.Admit(changed, dearer).ok()) << "as it was";
+  changed.in_force = R"({"name": "gate", "model": {"input": [640, 480]}})";
+  EXPECT_FALSE(gate.Admit(changed, dearer).ok());
   streams_.Stop();
 }
 

@@ -121,6 +121,12 @@ class FakeLearner final : public pipeline::Learner {
   std::atomic<std::size_t> bytes_before = 0;
 
   absl::Status Drain() override {
+    std::function<void()> at_end;
+    {
+      std::scoped_lock lock(mu_);
+      at_end = at_end_;
+    }
+    if (at_end) at_end();
     if (options_.predicts == Predicts::kWhenTold) {
       while (PredictOne()) {
       }
@@ -222,6 +228,13 @@ class FakeLearner final : public pipeline::Learner {
     at_descriptions_ = std::move(call);
   }
 
+  /// Called when the stream ends, before the last predictions: what a last checkpoint does is done
+  /// here.
+  void AtEnd(std::function<void()> call) {
+    std::scoped_lock lock(mu_);
+    at_end_ = std::move(call);
+  }
+
   /// Changes the next predictions: `change` gets each by reference, instead of any `change` before.
   /// It must not call the learner.
   void ChangePredictions(std::function<void(pipeline::ModelPrediction&)> change) {
@@ -312,6 +325,7 @@ class FakeLearner final : public pipeline::Learner {
   std::function<void(pipeline::ModelPrediction&)> change_;
   std::function<void()> at_questions_;
   std::function<void()> at_descriptions_;
+  std::function<void()> at_end_;
   std::condition_variable changed_;
   std::int64_t admitted_ = 0;
   std::int64_t predicted_ = 0;

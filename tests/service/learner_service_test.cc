@@ -284,14 +284,18 @@ TEST_F(LearnerServiceTest, AResetWhoseDeadlinePassesIsNone) {
   EXPECT_TRUE(street().running()) << "it was started again";
 }
 
-TEST_F(LearnerServiceTest, AResetThatTheServersEndCutsShortSaysSo) {
+TEST_F(LearnerServiceTest, AResetThatTheServersEndCutsShortSaysSoAndIsNone) {
+  KeepCheckpoints();
   starting_ = [this](const StreamConfig& /*config*/) {
     streams_.Stop();
+    // The new life's own, which has learned no less than the old one.
+    std::filesystem::create_directories(folder_ / "checkpoint-000000000120");
     return absl::OkStatus();
   };
   const grpc::Status status = Reset();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(ReasonOf(status), "SERVER_STOPS");
+  EXPECT_THAT(InFolder(), ElementsAre("checkpoint-000000000099")) << "nothing is set aside";
 }
 
 TEST_F(LearnerServiceTest, AResetThatFailsLeavesTheStreamRunning) {
