@@ -74,16 +74,23 @@ std::string DescribeStream(const StreamConfig& stream) {
       learner.devices.empty() ? "" : ", on ", absl::StrJoin(learner.devices, ", "), "\n");
 }
 
+std::string DescribeListen(const Listen& listen) {
+  const std::string web = UrlHost(listen.web_address());
+  const std::string for_whom =
+      IsLoopback(listen.web_address()) ? "this machine only" : "whoever reaches it";
+  return absl::StrCat("listens\n  gRPC      ", UrlHost(listen.address), ":", listen.grpc_port, ", ",
+                      Describe(listen.security), "\n  page      ", web, ":", listen.http_port,
+                      ", plain text for ", for_whom, ", at most ", listen.max_viewers,
+                      " viewers\n  metrics   ", web, ":", listen.metrics_port, ", plain text for ",
+                      for_whom, "\n");
+}
+
 }  // namespace
 
 std::string DescribeConfig(const Config& config) {
   std::string text;
   for (const StreamConfig& stream : config.streams) text += DescribeStream(stream);
-  const Listen& listen = config.listen;
-  absl::StrAppend(&text, "listens on ", UrlHost(listen.address), ": page ", listen.http_port,
-                  ", gRPC ", listen.grpc_port, ", metrics ", listen.metrics_port, "; at most ",
-                  listen.max_viewers, " viewers\n  gRPC      ", Describe(listen.security), "\n");
-  return text;
+  return text + DescribeListen(config.listen);
 }
 
 int RunCheckConfig(const CheckConfigArguments& arguments) {

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
+import certificates
 import millrace_process
 from millrace_process import run
 
@@ -238,8 +239,24 @@ class CommandLineTest(unittest.TestCase):
     def test_check_config_says_who_may_call_and_no_secret(self):
         result = run("check-config", self.secure_config("view hidden-0123456789\n"))
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("gRPC      plain text, tokens, control from this machine only", result.stdout)
+        self.assertIn("  gRPC      127.0.0.1:0, plain text, tokens, control from this machine only\n",
+                      result.stdout)
         self.assertNotIn("hidden", result.stdout + result.stderr)
+
+    def test_check_config_says_who_reaches_the_page_and_the_metrics(self):
+        certificates.make_certificate(self.folder, "millrace.test")
+        tls = f"tls: {{certificate: {self.folder}/certificate.pem, key: {self.folder}/key.pem}}"
+        path = pathlib.Path(self.config())
+        text = path.read_text()
+        for allowed, address, whom in (("", "127.0.0.1", "this machine only"),
+                                       (", allow_plain_text: true", "0.0.0.0", "whoever reaches it")):
+            path.write_text(text.replace("listen: {", f"listen: {{address: 0.0.0.0, {tls}{allowed}, "))
+            result = run("check-config", str(path))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for part in ("gRPC      0.0.0.0:0, TLS, control from this machine only",
+                         f"page      {address}:0, plain text for {whom}, at most 16 viewers",
+                         f"metrics   {address}:0, plain text for {whom}"):
+                self.assertIn(f"  {part}\n", result.stdout)
 
     def test_tokens_that_cannot_be_used_are_named_and_not_shown(self):
         for tokens, mode, part in (
