@@ -41,7 +41,7 @@ inline constexpr std::int64_t kMostExact = (std::int64_t{1} << 53) - 1;
 /// Whether the two differ in nothing but `source`.
 [[nodiscard]] bool DifferInSourceOnly(const std::string& entry, const std::string& other);
 
-/// Stands for an entry: the same for the same.
+/// Stands for an entry: the same for the same, in this process. It tells nothing of what is in it.
 [[nodiscard]] std::string EtagOf(const std::string& entry);
 
 }  // namespace millrace::service
