@@ -160,7 +160,7 @@ class CommandLineTest(unittest.TestCase):
             self.assertEqual([key for key in line if key != "stream"], ["time", "level", "message"])
             datetime.datetime.fromisoformat(line["time"])
         of_the_stream = {line["message"] for line in lines if line.get("stream") == "ball"}
-        for message in ("ball: measuring the layers and cutting the network", "test:ball: connecting"):
+        for message in ("ball: measuring the layers and cutting the network", "stream 'ball': test:ball: connecting"):
             self.assertIn(message, of_the_stream)
 
     def test_the_log_is_json_when_it_fails(self):
