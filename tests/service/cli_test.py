@@ -278,6 +278,19 @@ class CommandLineTest(unittest.TestCase):
 
     def test_check_config_names_files_that_are_not_there(self):
         self.assert_usage(run("check-config", self.config(uri="no/such.avi")), "no/such.avi")
+        of_labels = "model: {task: classification, outputs: 2, "
+        for keys, missing in (
+            ("model: {network: nowhere.pt}", "network nowhere.pt"),
+            ("model: {weights: nowhere.safetensors}", "weight file nowhere.safetensors"),
+            (of_labels + "network: nowhere.pt}", "network nowhere.pt"),
+            (of_labels + "network: mlp, weights: nowhere.safetensors}", "weight file nowhere.safetensors"),
+            ("source: {uri: 'rtsp://camera/1', user: me, password_file: nowhere.txt}", "password file nowhere.txt"),
+            ("source: {uri: 'rtsps://camera/1', tls_ca_file: nowhere.pem}", "file of certificates nowhere.pem"),
+        ):
+            source = "" if "source" in keys else "source: {uri: 'test:'}, "
+            with self.subTest(keys):
+                self.assert_usage(run("check-config", self.config(more=f"  - {{name: other, {source}{keys}}}\n")),
+                                  f"stream other: there is no {missing} (")
 
     def test_serve_refuses_a_missing_configuration(self):
         self.assert_usage(run("serve", "--config", "no/such.yaml"), "no/such.yaml")
