@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::size_t kMostCauses = 8;
 
+/// How a line begins: several streams may show the same camera, or a test picture.
+std::string BeginningOf(const std::string& stream, const std::string& shown) {
+  return stream.empty() ? shown : absl::StrCat("stream '", stream, "': ", shown);
+}
+
 std::string Text(const std::string& shown, SourceState state, const std::string& why) {
   return absl::StrCat(shown, ": ", std::string(Name(state)), why.empty() ? "" : ": ", why,
                       state == SourceState::kBackingOff ? "; it is tried until it is there" : "");
@@ -19,8 +24,11 @@ std::string Text(const std::string& shown, SourceState state, const std::string&
 
 }  // namespace
 
-StateLog::StateLog(std::string shown, Of of, Told told, std::string stream)
-    : shown_(std::move(shown)), of_(of), told_(std::move(told)), stream_(std::move(stream)) {}
+StateLog::StateLog(const std::string& shown, Of of, Told told, std::string stream)
+    : shown_(BeginningOf(stream, shown)),
+      of_(of),
+      told_(std::move(told)),
+      stream_(std::move(stream)) {}
 
 void StateLog::Enter(SourceState to, const absl::Status& cause) {
   const std::string why(cause.message());

@@ -1,9 +1,9 @@
 // What a source comes to: its state, a line of the log and a count for each transition.
 //
-//   rtsp://camera/1: connecting
-//   rtsp://camera/1: streaming
-//   rtsp://camera/1: stalled: no frame for 1 s
-//   rtsp://camera/1: backing off: no frame within 2 s; it is tried until it is there
+//   stream 'door': rtsp://camera/1: connecting
+//   stream 'door': rtsp://camera/1: streaming
+//   stream 'door': rtsp://camera/1: stalled: no frame for 1 s
+//   stream 'door': rtsp://camera/1: backing off: no frame within 2 s; it is tried until it is there
 //
 // An outage shows each of its causes once, however many tries it takes, and however often a camera
 // comes and goes: it is over when frames have come for some seconds, and only then `streaming` is
@@ -33,9 +33,9 @@ class StateLog {
   /// `shown` names the source in the log, without credentials. A file's states are for those who
   /// debug, unless it fails while it plays: opening it tells its user the rest.
   /// `told` is called with each transition, in their order, by who writes them; may be empty.
-  /// `stream`: which camera stream the lines are about; may be empty.
+  /// `stream`: which camera stream the lines are about, and begin with; may be empty.
   using Told = std::function<void(SourceState, const absl::Status& cause)>;
-  StateLog(std::string shown, Of of, Told told = {}, std::string stream = {});
+  StateLog(const std::string& shown, Of of, Told told = {}, std::string stream = {});
 
   /// The source is in state `to` from now on, for `cause`, which is OK where there is none.
   void Enter(SourceState to, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);

@@ -1,4 +1,4 @@
-// A checksum of bytes, for files of ours and for what stands for a text.
+// A checksum of bytes, for files of ours.
 #pragma once
 
 #include <string>

@@ -8,8 +8,9 @@
 
 namespace millrace::pipeline {
 
-/// RESOURCE_EXHAUSTED where a GPU's memory is full, ABORTED where a GPU has failed, from which it
-/// recovers in no process that has met it; each saying what to do. INTERNAL: anything else.
+/// ABORTED, saying what to do, where a GPU's memory is full or a GPU has failed: what no process
+/// that has met it recovers from. No other code, because a disk, descriptors and a budget can be
+/// full, too (RESOURCE_EXHAUSTED). INTERNAL: anything else.
 [[nodiscard]] absl::Status FailureOf(const std::exception& thrown);
 
 /// Does `task` for an engine: what it throws, is thrown on with the code of FailureOf().

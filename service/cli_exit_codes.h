@@ -2,15 +2,16 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "service/error_reason.h"
 
 namespace millrace::service {
 
 inline constexpr int kExitOk = 0;
 /// Something failed while it ran.
 inline constexpr int kExitFailure = 1;
-/// The command line or the configuration is wrong.
+/// The command line or the configuration is wrong: it asks for more than its budget, for example.
 inline constexpr int kExitUsage = 2;
-/// A GPU failed, or its memory is full.
+/// A GPU failed, or its memory is full (pipeline/device_failure.h).
 inline constexpr int kExitGpu = 3;
 // 128 + the signal that ended it at once: StopSignals (serve_signals.h).
 
@@ -23,6 +24,7 @@ inline constexpr int kExitGpu = 3;
     case absl::StatusCode::kNotFound:
       return kExitUsage;
     case absl::StatusCode::kResourceExhausted:
+      return ReasonOf(status) == "DEVICE_BUDGET_EXCEEDED" ? kExitUsage : kExitFailure;
     case absl::StatusCode::kAborted:
       return kExitGpu;
     default:

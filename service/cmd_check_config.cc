@@ -4,12 +4,16 @@
 #include <iostream>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ingest/image_folder.h"
 #include "ingest/uri.h"
+#include "pipeline/learning/flow_network_names.h"
 #include "service/cli_exit_codes.h"
+#include "service/config_labels.h"
 #include "service/config_print.h"
 #include "service/grpc_server.h"
 #include "service/http_server.h"
@@ -26,31 +30,47 @@ std::optional<std::string> SourceFile(const std::string& text) {
   return path.ok() ? std::optional(*path) : std::nullopt;
 }
 
+constexpr std::string_view kRelative = " (paths are relative to the working folder)\n";
+
+/// Why there is nothing to read for the source, or nothing.
+std::string MissingVideo(const StreamConfig& stream) {
+  const std::optional<std::string> file = SourceFile(stream.source.uri);
+  if (!file) return "";
+  if (ingest::NamesImages(*file)) {
+    const absl::Status images = ingest::ListImages(*file).status();
+    return images.ok() ? "" : absl::StrCat(*file, ": ", std::string(images.message()));
+  }
+  std::error_code error;
+  return std::filesystem::exists(*file, error) ? "" : absl::StrCat("there is no video ", *file);
+}
+
+/// The other files that the stream reads at its start, and what each is; some paths are empty.
+std::vector<std::pair<std::string_view, std::string>> FilesOf(const StreamConfig& stream) {
+  const std::string& network = stream.learner.network;
+  const bool own = !IsOfLabels(stream.task) && pipeline::IsNetworkFile(network);
+  const ingest::CameraOptions& camera = stream.source.camera;
+  return {{"network", IsOfLabels(stream.task) ? stream.labels.learner.model
+                      : own                   ? network
+                                              : ""},
+          {"weight file", WeightsOf(stream)},
+          {"password file", camera.login.password_file},
+          {"file of certificates", camera.tls.ca_file}};
+}
+
 /// Names the files that the configuration needs and that are not there, one a line.
 std::string MissingFiles(const Config& config) {
   std::string missing;
-  const auto check = [&](const StreamConfig& stream, std::string_view what,
-                         const std::string& path) {
-    std::error_code error;
-    if (std::filesystem::exists(path, error)) return;
-    absl::StrAppend(&missing, "stream ", stream.name, ": there is no ", std::string(what), " ",
-                    path, " (paths are relative to the working folder)\n");
+  const auto add = [&](const StreamConfig& stream, std::string_view what) {
+    absl::StrAppend(&missing, "stream ", stream.name, ": ", std::string(what),
+                    std::string(kRelative));
   };
   for (const StreamConfig& stream : config.streams) {
-    if (const auto file = SourceFile(stream.source.uri)) {
-      if (ingest::NamesImages(*file)) {
-        const absl::Status images = ingest::ListImages(*file).status();
-        if (!images.ok()) {
-          absl::StrAppend(&missing, "stream ", stream.name, ": ", *file, ": ", images.message(),
-                          " (paths are relative to the working folder)\n");
-        }
-      } else {
-        check(stream, "video", *file);
-      }
+    if (const std::string video = MissingVideo(stream); !video.empty()) add(stream, video);
+    for (const auto& [what, path] : FilesOf(stream)) {
+      std::error_code error;
+      if (path.empty() || std::filesystem::exists(path, error)) continue;
+      add(stream, absl::StrCat("there is no ", std::string(what), " ", path));
     }
-    const std::string& model = stream.labels.learner.model;
-    if (IsOfLabels(stream.task) && !model.empty()) check(stream, "network", model);
-    if (!stream.learner.weights.empty()) check(stream, "weight file", stream.learner.weights);
   }
   return missing;
 }
@@ -74,16 +94,23 @@ std::string DescribeStream(const StreamConfig& stream) {
       learner.devices.empty() ? "" : ", on ", absl::StrJoin(learner.devices, ", "), "\n");
 }
 
+std::string DescribeListen(const Listen& listen) {
+  const std::string web = UrlHost(listen.web_address());
+  const std::string for_whom =
+      IsLoopback(listen.web_address()) ? "this machine only" : "whoever reaches it";
+  return absl::StrCat("listens\n  gRPC      ", UrlHost(listen.address), ":", listen.grpc_port, ", ",
+                      Describe(listen.security), "\n  page      ", web, ":", listen.http_port,
+                      ", plain text for ", for_whom, ", at most ", listen.max_viewers,
+                      " viewers\n  metrics   ", web, ":", listen.metrics_port, ", plain text for ",
+                      for_whom, "\n");
+}
+
 }  // namespace
 
 std::string DescribeConfig(const Config& config) {
   std::string text;
   for (const StreamConfig& stream : config.streams) text += DescribeStream(stream);
-  const Listen& listen = config.listen;
-  absl::StrAppend(&text, "listens on ", UrlHost(listen.address), ": page ", listen.http_port,
-                  ", gRPC ", listen.grpc_port, ", metrics ", listen.metrics_port, "; at most ",
-                  listen.max_viewers, " viewers\n  gRPC      ", Describe(listen.security), "\n");
-  return text;
+  return text + DescribeListen(config.listen);
 }
 
 int RunCheckConfig(const CheckConfigArguments& arguments) {

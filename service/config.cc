@@ -46,6 +46,41 @@ int CountDocuments(const std::string& yaml) {
   return documents;
 }
 
+// An alias takes three letters and stands for all that its anchor names, itself included. No
+// configuration that can be meant comes near either limit.
+constexpr int kMostLevels = 100;
+constexpr int kMostNodes = 200'000;
+
+/// Where there are more levels or nodes than that, each alias counted as all that it stands for.
+/// `level` is that of `node`, and `left` how many nodes may still come.
+std::optional<YAML::Mark> WhereTooMuch(const YAML::Node& node, int level, int& left) {
+  if (level > kMostLevels || --left < 0) return node.Mark();
+  if (!node.IsSequence() && !node.IsMap()) return std::nullopt;
+  for (const auto& entry : node) {
+    std::optional<YAML::Mark> where;
+    if (node.IsMap()) {
+      where = WhereTooMuch(entry.first, level + 1, left);
+      if (!where) where = WhereTooMuch(entry.second, level + 1, left);
+    } else {
+      where = WhereTooMuch(entry, level + 1, left);
+    }
+    if (where) return where;
+  }
+  return std::nullopt;
+}
+
+/// Notes an error where what reads `document` node by node would come to no end.
+bool CanBeWalked(const YAML::Node& document, ConfigErrors& errors) {
+  int left = kMostNodes;
+  const std::optional<YAML::Mark> where = WhereTooMuch(document, 1, left);
+  if (!where) return true;
+  errors.Add(*where, "",
+             absl::StrCat("here are more than ", kMostLevels, " levels or ", kMostNodes,
+                          " values, an alias counted as all that it stands for; look for one that "
+                          "stands within itself, or write out what it stands for"));
+  return false;
+}
+
 /// The file's one document, or an error noted.
 std::optional<YAML::Node> Parse(std::string_view yaml, ConfigErrors& errors) {
   try {
@@ -53,6 +88,7 @@ std::optional<YAML::Node> Parse(std::string_view yaml, ConfigErrors& errors) {
     const int documents = CountDocuments(text);
     if (documents == 1) {
       YAML::Node document = YAML::Load(text);
+      if (!CanBeWalked(document, errors)) return std::nullopt;
       if (!document.IsNull()) return document;
     }
     errors.Add({}, "",

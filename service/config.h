@@ -86,7 +86,7 @@ struct Budget {
 };
 
 struct Listen {
-  /// Everything listens on 127.0.0.1 unless configured. Port 0 takes a free one.
+  /// Of gRPC; see web_address() for the rest. Port 0 takes a free one.
   std::string address = "127.0.0.1";
   int grpc_port = 50051;
   /// The live page.
@@ -99,6 +99,12 @@ struct Listen {
   /// Browsers that may watch the live page at once; one more gets 503.
   int max_viewers = 16;
   GrpcSecurity security = {};
+
+  /// Where the page, the metrics and the probes are. They are plain text, also where gRPC is TLS,
+  /// so they stay on this machine unless plain text beyond it is allowed.
+  [[nodiscard]] std::string web_address() const {
+    return security.allow_plain_text || IsLoopback(address) ? address : "127.0.0.1";
+  }
 };
 
 struct Config {

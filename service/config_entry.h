@@ -45,7 +45,7 @@ inline constexpr std::int64_t kMostExact = (std::int64_t{1} << 53) - 1;
 /// learning rate, and of which frames it learns from.
 [[nodiscard]] bool CanChangeWhileItLearns(std::string_view key);
 
-/// Stands for an entry: the same for the same.
+/// Stands for an entry: the same for the same, in this process. It tells nothing of what is in it.
 [[nodiscard]] std::string EtagOf(const std::string& entry);
 
 }  // namespace millrace::service

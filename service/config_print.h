@@ -16,7 +16,8 @@ namespace millrace::service {
 [[nodiscard]] std::string PrintConfig(const Config& config);
 
 /// What a configuration file may say, as JSON Schema, draft 7: for editors and other programs. What
-/// it refuses, the parser refuses. The parser refuses more: keys that do not fit together.
+/// it refuses, the parser refuses, but for numbers, true and false in quotes. The parser refuses
+/// more: keys that do not fit together.
 [[nodiscard]] std::string ConfigJsonSchema();
 
 /// The keys outside `streams` that do not hold the same in both, as "listen.grpc_port".

@@ -29,7 +29,7 @@ struct GrpcSecurity {
   std::string tokens_file = {};
   ControlFrom control = ControlFrom::kLoopback;
   /// Whether the configuration says in so many words that an address beyond this machine may speak
-  /// plain text.
+  /// plain text: gRPC without TLS, and the page, the metrics and the probes, which never have it.
   bool allow_plain_text = false;
 };
 

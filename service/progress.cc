@@ -145,8 +145,7 @@ std::string Trouble(const StreamSnapshot& stream) {
                                        : absl::StrCat("the camera is away: ",
                                                       std::string(stream.source.cause.message()));
   }
-  std::replace(trouble.begin(), trouble.end(), '\n', ' ');
-  return trouble;
+  return OnOneLine(std::move(trouble));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "service/grpc_security.h"
 #include "service/http_probes.h"
 #include "service/page_host.h"
+#include "spdlog/spdlog.h"
 
 namespace millrace::service {
 
@@ -18,12 +19,19 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
                             Admission::Make(options.listen.security));
   std::unique_ptr<ServeWeb> web(new ServeWeb(std::move(options), std::move(admission)));
   const Listen& listen = web->options_.listen;
+  const std::string address = listen.web_address();
+  if (address != listen.address) {
+    spdlog::info(
+        "the live page, the metrics and the probes are plain text, so they listen on {} only, and "
+        "not on {}: listen.allow_plain_text says otherwise",
+        address, listen.address);
+  }
   std::vector<HttpRoute> routes = web->page_.Routes();
   std::ranges::move(web->control_.Routes(), std::back_inserter(routes));
-  if (IsLoopback(listen.address)) routes = UnderTrustedNames(std::move(routes));
+  if (IsLoopback(address)) routes = UnderTrustedNames(std::move(routes));
   MILLRACE_ASSIGN_OR_RETURN(
       web->page_server_,
-      HttpServer::Start({.address = listen.address,
+      HttpServer::Start({.address = address,
                          .port = listen.http_port,
                          // A browser may open six connections at a time; they are short.
                          .threads = 12,
@@ -35,7 +43,7 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
       UnderTrustedNames({DebugTraceRoute(*web->options_.streams, *web->options_.clock)}),
       std::back_inserter(probes));
   MILLRACE_ASSIGN_OR_RETURN(web->probe_server_,
-                            HttpServer::Start({.address = listen.address,
+                            HttpServer::Start({.address = address,
                                                .port = listen.metrics_port,
                                                .threads = 3,
                                                .port_key = "listen.metrics_port",

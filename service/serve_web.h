@@ -1,4 +1,5 @@
-// Both web servers of `millrace serve`: the live page, and what watches the server.
+// Both web servers of `millrace serve`: the live page, and what watches the server. They are plain
+// text and ask nobody who they are, so they listen at Listen::web_address().
 #pragma once
 
 #include <atomic>

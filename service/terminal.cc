@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -52,9 +53,19 @@ std::string Hanging(std::string_view text, std::size_t columns, std::size_t inde
   return absl::StrJoin(lines, "\n");
 }
 
+// The bytes of a character in UTF-8 that go on begin with the bits 10.
 std::string CutTo(std::string line, std::size_t columns) {
-  if (line.size() > columns) line.resize(columns);
+  if (line.size() <= columns) return line;
+  while (columns > 0 && (static_cast<unsigned char>(line[columns]) & 0xC0) == 0x80) --columns;
+  line.resize(columns);
   return line;
+}
+
+std::string OnOneLine(std::string text) {
+  constexpr unsigned char kDelete = 0x7f;
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c == kDelete; }, ' ');
+  return text;
 }
 
 }  // namespace millrace::service

@@ -26,7 +26,11 @@ namespace millrace::service {
 /// Its rows; `otherwise` where it is no terminal.
 [[nodiscard]] std::size_t TerminalRows(std::size_t otherwise);
 
-/// The beginning of `line`, at most `columns` long.
+/// The beginning of `line`, at most `columns` bytes: whole characters, of UTF-8, too.
 [[nodiscard]] std::string CutTo(std::string line, std::size_t columns);
+
+/// `text` with spaces in the place of line feeds and of all else that a terminal obeys instead of
+/// showing it: for words of others, such as a camera's.
+[[nodiscard]] std::string OnOneLine(std::string text);
 
 }  // namespace millrace::service

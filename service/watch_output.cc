@@ -43,9 +43,11 @@ std::string NameOf(v1::SourceState state) {
   return absl::StrReplaceAll(absl::AsciiStrToLower(name.substr(kPrefix)), {{"_", " "}});
 }
 
-std::string OnOneLine(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
+/// Whether it is the learner, and not the source, whose cause the event tells.
+bool IsOfLearner(const v1::StreamEvent& event) {
+  if (event.kind() == v1::STREAM_EVENT_KIND_LEARNER_STATE) return true;
+  return event.kind() == v1::STREAM_EVENT_KIND_EXISTS &&
+         event.learner_state() == v1::LEARNER_STATE_FAILED;
 }
 
 /// "after_gap" of PREDICTION_FLAG_AFTER_GAP.
@@ -91,7 +93,7 @@ std::string WatchLine(const v1::SubscribeResponse& response) {
   if (response.dropped_total() > 0) {
     absl::StrAppend(&line, "  missed ", response.dropped_total());
   }
-  return line;
+  return OnOneLine(std::move(line));
 }
 
 std::string WatchJson(const v1::SubscribeResponse& response) {
@@ -129,11 +131,16 @@ absl::Status SavePreview(const std::string& folder, const v1::SubscribeResponse&
   return WriteFileAtomically((std::filesystem::path(folder) / name).string(), prediction.preview());
 }
 
-Trouble TroubleOf(const v1::StreamEvent& event) {
-  if (event.kind() == v1::STREAM_EVENT_KIND_DELETED) return {.what = "deleted"};
+Trouble Troubles::After(const v1::StreamEvent& event) {
+  if (event.kind() == v1::STREAM_EVENT_KIND_DELETED) {
+    causes_.erase(event.stream());
+    return {.what = "deleted"};
+  }
+  Causes& causes = causes_[event.stream()];
+  (IsOfLearner(event) ? causes.learner : causes.source) = event.cause();
   switch (event.learner_state()) {
     case v1::LEARNER_STATE_FAILED:
-      return {.what = "learner failed", .why = event.cause()};
+      return {.what = "learner failed", .why = causes.learner};
     case v1::LEARNER_STATE_PAUSED:
       return {.what = "learner paused"};
     case v1::LEARNER_STATE_ENDED:
@@ -142,7 +149,7 @@ Trouble TroubleOf(const v1::StreamEvent& event) {
       break;
   }
   if (event.source_state() == v1::SOURCE_STATE_STREAMING) return {};
-  return {.what = absl::StrCat("source ", NameOf(event.source_state())), .why = event.cause()};
+  return {.what = absl::StrCat("source ", NameOf(event.source_state())), .why = causes.source};
 }
 
 bool WatchScreen::Show(const std::string& stream, const std::string& line) {

@@ -36,8 +36,22 @@ struct Trouble {
   std::string why = {};
 };
 
-/// What the event says of its stream from then on.
-[[nodiscard]] Trouble TroubleOf(const v1::StreamEvent& event);
+/// What keeps streams from predicting, by their events. An event tells the cause of what changed;
+/// what matters most may be something else, whose cause came with an event before. For one thread.
+class Troubles {
+ public:
+  /// Of the event's stream from then on. REQUIRES: events of a stream come in their order, from its
+  /// first or a STREAM_EVENT_KIND_EXISTS on.
+  [[nodiscard]] Trouble After(const v1::StreamEvent& event);
+
+ private:
+  struct Causes {
+    std::string source = {};
+    std::string learner = {};
+  };
+
+  std::map<std::string, Causes> causes_;
+};
 
 /// Of a terminal.
 struct ScreenSize {

@@ -40,8 +40,9 @@ grpc::Status WatchStates::FollowOnce() {
   request.set_stream(stream_);
   const auto reader = stub_->WatchStreams(&call.context(), request);
   v1::WatchStreamsResponse response;
+  Troubles troubles;  // Each call begins with what there is.
   while (reader->Read(&response)) {
-    screen_.SetTrouble(response.event().stream(), TroubleOf(response.event()));
+    screen_.SetTrouble(response.event().stream(), troubles.After(response.event()));
   }
   return reader->Finish();
 }

@@ -164,6 +164,8 @@ class ComposeTest(unittest.TestCase):
         published = {port.rsplit(":", 1)[1] for port in self.services["millrace"]["ports"]}
         self.assertEqual(published, configured)
         self.assertEqual(listen["address"], "0.0.0.0")
+        # Or the page and the metrics would stay inside the container once there is TLS.
+        self.assertIs(listen["allow_plain_text"], True)
 
     def test_every_service_restarts_and_has_time_to_end(self):
         for name, service in self.services.items():

@@ -69,6 +69,10 @@ class MillraceTest(unittest.TestCase):
         ]
         self.assertEqual(sorted(allowed), sorted(ports))
 
+    def test_probes_and_prometheus_reach_it_from_other_machines_also_beside_tls(self):
+        listen = yaml.safe_load(self.config)["listen"]
+        self.assertEqual((listen["address"], listen["allow_plain_text"]), ("0.0.0.0", True))
+
     def test_probes_are_those_that_the_server_answers(self):
         paths = {"startupProbe": "/startupz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
         for probe, path in paths.items():

@@ -57,6 +57,7 @@ TEST(StateLogTest, SaysWhichStreamItsLinesAreAbout) {
   log.Say();
   EXPECT_EQ(told_about, "door");
   EXPECT_EQ(LogAbout::Stream(), "");
+  EXPECT_EQ(logged.text(), "info stream 'door': camera: connecting\n");
 }
 
 TEST(StateLogTest, SaysEachCauseOfAnOutageOnceAndCountsEachTry) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 namespace millrace::service {
 namespace {
 
@@ -11,8 +13,15 @@ TEST(ExitCodesTest, SayWhoseFaultItWas) {
   EXPECT_EQ(ExitCodeOf(absl::UnavailableError("a camera, say")), 1);
   EXPECT_EQ(ExitCodeOf(absl::InvalidArgumentError("")), 2);
   EXPECT_EQ(ExitCodeOf(absl::NotFoundError("")), 2);
-  EXPECT_EQ(ExitCodeOf(absl::ResourceExhaustedError("a GPU's memory")), 3);
   EXPECT_EQ(ExitCodeOf(absl::AbortedError("a GPU")), 3);
+}
+
+TEST(ExitCodesTest, WhatIsFullWithoutAGpuIsNoneOfItsFailures) {
+  EXPECT_EQ(ExitCodeOf(absl::ErrnoToStatus(ENOSPC, "summary.json")), 1);
+  EXPECT_EQ(ExitCodeOf(absl::ErrnoToStatus(EMFILE, "summary.json")), 1);
+  EXPECT_EQ(ExitCodeOf(Because("DEVICE_BUDGET_EXCEEDED", {{"device", "cpu"}},
+                               absl::ResourceExhaustedError("2 cores are needed"))),
+            2);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
+import certificates
 import millrace_process
 from millrace_process import run
 
@@ -159,7 +160,7 @@ class CommandLineTest(unittest.TestCase):
             self.assertEqual([key for key in line if key != "stream"], ["time", "level", "message"])
             datetime.datetime.fromisoformat(line["time"])
         of_the_stream = {line["message"] for line in lines if line.get("stream") == "ball"}
-        for message in ("ball: measuring the layers and cutting the network", "test:ball: connecting"):
+        for message in ("ball: measuring the layers and cutting the network", "stream 'ball': test:ball: connecting"):
             self.assertIn(message, of_the_stream)
 
     def test_the_log_is_json_when_it_fails(self):
@@ -238,8 +239,24 @@ class CommandLineTest(unittest.TestCase):
     def test_check_config_says_who_may_call_and_no_secret(self):
         result = run("check-config", self.secure_config("view hidden-0123456789\n"))
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("gRPC      plain text, tokens, control from this machine only", result.stdout)
+        self.assertIn("  gRPC      127.0.0.1:0, plain text, tokens, control from this machine only\n",
+                      result.stdout)
         self.assertNotIn("hidden", result.stdout + result.stderr)
+
+    def test_check_config_says_who_reaches_the_page_and_the_metrics(self):
+        certificates.make_certificate(self.folder, "millrace.test")
+        tls = f"tls: {{certificate: {self.folder}/certificate.pem, key: {self.folder}/key.pem}}"
+        path = pathlib.Path(self.config())
+        text = path.read_text()
+        for allowed, address, whom in (("", "127.0.0.1", "this machine only"),
+                                       (", allow_plain_text: true", "0.0.0.0", "whoever reaches it")):
+            path.write_text(text.replace("listen: {", f"listen: {{address: 0.0.0.0, {tls}{allowed}, "))
+            result = run("check-config", str(path))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for part in ("gRPC      0.0.0.0:0, TLS, control from this machine only",
+                         f"page      {address}:0, plain text for {whom}, at most 16 viewers",
+                         f"metrics   {address}:0, plain text for {whom}"):
+                self.assertIn(f"  {part}\n", result.stdout)
 
     def test_tokens_that_cannot_be_used_are_named_and_not_shown(self):
         for tokens, mode, part in (
@@ -261,6 +278,25 @@ class CommandLineTest(unittest.TestCase):
 
     def test_check_config_names_files_that_are_not_there(self):
         self.assert_usage(run("check-config", self.config(uri="no/such.avi")), "no/such.avi")
+        of_labels = "model: {task: classification, outputs: 2, "
+        for keys, missing in (
+            ("model: {network: nowhere.pt}", "network nowhere.pt"),
+            ("model: {weights: nowhere.safetensors}", "weight file nowhere.safetensors"),
+            (of_labels + "network: nowhere.pt}", "network nowhere.pt"),
+            (of_labels + "network: mlp, weights: nowhere.safetensors}", "weight file nowhere.safetensors"),
+            ("source: {uri: 'rtsp://camera/1', user: me, password_file: nowhere.txt}", "password file nowhere.txt"),
+            ("source: {uri: 'rtsps://camera/1', tls_ca_file: nowhere.pem}", "file of certificates nowhere.pem"),
+        ):
+            source = "" if "source" in keys else "source: {uri: 'test:'}, "
+            with self.subTest(keys):
+                self.assert_usage(run("check-config", self.config(more=f"  - {{name: other, {source}{keys}}}\n")),
+                                  f"stream other: there is no {missing} (")
+
+    def test_a_budget_that_does_not_do_is_the_fault_of_the_configuration(self):
+        more = "  - {name: other, source: {uri: 'test:'}, model: {input: [256, 192]}}\nbudget: {cores: 0.1}\n"
+        result = run("serve", "--config", self.config(more=more), "--no-progress")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("cores are needed", result.stderr)
 
     def test_serve_refuses_a_missing_configuration(self):
         self.assert_usage(run("serve", "--config", "no/such.yaml"), "no/such.yaml")

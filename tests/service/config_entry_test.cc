@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/checksum.h"
+
 namespace millrace::service {
 namespace {
 
@@ -67,6 +69,13 @@ TEST(ConfigEntryTest, AnEtagIsTheSameForTheSame) {
   EXPECT_EQ(EtagOf("{}"), EtagOf("{}"));
   EXPECT_NE(EtagOf("{}"), EtagOf("{ }"));
   EXPECT_EQ(EtagOf("").size(), 16u);
+}
+
+// What an etag stands for is shown beside it, all but the login: with a plain sum of the entry one
+// could try logins until the sum fits.
+TEST(ConfigEntryTest, AnEtagIsNoSumThatAnybodyCanMake) {
+  const std::string entry = R"({"source":{"uri":"rtsp://me:pw@camera/1"}})";
+  EXPECT_NE(EtagOf(entry), pipeline::Checksum(entry));
 }
 
 }  // namespace

@@ -65,6 +65,25 @@ TEST(ConfigListenTest, PlainTextBeyondThisMachineMustBeAskedFor) {
   }
 }
 
+TEST(ConfigListenTest, PageAndMetricsStayOnThisMachineUntilPlainTextIsAskedFor) {
+  const auto web_address = [](std::string_view listen) {
+    const absl::StatusOr<Config> config = Parse(listen);
+    return config.ok() ? config->listen.web_address() : std::string(config.status().message());
+  };
+  EXPECT_EQ(web_address("{}"), "127.0.0.1");
+  EXPECT_EQ(web_address("{address: 127.1.2.3}"), "127.1.2.3");
+  EXPECT_EQ(web_address("{address: '::1'}"), "::1");
+  EXPECT_EQ(web_address("{address: '::', allow_plain_text: true}"), "::");
+  for (const char* const address : {"0.0.0.0", "'::'", "192.0.2.1"}) {
+    const std::string tls = absl::StrCat("{address: ", address, ", tls: {certificate: a, key: b}");
+    EXPECT_EQ(web_address(absl::StrCat(tls, "}")), "127.0.0.1") << address;
+    EXPECT_EQ(web_address(absl::StrCat(tls, ", allow_plain_text: false}")), "127.0.0.1") << address;
+  }
+  EXPECT_EQ(web_address("{address: 0.0.0.0, tls: {certificate: a, key: b}, tokens_file: t, "
+                        "allow_plain_text: true}"),
+            "0.0.0.0");
+}
+
 TEST(ConfigListenTest, TokensNeverGoInPlainTextBeyondThisMachine) {
   EXPECT_EQ(Refusal("{address: 0.0.0.0, tokens_file: t, allow_plain_text: true}"),
             "c:3:41: 'tokens_file' needs `tls` beside it: tokens must not leave this machine in "

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "pipeline/learning/update_policy.h"
@@ -546,15 +547,45 @@ TEST(ConfigTest, DeepNestingIsAnError) {
   EXPECT_FALSE(ParseConfig(std::string(100'000, '{'), "c").ok());
 }
 
-TEST(ConfigTest, AliasesThatGrowExponentiallyAreOnlyUnknownKeys) {
-  std::string yaml = File("");
-  yaml += "a0: &a0 [x, x]\n";
-  for (int i = 1; i < 64; ++i) {
+constexpr char kTooMuch[] = "here are more than 100 levels or 200000 values";
+
+/// Lists that each hold the one before twice: "a0: &a0 [x, x]", "a1: &a1 [*a0, *a0]".
+std::string GrowingLists(int lists, const std::string& indent) {
+  std::string yaml = indent + "a0: &a0 [x, x]\n";
+  for (int i = 1; i < lists; ++i) {
     const std::string before = "*a" + std::to_string(i - 1);
-    yaml += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before + ", " + before +
-            "]\n";
+    const std::string name = "a" + std::to_string(i);
+    yaml += indent + name + ": &" + name + " [" + before + ", " + before + "]\n";
   }
-  EXPECT_THAT(ParseConfig(yaml, "c").status().message(), HasSubstr("unknown key 'a63'"));
+  return yaml;
+}
+
+TEST(ConfigTest, AliasesThatGrowExponentiallyAreAnError) {
+  for (const std::string& yaml :
+       {File("") + GrowingLists(64, ""),
+        "version: 1\nstreams:\n- name: a\n  source: {uri: 'test:'}\n" + GrowingLists(64, "  ")}) {
+    EXPECT_THAT(ParseConfig(yaml, "c").status().message(), HasSubstr(kTooMuch)) << yaml;
+  }
+}
+
+TEST(ConfigTest, AnAliasWithinItselfIsAnErrorWithAPlace) {
+  EXPECT_THAT(ParseConfig("version: 1\nstreams: &a [*a]\n", "c").status().message(),
+              HasSubstr(absl::StrCat("c:2:10: ", kTooMuch)));
+  EXPECT_THAT(ParseConfig(Stream("source: {uri: 'test:'}, model: &m {network: [*m]}"), "c")
+                  .status()
+                  .message(),
+              HasSubstr(kTooMuch));
+  EXPECT_THAT(ParseStreamEntry("&a {name: a, source: *a}", "config", {}).status().message(),
+              HasSubstr(kTooMuch));
+}
+
+TEST(ConfigTest, AnAliasOfOneBeforeStandsForTheSame) {
+  const absl::StatusOr<Config> config = ParseConfig(
+      "version: 1\nstreams:\n- {name: a, source: &s {uri: 'test:', max_fps: 5}}\n"
+      "- {name: b, source: *s}\n",
+      "c");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->streams.at(1).source.max_frames_per_second, 5);
 }
 
 // What a slip of the hand, a lost disk block or an attacker makes of a good file is a good

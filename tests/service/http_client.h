@@ -33,9 +33,11 @@ class HttpConnection {
   HttpConnection& operator=(const HttpConnection&) = delete;
   ~HttpConnection() { close(socket_); }
 
-  HttpAnswer Ask(std::string_view method, std::string_view target) {
+  HttpAnswer Ask(std::string_view method, std::string_view target,
+                 std::string_view host = "localhost") {
     const std::string request = std::string(method) + " " + std::string(target) +
-                                " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+                                " HTTP/1.1\r\nHost: " + std::string(host) +
+                                "\r\nConnection: close\r\n\r\n";
     MILLRACE_CHECK(send(socket_, request.data(), request.size(), MSG_NOSIGNAL) ==
                    static_cast<ssize_t>(request.size()));
     std::string text;

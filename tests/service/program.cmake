@@ -15,6 +15,7 @@ millrace_add_test(service_web
     page_control_test.cc
     page_host_test.cc
     progress_test.cc
+    serve_web_test.cc
     summary_recorder_test.cc
     summary_test.cc
   LIBS millrace::web PkgConfig::TURBOJPEG)
@@ -54,7 +55,7 @@ millrace_add_test(service_evaluation
 
 set(environment
   MILLRACE_PROGRAM=$<TARGET_FILE:millrace>
-  PYTHONPATH=${PROJECT_SOURCE_DIR}/tests:$<TARGET_PROPERTY:millrace_python_client,BINARY_DIR>/package
+  PYTHONPATH=${PROJECT_SOURCE_DIR}/tests:${PROJECT_SOURCE_DIR}/clients/python/tests:$<TARGET_PROPERTY:millrace_python_client,BINARY_DIR>/package
   PYTHONDONTWRITEBYTECODE=1)
 if(MILLRACE_SANITIZE)
   list(APPEND environment MILLRACE_STOP_LIMIT_S=60)

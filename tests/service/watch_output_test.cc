@@ -66,24 +66,71 @@ v1::StreamEvent Event(v1::SourceState source, v1::LearnerState learner,
   return event;
 }
 
-TEST(TroubleOfTest, NamesWhatKeepsAStreamFromPredicting) {
+TEST(TroublesTest, NameWhatKeepsAStreamFromPredicting) {
   using enum v1::SourceState;
   using enum v1::LearnerState;
-  EXPECT_EQ(TroubleOf(Event(SOURCE_STATE_STREAMING, LEARNER_STATE_LEARNING)).what, "");
-  EXPECT_EQ(TroubleOf(Event(SOURCE_STATE_STREAMING, LEARNER_STATE_FROZEN)).what, "")
-      << "it predicts";
-  EXPECT_EQ(TroubleOf(Event(SOURCE_STATE_STREAMING, LEARNER_STATE_PAUSED)).what, "learner paused");
-  EXPECT_EQ(TroubleOf(Event(SOURCE_STATE_ENDED, LEARNER_STATE_ENDED)).what, "ended");
+  Troubles troubles;
+  const auto what = [&](v1::SourceState source, v1::LearnerState learner) {
+    return troubles.After(Event(source, learner)).what;
+  };
+  EXPECT_EQ(what(SOURCE_STATE_STREAMING, LEARNER_STATE_LEARNING), "");
+  EXPECT_EQ(what(SOURCE_STATE_STREAMING, LEARNER_STATE_FROZEN), "") << "it predicts";
+  EXPECT_EQ(what(SOURCE_STATE_STREAMING, LEARNER_STATE_PAUSED), "learner paused");
+  EXPECT_EQ(what(SOURCE_STATE_ENDED, LEARNER_STATE_ENDED), "ended");
   const Trouble away =
-      TroubleOf(Event(SOURCE_STATE_BACKING_OFF, LEARNER_STATE_LEARNING, "refused"));
+      troubles.After(Event(SOURCE_STATE_BACKING_OFF, LEARNER_STATE_LEARNING, "refused"));
   EXPECT_EQ(away.what, "source backing off");
   EXPECT_EQ(away.why, "refused");
-  const Trouble failed = TroubleOf(Event(SOURCE_STATE_STREAMING, LEARNER_STATE_FAILED, "memory"));
+  const Trouble failed =
+      troubles.After(Event(SOURCE_STATE_STREAMING, LEARNER_STATE_FAILED, "memory"));
   EXPECT_EQ(failed.what, "learner failed");
   EXPECT_EQ(failed.why, "memory");
   v1::StreamEvent deleted = Event(SOURCE_STATE_STREAMING, LEARNER_STATE_LEARNING);
   deleted.set_kind(v1::STREAM_EVENT_KIND_DELETED);
-  EXPECT_EQ(TroubleOf(deleted).what, "deleted");
+  EXPECT_EQ(troubles.After(deleted).what, "deleted");
+}
+
+/// "learner failed: NaN", after a change of the source or of the learner.
+std::string After(Troubles& troubles, v1::StreamEventKind kind, v1::StreamEvent event) {
+  event.set_kind(kind);
+  const Trouble trouble = troubles.After(event);
+  return trouble.what + ": " + trouble.why;
+}
+
+TEST(TroublesTest, AFailedLearnersCauseIsNotThatOfTheCamera) {
+  using enum v1::SourceState;
+  using enum v1::LearnerState;
+  using enum v1::StreamEventKind;
+  Troubles troubles;
+  EXPECT_EQ(After(troubles, STREAM_EVENT_KIND_LEARNER_STATE,
+                  Event(SOURCE_STATE_STREAMING, LEARNER_STATE_FAILED, "NaN")),
+            "learner failed: NaN");
+  EXPECT_EQ(After(troubles, STREAM_EVENT_KIND_SOURCE_STATE,
+                  Event(SOURCE_STATE_STALLED, LEARNER_STATE_FAILED, "no frame within 2 s")),
+            "learner failed: NaN");
+  EXPECT_EQ(After(troubles, STREAM_EVENT_KIND_SOURCE_STATE,
+                  Event(SOURCE_STATE_STREAMING, LEARNER_STATE_FAILED)),
+            "learner failed: NaN");
+  EXPECT_EQ(After(troubles, STREAM_EVENT_KIND_UPDATED,
+                  Event(SOURCE_STATE_STALLED, LEARNER_STATE_LEARNING, "no frame within 2 s")),
+            "source stalled: no frame within 2 s")
+      << "made anew, it learns again";
+}
+
+TEST(TroublesTest, ACamerasCauseOutlivesWhatTheLearnerIsTold) {
+  using enum v1::SourceState;
+  using enum v1::LearnerState;
+  using enum v1::StreamEventKind;
+  Troubles troubles;
+  EXPECT_EQ(After(troubles, STREAM_EVENT_KIND_EXISTS,
+                  Event(SOURCE_STATE_BACKING_OFF, LEARNER_STATE_LEARNING, "refused")),
+            "source backing off: refused");
+  EXPECT_EQ(After(troubles, STREAM_EVENT_KIND_LEARNER_STATE,
+                  Event(SOURCE_STATE_BACKING_OFF, LEARNER_STATE_PAUSED)),
+            "learner paused: ");
+  EXPECT_EQ(After(troubles, STREAM_EVENT_KIND_LEARNER_STATE,
+                  Event(SOURCE_STATE_BACKING_OFF, LEARNER_STATE_FROZEN)),
+            "source backing off: refused");
 }
 
 /// A terminal, as far as it matters here: what is written to it, drawn.
@@ -212,6 +259,13 @@ TEST_F(WatchScreenTest, SaysWhatIsTheMatterAndWhy) {
   screen_.SetTrouble("gate", {});
   EXPECT_TRUE(screen_.Show("gate", "gate  frame 9"));
   EXPECT_EQ(Lines()[0], "gate  frame 9");
+}
+
+TEST_F(WatchScreenTest, ShowsNoHalfCharactersAndObeysNobodyElse) {
+  screen_.SetTrouble("gate", {.what = "source failed", .why = "\x1b[2Jt\xC3\xBCr\r\x07!"});
+  EXPECT_EQ(Lines()[0], "gate  source failed, no prediction yet:  [2Jt\xC3\xBCr  !");
+  size_.columns = Lines()[0].find('\xC3') + 1;
+  EXPECT_EQ(Lines()[0], "gate  source failed, no prediction yet:  [2Jt");
 }
 
 TEST_F(WatchScreenTest, SaysThatTheServerIsAway) {
