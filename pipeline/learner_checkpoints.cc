@@ -35,6 +35,7 @@ LearnerCheckpoints::LearnerCheckpoints(const CheckpointOptions& options, Checkpo
     resumption_.position = ReadFacts(newest_->facts).position;
   }
   last_ = resumption_.first_sample - 1;
+  figures_.kept_until = WallTime();
   writer_ = std::jthread([this] { Work(); });
 }
 
@@ -114,7 +115,7 @@ void LearnerCheckpoints::Note(std::int64_t sample, const absl::Status& written) 
   const MutexLock lock(mu_);
   if (written.ok()) {
     ++figures_.written;
-    figures_.last_written = WallTime();
+    figures_.kept_until = WallTime();
     return;
   }
   ++figures_.failed;

@@ -169,6 +169,16 @@ TEST_F(MetricsTest, ShowsWhatHasBecomeOfLearning) {
                     HasSubstr("millrace_pipeline_learner_state{stream=\"street\"} 5\n")));
 }
 
+// 0 would be a checkpoint of 1970 to whoever asks for its age.
+TEST_F(MetricsTest, AStreamThatKeepsNoCheckpointsHasNoTimeOfTheLast) {
+  EXPECT_THAT(metrics_.Text(), Not(HasSubstr("checkpoint_timestamp_seconds{")));
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.learning.checkpoints.kept_until = std::chrono::milliseconds(1500);
+  });
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("millrace_pipeline_checkpoint_timestamp_seconds{stream=\"street\"} 1.5\n"));
+}
+
 TEST_F(MetricsTest, AStreamThatIsDeletedLeavesNoSeries) {
   EXPECT_THAT(metrics_.Text(), HasSubstr("stream=\"street\""));
   streams_.Remove(streams_.All().front());
