@@ -25,7 +25,6 @@ CONSTANT = {
     ("Rolled back", "A"): "no weights go wrong",
     ("Drift", "A"): "the scene stays",
     ("Planned again", "A"): "no stream has the schedule auto",
-    ("Checkpoints", "B"): "the disk takes them",
 }
 # What is not there at all, and why.
 ABSENT = {("GPU memory", "A"): "there is no GPU"}
