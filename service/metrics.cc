@@ -78,6 +78,15 @@ MetricFamily CallsFamily(const CallCounts& calls) {
   return family.Take();
 }
 
+MetricFamily CallDurationFamily(const CallCounts& calls) {
+  MetricBuilder family("millrace_service_call_duration_seconds",
+                       "From the arrival of a call of the gRPC API that has one answer to that, "
+                       "over all methods. CreateCheckpoint waits for weights that prove good, and "
+                       "a change of a stream for its network to load.",
+                       MetricType::Histogram);
+  return family.Add({}, calls.Durations()).Take();
+}
+
 // Streams on one GPU share it, and each says the same of it.
 MetricFamily GpuMemoryFamily(const StreamReadings& readings) {
   MetricBuilder family("millrace_pipeline_gpu_memory_bytes",
@@ -112,6 +121,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   families.push_back(UnaccountedFamily(readings));
   families.push_back(SubscribersFamily(readings));
   families.push_back(CallsFamily(options_.streams->calls()));
+  families.push_back(CallDurationFamily(options_.streams->calls()));
   Append(totals_.Collect(readings), families);
   if (options_.viewers) {
     families.push_back(Gauge("millrace_service_viewers", "Viewers of the live page now.",

@@ -212,6 +212,18 @@ TEST_F(MetricsTest, CountsCallsByMethodAndCode) {
               AllOf(HasSubstr(labels + "\"OK\"} 0\n"), HasSubstr(labels + "\"NOT_FOUND\"} 1\n")));
 }
 
+TEST_F(MetricsTest, HasOneHistogramOfHowLongCallsTook) {
+  const std::string name = "millrace_service_call_duration_seconds";
+  EXPECT_THAT(metrics_.Text(), HasSubstr(name + "_count 0\n"));
+  streams_.calls().AddDuration(std::chrono::milliseconds(20));
+  streams_.calls().AddDuration(std::chrono::seconds(60));
+  EXPECT_THAT(metrics_.Text(),
+              AllOf(HasSubstr(name + "_count 2\n"), HasSubstr(name + "_bucket{le=\"0.01\"} 0\n"),
+                    HasSubstr(name + "_bucket{le=\"0.025\"} 1\n"),
+                    HasSubstr(name + "_bucket{le=\"10\"} 1\n"),
+                    HasSubstr(name + "_bucket{le=\"+Inf\"} 2\n")));
+}
+
 TEST_F(MetricsTest, TellsTheMemoryOfEachGpuOnce) {
   EXPECT_THAT(metrics_.Text(), Not(HasSubstr("gpu_memory_bytes{")));
   FakeCameraStream yard("yard");
@@ -263,7 +275,8 @@ TEST(MetricsCardinalityTest, AStreamOfAnyKindHasAtMostTwentySeriesBesideOneHisto
     EXPECT_LE(count.buckets, 20u) << name;
     EXPECT_GE(count.buckets, 10u) << name;
   }
-  EXPECT_EQ(LinesWith(" histogram", text).size(), 1u);
+  // The other one is of the calls of the whole server.
+  EXPECT_EQ(LinesWith(" histogram", text).size(), 2u);
 }
 
 TEST_F(MetricsTest, NamesFollowTheConvention) {
