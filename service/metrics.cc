@@ -107,6 +107,16 @@ MetricFamily GpuMemoryFamily(const StreamReadings& readings) {
   return family.Take();
 }
 
+void AppendConfiguration(const ConfigStanding& standing, std::vector<MetricFamily>& families) {
+  families.push_back(Gauge("millrace_service_config_reload_success",
+                           "Whether the configuration file was right the last time that it was "
+                           "read, and every stream became what it says: 1 or 0. 1 from the start.",
+                           standing.holds ? 1 : 0));
+  families.push_back(Gauge("millrace_service_config_reload_success_timestamp_seconds",
+                           "When that was so last, since 1970.",
+                           std::chrono::duration<double>(standing.held_at).count()));
+}
+
 }  // namespace
 
 Metrics::Metrics(Options options) : options_(std::move(options)) {
@@ -127,6 +137,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
     families.push_back(Gauge("millrace_service_viewers", "Viewers of the live page now.",
                              static_cast<double>(options_.viewers())));
   }
+  if (options_.configuration) AppendConfiguration(options_.configuration(), families);
   families.push_back(LogMessagesFamily());
   families.push_back(GpuMemoryFamily(readings));
   Append(CollectProcessMetrics(), families);

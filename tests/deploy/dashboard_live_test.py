@@ -19,6 +19,7 @@ STREAMS = live_run.STREAMS
 # What does not move in a run in which nothing goes wrong, and why. By dashboard panel and query.
 CONSTANT = {
     ("Version", "A"): "one version runs",
+    ("Configuration holds", "A"): "the file stays as it is",
     ("Frames unaccounted", "A"): "anything but 0 is a bug",
     ("What is not finite", "A"): "no prediction goes wrong",
     ("What is not finite", "B"): "no gradient goes wrong",

@@ -50,7 +50,10 @@ class MetricsPageTest : public ::testing::Test {
   const std::string page_ = ReadFile(docs_ / "metrics.md");
   const EveryKindOfStream kinds_;
   const std::vector<prometheus::MetricFamily> families_ =
-      Metrics({.streams = &kinds_.streams, .viewers = [] { return std::size_t{1}; }}).Collect();
+      Metrics({.streams = &kinds_.streams,
+               .viewers = [] { return std::size_t{1}; },
+               .configuration = [] { return ConfigStanding(); }})
+          .Collect();
 };
 
 TEST_F(MetricsPageTest, HasTheTableThatTheCodeMakes) {

@@ -241,6 +241,17 @@ TEST_F(MetricsTest, TellsTheMemoryOfEachGpuOnce) {
                                    name + "\"free\"} 512", name + "\"total\"} 1024"));
 }
 
+TEST_F(MetricsTest, SaysWhetherTheConfigurationHolds) {
+  ConfigStanding standing = {.holds = true, .held_at = std::chrono::milliseconds(2500)};
+  const Metrics metrics({.streams = &streams_, .configuration = [&] { return standing; }});
+  const std::string when = "millrace_service_config_reload_success_timestamp_seconds 2.5\n";
+  EXPECT_THAT(metrics.Text(),
+              AllOf(HasSubstr("millrace_service_config_reload_success 1\n"), HasSubstr(when)));
+  standing.holds = false;
+  EXPECT_THAT(metrics.Text(),
+              AllOf(HasSubstr("millrace_service_config_reload_success 0\n"), HasSubstr(when)));
+}
+
 TEST_F(MetricsTest, SaysWhichVersionRunsAndWhetherItHasKernelsForCuda) {
   EXPECT_THAT(LinesWith("millrace_build_info{", metrics_.Text()),
               ElementsAre(ContainsRegex("version=\"[0-9.]+\",cuda=\"(true|false)\"} 1")));
