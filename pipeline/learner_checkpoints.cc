@@ -81,8 +81,9 @@ void LearnerCheckpoints::Work() {
   pthread_setname_np(pthread_self(), "checkpoints");
   while (const std::optional<Task> next = Next()) {
     const std::int64_t sample = next->checkpoint.network.sample;
+    const std::chrono::nanoseconds begin = MonotonicClock().Now();
     const absl::Status written = Write(next->checkpoint);
-    Note(sample, written);
+    Note(sample, written, MonotonicClock().Now() - begin);
     if (options_.on_write) {
       options_.on_write(
           {.status = written, .name = CheckpointName(sample), .answers = next->answers});
@@ -111,8 +112,10 @@ std::optional<LearnerCheckpoints::Task> LearnerCheckpoints::Next() {
   return task;
 }
 
-void LearnerCheckpoints::Note(std::int64_t sample, const absl::Status& written) {
+void LearnerCheckpoints::Note(std::int64_t sample, const absl::Status& written,
+                              std::chrono::nanoseconds took) {
   const MutexLock lock(mu_);
+  figures_.writing += took;
   if (written.ok()) {
     ++figures_.written;
     figures_.kept_until = WallTime();

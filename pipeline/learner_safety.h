@@ -55,6 +55,8 @@ struct CheckpointFigures {
   /// What was learned until then is kept, since 1970: when the last one was written, or, before the
   /// first, when the learner began with what it found. Absent: none are kept.
   std::optional<std::chrono::nanoseconds> kept_until = {};
+  /// How long writing took, of all that were written or failed.
+  std::chrono::nanoseconds writing{0};
 };
 
 /// What has become of learning so far, in this process.

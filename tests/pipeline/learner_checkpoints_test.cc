@@ -134,6 +134,7 @@ TEST_F(LearnerCheckpointsTest, SaysUntilWhenAllIsKeptBeforeItHasWrittenOne) {
     learner.Learn(5);
     learner.End();
     EXPECT_EQ(learner->learning().checkpoints.written, 1);
+    EXPECT_GT(learner->learning().checkpoints.writing, std::chrono::nanoseconds(0));
     EXPECT_GT(learner->learning().checkpoints.kept_until, std::chrono::nanoseconds(0));
   }
 }

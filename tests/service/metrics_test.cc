@@ -179,6 +179,14 @@ TEST_F(MetricsTest, AStreamThatKeepsNoCheckpointsHasNoTimeOfTheLast) {
               HasSubstr("millrace_pipeline_checkpoint_timestamp_seconds{stream=\"street\"} 1.5\n"));
 }
 
+TEST_F(MetricsTest, AddsUpHowLongCheckpointsTook) {
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.learning.checkpoints.writing = std::chrono::milliseconds(250);
+  });
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("millrace_pipeline_checkpoint_writing_seconds_total 0.25\n"));
+}
+
 TEST_F(MetricsTest, AStreamThatIsDeletedLeavesNoSeries) {
   EXPECT_THAT(metrics_.Text(), HasSubstr("stream=\"street\""));
   streams_.Remove(streams_.All().front());
