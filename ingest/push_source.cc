@@ -91,7 +91,7 @@ void Entry::AwaitPusher() {
     const MutexLock lock(mu_);
     if (stopped_) return;
     cause_ = absl::UnavailableError("push: no client pushes frames now");
-    states_.Enter(SourceState::kConnecting, cause_);
+    states_.Enter(SourceState::kWaiting, cause_);
   }
   states_.Say();
 }
@@ -140,7 +140,7 @@ void Entry::Take(const MadePicture& made) {
     const CameraFormat format{.width = made.own_width, .height = made.own_height};
     other_size = !format.SameSize(format_);
     format_ = format;
-    if (!stopped_ && states_.state() == SourceState::kConnecting) {
+    if (!stopped_ && states_.state() == SourceState::kWaiting) {
       cause_ = absl::OkStatus();
       states_.Enter(SourceState::kStreaming, cause_);
     }

@@ -9,6 +9,8 @@ std::string_view Name(SourceState state) {
   switch (state) {
     case SourceState::kConnecting:
       return "connecting";
+    case SourceState::kWaiting:
+      return "waiting";
     case SourceState::kStreaming:
       return "streaming";
     case SourceState::kStalled:
@@ -23,6 +25,11 @@ std::string_view Name(SourceState state) {
       return "stopped";
   }
   MILLRACE_CHECK(false);
+}
+
+bool IsAway(SourceState state) {
+  return state == SourceState::kConnecting || state == SourceState::kWaiting ||
+         state == SourceState::kStalled || state == SourceState::kBackingOff;
 }
 
 bool IsLive(const SourceOptions& options) {

@@ -63,7 +63,8 @@ struct CameraOptions {
   std::chrono::milliseconds longest_backoff{2000};
 };
 
-/// What a source is doing: `kStalled`, frames stay away, though nothing has failed yet.
+/// What a source is doing: `kStalled`, frames stay away, though nothing has failed yet; `kWaiting`,
+/// of `push:`, no client pushes any, which is nobody's fault.
 enum class SourceState {
   kConnecting,
   kStreaming,
@@ -71,12 +72,13 @@ enum class SourceState {
   kBackingOff,
   kEnded,
   kFailed,
-  kStopped
+  kStopped,
+  kWaiting
 };
 inline constexpr std::array kSourceStates = {SourceState::kConnecting, SourceState::kStreaming,
                                              SourceState::kStalled,    SourceState::kBackingOff,
                                              SourceState::kEnded,      SourceState::kFailed,
-                                             SourceState::kStopped};
+                                             SourceState::kStopped,    SourceState::kWaiting};
 
 struct SourceOptions {
   /// A path, `file:PATH`, `rtsp://HOST...` (or `rtsps:`), `v4l2:DEVICE`, `push:`, or `test:`
@@ -118,11 +120,14 @@ using SourceStateCounts = std::array<std::int64_t, kSourceStates.size()>;
 
 [[nodiscard]] std::string_view Name(SourceState state);
 
+/// Whether frames stay away in that state, but may come yet.
+[[nodiscard]] bool IsAway(SourceState state);
+
 /// A consistent picture of a source at one moment.
 struct SourceStatus {
   SourceState state = SourceState::kConnecting;
-  /// Why it is stalled, backing off or failed, and, while a camera is tried again, why it was lost;
-  /// OK otherwise. Names the URI, without credentials.
+  /// Why it is waiting, stalled, backing off or failed, and, while a camera is tried again, why it
+  /// was lost; OK otherwise. Names the URI, without credentials.
   absl::Status cause;
   /// How often it has come into each state.
   SourceStateCounts entered = {};

@@ -107,6 +107,7 @@ StateLog::Level StateLog::LevelOfCamera(SourceState to, const std::string& cause
     }
     case SourceState::kFailed:
       return Level::kError;
+    case SourceState::kWaiting:
     case SourceState::kEnded:
     case SourceState::kStopped:
       return Level::kDebug;

@@ -35,6 +35,7 @@ LearnerCheckpoints::LearnerCheckpoints(const CheckpointOptions& options, Checkpo
     resumption_.position = ReadFacts(newest_->facts).position;
   }
   last_ = resumption_.first_sample - 1;
+  figures_.kept_until = WallTime();
   writer_ = std::jthread([this] { Work(); });
 }
 
@@ -80,8 +81,9 @@ void LearnerCheckpoints::Work() {
   pthread_setname_np(pthread_self(), "checkpoints");
   while (const std::optional<Task> next = Next()) {
     const std::int64_t sample = next->checkpoint.network.sample;
+    const std::chrono::nanoseconds begin = MonotonicClock().Now();
     const absl::Status written = Write(next->checkpoint);
-    Note(sample, written);
+    Note(sample, written, MonotonicClock().Now() - begin);
     if (options_.on_write) {
       options_.on_write(
           {.status = written, .name = CheckpointName(sample), .answers = next->answers});
@@ -110,11 +112,13 @@ std::optional<LearnerCheckpoints::Task> LearnerCheckpoints::Next() {
   return task;
 }
 
-void LearnerCheckpoints::Note(std::int64_t sample, const absl::Status& written) {
+void LearnerCheckpoints::Note(std::int64_t sample, const absl::Status& written,
+                              std::chrono::nanoseconds took) {
   const MutexLock lock(mu_);
+  figures_.writing += took;
   if (written.ok()) {
     ++figures_.written;
-    figures_.last_written = WallTime();
+    figures_.kept_until = WallTime();
     return;
   }
   ++figures_.failed;

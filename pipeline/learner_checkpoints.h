@@ -2,6 +2,7 @@
 // it learns.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -63,7 +64,8 @@ class LearnerCheckpoints {
   [[nodiscard]] bool IsWanted() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return asked_ > answered_;
   }
-  void Note(std::int64_t sample, const absl::Status& written) ABSL_LOCKS_EXCLUDED(mu_);
+  void Note(std::int64_t sample, const absl::Status& written, std::chrono::nanoseconds took)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction, but for the writer's thread.
   const CheckpointOptions options_;

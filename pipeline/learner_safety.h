@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,11 @@ struct CheckpointOptions {
 struct CheckpointFigures {
   std::int64_t written = 0;
   std::int64_t failed = 0;
-  /// When the last one was written, since 1970; 0: none was.
-  std::chrono::nanoseconds last_written{0};
+  /// What was learned until then is kept, since 1970: when the last one was written, or, before the
+  /// first, when the learner began with what it found. Absent: none are kept.
+  std::optional<std::chrono::nanoseconds> kept_until = {};
+  /// How long writing took, of all that were written or failed.
+  std::chrono::nanoseconds writing{0};
 };
 
 /// What has become of learning so far, in this process.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/log_about.h"
 #include "base/status.h"
 #include "service/config_entry.h"
@@ -87,9 +88,27 @@ std::string Describe(const ReloadOutcome& outcome) {
 ConfigReload::ConfigReload(Options options, Config config)
     : options_(std::move(options)), config_(std::move(config)) {
   MILLRACE_CHECK(options_.load && options_.control != nullptr);
+  Note(true);
 }
 
 absl::StatusOr<ReloadOutcome> ConfigReload::Apply() {
+  absl::StatusOr<ReloadOutcome> outcome = Read();
+  Note(outcome.ok() && outcome->failed.empty());
+  return outcome;
+}
+
+ConfigStanding ConfigReload::standing() const {
+  const MutexLock lock(mu_);
+  return standing_;
+}
+
+void ConfigReload::Note(bool holds) {
+  const MutexLock lock(mu_);
+  standing_.holds = holds;
+  if (holds) standing_.held_at = WallTime();
+}
+
+absl::StatusOr<ReloadOutcome> ConfigReload::Read() {
   absl::StatusOr<Config> next = options_.load();
   if (!next.ok()) {
     spdlog::error("the configuration was read again and is wrong; nothing has changed:\n{}",

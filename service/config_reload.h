@@ -20,7 +20,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
 #include "service/config.h"
+#include "service/config_standing.h"
 #include "service/stream_control.h"
 
 namespace millrace::service {
@@ -39,7 +41,7 @@ struct ReloadOutcome {
 /// "1 stream added, 2 changed", or "nothing has changed".
 [[nodiscard]] std::string Describe(const ReloadOutcome& outcome);
 
-/// For one thread.
+/// For one thread, but for standing().
 class ConfigReload {
  public:
   struct Options {
@@ -58,9 +60,14 @@ class ConfigReload {
 
   /// Takes as long as streams take to start and to stop. Fails as `load` does, and then nothing has
   /// changed. Both are logged.
-  absl::StatusOr<ReloadOutcome> Apply();
+  absl::StatusOr<ReloadOutcome> Apply() ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Of the last Apply() that has ended, or, before the first, of the start. Thread-safe.
+  [[nodiscard]] ConfigStanding standing() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  absl::StatusOr<ReloadOutcome> Read();
+  void Note(bool holds) ABSL_LOCKS_EXCLUDED(mu_);
   void DeleteStreams(const Config& next, ReloadOutcome& outcome);
   void ChangeStreams(const Config& next, ReloadOutcome& outcome);
   void AddStreams(const Config& next, ReloadOutcome& outcome);
@@ -73,6 +80,9 @@ class ConfigReload {
 
   /// What holds: of the file as it was read last, what could be made so.
   Config config_;
+
+  mutable Mutex mu_;
+  ConfigStanding standing_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service

@@ -3,12 +3,15 @@
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/support/server_interceptor.h>
 
+#include <chrono>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/clock.h"
 
 namespace millrace::service {
 namespace {
@@ -22,17 +25,21 @@ using grpc::experimental::ServerRpcInfo;
 /// Sees one call.
 class CountedCall final : public Interceptor {
  public:
-  CountedCall(std::string_view method, CallCounts& counts) : method_(method), counts_(counts) {}
+  CountedCall(std::string_view method, bool one_answer, CallCounts& counts)
+      : method_(method), one_answer_(one_answer), counts_(counts) {}
 
   void Intercept(InterceptorBatchMethods* batch) override {
     if (batch->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
       counts_.Add(method_, batch->GetSendStatus().error_code());
+      if (one_answer_) counts_.AddDuration(MonotonicClock().Now() - begin_);
     }
     batch->Proceed();
   }
 
  private:
   const std::string method_;
+  const bool one_answer_;  ///< A stream of answers takes as long as its client wants it to.
+  const std::chrono::nanoseconds begin_ = MonotonicClock().Now();
   CallCounts& counts_;
 };
 
@@ -44,7 +51,9 @@ class CountedCalls final : public ServerInterceptorFactoryInterface {
   Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
     std::string_view method = info->method();
     if (method.starts_with('/')) method.remove_prefix(1);
-    return counts_.Expects(method) ? new CountedCall(method, counts_) : nullptr;  // gRPC owns it.
+    if (!counts_.Expects(method)) return nullptr;
+    const bool one_answer = info->type() == ServerRpcInfo::Type::UNARY;
+    return new CountedCall(method, one_answer, counts_);  // gRPC owns it.
   }
 
  private:

@@ -24,11 +24,6 @@ std::string WhyNotAlive(const StreamSnapshot& stream, nanoseconds stuck) {
                       std::chrono::duration_cast<std::chrono::seconds>(stuck).count(), " s\n");
 }
 
-bool IsAway(ingest::SourceState camera) {
-  return camera == ingest::SourceState::kConnecting || camera == ingest::SourceState::kStalled ||
-         camera == ingest::SourceState::kBackingOff;
-}
-
 }  // namespace
 
 Liveness::Liveness(const Streams& streams, const Clock& clock) : streams_(streams), clock_(clock) {}

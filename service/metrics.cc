@@ -78,6 +78,15 @@ MetricFamily CallsFamily(const CallCounts& calls) {
   return family.Take();
 }
 
+MetricFamily CallDurationFamily(const CallCounts& calls) {
+  MetricBuilder family("millrace_service_call_duration_seconds",
+                       "From the arrival of a call of the gRPC API that has one answer to that, "
+                       "over all methods. CreateCheckpoint waits for weights that prove good, and "
+                       "a change of a stream for its network to load.",
+                       MetricType::Histogram);
+  return family.Add({}, calls.Durations()).Take();
+}
+
 // Streams on one GPU share it, and each says the same of it.
 MetricFamily GpuMemoryFamily(const StreamReadings& readings) {
   MetricBuilder family("millrace_pipeline_gpu_memory_bytes",
@@ -98,6 +107,16 @@ MetricFamily GpuMemoryFamily(const StreamReadings& readings) {
   return family.Take();
 }
 
+void AppendConfiguration(const ConfigStanding& standing, std::vector<MetricFamily>& families) {
+  families.push_back(Gauge("millrace_service_config_reload_success",
+                           "Whether the configuration file was right the last time that it was "
+                           "read, and every stream became what it says: 1 or 0. 1 from the start.",
+                           standing.holds ? 1 : 0));
+  families.push_back(Gauge("millrace_service_config_reload_success_timestamp_seconds",
+                           "When that was so last, since 1970.",
+                           std::chrono::duration<double>(standing.held_at).count()));
+}
+
 }  // namespace
 
 Metrics::Metrics(Options options) : options_(std::move(options)) {
@@ -112,11 +131,13 @@ std::vector<MetricFamily> Metrics::Collect() const {
   families.push_back(UnaccountedFamily(readings));
   families.push_back(SubscribersFamily(readings));
   families.push_back(CallsFamily(options_.streams->calls()));
+  families.push_back(CallDurationFamily(options_.streams->calls()));
   Append(totals_.Collect(readings), families);
   if (options_.viewers) {
     families.push_back(Gauge("millrace_service_viewers", "Viewers of the live page now.",
                              static_cast<double>(options_.viewers())));
   }
+  if (options_.configuration) AppendConfiguration(options_.configuration(), families);
   families.push_back(LogMessagesFamily());
   families.push_back(GpuMemoryFamily(readings));
   Append(CollectProcessMetrics(), families);

@@ -12,6 +12,7 @@
 #include "base/mutex.h"
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
+#include "service/config_standing.h"
 #include "service/metrics_totals.h"
 #include "service/streams.h"
 
@@ -24,6 +25,8 @@ class Metrics final : public prometheus::Collectable {
     const Streams* streams = nullptr;
     /// Viewers of the live page now. May be empty; called at each scrape, from any thread.
     std::function<std::size_t()> viewers = {};
+    /// Whether the server is what its file says. As `viewers`.
+    std::function<ConfigStanding()> configuration = {};
   };
 
   explicit Metrics(Options options);

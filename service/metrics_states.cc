@@ -42,6 +42,8 @@ int CodeOf(ingest::SourceState state) {
       return 6;
     case ingest::SourceState::kStalled:
       return 7;
+    case ingest::SourceState::kWaiting:
+      return 8;
   }
   return 0;
 }

@@ -186,12 +186,15 @@ void AppendLearning(const StreamReadings& readings, Families& families) {
                              "good took their place.",
                              readings,
                              [](const auto& r) { return r.snapshot.learning.roll_backs; }));
-  families.push_back(PerStream("millrace_pipeline_checkpoint_timestamp_seconds",
-                               "When the last checkpoint was written, since 1970; 0: none was.",
-                               MetricType::Gauge, readings, [](const auto& r) {
-                                 const auto last = r.snapshot.learning.checkpoints.last_written;
-                                 return std::chrono::duration<double>(last).count();
-                               }));
+  families.push_back(
+      PerStream("millrace_pipeline_checkpoint_timestamp_seconds",
+                "When the last checkpoint was written, since 1970; before the first, "
+                "when the learner began. Only of streams that keep checkpoints.",
+                MetricType::Gauge, readings, [](const auto& r) -> std::optional<double> {
+                  const auto until = r.snapshot.learning.checkpoints.kept_until;
+                  if (!until) return std::nullopt;
+                  return std::chrono::duration<double>(*until).count();
+                }));
 }
 
 }  // namespace

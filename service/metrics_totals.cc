@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <utility>
@@ -73,6 +74,12 @@ constexpr std::array kTotals = {
         [](const StreamReading& r) {
           return static_cast<double>(r.snapshot.learning.checkpoints.failed);
         }},
+    Total{"millrace_pipeline_checkpoint_writing_seconds_total",
+          "Time that checkpoints took to be written, those that failed too. Stages do not wait.",
+          [](const StreamReading& r) {
+            const auto writing = r.snapshot.learning.checkpoints.writing;
+            return std::chrono::duration<double>(writing).count();
+          }},
     Total{"millrace_pipeline_replans_total", kReplansHelp,
           [](const StreamReading& r) { return static_cast<double>(PlanOf(r).switched); },
           "switched"},

@@ -128,11 +128,6 @@ std::string Quality(const StreamSnapshot& stream) {
                        : absl::StrCat("loss ", Ratio(FiguresOf(stream)), " of no motion");
 }
 
-bool CameraIsAway(ingest::SourceState state) {
-  return state == ingest::SourceState::kConnecting || state == ingest::SourceState::kStalled ||
-         state == ingest::SourceState::kBackingOff;
-}
-
 /// What keeps the stream from learning, on one line; empty where nothing does.
 std::string Trouble(const StreamSnapshot& stream) {
   std::string trouble;
@@ -140,7 +135,9 @@ std::string Trouble(const StreamSnapshot& stream) {
     trouble = absl::StrCat("the learner failed: ", std::string(stream.learner.message()));
   } else if (stream.source.state == ingest::SourceState::kFailed) {
     trouble = absl::StrCat("the source failed: ", std::string(stream.source.cause.message()));
-  } else if (CameraIsAway(stream.source.state)) {
+  } else if (stream.source.state == ingest::SourceState::kWaiting) {
+    trouble = "no client pushes frames";
+  } else if (IsAway(stream.source.state)) {
     trouble = stream.source.cause.ok() ? "waiting for the camera"
                                        : absl::StrCat("the camera is away: ",
                                                       std::string(stream.source.cause.message()));

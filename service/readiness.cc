@@ -12,6 +12,8 @@ std::string WhyNoPictures(const ingest::SourceStatus& source) {
   switch (source.state) {
     case ingest::SourceState::kStreaming:
       return "";
+    case ingest::SourceState::kWaiting:
+      return "waiting for frames";
     case ingest::SourceState::kConnecting:
     case ingest::SourceState::kStalled:
     case ingest::SourceState::kBackingOff:

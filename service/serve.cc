@@ -176,8 +176,10 @@ absl::Status Serve::StartServers() {
                          .liveness = &liveness_,
                          .rules = &rules_}));
   MILLRACE_ASSIGN_OR_RETURN(
-      web_,
-      ServeWeb::Start({.listen = config.listen, .streams = &streams_, .liveness = &liveness_}));
+      web_, ServeWeb::Start({.listen = config.listen,
+                             .streams = &streams_,
+                             .liveness = &liveness_,
+                             .configuration = [this] { return reload_.standing(); }}));
   return absl::OkStatus();
 }
 

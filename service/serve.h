@@ -128,7 +128,7 @@ class Serve {
   BudgetGate budget_;
   ClientRules rules_;
   StreamControl control_;
-  ConfigReload reload_;   // Of reloading_'s thread.
+  ConfigReload reload_;   // Of reloading_'s thread, but for what metrics ask.
   CallThread reloading_;  // Ends before what it changes.
 
   // Of Run()'s thread.

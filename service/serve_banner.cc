@@ -95,7 +95,7 @@ std::string DescribeSource(const BannerStream& stream) {
   const ingest::SourceOptions& options = stream.config.source;
   if (options.loop) absl::StrAppend(&text, ", looped");
   if (options.as_camera) absl::StrAppend(&text, options.loop ? " as a camera" : ", as a camera");
-  if (source.state == ingest::SourceState::kConnecting) absl::StrAppend(&text, ", connecting");
+  if (IsAway(source.state)) absl::StrAppend(&text, ", ", std::string(Name(source.state)));
   return text;
 }
 

@@ -60,8 +60,9 @@ ServeWeb::ServeWeb(Options options, std::unique_ptr<Admission> admission)
              .clock = options_.clock,
              .stopping = &stopping_,
              .control = &control_}),
-      metrics_(
-          {.streams = options_.streams, .viewers = [this] { return page_.viewers().count(); }}) {}
+      metrics_({.streams = options_.streams,
+                .viewers = [this] { return page_.viewers().count(); },
+                .configuration = options_.configuration}) {}
 
 void ServeWeb::BeginStop() {
   AnnounceStop();

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "service/admission.h"
 #include "service/config.h"
+#include "service/config_standing.h"
 #include "service/http_server.h"
 #include "service/live_page.h"
 #include "service/liveness.h"
@@ -24,6 +26,8 @@ class ServeWeb {
     Listen listen = {};
     const Streams* streams = nullptr;
     Liveness* liveness = nullptr;
+    /// As in Metrics::Options.
+    std::function<ConfigStanding()> configuration = {};
     const Clock* clock = &MonotonicClock();
   };
 

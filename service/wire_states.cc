@@ -6,6 +6,8 @@ v1::SourceState ToWire(ingest::SourceState state) {
   switch (state) {
     case ingest::SourceState::kConnecting:
       return v1::SOURCE_STATE_CONNECTING;
+    case ingest::SourceState::kWaiting:
+      return v1::SOURCE_STATE_WAITING;
     case ingest::SourceState::kStreaming:
       return v1::SOURCE_STATE_STREAMING;
     case ingest::SourceState::kStalled:

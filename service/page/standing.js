@@ -1,8 +1,8 @@
 // How streams stand, in words: what is to be understood in five seconds.
 
 const kSourceTones = {
-  "streaming": "good", "connecting": "wait", "stalled": "wait", "backing off": "wait",
-  "failed": "bad",
+  "streaming": "good", "connecting": "wait", "waiting": "wait", "stalled": "wait",
+  "backing off": "wait", "failed": "bad",
 };
 
 /** {text, tone, cause} of what camera and learner of a stream are doing. */
@@ -16,6 +16,7 @@ export function stateOf({source, learner}) {
 const kWays = {
   failed: {one: "the learner has failed", sum: count => `${count} failed`},
   away: {one: "the camera is away", sum: count => `${count} without camera`},
+  waiting: {one: "no client pushes frames", sum: count => `${count} without client`},
   ended: {one: "the source has ended", sum: count => `${count} ended`},
   paused: {one: "paused", sum: count => `${count} paused`},
   frozen: {one: "frozen", sum: count => `${count} frozen`},
@@ -25,7 +26,7 @@ const kWays = {
 
 function wayOf({source, learner}) {
   if (!learner.ok) return "failed";
-  if (source.state === "ended") return "ended";
+  if (["ended", "waiting"].includes(source.state)) return source.state;
   if (source.state !== "streaming") return "away";
   if (learner.state !== "learning") return learner.state;
   return learner.update_every === 0 ? "predicting" : "learning";

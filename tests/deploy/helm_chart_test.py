@@ -70,6 +70,11 @@ class ChartTest(unittest.TestCase):
         others = ("containers", "volumes")
         self.assertEqual(without(specs[0], *others), without(specs[1], *others))
 
+    def test_its_learner_is_one_as_in_the_manifest(self):
+        ours, plain = (each["StatefulSet"]["spec"] for each in (self.chart, self.plain))
+        for key in ("replicas", "updateStrategy"):
+            self.assertEqual(ours[key], plain[key])
+
     def test_its_service_has_the_ports_of_the_manifest(self):
         ours, plain = (each["Service"]["spec"] for each in (self.chart, self.plain))
         self.assertEqual(without(ours, "selector"), without(plain, "selector"))

@@ -1,6 +1,7 @@
 """deploy/kubernetes agrees with itself, with the image, and with what the server offers."""
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -88,8 +89,23 @@ class MillraceTest(unittest.TestCase):
             self.all["StatefulSet"]["spec"]["serviceName"], self.all["Service"]["metadata"]["name"]
         )
 
-    def test_there_is_one_learner(self):
+    def test_there_is_one_learner_and_the_next_begins_when_it_has_ended(self):
         self.assertEqual(self.all["StatefulSet"]["spec"]["replicas"], 1)
+        self.assertEqual(self.all["StatefulSet"]["spec"]["updateStrategy"], {"type": "RollingUpdate"})
+
+    def test_is_applied_without_what_only_the_operator_knows(self):
+        commands = re.findall(r"kubectl apply -f (\S+)", (FOLDER / "millrace.yaml").read_text())
+        self.assertEqual(commands, ["deploy/kubernetes/millrace.yaml"])
+
+    def test_containers_get_as_much_time_to_start_and_to_stop_everywhere(self):
+        probe = self.container["startupProbe"]
+        start_s = probe["periodSeconds"] * probe["failureThreshold"]
+        stop_s = self.pod["spec"]["terminationGracePeriodSeconds"]
+        self.assertIn(f" --start-period={start_s}s ", (DEPLOY / "Dockerfile").read_text())
+        unit = (DEPLOY / "systemd/millrace.service").read_text()
+        self.assertIn(f"\nTimeoutStartSec={start_s}\n", unit)
+        compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["millrace"]
+        self.assertEqual(compose["stop_grace_period"], f"{stop_s}s")
 
     def test_it_runs_as_the_images_user_and_writes_only_where_it_may(self):
         context = self.pod["spec"]["securityContext"]

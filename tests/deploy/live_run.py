@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import pathlib
 import tempfile
 import urllib.request
 from collections.abc import Iterator
@@ -57,6 +58,30 @@ STREAMING = 2
 LEARNING, FROZEN = 1, 4
 
 
+class Disk:
+    """A folder that can go while a server, of whatever user, writes into it: at any moment its path leads to the folder or to
+    a file."""
+
+    def __init__(self, place: pathlib.Path):
+        self.path = place / "checkpoints"
+        self._folder = place / "folder"
+        self._file = place / "file"
+        self._folder.mkdir()
+        self._file.touch()
+        self.give_back()
+
+    def take_away(self) -> None:
+        self._lead_to(self._file)
+
+    def give_back(self) -> None:
+        self._lead_to(self._folder)
+
+    def _lead_to(self, there: pathlib.Path) -> None:
+        link = self.path.with_name("next")
+        link.symlink_to(there)
+        link.replace(self.path)
+
+
 @dataclasses.dataclass(frozen=True)
 class LiveRun:
     """What the run left behind. Prometheus still answers; the server has ended."""
@@ -80,7 +105,8 @@ def live_run() -> Iterator[LiveRun]:
             camera.freeze()
         streams = [described[name].config(name, camera.url) for name, camera in cameras.items()]
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace."))
-        checkpoints = {"folder": folder, "every": CHECKPOINT_EVERY}
+        disk = Disk(pathlib.Path(folder))
+        checkpoints = {"folder": str(disk.path), "every": CHECKPOINT_EVERY}
         configuration = millrace_process.config(streams, checkpoints=checkpoints)
         with millrace_process.serve(configuration) as server:
             prometheus = stack.enter_context(prometheus_process.scrapes(server.metrics))
@@ -89,6 +115,7 @@ def live_run() -> Iterator[LiveRun]:
                 camera.thaw()
             with Subscriber(server.grpc, "steady"):
                 _let_it_happen(server, prometheus, cameras["restless"])
+                _let_a_checkpoint_fail(prometheus, disk)
                 _wait_until_enough(prometheus)
             # What the last scrape saw is all that the summary tells of.
             for camera in cameras.values():
@@ -145,6 +172,13 @@ def _let_a_subscriber_fall_behind(server: millrace_process.Server, prometheus: P
         call = prediction_service_pb2_grpc.PredictionServiceStub(channel).Subscribe(request)
         _see(prometheus, "millrace_service_subscribers_cut_off_total", 1)
         call.cancel()
+
+
+def _let_a_checkpoint_fail(prometheus: Prometheus, disk: Disk) -> None:
+    disk.take_away()
+    failed = "millrace_pipeline_checkpoints_failed_total"
+    wait_for("a checkpoint that fails", lambda: one(prometheus.values(failed)) >= 1)
+    disk.give_back()
 
 
 def _see(prometheus: Prometheus, expr: str, value: float) -> None:

@@ -127,7 +127,7 @@ class ConnectionsTest(unittest.TestCase):
                 each.lose_all()
             # Who pushed and says no more is told from who is lost by the keepalive alone.
             millrace_process.wait_for("the pusher's place to be free", lambda: judge.stream(
-                "pushed").source_state is SourceState.CONNECTING)
+                "pushed").source_state is SourceState.WAITING)
             self.assertLess(time.monotonic() - begin, SERVER_NOTICES_S + SLACK_S)
             for name, follower in followers.items():
                 with self.subTest(name):

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import threading
 import unittest
+import urllib.request
 
 import grpc
 import millrace_process
@@ -58,9 +59,18 @@ class ReloadTest(unittest.TestCase):
         answer = self.streams.ListStreams(stream_service_pb2.ListStreamsRequest())
         return {stream.name: stream for stream in answer.streams}
 
+    def await_that_it_holds(self, holds: int, server: millrace_process.Server) -> None:
+        """Until whoever watches the server is told that its configuration does, 1, or not, 0."""
+        def told() -> bool:
+            with urllib.request.urlopen(server.metrics) as response:
+                return f"\nmillrace_service_config_reload_success {holds}\n" in response.read().decode()
+
+        millrace_process.wait_for("the metric", told)
+
     def test_streams_and_rates_change_and_what_takes_a_restart_is_named(self):
         self.write()
         server = self.serve()
+        self.await_that_it_holds(1, server)
         run = self.by_name()["door"].run_id
         self.write(
             streams=[millrace_process.test_stream("door"), millrace_process.test_stream("yard")],
@@ -80,10 +90,12 @@ class ReloadTest(unittest.TestCase):
         self.file.write_text("version: 1\nstreams: [{name: door, sources: {}}]\n")
         self.assertIn("did you mean 'source'", self.reload(server) + "".join(server.output))
         self.assertEqual(sorted(self.by_name()), ["door", "yard"])
+        self.await_that_it_holds(0, server)
 
         self.write(streams=[millrace_process.test_stream("yard")])
         self.assertIn("1 stream deleted", self.reload(server))
         self.assertEqual(sorted(self.by_name()), ["yard"])
+        self.await_that_it_holds(1, server)
         millrace_process.stop(server)
 
     def test_a_file_that_changes_while_the_server_starts_is_read_again_then(self):

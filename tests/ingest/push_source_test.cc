@@ -65,16 +65,16 @@ TEST_F(PushSourceTest, ItsStateSaysWhetherSomebodyPushes) {
   EXPECT_THAT(std::string(source_->status().cause.message()), HasSubstr("no client pushes frames"));
   {
     const auto pusher = Enter();
-    EXPECT_EQ(source_->status().state, SourceState::kConnecting);
+    EXPECT_EQ(source_->status().state, SourceState::kWaiting);
     ASSERT_TRUE(pusher->Push(Of()).ok());
     EXPECT_EQ(source_->status().state, SourceState::kStreaming);
     EXPECT_TRUE(source_->status().cause.ok());
     EXPECT_EQ(source_->status().camera_width, 4);
   }
-  EXPECT_EQ(source_->status().state, SourceState::kConnecting);
+  EXPECT_EQ(source_->status().state, SourceState::kWaiting);
   source_->Stop();
-  EXPECT_THAT(states_, ElementsAre(SourceState::kConnecting, SourceState::kStreaming,
-                                   SourceState::kConnecting, SourceState::kStopped));
+  EXPECT_THAT(states_, ElementsAre(SourceState::kWaiting, SourceState::kStreaming,
+                                   SourceState::kWaiting, SourceState::kStopped));
   EXPECT_EQ(ends_, 0);
 }
 

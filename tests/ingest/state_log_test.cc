@@ -28,7 +28,7 @@ TEST(StateLogTest, SaysWhatACameraComesTo) {
   const Logged logged;
   StateLog log("camera", StateLog::Of::kCamera);
   EXPECT_EQ(log.state(), SourceState::kConnecting);
-  EXPECT_THAT(log.entered(), ElementsAre(0, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(log.entered(), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
   log.Enter(SourceState::kConnecting, kNone);
   log.Enter(SourceState::kStreaming, kNone);
   log.Enter(SourceState::kStalled, Because("no frame for 1 s"));
@@ -79,7 +79,7 @@ TEST(StateLogTest, SaysEachCauseOfAnOutageOnceAndCountsEachTry) {
       "warning camera: backing off: silent; it is tried until it is there\n"
       "info camera: streaming\n";
   EXPECT_EQ(logged.text(), "info camera: connecting\n" + outage + outage);
-  EXPECT_THAT(log.entered(), ElementsAre(9, 2, 0, 8, 0, 0, 0));
+  EXPECT_THAT(log.entered(), ElementsAre(9, 2, 0, 8, 0, 0, 0, 0));
 }
 
 // For weeks, if it has to be.
@@ -103,7 +103,7 @@ TEST(StateLogTest, ACameraThatComesAndGoesIsOneOutage) {
             "warning camera: stalled: no frame for 1 s\n"
             "warning camera: backing off: no frame within 2 s; it is tried until it is there\n"
             "info camera: streaming\n");
-  EXPECT_THAT(log.entered(), ElementsAre(501, 1001, 1000, 500, 0, 0, 0));
+  EXPECT_THAT(log.entered(), ElementsAre(501, 1001, 1000, 500, 0, 0, 0, 0));
 }
 
 TEST(StateLogTest, SaysEightCausesOfAnOutage) {

@@ -123,6 +123,22 @@ TEST_F(LearnerCheckpointsTest, GoesOnBitForBitWhereItEnded) {
   }
 }
 
+// Whoever asks how much a crash would lose has an answer from the start of each process on.
+TEST_F(LearnerCheckpointsTest, SaysUntilWhenAllIsKeptBeforeItHasWrittenOne) {
+  const TestLearner without(WithoutCheckpoints());
+  EXPECT_FALSE(without->learning().checkpoints.kept_until.has_value());
+  for (int process = 0; process < 2; ++process) {
+    TestLearner learner(Options());
+    EXPECT_EQ(learner->learning().checkpoints.written, 0);
+    EXPECT_GT(learner->learning().checkpoints.kept_until, std::chrono::nanoseconds(0));
+    learner.Learn(5);
+    learner.End();
+    EXPECT_EQ(learner->learning().checkpoints.written, 1);
+    EXPECT_GT(learner->learning().checkpoints.writing, std::chrono::nanoseconds(0));
+    EXPECT_GT(learner->learning().checkpoints.kept_until, std::chrono::nanoseconds(0));
+  }
+}
+
 // A crash is a learner that is never drained.
 TEST_F(LearnerCheckpointsTest, WhileItLearnsItKeepsWhatHasProvenGood) {
   {

@@ -175,6 +175,21 @@ TEST_F(ConfigReloadTest, AWrongFileChangesNothingAndIsSaid) {
   EXPECT_THAT(read_, IsEmpty());
 }
 
+TEST_F(ConfigReloadTest, StandsByWhatCameOfItLast) {
+  const ConfigStanding at_first = reload_.standing();
+  EXPECT_TRUE(at_first.holds);
+  EXPECT_GT(at_first.held_at.count(), 0);
+  file_ = "streams: none";
+  EXPECT_FALSE(reload_.Apply().ok());
+  EXPECT_FALSE(reload_.standing().holds);
+  EXPECT_EQ(reload_.standing().held_at, at_first.held_at);
+  Reload(File({kStreet, kYard}));
+  EXPECT_TRUE(reload_.standing().holds);
+  start_fails_ = absl::NotFoundError("there is no such camera");
+  Reload(File({kStreet, kYard, "{name: gate, source: {uri: 'rtsp://camera/2'}}"}));
+  EXPECT_FALSE(reload_.standing().holds) << "the file is right, and cannot be followed";
+}
+
 TEST_F(ConfigReloadTest, WhatClientsHaveMadeStays) {
   ASSERT_TRUE(control_.Create(Parsed("{name: guest, source: {uri: 'rtsp://camera/3'}}")).ok());
   ASSERT_TRUE(street().Change({.learning_rate = 0.5}).ok());

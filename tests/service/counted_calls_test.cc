@@ -22,6 +22,10 @@ class CountedCallsTest : public GrpcFixture {
     const auto found = std::ranges::find(methods, method, &CallCounts::Method::name);
     return found == methods.end() ? 0 : found->calls.at(code);
   }
+  /// How many calls were timed, by the time that any of them has told its client.
+  [[nodiscard]] std::uint64_t Timed() const {
+    return streams_.calls().Durations().histogram.sample_count;
+  }
 };
 
 TEST_F(CountedCallsTest, EveryMethodOfTheApiIsThereFromTheStart) {
@@ -43,6 +47,8 @@ TEST_F(CountedCallsTest, CallsAreCountedByWhatTheyEndWith) {
     ASSERT_FALSE(CallRaw(channel_, method, bad, request.SerializeAsString()).ok());
   }
   EXPECT_EQ(Counted(method, grpc::StatusCode::NOT_FOUND), 2u);
+  EXPECT_EQ(Timed(), 3u);
+  EXPECT_GT(streams_.calls().Durations().histogram.sample_sum, 0);
   EXPECT_EQ(Counted(method, grpc::StatusCode::OK), 1u);
 }
 
@@ -59,6 +65,7 @@ TEST_F(CountedCallsTest, AStreamOfPredictionsIsOneCall) {
   }
   const grpc::Status status = reader->Finish();
   EXPECT_EQ(Counted(method, status.error_code()), 1u);
+  EXPECT_EQ(Timed(), 0u) << "it took as long as its client wanted it to";
 }
 
 }  // namespace

@@ -113,6 +113,14 @@ void Fail(FakeCameraStream& stream) {
   });
 }
 
+/// Frames are pushed to it, and nobody does.
+void Leave(FakeCameraStream& stream) {
+  stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.source.state = ingest::SourceState::kWaiting;
+    snapshot.source.cause = absl::UnavailableError("push: no client pushes frames now");
+  });
+}
+
 void End(FakeCameraStream& stream) {
   stream.Set([](StreamSnapshot& snapshot) {
     snapshot.source.state = ingest::SourceState::kEnded;
@@ -141,6 +149,7 @@ std::vector<std::unique_ptr<DemoStream>> MakeStreams(const std::set<std::string>
   static_cast<void>(add("hall").SetMode(LearnerState::kPaused));
   static_cast<void>(add("roof").SetMode(LearnerState::kFrozen));
   add("shop").Set([](StreamSnapshot& snapshot) { snapshot.update_every = 0; });
+  Leave(add("desk"));
   End(add("clip"));
   Fail(add("cellar"));
   MakeWorse(add("new"));

@@ -7,7 +7,8 @@
 
 namespace millrace::service {
 
-/// Flow, flow that is compared with another method and computed on a GPU, classes and values.
+/// Flow, flow that is compared with another method and computed on a GPU, classes and values; all
+/// keep checkpoints.
 struct EveryKindOfStream {
   EveryKindOfStream() {
     compared.CompareWith("dis");
@@ -21,6 +22,11 @@ struct EveryKindOfStream {
     };
     learns(classes, pipeline::LabelTask::kClassification);
     learns(values, pipeline::LabelTask::kRegression);
+    for (FakeCameraStream* stream : {&flow, &compared, &classes, &values}) {
+      stream->Set([](StreamSnapshot& snapshot) {
+        snapshot.learning.checkpoints.kept_until = std::chrono::seconds(1);
+      });
+    }
     streams.calls().Expect({"millrace.v1.StreamService/GetStream"});
   }
 

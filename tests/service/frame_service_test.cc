@@ -246,7 +246,7 @@ TEST_F(FrameServiceTest, OnePushesAtATimeAndTheNextGoesOn) {
     EXPECT_TRUE(first.End().ok());
   }
   const ingest::SourceStatus away = stream().Snapshot().source;
-  EXPECT_EQ(away.state, ingest::SourceState::kConnecting);
+  EXPECT_EQ(away.state, ingest::SourceState::kWaiting);
   EXPECT_THAT(std::string(away.cause.message()), HasSubstr("no client pushes frames"));
   Exchange next(channel_);
   next.Begin("door");
@@ -269,7 +269,7 @@ TEST_F(FrameServiceTest, ACancelledCallLeavesItsPlace) {
     first.Cancel();
     EXPECT_EQ(first.End().error_code(), grpc::StatusCode::CANCELLED);
   }
-  WaitUntil([&] { return stream().Snapshot().source.state == ingest::SourceState::kConnecting; });
+  WaitUntil([&] { return stream().Snapshot().source.state == ingest::SourceState::kWaiting; });
   learner_->Predict();
   WaitUntil([&] { return Counts().predicted == 1; });
   Exchange second(channel_);
@@ -294,7 +294,7 @@ class FrameDeadlineTest : public FrameServiceTest {
     EXPECT_EQ(client.End().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
     if (said_.empty()) return false;
     // The call has had its place, and when that is free again no frame comes any more.
-    WaitUntil([&] { return stream().Snapshot().source.state == ingest::SourceState::kConnecting; });
+    WaitUntil([&] { return stream().Snapshot().source.state == ingest::SourceState::kWaiting; });
     return Counts().received == 2;
   }
 
@@ -564,7 +564,7 @@ TEST_F(ImpatientFrameServiceTest, OneThatReadsOnFindsWhyItWasLetGo) {
   // Its place is free again.
   WaitUntil([&] {
     return Counts().received > 1 &&
-           stream().Snapshot().source.state == ingest::SourceState::kConnecting;
+           stream().Snapshot().source.state == ingest::SourceState::kWaiting;
   });
   silent.ReadAll();
   pushing.join();

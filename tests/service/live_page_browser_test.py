@@ -333,8 +333,8 @@ class StandingTest(unittest.TestCase):
     def test_names_every_way_in_which_streams_do_not_learn(self):
         self.open("all-ways")
         browsers.wait(self.browser, lambda: self.sum() == (
-            "3 of 9 streams learn · 1 failed · 1 without camera · 1 ended · 1 paused · 1 frozen · "
-            "1 only predicting · 1 worse than no motion"))
+            "3 of 10 streams learn · 1 failed · 1 without camera · 1 without client · 1 ended · "
+            "1 paused · 1 frozen · 1 only predicting · 1 worse than no motion"))
         self.assertIn("paused", self.tile("hall"))
         self.assertIn("only predicting", self.tile("shop"))
         self.assertIn("worse than no motion", self.tile("new"))

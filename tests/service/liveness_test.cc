@@ -98,6 +98,14 @@ TEST_F(LivenessTest, AFrameMayWaitForTheNextOneWhileTheCameraIsAway) {
   EXPECT_TRUE(LookFor(10 * Liveness::kPatience).alive);
 }
 
+TEST_F(LivenessTest, AFrameMayWaitForTheNextClientThatPushes) {
+  for (FakeCameraStream* stream : {&gate_, &yard_}) {
+    stream->Set(
+        [](StreamSnapshot& snapshot) { snapshot.source.state = ingest::SourceState::kWaiting; });
+  }
+  EXPECT_TRUE(LookFor(10 * Liveness::kPatience).alive);
+}
+
 TEST_F(LivenessTest, AStreamThatGoesOnIsAliveAgain) {
   EXPECT_FALSE(LookFor(Liveness::kPatience).alive);
   for (FakeCameraStream* stream : {&gate_, &yard_}) {

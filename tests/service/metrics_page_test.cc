@@ -1,4 +1,5 @@
 // docs/metrics.md says what the server exposes, and no page speaks of a metric that there is not.
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -28,13 +29,31 @@ std::string ReadFile(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// README.md, and every page below the folders that people read.
+std::vector<std::filesystem::path> Pages(const std::filesystem::path& root) {
+  std::vector<std::filesystem::path> pages = {root / "README.md"};
+  for (const char* folder : {"docs", "deploy", "dashboards", "samples"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+      if (entry.path().extension() == ".md") pages.push_back(entry.path());
+    }
+  }
+  return pages;
+}
+
+/// What else begins with `millrace_` there: libraries.
+constexpr std::array kLibraries = {"millrace_base",   "millrace_cuda", "millrace_cuda_kernels",
+                                   "millrace_frames", "millrace_plan", "millrace_streams"};
+
 class MetricsPageTest : public ::testing::Test {
  protected:
   const std::filesystem::path docs_{MILLRACE_DOCS};
   const std::string page_ = ReadFile(docs_ / "metrics.md");
   const EveryKindOfStream kinds_;
   const std::vector<prometheus::MetricFamily> families_ =
-      Metrics({.streams = &kinds_.streams, .viewers = [] { return std::size_t{1}; }}).Collect();
+      Metrics({.streams = &kinds_.streams,
+               .viewers = [] { return std::size_t{1}; },
+               .configuration = [] { return ConfigStanding(); }})
+          .Collect();
 };
 
 TEST_F(MetricsPageTest, HasTheTableThatTheCodeMakes) {
@@ -60,12 +79,9 @@ TEST_F(MetricsPageTest, EveryMetricOfThePagesExists) {
     if (family.type != prometheus::MetricType::Histogram) continue;
     for (const char* suffix : {"_bucket", "_sum", "_count"}) names.insert(family.name + suffix);
   }
-  const std::regex name("millrace_(ingest|service|pipeline)_[a-z0-9_]+");
-  std::vector<std::filesystem::path> pages = {docs_ / "../README.md"};
-  for (const auto& entry : std::filesystem::directory_iterator(docs_)) {
-    if (entry.path().extension() == ".md") pages.push_back(entry.path());
-  }
-  for (const std::filesystem::path& path : pages) {
+  names.insert(kLibraries.begin(), kLibraries.end());
+  const std::regex name("millrace_[a-z0-9_]+");
+  for (const std::filesystem::path& path : Pages(docs_ / "..")) {
     const std::string page = ReadFile(path);
     for (std::sregex_iterator found(page.begin(), page.end(), name), end; found != end; ++found) {
       EXPECT_TRUE(names.contains(found->str())) << path << " names " << found->str();

@@ -169,6 +169,24 @@ TEST_F(MetricsTest, ShowsWhatHasBecomeOfLearning) {
                     HasSubstr("millrace_pipeline_learner_state{stream=\"street\"} 5\n")));
 }
 
+// 0 would be a checkpoint of 1970 to whoever asks for its age.
+TEST_F(MetricsTest, AStreamThatKeepsNoCheckpointsHasNoTimeOfTheLast) {
+  EXPECT_THAT(metrics_.Text(), Not(HasSubstr("checkpoint_timestamp_seconds{")));
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.learning.checkpoints.kept_until = std::chrono::milliseconds(1500);
+  });
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("millrace_pipeline_checkpoint_timestamp_seconds{stream=\"street\"} 1.5\n"));
+}
+
+TEST_F(MetricsTest, AddsUpHowLongCheckpointsTook) {
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.learning.checkpoints.writing = std::chrono::milliseconds(250);
+  });
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("millrace_pipeline_checkpoint_writing_seconds_total 0.25\n"));
+}
+
 TEST_F(MetricsTest, AStreamThatIsDeletedLeavesNoSeries) {
   EXPECT_THAT(metrics_.Text(), HasSubstr("stream=\"street\""));
   streams_.Remove(streams_.All().front());
@@ -202,6 +220,18 @@ TEST_F(MetricsTest, CountsCallsByMethodAndCode) {
               AllOf(HasSubstr(labels + "\"OK\"} 0\n"), HasSubstr(labels + "\"NOT_FOUND\"} 1\n")));
 }
 
+TEST_F(MetricsTest, HasOneHistogramOfHowLongCallsTook) {
+  const std::string name = "millrace_service_call_duration_seconds";
+  EXPECT_THAT(metrics_.Text(), HasSubstr(name + "_count 0\n"));
+  streams_.calls().AddDuration(std::chrono::milliseconds(20));
+  streams_.calls().AddDuration(std::chrono::seconds(60));
+  EXPECT_THAT(metrics_.Text(),
+              AllOf(HasSubstr(name + "_count 2\n"), HasSubstr(name + "_bucket{le=\"0.01\"} 0\n"),
+                    HasSubstr(name + "_bucket{le=\"0.025\"} 1\n"),
+                    HasSubstr(name + "_bucket{le=\"10\"} 1\n"),
+                    HasSubstr(name + "_bucket{le=\"+Inf\"} 2\n")));
+}
+
 TEST_F(MetricsTest, TellsTheMemoryOfEachGpuOnce) {
   EXPECT_THAT(metrics_.Text(), Not(HasSubstr("gpu_memory_bytes{")));
   FakeCameraStream yard("yard");
@@ -217,6 +247,17 @@ TEST_F(MetricsTest, TellsTheMemoryOfEachGpuOnce) {
   EXPECT_THAT(LinesWith("gpu_memory_bytes{", metrics_.Text()),
               UnorderedElementsAre(name + "\"allocated\"} 64", name + "\"reserved\"} 256",
                                    name + "\"free\"} 512", name + "\"total\"} 1024"));
+}
+
+TEST_F(MetricsTest, SaysWhetherTheConfigurationHolds) {
+  ConfigStanding standing = {.holds = true, .held_at = std::chrono::milliseconds(2500)};
+  const Metrics metrics({.streams = &streams_, .configuration = [&] { return standing; }});
+  const std::string when = "millrace_service_config_reload_success_timestamp_seconds 2.5\n";
+  EXPECT_THAT(metrics.Text(),
+              AllOf(HasSubstr("millrace_service_config_reload_success 1\n"), HasSubstr(when)));
+  standing.holds = false;
+  EXPECT_THAT(metrics.Text(),
+              AllOf(HasSubstr("millrace_service_config_reload_success 0\n"), HasSubstr(when)));
 }
 
 TEST_F(MetricsTest, SaysWhichVersionRunsAndWhetherItHasKernelsForCuda) {
@@ -253,7 +294,8 @@ TEST(MetricsCardinalityTest, AStreamOfAnyKindHasAtMostTwentySeriesBesideOneHisto
     EXPECT_LE(count.buckets, 20u) << name;
     EXPECT_GE(count.buckets, 10u) << name;
   }
-  EXPECT_EQ(LinesWith(" histogram", text).size(), 1u);
+  // The other one is of the calls of the whole server.
+  EXPECT_EQ(LinesWith(" histogram", text).size(), 2u);
 }
 
 TEST_F(MetricsTest, NamesFollowTheConvention) {

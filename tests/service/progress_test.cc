@@ -58,6 +58,13 @@ TEST(ProgressLineTest, SaysWhyACameraIsAway) {
               HasSubstr("the camera is away: rtsp://camera/1: connection refused"));
 }
 
+TEST(ProgressLineTest, SaysThatNobodyPushes) {
+  StreamSnapshot stream = LearningSnapshot("door");
+  stream.source.state = ingest::SourceState::kWaiting;
+  EXPECT_THAT(ProgressLine(stream), HasSubstr("no client pushes frames"));
+  EXPECT_THAT(ProgressLine(stream), Not(HasSubstr("camera")));
+}
+
 TEST(ProgressLineTest, SaysWhyALearnerFailed) {
   StreamSnapshot stream = LearningSnapshot("street");
   stream.learner = absl::InternalError("out of memory");

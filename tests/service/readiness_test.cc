@@ -33,14 +33,16 @@ TEST(ReadinessTest, NoCameraDecidesHoweverItEnds) {
   const Readiness readiness = JudgeReadiness(
       {With("gate", ingest::SourceState::kEnded),
        With("yard", ingest::SourceState::kFailed, absl::DataLossError("yard.avi: not a video")),
-       With("door", ingest::SourceState::kBackingOff, absl::UnavailableError("refused"))},
+       With("door", ingest::SourceState::kBackingOff, absl::UnavailableError("refused")),
+       With("desk", ingest::SourceState::kWaiting, absl::UnavailableError("no client pushes"))},
       false);
   EXPECT_TRUE(readiness.ready);
   EXPECT_EQ(readiness.text,
             "ready\n"
             "gate: the source has ended\n"
             "yard: the source failed: yard.avi: not a video\n"
-            "door: the camera is away, backing off: refused\n");
+            "door: the camera is away, backing off: refused\n"
+            "desk: waiting for frames: no client pushes\n");
 }
 
 TEST(ReadinessTest, OneModelThatFailedIsNamedAndDoesNotDecide) {

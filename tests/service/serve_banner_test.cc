@@ -109,6 +109,9 @@ TEST(DescribeSourceTest, LeavesOutWhatACameraHasNotSaid) {
   stream.snapshot.uri = "rtsp://***@gate/1";
   stream.snapshot.source = {};
   EXPECT_EQ(DescribeSource(stream), "rtsp://***@gate/1, connecting");
+  stream.snapshot.uri = "push:";
+  stream.snapshot.source.state = ingest::SourceState::kWaiting;
+  EXPECT_EQ(DescribeSource(stream), "push:, waiting");
 }
 
 TEST(DescribeStagesTest, NamesFirstAndLastOfManyLayers) {

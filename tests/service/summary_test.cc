@@ -63,7 +63,7 @@ TEST(SummaryJsonTest, SaysWhatBecameOfLearning) {
   stream.snapshot.learning = {.roll_backs = 1,
                               .drifts = 2,
                               .rate_scale = 0.5,
-                              .checkpoints = {.written = 3, .failed = 4, .last_written = {}}};
+                              .checkpoints = {.written = 3, .failed = 4, .kept_until = {}}};
   const std::vector<StreamSummary> streams = {stream};
   const json learning = SummaryJson(streams)["streams"][0]["learning"];
   EXPECT_EQ(learning["not_learned_from"]["repeated"], 20);

@@ -26,6 +26,8 @@ class SourceState(WireEnum):
     STOPPED = 6
     # Frames stay away, though nothing has failed yet.
     STALLED = 7
+    # Of pushed frames: no client pushes any.
+    WAITING = 8
 
 
 class LearnerState(WireEnum):
