@@ -109,7 +109,7 @@ function showStreams(streams, control) {
 function startOver(server) {
   instance = server.instance;
   clear();
-  document.getElementById("about").textContent = server.version;
+  document.getElementById("about").textContent = `version ${server.version}`;
 }
 
 /** What to ask for: with the history that the chart lacks, where there is one. */

@@ -81,7 +81,11 @@ TEST_F(LivePageTest, NamesNoResourceOfAnotherServer) {
 
 TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
   stream_.ring().Publish(MovingDisc("street", 412, 32, 16));
-  stream_.Set([](StreamSnapshot& snapshot) { snapshot.loads = {{0.21, 0.44}}; });
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.loads = {{0.21, 0.44}};
+    snapshot.skipped[static_cast<int>(pipeline::SkipReason::kTooFast)] = 31;
+    snapshot.learning.roll_backs = 2;
+  });
   const nlohmann::json answer = AskJson("/api/streams");
   EXPECT_EQ(answer["server"]["viewers"], 1);
   EXPECT_EQ(answer["server"]["stopping"], false);
@@ -96,6 +100,10 @@ TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
   EXPECT_EQ(stream["learner"]["stages"][0]["load"]["predicting"], 0.21);
   EXPECT_EQ(stream["learner"]["stages"][0]["load"]["learning"], 0.44);
   EXPECT_TRUE(stream["learner"]["stages"][1]["load"].is_null()) << "it is not known";
+  EXPECT_EQ(stream["learner"]["skipped"]["too_fast"], 31);
+  EXPECT_EQ(stream["learner"]["skipped"]["repeated"], 0);
+  EXPECT_FALSE(stream["learner"]["skipped"].contains("none")) << "these were learned from";
+  EXPECT_EQ(stream["learner"]["roll_backs"], 2);
   EXPECT_EQ(stream["frames"]["received"], 412);
   EXPECT_EQ(stream["frames"]["dropped"]["queue_full"], 3);
   EXPECT_DOUBLE_EQ(stream["delay_p50_ms"], 134);
