@@ -72,7 +72,7 @@ absl::StatusOr<DeviceChoice> ChooseDevices(const std::vector<std::string>& names
     return DeviceChoice{{kFirstGpu},
                         absl::StrCat(kFirstGpu, NameOfGpu(0), NoteOnKernels({at::kCUDA, 0}))};
   }
-  return DeviceChoice{{"cpu"}, absl::StrCat("the CPU: ", std::string(first.message()))};
+  return DeviceChoice{{"cpu"}, absl::StrCat("the CPU, as ", std::string(first.message()))};
 }
 
 }  // namespace millrace::pipeline

@@ -11,7 +11,7 @@ namespace millrace::pipeline {
 struct DeviceChoice {
   /// As DevicesNamed() takes them.
   std::vector<std::string> names = {};
-  /// What there is to say of it: "cuda:0, NVIDIA H100 80GB HBM3", "the CPU: there is no NVIDIA
+  /// What there is to say of it: "cuda:0, NVIDIA H100 80GB HBM3", "the CPU, as there is no NVIDIA
   /// driver (libcuda.so.1)"; and why the first GPU has no kernels of our own, if it has none.
   /// Empty: nobody asked for anything but the CPU.
   std::string where = {};

@@ -112,7 +112,7 @@ float RoundScale(float pixels) {
   if (!(pixels > kLeastScale)) return kLeastScale;
   float decade = 1;
   while (true) {
-    for (float step : {1.0F, 2.0F, 5.0F}) {
+    for (float step : {1.0F, 2.0F, 3.0F, 5.0F}) {
       if (pixels <= step * decade || decade >= 1e6F) return step * decade;
     }
     decade *= 10;

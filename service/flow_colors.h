@@ -35,14 +35,14 @@ struct Rgb {
 /// For one thread at a time.
 class FlowScale {
  public:
-  /// The scale for the next picture, in pixels: 1, 2 or 5 times a power of ten, at least 0.5.
+  /// The scale for the next picture, in pixels: 1, 2, 3 or 5 times a power of ten, at least 0.5.
   float Next(std::span<const float> flow);
 
  private:
   float peak_ = 0;
 };
 
-/// The least of 0.5, 1, 2, 5, 10, 20 ... that is not below `pixels`.
+/// The least of 0.5, 1, 2, 3, 5, 10, 20 ... that is not below `pixels`.
 [[nodiscard]] float RoundScale(float pixels);
 
 }  // namespace millrace::service

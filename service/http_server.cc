@@ -17,6 +17,8 @@ namespace {
 constexpr std::chrono::milliseconds kKnockPause(20);
 
 void Send(mg_connection* connection, const HttpResponse& response, bool with_body) {
+  // What is left of a request's body is not waited for: who sends it slowly would keep the thread.
+  mg_disable_connection_keep_alive(connection);
   mg_response_header_start(connection, response.status);
   const auto add = [&](const std::string& name, const std::string& value) {
     mg_response_header_add(connection, name.c_str(), value.c_str(), static_cast<int>(value.size()));
@@ -57,6 +59,7 @@ int OnRequest(mg_connection* connection) {
   } catch (...) {
     spdlog::error("http: {} was not answered: no memory is left, or something odd was thrown",
                   info.local_uri == nullptr ? "/" : info.local_uri);
+    mg_disable_connection_keep_alive(connection);
     mg_send_http_error(connection, 500, "%s", "The server failed to answer.");
     return 500;
   }

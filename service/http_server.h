@@ -18,7 +18,8 @@ struct mg_context;
 
 namespace millrace::service {
 
-/// Answers by its routes, HEAD as GET; 405 to other methods, 404 to other paths.
+/// Answers by its routes, HEAD as GET; 405 to other methods, 404 to other paths. Reads no body: it
+/// answers once it has a request's headers, and closes.
 ///
 /// Thread-safe. Handlers run on the server's own threads, several at once, until the destructor
 /// returns; what they refer to must outlive the server.

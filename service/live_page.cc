@@ -1,6 +1,7 @@
 #include "service/live_page.h"
 
-#include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -15,26 +16,10 @@
 namespace millrace::service {
 namespace {
 
-constexpr std::string_view kFullPage =
-    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-    "<meta http-equiv=\"refresh\" content=\"5\"><title>Millrace: all seats are taken</title>"
-    "<link rel=\"icon\" href=\"/favicon.svg\"><link rel=\"stylesheet\" href=\"/page.css\">"
-    "<body><main class=\"notice\"><h1>All seats are taken</h1><p>As many people watch this page as "
-    "the server allows, so that watching does not slow down the learning. This page tries again "
-    "every five seconds.</p><p>Whoever runs the server can allow more: "
-    "<code>listen.max_viewers</code> in its configuration.</p></main></body></html>";
-
-HttpResponse Full(std::string_view body, std::string_view content_type) {
+HttpResponse Full() {
   return {.status = 503,
-          .content_type = std::string(content_type),
-          .body = std::string(body),
+          .body = "As many people watch as listen.max_viewers allows. Ask again in five seconds.\n",
           .headers = {{"Retry-After", "5"}}};
-}
-
-HttpResponse FullText() {
-  return Full("As many people watch as listen.max_viewers allows. Ask again in five seconds.\n",
-              "text/plain; charset=utf-8");
 }
 
 HttpResponse Json(const nlohmann::json& json) {
@@ -52,6 +37,14 @@ HttpResponse Asset(const LivePageAsset& asset) {
                    "connect-src 'self'; base-uri 'none'; frame-ancestors 'self'"}}};
 }
 
+// Whoever asks gets it: it is what says that all seats are taken, where they are.
+HttpResponse Index() {
+  for (const LivePageAsset& asset : LivePageAssets()) {
+    if (asset.name == "index.html") return Asset(asset);
+  }
+  return {.status = 500, .body = "The page is missing from this build.\n"};
+}
+
 HttpResponse Wheel() {
   constexpr int kSize = 128;
   static const absl::StatusOr<std::string> wheel =
@@ -67,8 +60,9 @@ std::optional<std::int64_t> Number(const HttpRequest& request, std::string_view 
   return number;
 }
 
-std::int64_t SecondsAfter(const HttpRequest& request) {
-  return Number(request, "after").value_or(-1);
+/// What the page that asks has not got of a stream's history.
+std::vector<LossPoint> HistoryFor(const HttpRequest& request, const ServedStream& served) {
+  return served.record->HistoryAfter(Number(request, "after").value_or(-1));
 }
 
 /// Whether who asks may press the buttons, why not, and whether it takes a token that was not sent,
@@ -83,10 +77,9 @@ nlohmann::json ControlJson(const PageControl* control, const HttpRequest& reques
           {"why", std::string(may.message())}};
 }
 
-nlohmann::json StreamJson(const ServedStream& served, LivePagePictures& pictures,
-                          const PageControl* control, const HttpRequest& request) {
-  nlohmann::json stream = LivePageStreamJson(served, pictures.Newest().get(),
-                                             served.record->HistoryAfter(SecondsAfter(request)));
+nlohmann::json StreamJson(ServedStream& served, const std::vector<LossPoint>& history,
+                          const PageControl* control) {
+  nlohmann::json stream = LivePageStreamJson(served, served.pictures.Newest().get(), history);
   stream["checkpoint"] = control == nullptr ? nlohmann::json() : control->CheckpointOf(served);
   return stream;
 }
@@ -106,7 +99,7 @@ LivePage::LivePage(Options options)
 
 std::vector<HttpRoute> LivePage::Routes() {
   std::vector<HttpRoute> routes = {
-      {"/", [this](const HttpRequest&) { return Index(); }},
+      {"/", [](const HttpRequest&) { return Index(); }},
       {"/api/streams", [this](const HttpRequest& request) { return AllStreams(request); }},
       {"/api/streams/*", [this](const HttpRequest& request) { return OneStream(request); }},
       {"/flow_wheel.jpg", [](const HttpRequest&) { return Wheel(); }},
@@ -124,19 +117,16 @@ std::vector<HttpRoute> LivePage::Routes() {
   return routes;
 }
 
-HttpResponse LivePage::Index() const {
-  if (viewers_.full()) return Full(kFullPage, "text/html; charset=utf-8");
-  for (const LivePageAsset& asset : LivePageAssets()) {
-    if (asset.name == "index.html") return Asset(asset);
-  }
-  return {.status = 500, .body = "The page is missing from this build.\n"};
-}
-
 HttpResponse LivePage::AllStreams(const HttpRequest& request) {
-  if (!Admit(request)) return FullText();
+  if (!Admit(request)) return Full();
+  // The page draws the history of one stream at most: that of all would be megabytes.
+  const std::optional<std::string> drawn = request.Parameter("history");
   nlohmann::json streams = nlohmann::json::array();
-  for (const SharedShown& shown : ShowAll()) {
-    streams.push_back(StreamJson(*shown->served, shown->pictures, options_.control, request));
+  for (const SharedStream& served : options_.streams->All()) {
+    const bool draws = drawn == served->stream->config().name;
+    streams.push_back(StreamJson(*served,
+                                 draws ? HistoryFor(request, *served) : std::vector<LossPoint>(),
+                                 options_.control));
   }
   const bool stopping = options_.stopping != nullptr && *options_.stopping;
   return Json({{"server",
@@ -150,17 +140,18 @@ HttpResponse LivePage::AllStreams(const HttpRequest& request) {
 }
 
 HttpResponse LivePage::OneStream(const HttpRequest& request) {
-  if (!Admit(request)) return FullText();
-  const SharedShown shown = Show(request.captures[0]);
-  if (shown == nullptr) return NoSuchStream();
-  return Json(StreamJson(*shown->served, shown->pictures, options_.control, request));
+  if (!Admit(request)) return Full();
+  const absl::StatusOr<SharedStream> found = options_.streams->Find(request.captures[0]);
+  if (!found.ok()) return NoSuchStream();
+  return Json(StreamJson(**found, HistoryFor(request, **found), options_.control));
 }
 
 HttpResponse LivePage::Picture(const HttpRequest& request, PictureKind kind) {
-  if (!Admit(request)) return FullText();
-  const SharedShown shown = Show(request.captures[0]);
-  if (shown == nullptr) return NoSuchStream();
-  absl::StatusOr<EncodedPicture> picture = shown->pictures.Encoded(kind, Number(request, "frame"));
+  if (!Admit(request)) return Full();
+  const absl::StatusOr<SharedStream> found = options_.streams->Find(request.captures[0]);
+  if (!found.ok()) return NoSuchStream();
+  absl::StatusOr<EncodedPicture> picture =
+      (*found)->pictures.Encoded(kind, Number(request, "frame"));
   if (absl::IsNotFound(picture.status())) {
     return {.status = 404, .body = absl::StrCat(picture.status().message(), "\n")};
   }
@@ -171,29 +162,6 @@ HttpResponse LivePage::Picture(const HttpRequest& request, PictureKind kind) {
     response.headers.emplace_back("X-Flow-Scale", absl::StrCat(picture->scale));
   }
   return response;
-}
-
-// A stream that was made anew is another one: its pictures begin anew, too.
-std::vector<LivePage::SharedShown> LivePage::ShowAll() {
-  const std::vector<SharedStream> streams = options_.streams->All();
-  const MutexLock lock(mu_);
-  std::vector<SharedShown> now;
-  now.reserve(streams.size());
-  for (const SharedStream& served : streams) {
-    const auto known = std::find_if(shown_.begin(), shown_.end(), [&served](const auto& shown) {
-      return shown->served == served;
-    });
-    now.push_back(known != shown_.end() ? *known : std::make_shared<Shown>(served));
-  }
-  shown_ = now;
-  return now;
-}
-
-LivePage::SharedShown LivePage::Show(std::string_view name) {
-  for (const SharedShown& shown : ShowAll()) {
-    if (shown->served->stream->config().name == name) return shown;
-  }
-  return nullptr;
 }
 
 bool LivePage::Admit(const HttpRequest& request) {

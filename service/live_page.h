@@ -7,16 +7,11 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
-#include <memory>
+#include <cstddef>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "base/clock.h"
-#include "base/mutex.h"
 #include "service/http_message.h"
 #include "service/live_page_pictures.h"
 #include "service/live_page_viewers.h"
@@ -45,30 +40,17 @@ class LivePage {
 
   /// "/" and its assets, "/flow_wheel.jpg", "/api/streams", "/api/streams/NAME",
   /// "/streams/NAME/picture.jpg", "/streams/NAME/flow.jpg" and "/streams/NAME/next.jpg". They refer
-  /// to this page.
+  /// to this page. "/api/streams?history=NAME&after=SECOND" tells the history of that stream alone,
+  /// and only what is newer.
   [[nodiscard]] std::vector<HttpRoute> Routes();
 
   [[nodiscard]] const LivePageViewers& viewers() const { return viewers_; }
 
  private:
-  struct Shown {
-    explicit Shown(SharedStream the_served)
-        : served(std::move(the_served)), pictures(served->stream->ring()) {}
-
-    const SharedStream served;
-    LivePagePictures pictures;
-  };
-  using SharedShown = std::shared_ptr<Shown>;  // Shared with the answers under way.
-
-  [[nodiscard]] HttpResponse Index() const;
   [[nodiscard]] HttpResponse AllStreams(const HttpRequest& request);
   [[nodiscard]] HttpResponse OneStream(const HttpRequest& request);
   [[nodiscard]] HttpResponse Picture(const HttpRequest& request, PictureKind kind);
   [[nodiscard]] bool Admit(const HttpRequest& request);
-  /// Those there are now, in their order.
-  [[nodiscard]] std::vector<SharedShown> ShowAll() ABSL_LOCKS_EXCLUDED(mu_);
-  /// Null if there is no stream of that name.
-  [[nodiscard]] SharedShown Show(std::string_view name);
 
   // Constant after construction.
   const Options options_;
@@ -76,9 +58,6 @@ class LivePage {
 
   // Self-synchronized.
   LivePageViewers viewers_;
-
-  Mutex mu_;
-  std::vector<SharedShown> shown_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service

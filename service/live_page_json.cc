@@ -54,6 +54,15 @@ json TaskJson(const std::optional<pipeline::LabelledTask>& labels) {
           {"window", labels->window}};
 }
 
+/// Predictions that nothing was learned from, by reason.
+json SkippedJson(const StreamSnapshot& snapshot) {
+  json skipped = json::object();
+  for (int reason = 1; reason < pipeline::kSkipReasons; ++reason) {
+    skipped[Text(Name(static_cast<pipeline::SkipReason>(reason)))] = snapshot.skipped[reason];
+  }
+  return skipped;
+}
+
 json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
   const auto description = stream.learner();
   const pipeline::LearnerDescription& learner = *description;
@@ -70,6 +79,8 @@ json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
           {"sequential_samples_per_second", learner.sequential_samples_per_second},
           {"delay_ms", learner.delay_ms},
           {"update_every", snapshot.update_every},
+          {"skipped", SkippedJson(snapshot)},
+          {"roll_backs", snapshot.learning.roll_backs},
           {"keeps_checkpoints", !FolderOf(stream.config()).empty()},
           {"rate_plan", RatePlanJson(learner.rate_plan)},
           {"stages", StagesJson(learner, snapshot)}};

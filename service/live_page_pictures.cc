@@ -10,8 +10,8 @@
 namespace millrace::service {
 namespace {
 
-// Enough for the requests that are on their way: pages ask again several times a second.
-constexpr std::size_t kRemembered = 4;
+// Half a second of a fast camera that many watch: a request over a slow link is on its way so long.
+constexpr std::size_t kRemembered = 16;
 constexpr JpegOptions kCameraJpeg = {.quality = 80, .fine_colors = false};
 // Flat colours with sharp edges show artefacts sooner.
 constexpr JpegOptions kFlowJpeg = {.quality = 90, .fine_colors = true};

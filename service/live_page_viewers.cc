@@ -15,8 +15,6 @@ bool LivePageViewers::Admit(std::string_view id) {
   return true;
 }
 
-bool LivePageViewers::full() const { return count() >= limit_; }
-
 std::size_t LivePageViewers::count() const {
   MutexLock lock(mu_);
   ForgetGone();

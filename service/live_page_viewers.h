@@ -26,8 +26,6 @@ class LivePageViewers {
   /// room.
   [[nodiscard]] bool Admit(std::string_view id) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Whether a new viewer would be refused.
-  [[nodiscard]] bool full() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::size_t count() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::size_t limit() const { return limit_; }
 

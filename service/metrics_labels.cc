@@ -14,8 +14,8 @@ prometheus::MetricFamily LostFamily(const StreamReadings& readings) {
   MetricBuilder family("millrace_service_labels_lost_total",
                        "Labels that clients sent and that taught nothing: too_late, their frames "
                        "had left the window; other, there was no such frame, or it had a label, or "
-                       "it was dropped, or it was no label of the task. The page and the summary "
-                       "tell these apart.",
+                       "it was dropped, or it was no label of the task. The summary "
+                       "tells these apart.",
                        MetricType::Counter);
   for (const StreamReading& reading : readings) {
     if (!reading.snapshot.labels) continue;

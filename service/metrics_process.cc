@@ -54,10 +54,10 @@ std::optional<double> BootTimeSeconds() {
   return std::nullopt;
 }
 
-double CountOpenFiles() {
+std::optional<double> CountOpenFiles() {
   std::error_code error;
   const std::filesystem::directory_iterator files("/proc/self/fd", error);
-  if (error) return 0;
+  if (error) return std::nullopt;
   return static_cast<double>(std::distance(files, {})) - 1;  // Less the one that counts them.
 }
 
@@ -87,8 +87,9 @@ std::vector<prometheus::MetricFamily> CollectProcessMetrics() {
                              *boot + static_cast<double>(stat->start_ticks) / ticks_per_second));
     }
   }
-  families.push_back(
-      One("process_open_fds", "Open file descriptors.", MetricType::Gauge, CountOpenFiles()));
+  if (const std::optional<double> open = CountOpenFiles()) {
+    families.push_back(One("process_open_fds", "Open file descriptors.", MetricType::Gauge, *open));
+  }
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     families.push_back(One("process_max_fds", "Most file descriptors that may be open.",

@@ -177,8 +177,7 @@ void AppendLearning(const StreamReadings& readings, Families& families) {
       MetricType::Gauge, readings, [](const auto& r) { return CodeOf(r.snapshot.learner_state); }));
   families.push_back(Counted("millrace_pipeline_updates_total",
                              "Updates that the weights of every stage have got from this process: "
-                             "of the stage that has got the fewest. Begins anew where the schedule "
-                             "auto cuts the network again.",
+                             "of the stage that has got the fewest.",
                              readings, [](const auto& r) { return Updates(r.snapshot); }));
   families.push_back(SkippedFamily(readings));
   families.push_back(Counted("millrace_pipeline_roll_backs_total",

@@ -2,11 +2,8 @@
 find_package(civetweb CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET GLOBAL libturbojpeg)
-
 set(millrace_page_files answer.js card.js chart.js controls.js favicon.svg index.html overview.js page.css page.js
-    pipeline.js standing.js text.js token.js)
+    pictures.js pipeline.js reasons.js standing.js text.js token.js)
 list(TRANSFORM millrace_page_files PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/page/)
 list(JOIN millrace_page_files "," millrace_page_list)
 add_custom_command(
@@ -19,15 +16,12 @@ add_custom_command(
 
 add_library(millrace_web
   debug_trace.cc
-  flow_colors.cc
   http_message.cc
   http_probes.cc
   http_server.cc
-  jpeg.cc
   labels_json.cc
   live_page.cc
   live_page_json.cc
-  live_page_pictures.cc
   live_page_viewers.cc
   log_counts.cc
   log_limit.cc
@@ -55,8 +49,7 @@ set_property(SOURCE metrics.cc APPEND PROPERTY COMPILE_DEFINITIONS
 target_link_libraries(millrace_web
   PUBLIC millrace::access millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
           spdlog::spdlog
-  PRIVATE civetweb::civetweb millrace::plan absl::cleanup absl::strings absl::str_format
-          PkgConfig::TURBOJPEG)
+  PRIVATE civetweb::civetweb millrace::plan absl::cleanup absl::strings absl::str_format)
 
 if(MILLRACE_STRICT_TARGETS_ONLY)
   return()

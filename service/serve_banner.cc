@@ -74,8 +74,9 @@ std::string DescribeTooMany(double camera, double limit) {
 std::string StreamBanner(const BannerStream& stream) {
   const pipeline::LearnerDescription& learner = stream.learner;
   return absl::StrCat("  learns    ", DescribeTask(stream), "\n", DescribeWhere(learner),
-                      "  plan      ", DescribePlan(learner), "\n  stages    ",
-                      DescribeStages(learner), "\n  expect    ",
+                      "  plan      ", DescribePlan(learner),
+                      " a frame, learning included\n  stages    ", DescribeStages(learner),
+                      "\n  expect    ",
                       DescribeExpectation(learner, stream.snapshot.source.camera_frames_per_second,
                                           stream.config.source.max_frames_per_second),
                       "\n", DescribeLimit(learner));

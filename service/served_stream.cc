@@ -20,6 +20,7 @@ ServedStream::ServedStream(std::shared_ptr<RunRecorder> the_record,
       life(the_life),
       record(std::move(the_record)),
       stream(std::move(the_stream)),
+      pictures(stream->ring()),
       config_(WithoutTokens(stream->config())) {}
 
 StreamConfig ServedStream::config() const {

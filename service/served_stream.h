@@ -1,4 +1,5 @@
-// A camera stream as the server serves it: the stream, the record of its run, its subscribers.
+// A camera stream as the server serves it: the stream, the record of its run, its subscribers, its
+// pictures for the live page.
 #pragma once
 
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include "base/mutex.h"
 #include "service/camera_stream.h"
+#include "service/live_page_pictures.h"
 #include "service/stream_events.h"
 #include "service/subscriber_counts.h"
 #include "service/summary_recorder.h"
@@ -34,6 +36,8 @@ class ServedStream {
   const std::shared_ptr<RunRecorder> record;
   const std::shared_ptr<CameraStream> stream;
   SubscriberCounters subscribers;
+  /// Of this life alone: who shows them keeps nothing of a stream that is gone.
+  LivePagePictures pictures;
 
  private:
   mutable Mutex mu_;

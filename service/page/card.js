@@ -3,20 +3,12 @@ import {describeAnswer, describeScore} from "/answer.js";
 import {drawChart} from "/chart.js";
 import {Controls} from "/controls.js";
 import {drawPipeline} from "/pipeline.js";
-import {lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
-import {droppedOf, duration, element, fromTemplate, number, rate, removeWithPictures, setText,
-        shortRate, swapPicture} from "/text.js";
+import {fetchPictures, removeWithPictures, swapPicture} from "/pictures.js";
+import {droppedOf, showReasons} from "/reasons.js";
+import {isOver, lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
+import {duration, element, fromTemplate, number, rate, setText, shortRate} from "/text.js";
 
 const kHistorySeconds = 600;
-const kPatienceMs = 4000;
-const kReasonTexts = {
-  queue_full: "pushed out by a fresher frame",
-  no_predecessor: "first of its epoch",
-  gap: "after a gap in the stream",
-  paused: "while the learner was paused",
-  rejected: "rejected by the learner",
-  shutdown: "when the stream ended",
-};
 
 function describeSource(source) {
   const parts = [source.uri];
@@ -39,6 +31,14 @@ function describeRatePlan({rate_plan: plan, update_every: every}) {
   const times = plan.times_switched + plan.times_kept;
   if (times > 0) parts.push(`planned again ${times}×, as ${plan.replan_cause}`);
   return ` · ${parts.join(", ")}`;
+}
+
+/** What a loss of `ratio` times that of no motion is worth. */
+function describeRatio(ratio) {
+  if (ratio === null) return "no prediction yet";
+  const percent = Math.round(100 * Math.abs(1 - ratio));
+  if (percent === 0) return 'as good as "nothing moves"';
+  return `${percent} % ${ratio < 1 ? "better" : "worse"} than "nothing moves"`;
 }
 
 function stageRow(stage, index, most) {
@@ -92,7 +92,7 @@ export class StreamCard {
     this.#showFigures(stream);
     this.#controls.update(stream, control);
     this.#showPipeline(stream.learner);
-    this.#showFrames(stream.frames);
+    showReasons(this.#parts, stream.frames, stream.learner);
     if (this.#take(stream.history)) this.redraw();
   }
 
@@ -101,23 +101,19 @@ export class StreamCard {
     if (newest === null || newest.frame === this.#shownFrame || this.#loading) return;
     this.#loading = true;
     try {
-      const get = picture => fetch(
-        `/streams/${encodeURIComponent(this.name)}/${picture}?frame=${newest.frame}&viewer=${viewer}`,
-        {signal: AbortSignal.timeout(kPatienceMs)});
-      const shown = ["picture", ...(this.#task ? [] : ["flow"]),
+      const parts = ["picture", ...(this.#task ? [] : ["flow"]),
                      ...(newest.next_frame ? ["next"] : [])];
-      const answers = await Promise.all(shown.map(part => get(`${part}.jpg`)));
-      if (!answers.every(answer => answer.ok)) return;
-      const pictures = await Promise.all(answers.map(answer => answer.blob()));
-      shown.forEach((part, i) => swapPicture(this.#parts[part], pictures[i]));
+      const shown = await fetchPictures(this.name, parts, newest.frame, viewer);
+      if (shown === null) return;
+      parts.forEach((part, i) => swapPicture(this.#parts[part], shown.pictures[i]));
       this.#parts["next-view"].hidden = !newest.next_frame;
-      this.#set("picture-note", `frame ${number(newest.frame)}, predicted ${
-        duration(newest.delay_ms)} after it came`);
+      // The delay of another frame is not known.
+      this.#set("picture-note", `frame ${number(shown.frame)}${
+        shown.frame === newest.frame ? `, predicted ${duration(newest.delay_ms)} after it came` : ""}`);
       if (this.#task) {
         this.#showAnswer(newest);
       } else {
-        const scale = Number(answers[1].headers.get("X-Flow-Scale"));
-        this.#set("scale", `rim: ${shortRate(scale)} px`);
+        this.#set("scale", `rim: ${shortRate(shown.scale)} px`);
         this.#parts.legend.hidden = false;
       }
       this.#shownFrame = newest.frame;
@@ -153,9 +149,9 @@ export class StreamCard {
     const ratio = lossRatioOf(stream);
     this.#set("ratio", ratio?.toFixed(2) ?? "–");
     this.#parts.ratio.className = toneOfLoss(stream);
-    this.#set("ratio-note", ratio !== null
-      ? `${stream.loss.toPrecision(3)} of ${stream.loss_no_motion.toPrecision(3)}, last 200`
-      : "no prediction yet");
+    this.#set("ratio-note", describeRatio(ratio));
+    this.#parts["ratio-note"].title = ratio === null ? "" : `a loss of ${
+      stream.loss.toPrecision(3)} beside ${stream.loss_no_motion.toPrecision(3)}, last 200`;
   }
 
   #showSource(stream) {
@@ -166,6 +162,7 @@ export class StreamCard {
     this.#set("remark", remark.text);
     this.#parts.remark.className = `pill ${remark.tone}`;
     this.#parts.remark.hidden = remark.text === "";
+    this.#root.classList.toggle("over", isOver(stream));
     this.#set("source", describeSource(stream.source));
     this.#set("cause", cause);
     this.#parts.cause.hidden = cause === "";
@@ -200,16 +197,6 @@ export class StreamCard {
     const most = Math.max(...stages.map(sum));
     this.#parts.stages.replaceChildren(
       ...stages.map((stage, index) => stageRow(stage, index, most)));
-  }
-
-  #showFrames(frames) {
-    const dropped = droppedOf(frames);
-    const bold = count => element("b", number(count));
-    this.#parts.identity.replaceChildren(
-      bold(frames.received), " received = ", bold(frames.predicted), " predicted + ",
-      bold(dropped), " dropped + ", bold(frames.in_flight), " in flight");
-    this.#parts.reasons.replaceChildren(...Object.entries(frames.dropped).map(([reason, count]) =>
-      element("li", `${number(count)} ${kReasonTexts[reason] ?? reason}`, count > 0 ? "some" : "")));
   }
 
   #take(history) {

@@ -45,7 +45,10 @@ export function drawChart(canvas, points) {
   const mean = smooth(points);
   const ratios = points.map(point => point[1]);
   const low = Math.min(0.6, Math.floor(Math.min(...ratios, 1) * 10) / 10);
-  const high = Math.max(1.1, Math.min(2, Math.ceil(Math.max(...ratios, 1) * 10) / 10));
+  // By the mean once it is one: the first seconds of a model that begins would squeeze all others.
+  const settled = mean.filter(([second]) => second >= points[0][0] + kMeanSeconds);
+  const highest = Math.max(...(settled.length ? settled : mean).map(point => point[1]), 1);
+  const high = Math.max(1.1, Math.min(2, Math.ceil(highest * 10) / 10));
   const last = points.length ? points[points.length - 1][0] : 0;
   const span = Math.max(kLeastSpan, points.length ? last - points[0][0] : 0);
   const left = 34;

@@ -1,11 +1,11 @@
 // One stream among many: what tells at a glance whether it is well, and a link to the rest.
 import {describeAnswer, describeScore} from "/answer.js";
-import {lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
-import {droppedOf, duration, fromTemplate, number, rate, removeWithPictures, setText, swapPicture}
-  from "/text.js";
+import {fetchPictures, removeWithPictures, swapPicture} from "/pictures.js";
+import {droppedOf} from "/reasons.js";
+import {isOver, lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
+import {duration, fromTemplate, number, rate, setText} from "/text.js";
 
 const kPicturePauseMs = 1000;
-const kPatienceMs = 4000;
 
 function scoreOf(stream) {
   const labels = stream.learner.labels;
@@ -33,6 +33,7 @@ export class StreamTile {
   get root() { return this.#root; }
 
   update(stream) {
+    this.#root.classList.toggle("over", isOver(stream));
     const {text, tone, cause} = stateOf(stream);
     setText(this.#parts.state, text);
     this.#parts.state.className = `pill ${tone}`;
@@ -61,13 +62,10 @@ export class StreamTile {
     const now = performance.now();
     if (newest === null || newest.frame === this.#shownFrame || now < this.#nextPictures) return;
     this.#nextPictures = now + kPicturePauseMs;
-    for (const part of stream.learner.labels === null ? ["picture", "flow"] : ["picture"]) {
-      const answer = await fetch(
-        `/streams/${encodeURIComponent(this.name)}/${part}.jpg?frame=${newest.frame}` +
-        `&viewer=${viewer}`, {signal: AbortSignal.timeout(kPatienceMs)});
-      if (!answer.ok) return;
-      swapPicture(this.#parts[part], await answer.blob());
-    }
+    const parts = stream.learner.labels === null ? ["picture", "flow"] : ["picture"];
+    const shown = await fetchPictures(this.name, parts, newest.frame, viewer);
+    if (shown === null) return;
+    parts.forEach((part, i) => swapPicture(this.#parts[part], shown.pictures[i]));
     this.#shownFrame = newest.frame;
   }
 

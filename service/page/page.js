@@ -109,22 +109,29 @@ function showStreams(streams, control) {
 function startOver(server) {
   instance = server.instance;
   clear();
-  document.getElementById("about").textContent = server.version;
+  document.getElementById("about").textContent = `version ${server.version}`;
+}
+
+/** What to ask for: with the history that the chart lacks, where there is one. */
+function address() {
+  const history = shown === null ? "" : `&history=${encodeURIComponent(shown)}&after=${lastSecond}`;
+  return `/api/streams?viewer=${viewer}${history}`;
 }
 
 /** One poll. Returns how many milliseconds later the next one is due. */
 async function poll() {
-  const answer = await fetch(`/api/streams?viewer=${viewer}&after=${lastSecond}`,
-                             {headers: token.headers, signal: AbortSignal.timeout(kPatienceMs)})
-    .catch(error => { throw new ServerGone(error); });
+  const gone = error => { throw new ServerGone(error); };
+  const answer = await fetch(
+    address(), {headers: token.headers, signal: AbortSignal.timeout(kPatienceMs)}).catch(gone);
   if (answer.status === 503) {
     const seconds = Number(answer.headers.get("Retry-After")) || 5;
-    say("all seats taken", "wait", "As many people watch as the server allows. " +
-        `This page tries again every ${seconds} seconds.`);
+    say("all seats taken", "wait", "As many people watch as the server allows, so that watching " +
+        `does not slow down the learning. This page tries again every ${seconds} seconds. ` +
+        "Whoever runs the server can allow more: listen.max_viewers in its configuration.");
     return seconds * 1000;
   }
-  if (!answer.ok) throw new ServerGone(`it answered ${answer.status}`);
-  const {server, streams} = await answer.json();
+  if (!answer.ok) gone(`it answered ${answer.status}`);
+  const {server, streams} = await answer.json().catch(gone);  // It may break off in the middle.
   if (server.instance !== instance) {
     const first = instance === null;
     startOver(server);

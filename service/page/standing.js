@@ -5,11 +5,14 @@ const kSourceTones = {
   "backing off": "wait", "failed": "bad",
 };
 
+const kSourceTexts = {"backing off": "camera away, tries again"};
+
 /** {text, tone, cause} of what camera and learner of a stream are doing. */
 export function stateOf({source, learner}) {
   const cause = [learner.cause, source.cause].filter(Boolean).join(" · ");
   if (!learner.ok) return {text: "learner failed", tone: "bad", cause};
-  return {text: source.state, tone: kSourceTones[source.state] ?? "", cause};
+  return {text: kSourceTexts[source.state] ?? source.state,
+          tone: kSourceTones[source.state] ?? "", cause};
 }
 
 // Each stream stands in one of these ways; "learning" is the one that needs no word.
@@ -30,6 +33,11 @@ function wayOf({source, learner}) {
   if (source.state !== "streaming") return "away";
   if (learner.state !== "learning") return learner.state;
   return learner.update_every === 0 ? "predicting" : "learning";
+}
+
+/** Whether nothing comes any more, for now or for good: the last picture is of the past. */
+export function isOver(stream) {
+  return ["away", "ended", "failed"].includes(wayOf(stream));
 }
 
 /** Of the last 200 predictions; nothing where that is not what the model is judged by. */
@@ -66,7 +74,7 @@ export function sumUp(streams) {
   const learning = counts.get("learning");
   counts.delete("learning");
   if (learning === streams.length && worse === 0) {
-    return `All ${learning} streams are well: they learn`;
+    return learning === 2 ? "Both streams learn" : `All ${learning} streams learn`;
   }
   const parts = [`${learning} of ${streams.length} streams ${learning === 1 ? "learns" : "learn"}`];
   for (const [way, count] of counts) if (count > 0) parts.push(kWays[way].sum(count));

@@ -27,20 +27,3 @@ export function fromTemplate(id) {
 export function setText(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }
-
-/** Shows `bytes`, a picture, in `image`, unless that has left the page meanwhile. */
-export function swapPicture(image, bytes) {
-  if (!image.isConnected) return;
-  const old = image.src;
-  image.src = URL.createObjectURL(bytes);
-  if (old) URL.revokeObjectURL(old);
-}
-
-/** Takes `root` from the page, and frees the pictures in it: the browser keeps them otherwise. */
-export function removeWithPictures(root) {
-  root.remove();
-  for (const image of root.querySelectorAll("img[src^='blob:']")) URL.revokeObjectURL(image.src);
-}
-
-export const droppedOf = frames =>
-  Object.values(frames.dropped).reduce((sum, count) => sum + count, 0);

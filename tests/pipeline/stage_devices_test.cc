@@ -63,7 +63,7 @@ TEST(DeviceChoiceTest, AutoTakesTheCpuWhereThereIsNoGpuAndSaysWhy) {
   ASSERT_TRUE(choice.ok()) << choice.status();
   EXPECT_THAT(choice->names, ElementsAre("cpu"));
   EXPECT_EQ(choice->where,
-            absl::StrCat("the CPU: ", std::string(FindCudaDriver().status().message())));
+            absl::StrCat("the CPU, as ", std::string(FindCudaDriver().status().message())));
 }
 
 TEST(DeviceChoiceTest, WhatIsNamedIsTakenOrRefused) {

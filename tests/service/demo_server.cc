@@ -5,8 +5,8 @@
 // there, "garage away" or "garage streaming", sends a camera away or has it come back. The first
 // argument is the page's port; by default it takes a free one. Of those that follow, "labels" has
 // the stream learn classes from labels instead of flow, "failed" has its learner fail, "three"
-// serves three streams, of which one is away, "all-ways" one for each way in which a stream may
-// stand, and "tokens=FILE" names the tokens that the buttons need.
+// serves three streams, of which one is away and one has square pictures, "all-ways" one for each
+// way in which a stream may stand, and "tokens=FILE" names the tokens that the buttons need.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -56,17 +56,31 @@ void PredictDoor(std::int64_t number, Prediction& prediction, FakeCameraStream& 
   });
 }
 
+/// One that learns, and what is known of its run.
+struct DemoStream {
+  explicit DemoStream(const std::string& name) : stream(name) {}
+
+  FakeCameraStream stream;
+  RunRecorder record{MonotonicClock(), MonotonicClock().Now()};
+  // Of its pictures.
+  int width = 352;
+  int height = 264;
+  std::jthread predicting;
+};
+
 /// Publishes ten predictions a second until asked to stop.
-void Predict(std::stop_token stop, FakeCameraStream& stream, RunRecorder& record) {
+void Predict(std::stop_token stop, DemoStream& demo) {
+  FakeCameraStream& stream = demo.stream;
   std::mutex mu;
   std::condition_variable_any pause;
   for (std::int64_t number = 1; !stop.stop_requested(); ++number) {
-    auto prediction = std::make_shared<Prediction>(*MovingDisc(stream.config().name, number));
+    auto prediction = std::make_shared<Prediction>(
+        *MovingDisc(stream.config().name, number, demo.width, demo.height));
     const double ratio = 0.72 + 0.2 * std::exp(-static_cast<double>(number) / 120) +
                          0.04 * std::sin(static_cast<double>(number) * 0.7);
     prediction->model.loss = static_cast<float>(0.05 * ratio);
     if (stream.learner()->labels) PredictDoor(number, *prediction, stream);
-    record.Record(*prediction);
+    demo.record.Record(*prediction);
     stream.ring().Publish(prediction);
     stream.Set([&](StreamSnapshot& snapshot) {
       ++snapshot.frames.received;
@@ -78,15 +92,6 @@ void Predict(std::stop_token stop, FakeCameraStream& stream, RunRecorder& record
     pause.wait_for(lock, stop, std::chrono::milliseconds(100), [] { return false; });
   }
 }
-
-/// One that learns, and what is known of its run.
-struct DemoStream {
-  explicit DemoStream(const std::string& name) : stream(name) {}
-
-  FakeCameraStream stream;
-  RunRecorder record{MonotonicClock(), MonotonicClock().Now()};
-  std::jthread predicting;
-};
 
 void SendAway(FakeCameraStream& stream) {
   stream.Set([](StreamSnapshot& snapshot) {
@@ -128,6 +133,14 @@ void End(FakeCameraStream& stream) {
   });
 }
 
+void NotLearnFromAll(FakeCameraStream& stream) {
+  stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.skipped[static_cast<int>(pipeline::SkipReason::kRepeated)] = 60;
+    snapshot.skipped[static_cast<int>(pipeline::SkipReason::kTooFast)] = 31;
+    snapshot.learning.roll_backs = 1;
+  });
+}
+
 /// As one that has learned nothing yet: its loss is above that of no motion.
 void MakeWorse(FakeCameraStream& stream) {
   stream.Set([](StreamSnapshot& snapshot) { snapshot.loss_no_motion = 0.03; });
@@ -136,7 +149,9 @@ void MakeWorse(FakeCameraStream& stream) {
 std::vector<std::unique_ptr<DemoStream>> MakeStreams(const std::set<std::string>& kinds) {
   std::vector<std::unique_ptr<DemoStream>> demos;
   const auto add = [&](const char* name) -> FakeCameraStream& {
-    return demos.emplace_back(std::make_unique<DemoStream>(name))->stream;
+    DemoStream& demo = *demos.emplace_back(std::make_unique<DemoStream>(name));
+    NotLearnFromAll(demo.stream);
+    return demo.stream;
   };
   FakeCameraStream& first = add(kinds.contains("labels") ? "door" : "street");
   if (kinds.contains("labels")) DescribeDoors(first);
@@ -144,6 +159,7 @@ std::vector<std::unique_ptr<DemoStream>> MakeStreams(const std::set<std::string>
   const bool all_ways = kinds.contains("all-ways");
   if (!all_ways && !kinds.contains("three")) return demos;
   add("yard");
+  demos.back()->width = demos.back()->height = 64;
   SendAway(add("garage"));
   if (!all_ways) return demos;
   static_cast<void>(add("hall").SetMode(LearnerState::kPaused));
@@ -186,8 +202,8 @@ int Run(int port, const std::set<std::string>& kinds) {
     const StreamSnapshot snapshot = demo->stream.Snapshot();
     if (snapshot.source.state != ingest::SourceState::kStreaming) continue;
     if (snapshot.learner_state == LearnerState::kPaused || !snapshot.learner.ok()) continue;
-    demo->predicting = std::jthread(
-        [&demo](std::stop_token stop) { Predict(std::move(stop), demo->stream, demo->record); });
+    demo->predicting =
+        std::jthread([&demo](std::stop_token stop) { Predict(std::move(stop), *demo); });
   }
   for (std::string line; std::getline(std::cin, line);) Obey(line, demos);
   return 0;

@@ -91,11 +91,12 @@ TEST(FlowColorsTest, TheWheelIsWhiteInTheMiddleAndRedAtItsRight) {
   EXPECT_EQ(at(4, 2), (Rgb{255, 0, 0}));
 }
 
-TEST(FlowScaleTest, RoundsUpToOneTwoOrFive) {
+TEST(FlowScaleTest, RoundsUpToOneTwoThreeOrFive) {
   EXPECT_FLOAT_EQ(RoundScale(0), 0.5F);
   EXPECT_FLOAT_EQ(RoundScale(0.6F), 1);
   EXPECT_FLOAT_EQ(RoundScale(1.2F), 2);
-  EXPECT_FLOAT_EQ(RoundScale(3), 5);
+  EXPECT_FLOAT_EQ(RoundScale(2.1F), 3);
+  EXPECT_FLOAT_EQ(RoundScale(3.1F), 5);
   EXPECT_FLOAT_EQ(RoundScale(7), 10);
   EXPECT_FLOAT_EQ(RoundScale(130), 200);
 }

@@ -33,13 +33,18 @@ class HttpConnection {
   HttpConnection& operator=(const HttpConnection&) = delete;
   ~HttpConnection() { close(socket_); }
 
+  /// Whether `text` went on its way, which it does not once the server has closed.
+  bool Send(std::string_view text) {
+    return send(socket_, text.data(), text.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(text.size());
+  }
+
   HttpAnswer Ask(std::string_view method, std::string_view target,
                  std::string_view host = "localhost") {
     const std::string request = std::string(method) + " " + std::string(target) +
                                 " HTTP/1.1\r\nHost: " + std::string(host) +
                                 "\r\nConnection: close\r\n\r\n";
-    MILLRACE_CHECK(send(socket_, request.data(), request.size(), MSG_NOSIGNAL) ==
-                   static_cast<ssize_t>(request.size()));
+    MILLRACE_CHECK(Send(request));
     std::string text;
     char buffer[4096];
     while (true) {

@@ -1,5 +1,8 @@
 #include "service/http_server.h"
 
+#include <chrono>
+#include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -28,16 +31,18 @@ std::vector<HttpRoute> SomeRoutes() {
           {"/throws/oddly", [](const HttpRequest&) -> HttpResponse { throw 42; }}};
 }
 
-/// One server for all tests: civetweb takes almost two seconds to stop.
+/// One server for all tests: none changes it.
 class HttpServerTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto started = HttpServer::Start({.port_key = "listen.http_port", .routes = SomeRoutes()});
+    auto started = HttpServer::Start(
+        {.threads = kThreads, .port_key = "listen.http_port", .routes = SomeRoutes()});
     ASSERT_TRUE(started.ok()) << started.status();
     server = started->release();
   }
   static void TearDownTestSuite() { delete server; }
 
+  static constexpr int kThreads = 4;
   static inline HttpServer* server = nullptr;
 };
 
@@ -87,8 +92,26 @@ TEST_F(HttpServerTest, SurvivesAHandlerThatThrows) {
 
 TEST_F(HttpServerTest, AnIdleConnectionDoesNotKeepOthersWaiting) {
   std::vector<std::unique_ptr<HttpConnection>> idle;  // As many as there are threads, less one.
-  for (int i = 0; i < 3; ++i) idle.push_back(std::make_unique<HttpConnection>(server->port()));
+  for (int i = 0; i < kThreads - 1; ++i)
+    idle.push_back(std::make_unique<HttpConnection>(server->port()));
   EXPECT_EQ(Get(server->port(), "/hello").status, 200);
+}
+
+// The tricklers come first, so that each has a thread before there is one for who asks. Never ends,
+// and is killed by the test's timeout, where a body is waited for.
+TEST_F(HttpServerTest, ABodyThatTricklesDoesNotKeepOthersWaiting) {
+  std::vector<std::unique_ptr<HttpConnection>> tricklers;
+  for (int i = 0; i < kThreads; ++i) {
+    tricklers.push_back(std::make_unique<HttpConnection>(server->port()));
+    ASSERT_TRUE(tricklers.back()->Send(
+        "POST /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n"));
+  }
+  std::future<HttpAnswer> answer =
+      std::async(std::launch::async, [] { return Get(server->port(), "/hello"); });
+  while (answer.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
+    for (const auto& trickler : tricklers) static_cast<void>(trickler->Send("x"));
+  }
+  EXPECT_EQ(answer.get().status, 200);
 }
 
 TEST_F(HttpServerTest, NamesAddressPortAndKeyWhenThePortIsInUse) {

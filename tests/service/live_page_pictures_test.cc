@@ -13,6 +13,13 @@ namespace {
 class LivePagePicturesTest : public ::testing::Test {
  protected:
   void Publish(std::int64_t number) { ring_.Publish(MovingDisc("street", number, 32, 16)); }
+  /// The pages ask after each.
+  void PublishAndAsk(std::int64_t first, std::int64_t last) {
+    for (std::int64_t number = first; number <= last; ++number) {
+      Publish(number);
+      EXPECT_EQ(pictures_.Newest()->frame_number, number);
+    }
+  }
 
   PredictionRing ring_{16};
   LivePagePictures pictures_{ring_};
@@ -45,12 +52,16 @@ TEST_F(LivePagePicturesTest, KeepsPictureAndFlowOfTheSameMoment) {
 }
 
 TEST_F(LivePagePicturesTest, GivesTheNewestForOneThatIsGone) {
-  for (std::int64_t number = 1; number <= 6; ++number) {
-    Publish(number);
-    EXPECT_EQ(pictures_.Newest()->frame_number, number);
-  }
-  EXPECT_EQ(pictures_.Encoded(PictureKind::kCamera, 1)->frame_number, 6);
-  EXPECT_EQ(pictures_.Encoded(PictureKind::kCamera, std::nullopt)->frame_number, 6);
+  PublishAndAsk(1, 40);
+  EXPECT_EQ(pictures_.Encoded(PictureKind::kCamera, 1)->frame_number, 40);
+  EXPECT_EQ(pictures_.Encoded(PictureKind::kCamera, std::nullopt)->frame_number, 40);
+}
+
+// Of a camera with 30 frames a second, while many watch: each poll is of another frame.
+TEST_F(LivePagePicturesTest, KeepsWhatAPageBehindASlowLinkAsksForHalfASecondLater) {
+  PublishAndAsk(1, 16);
+  EXPECT_EQ(pictures_.Encoded(PictureKind::kCamera, 1)->frame_number, 1);
+  EXPECT_EQ(pictures_.Encoded(PictureKind::kFlow, 1)->frame_number, 1);
 }
 
 TEST_F(LivePagePicturesTest, HasNothingBeforeTheFirstPrediction) {

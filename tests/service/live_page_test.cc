@@ -1,5 +1,6 @@
 #include "service/live_page.h"
 
+#include <memory>
 #include <set>
 #include <string>
 
@@ -17,6 +18,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
@@ -40,14 +42,30 @@ class LivePageTest : public ::testing::Test {
   std::vector<HttpRoute> routes_ = page_.Routes();
 };
 
+/// The files that the page's own files name: "page.css", "text.js".
+std::set<std::string> FilesNamed() {
+  std::set<std::string> names;
+  for (const LivePageAsset& asset : LivePageAssets()) {
+    const std::string text(asset.content);
+    for (const std::string sign : {"src=\"/", "href=\"/", "from \"/"}) {
+      for (std::size_t at = text.find(sign); at != std::string::npos; at = text.find(sign, at)) {
+        at += sign.size();
+        names.insert(text.substr(at, text.find('"', at) - at));
+      }
+    }
+  }
+  return names;
+}
+
 TEST_F(LivePageTest, ServesThePageAndEveryFileThatItNames) {
   const HttpResponse index = Ask("/");
   EXPECT_EQ(index.status, 200);
   EXPECT_EQ(index.content_type, "text/html; charset=utf-8");
-  for (const char* path :
-       {"/page.css", "/page.js", "/card.js", "/chart.js", "/favicon.svg", "/flow_wheel.jpg"}) {
-    EXPECT_EQ(Ask(path).status, 200) << path;
-    EXPECT_FALSE(Ask(path).body.empty()) << path;
+  const std::set<std::string> files = FilesNamed();
+  EXPECT_THAT(files, IsSupersetOf({"page.css", "page.js", "text.js", "flow_wheel.jpg"}));
+  for (const std::string& file : files) {
+    EXPECT_EQ(Ask("/" + file).status, 200) << file;
+    EXPECT_FALSE(Ask("/" + file).body.empty()) << file;
   }
   EXPECT_EQ(Ask("/page.js").content_type, "text/javascript; charset=utf-8");
 }
@@ -63,7 +81,11 @@ TEST_F(LivePageTest, NamesNoResourceOfAnotherServer) {
 
 TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
   stream_.ring().Publish(MovingDisc("street", 412, 32, 16));
-  stream_.Set([](StreamSnapshot& snapshot) { snapshot.loads = {{0.21, 0.44}}; });
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.loads = {{0.21, 0.44}};
+    snapshot.skipped[static_cast<int>(pipeline::SkipReason::kTooFast)] = 31;
+    snapshot.learning.roll_backs = 2;
+  });
   const nlohmann::json answer = AskJson("/api/streams");
   EXPECT_EQ(answer["server"]["viewers"], 1);
   EXPECT_EQ(answer["server"]["stopping"], false);
@@ -78,6 +100,10 @@ TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
   EXPECT_EQ(stream["learner"]["stages"][0]["load"]["predicting"], 0.21);
   EXPECT_EQ(stream["learner"]["stages"][0]["load"]["learning"], 0.44);
   EXPECT_TRUE(stream["learner"]["stages"][1]["load"].is_null()) << "it is not known";
+  EXPECT_EQ(stream["learner"]["skipped"]["too_fast"], 31);
+  EXPECT_EQ(stream["learner"]["skipped"]["repeated"], 0);
+  EXPECT_FALSE(stream["learner"]["skipped"].contains("none")) << "these were learned from";
+  EXPECT_EQ(stream["learner"]["roll_backs"], 2);
   EXPECT_EQ(stream["frames"]["received"], 412);
   EXPECT_EQ(stream["frames"]["dropped"]["queue_full"], 3);
   EXPECT_DOUBLE_EQ(stream["delay_p50_ms"], 134);
@@ -130,9 +156,14 @@ TEST_F(LivePageTest, TellsOnlyTheHistoryThatThePageLacks) {
     record_.Record(*MovingDisc("street", second, 16, 16));
     clock_.Advance(std::chrono::seconds(1));
   }
-  EXPECT_THAT(AskJson("/api/streams")["streams"][0]["history"], SizeIs(3)) << "the fourth is open";
-  const nlohmann::json later =
-      AskJson("/api/streams", "viewer=me&after=1")["streams"][0]["history"];
+  const auto history = [this](const std::string& query) {
+    return AskJson("/api/streams", "viewer=me" + query)["streams"][0]["history"];
+  };
+  EXPECT_THAT(history("&history=street"), SizeIs(3)) << "the fourth is open";
+  EXPECT_THAT(history(""), SizeIs(0)) << "the overview draws none";
+  EXPECT_THAT(history("&history=yard&after=-1"), SizeIs(0)) << "the page draws another stream's";
+  EXPECT_THAT(AskJson("/api/streams/street")["history"], SizeIs(3));
+  const nlohmann::json later = history("&history=street&after=1");
   ASSERT_THAT(later, SizeIs(1));
   EXPECT_EQ(later[0][0], 2);
   EXPECT_NEAR(later[0][1], 0.037, 1e-6);
@@ -145,13 +176,28 @@ TEST_F(LivePageTest, RefusesViewersBeyondTheLimitInAFriendlyWay) {
   const HttpResponse refusal = Ask("/api/streams", "viewer=c");
   EXPECT_EQ(refusal.status, 503);
   EXPECT_THAT(refusal.headers, Contains(Pair("Retry-After", "5")));
-  const HttpResponse page = Ask("/", "");
-  EXPECT_EQ(page.status, 503);
-  EXPECT_THAT(page.headers, Contains(Pair("Retry-After", "5")));
-  EXPECT_THAT(page.body, HasSubstr("All seats are taken"));
+  EXPECT_THAT(refusal.body, HasSubstr("listen.max_viewers"));
   EXPECT_EQ(Ask("/streams/street/flow.jpg", "viewer=c").status, 503);
   EXPECT_EQ(Ask("/api/streams", "viewer=a").status, 200) << "who watches goes on watching";
-  EXPECT_EQ(Ask("/favicon.svg", "").status, 200) << "the refusal needs its icon";
+}
+
+// The page itself takes no seat: it says that all are taken, and finds its own again.
+TEST_F(LivePageTest, WhoReloadsThePageWhileAllSeatsAreTakenKeepsTheirs) {
+  EXPECT_EQ(Ask("/api/streams", "viewer=a").status, 200);
+  EXPECT_EQ(Ask("/api/streams", "viewer=b").status, 200);
+  EXPECT_EQ(Ask("/", "").status, 200);
+  EXPECT_EQ(Ask("/api/streams", "viewer=a").status, 200);
+}
+
+TEST_F(LivePageTest, KeepsNothingOfAStreamThatIsGone) {
+  stream_.ring().Publish(MovingDisc("street", 7, 32, 16));
+  EXPECT_EQ(Ask("/api/streams").status, 200);
+  EXPECT_EQ(Ask("/streams/street/flow.jpg").status, 200);
+  SharedStream street = *streams_.Find("street");
+  const std::weak_ptr<ServedStream> gone = street;
+  streams_.Remove(street);
+  street.reset();
+  EXPECT_TRUE(gone.expired()) << "a learner and all its memory may hang on it";
 }
 
 TEST_F(LivePageTest, GivesTheSeatOfAViewerWhoLeftToTheNext) {
@@ -161,7 +207,6 @@ TEST_F(LivePageTest, GivesTheSeatOfAViewerWhoLeftToTheNext) {
   EXPECT_EQ(Ask("/api/streams", "viewer=b").status, 200);
   EXPECT_EQ(Ask("/api/streams", "viewer=c").status, 503);
   clock_.Advance(std::chrono::seconds(2));
-  EXPECT_EQ(Ask("/", "").status, 200);
   EXPECT_EQ(Ask("/api/streams", "viewer=c").status, 200);
 }
 

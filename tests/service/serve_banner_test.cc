@@ -36,7 +36,9 @@ TEST(BannerTest, SaysWhatItLearnsFromWhatAndHow) {
   for (const char* part :
        {"street.avi, 768x576 at 10 frames a second, looped as a camera",
         "optical flow at 352x264, from samples/weights/flow-start.safetensors",
-        "one_f_one_b_star, 2 stages on 2 threads (cpu:0 cpu:1), cut at layer 2: 66 + 64 ms",
+        "one_f_one_b_star, 2 stages on 2 threads (cpu:0 cpu:1), cut at layer 2: 66 + 64 ms a "
+        "frame, "
+        "learning included",
         "features, level 1 | level 2, level 3",
         "10.0 frames a second (7.7 without the pipeline), delay 130 ms, staleness 1 0",
         "http://127.0.0.1:8080", "gRPC 127.0.0.1:50051", "http://127.0.0.1:9464/metrics"}) {
@@ -64,9 +66,9 @@ TEST(BannerTest, FitsATerminal) {
 TEST(BannerTest, SaysWhereItComputesIfThatWasAskedFor) {
   BannerStream stream = Street();
   EXPECT_THAT(Banner({&stream, 1}, {}), Not(HasSubstr("\n  on ")));
-  stream.learner.where = "the CPU: there is no NVIDIA driver (libcuda.so.1)";
+  stream.learner.where = "the CPU, as there is no NVIDIA driver (libcuda.so.1)";
   EXPECT_THAT(Banner({&stream, 1}, {}),
-              HasSubstr("\n  on        the CPU: there is no NVIDIA driver (libcuda.so.1)\n"));
+              HasSubstr("\n  on        the CPU, as there is no NVIDIA driver (libcuda.so.1)\n"));
 }
 
 TEST(BannerTest, SaysThatItForetells) {
