@@ -49,21 +49,23 @@ void Show(const v1::SubscribeResponse& message) {
 /// Shows predictions until the stream ends or fails. A connection that ends is begun anew, where
 /// the last one stopped, for five seconds.
 grpc::Status Follow(v1::PredictionService::Stub& predictions, v1::SubscribeRequest request) {
+  bool had_one = false;  // What is wrong from the start is said at once.
   for (int tries = 0;; ++tries) {
     grpc::ClientContext call;
     const auto reader = predictions.Subscribe(&call, request);
     v1::SubscribeResponse message;
     while (reader->Read(&message)) {
       Show(message);
+      had_one = true;
       tries = 0;
       request.mutable_resume()->set_run_id(message.run_id());
       request.mutable_resume()->set_sequence(message.sequence());
     }
     const grpc::Status status = reader->Finish();
-    const bool resumes = request.has_resume() && tries < 10;
-    if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE && resumes) {
+    const bool goes_on = had_one && tries < 10;
+    if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE && goes_on) {
       request.clear_resume();  // The stream has begun anew.
-    } else if (status.error_code() == grpc::StatusCode::UNAVAILABLE && resumes) {
+    } else if (status.error_code() == grpc::StatusCode::UNAVAILABLE && goes_on) {
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
     } else {
       return status;
@@ -78,6 +80,8 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);  // Millrace refuses less than 10 s.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // A flow has 8 bytes a cell, so the largest has 32 MiB. gRPC's own limit is 4.
+  arguments.SetMaxReceiveMessageSize(64 << 20);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 

@@ -11,11 +11,11 @@ import grpc
 import millrace
 from millrace.v1 import prediction_service_pb2, prediction_service_pb2_grpc
 
+import client
 import millrace_process
 import prometheus_process
-from client import Subscriber
 from millrace_process import wait_for
-from prometheus_process import Prometheus, one
+from prometheus_process import Prometheus
 from rtsp_camera import RtspCamera
 
 
@@ -53,6 +53,7 @@ STREAMS = {
 RESTLESS = Stream(20, (64, 64), {"kind": "sequential", "stages": 1}, max_fps=10)
 PREDICTIONS = 250  # Of each stream: the summary's losses are those of the last 200.
 CHECKPOINT_EVERY = 100  # Frames.
+SEVERAL = 5  # Predictions, in whose time a slow subscriber reads one.
 # As millrace.v1 numbers them.
 STREAMING = 2
 LEARNING, FROZEN = 1, 4
@@ -113,7 +114,7 @@ def live_run() -> Iterator[LiveRun]:
             wait_for("a scrape", lambda: prometheus.values("millrace_build_info"))
             for camera in cameras.values():
                 camera.thaw()
-            with Subscriber(server.grpc, "steady"):
+            with client.Subscriber(server.grpc, "steady"):
                 _let_it_happen(server, prometheus, cameras["restless"])
                 _let_a_checkpoint_fail(prometheus, disk)
                 _wait_until_enough(prometheus)
@@ -130,38 +131,51 @@ def live_run() -> Iterator[LiveRun]:
 def _let_it_happen(server: millrace_process.Server, prometheus: Prometheus, camera: RtspCamera):
     """Whatever moves figures that a run without events leaves where they are, waiting until
     Prometheus has seen each."""
-    _see(prometheus, "millrace_service_subscribers", 1)
+    _see(prometheus, "millrace_service_subscribers == 1")
     urllib.request.urlopen(f"{server.page}/api/streams?viewer=somebody").close()
-    _see(prometheus, "millrace_service_viewers", 1)
-    _let_a_subscriber_lose_some(server, prometheus)
+    _see(prometheus, "millrace_service_viewers == 1")
+    _let_a_subscriber_lose_some(server)
+    _see(prometheus, "millrace_service_subscriber_predictions_dropped_total > 0")
     _let_a_subscriber_fall_behind(server, prometheus)
     with millrace.Client(server.grpc) as api:
         learner = 'millrace_pipeline_learner_state{stream="restless"}'
         api.learner("restless").freeze()
-        _see(prometheus, learner, FROZEN)
+        _see(prometheus, f"{learner} == {FROZEN}")
         api.learner("restless").resume()
-        _see(prometheus, learner, LEARNING)
+        _see(prometheus, f"{learner} == {LEARNING}")
         with contextlib.suppress(millrace.NotFound):
             api.stream("nowhere")
-    _see(prometheus, 'sum(millrace_service_calls_total{code="NOT_FOUND"})', 1)
+    _see(prometheus, 'sum(millrace_service_calls_total{code="NOT_FOUND"}) == 1')
     source = 'millrace_ingest_source_state{stream="restless"}'
-    _see(prometheus, source, STREAMING)
+    _see(prometheus, f"{source} == {STREAMING}")
     camera.kill()
-    wait_for("the loss", lambda: one(prometheus.values(source)) != STREAMING)
+    _see(prometheus, f"{source} != {STREAMING}")
     camera.come_back(*RESTLESS.pictures(times=2))
-    _see(prometheus, source, STREAMING)
-    _see(prometheus, "millrace_ingest_size_changes_total", 1)
+    _see(prometheus, f"{source} == {STREAMING}")
+    _see(prometheus, "millrace_ingest_size_changes_total == 1")
 
 
-def _let_a_subscriber_lose_some(server: millrace_process.Server, prometheus: Prometheus) -> None:
-    """It reads one prediction in the time of many."""
+def _let_a_subscriber_lose_some(server: millrace_process.Server) -> None:
+    """It reads one prediction in the time of several, however fast they come. What the network
+    holds for it is full some time, and it is not so slow that the server lets go of it."""
     request = prediction_service_pb2.SubscribeRequest(
         stream="crowded", policy=prediction_service_pb2.DELIVERY_POLICY_LATEST)
-    dropped = "sum(millrace_service_subscriber_predictions_dropped_total)"
     with grpc.insecure_channel(server.grpc) as channel:
         call = prediction_service_pb2_grpc.PredictionServiceStub(channel).Subscribe(request)
-        wait_for("lost predictions", lambda: next(call) and one(prometheus.values(dropped)) > 0)
+        while next(call).dropped == 0:
+            _wait_for_predictions(server, "crowded", SEVERAL)
         call.cancel()
+
+
+def _wait_for_predictions(server: millrace_process.Server, stream: str, more: int) -> None:
+    """As the server counts them, whoever takes them."""
+
+    def predicted() -> float:
+        _, scrape = client.get(server.metrics)
+        return client.of_stream(scrape, "millrace_service_frames_predicted_total", stream)
+
+    enough = predicted() + more
+    wait_for(f"{more} more predictions of {stream}", lambda: predicted() >= enough)
 
 
 def _let_a_subscriber_fall_behind(server: millrace_process.Server, prometheus: Prometheus) -> None:
@@ -170,27 +184,27 @@ def _let_a_subscriber_fall_behind(server: millrace_process.Server, prometheus: P
         stream="crowded", policy=prediction_service_pb2.DELIVERY_POLICY_LOSSLESS, depth=1)
     with grpc.insecure_channel(server.grpc) as channel:
         call = prediction_service_pb2_grpc.PredictionServiceStub(channel).Subscribe(request)
-        _see(prometheus, "millrace_service_subscribers_cut_off_total", 1)
+        _see(prometheus, "millrace_service_subscribers_cut_off_total == 1")
         call.cancel()
 
 
 def _let_a_checkpoint_fail(prometheus: Prometheus, disk: Disk) -> None:
     disk.take_away()
-    failed = "millrace_pipeline_checkpoints_failed_total"
-    wait_for("a checkpoint that fails", lambda: one(prometheus.values(failed)) >= 1)
+    _see(prometheus, "millrace_pipeline_checkpoints_failed_total >= 1")
     disk.give_back()
 
 
-def _see(prometheus: Prometheus, expr: str, value: float) -> None:
-    wait_for(f"{expr} to be {value}", lambda: one(prometheus.values(expr)) == value)
+def _see(prometheus: Prometheus, comparison: str) -> None:
+    """Waits until it holds, which gives it a series. After a scrape that took too long nothing has
+    one, until the next."""
+    wait_for(comparison, lambda: prometheus.values(comparison))
 
 
 def _wait_until_enough(prometheus: Prometheus) -> None:
     judged = "|".join(STREAMS)
     predicted = f'min(millrace_service_frames_predicted_total{{stream=~"{judged}"}})'
-    wait_for("predictions", lambda: one(prometheus.values(predicted)) >= PREDICTIONS)
-    written = "millrace_pipeline_checkpoints_written_total"
-    wait_for("a checkpoint", lambda: one(prometheus.values(written)) >= 1)
+    _see(prometheus, f"{predicted} >= {PREDICTIONS}")
+    _see(prometheus, "millrace_pipeline_checkpoints_written_total >= 1")
 
 
 def _received(prometheus: Prometheus) -> dict[str, list[tuple[float, float]]]:

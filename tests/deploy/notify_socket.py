@@ -2,7 +2,9 @@
 
 import os
 import pathlib
+import queue
 import socket
+import threading
 
 import millrace_process
 
@@ -10,19 +12,27 @@ WATCHDOG_S = 2
 
 
 class NotifySocket:
-    """What started a service, and hears how it is. A context manager."""
+    """What started a service, and hears how it is. A context manager.
+
+    A thread reads, so that the service never waits for the test: Linux holds some ten messages that
+    nobody reads, and whoever sends one more has to wait. All else is for one thread, the test's.
+    """
 
     def __init__(self, folder: pathlib.Path):
         self.path = folder / "notify"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(str(self.path))
-        self._socket.settimeout(millrace_process.PATIENCE_S)
-        self.said: list[str] = []
+        self._messages: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self.said: list[str] = []  # Of what was waited for, and what came before it.
 
     def __enter__(self) -> "NotifySocket":
+        self._thread.start()
         return self
 
     def __exit__(self, *_) -> None:
+        self._send("")
+        self._thread.join()
         self._socket.close()
 
     def await_line(self, line: str) -> None:
@@ -36,16 +46,25 @@ class NotifySocket:
 
     def forget(self) -> None:
         """Drops what was said so far, and what came and was not heard yet."""
-        self._socket.setblocking(False)
-        try:
-            while True:
-                self._hear()
-        except BlockingIOError:
-            self._socket.settimeout(millrace_process.PATIENCE_S)
+        mark = "X_FORGET=1"  # Messages come in the order in which they were sent.
+        self._send(mark)
+        self.await_line(mark)
         self.said.clear()
 
+    def _send(self, message: str) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
+            own.sendto(message.encode(), str(self.path))
+
+    def _read(self) -> None:
+        """Until an empty message comes, which no service sends."""
+        while lines := self._socket.recv(4096).decode().splitlines():
+            self._messages.put(lines)
+
     def _hear(self) -> list[str]:
-        lines = self._socket.recv(4096).decode().splitlines()
+        try:
+            lines = self._messages.get(timeout=millrace_process.PATIENCE_S)
+        except queue.Empty:
+            raise AssertionError(f"the service says nothing any more after {self.said}") from None
         self.said += lines
         return lines
 

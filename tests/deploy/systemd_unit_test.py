@@ -8,6 +8,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -155,6 +156,20 @@ class NotifyTest(unittest.TestCase):
         systemd.await_line("STOPPING=1")
         self.assertIn("READY=1", systemd.said)
         self.assertNotIn("WATCHDOG=1", systemd.said)
+
+    def test_a_service_that_nobody_listens_to_meanwhile_is_not_held_up(self):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        systemd = self.enterContext(NotifySocket(folder))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as service:
+            service.settimeout(millrace_process.PATIENCE_S)
+            for number in range(100):
+                service.sendto(f"STATUS={number}".encode(), str(systemd.path))
+            systemd.await_line("STATUS=50")
+            systemd.forget()
+            self.assertEqual(systemd.said, [])
+            service.sendto(b"STATUS=the first after that", str(systemd.path))
+            systemd.await_status()
+        self.assertEqual(systemd.said, ["STATUS=the first after that"])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The sample clients print predictions of the real server, and say what is wrong when there is none."""
+"""The sample clients print predictions of the real server, and say what is wrong when there is none. What a real one
+does seldom, one that is made up here does."""
 
 import os
 import re
@@ -8,6 +9,11 @@ import sys
 import threading
 import unittest
 
+import grpc
+from millrace.v1 import prediction_pb2
+
+import fake_server
+import lives
 import millrace_process
 
 SUBSCRIBE_PY = millrace_process.ROOT / "samples/python/subscribe.py"
@@ -25,6 +31,13 @@ def closed_address() -> str:
 
 
 closed_address.holders = []
+
+
+def prediction(frame_number: int, side: int = 16) -> dict:
+    """The fields of one of a square grid on which nothing moves."""
+    flow = prediction_pb2.Tensor(shape=[side, side, 2], data_type=prediction_pb2.DATA_TYPE_FLOAT32,
+                                 data=bytes(side * side * 8))
+    return {"frame_number": frame_number, "flow": flow, "loss": 1, "loss_no_motion": 2}
 
 
 class SubscribeTest(unittest.TestCase):
@@ -72,6 +85,37 @@ class SubscribeTest(unittest.TestCase):
                 with self.subTest(client):
                     self.assert_prints_predictions(client, server.grpc)
                     self.assert_prints_predictions(client, server.grpc, "test")
+
+    def assert_ends_well(self, client: subprocess.Popen):
+        _, errors = client.communicate(timeout=millrace_process.PATIENCE_S)
+        self.assertEqual(client.returncode, 0, errors)
+
+    def test_prints_predictions_of_the_largest_grid(self):
+        for name in self.clients:
+            with self.subTest(name), fake_server.FakeServer() as server:
+                server.publish(**prediction(7, side=2048))
+                with self.start(name, server.address) as client:
+                    self.assertRegex(client.stdout.readline(), "^frame 7 .* mean flow [+]0.000 [+]0.000 px")
+                    server.end_calls(None)
+                    self.assert_ends_well(client)
+
+    def test_goes_on_with_a_server_that_begins_anew_and_is_away_again_before_it_predicts(self):
+        for name in self.clients:
+            with self.subTest(name), fake_server.FakeServer() as server:
+                server.publish(**prediction(7))
+                with self.start(name, server.address) as client:
+                    self.assertRegex(client.stdout.readline(), "^frame 7 ")
+                    first, server.life = server.life, lives.Life("second")
+                    server.publish(**prediction(1))
+                    another_run = fake_server.Error(grpc.StatusCode.OUT_OF_RANGE)
+                    server.refuse("Subscribe", another_run, fake_server.UNAVAILABLE)
+                    first.end(fake_server.UNAVAILABLE)
+                    self.assertRegex(client.stdout.readline(), "^frame 1 ")
+                    server.end_calls(None)
+                    self.assert_ends_well(client)
+                asked = server.requests["Subscribe"]
+                self.assertEqual([request.HasField("resume") for request in asked],
+                                 [False, True, False, False])
 
     def test_ends_when_the_server_does(self):
         with millrace_process.serve(millrace_process.config()) as server:
