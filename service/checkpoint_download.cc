@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "pipeline/checkpoint_folders.h"
+#include "service/parse.h"
 #include "service/status.h"
 
 namespace millrace::service {
@@ -62,7 +63,10 @@ void CheckpointDownload::WriteNext() {
   response_.set_file(now_.name);
   response_.set_data(std::move(piece));
   response_.set_file_bytes(now_.bytes);
-  StartWrite(&response_);
+  if (const absl::Status made = Serialize(response_, bytes_); !made.ok()) {
+    return Finish(ToGrpcStatus(made));
+  }
+  StartWrite(&bytes_);
 }
 
 }  // namespace millrace::service

@@ -1,6 +1,7 @@
 // One client's download of a checkpoint: its files, piece by piece.
 #pragma once
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <cstdint>
@@ -15,8 +16,7 @@ namespace millrace::service {
 
 /// Reads a piece when the one before is gone, so a slow client costs one piece of memory. gRPC
 /// calls it from one thread at a time. Ends with DATA_LOSS where a file goes meanwhile.
-class CheckpointDownload final
-    : public OwnReactor<grpc::ServerWriteReactor<v1::DownloadCheckpointResponse>> {
+class CheckpointDownload final : public OwnReactor<grpc::ServerWriteReactor<grpc::ByteBuffer>> {
  public:
   /// Of the checkpoint at `path`.
   explicit CheckpointDownload(const std::string& path);
@@ -39,6 +39,7 @@ class CheckpointDownload final
   std::ifstream in_;
   std::uint64_t left_ = 0;
   v1::DownloadCheckpointResponse response_;
+  grpc::ByteBuffer bytes_;  // Of the response; gRPC reads them while it writes.
 };
 
 }  // namespace millrace::service

@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "service/error_reason.h"
+#include "service/parse.h"
+#include "service/parsed_call.h"
 #include "service/status.h"
 #include "service/wire_carried.h"
 #include "service/wire_labels.h"
@@ -65,7 +68,7 @@ void PushCall::Pump() {
         StartSendInitialMetadata();
         break;
       case Step::kRead:
-        StartRead(&request_);
+        StartRead(&received_);
         break;
       case Step::kWrite:
         WriteOutcome(outcome);
@@ -199,7 +202,8 @@ void PushCall::WriteOutcome(const PushOutcome& outcome) {
     label.set_frame_number(response_.frame_number());
     ToMessage(*outcome.label, label);
   }
-  StartWrite(&response_);
+  MILLRACE_CHECK(Serialize(response_, sent_).ok());
+  StartWrite(&sent_);
 }
 
 void PushCall::Work() {
@@ -222,6 +226,9 @@ void PushCall::Work() {
 
 absl::Status PushCall::Handle() {
   try {
+    MILLRACE_ASSIGN_OR_RETURN(request_, Parse<v1::PushRequest>(received_));
+    received_.Clear();
+    MILLRACE_RETURN_IF_ERROR(CheckMemory(request_));
     if (pusher_ == nullptr) MILLRACE_RETURN_IF_ERROR(TakePlace());
     if (request_.has_frame()) Push(request_.frame());
     return absl::OkStatus();
