@@ -4,28 +4,28 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "millrace/v1/checkpoint_service.pb.h"
+#include "service/caught.h"
 #include "service/checkpoints_of_stream.h"
+#include "service/parse.h"
 #include "service/status.h"
 #include "service/wire_checkpoint.h"
 
 namespace millrace::service {
 
-grpc::ServerUnaryReactor* CheckpointCall::Begin(SharedStream stream, v1::Checkpoint& checkpoint) {
-  auto* const call = new CheckpointCall(std::move(stream), checkpoint);
-  const absl::Status keeps = CheckpointFolder(call->stream_->config()).status();
-  if (!keeps.ok()) {
-    call->Finish(ToGrpcStatus(keeps));
-    return call;
-  }
-  call->stream_->stream->WriteCheckpoint(call->stop_.get_token(),
-                                         [call](const absl::StatusOr<std::string>& name) {
-                                           call->Finish(ToGrpcStatus(call->Answer(name)));
-                                         });
+absl::StatusOr<grpc::ServerUnaryReactor*> CheckpointCall::Begin(SharedStream stream,
+                                                                grpc::ByteBuffer& response) {
+  MILLRACE_RETURN_IF_ERROR(CheckpointFolder(stream->config()).status());
+  auto* const call = new CheckpointCall(std::move(stream), response);
+  call->stream_->stream->WriteCheckpoint(
+      call->stop_.get_token(), [call](const absl::StatusOr<std::string>& name) {
+        call->Finish(ToGrpcStatus(Caught([&] { return call->Answer(name); })));
+      });
   return call;
 }
 
-CheckpointCall::CheckpointCall(SharedStream stream, v1::Checkpoint& checkpoint)
-    : stream_(std::move(stream)), checkpoint_(checkpoint) {}
+CheckpointCall::CheckpointCall(SharedStream stream, grpc::ByteBuffer& response)
+    : stream_(std::move(stream)), response_(response) {}
 
 absl::Status CheckpointCall::Answer(const absl::StatusOr<std::string>& name) {
   MILLRACE_RETURN_IF_ERROR(name.status());
@@ -33,8 +33,9 @@ absl::Status CheckpointCall::Answer(const absl::StatusOr<std::string>& name) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string folder, CheckpointFolder(config));
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo info,
                             pipeline::InfoOf(absl::StrCat(folder, "/", *name)));
-  ToMessage(config.name, info, checkpoint_);
-  return absl::OkStatus();
+  v1::CreateCheckpointResponse response;
+  ToMessage(config.name, info, *response.mutable_checkpoint());
+  return Serialize(response, response_);
 }
 
 }  // namespace millrace::service

@@ -1,6 +1,7 @@
 // A call that waits for a checkpoint.
 #pragma once
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <stop_token>
@@ -8,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "millrace/v1/checkpoint_service.pb.h"
 #include "service/own_reactor.h"
 #include "service/served_stream.h"
 
@@ -18,18 +18,20 @@ namespace millrace::service {
 /// passes, waits no longer. Takes no thread, and keeps the stream.
 class CheckpointCall final : public OwnReactor<grpc::ServerUnaryReactor> {
  public:
-  /// The reactor of a call for a checkpoint of `stream`, which it writes into `checkpoint`.
-  static grpc::ServerUnaryReactor* Begin(SharedStream stream, v1::Checkpoint& checkpoint);
+  /// The reactor of a call for a checkpoint of `stream`, which it writes into `response`, gRPC's
+  /// own. FAILED_PRECONDITION if the stream keeps none.
+  static absl::StatusOr<grpc::ServerUnaryReactor*> Begin(SharedStream stream,
+                                                         grpc::ByteBuffer& response);
 
   void OnCancel() override { stop_.request_stop(); }
 
  private:
-  CheckpointCall(SharedStream stream, v1::Checkpoint& checkpoint);
+  CheckpointCall(SharedStream stream, grpc::ByteBuffer& response);
 
   [[nodiscard]] absl::Status Answer(const absl::StatusOr<std::string>& name);
 
   const SharedStream stream_;
-  v1::Checkpoint& checkpoint_;
+  grpc::ByteBuffer& response_;
   std::stop_source stop_;
 };
 

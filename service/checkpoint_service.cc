@@ -1,8 +1,8 @@
 #include "service/checkpoint_service.h"
 
 #include <memory>
+#include <stop_token>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -11,8 +11,6 @@
 #include "service/checkpoints_of_stream.h"
 #include "service/config_labels.h"
 #include "service/error_reason.h"
-#include "service/refusal.h"
-#include "service/threaded_call.h"
 #include "service/wire_checkpoint.h"
 
 namespace millrace::service {
@@ -46,80 +44,81 @@ absl::StatusOr<CheckpointDownload::What> Downloaded(const Streams& streams,
 
 }  // namespace
 
-grpc::ServerUnaryReactor* CheckpointService::CreateCheckpoint(
-    grpc::CallbackServerContext* context, const v1::CreateCheckpointRequest* request,
-    v1::CreateCheckpointResponse* response) {
-  return guard_.One(*context, "CreateCheckpoint", [&]() -> grpc::ServerUnaryReactor* {
-    const absl::StatusOr<SharedStream> served = streams_.Find(request->stream());
-    if (!served.ok()) return EndCall(*context, served.status());
-    return CheckpointCall::Begin(*served, *response->mutable_checkpoint());
-  });
+grpc::ServerUnaryReactor* CheckpointService::CreateCheckpoint(grpc::CallbackServerContext* context,
+                                                              const grpc::ByteBuffer* request,
+                                                              grpc::ByteBuffer* response) {
+  return guard_.Begun<v1::CreateCheckpointRequest, Guard::One>(
+      *context, "CreateCheckpoint", *request,
+      [&](const auto& asked) -> absl::StatusOr<Guard::One*> {
+        MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
+        return CheckpointCall::Begin(served, *response);
+      });
 }
 
-grpc::ServerUnaryReactor* CheckpointService::ListCheckpoints(
-    grpc::CallbackServerContext* context, const v1::ListCheckpointsRequest* request,
-    v1::ListCheckpointsResponse* response) {
-  return guard_.One(*context, "ListCheckpoints", [&]() -> grpc::ServerUnaryReactor* {
-    return EndCall(*context, List(request->stream(), *response));
-  });
+grpc::ServerUnaryReactor* CheckpointService::ListCheckpoints(grpc::CallbackServerContext* context,
+                                                             const grpc::ByteBuffer* request,
+                                                             grpc::ByteBuffer* response) {
+  return guard_.Answered<v1::ListCheckpointsRequest>(
+      {context, request, response}, "ListCheckpoints",
+      [this](const auto& asked) { return List(asked); });
 }
 
-absl::Status CheckpointService::List(const std::string& stream,
-                                     v1::ListCheckpointsResponse& response) const {
-  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(stream));
+absl::StatusOr<v1::ListCheckpointsResponse> CheckpointService::List(
+    const v1::ListCheckpointsRequest& request) const {
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(request.stream()));
   const StreamConfig config = served->config();
   MILLRACE_ASSIGN_OR_RETURN(const std::string folder, CheckpointFolder(config));
+  v1::ListCheckpointsResponse response;
   for (const pipeline::CheckpointInfo& info : pipeline::ListCheckpoints(folder)) {
     ToMessage(config.name, info, *response.add_checkpoints());
   }
-  return absl::OkStatus();
+  return response;
 }
 
-grpc::ServerUnaryReactor* CheckpointService::RestoreCheckpoint(
-    grpc::CallbackServerContext* context, const v1::RestoreCheckpointRequest* request,
-    v1::RestoreCheckpointResponse* response) {
-  return guard_.One(*context, "RestoreCheckpoint", [&]() -> grpc::ServerUnaryReactor* {
-    return ThreadedCall::Begin(control_thread_, [=, this](const std::stop_token& /*stop*/) {
-      return Restore(*request, *response->mutable_checkpoint());
-    });
-  });
+grpc::ServerUnaryReactor* CheckpointService::RestoreCheckpoint(grpc::CallbackServerContext* context,
+                                                               const grpc::ByteBuffer* request,
+                                                               grpc::ByteBuffer* response) {
+  return guard_.Threaded<v1::RestoreCheckpointRequest>(
+      {context, request, response}, "RestoreCheckpoint", control_thread_,
+      [this](const auto& asked, const std::stop_token& /*stop*/) { return Restore(asked); });
 }
 
-absl::Status CheckpointService::Restore(const v1::RestoreCheckpointRequest& request,
-                                        v1::Checkpoint& checkpoint) {
+absl::StatusOr<v1::RestoreCheckpointResponse> CheckpointService::Restore(
+    const v1::RestoreCheckpointRequest& request) {
   MILLRACE_RETURN_IF_ERROR(Named(request));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream restored,
                             control_.Restore({.name = request.stream()}, request.name()));
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo info,
                             FindCheckpoint(restored->config(), request.name()));
-  ToMessage(request.stream(), info, checkpoint);
-  return absl::OkStatus();
+  v1::RestoreCheckpointResponse response;
+  ToMessage(request.stream(), info, *response.mutable_checkpoint());
+  return response;
 }
 
-grpc::ServerUnaryReactor* CheckpointService::DeleteCheckpoint(
-    grpc::CallbackServerContext* context, const v1::DeleteCheckpointRequest* request,
-    v1::DeleteCheckpointResponse* /*response*/) {
-  return guard_.One(*context, "DeleteCheckpoint", [&]() -> grpc::ServerUnaryReactor* {
-    return ThreadedCall::Begin(
-        control_thread_, [=, this](const std::stop_token& /*stop*/) { return Delete(*request); });
-  });
+grpc::ServerUnaryReactor* CheckpointService::DeleteCheckpoint(grpc::CallbackServerContext* context,
+                                                              const grpc::ByteBuffer* request,
+                                                              grpc::ByteBuffer* response) {
+  return guard_.Threaded<v1::DeleteCheckpointRequest>(
+      {context, request, response}, "DeleteCheckpoint", control_thread_,
+      [this](const auto& asked, const std::stop_token& /*stop*/) { return Delete(asked); });
 }
 
-absl::Status CheckpointService::Delete(const v1::DeleteCheckpointRequest& request) const {
+absl::StatusOr<v1::DeleteCheckpointResponse> CheckpointService::Delete(
+    const v1::DeleteCheckpointRequest& request) const {
   MILLRACE_RETURN_IF_ERROR(Named(request));
   MILLRACE_ASSIGN_OR_RETURN(const std::string path,
                             PathOf(streams_, request.stream(), request.name()));
-  return pipeline::RemoveCheckpoint(path);
+  MILLRACE_RETURN_IF_ERROR(pipeline::RemoveCheckpoint(path));
+  return v1::DeleteCheckpointResponse();
 }
 
-grpc::ServerWriteReactor<v1::DownloadCheckpointResponse>* CheckpointService::DownloadCheckpoint(
-    grpc::CallbackServerContext* context, const v1::DownloadCheckpointRequest* request) {
-  using Response = v1::DownloadCheckpointResponse;
-  return guard_.Many<Response>(
-      *context, "DownloadCheckpoint", [&]() -> grpc::ServerWriteReactor<Response>* {
-        const absl::StatusOr<CheckpointDownload::What> what = Downloaded(streams_, *request);
-        if (!what.ok()) return new RefusedStream<Response>(what.status());
-        return CheckpointDownload::Begin(std::make_shared<CheckpointDownload>(*what, subscribers_),
+Guard::Many* CheckpointService::DownloadCheckpoint(grpc::CallbackServerContext* context,
+                                                   const grpc::ByteBuffer* request) {
+  return guard_.Begun<v1::DownloadCheckpointRequest, Guard::Many>(
+      *context, "DownloadCheckpoint", *request,
+      [&](const auto& asked) -> absl::StatusOr<Guard::Many*> {
+        MILLRACE_ASSIGN_OR_RETURN(const CheckpointDownload::What what, Downloaded(streams_, asked));
+        return CheckpointDownload::Begin(std::make_shared<CheckpointDownload>(what, subscribers_),
                                          *context);
       });
 }

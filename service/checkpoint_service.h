@@ -1,17 +1,27 @@
 // `millrace.v1.CheckpointService`: takes, lists and goes back to what learners have learned.
 #pragma once
 
+#include "absl/status/statusor.h"
 #include "millrace/v1/checkpoint_service.grpc.pb.h"
 #include "service/call_thread.h"
 #include "service/guard.h"
+#include "service/raw_methods.h"
 #include "service/stream_control.h"
 #include "service/streams.h"
 #include "service/subscribers.h"
 
 namespace millrace::service {
 
+using CheckpointMethods =
+    RawMethods<v1::CheckpointService::Service,
+               v1::CheckpointService::WithRawCallbackMethod_CreateCheckpoint,
+               v1::CheckpointService::WithRawCallbackMethod_ListCheckpoints,
+               v1::CheckpointService::WithRawCallbackMethod_RestoreCheckpoint,
+               v1::CheckpointService::WithRawCallbackMethod_DeleteCheckpoint,
+               v1::CheckpointService::WithRawCallbackMethod_DownloadCheckpoint>;
+
 /// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
-class CheckpointService final : public v1::CheckpointService::CallbackService {
+class CheckpointService final : public CheckpointMethods {
  public:
   CheckpointService(const Streams& streams, StreamControl& control, CallThread& control_thread,
                     Subscribers& subscribers, const Admission& admission)
@@ -22,27 +32,28 @@ class CheckpointService final : public v1::CheckpointService::CallbackService {
         subscribers_(subscribers) {}
 
   grpc::ServerUnaryReactor* CreateCheckpoint(grpc::CallbackServerContext* context,
-                                             const v1::CreateCheckpointRequest* request,
-                                             v1::CreateCheckpointResponse* response) override;
+                                             const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ListCheckpoints(grpc::CallbackServerContext* context,
-                                            const v1::ListCheckpointsRequest* request,
-                                            v1::ListCheckpointsResponse* response) override;
+                                            const grpc::ByteBuffer* request,
+                                            grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* RestoreCheckpoint(grpc::CallbackServerContext* context,
-                                              const v1::RestoreCheckpointRequest* request,
-                                              v1::RestoreCheckpointResponse* response) override;
+                                              const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* DeleteCheckpoint(grpc::CallbackServerContext* context,
-                                             const v1::DeleteCheckpointRequest* request,
-                                             v1::DeleteCheckpointResponse* response) override;
-  grpc::ServerWriteReactor<v1::DownloadCheckpointResponse>* DownloadCheckpoint(
-      grpc::CallbackServerContext* context, const v1::DownloadCheckpointRequest* request) override;
+                                             const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* response) override;
+  Guard::Many* DownloadCheckpoint(grpc::CallbackServerContext* context,
+                                  const grpc::ByteBuffer* request) override;
 
  private:
-  [[nodiscard]] absl::Status List(const std::string& stream,
-                                  v1::ListCheckpointsResponse& response) const;
-  [[nodiscard]] absl::Status Restore(const v1::RestoreCheckpointRequest& request,
-                                     v1::Checkpoint& checkpoint);
+  [[nodiscard]] absl::StatusOr<v1::ListCheckpointsResponse> List(
+      const v1::ListCheckpointsRequest& request) const;
+  [[nodiscard]] absl::StatusOr<v1::RestoreCheckpointResponse> Restore(
+      const v1::RestoreCheckpointRequest& request);
   /// On the control thread, so that nothing is removed while it is gone back to.
-  [[nodiscard]] absl::Status Delete(const v1::DeleteCheckpointRequest& request) const;
+  [[nodiscard]] absl::StatusOr<v1::DeleteCheckpointResponse> Delete(
+      const v1::DeleteCheckpointRequest& request) const;
 
   // Constant after construction.
   const Guard guard_;

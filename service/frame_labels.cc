@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "service/short_text.h"
 
 namespace millrace::service {
 namespace {
@@ -15,6 +16,9 @@ using pipeline::SampleLabel;
 
 // Far more frames than a queue holds: what was sent for those before was dropped.
 constexpr std::size_t kMostWaiting = 1024;
+
+// Of a name that a message repeats: what it says beside it must be seen, too.
+constexpr std::size_t kMostOfName = 100;
 
 LabelOutcome OutcomeOf(const absl::Status& status) {
   switch (status.code()) {
@@ -172,17 +176,19 @@ LabelCounts FrameLabels::counts() const {
   return counts;
 }
 
+absl::Status FrameLabels::NoSuchClass(const std::string& name) const {
+  const std::string shown = Shortened(name, kMostOfName);
+  return absl::InvalidArgumentError(
+      task_.classes.empty()
+          ? absl::StrCat("'", shown, "' names a class; this stream has no classes with names")
+          : absl::StrCat("there is no class '", shown, "'; use one of: ", SomeOf(task_.classes)));
+}
+
 absl::StatusOr<SampleLabel> FrameLabels::Read(const ClientLabel& label) const {
   SampleLabel read;
   if (const auto* const name = std::get_if<std::string>(&label)) {
     const auto known = std::find(task_.classes.begin(), task_.classes.end(), *name);
-    if (known == task_.classes.end()) {
-      return absl::InvalidArgumentError(
-          task_.classes.empty()
-              ? absl::StrCat("'", *name, "' names a class; this stream has no classes with names")
-              : absl::StrCat("there is no class '", *name,
-                             "'; use one of: ", SomeOf(task_.classes)));
-    }
+    if (known == task_.classes.end()) return NoSuchClass(*name);
     read = std::int64_t{known - task_.classes.begin()};
   } else if (const auto* const number = std::get_if<std::int64_t>(&label)) {
     read = *number;

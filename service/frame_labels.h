@@ -115,6 +115,7 @@ class FrameLabels {
   };
 
   [[nodiscard]] absl::StatusOr<pipeline::SampleLabel> Read(const ClientLabel& label) const;
+  [[nodiscard]] absl::Status NoSuchClass(const std::string& name) const;
   [[nodiscard]] absl::Status Place(std::int64_t frame, pipeline::SampleLabel label,
                                    std::int64_t received) ABSL_LOCKS_EXCLUDED(mu_);
   /// Keeps the label of a frame that has not been admitted.

@@ -3,6 +3,7 @@
 
 #include "millrace/v1/frame_service.grpc.pb.h"
 #include "service/guard.h"
+#include "service/raw_methods.h"
 #include "service/streams.h"
 #include "service/subscribers.h"
 
@@ -10,15 +11,15 @@ namespace millrace::service {
 
 /// Begins calls of PushCall, and nothing else. Thread-safe. `streams` and `subscribers` must
 /// outlive it, and the server that it is registered with must be shut down before it is destroyed.
-class FrameService final : public v1::FrameService::CallbackService {
+class FrameService final
+    : public RawMethods<v1::FrameService::Service, v1::FrameService::WithRawCallbackMethod_Push> {
  public:
   FrameService(const Streams& streams, Subscribers& subscribers, const Admission& admission)
       : guard_(v1::FrameService::service_full_name(), admission),
         streams_(streams),
         subscribers_(subscribers) {}
 
-  grpc::ServerBidiReactor<v1::PushRequest, v1::PushResponse>* Push(
-      grpc::CallbackServerContext* context) override;
+  Guard::Both* Push(grpc::CallbackServerContext* context) override;
 
  private:
   // Constant after construction.

@@ -32,8 +32,8 @@ using std::chrono::seconds;
 /// Requests hold a name or two, labels, thousands of them, or a picture: one of 4K, as pixels.
 constexpr int kMostRequestBytes = 32 << 20;
 
-/// Each of the calls that wait may hold as much.
-constexpr std::size_t kMostQuestions = 16;
+/// Of calls with pictures, and of those with labels: each may hold as much.
+constexpr std::size_t kMostLargeOnes = 16;
 
 absl::Status TooManyQuestions() {
   return Because("TOO_MANY_QUESTIONS", {},
@@ -109,8 +109,8 @@ class RunningServer final : public GrpcServer {
   CallThread control_thread_{{.full = TooManyChanges()}};
   // Learning comes first.
   CallThread question_thread_{
-      {.most_waiting = kMostQuestions, .niceness = 19, .full = TooManyQuestions()}};
-  CallThread label_thread_{{.full = TooManyLabels()}};
+      {.most_waiting = kMostLargeOnes, .niceness = 19, .full = TooManyQuestions()}};
+  CallThread label_thread_{{.most_waiting = kMostLargeOnes, .full = TooManyLabels()}};
   Subscribers subscribers_;
   PredictionService predictions_;
   StreamService streams_;

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "service/refusal.h"
 
 namespace millrace::service {
 namespace {
@@ -26,45 +25,58 @@ HealthService::~HealthService() {
 }
 
 grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* context,
-                                               const HealthCheckRequest* request,
-                                               HealthCheckResponse* response) {
-  response->set_status(ServingStatusOf(statuses_, request->service()));
-  if (response->status() != HealthCheckResponse::SERVICE_UNKNOWN) {
-    return EndCall(*context, absl::OkStatus());
-  }
-  return EndCall(*context,
-                 absl::NotFoundError(absl::StrCat("there is no service '", request->service(),
-                                                  "' here; List names those there are")));
+                                               const grpc::ByteBuffer* request,
+                                               grpc::ByteBuffer* response) {
+  return guard_.Answered<HealthCheckRequest>({context, request, response}, "Check",
+                                             [this](const auto& asked) { return StatusOf(asked); });
+}
+
+absl::StatusOr<HealthCheckResponse> HealthService::StatusOf(
+    const HealthCheckRequest& request) const {
+  HealthCheckResponse response;
+  response.set_status(ServingStatusOf(statuses_, request.service()));
+  if (response.status() != HealthCheckResponse::SERVICE_UNKNOWN) return response;
+  return absl::NotFoundError(absl::StrCat("there is no service '", request.service(),
+                                          "' here; List names those there are"));
 }
 
 grpc::ServerUnaryReactor* HealthService::List(grpc::CallbackServerContext* context,
-                                              const HealthListRequest* /*request*/,
-                                              HealthListResponse* response) {
-  const HealthStatuses::ByName all = statuses_.All();
-  if (all.size() > kMostListed) {
-    return EndCall(*context, absl::ResourceExhaustedError(absl::StrCat(
-                                 "there are ", all.size(), " services, and List tells of ",
-                                 kMostListed, " at most; Check those that you know")));
-  }
-  for (const auto& [name, serving] : all) {
-    (*response->mutable_statuses())[name].set_status(serving ? HealthCheckResponse::SERVING
-                                                             : HealthCheckResponse::NOT_SERVING);
-  }
-  return EndCall(*context, absl::OkStatus());
+                                              const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* response) {
+  return guard_.Answered<HealthListRequest>({context, request, response}, "List",
+                                            [this](const auto& /*asked*/) { return All(); });
 }
 
-grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(
-    grpc::CallbackServerContext* /*context*/, const HealthCheckRequest* request) {
-  const auto watch = std::make_shared<HealthWatch>(
-      statuses_, HealthWatch::Options{.name = request->service(),
-                                      .ending = ending_,
-                                      .done = [this](HealthWatch& done) { Remove(done); }});
-  if (!Add(watch)) {
-    return new RefusedStream<HealthCheckResponse>(absl::ResourceExhaustedError(
-        absl::StrCat(kMostWatches, " clients watch already; try again later, or Check")));
+absl::StatusOr<HealthListResponse> HealthService::All() const {
+  const HealthStatuses::ByName all = statuses_.All();
+  if (all.size() > kMostListed) {
+    return absl::ResourceExhaustedError(absl::StrCat("there are ", all.size(),
+                                                     " services, and List tells of ", kMostListed,
+                                                     " at most; Check those that you know"));
   }
-  watch->Pump();
-  return watch.get();
+  HealthListResponse response;
+  for (const auto& [name, serving] : all) {
+    (*response.mutable_statuses())[name].set_status(serving ? HealthCheckResponse::SERVING
+                                                            : HealthCheckResponse::NOT_SERVING);
+  }
+  return response;
+}
+
+Guard::Many* HealthService::Watch(grpc::CallbackServerContext* context,
+                                  const grpc::ByteBuffer* request) {
+  return guard_.Begun<HealthCheckRequest, Guard::Many>(
+      *context, "Watch", *request, [this](const auto& asked) -> absl::StatusOr<Guard::Many*> {
+        const auto watch = std::make_shared<HealthWatch>(
+            statuses_, HealthWatch::Options{.name = asked.service(),
+                                            .ending = ending_,
+                                            .done = [this](HealthWatch& done) { Remove(done); }});
+        if (!Add(watch)) {
+          return absl::ResourceExhaustedError(
+              absl::StrCat(kMostWatches, " clients watch already; try again later, or Check"));
+        }
+        watch->Pump();
+        return watch.get();
+      });
 }
 
 bool HealthService::Add(const Shared& watch) {

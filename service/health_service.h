@@ -8,17 +8,25 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "service/guard.h"
 #include "service/health_statuses.h"
 #include "service/health_watch.h"
+#include "service/raw_methods.h"
 
 namespace millrace::service {
+
+using HealthMethods = RawMethods<grpc::health::v1::Health::Service,
+                                 grpc::health::v1::Health::WithRawCallbackMethod_Check,
+                                 grpc::health::v1::Health::WithRawCallbackMethod_List,
+                                 grpc::health::v1::Health::WithRawCallbackMethod_Watch>;
 
 /// Translates requests into readings of HealthStatuses, and keeps the watches that gRPC still uses.
 /// Thread-safe. Destroying it waits until gRPC has let go of every watch, so the server must be
 /// shut down first.
-class HealthService final : public grpc::health::v1::Health::CallbackService {
+class HealthService final : public HealthMethods {
  public:
   /// The most that List tells of, by the interface's own rule, and that may watch at once.
   static constexpr std::size_t kMostListed = 100;
@@ -29,16 +37,15 @@ class HealthService final : public grpc::health::v1::Health::CallbackService {
   ~HealthService() override;
 
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
-                                  const grpc::health::v1::HealthCheckRequest* request,
-                                  grpc::health::v1::HealthCheckResponse* response) override;
+                                  const grpc::ByteBuffer* request,
+                                  grpc::ByteBuffer* response) override;
 
   grpc::ServerUnaryReactor* List(grpc::CallbackServerContext* context,
-                                 const grpc::health::v1::HealthListRequest* request,
-                                 grpc::health::v1::HealthListResponse* response) override;
+                                 const grpc::ByteBuffer* request,
+                                 grpc::ByteBuffer* response) override;
 
-  grpc::ServerWriteReactor<grpc::health::v1::HealthCheckResponse>* Watch(
-      grpc::CallbackServerContext* context,
-      const grpc::health::v1::HealthCheckRequest* request) override;
+  Guard::Many* Watch(grpc::CallbackServerContext* context,
+                     const grpc::ByteBuffer* request) override;
 
   /// Ends every watch once its client knows the last status, so that they do not hold up a
   /// shutdown. Idempotent.
@@ -51,6 +58,13 @@ class HealthService final : public grpc::health::v1::Health::CallbackService {
   [[nodiscard]] bool Add(const Shared& watch) ABSL_LOCKS_EXCLUDED(mu_);
   void PumpAll() ABSL_LOCKS_EXCLUDED(mu_);
   void Remove(HealthWatch& watch) ABSL_LOCKS_EXCLUDED(mu_);
+
+  [[nodiscard]] absl::StatusOr<grpc::health::v1::HealthCheckResponse> StatusOf(
+      const grpc::health::v1::HealthCheckRequest& request) const;
+  [[nodiscard]] absl::StatusOr<grpc::health::v1::HealthListResponse> All() const;
+
+  // Constant after construction.
+  const Guard guard_{grpc::health::v1::Health::service_full_name()};
 
   // Self-synchronized.
   const HealthStatuses& statuses_;

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "base/check.h"
+#include "service/parse.h"
+
 namespace millrace::service {
 
 using grpc::health::v1::HealthCheckResponse;
@@ -34,7 +37,9 @@ HealthWatch::State HealthWatch::LeaveIdle() {
   const HealthCheckResponse::ServingStatus status = ServingStatusOf(statuses_, options_.name);
   if (told_ != status) {
     told_ = status;
-    response_.set_status(status);
+    HealthCheckResponse response;
+    response.set_status(status);
+    MILLRACE_CHECK(Serialize(response, response_).ok());
     state_ = State::kWriting;
   } else if (ending) {
     state_ = State::kFinishing;

@@ -1,6 +1,7 @@
 // One client's Watch of a service's health: its status at once, then each change.
 #pragma once
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <atomic>
@@ -31,7 +32,7 @@ namespace millrace::service {
 //
 /// Thread-safe. Lives until gRPC has called OnDone(), which calls `done`, and no Pump() is in
 /// progress.
-class HealthWatch final : public grpc::ServerWriteReactor<grpc::health::v1::HealthCheckResponse> {
+class HealthWatch final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   struct Options {
     std::string name;
@@ -60,8 +61,8 @@ class HealthWatch final : public grpc::ServerWriteReactor<grpc::health::v1::Heal
   const HealthStatuses& statuses_;
   const Options options_;
 
-  // Of whoever is in kWriting; gRPC reads it until the write is done.
-  grpc::health::v1::HealthCheckResponse response_;
+  // Of whoever is in kWriting; gRPC reads them until the write is done.
+  grpc::ByteBuffer response_;
 
   Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_) = State::kIdle;

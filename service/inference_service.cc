@@ -1,6 +1,7 @@
 #include "service/inference_service.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
@@ -8,8 +9,7 @@
 #include "millrace/v1/prediction_service.grpc.pb.h"
 #include "service/client_sample.h"
 #include "service/inference_stream.h"
-#include "service/parsed_call.h"
-#include "service/refusal.h"
+#include "service/parse.h"
 #include "service/wire_inference.h"
 #include "service/wire_inference_response.h"
 
@@ -24,32 +24,41 @@ InferenceService::InferenceService(const Parts& parts)
 
 InferenceService::~InferenceService() = default;
 
-grpc::ServerUnaryReactor* InferenceService::ServerLive(
-    grpc::CallbackServerContext* context, const inference::ServerLiveRequest* /*request*/,
-    inference::ServerLiveResponse* response) {
-  return guard_.One(*context, "ServerLive", [&] {
-    response->set_live(parts_.liveness.Judge().alive);
-    return EndCall(*context, absl::OkStatus());
-  });
+grpc::ServerUnaryReactor* InferenceService::ServerLive(grpc::CallbackServerContext* context,
+                                                       const grpc::ByteBuffer* request,
+                                                       grpc::ByteBuffer* response) {
+  return guard_.Answered<inference::ServerLiveRequest>(
+      {context, request, response}, "ServerLive",
+      [this](const auto& /*asked*/) -> absl::StatusOr<inference::ServerLiveResponse> {
+        inference::ServerLiveResponse answer;
+        answer.set_live(parts_.liveness.Judge().alive);
+        return answer;
+      });
 }
 
-grpc::ServerUnaryReactor* InferenceService::ServerReady(
-    grpc::CallbackServerContext* context, const inference::ServerReadyRequest* /*request*/,
-    inference::ServerReadyResponse* response) {
-  return guard_.One(*context, "ServerReady", [&] {
-    const std::string name = v1::PredictionService::service_full_name();
-    response->set_ready(parts_.statuses.Find(name).value_or(false));
-    return EndCall(*context, absl::OkStatus());
-  });
+grpc::ServerUnaryReactor* InferenceService::ServerReady(grpc::CallbackServerContext* context,
+                                                        const grpc::ByteBuffer* request,
+                                                        grpc::ByteBuffer* response) {
+  return guard_.Answered<inference::ServerReadyRequest>(
+      {context, request, response}, "ServerReady",
+      [this](const auto& /*asked*/) -> absl::StatusOr<inference::ServerReadyResponse> {
+        inference::ServerReadyResponse answer;
+        const std::string name = v1::PredictionService::service_full_name();
+        answer.set_ready(parts_.statuses.Find(name).value_or(false));
+        return answer;
+      });
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelReady(grpc::CallbackServerContext* context,
-                                                       const inference::ModelReadyRequest* request,
-                                                       inference::ModelReadyResponse* response) {
-  return guard_.One(*context, "ModelReady", [&] {
-    response->set_ready(IsReady(*request));
-    return EndCall(*context, absl::OkStatus());
-  });
+                                                       const grpc::ByteBuffer* request,
+                                                       grpc::ByteBuffer* response) {
+  return guard_.Answered<inference::ModelReadyRequest>(
+      {context, request, response}, "ModelReady",
+      [this](const auto& asked) -> absl::StatusOr<inference::ModelReadyResponse> {
+        inference::ModelReadyResponse answer;
+        answer.set_ready(IsReady(asked));
+        return answer;
+      });
 }
 
 bool InferenceService::IsReady(const inference::ModelReadyRequest& request) const {
@@ -58,42 +67,45 @@ bool InferenceService::IsReady(const inference::ModelReadyRequest& request) cons
          (*served)->stream->Snapshot().learner.ok();
 }
 
-grpc::ServerUnaryReactor* InferenceService::ServerMetadata(
-    grpc::CallbackServerContext* context, const inference::ServerMetadataRequest* /*request*/,
-    inference::ServerMetadataResponse* response) {
-  return guard_.One(*context, "ServerMetadata", [&] {
-    response->set_name("millrace");
-    response->set_version(MILLRACE_VERSION);
-    return EndCall(*context, absl::OkStatus());
-  });
+grpc::ServerUnaryReactor* InferenceService::ServerMetadata(grpc::CallbackServerContext* context,
+                                                           const grpc::ByteBuffer* request,
+                                                           grpc::ByteBuffer* response) {
+  return guard_.Answered<inference::ServerMetadataRequest>(
+      {context, request, response}, "ServerMetadata",
+      [](const auto& /*asked*/) -> absl::StatusOr<inference::ServerMetadataResponse> {
+        inference::ServerMetadataResponse answer;
+        answer.set_name("millrace");
+        answer.set_version(MILLRACE_VERSION);
+        return answer;
+      });
 }
 
-grpc::ServerUnaryReactor* InferenceService::ModelMetadata(
-    grpc::CallbackServerContext* context, const inference::ModelMetadataRequest* request,
-    inference::ModelMetadataResponse* response) {
-  return guard_.One(*context, "ModelMetadata",
-                    [&] { return EndCall(*context, Describe(*request, *response)); });
+grpc::ServerUnaryReactor* InferenceService::ModelMetadata(grpc::CallbackServerContext* context,
+                                                          const grpc::ByteBuffer* request,
+                                                          grpc::ByteBuffer* response) {
+  return guard_.Answered<inference::ModelMetadataRequest>(
+      {context, request, response}, "ModelMetadata",
+      [this](const auto& asked) { return Describe(asked); });
 }
 
-absl::Status InferenceService::Describe(const inference::ModelMetadataRequest& request,
-                                        inference::ModelMetadataResponse& response) const {
+absl::StatusOr<inference::ModelMetadataResponse> InferenceService::Describe(
+    const inference::ModelMetadataRequest& request) const {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, parts_.streams.Find(request.name()));
   MILLRACE_RETURN_IF_ERROR(CheckModelVersion(request.version()));
+  inference::ModelMetadataResponse response;
   ToMetadata(*served->stream, response);
-  return absl::OkStatus();
+  return response;
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelInfer(grpc::CallbackServerContext* context,
                                                        const grpc::ByteBuffer* request,
                                                        grpc::ByteBuffer* response) {
-  const nanoseconds came = MonotonicClock().Now();
-  return guard_.One(*context, "ModelInfer", [&] {
-    return BeginParsedCall<inference::ModelInferRequest>(
-        parts_.questions, request, response,
-        [=, this](const inference::ModelInferRequest& parsed, const std::stop_token& stop) {
-          return Infer(parsed, came, stop);
-        });
-  });
+  return guard_.Threaded<inference::ModelInferRequest>(
+      {context, request, response}, "ModelInfer", parts_.questions,
+      [this, came = MonotonicClock().Now()](const auto& asked, const std::stop_token& stop) {
+        return Infer(asked, came, stop);
+      },
+      kMostBytesOfParts);
 }
 
 absl::StatusOr<inference::ModelInferResponse> InferenceService::Infer(
@@ -113,12 +125,12 @@ absl::StatusOr<inference::ModelInferResponse> InferenceService::Infer(
   return response;
 }
 
-InferenceService::Stream* InferenceService::ModelStreamInfer(grpc::CallbackServerContext* context) {
-  return guard_.Both<grpc::ByteBuffer, grpc::ByteBuffer>(
-      *context, "ModelStreamInfer", [&]() -> Stream* {
+Guard::Both* InferenceService::ModelStreamInfer(grpc::CallbackServerContext* context) {
+  return guard_.Admitted<Guard::Both>(
+      *context, "ModelStreamInfer", [&]() -> absl::StatusOr<Guard::Both*> {
         auto call = std::make_shared<InferenceStream>(parts_.streams, feeds_, parts_.subscribers);
         InferenceStream* const listening = call.get();
-        Stream* const served = InferenceStream::Begin(std::move(call), *context);
+        Guard::Both* const served = InferenceStream::Begin(std::move(call), *context);
         if (served == listening) listening->Listen();
         return served;
       });

@@ -10,27 +10,27 @@
 #include "service/guard.h"
 #include "service/health_statuses.h"
 #include "service/liveness.h"
+#include "service/raw_methods.h"
 #include "service/stream_feed.h"
 #include "service/streams.h"
 #include "service/subscribers.h"
 
 namespace millrace::service {
 
-/// Which methods take messages, and which bytes.
-using InferenceMethods = inference::GRPCInferenceService::WithCallbackMethod_ServerLive<
-    inference::GRPCInferenceService::WithCallbackMethod_ServerReady<
-        inference::GRPCInferenceService::WithCallbackMethod_ModelReady<
-            inference::GRPCInferenceService::WithCallbackMethod_ServerMetadata<
-                inference::GRPCInferenceService::WithCallbackMethod_ModelMetadata<
-                    inference::GRPCInferenceService::WithRawCallbackMethod_ModelInfer<
-                        inference::GRPCInferenceService::WithRawCallbackMethod_ModelStreamInfer<
-                            inference::GRPCInferenceService::Service>>>>>>>;
+using InferenceMethods =
+    RawMethods<inference::GRPCInferenceService::Service,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ServerLive,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ServerReady,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ModelReady,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ServerMetadata,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ModelMetadata,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ModelInfer,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ModelStreamInfer>;
 
 /// Translates: ModelInfer is PredictionService's Predict, ModelStreamInfer its Subscribe, and a
 /// model is a camera stream (wire_inference.h). Thread-safe. What it is given must outlive it, and
-/// the server that it is registered with must be shut down before it is destroyed. ModelInfer() and
-/// ModelStreamInfer() are raw: their requests are parsed when their callers are admitted, and the
-/// responses of the second are put together from bytes that subscribers share.
+/// the server that it is registered with must be shut down before it is destroyed. The responses of
+/// ModelStreamInfer() are put together from bytes that subscribers share.
 class InferenceService final : public InferenceMethods {
  public:
   struct Parts {
@@ -42,35 +42,34 @@ class InferenceService final : public InferenceMethods {
     Liveness& liveness;
     const Admission& admission;
   };
-  using Stream = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
   explicit InferenceService(const Parts& parts);
   ~InferenceService() override;
 
   grpc::ServerUnaryReactor* ServerLive(grpc::CallbackServerContext* context,
-                                       const inference::ServerLiveRequest* request,
-                                       inference::ServerLiveResponse* response) override;
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ServerReady(grpc::CallbackServerContext* context,
-                                        const inference::ServerReadyRequest* request,
-                                        inference::ServerReadyResponse* response) override;
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ModelReady(grpc::CallbackServerContext* context,
-                                       const inference::ModelReadyRequest* request,
-                                       inference::ModelReadyResponse* response) override;
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ServerMetadata(grpc::CallbackServerContext* context,
-                                           const inference::ServerMetadataRequest* request,
-                                           inference::ServerMetadataResponse* response) override;
+                                           const grpc::ByteBuffer* request,
+                                           grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ModelMetadata(grpc::CallbackServerContext* context,
-                                          const inference::ModelMetadataRequest* request,
-                                          inference::ModelMetadataResponse* response) override;
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ModelInfer(grpc::CallbackServerContext* context,
                                        const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response) override;
-  Stream* ModelStreamInfer(grpc::CallbackServerContext* context) override;
+  Guard::Both* ModelStreamInfer(grpc::CallbackServerContext* context) override;
 
  private:
   [[nodiscard]] bool IsReady(const inference::ModelReadyRequest& request) const;
-  [[nodiscard]] absl::Status Describe(const inference::ModelMetadataRequest& request,
-                                      inference::ModelMetadataResponse& response) const;
+  [[nodiscard]] absl::StatusOr<inference::ModelMetadataResponse> Describe(
+      const inference::ModelMetadataRequest& request) const;
   [[nodiscard]] absl::StatusOr<inference::ModelInferResponse> Infer(
       const inference::ModelInferRequest& request, std::chrono::nanoseconds came,
       const std::stop_token& stop) const;

@@ -1,11 +1,11 @@
 #include "service/inference_stream.h"
 
 #include <array>
-#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "service/caught.h"
 #include "service/error_reason.h"
 #include "service/parse.h"
 #include "service/wire_field.h"
@@ -46,12 +46,10 @@ absl::Status InferenceStream::Take(const grpc::ByteBuffer& bytes) {
         absl::StrCat("this request has ", bytes.Length(), " bytes; one that subscribes may have ",
                      kMostBytesOfNames, ". Pictures of your own go to ModelInfer"));
   }
-  try {
+  return Caught([&]() -> absl::Status {
     MILLRACE_ASSIGN_OR_RETURN(const auto request, Parse<inference::ModelInferRequest>(bytes));
     return Subscribe(request);
-  } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("this failed: ", error.what()));
-  }
+  });
 }
 
 absl::Status InferenceStream::Subscribe(const inference::ModelInferRequest& request) {

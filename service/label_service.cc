@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/error_reason.h"
-#include "service/parsed_call.h"
+#include "service/parse.h"
 #include "service/wire_labels.h"
 
 namespace millrace::service {
@@ -40,13 +40,10 @@ absl::StatusOr<v1::AddLabelsResponse> Add(const Streams& streams,
 grpc::ServerUnaryReactor* LabelService::AddLabels(grpc::CallbackServerContext* context,
                                                   const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* response) {
-  return guard_.One(*context, "AddLabels", [&] {
-    return BeginParsedCall<v1::AddLabelsRequest>(
-        labels_, request, response,
-        [this](const v1::AddLabelsRequest& parsed, const std::stop_token& /*stop*/) {
-          return Add(streams_, parsed);
-        });
-  });
+  return guard_.Threaded<v1::AddLabelsRequest>(
+      {context, request, response}, "AddLabels", labels_,
+      [this](const auto& asked, const std::stop_token& /*stop*/) { return Add(streams_, asked); },
+      kMostBytesOfParts);
 }
 
 }  // namespace millrace::service

@@ -4,15 +4,15 @@
 #include "millrace/v1/label_service.grpc.pb.h"
 #include "service/call_thread.h"
 #include "service/guard.h"
+#include "service/raw_methods.h"
 #include "service/streams.h"
 
 namespace millrace::service {
 
 /// Hands labels to the streams, and nothing else. Thread-safe. What it is given must outlive it,
-/// and the server that it is registered with must be shut down before it is destroyed. AddLabels()
-/// is raw: its requests are parsed when it is their turn.
-class LabelService final
-    : public v1::LabelService::WithRawCallbackMethod_AddLabels<v1::LabelService::Service> {
+/// and the server that it is registered with must be shut down before it is destroyed.
+class LabelService final : public RawMethods<v1::LabelService::Service,
+                                             v1::LabelService::WithRawCallbackMethod_AddLabels> {
  public:
   /// `labels`: where requests are parsed, and the labels handed over.
   LabelService(const Streams& streams, CallThread& labels, const Admission& admission)

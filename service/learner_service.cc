@@ -1,5 +1,6 @@
 #include "service/learner_service.h"
 
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,18 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/error_reason.h"
-#include "service/status.h"
-#include "service/threaded_call.h"
 #include "service/wire_learner.h"
 
 namespace millrace::service {
 namespace {
-
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const absl::Status& status) {
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(status));
-  return reactor;
-}
 
 /// What the request asks for; every field that is wrong is named.
 absl::StatusOr<LearnerChange> ChangeOf(const v1::UpdateLearnerRequest& request) {
@@ -52,79 +45,83 @@ absl::StatusOr<LearnerChange> ChangeOf(const v1::UpdateLearnerRequest& request) 
 }  // namespace
 
 grpc::ServerUnaryReactor* LearnerService::GetLearner(grpc::CallbackServerContext* context,
-                                                     const v1::GetLearnerRequest* request,
-                                                     v1::GetLearnerResponse* response) {
-  return guard_.One(*context, "GetLearner", [&]() -> grpc::ServerUnaryReactor* {
-    const absl::StatusOr<SharedStream> served = streams_.Find(request->stream());
-    if (served.ok()) ToMessage(*(*served)->stream, *response->mutable_learner());
-    return Answer(context, served.status());
-  });
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* response) {
+  return guard_.Answered<v1::GetLearnerRequest>(
+      {context, request, response}, "GetLearner",
+      [this](const auto& asked) -> absl::StatusOr<v1::GetLearnerResponse> {
+        MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
+        v1::GetLearnerResponse found;
+        ToMessage(*served->stream, *found.mutable_learner());
+        return found;
+      });
 }
 
 grpc::ServerUnaryReactor* LearnerService::UpdateLearner(grpc::CallbackServerContext* context,
-                                                        const v1::UpdateLearnerRequest* request,
-                                                        v1::UpdateLearnerResponse* response) {
-  return guard_.One(*context, "UpdateLearner", [&]() -> grpc::ServerUnaryReactor* {
-    return Answer(context, Update(*request, *response->mutable_learner()));
-  });
+                                                        const grpc::ByteBuffer* request,
+                                                        grpc::ByteBuffer* response) {
+  return guard_.Answered<v1::UpdateLearnerRequest>(
+      {context, request, response}, "UpdateLearner",
+      [this](const auto& asked) { return Update(asked); });
 }
 
-absl::Status LearnerService::Update(const v1::UpdateLearnerRequest& request,
-                                    v1::Learner& learner) const {
+absl::StatusOr<v1::UpdateLearnerResponse> LearnerService::Update(
+    const v1::UpdateLearnerRequest& request) const {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(request.learner().stream()));
   MILLRACE_ASSIGN_OR_RETURN(const LearnerChange change, ChangeOf(request));
   MILLRACE_RETURN_IF_ERROR(served->stream->Change(change));
-  ToMessage(*served->stream, learner);
-  return absl::OkStatus();
+  v1::UpdateLearnerResponse response;
+  ToMessage(*served->stream, *response.mutable_learner());
+  return response;
 }
 
-absl::Status LearnerService::SetMode(const std::string& stream, LearnerState mode,
-                                     v1::Learner& learner) const {
-  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(stream));
-  MILLRACE_RETURN_IF_ERROR(served->stream->SetMode(mode));
-  ToMessage(*served->stream, learner);
-  return absl::OkStatus();
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* LearnerService::SetMode(const UnaryCall& call, std::string_view method,
+                                                  LearnerState mode) const {
+  return guard_.Answered<Request>(
+      call, method, [&](const Request& asked) -> absl::StatusOr<Response> {
+        MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
+        MILLRACE_RETURN_IF_ERROR(served->stream->SetMode(mode));
+        Response response;
+        ToMessage(*served->stream, *response.mutable_learner());
+        return response;
+      });
 }
 
 grpc::ServerUnaryReactor* LearnerService::PauseLearner(grpc::CallbackServerContext* context,
-                                                       const v1::PauseLearnerRequest* request,
-                                                       v1::PauseLearnerResponse* response) {
-  return guard_.One(*context, "PauseLearner", [&]() -> grpc::ServerUnaryReactor* {
-    return Answer(context,
-                  SetMode(request->stream(), LearnerState::kPaused, *response->mutable_learner()));
-  });
+                                                       const grpc::ByteBuffer* request,
+                                                       grpc::ByteBuffer* response) {
+  return SetMode<v1::PauseLearnerRequest, v1::PauseLearnerResponse>(
+      {context, request, response}, "PauseLearner", LearnerState::kPaused);
 }
 
 grpc::ServerUnaryReactor* LearnerService::ResumeLearner(grpc::CallbackServerContext* context,
-                                                        const v1::ResumeLearnerRequest* request,
-                                                        v1::ResumeLearnerResponse* response) {
-  return guard_.One(*context, "ResumeLearner", [&]() -> grpc::ServerUnaryReactor* {
-    return Answer(
-        context, SetMode(request->stream(), LearnerState::kLearning, *response->mutable_learner()));
-  });
+                                                        const grpc::ByteBuffer* request,
+                                                        grpc::ByteBuffer* response) {
+  return SetMode<v1::ResumeLearnerRequest, v1::ResumeLearnerResponse>(
+      {context, request, response}, "ResumeLearner", LearnerState::kLearning);
 }
 
 grpc::ServerUnaryReactor* LearnerService::FreezeLearner(grpc::CallbackServerContext* context,
-                                                        const v1::FreezeLearnerRequest* request,
-                                                        v1::FreezeLearnerResponse* response) {
-  return guard_.One(*context, "FreezeLearner", [&]() -> grpc::ServerUnaryReactor* {
-    return Answer(context,
-                  SetMode(request->stream(), LearnerState::kFrozen, *response->mutable_learner()));
-  });
+                                                        const grpc::ByteBuffer* request,
+                                                        grpc::ByteBuffer* response) {
+  return SetMode<v1::FreezeLearnerRequest, v1::FreezeLearnerResponse>(
+      {context, request, response}, "FreezeLearner", LearnerState::kFrozen);
 }
 
 grpc::ServerUnaryReactor* LearnerService::ResetLearner(grpc::CallbackServerContext* context,
-                                                       const v1::ResetLearnerRequest* request,
-                                                       v1::ResetLearnerResponse* response) {
-  return guard_.One(*context, "ResetLearner", [&]() -> grpc::ServerUnaryReactor* {
-    return ThreadedCall::Begin(
-        control_thread_, [=, this](const std::stop_token& stop) -> absl::Status {
-          MILLRACE_ASSIGN_OR_RETURN(const SharedStream reset,
-                                    control_.Reset({.name = request->stream()}, stop));
-          ToMessage(*reset->stream, *response->mutable_learner());
-          return absl::OkStatus();
-        });
-  });
+                                                       const grpc::ByteBuffer* request,
+                                                       grpc::ByteBuffer* response) {
+  return guard_.Threaded<v1::ResetLearnerRequest>(
+      {context, request, response}, "ResetLearner", control_thread_,
+      [this](const auto& asked,
+             const std::stop_token& stop) -> absl::StatusOr<v1::ResetLearnerResponse> {
+        MILLRACE_ASSIGN_OR_RETURN(const SharedStream reset,
+                                  control_.Reset({.name = asked.stream()}, stop));
+        v1::ResetLearnerResponse anew;
+        ToMessage(*reset->stream, *anew.mutable_learner());
+        return anew;
+      });
 }
 
 }  // namespace millrace::service

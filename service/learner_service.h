@@ -1,16 +1,28 @@
 // `millrace.v1.LearnerService`: pauses, freezes, resumes and changes learners at work.
 #pragma once
 
+#include <string_view>
+
+#include "absl/status/statusor.h"
 #include "millrace/v1/learner_service.grpc.pb.h"
 #include "service/call_thread.h"
 #include "service/guard.h"
+#include "service/raw_methods.h"
 #include "service/stream_control.h"
 #include "service/streams.h"
 
 namespace millrace::service {
 
+using LearnerMethods =
+    RawMethods<v1::LearnerService::Service, v1::LearnerService::WithRawCallbackMethod_GetLearner,
+               v1::LearnerService::WithRawCallbackMethod_UpdateLearner,
+               v1::LearnerService::WithRawCallbackMethod_PauseLearner,
+               v1::LearnerService::WithRawCallbackMethod_ResumeLearner,
+               v1::LearnerService::WithRawCallbackMethod_FreezeLearner,
+               v1::LearnerService::WithRawCallbackMethod_ResetLearner>;
+
 /// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
-class LearnerService final : public v1::LearnerService::CallbackService {
+class LearnerService final : public LearnerMethods {
  public:
   LearnerService(const Streams& streams, StreamControl& control, CallThread& control_thread,
                  const Admission& admission)
@@ -20,29 +32,31 @@ class LearnerService final : public v1::LearnerService::CallbackService {
         control_thread_(control_thread) {}
 
   grpc::ServerUnaryReactor* GetLearner(grpc::CallbackServerContext* context,
-                                       const v1::GetLearnerRequest* request,
-                                       v1::GetLearnerResponse* response) override;
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* UpdateLearner(grpc::CallbackServerContext* context,
-                                          const v1::UpdateLearnerRequest* request,
-                                          v1::UpdateLearnerResponse* response) override;
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* PauseLearner(grpc::CallbackServerContext* context,
-                                         const v1::PauseLearnerRequest* request,
-                                         v1::PauseLearnerResponse* response) override;
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ResumeLearner(grpc::CallbackServerContext* context,
-                                          const v1::ResumeLearnerRequest* request,
-                                          v1::ResumeLearnerResponse* response) override;
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* FreezeLearner(grpc::CallbackServerContext* context,
-                                          const v1::FreezeLearnerRequest* request,
-                                          v1::FreezeLearnerResponse* response) override;
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ResetLearner(grpc::CallbackServerContext* context,
-                                         const v1::ResetLearnerRequest* request,
-                                         v1::ResetLearnerResponse* response) override;
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
 
  private:
-  [[nodiscard]] absl::Status SetMode(const std::string& stream, LearnerState mode,
-                                     v1::Learner& learner) const;
-  [[nodiscard]] absl::Status Update(const v1::UpdateLearnerRequest& request,
-                                    v1::Learner& learner) const;
+  /// Of a request that names a stream, to have its learner in `mode`.
+  template <typename Request, typename Response>
+  grpc::ServerUnaryReactor* SetMode(const UnaryCall& call, std::string_view method,
+                                    LearnerState mode) const;
+  [[nodiscard]] absl::StatusOr<v1::UpdateLearnerResponse> Update(
+      const v1::UpdateLearnerRequest& request) const;
 
   // Constant after construction.
   const Guard guard_;

@@ -18,10 +18,6 @@ namespace millrace::service {
 /// INVALID_ARGUMENT if a request takes more memory than it may while it is worked on.
 [[nodiscard]] absl::Status CheckMemory(const google::protobuf::Message& request);
 
-/// The bytes of `message`. INTERNAL if gRPC has no room for them.
-[[nodiscard]] absl::Status Serialize(const google::protobuf::Message& message,
-                                     grpc::ByteBuffer& bytes);
-
 /// Begins a call that does `work(parsed request, stop)`, which returns a StatusOr<Response>: as
 /// ThreadedCall, so that no more requests are parsed at once than there are such threads. To be
 /// called once it is admitted. `request` and `response` are gRPC's, for as long as the call lasts.

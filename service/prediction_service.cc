@@ -12,9 +12,6 @@
 #include "service/client_sample.h"
 #include "service/error_reason.h"
 #include "service/parse.h"
-#include "service/parsed_call.h"
-#include "service/refusal.h"
-#include "service/status.h"
 #include "service/subscription.h"
 #include "service/wire.h"
 #include "service/wire_carried.h"
@@ -23,8 +20,8 @@
 namespace millrace::service {
 namespace {
 
-absl::Status Latest(const Streams& streams, const v1::GetLatestRequest& request,
-                    v1::Prediction& message) {
+absl::StatusOr<v1::GetLatestResponse> Latest(const Streams& streams,
+                                             const v1::GetLatestRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(request.stream()));
   const std::shared_ptr<const Prediction> newest = served->stream->ring().Newest();
   if (newest == nullptr) {
@@ -33,8 +30,9 @@ absl::Status Latest(const Streams& streams, const v1::GetLatestRequest& request,
                    absl::UnavailableError(
                        absl::StrCat("stream '", name, "' has no prediction yet; try again")));
   }
-  ToMessage(*newest, CarriedOf(request), message);
-  return absl::OkStatus();
+  v1::GetLatestResponse response;
+  ToMessage(*newest, CarriedOf(request), *response.mutable_prediction());
+  return response;
 }
 
 absl::StatusOr<v1::PredictResponse> Answer(const Streams& streams,
@@ -57,45 +55,35 @@ absl::StatusOr<v1::PredictResponse> Answer(const Streams& streams,
 
 }  // namespace
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* PredictionService::Subscribe(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
-  return guard_.Many<grpc::ByteBuffer>(
-      *context, "Subscribe", [&]() -> grpc::ServerWriteReactor<grpc::ByteBuffer>* {
-        const auto make = [&]() -> absl::StatusOr<std::shared_ptr<Subscription>> {
-          MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest asked,
-                                    Parse<v1::SubscribeRequest>(*request, kMostBytesOfNames));
-          MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
-          MILLRACE_ASSIGN_OR_RETURN(const PredictionReader::Options options,
-                                    PredictionReader::OptionsOf(asked, *served));
-          return std::make_shared<Subscription>(feeds_.Of(served), options, subscribers_);
-        };
-        absl::StatusOr<std::shared_ptr<Subscription>> made = make();
-        if (!made.ok()) return new RefusedStream<grpc::ByteBuffer>(made.status());
-        return Subscription::Begin(*std::move(made), *context);
+Guard::Many* PredictionService::Subscribe(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request) {
+  return guard_.Begun<v1::SubscribeRequest, Guard::Many>(
+      *context, "Subscribe", *request, [&](const auto& asked) -> absl::StatusOr<Guard::Many*> {
+        MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
+        MILLRACE_ASSIGN_OR_RETURN(const PredictionReader::Options options,
+                                  PredictionReader::OptionsOf(asked, *served));
+        return Subscription::Begin(
+            std::make_shared<Subscription>(feeds_.Of(served), options, subscribers_), *context);
       });
 }
 
 grpc::ServerUnaryReactor* PredictionService::GetLatest(grpc::CallbackServerContext* context,
-                                                       const v1::GetLatestRequest* request,
-                                                       v1::GetLatestResponse* response) {
-  return guard_.One(*context, "GetLatest", [&]() -> grpc::ServerUnaryReactor* {
-    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-    reactor->Finish(ToGrpcStatus(Latest(streams_, *request, *response->mutable_prediction())));
-    return reactor;
-  });
+                                                       const grpc::ByteBuffer* request,
+                                                       grpc::ByteBuffer* response) {
+  return guard_.Answered<v1::GetLatestRequest>(
+      {context, request, response}, "GetLatest",
+      [this](const auto& asked) { return Latest(streams_, asked); });
 }
 
 grpc::ServerUnaryReactor* PredictionService::Predict(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* response) {
-  const std::chrono::nanoseconds came = MonotonicClock().Now();
-  return guard_.One(*context, "Predict", [&] {
-    return BeginParsedCall<v1::PredictRequest>(
-        questions_, request, response,
-        [=, this](const v1::PredictRequest& parsed, const std::stop_token& stop) {
-          return Answer(streams_, parsed, came, stop);
-        });
-  });
+  return guard_.Threaded<v1::PredictRequest>(
+      {context, request, response}, "Predict", questions_,
+      [this, came = MonotonicClock().Now()](const auto& asked, const std::stop_token& stop) {
+        return Answer(streams_, asked, came, stop);
+      },
+      kMostBytesOfParts);
 }
 
 }  // namespace millrace::service

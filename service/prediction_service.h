@@ -4,6 +4,7 @@
 #include "millrace/v1/prediction_service.grpc.pb.h"
 #include "service/call_thread.h"
 #include "service/guard.h"
+#include "service/raw_methods.h"
 #include "service/stream_feed.h"
 #include "service/streams.h"
 #include "service/subscribers.h"
@@ -11,14 +12,15 @@
 
 namespace millrace::service {
 
+using PredictionMethods = RawMethods<v1::PredictionService::Service,
+                                     v1::PredictionService::WithRawCallbackMethod_Subscribe,
+                                     v1::PredictionService::WithRawCallbackMethod_GetLatest,
+                                     v1::PredictionService::WithRawCallbackMethod_Predict>;
+
 /// Translates requests into reads of the streams' rings. Thread-safe. What it is given
 /// must outlive it, and the server that it is registered with must be shut down before it is
-/// destroyed. Subscribe() is raw: its messages are put together from bytes that subscribers share.
-/// So is Predict(): its requests are parsed when it is their turn.
-class PredictionService final : public v1::PredictionService::WithRawCallbackMethod_Subscribe<
-                                    v1::PredictionService::WithCallbackMethod_GetLatest<
-                                        v1::PredictionService::WithRawCallbackMethod_Predict<
-                                            v1::PredictionService::Service>>> {
+/// destroyed. The messages of Subscribe() are put together from bytes that subscribers share.
+class PredictionService final : public PredictionMethods {
  public:
   /// `questions`: where Predict() parses and computes.
   PredictionService(const Streams& streams, Subscribers& subscribers, CallThread& questions,
@@ -29,12 +31,12 @@ class PredictionService final : public v1::PredictionService::WithRawCallbackMet
         questions_(questions),
         feeds_(subscribers, PredictionBytes) {}
 
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* Subscribe(grpc::CallbackServerContext* context,
-                                                        const grpc::ByteBuffer* request) override;
+  Guard::Many* Subscribe(grpc::CallbackServerContext* context,
+                         const grpc::ByteBuffer* request) override;
 
   grpc::ServerUnaryReactor* GetLatest(grpc::CallbackServerContext* context,
-                                      const v1::GetLatestRequest* request,
-                                      v1::GetLatestResponse* response) override;
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override;
 
   grpc::ServerUnaryReactor* Predict(grpc::CallbackServerContext* context,
                                     const grpc::ByteBuffer* request,

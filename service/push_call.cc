@@ -2,13 +2,15 @@
 
 #include <grpcpp/server_context.h>
 
-#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "service/caught.h"
 #include "service/error_reason.h"
+#include "service/parse.h"
+#include "service/parsed_call.h"
 #include "service/status.h"
 #include "service/wire_carried.h"
 #include "service/wire_labels.h"
@@ -32,10 +34,6 @@ absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
         "label.frame_number is set; leave it out, for the label is of this frame");
   }
   return ToLabel(frame.label());
-}
-
-absl::Status Failed(const std::exception& error) {
-  return absl::InternalError(absl::StrCat("this failed: ", error.what()));
 }
 
 }  // namespace
@@ -73,7 +71,7 @@ void PushCall::Pump() {
         StartSendInitialMetadata();
         break;
       case Step::kRead:
-        StartRead(&request_);
+        StartRead(&received_);
         break;
       case Step::kWrite:
         WriteOutcome(outcome);
@@ -159,12 +157,10 @@ void PushCall::OnReadDone(bool ok) {
 
 absl::Status PushCall::BeginThread() {
   if (thread_.joinable()) return absl::OkStatus();
-  try {
+  return Caught([this] {
     thread_ = std::jthread([this] { Work(); });
     return absl::OkStatus();
-  } catch (const std::exception& error) {
-    return Failed(error);
-  }
+  });
 }
 
 void PushCall::OnSent() {
@@ -211,15 +207,14 @@ bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanosecon
 }
 
 void PushCall::WriteOutcome(const PushOutcome& outcome) {
-  try {
+  const absl::Status made = Caught([&] {
     ToResponse(outcome);
-  } catch (const std::exception& error) {
-    const MutexLock lock(mu_);
-    sending_ = false;
-    failure_ = Failed(error);
-    return;
-  }
-  StartWrite(&response_);
+    return Serialize(response_, sent_);
+  });
+  if (made.ok()) return StartWrite(&sent_);
+  const MutexLock lock(mu_);
+  sending_ = false;
+  failure_ = made;
 }
 
 void PushCall::ToResponse(const PushOutcome& outcome) {
@@ -261,13 +256,14 @@ void PushCall::Work() {
 }
 
 absl::Status PushCall::Handle() {
-  try {
+  return Caught([this]() -> absl::Status {
+    MILLRACE_ASSIGN_OR_RETURN(request_, Parse<v1::PushRequest>(received_));
+    received_.Clear();
+    MILLRACE_RETURN_IF_ERROR(CheckMemory(request_));
     if (pusher_ == nullptr) MILLRACE_RETURN_IF_ERROR(TakePlace());
     if (request_.has_frame()) Push(request_.frame());
     return absl::OkStatus();
-  } catch (const std::exception& error) {
-    return Failed(error);
-  }
+  });
 }
 
 absl::Status PushCall::TakePlace() {

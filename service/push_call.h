@@ -11,6 +11,7 @@
 // that thread, which looks again before it goes.
 #pragma once
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <chrono>
@@ -33,13 +34,13 @@ namespace millrace::service {
 
 /// Called by gRPC's threads and by Subscribers, which share it: it lives until gRPC has called
 /// OnDone() and no call of Subscribers is in progress.
-class PushCall final : public grpc::ServerBidiReactor<v1::PushRequest, v1::PushResponse>,
+class PushCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                        public Pumped {
  public:
   /// `streams` must outlive it, and `subscribers` its OnDone(). `context`: gRPC's own until then.
   PushCall(const Streams& streams, Subscribers& subscribers, grpc::CallbackServerContext& context);
   /// Once, when `subscribers` knows this call.
-  void Start() { StartRead(&request_); }
+  void Start() { StartRead(&received_); }
 
   void Pump() override ABSL_LOCKS_EXCLUDED(mu_);
   bool EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) override
@@ -54,7 +55,7 @@ class PushCall final : public grpc::ServerBidiReactor<v1::PushRequest, v1::PushR
  private:
   /// Of the client's side. Who is not in kHandling leaves the request alone.
   enum class Reading {
-    kReading,   ///< gRPC writes to the request.
+    kReading,   ///< gRPC writes to `received_`.
     kHandling,  ///< The call's thread uses the request.
     kResting,   ///< The next one may be read.
     kOver,      ///< The client has closed its side, or is gone.
@@ -96,8 +97,10 @@ class PushCall final : public grpc::ServerBidiReactor<v1::PushRequest, v1::PushR
   // Self-synchronized.
   const std::shared_ptr<PushOutbox> outbox_;
 
-  v1::PushRequest request_;    // Of gRPC or of the call's thread, as `reading_` says.
-  v1::PushResponse response_;  // gRPC reads it while `sending_`.
+  grpc::ByteBuffer received_;  // Of gRPC or of the call's thread, as `reading_` says.
+  v1::PushRequest request_;    // Of the call's thread.
+  v1::PushResponse response_;
+  grpc::ByteBuffer sent_;  // gRPC reads them while `sending_`.
 
   // Of the call's thread until the call ends; constant once it has its place.
   SharedStream stream_;

@@ -8,10 +8,8 @@
 #include "service/client_sources.h"
 #include "service/config_entry.h"
 #include "service/error_reason.h"
-#include "service/refusal.h"
-#include "service/status.h"
+#include "service/parse.h"
 #include "service/stream_watch.h"
-#include "service/threaded_call.h"
 #include "service/wire.h"
 #include "service/wire_struct.h"
 
@@ -39,64 +37,65 @@ StreamService::StreamService(StreamApi api, CallThread& control_thread, Subscrib
 StreamService::~StreamService() { api_.events->Listen(nullptr); }
 
 grpc::ServerUnaryReactor* StreamService::CreateStream(grpc::CallbackServerContext* context,
-                                                      const v1::CreateStreamRequest* request,
-                                                      v1::CreateStreamResponse* response) {
-  return guard_.One(*context, "CreateStream", [&]() -> grpc::ServerUnaryReactor* {
-    return ThreadedCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
-      return Create(*request, stop, *response->mutable_stream());
-    });
-  });
+                                                      const grpc::ByteBuffer* request,
+                                                      grpc::ByteBuffer* response) {
+  return guard_.Threaded<v1::CreateStreamRequest>(
+      {context, request, response}, "CreateStream", control_thread_,
+      [this](const auto& asked, const std::stop_token& stop) { return Create(asked, stop); },
+      kMostBytesOfConfig);
 }
 
-absl::Status StreamService::Create(const v1::CreateStreamRequest& request, std::stop_token stop,
-                                   v1::Stream& stream) {
+absl::StatusOr<v1::CreateStreamResponse> StreamService::Create(
+    const v1::CreateStreamRequest& request, std::stop_token stop) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string entry, ToJson(request.config(), kField));
   const auto rules = api_.rules->Now();
   MILLRACE_ASSIGN_OR_RETURN(StreamConfig config, ParseStreamEntry(entry, kField, rules->defaults));
   MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, rules->sources, "{}"));
   config.learner.stop = config.source.stop = std::move(stop);
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream created, api_.control->Create(config));
-  ToMessage(*created, stream);
-  return absl::OkStatus();
+  v1::CreateStreamResponse response;
+  ToMessage(*created, *response.mutable_stream());
+  return response;
 }
 
 grpc::ServerUnaryReactor* StreamService::ListStreams(grpc::CallbackServerContext* context,
-                                                     const v1::ListStreamsRequest* /*request*/,
-                                                     v1::ListStreamsResponse* response) {
-  return guard_.One(*context, "ListStreams", [&]() -> grpc::ServerUnaryReactor* {
-    for (const SharedStream& served : api_.streams->All()) {
-      ToMessage(*served, *response->add_streams());
-    }
-    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
-  });
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* response) {
+  return guard_.Answered<v1::ListStreamsRequest>(
+      {context, request, response}, "ListStreams",
+      [this](const auto& /*asked*/) -> absl::StatusOr<v1::ListStreamsResponse> {
+        v1::ListStreamsResponse list;
+        for (const SharedStream& served : api_.streams->All()) {
+          ToMessage(*served, *list.add_streams());
+        }
+        return list;
+      });
 }
 
 grpc::ServerUnaryReactor* StreamService::GetStream(grpc::CallbackServerContext* context,
-                                                   const v1::GetStreamRequest* request,
-                                                   v1::GetStreamResponse* response) {
-  return guard_.One(*context, "GetStream", [&]() -> grpc::ServerUnaryReactor* {
-    const absl::StatusOr<SharedStream> served = api_.streams->Find(request->stream());
-    if (served.ok()) ToMessage(**served, *response->mutable_stream());
-    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-    reactor->Finish(ToGrpcStatus(served.status()));
-    return reactor;
-  });
+                                                   const grpc::ByteBuffer* request,
+                                                   grpc::ByteBuffer* response) {
+  return guard_.Answered<v1::GetStreamRequest>(
+      {context, request, response}, "GetStream",
+      [this](const auto& asked) -> absl::StatusOr<v1::GetStreamResponse> {
+        MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, api_.streams->Find(asked.stream()));
+        v1::GetStreamResponse found;
+        ToMessage(*served, *found.mutable_stream());
+        return found;
+      });
 }
 
 grpc::ServerUnaryReactor* StreamService::UpdateStream(grpc::CallbackServerContext* context,
-                                                      const v1::UpdateStreamRequest* request,
-                                                      v1::UpdateStreamResponse* response) {
-  return guard_.One(*context, "UpdateStream", [&]() -> grpc::ServerUnaryReactor* {
-    return ThreadedCall::Begin(control_thread_, [=, this](const std::stop_token& stop) {
-      return Update(*request, stop, *response->mutable_stream());
-    });
-  });
+                                                      const grpc::ByteBuffer* request,
+                                                      grpc::ByteBuffer* response) {
+  return guard_.Threaded<v1::UpdateStreamRequest>(
+      {context, request, response}, "UpdateStream", control_thread_,
+      [this](const auto& asked, const std::stop_token& stop) { return Update(asked, stop); },
+      kMostBytesOfConfig);
 }
 
-absl::Status StreamService::Update(const v1::UpdateStreamRequest& request, std::stop_token stop,
-                                   v1::Stream& stream) {
+absl::StatusOr<v1::UpdateStreamResponse> StreamService::Update(
+    const v1::UpdateStreamRequest& request, std::stop_token stop) {
   MILLRACE_RETURN_IF_ERROR(Required(request.stream()));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, api_.streams->Find(request.stream()));
   const std::string current = served->config().entry;
@@ -113,38 +112,38 @@ absl::Status StreamService::Update(const v1::UpdateStreamRequest& request, std::
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream updated,
                             api_.control->Update({.name = request.stream(), .etag = request.etag()},
                                                  config, request.allow_reset()));
-  ToMessage(*updated, stream);
-  return absl::OkStatus();
+  v1::UpdateStreamResponse response;
+  ToMessage(*updated, *response.mutable_stream());
+  return response;
 }
 
 grpc::ServerUnaryReactor* StreamService::DeleteStream(grpc::CallbackServerContext* context,
-                                                      const v1::DeleteStreamRequest* request,
-                                                      v1::DeleteStreamResponse* response) {
-  return guard_.One(*context, "DeleteStream", [&]() -> grpc::ServerUnaryReactor* {
-    return ThreadedCall::Begin(control_thread_, [=, this](const std::stop_token& /*stop*/) {
-      return Delete(*request, *response->mutable_stream());
-    });
-  });
+                                                      const grpc::ByteBuffer* request,
+                                                      grpc::ByteBuffer* response) {
+  return guard_.Threaded<v1::DeleteStreamRequest>(
+      {context, request, response}, "DeleteStream", control_thread_,
+      [this](const auto& asked, const std::stop_token& /*stop*/) { return Delete(asked); });
 }
 
-absl::Status StreamService::Delete(const v1::DeleteStreamRequest& request, v1::Stream& stream) {
+absl::StatusOr<v1::DeleteStreamResponse> StreamService::Delete(
+    const v1::DeleteStreamRequest& request) {
   MILLRACE_RETURN_IF_ERROR(Required(request.stream()));
   MILLRACE_ASSIGN_OR_RETURN(
       const SharedStream deleted,
       api_.control->Delete({.name = request.stream(), .etag = request.etag()}));
-  ToMessage(*deleted, stream);
-  return absl::OkStatus();
+  v1::DeleteStreamResponse response;
+  ToMessage(*deleted, *response.mutable_stream());
+  return response;
 }
 
-grpc::ServerWriteReactor<v1::WatchStreamsResponse>* StreamService::WatchStreams(
-    grpc::CallbackServerContext* context, const v1::WatchStreamsRequest* request) {
-  return guard_.Many<v1::WatchStreamsResponse>(
-      *context, "WatchStreams", [&]() -> grpc::ServerWriteReactor<v1::WatchStreamsResponse>* {
-        absl::StatusOr<StreamWatch::Place> place =
-            StreamWatch::PlaceIn(*api_.events, request->stream());
-        if (!place.ok()) return new RefusedStream<v1::WatchStreamsResponse>(place.status());
+Guard::Many* StreamService::WatchStreams(grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request) {
+  return guard_.Begun<v1::WatchStreamsRequest, Guard::Many>(
+      *context, "WatchStreams", *request, [&](const auto& asked) -> absl::StatusOr<Guard::Many*> {
+        MILLRACE_ASSIGN_OR_RETURN(StreamWatch::Place place,
+                                  StreamWatch::PlaceIn(*api_.events, asked.stream()));
         return StreamWatch::Begin(
-            std::make_shared<StreamWatch>(*api_.events, *std::move(place), subscribers_), *context);
+            std::make_shared<StreamWatch>(*api_.events, std::move(place), subscribers_), *context);
       });
 }
 

@@ -1,11 +1,15 @@
 // `millrace.v1.StreamService`: adds, changes and deletes camera streams, and tells what they do.
 #pragma once
 
+#include <stop_token>
+
+#include "absl/status/statusor.h"
 #include "millrace/v1/stream_service.grpc.pb.h"
 #include "service/call_thread.h"
 #include "service/client_rules.h"
 #include "service/guard.h"
 #include "service/liveness.h"
+#include "service/raw_methods.h"
 #include "service/stream_control.h"
 #include "service/stream_events.h"
 #include "service/streams.h"
@@ -23,37 +27,46 @@ struct StreamApi {
   const ClientRules* rules = nullptr;
 };
 
+using StreamMethods =
+    RawMethods<v1::StreamService::Service, v1::StreamService::WithRawCallbackMethod_CreateStream,
+               v1::StreamService::WithRawCallbackMethod_ListStreams,
+               v1::StreamService::WithRawCallbackMethod_GetStream,
+               v1::StreamService::WithRawCallbackMethod_UpdateStream,
+               v1::StreamService::WithRawCallbackMethod_DeleteStream,
+               v1::StreamService::WithRawCallbackMethod_WatchStreams>;
+
 /// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
-class StreamService final : public v1::StreamService::CallbackService {
+class StreamService final : public StreamMethods {
  public:
   StreamService(StreamApi api, CallThread& control_thread, Subscribers& subscribers,
                 const Admission& admission);
   ~StreamService() override;
 
   grpc::ServerUnaryReactor* CreateStream(grpc::CallbackServerContext* context,
-                                         const v1::CreateStreamRequest* request,
-                                         v1::CreateStreamResponse* response) override;
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ListStreams(grpc::CallbackServerContext* context,
-                                        const v1::ListStreamsRequest* request,
-                                        v1::ListStreamsResponse* response) override;
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* GetStream(grpc::CallbackServerContext* context,
-                                      const v1::GetStreamRequest* request,
-                                      v1::GetStreamResponse* response) override;
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* UpdateStream(grpc::CallbackServerContext* context,
-                                         const v1::UpdateStreamRequest* request,
-                                         v1::UpdateStreamResponse* response) override;
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* DeleteStream(grpc::CallbackServerContext* context,
-                                         const v1::DeleteStreamRequest* request,
-                                         v1::DeleteStreamResponse* response) override;
-  grpc::ServerWriteReactor<v1::WatchStreamsResponse>* WatchStreams(
-      grpc::CallbackServerContext* context, const v1::WatchStreamsRequest* request) override;
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+  Guard::Many* WatchStreams(grpc::CallbackServerContext* context,
+                            const grpc::ByteBuffer* request) override;
 
  private:
-  [[nodiscard]] absl::Status Create(const v1::CreateStreamRequest& request, std::stop_token stop,
-                                    v1::Stream& stream);
-  [[nodiscard]] absl::Status Update(const v1::UpdateStreamRequest& request, std::stop_token stop,
-                                    v1::Stream& stream);
-  [[nodiscard]] absl::Status Delete(const v1::DeleteStreamRequest& request, v1::Stream& stream);
+  [[nodiscard]] absl::StatusOr<v1::CreateStreamResponse> Create(
+      const v1::CreateStreamRequest& request, std::stop_token stop);
+  [[nodiscard]] absl::StatusOr<v1::UpdateStreamResponse> Update(
+      const v1::UpdateStreamRequest& request, std::stop_token stop);
+  [[nodiscard]] absl::StatusOr<v1::DeleteStreamResponse> Delete(
+      const v1::DeleteStreamRequest& request);
 
   // Constant after construction.
   const StreamApi api_;

@@ -4,17 +4,21 @@
 // nothing else is made for it.
 #pragma once
 
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "service/parse.h"
 #include "service/pumped.h"
 #include "service/refusal.h"
 #include "service/status.h"
@@ -34,8 +38,9 @@ namespace millrace::service {
 //                  the end, cancelled, stalled ─────▶ kFinishing
 //
 /// Called by gRPC's threads and by Subscribers, which share it: it lives until gRPC has called
-/// OnDone() and no call of Subscribers is in progress. `Reactor`: gRPC's own, which may read, too.
-template <typename Message, typename Reactor = grpc::ServerWriteReactor<Message>>
+/// OnDone() and no call of Subscribers is in progress. `Message`: what gRPC can serialise, or
+/// bytes. `Reactor`: gRPC's own, of bytes, which may read, too.
+template <typename Message, typename Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>>
 class StreamWriter : public Reactor, public Pumped {
  public:
   /// Has `subscribers` keep `call`, and tells the client that the stream stands; or refuses the
@@ -72,8 +77,9 @@ class StreamWriter : public Reactor, public Pumped {
   enum class State { kOpening, kBusy, kWriting, kIdle, kFinishing };
 
   void OnOperationDone(bool ok) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Advance(), which may throw what foreign libraries throw.
+  /// Advance(), which may throw what foreign libraries throw, and the bytes of its message.
   Step Make(absl::Status& end);
+  [[nodiscard]] absl::Status ToBytes();
   /// REQUIRES: this thread made it kFinishing.
   void End(const grpc::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
   /// REQUIRES: this thread made it kBusy.
@@ -90,7 +96,8 @@ class StreamWriter : public Reactor, public Pumped {
   // Constant after Begin(), gRPC's own until OnDone().
   grpc::CallbackServerContext* context_ = nullptr;
 
-  Message message_;  // gRPC reads it while kWriting.
+  Message message_;
+  grpc::ByteBuffer bytes_;  // gRPC reads them while kWriting.
 
   Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_) = State::kOpening;
@@ -143,7 +150,7 @@ void StreamWriter<Message, Reactor>::Work() {
     }
     if (step == Step::kMessage) {
       Become(State::kWriting);
-      return this->StartWrite(&message_);
+      return this->StartWrite(&bytes_);
     }
     if (!StayBusy()) return;
   }
@@ -153,10 +160,23 @@ template <typename Message, typename Reactor>
 typename StreamWriter<Message, Reactor>::Step StreamWriter<Message, Reactor>::Make(
     absl::Status& end) {
   try {
-    return Advance(message_, end);
+    const Step step = Advance(message_, end);
+    if (step != Step::kMessage) return step;
+    end = ToBytes();
+    return end.ok() ? Step::kMessage : Step::kEnd;
   } catch (const std::exception& error) {
     end = absl::InternalError(absl::StrCat("the next message could not be made: ", error.what()));
     return Step::kEnd;
+  }
+}
+
+template <typename Message, typename Reactor>
+absl::Status StreamWriter<Message, Reactor>::ToBytes() {
+  if constexpr (std::is_same_v<Message, grpc::ByteBuffer>) {
+    bytes_ = message_;  // Which are shared, not copied.
+    return absl::OkStatus();
+  } else {
+    return Serialize(message_, bytes_);
   }
 }
 

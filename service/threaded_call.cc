@@ -1,23 +1,12 @@
 #include "service/threaded_call.h"
 
-#include <exception>
-#include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "service/caught.h"
 #include "service/status.h"
 #include "service/streams.h"
-#include "spdlog/spdlog.h"
 
 namespace millrace::service {
-namespace {
-
-absl::Status Thrown(const std::string& what) {
-  spdlog::error("a call over gRPC failed: {}", what);
-  return absl::InternalError(absl::StrCat("this failed: ", what));
-}
-
-}  // namespace
 
 grpc::ServerUnaryReactor* ThreadedCall::Begin(CallThread& thread, Work work) {
   auto* const call = new ThreadedCall(thread, std::move(work));
@@ -39,15 +28,9 @@ void ThreadedCall::Run() { Finish(ToGrpcStatus(Guarded())); }
 
 absl::Status ThreadedCall::Guarded() {
   if (stop_.stop_requested()) return absl::CancelledError("the call was cancelled");
-  try {
-    absl::Status done = work_(stop_.get_token());
-    // Nobody else gives up than a client, who would know, and the server.
-    return absl::IsCancelled(done) && !stop_.stop_requested() ? ServerStops() : done;
-  } catch (const std::exception& error) {
-    return Thrown(error.what());
-  } catch (...) {
-    return Thrown("it threw something that is no std::exception");
-  }
+  absl::Status done = Caught([this] { return work_(stop_.get_token()); });
+  // Nobody else gives up than a client, who would know, and the server.
+  return absl::IsCancelled(done) && !stop_.stop_requested() ? ServerStops() : done;
 }
 
 }  // namespace millrace::service

@@ -1,10 +1,15 @@
 #include "service/wire_labels.h"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "service/short_text.h"
+
 namespace millrace::service {
 namespace {
+
+constexpr std::size_t kMostMessage = 300;
 
 v1::LabelResult ResultOf(const absl::Status& status) {
   switch (status.code()) {
@@ -41,7 +46,8 @@ ClientLabel ToLabel(const v1::FrameLabel& message) {
 
 void ToMessage(const absl::Status& added, v1::LabelOutcome& message) {
   message.set_result(ResultOf(added));
-  message.set_message(std::string(added.message()));
+  // It may repeat what the client wrote, and a response has thousands of them.
+  message.set_message(Shortened(std::string(added.message()), kMostMessage));
 }
 
 }  // namespace millrace::service

@@ -255,6 +255,15 @@ TEST_F(CheckpointServiceTest, APausedLearnerProvesNoWeights) {
   EXPECT_THAT(status.error_message(), HasSubstr("the learner is paused"));
 }
 
+TEST_F(CheckpointServiceTest, AStreamThatHasEndedWritesNone) {
+  street_.source->End();
+  while (!street().ended()) std::this_thread::yield();
+  const grpc::Status status = Create();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(ReasonOf(status), "STREAM_ENDED");
+  EXPECT_EQ(DetailsOf(status).info.metadata().at("stream"), "street");
+}
+
 TEST_F(CheckpointServiceTest, GoingBackSetsWhatIsNewerAside) {
   const std::string good = Write(99);
   const std::string older = Write(49);

@@ -83,6 +83,12 @@ class FakeLearner final : public pipeline::Learner {
   }
   absl::Status Label(std::int64_t sample, const pipeline::SampleLabel& label) override {
     if (!labels_) return Learner::Label(sample, label);
+    std::function<void()> at_labels;
+    {
+      std::scoped_lock lock(mu_);
+      at_labels = at_labels_;
+    }
+    if (at_labels) at_labels();
     return labels_->Add(sample, label);
   }
   /// As of the sample that has the newest picture's first byte for its number.
@@ -221,6 +227,12 @@ class FakeLearner final : public pipeline::Learner {
     at_questions_ = std::move(call);
   }
 
+  /// Called at each Label(), before it is taken. REQUIRES: it learns from labels.
+  void AtLabels(std::function<void()> call) {
+    std::scoped_lock lock(mu_);
+    at_labels_ = std::move(call);
+  }
+
   /// Called whenever it is asked what it is, on any thread: the server's, too, which looks at it
   /// now and then.
   void AtDescriptions(std::function<void()> call) {
@@ -324,6 +336,7 @@ class FakeLearner final : public pipeline::Learner {
   pipeline::LearningFigures learning_;
   std::function<void(pipeline::ModelPrediction&)> change_;
   std::function<void()> at_questions_;
+  std::function<void()> at_labels_;
   std::function<void()> at_descriptions_;
   std::function<void()> at_end_;
   std::condition_variable changed_;

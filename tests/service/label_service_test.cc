@@ -114,6 +114,20 @@ TEST_F(LabelServiceTest, MoreThanFitIntoAResponseAreRefusedAndNoneIsTaken) {
   EXPECT_THAT(Results(), ElementsAre(v1::LABEL_RESULT_ADDED));
 }
 
+// 8 MB of names; a client takes 4 MiB.
+TEST_F(LabelServiceTest, WhatWasWrongReachesTheClientHoweverLongTheNamesAre) {
+  FilmAll(1);
+  for (int i = 0; i < 4096; ++i) NewLabel(0).set_class_name(std::string(2000, 'x'));
+  const grpc::Status status = Send();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(response_.outcomes_size(), 4096);
+  for (const v1::LabelOutcome& outcome : response_.outcomes()) {
+    ASSERT_EQ(outcome.result(), v1::LABEL_RESULT_INVALID);
+    ASSERT_LE(outcome.message().size(), 300u);
+    ASSERT_THAT(outcome.message(), HasSubstr("use one of: cat, dog, cow"));
+  }
+}
+
 TEST_F(LabelServiceTest, APredictionSaysTheClassAndItsProbabilities) {
   FilmAll(2);
   const v1::Prediction prediction = Newest();

@@ -16,6 +16,8 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "millrace/v1/frame_service.pb.h"
+#include "service/parse.h"
 #include "tests/service/web_fakes.h"
 
 namespace millrace::service {
@@ -25,14 +27,14 @@ using ::testing::HasSubstr;
 
 /// gRPC's side of one call.
 class FakeGrpcCall final
-    : public grpc::ServerCallbackReaderWriter<v1::PushRequest, v1::PushResponse> {
+    : public grpc::ServerCallbackReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   void Bind(PushCall& call) { BindReactor(&call); }
 
-  /// Where the call wants its next request.
-  v1::PushRequest& request() {
+  /// Puts a request where the call wants its next one.
+  void Receive(const v1::PushRequest& request) {
     const MutexLock lock(mu_);
-    return *request_;
+    MILLRACE_CHECK(Serialize(request, *request_).ok());
   }
   /// Who begins to read from now on is held up in it, until let go.
   void HoldReads(bool hold) {
@@ -55,7 +57,7 @@ class FakeGrpcCall final
     return *end_;
   }
 
-  void Read(v1::PushRequest* request) override {
+  void Read(grpc::ByteBuffer* request) override {
     const MutexLock lock(mu_);
     request_ = request;
     ++reads_;
@@ -68,8 +70,8 @@ class FakeGrpcCall final
     changed_.notify_all();
   }
   void SendInitialMetadata() override {}
-  void Write(const v1::PushResponse* /*response*/, grpc::WriteOptions /*options*/) override {}
-  void WriteAndFinish(const v1::PushResponse* /*response*/, grpc::WriteOptions /*options*/,
+  void Write(const grpc::ByteBuffer* /*response*/, grpc::WriteOptions /*options*/) override {}
+  void WriteAndFinish(const grpc::ByteBuffer* /*response*/, grpc::WriteOptions /*options*/,
                       grpc::Status /*status*/) override {}
 
  private:
@@ -78,7 +80,7 @@ class FakeGrpcCall final
 
   Mutex mu_;
   CondVar changed_;
-  v1::PushRequest* request_ ABSL_GUARDED_BY(mu_) = nullptr;
+  grpc::ByteBuffer* request_ ABSL_GUARDED_BY(mu_) = nullptr;
   int reads_ ABSL_GUARDED_BY(mu_) = 0;
   bool held_ ABSL_GUARDED_BY(mu_) = false;
   std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mu_);
@@ -157,7 +159,9 @@ class PushCallTest : public testing::Test {
 
 // gRPC may forget a call once it has ended: whoever was about to read would read from nothing.
 TEST_F(PushCallTest, ACancelledCallIsNotEndedWhileAReadIsBeingBegun) {
-  grpc_.request().set_stream("door");
+  v1::PushRequest request;
+  request.set_stream("door");
+  grpc_.Receive(request);
   call_->OnReadDone(true);
   grpc_.HoldReads(true);
   entry_->Open();  // Only now: the next read is the subscribers' thread's.

@@ -8,6 +8,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 #include <memory>
 #include <string>
@@ -72,13 +73,16 @@ inline std::vector<std::string> ListServices(const std::shared_ptr<grpc::Channel
   return names;
 }
 
-/// Of the services of the API that the server offers: not of health checks and reflection.
+/// Of the services that the server offers whose names begin so: those of the API, and not of health
+/// checks and reflection, unless it is said otherwise.
 inline std::vector<const google::protobuf::MethodDescriptor*> ListMethods(
-    const std::shared_ptr<grpc::Channel>& channel) {
+    const std::shared_ptr<grpc::Channel>& channel,
+    const std::vector<std::string>& begin = {"millrace.", "inference."}) {
   std::vector<const google::protobuf::MethodDescriptor*> methods;
   const auto* const pool = google::protobuf::DescriptorPool::generated_pool();
   for (const std::string& name : ListServices(channel)) {
-    if (!absl::StartsWith(name, "millrace.") && !absl::StartsWith(name, "inference.")) continue;
+    const auto begins_so = [&](const std::string& with) { return absl::StartsWith(name, with); };
+    if (std::none_of(begin.begin(), begin.end(), begins_so)) continue;
     const auto* const service = pool->FindServiceByName(name);
     for (int i = 0; i < service->method_count(); ++i) methods.push_back(service->method(i));
   }
