@@ -90,8 +90,15 @@ SourceStateCounts StateLog::entered() const {
 
 StateLog::Level StateLog::LevelOf(SourceState to, const std::string& cause) {
   if (of_ == Of::kCamera) return LevelOfCamera(to, cause);
+  if (of_ == Of::kPushed) return LevelOfPushed(to);
   const bool breaks_off = to == SourceState::kFailed && state_ == SourceState::kStreaming;
   return breaks_off ? Level::kError : Level::kDebug;
+}
+
+StateLog::Level StateLog::LevelOfPushed(SourceState to) const {
+  const bool comes = to == SourceState::kStreaming;
+  const bool goes = state_ == SourceState::kStreaming && to != SourceState::kStopped;
+  return comes || goes ? Level::kInfo : Level::kDebug;
 }
 
 StateLog::Level StateLog::LevelOfCamera(SourceState to, const std::string& cause) {

@@ -28,7 +28,8 @@ namespace millrace::ingest {
 /// lock held, so that the state changes along with what its owner guards.
 class StateLog {
  public:
-  enum class Of { kCamera, kFile };
+  /// kPushed: said is when a client comes, and when it goes.
+  enum class Of { kCamera, kFile, kPushed };
 
   /// `shown` names the source in the log, without credentials. A file's states are for those who
   /// debug, unless it fails while it plays: opening it tells its user the rest.
@@ -61,6 +62,7 @@ class StateLog {
   };
   [[nodiscard]] Level LevelOf(SourceState to, const std::string& cause)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  [[nodiscard]] Level LevelOfPushed(SourceState to) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   [[nodiscard]] Level LevelOfCamera(SourceState to, const std::string& cause)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -1,5 +1,5 @@
-// How long a camera is away after each of its faults, and what eight of them cost: fails where one
-// of the eight loses frames.
+// How long a camera is away after each of its faults, how long pictures stay away where it goes on,
+// and what eight of them cost: fails where one of the eight loses frames.
 //
 //   camera_benchmark JSON_FILE
 #include <sys/resource.h>
@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "ingest/source.h"
 #include "spdlog/spdlog.h"
+#include "tests/benchmarks/camera_pauses.h"
 #include "tests/benchmarks/report.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/other_servers.h"
@@ -343,8 +344,10 @@ int main(int argc, char** argv) {
   }
   spdlog::set_level(spdlog::level::off);  // The faults are meant.
   std::cout << millrace::benchmarks::Conditions() << "\n\n";
-  const nlohmann::json result = {{"faults", millrace::benchmarks::MeasureFaults()},
-                                 {"eight", millrace::benchmarks::MeasureEight()}};
+  const nlohmann::json result = {
+      {"faults", millrace::benchmarks::MeasureFaults()},
+      {"pauses", millrace::benchmarks::MeasurePauses(millrace::benchmarks::kRounds)},
+      {"eight", millrace::benchmarks::MeasureEight()}};
   const int written = millrace::benchmarks::WriteResult(argv[1], result);
   return millrace::benchmarks::NoneLosesFrames(result.at("eight")) ? written : 1;
 }

@@ -4,13 +4,17 @@
 //
 //   refused   nobody listens where the camera should be
 //   ends      the camera shows a few frames and then no more, each time
-//   leak      the process loses memory, a thread and a file now and then, for who judges to find
+//   leak      the process loses 10 KB with each try, and a thread and a file now and then, for who
+//             judges to find
 //
-// Each line: tries so far, resident bytes, threads, open files. Fails if the camera that shows
-// frames has shown fewer than one for each try, or the other one any: then something else was
+// Each line: tries so far, resident bytes, bytes that malloc has given out (the least since the
+// line before: while a camera plays there are more), threads, open files. Fails if the camera that
+// shows frames has shown fewer than one for each try, or the other one any: then something else was
 // measured.
+#include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -37,15 +41,22 @@ long ResidentBytes() {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
+std::size_t HeapBytes() {
+  const struct mallinfo2 heap = mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+
 std::ptrdiff_t Threads() {
   namespace fs = std::filesystem;
   return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
 }
 
-void Leak() {
-  constexpr std::size_t kBytes = 256 << 10;
-  auto lost = std::make_unique<std::string>(kBytes, 'x');
-  static_cast<void>(lost.release());
+void Leak(std::int64_t tries) {
+  constexpr std::size_t kBytesPerTry = 10'000;
+  for (std::int64_t i = 0; i < tries; ++i) {
+    auto lost = std::make_unique<std::string>(kBytesPerTry, 'x');
+    static_cast<void>(lost.release());
+  }
   static_cast<void>(dup(STDERR_FILENO));
   std::thread([] { pause(); }).detach();
 }
@@ -56,12 +67,18 @@ std::int64_t Watch(ingest::Source& source, std::int64_t tries, bool leaks) {
   std::jthread learner([&] {
     while (source.queue().Pop()) ++frames;
   });
+  std::int64_t done = 0;
   for (int sample = 1; sample <= kSamples; ++sample) {
     const std::int64_t due = tries * sample / kSamples;
-    ingest::WaitUntil([&] { return source.status().reconnects >= due; });
-    if (leaks) Leak();
-    std::cout << due << ' ' << ResidentBytes() << ' ' << Threads() << ' ' << ingest::OpenFiles()
-              << std::endl;
+    std::size_t heap_bytes = HeapBytes();
+    ingest::WaitUntil([&] {
+      heap_bytes = std::min(heap_bytes, HeapBytes());
+      return source.status().reconnects >= due;
+    });
+    if (leaks) Leak(due - done);
+    done = due;
+    std::cout << due << ' ' << ResidentBytes() << ' ' << heap_bytes << ' ' << Threads() << ' '
+              << ingest::OpenFiles() << std::endl;
   }
   source.Stop();
   learner.join();

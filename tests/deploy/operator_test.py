@@ -19,6 +19,7 @@ from selenium.webdriver.common.keys import Keys
 import millrace
 import millrace_process
 import prometheus_process
+from bare_debian import need_bare_debian
 from browser import faults, open_browser, overflow, part, save_picture
 from machine import Machine
 from millrace_process import ROOT, wait_for
@@ -38,6 +39,7 @@ def stream(name: str, camera: RtspCamera, width: int, height: int) -> dict:
 
 class FirstDayTest(unittest.TestCase):
     def setUp(self):
+        need_bare_debian()
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         folder.chmod(0o711)  # The server is nobody there.
         self.machine = Machine(folder)

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import statistics
+import sys
 import threading
 import unittest
 
@@ -12,6 +13,10 @@ from rtsp_camera import RtspCamera
 
 PREDICTIONS = 60
 RATE = 10
+# What a shared machine does by itself: to a delay that stays as it is, and to one of twenty.
+MOST_MORE = 1.5
+MEDIAN_MORE_MS = 10
+TAIL_MORE_MS = 1000 / RATE
 
 
 def camera(rate: int) -> RtspCamera:
@@ -49,20 +54,15 @@ class Garbage:
 
 
 def config(urls: dict[str, str]) -> dict:
-    """A server of these cameras. No bad one may take more than its share of the two cores; the good
-    one keeps its share by itself, so that nothing which is lost of it is called skipped."""
-    return millrace_process.config(streams=[
-        {"name": name, "source": {"uri": url} | ({} if name == "good" else {"max_fps": RATE})}
-        for name, url in urls.items()])
+    """A server of these cameras, of which none is held back by a max_fps."""
+    return millrace_process.config(
+        streams=[{"name": name, "source": {"uri": url}} for name, url in urls.items()])
 
 
-def skipped(server: millrace_process.Server) -> float:
-    """Of all cameras; nothing of the good one is, which has no max_fps."""
-    return client.sums(client.get(server.metrics)[1])["millrace_ingest_frames_skipped_total"]
-
-
-def median_delay_ms(predictions: list) -> float:
-    return statistics.median(p.delay.ToMilliseconds() for p in predictions)
+def delays_ms(predictions: list) -> tuple[float, float]:
+    """The median, and what one of twenty exceeds."""
+    delays = sorted(p.delay.ToMilliseconds() for p in predictions)
+    return statistics.median(delays), delays[len(delays) * 95 // 100]
 
 
 class IsolationTest(unittest.TestCase):
@@ -91,11 +91,11 @@ class IsolationTest(unittest.TestCase):
                 auditor.wait_for_state("BACKING_OFF", "CONNECTING", stream=name)
             millrace_process.wait_for("the flood", lambda: auditor.stream("flooding").epoch >= 1)
             millrace_process.wait_for("the garbage", lambda: garbage.answers)
-            skipped_before = skipped(server)
+            received = auditor.stream("flooding").frames.received
             subscriber.wait_for_predictions(PREDICTIONS)
             during = subscriber.predictions[-PREDICTIONS:]
 
-            flood = skipped(server) - skipped_before
+            flood = auditor.stream("flooding").frames.received - received
             states = {name: auditor.state(name) for name in ("good", "flooding", "garbage")}
             stream = auditor.stream("good")
             frozen.thaw()
@@ -103,7 +103,7 @@ class IsolationTest(unittest.TestCase):
             millrace_process.stop(server)
         self.assertEqual(auditor.wrong, [])
         # The four did what they are here for.
-        self.assertGreater(flood, 5 * PREDICTIONS, "far more than the good one's")
+        self.assertGreater(flood, 5 * PREDICTIONS, "far more than of the good one")
         self.assertEqual((states["good"], states["flooding"]), ("STREAMING", "STREAMING"))
         self.assertIn(states["garbage"], ("BACKING_OFF", "CONNECTING"))
         # And the fifth did not notice.
@@ -111,8 +111,11 @@ class IsolationTest(unittest.TestCase):
         self.assertEqual({p.epoch for p in before + during}, {0})
         numbers = [p.frame_number for p in subscriber.predictions]
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))), "none is lost")
-        # Within what a shared machine does by itself.
-        self.assertLess(median_delay_ms(during), 2 * median_delay_ms(before) + 20)
+        (median_before, tail_before), (median, tail) = delays_ms(before), delays_ms(during)
+        print(f"median {median_before} ms, then {median} ms; 95 % within {tail_before} ms, then {tail} ms; "
+              f"the flood: {flood} frames", file=sys.stderr)
+        self.assertLess(median, MOST_MORE * median_before + MEDIAN_MORE_MS)
+        self.assertLess(tail, MOST_MORE * tail_before + TAIL_MORE_MS)
 
 
 if __name__ == "__main__":

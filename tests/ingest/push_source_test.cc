@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "ingest/open_source.h"
+#include "tests/ingest/logged.h"
 #include "tests/ingest/media.h"
 
 namespace millrace::ingest {
@@ -11,7 +12,9 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 PushedPicture Of(int width = 4, int height = 2) {
   static const std::vector<std::uint8_t> kMany(3000);
@@ -76,6 +79,15 @@ TEST_F(PushSourceTest, ItsStateSaysWhetherSomebodyPushes) {
   EXPECT_THAT(states_, ElementsAre(SourceState::kWaiting, SourceState::kStreaming,
                                    SourceState::kWaiting, SourceState::kStopped));
   EXPECT_EQ(ends_, 0);
+}
+
+TEST_F(PushSourceTest, TheLogSaysThatAClientCameAndWent) {
+  const Logged logged;
+  Open();
+  EXPECT_EQ(logged.text(), "") << "as long as none has come";
+  ASSERT_TRUE(Enter()->Push(Of()).ok());
+  EXPECT_THAT(logged.text(), AllOf(StartsWith("info push: streaming\n"),
+                                   EndsWith("no client pushes frames now\n")));
 }
 
 TEST_F(PushSourceTest, HasOnePusherAtATimeEachWithAnEpochOfItsOwn) {

@@ -129,6 +129,21 @@ TEST(StateLogTest, AFileIsLoggedOnlyWhereItBreaksOff) {
   EXPECT_EQ(logged.text(), "error film: failed: torn\n");
 }
 
+TEST(StateLogTest, OfPushedFramesItSaysWhenAClientComesAndGoes) {
+  const Logged logged;
+  StateLog log("push", StateLog::Of::kPushed);
+  log.Enter(SourceState::kConnecting, Because("no client"));
+  log.Enter(SourceState::kStreaming, kNone);
+  log.Enter(SourceState::kConnecting, Because("no client"));
+  log.Enter(SourceState::kStreaming, kNone);
+  log.Enter(SourceState::kStopped, kNone);
+  log.Say();
+  EXPECT_EQ(logged.text(),
+            "info push: streaming\n"
+            "info push: connecting: no client\n"
+            "info push: streaming\n");
+}
+
 /// Lets other threads go first, again and again, before it writes.
 class PoliteSink final : public spdlog::sinks::sink {
  public:

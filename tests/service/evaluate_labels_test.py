@@ -69,6 +69,7 @@ class EvaluateLabelsTest(unittest.TestCase):
         self.assertEqual(seen.code, 0, seen.shown)
         samples = 70 * 2 * 2 * 2  # Of two numbers of stages, two windows, two seeds.
         self.assertIn(f"100 %  {samples} of {samples} samples", seen.shown)
+        self.assertTrue(any(line.endswith(" left") for line in seen.rewritten), seen.rewritten)
         self.assertNotIn("seed 0", seen.shown)
         self.assertIn("unseen %", seen.shown)
 

@@ -45,6 +45,11 @@ class PageTest(unittest.TestCase):
     def wait(self, condition, browser=None):
         return browsers.wait(browser or self.browser, condition)
 
+    def wait_for_change(self, name, browser=None):
+        """Of the words of a part."""
+        before = self.text(name, browser)
+        self.wait(lambda: self.text(name, browser) != before, browser)
+
     def shown(self, browser=None):
         """Waits until the page shows a stream with its pictures."""
         browser = browser or self.browser
@@ -70,8 +75,7 @@ class LivePageTest(PageTest):
     def test_shows_figures_that_change_without_reloading(self):
         self.browser.execute_script("window.notReloaded = true")
         for name in ("picture-note", "identity", "stages"):
-            before = self.text(name)
-            self.wait(lambda name=name, before=before: self.text(name) != before)
+            self.wait_for_change(name)
         picture = self.browser.find_element(By.CSS_SELECTOR, "[data-is=picture]")
         before = picture.get_attribute("src")
         self.wait(lambda: picture.get_attribute("src") != before)
@@ -131,13 +135,22 @@ class LivePageTest(PageTest):
         self.addCleanup(phone.quit)
         phone.get(self.server.page)
         self.shown(phone)
+        self.wait_for_change("picture-note", phone)
+        self.press("pause", phone)
         self.assertEqual(overflow(phone), 0)
+        self.press("resume", phone)
         self.assertEqual(faults(phone), [])
         save_picture(phone, "phone")
         with dark_theme(phone):
             self.assertEqual(faults(phone), [])
             save_picture(phone, "phone-dark")
         self.assertEqual(phone.get_log("browser"), [])
+
+    def press(self, name, browser):
+        """Waits until the page says that the button is pressed."""
+        self.wait(lambda: part(browser, name).is_displayed(), browser)
+        part(browser, name).click()
+        self.wait(lambda: part(browser, name).get_attribute("aria-pressed") == "true", browser)
 
     def test_draws_the_pipeline_with_its_load(self):
         picture = self.browser.find_element(By.CSS_SELECTOR, "[data-is=pipeline]")
@@ -387,6 +400,12 @@ class OverviewTest(unittest.TestCase):
         with dark_theme(phone):
             self.assertEqual(faults(phone), [])
             save_picture(phone, "overview-phone-dark")
+        picture = self.tiles(phone)[0].find_element(By.CSS_SELECTOR, "[data-is=flow]")
+        before = picture.get_attribute("src")
+        self.wait(lambda: picture.get_attribute("src") != before, phone)
+        self.tiles(phone)[1].find_element(By.TAG_NAME, "a").click()
+        self.wait(lambda: phone.title == "yard · Millrace", phone)
+        self.assertEqual(phone.get_log("browser"), [])
 
 
 class StandingTest(unittest.TestCase):
@@ -399,6 +418,9 @@ class StandingTest(unittest.TestCase):
         self.addCleanup(self.browser.quit)
         self.browser.get(server.page)
         return server
+
+    def tearDown(self):
+        self.assertEqual(self.browser.get_log("browser"), [])
 
     def sum(self):
         return self.browser.find_element(By.ID, "sum").text

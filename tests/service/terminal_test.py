@@ -53,6 +53,12 @@ class TerminalTest(unittest.TestCase):
         self.assert_bar(seen, f"{2 * 2 * 7} of {2 * 2 * 7} turns")
         self.assertIn("partime", seen.shown)
 
+    def test_evaluate_flow_counts_pairs(self):
+        seen = terminal.run("evaluate", "flow", "generated", "--size", "64x64", "--window", "0.2",
+                            "--pairs", "8", "--references", "none", "--no-frozen")  # fmt: skip
+        self.assert_bar(seen, "16 of 16 pairs")  # With those of no motion.
+        self.assertIn("loss ratio", seen.shown)
+
     def test_plan_has_a_bar_while_it_measures(self):
         seen = terminal.run("plan", "--config", self.config())
         self.assert_bar(seen, "32 of 32 samples")

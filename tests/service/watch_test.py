@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import grpc
 
 import millrace_process
+import terminal
 from millrace.v1 import (prediction_service_pb2, prediction_service_pb2_grpc, stream_pb2,
                          stream_service_pb2, stream_service_pb2_grpc)
 
@@ -92,6 +93,21 @@ class WatchTest(unittest.TestCase):
         with self.watching(self.serve("gate", "yard")) as process:
             process.stdout.readline()
             self.assertEqual(self.interrupt(process), 0)
+
+    def test_on_a_terminal_each_stream_has_one_line_that_rewrites_itself(self):
+        for columns in (80, 30):
+            with self.subTest(columns=columns):
+                seen = terminal.run("watch", self.serve("gate", "yard"), "--count", "20", columns=columns)
+                self.assertEqual(seen.code, 0, seen.shown)
+                self.assertFalse(seen.coloured, seen.shown)
+                self.assertEqual([line.split("  ")[0] for line in seen.screen], ["gate", "yard", ""])
+                for line in seen.screen[:2]:
+                    self.assertRegex(line, r"^\w+  frame \d+")
+                for name in ("gate", "yard"):
+                    states = {line for line in seen.rewritten if line.startswith(f"{name}  frame ")}
+                    self.assertGreater(len(states), 1, "it is not written anew")
+                for line in seen.rewritten:
+                    self.assertLessEqual(len(line), columns)
 
     def test_an_interrupt_ends_it_while_it_asks_which_streams_there_are(self):
         with self.watching(self.serve()) as process:
