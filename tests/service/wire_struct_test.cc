@@ -52,5 +52,12 @@ TEST(WireStructTest, NumbersThatSayNothingCertainAreNamedWhereverTheyAre) {
               testing::HasSubstr("write it as text"));
 }
 
+TEST(WireStructTest, OfManyThatAreWrongTheFirstAreNamed) {
+  google::protobuf::Struct object;
+  auto& list = *(*object.mutable_fields())[std::string(10'000, 'k')].mutable_list_value();
+  for (int i = 0; i < 1'000; ++i) list.add_values()->set_number_value(1e300);
+  EXPECT_EQ(WrongFields(object).size(), 20u);
+}
+
 }  // namespace
 }  // namespace millrace::service
