@@ -1,5 +1,5 @@
-// Has gRPC count every call of our services by the status that it ends with, and time those that have
-// one answer.
+// Has gRPC count every call of our services by the status that it ends with, and time those that
+// have one answer.
 //
 // The guard before each method (guard.h) decides whether a call is served, but does not see how it
 // ends: handlers end their calls themselves, often on other threads and long after. gRPC's
