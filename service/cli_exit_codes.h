@@ -2,14 +2,14 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "service/error_reason.h"
 
 namespace millrace::service {
 
 inline constexpr int kExitOk = 0;
 /// Something failed while it ran.
 inline constexpr int kExitFailure = 1;
-/// The command line or the configuration is wrong: it asks for more than its budget, for example.
+/// The command line or the configuration is wrong. Not where it asks for more than its budget, as
+/// layers are measured at each start, and the next may find the machine idle.
 inline constexpr int kExitUsage = 2;
 /// A GPU failed, or its memory is full (pipeline/device_failure.h).
 inline constexpr int kExitGpu = 3;
@@ -23,8 +23,6 @@ inline constexpr int kExitGpu = 3;
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
       return kExitUsage;
-    case absl::StatusCode::kResourceExhausted:
-      return ReasonOf(status) == "DEVICE_BUDGET_EXCEEDED" ? kExitUsage : kExitFailure;
     case absl::StatusCode::kAborted:
       return kExitGpu;
     default:

@@ -1,6 +1,8 @@
 #include "service/config_reload.h"
 
 #include <algorithm>
+#include <exception>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -91,8 +93,15 @@ ConfigReload::ConfigReload(Options options, Config config)
   Note(true);
 }
 
+// Nobody else on its thread catches what a stream's start throws.
 absl::StatusOr<ReloadOutcome> ConfigReload::Apply() {
-  absl::StatusOr<ReloadOutcome> outcome = Read();
+  absl::StatusOr<ReloadOutcome> outcome = absl::InternalError("");
+  try {
+    outcome = Read();
+  } catch (const std::exception& error) {
+    outcome = absl::InternalError(error.what());
+    spdlog::error("reading the configuration again failed: {}", error.what());
+  }
   Note(outcome.ok() && outcome->failed.empty());
   return outcome;
 }
@@ -131,13 +140,17 @@ absl::StatusOr<ReloadOutcome> ConfigReload::Read() {
 
 // A client may have deleted it already, and even have added another one of its name.
 void ConfigReload::DeleteStreams(const Config& next, ReloadOutcome& outcome) {
-  std::erase_if(config_.streams, [&](const StreamConfig& stream) {
-    if (options_.stop.stop_requested() || Has(next.streams, stream.name)) return false;
+  std::set<std::string> gone;
+  for (const StreamConfig& stream : config_.streams) {
+    if (options_.stop.stop_requested()) break;
+    if (Has(next.streams, stream.name)) continue;
+    gone.insert(stream.name);
     const absl::Status status =
         options_.control->Delete({.name = stream.name, .of_file = true}).status();
     if (status.ok()) outcome.deleted.push_back(stream.name);
-    return true;
-  });
+  }
+  std::erase_if(config_.streams,
+                [&](const StreamConfig& stream) { return gone.contains(stream.name); });
 }
 
 void ConfigReload::ChangeStreams(const Config& next, ReloadOutcome& outcome) {
@@ -148,6 +161,10 @@ void ConfigReload::ChangeStreams(const Config& next, ReloadOutcome& outcome) {
     const LogAbout about(stream->name);
     absl::Status status = Change(before, *stream, next.defaults);
     const bool deleted = ReasonOf(status) == "STREAM_NOT_FOUND";
+    if (deleted && SameEntry(stream->entry, before.entry)) {  // Only a default has changed.
+      before = *stream;
+      continue;
+    }
     if (deleted) {
       spdlog::warn("stream '{}': a client has deleted it; it is made anew, as the file says now",
                    before.name);

@@ -1,4 +1,4 @@
-// Whether the server is what its configuration file says, for whoever watches it.
+// Whether the streams are what the configuration file says, for whoever watches the server.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
 #include "service/live_page_pictures.h"
 
+#include <chrono>
 #include <span>
 #include <utility>
 
@@ -12,6 +13,8 @@ namespace {
 
 // Half a second of a fast camera that many watch: a request over a slow link is on its way so long.
 constexpr std::size_t kRemembered = 16;
+// Older ones nobody asks for any more, and one of a large model has tens of megabytes.
+constexpr std::chrono::seconds kRememberedFor(1);
 constexpr JpegOptions kCameraJpeg = {.quality = 80, .fine_colors = false};
 // Flat colours with sharp edges show artefacts sooner.
 constexpr JpegOptions kFlowJpeg = {.quality = 90, .fine_colors = true};
@@ -55,7 +58,11 @@ void LivePagePictures::RememberNewest() {
   if (newest == nullptr) return;
   if (!entries_.empty() && entries_.back().prediction == newest) return;
   entries_.push_back({.prediction = std::move(newest)});
-  if (entries_.size() > kRemembered) entries_.pop_front();
+  const std::chrono::nanoseconds now = entries_.back().prediction->emission_time;
+  while (entries_.size() > kRemembered ||
+         now - entries_.front().prediction->emission_time > kRememberedFor) {
+    entries_.pop_front();
+  }
 }
 
 LivePagePictures::Entry* LivePagePictures::Find(std::optional<std::int64_t> number) {

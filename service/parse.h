@@ -42,7 +42,7 @@ absl::StatusOr<Message> Parse(const grpc::ByteBuffer& bytes) {
   return absl::InvalidArgumentError(absl::StrCat("this is no ", Message::descriptor()->name()));
 }
 
-/// The bytes of `message`. INTERNAL if gRPC has no room for them.
+/// The bytes of `message`, whatever `bytes` were before. INTERNAL if gRPC has no room for them.
 [[nodiscard]] absl::Status Serialize(const google::protobuf::Message& message,
                                      grpc::ByteBuffer& bytes);
 

@@ -207,34 +207,32 @@ bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanosecon
 }
 
 void PushCall::WriteOutcome(const PushOutcome& outcome) {
-  const absl::Status made = Caught([&] {
-    ToResponse(outcome);
-    return Serialize(response_, sent_);
-  });
+  const absl::Status made = Caught([&] { return Serialize(ToResponse(outcome), sent_); });
   if (made.ok()) return StartWrite(&sent_);
   const MutexLock lock(mu_);
   sending_ = false;
   failure_ = made;
 }
 
-void PushCall::ToResponse(const PushOutcome& outcome) {
-  response_.Clear();
-  response_.set_id(outcome.id);
-  if (outcome.frame_number) response_.set_frame_number(*outcome.frame_number);
+v1::PushResponse PushCall::ToResponse(const PushOutcome& outcome) const {
+  v1::PushResponse response;
+  response.set_id(outcome.id);
+  if (outcome.frame_number) response.set_frame_number(*outcome.frame_number);
   if (outcome.prediction != nullptr) {
-    ToMessage(*outcome.prediction, carried_, *response_.mutable_prediction());
+    ToMessage(*outcome.prediction, carried_, *response.mutable_prediction());
   } else if (outcome.dropped) {
-    response_.set_dropped(ToWire(*outcome.dropped));
+    response.set_dropped(ToWire(*outcome.dropped));
   } else if (outcome.skipped) {
-    response_.mutable_skipped();
+    response.mutable_skipped();
   } else {
-    response_.mutable_refused()->set_message(std::string(outcome.refused.message()));
+    response.mutable_refused()->set_message(std::string(outcome.refused.message()));
   }
   if (outcome.label) {
-    v1::LabelOutcome& label = *response_.mutable_label();
-    label.set_frame_number(response_.frame_number());
+    v1::LabelOutcome& label = *response.mutable_label();
+    label.set_frame_number(response.frame_number());
     ToMessage(*outcome.label, label);
   }
+  return response;
 }
 
 void PushCall::Work() {

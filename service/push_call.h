@@ -72,7 +72,7 @@ class PushCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::By
   void OnSent() ABSL_LOCKS_EXCLUDED(mu_);
   /// Making the message may throw what foreign libraries throw: then the call fails.
   void WriteOutcome(const PushOutcome& outcome) ABSL_LOCKS_EXCLUDED(mu_);
-  void ToResponse(const PushOutcome& outcome);
+  [[nodiscard]] v1::PushResponse ToResponse(const PushOutcome& outcome) const;
   /// Fails where the system has no more threads.
   [[nodiscard]] absl::Status BeginThread();
   [[nodiscard]] absl::Status SourceGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -99,8 +99,7 @@ class PushCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::By
 
   grpc::ByteBuffer received_;  // Of gRPC or of the call's thread, as `reading_` says.
   v1::PushRequest request_;    // Of the call's thread.
-  v1::PushResponse response_;
-  grpc::ByteBuffer sent_;  // gRPC reads them while `sending_`.
+  grpc::ByteBuffer sent_;      // gRPC reads them while `sending_`.
 
   // Of the call's thread until the call ends; constant once it has its place.
   SharedStream stream_;

@@ -172,13 +172,11 @@ std::optional<absl::Status> StreamControl::ChangeWhileItLearns(ServedStream& ser
   const LearnerChange before = AsItIs(learning, *served.stream);
   // One that cannot be changed, as one that was made to learn nothing.
   if (!Tell(*served.stream, learning).ok()) return std::nullopt;
+  absl::Cleanup take_back = [&] { Tell(*served.stream, before).IgnoreError(); };
   if (std::ranges::any_of(keys, IsOfSource)) {
-    absl::Status replaced = ReplaceSource(served, config);
-    if (!replaced.ok()) {
-      Tell(*served.stream, before).IgnoreError();
-      return replaced;
-    }
+    MILLRACE_RETURN_IF_ERROR(ReplaceSource(served, config));
   }
+  std::move(take_back).Cancel();
   served.SetConfig(config);
   options_.events->Happened(served.life, StreamEvent::Kind::kUpdated);
   return absl::OkStatus();

@@ -9,15 +9,14 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "service/caught.h"
 #include "service/parse.h"
 #include "service/pumped.h"
 #include "service/refusal.h"
@@ -159,15 +158,14 @@ void StreamWriter<Message, Reactor>::Work() {
 template <typename Message, typename Reactor>
 typename StreamWriter<Message, Reactor>::Step StreamWriter<Message, Reactor>::Make(
     absl::Status& end) {
-  try {
-    const Step step = Advance(message_, end);
-    if (step != Step::kMessage) return step;
-    end = ToBytes();
-    return end.ok() ? Step::kMessage : Step::kEnd;
-  } catch (const std::exception& error) {
-    end = absl::InternalError(absl::StrCat("the next message could not be made: ", error.what()));
-    return Step::kEnd;
-  }
+  Step step = Step::kEnd;
+  const absl::Status made = Caught([&] {
+    step = Advance(message_, end);
+    return step == Step::kMessage ? ToBytes() : absl::OkStatus();
+  });
+  if (made.ok()) return step;
+  end = made;
+  return Step::kEnd;
 }
 
 template <typename Message, typename Reactor>

@@ -65,6 +65,12 @@ std::string OnOneLine(std::string text) {
   constexpr unsigned char kDelete = 0x7f;
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' ' || c == kDelete; }, ' ');
+  // U+0080 to U+009F: to some terminals what an escape and a letter are.
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] == '\xC2' && static_cast<unsigned char>(text[i + 1]) < 0xA0) {
+      text[i] = text[i + 1] = ' ';
+    }
+  }
   return text;
 }
 

@@ -105,6 +105,8 @@ export class StreamCard {
                      ...(newest.next_frame ? ["next"] : [])];
       const shown = await fetchPictures(this.name, parts, newest.frame, viewer);
       if (shown === null) return;
+      // What the model says of another frame is not known; the next poll asks for a newer one.
+      if (this.#task && shown.frame !== newest.frame) return;
       parts.forEach((part, i) => swapPicture(this.#parts[part], shown.pictures[i]));
       this.#parts["next-view"].hidden = !newest.next_frame;
       // The delay of another frame is not known.

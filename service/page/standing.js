@@ -37,7 +37,7 @@ function wayOf({source, learner}) {
 
 /** Whether nothing comes any more, for now or for good: the last picture is of the past. */
 export function isOver(stream) {
-  return ["away", "ended", "failed"].includes(wayOf(stream));
+  return ["away", "waiting", "ended", "failed"].includes(wayOf(stream));
 }
 
 /** Of the last 200 predictions; nothing where that is not what the model is judged by. */

@@ -21,7 +21,7 @@ TEST(ExitCodesTest, WhatIsFullWithoutAGpuIsNoneOfItsFailures) {
   EXPECT_EQ(ExitCodeOf(absl::ErrnoToStatus(EMFILE, "summary.json")), 1);
   EXPECT_EQ(ExitCodeOf(Because("DEVICE_BUDGET_EXCEEDED", {{"device", "cpu"}},
                                absl::ResourceExhaustedError("2 cores are needed"))),
-            2);
+            1);
 }
 
 }  // namespace

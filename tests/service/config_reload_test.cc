@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -175,6 +176,21 @@ TEST_F(ConfigReloadTest, AWrongFileChangesNothingAndIsSaid) {
   EXPECT_THAT(read_, IsEmpty());
 }
 
+TEST_F(ConfigReloadTest, WhatIsThrownIsAnErrorAndTheNextTimeItWorks) {
+  bool throws = true;
+  ConfigReload reload({.load = [&]() -> absl::StatusOr<Config> {
+                         if (throws) throw std::runtime_error("no more threads");
+                         return ParseConfig(file_, "file");
+                       },
+                       .control = &control_},
+                      *ParseConfig(file_, "file"));
+  EXPECT_EQ(reload.Apply().status().code(), absl::StatusCode::kInternal);
+  EXPECT_FALSE(reload.standing().holds);
+  throws = false;
+  EXPECT_TRUE(reload.Apply().ok());
+  EXPECT_TRUE(reload.standing().holds);
+}
+
 TEST_F(ConfigReloadTest, StandsByWhatCameOfItLast) {
   const ConfigStanding at_first = reload_.standing();
   EXPECT_TRUE(at_first.holds);
@@ -236,6 +252,13 @@ TEST_F(ConfigReloadTest, AStreamThatAClientHasDeletedComesBackWhenItsEntryChange
   EXPECT_THAT(outcome.changed, IsEmpty());
   EXPECT_EQ(Served("street")->config().source.uri, "rtsp://camera/7");
   EXPECT_THAT(Reload(File({kYard})).deleted, ElementsAre("street")) << "it is the file's again";
+}
+
+TEST_F(ConfigReloadTest, AStreamThatAClientHasDeletedStaysAwayWhereOnlyADefaultChanges) {
+  ASSERT_TRUE(control_.Delete({.name = "street"}).ok());
+  const ReloadOutcome outcome = Reload(File({kStreet, kYard}, "model: {learning_rate: 0.003}\n"));
+  EXPECT_EQ(Describe(outcome), "1 stream changed");
+  EXPECT_THAT(Names(), ElementsAre("yard"));
 }
 
 TEST_F(ConfigReloadTest, AClientsStreamOfTheFilesNameIsTheClients) {

@@ -440,6 +440,10 @@ class StandingTest(unittest.TestCase):
         self.assertIn("only predicting", self.tile("shop"))
         self.assertIn("worse than no motion", self.tile("new"))
         self.assertNotIn("worse", self.tile("street"))
+        over = [tile.find_element(By.TAG_NAME, "a").text
+                for tile in self.browser.find_elements(By.CSS_SELECTOR, "main .tile.over")]
+        self.assertIn("desk", over)
+        self.assertNotIn("shop", over)
         self.assertEqual(faults(self.browser), [])
         with dark_theme(self.browser):
             self.assertEqual(faults(self.browser), [])

@@ -1,5 +1,6 @@
 #include "service/live_page_pictures.h"
 
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -62,6 +63,17 @@ TEST_F(LivePagePicturesTest, KeepsWhatAPageBehindASlowLinkAsksForHalfASecondLate
   PublishAndAsk(1, 16);
   EXPECT_EQ(pictures_.Encoded(PictureKind::kCamera, 1)->frame_number, 1);
   EXPECT_EQ(pictures_.Encoded(PictureKind::kFlow, 1)->frame_number, 1);
+}
+
+TEST_F(LivePagePicturesTest, KeepsNothingForLongerThanASecond) {
+  for (const int ms : {0, 700, 1600}) {
+    Prediction prediction = *MovingDisc("street", ms, 32, 16);
+    prediction.emission_time = std::chrono::milliseconds(ms);
+    ring_.Publish(std::make_shared<const Prediction>(prediction));
+    EXPECT_EQ(pictures_.Newest()->frame_number, ms);
+  }
+  EXPECT_EQ(pictures_.Encoded(PictureKind::kCamera, 0)->frame_number, 1600);
+  EXPECT_EQ(pictures_.Encoded(PictureKind::kCamera, 700)->frame_number, 700);
 }
 
 TEST_F(LivePagePicturesTest, HasNothingBeforeTheFirstPrediction) {

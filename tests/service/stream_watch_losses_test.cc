@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "service/parse.h"
 #include "service/stream_watch.h"
 
 namespace millrace::service {
@@ -20,7 +21,7 @@ using ::testing::SizeIs;
 using Kind = StreamEvent::Kind;
 
 /// gRPC's side of a watcher's call. Thread-safe.
-class FakeWriter final : public grpc::ServerCallbackWriter<v1::WatchStreamsResponse> {
+class FakeWriter final : public grpc::ServerCallbackWriter<grpc::ByteBuffer> {
  public:
   void Bind(StreamWatch& watch) { BindReactor(&watch); }
 
@@ -34,16 +35,16 @@ class FakeWriter final : public grpc::ServerCallbackWriter<v1::WatchStreamsRespo
     return end_;
   }
 
-  void Write(const v1::WatchStreamsResponse* response, grpc::WriteOptions /*options*/) override {
+  void Write(const grpc::ByteBuffer* response, grpc::WriteOptions /*options*/) override {
     const MutexLock lock(mu_);
-    written_.push_back(*response);
+    written_.push_back(*Parse<v1::WatchStreamsResponse>(*response));
   }
   void Finish(grpc::Status status) override {
     const MutexLock lock(mu_);
     end_ = std::move(status);
   }
   void SendInitialMetadata() override {}
-  void WriteAndFinish(const v1::WatchStreamsResponse* /*response*/, grpc::WriteOptions /*options*/,
+  void WriteAndFinish(const grpc::ByteBuffer* /*response*/, grpc::WriteOptions /*options*/,
                       grpc::Status /*status*/) override {}
 
  private:

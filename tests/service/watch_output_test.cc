@@ -262,8 +262,8 @@ TEST_F(WatchScreenTest, SaysWhatIsTheMatterAndWhy) {
 }
 
 TEST_F(WatchScreenTest, ShowsNoHalfCharactersAndObeysNobodyElse) {
-  screen_.SetTrouble("gate", {.what = "source failed", .why = "\x1b[2Jt\xC3\xBCr\r\x07!"});
-  EXPECT_EQ(Lines()[0], "gate  source failed, no prediction yet:  [2Jt\xC3\xBCr  !");
+  screen_.SetTrouble("gate", {.what = "source failed", .why = "\x1b[2Jt\xC3\xBCr\r\x07!\xC2\x9BJ"});
+  EXPECT_EQ(Lines()[0], "gate  source failed, no prediction yet:  [2Jt\xC3\xBCr  !  J");
   size_.columns = Lines()[0].find('\xC3') + 1;
   EXPECT_EQ(Lines()[0], "gate  source failed, no prediction yet:  [2Jt");
 }
