@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "service/error_reason.h"
+
 namespace millrace::service {
 namespace {
 
