@@ -154,7 +154,7 @@ class WatchTroubleTest(unittest.TestCase):
         process, screen = terminal.start("watch", self.server.grpc, columns=70)
         self.addCleanup(os.close, screen)
         self.addCleanup(process.kill)
-        shown = terminal.read_until(screen, r"yard  source connecting, no prediction yet.*gate  frame \d+ ")
+        shown = terminal.read_until(screen, r"yard  source waiting, no prediction yet.*gate  frame \d+ ")
         urllib.request.urlopen(urllib.request.Request(
             self.server.page + "/api/streams/gate/pause", method="POST"), timeout=30).close()
         shown += terminal.read_until(screen, r"gate  learner paused, last prediction [1-9]\d* s ago")
