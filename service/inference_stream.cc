@@ -46,7 +46,8 @@ absl::Status InferenceStream::Take(const grpc::ByteBuffer& bytes) {
         absl::StrCat("this request has ", bytes.Length(), " bytes; one that subscribes may have ",
                      kMostBytesOfNames, ". Pictures of your own go to ModelInfer"));
   }
-  return Caught([&]() -> absl::Status {
+  // With the lock, which clang's analysis does not see through Caught().
+  return Caught([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
     MILLRACE_ASSIGN_OR_RETURN(const auto request, Parse<inference::ModelInferRequest>(bytes));
     return Subscribe(request);
   });
