@@ -107,7 +107,8 @@ class PlanTest(unittest.TestCase):
         path.write_text(json.dumps(config(streams=streams)))
         result = run("plan", "--config", str(path), "--stream", "road", "--save-costs", str(saved), "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stderr, "")
+        # A slow machine takes long enough for progress to be told.
+        self.assertEqual([line for line in result.stderr.splitlines() if not line.startswith("[")], [])
         measured = json.loads(result.stdout)
         self.assertEqual(measured["schedule"], "one_f_one_b_star")
         self.assertEqual(len(measured["stages"]), 3)
