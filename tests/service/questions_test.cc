@@ -132,13 +132,7 @@ TEST_P(QuestionsTest, WhatWaitsIsNotParsedAndMoreThanMayWaitIsToldToTryAgain) {
   held.Await();
   for (int i = 0; i < 17; ++i) call(kNoMessage);
   // 16 may wait: of these one is refused at once, whichever it is.
-  const auto refused = [&] {
-    return std::ranges::find_if(calls, [](const std::future<grpc::Status>& status) {
-      return status.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-    });
-  };
-  while (refused() == calls.end()) std::this_thread::yield();
-  const grpc::Status status = refused()->get();
+  const grpc::Status status = FirstToEnd(calls);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(ReasonOf(status), "TOO_MANY_QUESTIONS");
   EXPECT_TRUE(DetailsOf(status).has_retry);

@@ -9,9 +9,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -92,6 +94,15 @@ inline std::vector<const google::protobuf::MethodDescriptor*> ListMethods(
 /// "package.Service/Method".
 inline std::string NameOf(const google::protobuf::MethodDescriptor& method) {
   return absl::StrCat(method.service()->full_name(), "/", method.name());
+}
+
+/// Waits for the first of `calls` that ends, and returns how it does.
+inline grpc::Status FirstToEnd(std::vector<std::future<grpc::Status>>& calls) {
+  for (;; std::this_thread::yield()) {
+    for (std::future<grpc::Status>& call : calls) {
+      if (call.wait_for(std::chrono::seconds(0)) == std::future_status::ready) return call.get();
+    }
+  }
 }
 
 }  // namespace millrace::service
