@@ -7,10 +7,12 @@
 
 namespace millrace::pipeline {
 
+/// Whether a learner can be given it. A NaN cannot.
+[[nodiscard]] constexpr bool IsLearningRate(double rate) { return rate >= 0 && rate <= 1; }
+
 /// What `rate` is of the `configured` one. Fails as Learner::SetLearningRate().
 [[nodiscard]] inline absl::StatusOr<double> RateFactor(double rate, double configured) {
-  // Written so that a NaN is refused.
-  if (!(rate >= 0 && rate <= 1)) {
+  if (!IsLearningRate(rate)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the learning rate is ", rate, "; it must be from 0 to 1"));
   }

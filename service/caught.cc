@@ -7,8 +7,8 @@
 
 namespace millrace::service {
 
-absl::Status Thrown(std::string_view what) {
-  spdlog::error("a call over gRPC failed: {}", what);
+absl::Status Thrown(std::string_view where, std::string_view what) {
+  spdlog::error("{} failed: {}", where, what);
   return absl::InternalError(absl::StrCat("this failed: ", std::string(what)));
 }
 

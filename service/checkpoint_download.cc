@@ -55,10 +55,7 @@ CheckpointDownload::Step CheckpointDownload::Advance(v1::DownloadCheckpointRespo
 }
 
 absl::Status CheckpointDownload::Stalled(std::chrono::nanoseconds limit) {
-  const double seconds = std::chrono::duration<double>(limit).count();
-  return Because("SLOW_SUBSCRIBER", {{"stream", stream_}},
-                 absl::ResourceExhaustedError(absl::StrCat("this client took nothing for ", seconds,
-                                                           " s; download it again")));
+  return SlowSubscriber(stream_, "client", TookNothing(limit), "download it again");
 }
 
 }  // namespace millrace::service

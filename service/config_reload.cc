@@ -1,7 +1,6 @@
 #include "service/config_reload.h"
 
 #include <algorithm>
-#include <exception>
 #include <set>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log_about.h"
 #include "base/status.h"
+#include "service/caught.h"
 #include "service/config_entry.h"
 #include "service/config_print.h"
 #include "service/error_reason.h"
@@ -95,13 +95,8 @@ ConfigReload::ConfigReload(Options options, Config config)
 
 // Nobody else on its thread catches what a stream's start throws.
 absl::StatusOr<ReloadOutcome> ConfigReload::Apply() {
-  absl::StatusOr<ReloadOutcome> outcome = absl::InternalError("");
-  try {
-    outcome = Read();
-  } catch (const std::exception& error) {
-    outcome = absl::InternalError(error.what());
-    spdlog::error("reading the configuration again failed: {}", error.what());
-  }
+  absl::StatusOr<ReloadOutcome> outcome =
+      Caught([this] { return Read(); }, "reading the configuration again");
   Note(outcome.ok() && outcome->failed.empty());
   return outcome;
 }

@@ -77,6 +77,18 @@ absl::Status InvalidFields(const std::vector<FieldViolation>& violations) {
   return status;
 }
 
+absl::Status SlowSubscriber(std::string_view stream, const std::string& who,
+                            const std::string& what, const std::string& advice) {
+  const absl::Status status =
+      absl::ResourceExhaustedError(absl::StrCat("this ", who, " ", what, "; ", advice));
+  if (stream.empty()) return Because("SLOW_SUBSCRIBER", {}, status);
+  return Because("SLOW_SUBSCRIBER", {{"stream", stream}}, status);
+}
+
+std::string TookNothing(std::chrono::nanoseconds limit) {
+  return absl::StrCat("took nothing for ", std::chrono::duration<double>(limit).count(), " s");
+}
+
 absl::Status TooManyChanges() {
   return Because("TOO_MANY_CHANGES", {},
                  absl::UnavailableError("too many changes are waiting already; try again later"));

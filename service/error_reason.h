@@ -5,6 +5,7 @@
 // makes google.rpc's messages of them.
 #pragma once
 
+#include <chrono>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -30,6 +31,13 @@ struct FieldViolation {
 /// INVALID_ARGUMENT with the reason INVALID_FIELD, in words each violation, one a line.
 /// REQUIRES: there is one at least.
 [[nodiscard]] absl::Status InvalidFields(const std::vector<FieldViolation>& violations);
+
+/// RESOURCE_EXHAUSTED, SLOW_SUBSCRIBER, in the words "this `who` `what`; `advice`". `stream` is
+/// empty where it is not about one.
+[[nodiscard]] absl::Status SlowSubscriber(std::string_view stream, const std::string& who,
+                                          const std::string& what, const std::string& advice);
+/// "took nothing for 10 s", of a `limit` of 10 s.
+[[nodiscard]] std::string TookNothing(std::chrono::nanoseconds limit);
 
 /// UNAVAILABLE, TOO_MANY_CHANGES: for a call that would have to wait behind too many others.
 [[nodiscard]] absl::Status TooManyChanges();

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "pipeline/rate_factor.h"
 #include "service/error_reason.h"
 #include "service/wire_learner.h"
 
@@ -23,7 +24,7 @@ absl::StatusOr<LearnerChange> ChangeOf(const v1::UpdateLearnerRequest& request) 
   for (const std::string& path : request.update_mask().paths()) {
     if (path == "learning_rate") {
       change.learning_rate = request.learner().learning_rate();
-      if (!(*change.learning_rate >= 0 && *change.learning_rate <= 1)) {
+      if (!pipeline::IsLearningRate(*change.learning_rate)) {
         wrong.push_back({"learner.learning_rate",
                          absl::StrCat("is ", *change.learning_rate, "; it must be from 0 to 1")});
       }

@@ -159,8 +159,8 @@ PageControl::Answer PageControl::Resume(const ServedStream& served,
 PageControl::Answer PageControl::SetRate(const ServedStream& served, const HttpRequest& request) {
   double rate = 0;
   const std::optional<std::string> text = request.Parameter("value");
-  if (!text || !absl::SimpleAtod(*text, &rate) || !(rate >= 0 && rate <= 1)) {
-    return absl::InvalidArgumentError("a learning rate is a number from 0 to 1");
+  if (!text || !absl::SimpleAtod(*text, &rate)) {
+    return absl::InvalidArgumentError("the learning rate is a number from 0 to 1");
   }
   MILLRACE_RETURN_IF_ERROR(served.stream->Change({.learning_rate = rate}));
   return json({{"learning_rate", rate}});

@@ -101,16 +101,13 @@ std::optional<PredictionReader::Next> PredictionReader::Read() {
 }
 
 absl::Status PredictionReader::Stalled(std::chrono::nanoseconds limit) {
-  const double seconds = std::chrono::duration<double>(limit).count();
-  return TooSlow(absl::StrCat("took nothing for ", seconds, " s"));
+  return TooSlow(TookNothing(limit));
 }
 
 absl::Status PredictionReader::TooSlow(const std::string& how) {
   ++counters().cut_off;
-  return Because("SLOW_SUBSCRIBER", {{"stream", feed_->served().stream->config().name}},
-                 absl::ResourceExhaustedError(absl::StrCat(
-                     "this subscriber ", how,
-                     "; read faster, ask for less of each prediction, or take the policy LATEST")));
+  return SlowSubscriber(feed_->served().stream->config().name, "subscriber", how,
+                        "read faster, ask for less of each prediction, or take the policy LATEST");
 }
 
 }  // namespace millrace::service

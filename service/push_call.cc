@@ -181,11 +181,8 @@ void PushCall::OnCancel() {
 }
 
 absl::Status PushCall::TooSlow(std::chrono::nanoseconds limit) const {
-  const double seconds = std::chrono::duration<double>(limit).count();
-  return Because("SLOW_SUBSCRIBER", {{"stream", stream_->config().name}},
-                 absl::ResourceExhaustedError(absl::StrCat(
-                     "this client took nothing for ", seconds,
-                     " s; read the outcomes while pushing, or ask for less by 'parts'")));
+  return SlowSubscriber(stream_->config().name, "client", TookNothing(limit),
+                        "read the outcomes while pushing, or ask for less by 'parts'");
 }
 
 bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) {

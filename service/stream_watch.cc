@@ -82,10 +82,7 @@ StreamWatch::Step StreamWatch::Advance(v1::WatchStreamsResponse& message, absl::
 }
 
 absl::Status StreamWatch::Stalled(std::chrono::nanoseconds limit) {
-  const double seconds = std::chrono::duration<double>(limit).count();
-  return Because("SLOW_SUBSCRIBER", {},
-                 absl::ResourceExhaustedError(absl::StrCat(
-                     "this watcher took nothing for ", seconds, " s; read on and watch again")));
+  return SlowSubscriber("", "watcher", TookNothing(limit), "read on and watch again");
 }
 
 }  // namespace millrace::service

@@ -18,6 +18,7 @@
 #include "ingest/source.h"
 #include "spdlog/spdlog.h"
 #include "tests/benchmarks/camera_pauses.h"
+#include "tests/benchmarks/open_or_exit.h"
 #include "tests/benchmarks/report.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/other_servers.h"
@@ -41,15 +42,6 @@ constexpr std::chrono::seconds kOutage(3);
 
 double MillisecondsSince(std::chrono::nanoseconds begin) {
   return std::chrono::duration<double, std::milli>(MonotonicClock().Now() - begin).count();
-}
-
-std::unique_ptr<Source> Open(const SourceOptions& options) {
-  auto source = ingest::OpenSource(options);
-  if (!source.ok()) {
-    std::cerr << source.status() << "\n";
-    std::exit(1);
-  }
-  return *std::move(source);
 }
 
 // Empties a source's queue, as a learner does.
@@ -91,7 +83,7 @@ void Measure(Source& source, const std::function<void()>& inject, const std::fun
 Fault WhilePlaying(const std::string& name, const SourceOptions& camera,
                    const std::function<void()>& harm, const std::function<void()>& mend) {
   Fault fault{.name = name};
-  const auto source = Open(camera);
+  const auto source = OpenOrExit(camera);
   const Drain drain(*source);
   for (int i = 0; i < kRounds; ++i) {
     WaitUntil([&] { return Streams(*source); });
@@ -147,7 +139,7 @@ Fault FromTheStart(const std::string& name, const std::function<SourceOptions()>
     std::unique_ptr<Source> source;
     std::unique_ptr<Drain> drain;
     const std::chrono::nanoseconds begin = MonotonicClock().Now();
-    source = Open(options);
+    source = OpenOrExit(options);
     drain = std::make_unique<Drain>(*source);
     WaitUntil([&] { return !source->status().cause.ok(); });
     fault.noticed_ms.push_back(MillisecondsSince(begin));
@@ -212,7 +204,7 @@ Fault NoSuchPath() {
 Fault Ends() {
   Fault fault{.name = "ends its stream, and is there at once"};
   const RtspProcess camera({"--frames", "150"});
-  const auto source = Open({.uri = camera.url()});
+  const auto source = OpenOrExit({.uri = camera.url()});
   const Drain drain(*source);
   for (int i = 0; i < kRounds; ++i) {
     WaitUntil([&] { return Streams(*source); });
@@ -305,7 +297,7 @@ nlohmann::json MeasureEight() {
   std::vector<std::unique_ptr<Source>> sources;
   std::vector<std::unique_ptr<Drain>> drains;
   for (int i = 0; i < kStreams; ++i) {
-    sources.push_back(Open({.uri = camera.url()}));
+    sources.push_back(OpenOrExit({.uri = camera.url()}));
     drains.push_back(std::make_unique<Drain>(*sources.back()));
   }
   for (const auto& source : sources) {

@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <functional>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "ingest/open_source.h"
+#include "ingest/source.h"
+#include "tests/benchmarks/open_or_exit.h"
 #include "tests/benchmarks/report.h"
 #include "tests/ingest/rtsp_process.h"
 
@@ -19,7 +19,6 @@ namespace {
 
 using ingest::Frame;
 using ingest::RtspProcess;
-using ingest::Source;
 using ingest::SourceOptions;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
@@ -58,22 +57,13 @@ std::vector<Happening> Happenings() {
   };
 }
 
-std::unique_ptr<Source> Open(const SourceOptions& options) {
-  auto source = ingest::OpenSource(options);
-  if (!source.ok()) {
-    std::cerr << source.status() << "\n";
-    std::exit(1);
-  }
-  return *std::move(source);
-}
-
 // From one picture's arrival to the next one's, beyond the camera's interval.
 double LongestPauseMs(const Happening& happening) {
   constexpr int kRoomForAll = 1000;
   const RtspProcess camera(happening.camera);
-  const auto source = Open({.uri = camera.url(),
-                            .queue_capacity = kRoomForAll,
-                            .camera = {.transport = happening.transport}});
+  const auto source = OpenOrExit({.uri = camera.url(),
+                                  .queue_capacity = kRoomForAll,
+                                  .camera = {.transport = happening.transport}});
   Frame last = source->queue().Pop().value();
   Milliseconds longest(0);
   for (int i = 1; i < happening.frames; ++i) {
