@@ -6,7 +6,9 @@ import pathlib
 
 from axe_core_python.selenium import Axe
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 PATIENCE_S = 30
@@ -80,3 +82,24 @@ def overflow(browser: webdriver.Chrome) -> int:
     """By how many pixels the page is too wide for its window."""
     return browser.execute_script(
         "return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def controls_of(browser: webdriver.Chrome) -> list:
+    """Whatever acts, in the page's order."""
+    return [control for control in browser.find_elements(
+        By.CSS_SELECTOR, "a[href], button:not(:disabled), input, [tabindex='0']")
+            if control.is_displayed()]
+
+
+def tab_walk(browser: webdriver.Chrome) -> list:
+    """What Tab leads to, one after the other, each drawn around while it is there."""
+    reached = []
+    for _ in controls_of(browser):
+        ActionChains(browser).send_keys(Keys.TAB).perform()
+        reached.append(browser.switch_to.active_element)
+        ring = browser.execute_script("""
+            const styles = [null, "::after"].map(part => getComputedStyle(arguments[0], part));
+            return styles.some(style => style.outlineStyle === "solid"
+                                        && parseFloat(style.outlineWidth) >= 2);""", reached[-1])
+        assert ring, f"nothing shows that the focus is at {reached[-1].get_attribute('outerHTML')}"
+    return reached

@@ -1,6 +1,8 @@
 #include "pipeline/plan_checker.h"
 
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,8 +20,21 @@ struct Mistake {
   const char* message;
 };
 
-TEST(PlanCheckerTest, EveryMistakeIsNamed) {
-  const std::vector<Mistake> mistakes = {
+/// Makes patterns of two samples: each operation comes once more, for the second, that much later.
+void AddSecondSample(Plan& plan, int periods_later) {
+  plan.samples_per_pattern = 2;
+  for (auto& order : plan.devices) {
+    const std::vector<Operation> once = order;
+    for (Operation operation : once) {
+      operation.first = 1;
+      operation.shift += periods_later;
+      order.push_back(operation);
+    }
+  }
+}
+
+std::vector<Mistake> MistakesOfShape() {
+  return {
       {"no stages", [](Plan& p) { p.stages.clear(); }, "no stages"},
       {"empty pattern", [](Plan& p) { p.samples_per_pattern = 0; }, "at least one sample"},
       {"channel backwards", [](Plan& p) { p.channels.push_back({.from = 2, .to = 1}); },
@@ -29,46 +44,45 @@ TEST(PlanCheckerTest, EveryMistakeIsNamed) {
       {"no slot", [](Plan& p) { p.channels[0].slots = 0; }, "at least one slot"},
       {"stages not joined", [](Plan& p) { p.channels.erase(p.channels.begin() + 1); },
        "no channel joins stage 1 and stage 2"},
+  };
+}
+
+std::vector<Mistake> MistakesOfOperations() {
+  return {
       {"stage out of range", [](Plan& p) { p.devices[0][0].stage = 7; }, "names stage 7 of 3"},
       {"sample outside the pattern", [](Plan& p) { p.devices[0][0].first = 1; },
        "outside its pattern"},
-      {"gradients on two devices", [](Plan& p) { std::swap(p.devices[0][1], p.devices[1][1]); },
-       "stage 1 goes backward on device 1 and updates on device 0"},
-      {"a race for the weights", [](Plan& p) { std::swap(p.devices[0][0], p.devices[1][0]); },
-       "F1(0) is on another device than its stage's updates"},
       {"operation missing", [](Plan& p) { p.devices[1].pop_back(); },
        "stage 2 lacks the update of sample 0"},
       {"operation twice", [](Plan& p) { p.devices[1].push_back(p.devices[1].front()); },
        "F2(0) does the forward of sample 0 a second time"},
       {"the place is marked", [](Plan& p) { p.devices[1].push_back(p.devices[1].front()); },
        "device 1   F2(0)-1 B2(0)-2 U2(0)-2 F2(0)-1 <-- here"},
+      {"patterns out of order", [](Plan& p) { AddSecondSample(p, /*periods_later=*/1); },
+       "which is of the pattern after it"},
+      {"standstill", [](Plan& p) { p.devices[0][1].shift = p.devices[0][2].shift = 0; },
+       "standstill"},
+  };
+}
+
+std::vector<Mistake> MistakesOfDevices() {
+  return {
+      {"gradients on two devices", [](Plan& p) { std::swap(p.devices[0][1], p.devices[1][1]); },
+       "stage 1 goes backward on device 1 and updates on device 0"},
+      {"a race for the weights", [](Plan& p) { std::swap(p.devices[0][0], p.devices[1][0]); },
+       "F1(0) is on another device than its stage's updates"},
       {"one kind on two devices",
        [](Plan& p) {
-         p.samples_per_pattern = 2;
-         for (auto& order : p.devices) {
-           const std::vector<Operation> once = order;
-           for (Operation operation : once) {
-             operation.first = 1;
-             order.push_back(operation);
-           }
-         }
+         AddSecondSample(p, /*periods_later=*/0);
          p.devices[1].push_back(p.devices[0].back());
          p.devices[0].pop_back();
        },
        "each kind of a stage has one device"},
-      {"patterns out of order",
-       [](Plan& p) {
-         p.samples_per_pattern = 2;
-         for (auto& order : p.devices) {
-           const std::vector<Operation> once = order;
-           for (Operation operation : once) {
-             operation.first = 1;
-             operation.shift += 1;
-             order.push_back(operation);
-           }
-         }
-       },
-       "which is of the pattern after it"},
+  };
+}
+
+std::vector<Mistake> MistakesOfWeights() {
+  return {
       {"negative lag",
        [](Plan& p) {
          p.devices[0][0].weights = {WeightsRead::Which::kLag, -1};
@@ -84,16 +98,22 @@ TEST(PlanCheckerTest, EveryMistakeIsNamed) {
       {"negative lead", [](Plan& p) { p.stages[0].lead = -1; }, "negative lead"},
       {"too few slots", [](Plan& p) { p.stages[0].slots = 2; },
        "has 2 slots for activations and needs 3"},
-      {"standstill", [](Plan& p) { p.devices[0][1].shift = p.devices[0][2].shift = 0; },
-       "standstill"},
   };
-  for (const Mistake& mistake : mistakes) {
-    Plan plan = PlanOf("one_f_one_b_star", 3);
-    ASSERT_TRUE(CheckPlan(plan).ok());
-    mistake.make(plan);
-    const auto figures = CheckPlan(plan);
-    EXPECT_EQ(figures.status().code(), absl::StatusCode::kInvalidArgument) << mistake.name;
-    EXPECT_THAT(figures.status().message(), HasSubstr(mistake.message)) << mistake.name;
+}
+
+void ExpectRefused(const Mistake& mistake) {
+  Plan plan = PlanOf("one_f_one_b_star", 3);
+  ASSERT_TRUE(CheckPlan(plan).ok());
+  mistake.make(plan);
+  const auto figures = CheckPlan(plan);
+  EXPECT_EQ(figures.status().code(), absl::StatusCode::kInvalidArgument) << mistake.name;
+  EXPECT_THAT(figures.status().message(), HasSubstr(mistake.message)) << mistake.name;
+}
+
+TEST(PlanCheckerTest, EveryMistakeIsNamed) {
+  for (const auto& mistakes :
+       {MistakesOfShape(), MistakesOfOperations(), MistakesOfDevices(), MistakesOfWeights()}) {
+    for (const Mistake& mistake : mistakes) ExpectRefused(mistake);
   }
 }
 

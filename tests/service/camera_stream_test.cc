@@ -1,7 +1,12 @@
 #include "service/camera_stream.h"
 
-#include <cmath>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,11 +17,8 @@ namespace millrace::service {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::Eq;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 std::uint64_t Dropped(const FrameCounts& counts, DropReason reason) {
   return counts.dropped[static_cast<std::size_t>(reason)];
@@ -201,20 +203,6 @@ TEST(CameraStreamTest, NumbersOnWhereTheCheckpointWas) {
   EXPECT_EQ(snapshot.frames.received, 4U);
 }
 
-TEST(CameraStreamTest, AFrameOfTheProcessBeforeIsTooLateForALabel) {
-  FakeStream fake =
-      StartFakeStream({.queue_capacity = 8,
-                       .live = false,
-                       .learner = {.labels = pipeline::LabelledTask{.outputs = 3, .window = 2},
-                                   .resumption = {.position = {.frames = 1000, .epochs = 1}}}});
-  fake.source->Push();
-  fake.learner->WaitForAdmitted(1);
-  EXPECT_TRUE(absl::IsOutOfRange(fake.stream->Label(999, std::int64_t{1})));
-  EXPECT_TRUE(absl::IsOutOfRange(fake.stream->Label(0, std::int64_t{1})));
-  EXPECT_TRUE(fake.stream->Label(1000, std::int64_t{1}).ok());
-  EXPECT_TRUE(absl::IsNotFound(fake.stream->Label(1001, std::int64_t{1})));
-}
-
 TEST(CameraStreamTest, EndsByItselfWhenTheSourceEnds) {
   FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
   for (int i = 0; i < 4; ++i) fake.source->Push();
@@ -338,139 +326,6 @@ TEST(CameraStreamTest, FramesOfTheWrongSizeAreRejectedAndHarmNothing) {
   const StreamSnapshot snapshot = fake.stream->Snapshot();
   EXPECT_EQ(Dropped(snapshot.frames, DropReason::kRejected), 1u);
   EXPECT_TRUE(snapshot.learner.ok());
-}
-
-TEST(CameraStreamTest, SnapshotShowsRatesDelaysAndLosses) {
-  std::vector<double> observed;
-  FakeStream fake = StartFakeStream(
-      {.queue_capacity = 8, .live = false, .observe = [&](const Prediction& prediction) {
-         observed.push_back(std::chrono::duration<double>(prediction.delay).count());
-       }});
-  for (int i = 0; i < 21; ++i) {
-    fake.source->Push();
-    fake.learner->WaitForAdmitted(i);
-    fake.clock->Advance(milliseconds(i == 20 ? 90 : 30));
-    if (i > 0) fake.learner->Predict();
-    fake.clock->Advance(milliseconds(70));
-  }
-
-  const StreamSnapshot snapshot = fake.stream->Snapshot();
-  EXPECT_EQ(snapshot.uri, "rtsp://***@camera/1");
-  EXPECT_NEAR(snapshot.frames_per_second_in, 10, 0.5);
-  EXPECT_NEAR(snapshot.predictions_per_second, 10, 0.5);
-  EXPECT_DOUBLE_EQ(snapshot.delay_p50_s, 0.030);
-  EXPECT_DOUBLE_EQ(snapshot.delay_p99_s, 0.090);
-  EXPECT_GT(snapshot.loss, 0);
-  EXPECT_DOUBLE_EQ(snapshot.loss_no_motion, 2 * snapshot.loss);
-  EXPECT_THAT(snapshot.updates, ElementsAre(20, 20));
-  EXPECT_EQ(observed.size(), 20u);
-  fake.stream->Stop();
-}
-
-TEST(CameraStreamTest, SnapshotShowsHowBusyTheStagesAre) {
-  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
-  EXPECT_THAT(fake.stream->Snapshot().loads, IsEmpty()) << "nothing to compare with yet";
-  fake.learner->SetWorked({{.predicting = seconds(1), .learning = seconds(2)}});
-  for (int i = 0; i < 2; ++i) fake.source->Push();
-  fake.learner->WaitForAdmitted(1);
-  fake.clock->Advance(seconds(4));
-  fake.learner->SetWorked({{.predicting = seconds(2), .learning = seconds(4)}});
-
-  const std::vector<StageLoad> loads = fake.stream->Snapshot().loads;
-  ASSERT_EQ(loads.size(), 1U);
-  EXPECT_DOUBLE_EQ(loads[0].predicting, 0.25);
-  EXPECT_DOUBLE_EQ(loads[0].learning, 0.5);
-  fake.learner->Predict();
-  fake.stream->Stop();
-}
-
-TEST(CameraStreamTest, PredictionThatIsNotFiniteIsPublishedAndLeftOutOfTheMeans) {
-  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
-  for (int i = 0; i < 3; ++i) fake.source->Push();
-  fake.learner->Predict();
-  fake.learner->PredictNonFinite();
-  fake.learner->Predict();
-
-  EXPECT_FALSE(fake.stream->ring().Newest()->model.finite);
-  EXPECT_DOUBLE_EQ(fake.stream->Snapshot().loss, 1);
-  EXPECT_EQ(fake.stream->Snapshot().frames.predicted, 2u);
-}
-
-TEST(CameraStreamTest, CountsPredictionsThatNothingWasLearnedFromByReason) {
-  FakeStream fake = StartFakeStream({.queue_capacity = 8, .live = false});
-  fake.source->Push();
-  // The reasons one, two, three times ..., and samples that are learned from before and after.
-  const auto film = [&](pipeline::SkipReason reason, int frames) {
-    fake.learner->ChangePredictions([=](pipeline::ModelPrediction& p) { p.skipped = reason; });
-    for (int i = 0; i < frames; ++i) {
-      fake.source->Push();
-      fake.learner->Predict();
-    }
-  };
-  film(pipeline::SkipReason::kNone, 3);
-  for (int reason = 1; reason < pipeline::kSkipReasons; ++reason) {
-    film(static_cast<pipeline::SkipReason>(reason), reason);
-  }
-  film(pipeline::SkipReason::kNone, 2);
-
-  const StreamSnapshot snapshot = fake.stream->Snapshot();
-  EXPECT_THAT(snapshot.skipped, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
-  EXPECT_EQ(snapshot.frames.predicted, 60u);
-}
-
-TEST(CameraStreamLabelsTest, EveryFrameIsASampleTheFirstOfAnEpochToo) {
-  FakeStream fake = StartFakeStream(
-      {.queue_capacity = 8, .live = false, .learner = {.labels = {{.outputs = 2, .window = 4}}}});
-  fake.source->Push();
-  fake.source->Push(ingest::NoPredecessor::kGap);
-  fake.source->Reconnect();
-  fake.source->Push();
-  fake.learner->Predict(3);
-  EXPECT_EQ(fake.stream->Snapshot().frames.predicted, 3u);
-  EXPECT_EQ(fake.stream->ring().Newest()->previous, nullptr);
-}
-
-// A frame waits in the queue, is inside the learner, or is predicted: it can be labelled all the
-// same, and each label teaches.
-TEST(CameraStreamLabelsTest, AFrameCanBeLabelledWhereverItIs) {
-  FakeStream fake =
-      StartFakeStream({.queue_capacity = 8,
-                       .live = false,
-                       .learner = {.capacity = 1, .labels = {{.outputs = 2, .window = 4}}}});
-  CameraStream& stream = *fake.stream;
-  for (int i = 0; i < 4; ++i) fake.source->Push();
-  fake.learner->Predict();
-  fake.learner->WaitForAdmitted(2);
-  EXPECT_TRUE(stream.Label(0, std::int64_t{0}).ok());
-  EXPECT_TRUE(stream.Label(1, std::int64_t{0}).ok());
-  EXPECT_TRUE(stream.Label(3, std::int64_t{1}).ok());
-  EXPECT_EQ(stream.Label(4, std::int64_t{1}).code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(stream.Label(3, std::int64_t{0}).code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(stream.Label(2, std::int64_t{2}).code(), absl::StatusCode::kInvalidArgument);
-  fake.learner->Predict(3);
-  EXPECT_EQ(stream.ring().Newest()->model.labelled, 3);
-  const LabelCounts counts = stream.Snapshot().labels.value_or(LabelCounts());
-  EXPECT_EQ(counts.scored, 3u);
-  EXPECT_EQ(counts.right, 2u);  // Of sample n the class is n modulo 2.
-}
-
-TEST(CameraStreamLabelsTest, AStreamThatLearnsWithoutTakesNone) {
-  FakeStream fake = StartFakeStream();
-  EXPECT_EQ(fake.stream->TakesLabels().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(fake.stream->Label(0, std::int64_t{0}).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_FALSE(fake.stream->Snapshot().labels.has_value());
-}
-
-TEST(CameraStreamTest, SnapshotShowsWhatHasBecomeOfLearning) {
-  FakeStream fake = StartFakeStream();
-  EXPECT_EQ(fake.stream->Snapshot().learning.roll_backs, 0);
-  EXPECT_EQ(fake.stream->Snapshot().learning.rate_scale, 1);
-
-  fake.learner->SetLearning({.roll_backs = 2, .drifts = 3, .rate_scale = 0.25});
-  const pipeline::LearningFigures learning = fake.stream->Snapshot().learning;
-  EXPECT_EQ(learning.roll_backs, 2);
-  EXPECT_EQ(learning.drifts, 3);
-  EXPECT_EQ(learning.rate_scale, 0.25);
 }
 
 TEST(CameraStreamTest, SlowReaderNeverHoldsTheLearner) {
