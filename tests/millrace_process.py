@@ -80,6 +80,12 @@ class Server:
     summary: dict | None = None
     stop_s: float | None = None  # How long it took to end.
 
+    @property
+    def config_file(self) -> pathlib.Path:
+        """What it was started with, and reads again at SIGHUP."""
+        arguments = self.process.args
+        return pathlib.Path(arguments[arguments.index("--config") + 1])
+
 
 @dataclasses.dataclass(frozen=True)
 class Ended:

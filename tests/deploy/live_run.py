@@ -131,28 +131,28 @@ def live_run() -> Iterator[LiveRun]:
 def _let_it_happen(server: millrace_process.Server, prometheus: Prometheus, camera: RtspCamera):
     """Whatever moves figures that a run without events leaves where they are, waiting until
     Prometheus has seen each."""
-    _see(prometheus, "millrace_service_subscribers == 1")
+    see(prometheus, "millrace_service_subscribers == 1")
     urllib.request.urlopen(f"{server.page}/api/streams?viewer=somebody").close()
-    _see(prometheus, "millrace_service_viewers == 1")
+    see(prometheus, "millrace_service_viewers == 1")
     _let_a_subscriber_lose_some(server)
-    _see(prometheus, "millrace_service_subscriber_predictions_dropped_total > 0")
+    see(prometheus, "millrace_service_subscriber_predictions_dropped_total > 0")
     _let_a_subscriber_fall_behind(server, prometheus)
     with millrace.Client(server.grpc) as api:
         learner = 'millrace_pipeline_learner_state{stream="restless"}'
         api.learner("restless").freeze()
-        _see(prometheus, f"{learner} == {FROZEN}")
+        see(prometheus, f"{learner} == {FROZEN}")
         api.learner("restless").resume()
-        _see(prometheus, f"{learner} == {LEARNING}")
+        see(prometheus, f"{learner} == {LEARNING}")
         with contextlib.suppress(millrace.NotFound):
             api.stream("nowhere")
-    _see(prometheus, 'sum(millrace_service_calls_total{code="NOT_FOUND"}) == 1')
+    see(prometheus, 'sum(millrace_service_calls_total{code="NOT_FOUND"}) == 1')
     source = 'millrace_ingest_source_state{stream="restless"}'
-    _see(prometheus, f"{source} == {STREAMING}")
+    see(prometheus, f"{source} == {STREAMING}")
     camera.kill()
-    _see(prometheus, f"{source} != {STREAMING}")
+    see(prometheus, f"{source} != {STREAMING}")
     camera.come_back(*RESTLESS.pictures(times=2))
-    _see(prometheus, f"{source} == {STREAMING}")
-    _see(prometheus, "millrace_ingest_size_changes_total == 1")
+    see(prometheus, f"{source} == {STREAMING}")
+    see(prometheus, "millrace_ingest_size_changes_total == 1")
 
 
 def _let_a_subscriber_lose_some(server: millrace_process.Server) -> None:
@@ -184,17 +184,17 @@ def _let_a_subscriber_fall_behind(server: millrace_process.Server, prometheus: P
         stream="crowded", policy=prediction_service_pb2.DELIVERY_POLICY_LOSSLESS, depth=1)
     with grpc.insecure_channel(server.grpc) as channel:
         call = prediction_service_pb2_grpc.PredictionServiceStub(channel).Subscribe(request)
-        _see(prometheus, "millrace_service_subscribers_cut_off_total == 1")
+        see(prometheus, "millrace_service_subscribers_cut_off_total == 1")
         call.cancel()
 
 
 def _let_a_checkpoint_fail(prometheus: Prometheus, disk: Disk) -> None:
     disk.take_away()
-    _see(prometheus, "millrace_pipeline_checkpoints_failed_total >= 1")
+    see(prometheus, "millrace_pipeline_checkpoints_failed_total >= 1")
     disk.give_back()
 
 
-def _see(prometheus: Prometheus, comparison: str) -> None:
+def see(prometheus: Prometheus, comparison: str) -> None:
     """Waits until it holds, which gives it a series. After a scrape that took too long nothing has
     one, until the next."""
     wait_for(comparison, lambda: prometheus.values(comparison))
@@ -203,8 +203,8 @@ def _see(prometheus: Prometheus, comparison: str) -> None:
 def _wait_until_enough(prometheus: Prometheus) -> None:
     judged = "|".join(STREAMS)
     predicted = f'min(millrace_service_frames_predicted_total{{stream=~"{judged}"}})'
-    _see(prometheus, f"{predicted} >= {PREDICTIONS}")
-    _see(prometheus, "millrace_pipeline_checkpoints_written_total >= 1")
+    see(prometheus, f"{predicted} >= {PREDICTIONS}")
+    see(prometheus, "millrace_pipeline_checkpoints_written_total >= 1")
 
 
 def _received(prometheus: Prometheus) -> dict[str, list[tuple[float, float]]]:

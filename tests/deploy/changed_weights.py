@@ -1,0 +1,35 @@
+"""The warm start with other weights: what a training gone wrong leaves behind."""
+
+import json
+import pathlib
+import struct
+
+import numpy as np
+
+import millrace_process
+
+START = millrace_process.ROOT / "samples/weights/flow-start.safetensors"
+
+
+def write(path: pathlib.Path, factors: dict[str, float]) -> None:
+    """Writes it with each tensor whose name begins with one of the keys times that key's factor."""
+    content = START.read_bytes()
+    [header_bytes] = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + header_bytes])
+    data = np.frombuffer(content[8 + header_bytes:], "<f4").copy()
+    for name, tensor in header.items():
+        for beginning, factor in factors.items():
+            if name.startswith(beginning):
+                begin, end = (offset // 4 for offset in tensor["data_offsets"])
+                data[begin:end] *= np.float32(factor)
+    header["__metadata__"]["checksum"] = _checksum(data.tobytes())
+    written = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(written)) + written + data.tobytes())
+
+
+def _checksum(data: bytes) -> str:
+    """FNV-1a, 64 bits."""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return f"{value:016x}"
