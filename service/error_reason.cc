@@ -79,10 +79,9 @@ absl::Status InvalidFields(const std::vector<FieldViolation>& violations) {
 
 absl::Status SlowSubscriber(std::string_view stream, const std::string& who,
                             const std::string& what, const std::string& advice) {
-  const absl::Status status =
-      absl::ResourceExhaustedError(absl::StrCat("this ", who, " ", what, "; ", advice));
-  if (stream.empty()) return Because("SLOW_SUBSCRIBER", {}, status);
-  return Because("SLOW_SUBSCRIBER", {{"stream", stream}}, status);
+  const std::string words = absl::StrCat("this ", who, " ", what, "; ", advice);
+  if (stream.empty()) return Because("SLOW_SUBSCRIBER", {}, absl::ResourceExhaustedError(words));
+  return Because("SLOW_SUBSCRIBER", {{"stream", stream}}, absl::ResourceExhaustedError(words));
 }
 
 std::string TookNothing(std::chrono::nanoseconds limit) {

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "pipeline/rate_factor.h"
 #include "service/grpc_security.h"
 #include "service/page_host.h"
 
@@ -159,8 +160,8 @@ PageControl::Answer PageControl::Resume(const ServedStream& served,
 PageControl::Answer PageControl::SetRate(const ServedStream& served, const HttpRequest& request) {
   double rate = 0;
   const std::optional<std::string> text = request.Parameter("value");
-  if (!text || !absl::SimpleAtod(*text, &rate)) {
-    return absl::InvalidArgumentError("the learning rate is a number from 0 to 1");
+  if (!text || !absl::SimpleAtod(*text, &rate) || !pipeline::IsLearningRate(rate)) {
+    return absl::InvalidArgumentError("a learning rate is a number from 0 to 1");
   }
   MILLRACE_RETURN_IF_ERROR(served.stream->Change({.learning_rate = rate}));
   return json({{"learning_rate", rate}});
