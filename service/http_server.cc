@@ -2,12 +2,15 @@
 
 #include <array>
 #include <chrono>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "civetweb.h"
 #include "spdlog/spdlog.h"
 
@@ -16,6 +19,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kKnockPause(20);
 
+/// RFC 9110, 5.6.7. civetweb's own is made by gmtime(), whose result all threads share.
+std::string HttpDate(absl::Time time) {
+  return absl::FormatTime("%a, %d %b %Y %H:%M:%S GMT", time, absl::UTCTimeZone());
+}
+
 void Send(mg_connection* connection, const HttpResponse& response, bool with_body) {
   // What is left of a request's body is not waited for: who sends it slowly would keep the thread.
   mg_disable_connection_keep_alive(connection);
@@ -23,6 +31,7 @@ void Send(mg_connection* connection, const HttpResponse& response, bool with_bod
   const auto add = [&](const std::string& name, const std::string& value) {
     mg_response_header_add(connection, name.c_str(), value.c_str(), static_cast<int>(value.size()));
   };
+  add("Date", HttpDate(absl::Now()));
   add("Content-Type", response.content_type);
   add("Content-Length", absl::StrCat(response.body.size()));
   add("Cache-Control", "no-store");

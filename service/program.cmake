@@ -49,7 +49,7 @@ set_property(SOURCE metrics.cc APPEND PROPERTY COMPILE_DEFINITIONS
 target_link_libraries(millrace_web
   PUBLIC millrace::access millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
           spdlog::spdlog
-  PRIVATE civetweb::civetweb millrace::plan absl::cleanup absl::strings absl::str_format)
+  PRIVATE civetweb::civetweb millrace::plan absl::cleanup absl::strings absl::str_format absl::time)
 
 if(MILLRACE_STRICT_TARGETS_ONLY)
   return()

@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/service/http_client.h"
 
 namespace millrace::service {
@@ -59,6 +61,24 @@ TEST_F(HttpServerTest, GivesHandlersWhatTheStarsStandForAndTheQueryDecoded) {
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "a b c 1+1");
   EXPECT_THAT(answer.headers, HasSubstr("X-Made-By: echo"));
+}
+
+TEST_F(HttpServerTest, SaysOnceWhenItAnswered) {
+  const absl::Time before = absl::Now() - absl::Seconds(1);  // It says whole seconds.
+  const std::string headers = Get(server->port(), "/hello").headers;
+  const std::string name = "\r\nDate: ";
+  const std::size_t begin = headers.find(name);
+  ASSERT_NE(begin, std::string::npos) << headers;
+  EXPECT_EQ(headers.rfind(name), begin) << headers;
+  const std::size_t value = begin + name.size();
+  absl::Time said;
+  std::string error;
+  ASSERT_TRUE(absl::ParseTime("%a, %d %b %Y %H:%M:%S GMT",
+                              headers.substr(value, headers.find('\r', value) - value), &said,
+                              &error))
+      << error;
+  EXPECT_GT(said, before);
+  EXPECT_LE(said, absl::Now());
 }
 
 TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
