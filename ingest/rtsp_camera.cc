@@ -14,9 +14,9 @@
 #include "ingest/camera_source.h"
 #include "ingest/gst_error.h"
 #include "ingest/gst_handles.h"
-#include "ingest/lasting_names.h"
 #include "ingest/login.h"
 #include "ingest/redirect_guard.h"
+#include "ingest/source_attributes.h"
 
 namespace millrace::ingest {
 namespace {
@@ -135,7 +135,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& requ
         g_object_set(&source, "location", uri.c_str(), nullptr);
         g_signal_connect(&source, "select-stream", G_CALLBACK(IsVideo), nullptr);
         RefuseRedirects(uri, source);
-        LeaveOutPassingNames(source);
+        LeaveOutSourceAttributes(source);
         MILLRACE_RETURN_IF_ERROR(SetLogin(camera.login, source));
         return SetTls(camera.tls, source);
       },

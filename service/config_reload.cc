@@ -93,7 +93,7 @@ ConfigReload::ConfigReload(Options options, Config config)
   Note(true);
 }
 
-// Nobody else on its thread catches what a stream's start throws.
+// Nobody else on its thread catches what is thrown.
 absl::StatusOr<ReloadOutcome> ConfigReload::Apply() {
   absl::StatusOr<ReloadOutcome> outcome =
       Caught([this] { return Read(); }, "reading the configuration again");

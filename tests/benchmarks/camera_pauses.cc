@@ -37,6 +37,10 @@ struct Happening {
 
 std::vector<Happening> Happenings() {
   return {
+      {.name = "nothing",
+       .camera = {"--pattern", "ball"},
+       .frames = 100,
+       .happened = [](const Frame&, const RtspProcess&) { return true; }},
       {.name = "pictures of another size",
        .camera = {"--widen-after", "40", "--width", "160", "--height", "120"},
        .frames = 100,
@@ -57,8 +61,14 @@ std::vector<Happening> Happenings() {
   };
 }
 
-// From one picture's arrival to the next one's, beyond the camera's interval.
-double LongestPauseMs(const Happening& happening) {
+struct Pauses {
+  /// From one picture's arrival to the next one's, beyond the camera's interval.
+  double longest_ms = 0;
+  /// A pause of more than two seconds is taken for the session's end.
+  double sessions = 0;
+};
+
+Pauses Watch(const Happening& happening) {
   constexpr int kRoomForAll = 1000;
   const RtspProcess camera(happening.camera);
   const auto source = OpenOrExit({.uri = camera.url(),
@@ -71,24 +81,33 @@ double LongestPauseMs(const Happening& happening) {
     longest = std::max(longest, Milliseconds(frame.arrival - last.arrival) - kInterval);
     last = std::move(frame);
   }
+  const double sessions = static_cast<double>(source->status().reconnects) + 1;
   source->Stop();
   if (!happening.happened(last, camera)) {
     std::cerr << happening.name << ": this did not happen\n";
     std::exit(1);
   }
-  return longest.count();
+  return {.longest_ms = longest.count(), .sessions = sessions};
 }
 
 }  // namespace
 
 nlohmann::json MeasurePauses(int rounds) {
-  std::vector<std::vector<std::string>> table = {{"in a session that goes on", "longest pause"}};
+  std::vector<std::vector<std::string>> table = {{"what happens", "longest pause", "sessions"}};
   nlohmann::json result;
   for (const Happening& happening : Happenings()) {
     std::vector<double> longest_ms;
-    for (int i = 0; i < rounds; ++i) longest_ms.push_back(LongestPauseMs(happening));
-    table.push_back({happening.name, Text(SpreadOf(longest_ms), 0) + " ms"});
-    result.push_back({{"happening", happening.name}, {"longest_pause_ms", longest_ms}});
+    std::vector<double> sessions;
+    for (int i = 0; i < rounds; ++i) {
+      const Pauses pauses = Watch(happening);
+      longest_ms.push_back(pauses.longest_ms);
+      sessions.push_back(pauses.sessions);
+    }
+    table.push_back({happening.name, Text(SpreadOf(longest_ms), 0) + " ms",
+                     Text(SpreadOf(sessions), 0)});
+    result.push_back({{"happening", happening.name},
+                      {"longest_pause_ms", longest_ms},
+                      {"sessions", sessions}});
   }
   std::cout << "From one picture to the next, beyond the camera's interval of 40 ms, " << rounds
             << " rounds each, median (least to greatest)\n\n"

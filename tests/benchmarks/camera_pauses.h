@@ -1,12 +1,12 @@
-// How long pictures stay away while a camera's session goes on: what happens to it then is no
-// outage, and nothing is connected to anew.
+// How long pictures stay away while a camera plays on, whatever happens to what it sends: nobody
+// has to start it again.
 #pragma once
 
 #include "nlohmann/json.hpp"
 
 namespace millrace::benchmarks {
 
-/// Plays a camera for each thing that may happen, `rounds` times, for some seconds each; prints a
+/// Plays a camera for each thing that may happen, and for nothing to compare with, `rounds` times, for some seconds each; prints a
 /// table and returns the figures, in milliseconds. Ends the program with exit code 1 where the
 /// thing does not happen: then something else was measured. For one thread.
 [[nodiscard]] nlohmann::json MeasurePauses(int rounds);

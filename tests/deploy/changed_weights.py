@@ -28,7 +28,7 @@ def write(path: pathlib.Path, factors: dict[str, float]) -> None:
 
 
 def _checksum(data: bytes) -> str:
-    """FNV-1a, 64 bits."""
+    """FNV-1a, 64 bits, of the data alone: what files of before have, and what is still read."""
     value = 0xCBF29CE484222325
     for byte in data:
         value = (value ^ byte) * 0x100000001B3 % 2**64

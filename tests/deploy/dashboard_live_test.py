@@ -13,7 +13,7 @@ import dashboard
 import live_run
 import millrace_process
 import trouble_run
-from prometheus_process import one
+from prometheus_process import Prometheus, one
 
 ALERTS = millrace_process.ROOT / "deploy/prometheus/alerts.yml"
 STREAMS = live_run.STREAMS
@@ -40,6 +40,15 @@ _RATE = re.compile(r"rate\((\w+\{[^}]*\})\[\$__rate_interval\]\)")
 def since_start(expr: str) -> str:
     """The same figure of the whole run, instead of a window: rates of counters become counters."""
     return _RATE.sub(r"\1", expr)
+
+
+def finite_values(prometheus: Prometheus, query: dashboard.Query, begin: float,
+                  end: float) -> dict[tuple, set[float]]:
+    """All finite figures of each series that the query gives from `begin` to `end`."""
+    filled_in = dashboard.filled_in(query.expr, f"{WINDOW_S}s")
+    values = prometheus.values_between(filled_in, begin, end)
+    return {labels: {v for v in of_series if math.isfinite(v)}
+            for labels, of_series in values.items()}  # fmt: skip
 
 
 class DashboardLiveTest(unittest.TestCase):
@@ -110,11 +119,7 @@ class DashboardLiveTest(unittest.TestCase):
 
     def values_by_series(self, query: dashboard.Query) -> dict[tuple, set[float]]:
         """All finite figures that the query gives during the run, of all streams."""
-        filled_in = dashboard.filled_in(query.expr, f"{WINDOW_S}s")
-        begin = self.live.begin["steady"]
-        values = self.live.prometheus.values_between(filled_in, begin, self.live.end)
-        return {labels: {v for v in of_series if math.isfinite(v)}
-                for labels, of_series in values.items()}  # fmt: skip
+        return finite_values(self.live.prometheus, query, self.live.begin["steady"], self.live.end)
 
     def test_every_query_moves(self):
         for what, query in self.each_query(ABSENT, CONSTANT, TROUBLE):
@@ -138,8 +143,7 @@ class DashboardLiveTest(unittest.TestCase):
             for what, query in self.each_query():
                 if (query.panel, query.ref) in TROUBLE:
                     with self.subTest(what):
-                        filled_in = dashboard.filled_in(query.expr, f"{WINDOW_S}s")
-                        values = prometheus.values_between(filled_in, scraped[0], scraped[-1])
+                        values = finite_values(prometheus, query, scraped[0], scraped[-1])
                         self.assertGreater(max(map(len, values.values()), default=0), 1, values)
 
     def test_a_stream_has_at_most_twenty_series_beside_its_histogram(self):

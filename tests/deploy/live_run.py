@@ -131,28 +131,28 @@ def live_run() -> Iterator[LiveRun]:
 def _let_it_happen(server: millrace_process.Server, prometheus: Prometheus, camera: RtspCamera):
     """Whatever moves figures that a run without events leaves where they are, waiting until
     Prometheus has seen each."""
-    see(prometheus, "millrace_service_subscribers == 1")
+    prometheus.see("millrace_service_subscribers == 1")
     urllib.request.urlopen(f"{server.page}/api/streams?viewer=somebody").close()
-    see(prometheus, "millrace_service_viewers == 1")
+    prometheus.see("millrace_service_viewers == 1")
     _let_a_subscriber_lose_some(server)
-    see(prometheus, "millrace_service_subscriber_predictions_dropped_total > 0")
+    prometheus.see("millrace_service_subscriber_predictions_dropped_total > 0")
     _let_a_subscriber_fall_behind(server, prometheus)
     with millrace.Client(server.grpc) as api:
         learner = 'millrace_pipeline_learner_state{stream="restless"}'
         api.learner("restless").freeze()
-        see(prometheus, f"{learner} == {FROZEN}")
+        prometheus.see(f"{learner} == {FROZEN}")
         api.learner("restless").resume()
-        see(prometheus, f"{learner} == {LEARNING}")
+        prometheus.see(f"{learner} == {LEARNING}")
         with contextlib.suppress(millrace.NotFound):
             api.stream("nowhere")
-    see(prometheus, 'sum(millrace_service_calls_total{code="NOT_FOUND"}) == 1')
+    prometheus.see('sum(millrace_service_calls_total{code="NOT_FOUND"}) == 1')
     source = 'millrace_ingest_source_state{stream="restless"}'
-    see(prometheus, f"{source} == {STREAMING}")
+    prometheus.see(f"{source} == {STREAMING}")
     camera.kill()
-    see(prometheus, f"{source} != {STREAMING}")
+    prometheus.see(f"{source} != {STREAMING}")
     camera.come_back(*RESTLESS.pictures(times=2))
-    see(prometheus, f"{source} == {STREAMING}")
-    see(prometheus, "millrace_ingest_size_changes_total == 1")
+    prometheus.see(f"{source} == {STREAMING}")
+    prometheus.see("millrace_ingest_size_changes_total == 1")
 
 
 def _let_a_subscriber_lose_some(server: millrace_process.Server) -> None:
@@ -184,27 +184,21 @@ def _let_a_subscriber_fall_behind(server: millrace_process.Server, prometheus: P
         stream="crowded", policy=prediction_service_pb2.DELIVERY_POLICY_LOSSLESS, depth=1)
     with grpc.insecure_channel(server.grpc) as channel:
         call = prediction_service_pb2_grpc.PredictionServiceStub(channel).Subscribe(request)
-        see(prometheus, "millrace_service_subscribers_cut_off_total == 1")
+        prometheus.see("millrace_service_subscribers_cut_off_total == 1")
         call.cancel()
 
 
 def _let_a_checkpoint_fail(prometheus: Prometheus, disk: Disk) -> None:
     disk.take_away()
-    see(prometheus, "millrace_pipeline_checkpoints_failed_total >= 1")
+    prometheus.see("millrace_pipeline_checkpoints_failed_total >= 1")
     disk.give_back()
-
-
-def see(prometheus: Prometheus, comparison: str) -> None:
-    """Waits until it holds, which gives it a series. After a scrape that took too long nothing has
-    one, until the next."""
-    wait_for(comparison, lambda: prometheus.values(comparison))
 
 
 def _wait_until_enough(prometheus: Prometheus) -> None:
     judged = "|".join(STREAMS)
     predicted = f'min(millrace_service_frames_predicted_total{{stream=~"{judged}"}})'
-    see(prometheus, f"{predicted} >= {PREDICTIONS}")
-    see(prometheus, "millrace_pipeline_checkpoints_written_total >= 1")
+    prometheus.see(f"{predicted} >= {PREDICTIONS}")
+    prometheus.see("millrace_pipeline_checkpoints_written_total >= 1")
 
 
 def _received(prometheus: Prometheus) -> dict[str, list[tuple[float, float]]]:

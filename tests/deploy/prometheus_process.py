@@ -61,6 +61,14 @@ class Prometheus:
             for series in result
         }
 
+    def see(self, comparison: str) -> None:
+        """Waits until it holds, which gives it a series, and for two scrapes more, so that who asks for
+        the values of every moment does not miss it. After a scrape that took too long nothing has a series,
+        until the next."""
+        millrace_process.wait_for(comparison, lambda: self.values(comparison))
+        enough = len(self.samples("up")) + 2
+        millrace_process.wait_for("two scrapes", lambda: len(self.samples("up")) >= enough)
+
     def samples(self, selector: str, window: str = "1h") -> list[tuple[float, float]]:
         """When the selector's one series was scraped, and its values."""
         [series] = self.get("query", query=f"{selector}[{window}]")["result"]

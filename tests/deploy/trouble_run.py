@@ -13,7 +13,6 @@ import millrace
 import numpy as np
 
 import changed_weights
-import live_run
 import millrace_process
 import prometheus_process
 from prometheus_process import Prometheus
@@ -28,7 +27,7 @@ STEEP = {"decode 1/4 b.2": 1e24, "decode 1/4 b.3": 1e24, "decode 1/4 b.4": 1e-24
 # A model whose steps are so large that its weights run away.
 WILD = {"model": {"input": [SIZE, SIZE], "learning_rate": 1}}
 # One whose stages are planned again as soon as they take another time than measured.
-PLANNED = {"model": {"input": [SIZE, SIZE]}, 
+PLANNED = {"model": {"input": [SIZE, SIZE]},
            "schedule": {"kind": "auto", "frames_per_second": 30, "replan_share": 0.001}}
 # One that sees a scene which moves, and then nothing but noise.
 SCENE = {"name": "scene", "source": {"uri": "push:"}, "model": {"input": [SIZE, SIZE]}}
@@ -53,7 +52,7 @@ def trouble_run() -> Iterator[Prometheus]:
         configured = configuration(pathlib.Path(folder))
         with millrace_process.serve(configured) as server:
             prometheus = stack.enter_context(prometheus_process.scrapes(server.metrics))
-            live_run.see(prometheus, "millrace_build_info")
+            prometheus.see("millrace_build_info")
             with _pushed(server.grpc):
                 _let_the_configuration_be_wrong(server, configured, prometheus)
                 for metric in ("millrace_pipeline_roll_backs_total",
@@ -61,7 +60,7 @@ def trouble_run() -> Iterator[Prometheus]:
                                "millrace_pipeline_gradients_not_finite_total",
                                "millrace_pipeline_replans_total",
                                "millrace_pipeline_drifts_total"):
-                    live_run.see(prometheus, f"{metric} > 0")
+                    prometheus.see(f"{metric} > 0")
         yield prometheus
 
 
@@ -70,7 +69,7 @@ def _let_the_configuration_be_wrong(server: millrace_process.Server, configured:
     for text, holds in (("no: configuration", 0), (json.dumps(configured), 1)):
         server.config_file.write_text(text)
         server.process.send_signal(signal.SIGHUP)
-        live_run.see(prometheus, f"millrace_service_config_reload_success == {holds}")
+        prometheus.see(f"millrace_service_config_reload_success == {holds}")
 
 
 def _scene() -> Iterator[np.ndarray]:

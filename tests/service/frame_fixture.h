@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -19,6 +18,7 @@
 
 namespace millrace::service {
 
+/// Adds a stream on demand. Destroying it ends the server first.
 class FrameServiceTest : public testing::Test {
  protected:
   FrameServiceTest() : FrameServiceTest(GrpcServer::Options()) {}

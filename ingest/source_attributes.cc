@@ -1,4 +1,4 @@
-#include "ingest/lasting_names.h"
+#include "ingest/source_attributes.h"
 
 #include <gst/sdp/gstsdpmessage.h>
 
@@ -7,17 +7,17 @@
 namespace millrace::ingest {
 namespace {
 
-bool IsPassing(const GstSDPAttribute& attribute) {
+bool IsOfASource(const GstSDPAttribute& attribute) {
   return attribute.key != nullptr && std::string_view(attribute.key) == "ssrc";
 }
 
 /// When the camera has described itself, and before anything is made of it.
 void OnDescription(GstElement* /*rtspsrc*/, GstSDPMessage* description, gpointer /*unused*/) {
   for (guint i = 0; i < gst_sdp_message_medias_len(description); ++i) {
-    // The description is ours to change, which the signal says and the getter's type does not.
+    // The description is the signal's to change, as rtspsrc's documentation says.
     auto* const media = const_cast<GstSDPMedia*>(gst_sdp_message_get_media(description, i));
     for (guint next = gst_sdp_media_attributes_len(media); next > 0; --next) {
-      if (!IsPassing(*gst_sdp_media_get_attribute(media, next - 1))) continue;
+      if (!IsOfASource(*gst_sdp_media_get_attribute(media, next - 1))) continue;
       gst_sdp_media_remove_attribute(media, next - 1);
     }
   }
@@ -25,7 +25,7 @@ void OnDescription(GstElement* /*rtspsrc*/, GstSDPMessage* description, gpointer
 
 }  // namespace
 
-void LeaveOutPassingNames(GstElement& rtspsrc) {
+void LeaveOutSourceAttributes(GstElement& rtspsrc) {
   g_signal_connect(&rtspsrc, "on-sdp", G_CALLBACK(OnDescription), nullptr);
 }
 
