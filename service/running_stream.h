@@ -50,8 +50,8 @@
 
 namespace millrace::service {
 
-/// Thread-safe once it is open. What the options point to, and what their functions use, must outlive
-/// it.
+/// Thread-safe once it is open. What the options point to, and what their functions use, must
+/// outlive it.
 class RunningStream final : public CameraStream {
  public:
   explicit RunningStream(Options options)

@@ -103,11 +103,10 @@ nlohmann::json MeasurePauses(int rounds) {
       longest_ms.push_back(pauses.longest_ms);
       sessions.push_back(pauses.sessions);
     }
-    table.push_back({happening.name, Text(SpreadOf(longest_ms), 0) + " ms",
-                     Text(SpreadOf(sessions), 0)});
-    result.push_back({{"happening", happening.name},
-                      {"longest_pause_ms", longest_ms},
-                      {"sessions", sessions}});
+    table.push_back(
+        {happening.name, Text(SpreadOf(longest_ms), 0) + " ms", Text(SpreadOf(sessions), 0)});
+    result.push_back(
+        {{"happening", happening.name}, {"longest_pause_ms", longest_ms}, {"sessions", sessions}});
   }
   std::cout << "From one picture to the next, beyond the camera's interval of 40 ms, " << rounds
             << " rounds each, median (least to greatest)\n\n"
