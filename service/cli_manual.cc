@@ -106,14 +106,16 @@ std::vector<std::string> ValuesOf(const CLI::Option& option) {
 }
 
 std::string Case(const std::string& of, const std::vector<std::string>& words) {
-  return absl::StrCat("    \"", of, "\") words=\"", absl::StrJoin(words, " "), "\" ;;\n");
+  return absl::StrCat("    \"", of, "\") words=\"", absl::StrJoin(words, "\n"), "\" ;;\n");
 }
 
-constexpr char kCompletion[] = R"(# Completes `millrace` in bash. Made by `millrace completion`.
+constexpr char kCompletion[] =
+    R"(# Completes `millrace` in bash, and in zsh by bashcompinit. Made by `millrace completion`.
 _millrace() {
   local word=${COMP_WORDS[COMP_CWORD]} prior=${COMP_WORDS[COMP_CWORD - 1]} command="" each words=""
+  local IFS=$'\n'  # What compgen offers stands in lines of its own.
   COMPREPLY=()
-  for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  for each in "${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "$command $each" in
     %COMMANDS%) command="${command:+$command }$each" ;;
     esac
@@ -121,15 +123,15 @@ _millrace() {
   case "$command $prior" in
 %VALUES%  esac
   if [[ -n $words ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
     return
   fi
   case "$command" in
 %WORDS%  esac
   if [[ -z $command || $command == evaluate || $word == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
   else
-    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    COMPREPLY=($(compgen -f -- "$word"))
   fi
 }
 complete -o filenames -F _millrace millrace
@@ -158,7 +160,7 @@ std::string ManPage(const CLI::App& app, std::string_view version) {
   return page;
 }
 
-std::string BashCompletion(const CLI::App& app) {
+std::string ShellCompletion(const CLI::App& app) {
   std::vector<std::string> commands;
   std::string values;
   std::string words = Case("", WordsOf(app));
@@ -181,13 +183,17 @@ std::string BashCompletion(const CLI::App& app) {
 void AddManual(CLI::App& app) {
   app.add_subcommand("man", "Print the manual page")
       ->footer("\nExample\n  millrace man >millrace.1 && man ./millrace.1");
-  app.add_subcommand("completion", "Print what completes commands and options in bash")
-      ->footer("\nExample\n  source <(millrace completion)");
+  app.add_subcommand("completion", "Print what completes commands and options in bash or zsh")
+      ->footer(
+          "\nExamples\n"
+          "  source <(millrace completion)      in bash\n"
+          "  autoload -U +X compinit bashcompinit && compinit && bashcompinit &&\n"
+          "      source <(millrace completion)  in zsh");
 }
 
 std::string ChosenManual(const CLI::App& app, std::string_view version) {
   if (app.got_subcommand("man")) return ManPage(app, version);
-  if (app.got_subcommand("completion")) return BashCompletion(app);
+  if (app.got_subcommand("completion")) return ShellCompletion(app);
   return "";
 }
 

@@ -126,9 +126,10 @@ class CommandLineTest(unittest.TestCase):
                     self.assertIn(solid(option), chapters[command])
         self.assertIn("a GPU failed, or its memory is full", manual)
 
-    def completions(self, line):
-        """What bash offers where `line` ends."""
+    def completions(self, line, shell=("bash", "-c"), begin=""):
+        """What the shell is offered where `line` ends."""
         script = f"""
+            {begin}
             eval "$({millrace_process.program()} completion)"
             COMP_WORDS=({line})
             {'COMP_WORDS+=("")' if line.endswith(' ') else ''}
@@ -136,7 +137,7 @@ class CommandLineTest(unittest.TestCase):
             _millrace
             printf '%s\\n' "${{COMPREPLY[@]}}"
         """
-        said = subprocess.run(["bash", "-c", script], cwd=self.folder, text=True, capture_output=True,
+        said = subprocess.run([*shell, script], cwd=self.folder, text=True, capture_output=True,
                               check=True)
         self.assertEqual(said.stderr, "")
         return said.stdout.split()
@@ -149,6 +150,20 @@ class CommandLineTest(unittest.TestCase):
         self.assertIn("census", self.completions("millrace pretrain --loss "))
         self.config()
         self.assertEqual(self.completions("millrace check-config con"), ["config.yaml"])
+
+    def test_zsh_is_offered_the_same(self):
+        def offered(line):
+            """zsh leaves out by itself what does not begin as `line` ends."""
+            return self.completions(line, ("zsh", "-f", "-c"), """
+                autoload -U +X compinit bashcompinit; compinit -u -d /dev/null; bashcompinit
+                setopt ksharrays""")
+
+        self.assertIn("serve", offered("millrace "))
+        self.assertIn("flow", offered("millrace evaluate "))
+        self.assertIn("--token-file", offered("millrace watch --to"))
+        self.assertIn("census", offered("millrace pretrain --loss "))
+        self.config()
+        self.assertIn("config.yaml", offered("millrace check-config "))
 
     def test_the_log_is_json_where_programs_read_it(self):
         result = run("serve", "--config", self.config(), "--frames", "5", "--no-progress",
