@@ -1,4 +1,5 @@
-// The command line as a manual page and as a completion for bash and zsh: made from the same text as
+// The command line as a manual page and as a completion for bash and zsh: made from the same text
+// as
 // --help, so that they cannot say something else.
 #pragma once
 
@@ -12,8 +13,8 @@ namespace millrace::service {
 /// For man(1): every command, option and footer of `app`, the program's whole command line.
 [[nodiscard]] std::string ManPage(const CLI::App& app, std::string_view version);
 
-/// A script that bash reads, and zsh with its bashcompinit: it completes commands, options, their values where those are a fixed
-/// few, and files everywhere else.
+/// A script that bash reads, and zsh with its bashcompinit: it completes commands, options, their
+/// values where those are a fixed few, and files everywhere else.
 [[nodiscard]] std::string ShellCompletion(const CLI::App& app);
 
 /// Adds the commands `man` and `completion`, which print them.
