@@ -1,5 +1,4 @@
-// The command line as a manual page and as a completion for bash and zsh: made from the same text
-// as
+// The command line as a manual page and as a completion for shells: made from the same text as
 // --help, so that they cannot say something else.
 #pragma once
 
