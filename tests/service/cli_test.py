@@ -155,7 +155,7 @@ class CommandLineTest(unittest.TestCase):
         def offered(line):
             """zsh leaves out by itself what does not begin as `line` ends."""
             return self.completions(line, ("zsh", "-f", "-c"), """
-                autoload -U +X compinit bashcompinit; compinit -u -d /dev/null; bashcompinit
+                autoload -U +X compinit bashcompinit; compinit -u -D; bashcompinit
                 setopt ksharrays""")
 
         self.assertIn("serve", offered("millrace "))
