@@ -33,8 +33,12 @@ class PackTest(unittest.TestCase):
                               capture_output=True, text=True, check=True).stdout  # fmt: skip
 
     def libtorch(self, with_cuda):
-        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
-        (folder / "lib").mkdir()
+        """As wheels lie: CUDA's libraries beside it, which only a machine with CUDA has elsewhere."""
+        wheels = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        folder = wheels / "torch"
+        (folder / "lib").mkdir(parents=True)
+        if (of_cuda := LIBTORCH.parents[1] / "nvidia").exists():
+            (wheels / "nvidia").symlink_to(of_cuda)
         for library in LIBTORCH.iterdir():
             (folder / "lib" / library.name).symlink_to(library)
         if with_cuda and not (folder / "lib/libtorch_cuda.so").exists():
