@@ -106,14 +106,13 @@ std::vector<std::string> ValuesOf(const CLI::Option& option) {
 }
 
 std::string Case(const std::string& of, const std::vector<std::string>& words) {
-  return absl::StrCat("    \"", of, "\") words=\"", absl::StrJoin(words, "\n"), "\" ;;\n");
+  return absl::StrCat("    \"", of, "\") words=\"", absl::StrJoin(words, " "), "\" ;;\n");
 }
 
 constexpr char kCompletion[] =
     R"(# Completes `millrace` in bash, and in zsh by bashcompinit. Made by `millrace completion`.
 _millrace() {
   local word=${COMP_WORDS[COMP_CWORD]} prior=${COMP_WORDS[COMP_CWORD - 1]} command="" each words=""
-  local IFS=$'\n'  # What compgen offers stands in lines of its own.
   COMPREPLY=()
   for each in "${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "$command $each" in
@@ -122,17 +121,14 @@ _millrace() {
   done
   case "$command $prior" in
 %VALUES%  esac
-  if [[ -n $words ]]; then
-    COMPREPLY=($(compgen -W "$words" -- "$word"))
-    return
+  if [[ -z $words ]]; then
+    case "$command" in
+%WORDS%    esac
+    [[ -z $command || $command == evaluate || $word == -* ]] || words=""
   fi
-  case "$command" in
-%WORDS%  esac
-  if [[ -z $command || $command == evaluate || $word == -* ]]; then
-    COMPREPLY=($(compgen -W "$words" -- "$word"))
-  else
-    COMPREPLY=($(compgen -f -- "$word"))
-  fi
+  while IFS= read -r each; do COMPREPLY+=("$each"); done < <(
+    if [[ -n $words ]]; then compgen -W "$words" -- "$word"; else compgen -f -- "$word"; fi
+  )
 }
 complete -o filenames -F _millrace millrace
 )";

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -167,14 +168,19 @@ TEST_F(FrameServiceTest, TheServerEndsACallThatIsIdle) {
 class ImpatientFrameServiceTest : public FrameServiceTest {
  protected:
   ImpatientFrameServiceTest() : FrameServiceTest({.stall_limit = std::chrono::milliseconds(200)}) {}
+
+  /// Whose flow control is not shared with that of `channel_`.
+  [[nodiscard]] std::shared_ptr<grpc::Channel> OwnConnection() const {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
+                                     grpc::InsecureChannelCredentials(), arguments);
+  }
 };
 
 TEST_F(ImpatientFrameServiceTest, AClientThatReadsNothingIsCutOffAndItsPlaceIsFree) {
   AddStream({.width = 320, .height = 240, .predicts = FakeLearner::Predicts::kAtOnce});
-  grpc::ChannelArguments own_connection;
-  own_connection.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  PushClient silent(grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
-                                              grpc::InsecureChannelCredentials(), own_connection));
+  PushClient silent(OwnConnection());
   silent.Begin("door");
   while (silent.Push("unread")) continue;  // Until the call is over.
   PushClient next(channel_);
@@ -185,10 +191,7 @@ TEST_F(ImpatientFrameServiceTest, AClientThatReadsNothingIsCutOffAndItsPlaceIsFr
 
 TEST_F(ImpatientFrameServiceTest, OneThatReadsOnFindsWhyItWasLetGo) {
   AddStream({.width = 320, .height = 240, .predicts = FakeLearner::Predicts::kAtOnce});
-  grpc::ChannelArguments own_connection;
-  own_connection.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  PushClient silent(grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
-                                              grpc::InsecureChannelCredentials(), own_connection));
+  PushClient silent(OwnConnection());
   silent.Begin("door");
   std::jthread pushing([&] {
     while (silent.Push("unread")) continue;
