@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,12 +11,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "millrace/v1/frame_service.pb.h"
 #include "tests/service/error_details.h"
 #include "tests/service/fake_learner.h"
 #include "tests/service/frame_fixture.h"
+#include "tests/service/own_connection.h"
 #include "tests/service/push_client.h"
 
 namespace millrace::service {
@@ -168,19 +167,11 @@ TEST_F(FrameServiceTest, TheServerEndsACallThatIsIdle) {
 class ImpatientFrameServiceTest : public FrameServiceTest {
  protected:
   ImpatientFrameServiceTest() : FrameServiceTest({.stall_limit = std::chrono::milliseconds(200)}) {}
-
-  /// Whose flow control is not shared with that of `channel_`.
-  [[nodiscard]] std::shared_ptr<grpc::Channel> OwnConnection() const {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
-                                     grpc::InsecureChannelCredentials(), arguments);
-  }
 };
 
 TEST_F(ImpatientFrameServiceTest, AClientThatReadsNothingIsCutOffAndItsPlaceIsFree) {
   AddStream({.width = 320, .height = 240, .predicts = FakeLearner::Predicts::kAtOnce});
-  PushClient silent(OwnConnection());
+  PushClient silent(OwnConnection(server_->port()));
   silent.Begin("door");
   while (silent.Push("unread")) continue;  // Until the call is over.
   PushClient next(channel_);
@@ -191,7 +182,7 @@ TEST_F(ImpatientFrameServiceTest, AClientThatReadsNothingIsCutOffAndItsPlaceIsFr
 
 TEST_F(ImpatientFrameServiceTest, OneThatReadsOnFindsWhyItWasLetGo) {
   AddStream({.width = 320, .height = 240, .predicts = FakeLearner::Predicts::kAtOnce});
-  PushClient silent(OwnConnection());
+  PushClient silent(OwnConnection(server_->port()));
   silent.Begin("door");
   std::jthread pushing([&] {
     while (silent.Push("unread")) continue;

@@ -20,6 +20,7 @@
 #include "service/budget_gate.h"
 #include "service/grpc_server.h"
 #include "tests/service/fake_stream.h"
+#include "tests/service/own_connection.h"
 
 namespace millrace::service {
 
@@ -55,10 +56,7 @@ class GrpcFixture : public testing::Test {
 
   /// Of its own connection: tests must not share one connection's flow control.
   [[nodiscard]] std::shared_ptr<grpc::Channel> NewChannel() const {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
-                                     grpc::InsecureChannelCredentials(), arguments);
+    return OwnConnection(server_->port());
   }
 
   [[nodiscard]] SharedStream Served(const std::string& name) const { return *streams_.Find(name); }

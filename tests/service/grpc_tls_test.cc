@@ -6,6 +6,7 @@
 #include "millrace/v1/stream_service.grpc.pb.h"
 #include "service/grpc_credentials.h"
 #include "tests/service/grpc_fixture.h"
+#include "tests/service/own_connection.h"
 #include "tests/service/secret_files.h"
 
 namespace millrace::service {
@@ -49,10 +50,7 @@ class GrpcTlsTest : public GrpcFixture {
 
   std::shared_ptr<grpc::Channel> Connect(
       const std::shared_ptr<grpc::ChannelCredentials>& credentials) const {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", secure_->port()), credentials,
-                                     arguments);
+    return OwnConnection(secure_->port(), credentials);
   }
 
   static grpc::StatusCode Ask(const std::shared_ptr<grpc::Channel>& channel) {

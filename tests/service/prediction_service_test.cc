@@ -318,11 +318,7 @@ class SlowSubscriberTest : public GrpcFixture {
 
 TEST_F(SlowSubscriberTest, IsToldItsDropsAndSlowsNobody) {
   constexpr int kFrames = 120;
-  grpc::ChannelArguments own_connection;
-  own_connection.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  const auto slow_channel =
-      grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server_->port()),
-                                grpc::InsecureChannelCredentials(), own_connection);
+  const auto slow_channel = NewChannel();
   Subscriber every(*slow_channel, To("street", v1::DELIVERY_POLICY_DROP_OLDEST));
   Subscriber newest(*slow_channel, To("street", v1::DELIVERY_POLICY_LATEST));
   Subscriber quick(*channel_, To("street"));
