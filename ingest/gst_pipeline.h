@@ -10,8 +10,10 @@
 // FrameQueue's to decide, which counts what it drops.
 #pragma once
 
+#include <gio/gio.h>
 #include <gst/gst.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -57,6 +59,11 @@ struct PipelineOptions {
   std::string head;
   /// Sets on the source what text cannot carry. May be empty; what it fails with, Create() does.
   std::function<absl::Status(GstElement& source)> configure;
+  /// Says what an error means that the pipeline has posted, with its debug text or null. Runs on a
+  /// thread of GStreamer, and may wait until `stop` is cancelled. Empty: the words are GStreamer's.
+  std::function<absl::Status(GstElement& source, const GError& error, const gchar* detail,
+                             GCancellable& stop)>
+      explain;
   int width = 0;
   int height = 0;
   HardwareDecode hardware_decode = HardwareDecode::kAuto;
@@ -103,6 +110,7 @@ class GstPicturePipeline {
   static GstPadProbeReturn OnEvent(GstPad* pad, GstPadProbeInfo* info, gpointer self);
 
   void HandleMessage(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
+  void HandleError(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
   void ChooseThread(GstMessage* message);
   [[nodiscard]] absl::Status Explained(absl::Status error) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -111,6 +119,11 @@ class GstPicturePipeline {
   const HardwareDecode hardware_decode_;
   const GstOwned<GstTaskPool> threads_;  ///< Null: GStreamer's.
   const GstOwned<GstElement> pipeline_;
+  const GstOwned<GstElement> source_;
+  const decltype(PipelineOptions::explain) explain_;
+  const GstOwned<GCancellable> stop_;  ///< Cancelled when the pipeline is to end.
+
+  std::atomic<bool> has_failed_ = false;
 
   Mutex mu_;
   std::string missing_plugin_ ABSL_GUARDED_BY(mu_);  ///< Empty, or what would decode the stream.
