@@ -63,7 +63,7 @@ struct PipelineOptions {
   /// thread of GStreamer, and may wait until `stop` is cancelled. Empty: the words are GStreamer's.
   std::function<absl::Status(GstElement& source, const GError& error, const gchar* detail,
                              GCancellable& stop)>
-      explain;
+      explain = {};
   int width = 0;
   int height = 0;
   HardwareDecode hardware_decode = HardwareDecode::kAuto;

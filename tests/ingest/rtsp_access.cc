@@ -12,10 +12,16 @@ using Places = std::vector<MountPoint>;
 
 std::string TextOf(const gchar* text) { return text == nullptr ? "" : text; }
 
-GstRTSPStatusCode CheckQuery(GstRTSPClient* /*client*/, GstRTSPContext* context, gpointer data) {
+/// As it stands in the request: GStreamer has taken empty parts out of the context's.
+GstRTSPStatusCode CheckPlace(GstRTSPClient* /*client*/, GstRTSPContext* context, gpointer data) {
   const auto& places = *static_cast<const Places*>(data);
-  const std::string path = TextOf(context->uri->abspath);
-  const std::string query = TextOf(context->uri->query);
+  const gchar* text = nullptr;
+  gst_rtsp_message_parse_request(context->request, nullptr, &text, nullptr);
+  GstRTSPUrl* url = nullptr;
+  if (gst_rtsp_url_parse(text, &url) != GST_RTSP_OK) return GST_RTSP_STS_BAD_REQUEST;
+  const std::string path = TextOf(url->abspath);
+  const std::string query = TextOf(url->query);
+  gst_rtsp_url_free(url);
   const bool found = std::ranges::any_of(places, [&](const MountPoint& place) {
     return place.query == query && place.path == (path.empty() ? "/" : path);
   });
@@ -23,13 +29,23 @@ GstRTSPStatusCode CheckQuery(GstRTSPClient* /*client*/, GstRTSPContext* context,
 }
 
 void OnClient(GstRTSPServer* /*server*/, GstRTSPClient* client, gpointer places) {
-  g_signal_connect(client, "pre-describe-request", G_CALLBACK(CheckQuery), places);
+  g_signal_connect(client, "pre-describe-request", G_CALLBACK(CheckPlace), places);
 }
 
 /// Of all who know its login. GStreamer's role names have no special characters.
 std::string RoleOf(const MountPoint& place) {
   const std::hash<std::string> hash;
   return "viewer-" + std::to_string(hash(place.user + '\n' + place.password));
+}
+
+/// A path as GStreamer's server looks for it: without empty parts.
+std::string Plain(const std::string& path) {
+  std::string plain;
+  for (const char c : path) {
+    if (c != '/' || !plain.ends_with('/')) plain.push_back(c);
+  }
+  if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  return plain.empty() ? "/" : plain;
 }
 
 }  // namespace
@@ -77,7 +93,11 @@ void AskForLogin(GstRTSPAuth& auth, GstRTSPMediaFactory& factory, const MountPoi
                                   G_TYPE_BOOLEAN, TRUE, nullptr);
 }
 
-void AskForQueries(GstRTSPServer& server, const std::vector<MountPoint>& places) {
+void AddPlace(GstRTSPMountPoints& mounts, GstRTSPMediaFactory& factory, const MountPoint& place) {
+  gst_rtsp_mount_points_add_factory(&mounts, Plain(place.path).c_str(), &factory);
+}
+
+void AskForExactPlaces(GstRTSPServer& server, const std::vector<MountPoint>& places) {
   g_signal_connect(&server, "client-connected", G_CALLBACK(OnClient), const_cast<Places*>(&places));
 }
 

@@ -28,8 +28,13 @@ struct MountPoint {
 /// cannot ask at one place and let anybody in at another.
 void AskForLogin(GstRTSPAuth& auth, GstRTSPMediaFactory& factory, const MountPoint& place);
 
-/// Answers "404 Not Found" to a URL whose query is not that of the place. GStreamer's servers do
-/// not look at queries; cameras choose the channel by them. `places` must outlive the server.
-void AskForQueries(GstRTSPServer& server, const std::vector<MountPoint>& places);
+/// Has `factory` play at `place`. Takes the factory. GStreamer's servers know no path that ends in
+/// a slash or has two in a row; this one does.
+void AddPlace(GstRTSPMountPoints& mounts, GstRTSPMediaFactory& factory, const MountPoint& place);
+
+/// Answers "404 Not Found" to a URL that is not exactly that of a place, its query included.
+/// GStreamer's servers look at no query, and at no slash that ends a path; cameras choose the
+/// channel by a query. `places` must outlive the server.
+void AskForExactPlaces(GstRTSPServer& server, const std::vector<MountPoint>& places);
 
 }  // namespace millrace::ingest

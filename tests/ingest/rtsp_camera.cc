@@ -295,15 +295,6 @@ std::vector<MountPoint> MountPoints(const Options& options) {
   return {millrace::ingest::MountPointAt(options.path, options.user, options.password)};
 }
 
-/// GStreamer's client asks for /live/ by that name, and for its video as /live/stream=0.
-void Add(GstRTSPMountPoints& mounts, GstRTSPMediaFactory& factory, const std::string& path) {
-  if (path.size() > 1 && path.ends_with('/')) {
-    g_object_ref(&factory);
-    gst_rtsp_mount_points_add_factory(&mounts, path.substr(0, path.size() - 1).c_str(), &factory);
-  }
-  gst_rtsp_mount_points_add_factory(&mounts, path.c_str(), &factory);  // Takes the factory.
-}
-
 /// Whether the certificate could be read. `places` must outlive the server.
 bool Mount(GstRTSPServer* server, const std::vector<MountPoint>& places, const Options& options) {
   const Owned<GstRTSPAuth> auth(gst_rtsp_auth_new());
@@ -316,9 +307,9 @@ bool Mount(GstRTSPServer* server, const std::vector<MountPoint>& places, const O
     GstRTSPMediaFactory* factory = NewFactory(options);
     millrace::ingest::AskForLogin(*auth, *factory, place);
     asks |= !place.user.empty();
-    Add(*mounts, *factory, place.path);
+    millrace::ingest::AddPlace(*mounts, *factory, place);
   }
-  millrace::ingest::AskForQueries(*server, places);
+  millrace::ingest::AskForExactPlaces(*server, places);
   if (options.tls != nullptr && !SpeakTls(auth.get(), options.tls)) return false;
   if (asks) gst_rtsp_server_set_auth(server, auth.get());
   return true;
