@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/check.h"
 
 namespace millrace::ingest {
@@ -163,11 +164,12 @@ absl::StatusOr<CameraUri> ParseCameraUri(const Uri& uri) {
 
 std::string LocationOf(const CameraUri& camera) {
   const bool bracketed = camera.host.find(':') != std::string::npos;
-  return absl::StrCat(
-      camera.encrypted ? "rtsps" : "rtsp", "://", bracketed ? "[" : "", camera.host,
-      bracketed ? "]" : "",
-      !camera.encrypted && camera.port == kRtspPort ? "" : absl::StrCat(":", camera.port),
-      camera.path);
+  const std::string host =
+      absl::StrReplaceAll(camera.host, {{"%", "%25"}});  // Before a link's name.
+  const bool usual = !camera.encrypted && camera.port == kRtspPort;
+  return absl::StrCat(camera.encrypted ? "rtsps" : "rtsp", "://", bracketed ? "[" : "", host,
+                      bracketed ? "]" : "", usual ? "" : absl::StrCat(":", camera.port),
+                      camera.path);
 }
 
 }  // namespace millrace::ingest

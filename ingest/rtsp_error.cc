@@ -75,8 +75,10 @@ absl::Status WhyNoConnection(const CameraUri& camera, std::string_view why, GCan
   return StatusOf(camera.encrypted ? CameraFault::kNoTls : CameraFault::kNoConnection);
 }
 
+/// rtspsrc has set up nothing. A decoder that is missing has the same code, and says which.
 bool IsWithoutStream(const GError& error, std::string_view why) {
-  return error.domain == GST_STREAM_ERROR && error.code == GST_STREAM_ERROR_FORMAT && why.empty();
+  return error.domain == GST_STREAM_ERROR && error.code == GST_STREAM_ERROR_CODEC_NOT_FOUND &&
+         why.empty();
 }
 
 }  // namespace

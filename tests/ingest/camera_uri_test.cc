@@ -58,6 +58,7 @@ TEST(CameraUriTest, GStreamerIsToldTheSamePlaceWithoutTheLogin) {
   EXPECT_EQ(location("rtsps://camera.local/1"), "rtsps://camera.local:322/1");
   EXPECT_EQ(location("rtsps://camera.local:554/1"), "rtsps://camera.local:554/1");
   EXPECT_EQ(location("rtsp://me@[FD00::64]:8554/1"), "rtsp://[FD00::64]:8554/1");
+  EXPECT_EQ(location("rtsp://[fe80::1%eth0]/1"), "rtsp://[fe80::1%25eth0]/1");
 }
 
 // What is taken is taken once more, as it was written for GStreamer, and is the same place then.
