@@ -24,7 +24,32 @@ WORD = "geheim"
 
 
 def setUpModule():
-    NetworkNamespace(hosts={"camera.local": "127.0.0.1"}).enter()
+    NetworkNamespace(hosts={"camera.local": "127.0.0.1"}, name_server="127.0.0.1").enter()
+
+
+@contextlib.contextmanager
+def name_server() -> Iterator[None]:
+    """Knows no name, but fails where it is asked for one that begins with "broken"."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 53))
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    question, client = server.recvfrom(4096)
+                    if not question:
+                        return
+                    code = 2 if b"\x06broken" in question else 3  # SERVFAIL or NXDOMAIN.
+                    server.sendto(question[:2] + bytes([0x81, 0x80 | code]) + question[4:], client)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield
+        finally:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
+                end.sendto(b"", ("127.0.0.1", 53))
+            thread.join()
 
 
 @contextlib.contextmanager
@@ -131,6 +156,8 @@ class CausesTest(unittest.TestCase):
         self.assertNotIn("Generic error", log)
 
     def test_of_the_network(self):
+        self.enterContext(name_server())
+        self.expect("no DNS server answers to its name", "rtsp://broken.example/live")
         self.expect("this machine knows no such host", f"rtsp://me:{WORD}@nowhere.example/live")
         self.expect("this machine knows no such host", f"rtsps://me:{WORD}@nowhere.example/live")
         self.expect("connection refused: nothing listens at its port", "rtsp://camera.local/live")

@@ -37,11 +37,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 class NetworkNamespace:
     """`hosts` has the addresses of names. Those that no machine has of itself, beyond 127.0.0.0/8 and
-    ::1, become this machine's; so do `addresses`, which have no name."""
+    ::1, become this machine's; so do `addresses`, which have no name. Other names are asked of
+    `name_server`, an address; empty: nobody."""
 
-    def __init__(self, hosts: dict[str, str] | None = None, addresses: tuple[str, ...] = ()):
+    def __init__(self, hosts: dict[str, str] | None = None, addresses: tuple[str, ...] = (),
+                 name_server: str = ""):
         self._hosts = {"localhost": "127.0.0.1"} | (hosts or {})
         self._addresses = {*self._hosts.values(), *addresses}
+        self._name_server = name_server
 
     def enter(self) -> None:
         """Moves this process there, and all that it starts from now on. Before it has threads. Raises
@@ -51,7 +54,9 @@ class NetworkNamespace:
             _call(_libc.mount, b"none", b"/", None, _MS_REC_PRIVATE, None)
             self._replace("/etc/hosts", "".join(f"{address} {name}\n"
                                                 for name, address in self._hosts.items()))
-            self._replace("/etc/nsswitch.conf", "hosts: files\n")
+            self._replace("/etc/nsswitch.conf", f"hosts: files {'dns' if self._name_server else ''}\n")
+            self._replace("/etc/resolv.conf", f"nameserver {self._name_server or '127.0.0.1'}\n"
+                                              "options attempts:1 timeout:1\n")
         except PermissionError as error:
             raise unittest.SkipTest(f"a network namespace is not permitted here: {error}") from error
         self._bring_up_loopback()

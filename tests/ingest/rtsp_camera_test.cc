@@ -205,17 +205,6 @@ TEST(RtspCameraTest, LogsInWithItsCredentialsAndHidesThem) {
   EXPECT_TRUE(viewer->queue().Pop().has_value());
 }
 
-// The connection that finds out why there is none must not hold up the end.
-TEST(RtspCameraTest, StopsWhileItFindsOutWhyThereIsNoConnection) {
-  const SilentPort port(/*listens=*/false);
-  for (int i = 0; i < 20; ++i) {
-    const auto source = Open(port.Url(), Patient());
-    WaitUntil([&] { return TimesIn(*source, SourceState::kConnecting) > 0; });
-    source->Stop();
-    EXPECT_EQ(source->status().state, SourceState::kStopped);
-  }
-}
-
 TEST(RtspCameraTest, AUserOfTheUriMayHaveItsPasswordElsewhere) {
   const RtspProcess camera({"--user", "viewer", "--password", "word", "--digest"});
   const TemporaryFolder folder;
