@@ -135,6 +135,20 @@ absl::Status CheckParts(GUri& parts, const Uri& uri) {
   return CheckHost(host);
 }
 
+/// With each lone % as %25: GStreamer connects to no URI with another one.
+std::string WithoutLonePercent(std::string_view text) {
+  std::string encoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    encoded.push_back(text[i]);
+    const std::string_view code = text.substr(i + 1, 2);
+    const bool lone = code.size() < 2 || !std::ranges::all_of(code, [](unsigned char c) {
+                        return absl::ascii_isxdigit(c);
+                      });
+    if (text[i] == '%' && lone) encoded.append("25");
+  }
+  return encoded;
+}
+
 std::string TextOf(const gchar* text) { return text == nullptr ? "" : text; }
 
 }  // namespace
@@ -159,6 +173,7 @@ absl::StatusOr<CameraUri> ParseCameraUri(const Uri& uri) {
   if (camera.port < 0) camera.port = camera.encrypted ? kRtspsPort : kRtspPort;
   camera.has_login = !camera.user.empty() || !camera.password.empty();
   if (const gchar* query = g_uri_get_query(parts.get())) absl::StrAppend(&camera.path, "?", query);
+  camera.path = WithoutLonePercent(camera.path);
   return camera;
 }
 

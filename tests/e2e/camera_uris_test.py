@@ -35,7 +35,7 @@ def is_address(host: str) -> bool:
 
 
 def setUpModule():
-    hosts = {form["host"].split("%")[0].rstrip(".").lower() for form in GOOD}
+    hosts = {form["host"].split("%")[0].lower() for form in GOOD}
     NetworkNamespace(hosts={host: "127.0.0.1" for host in hosts if not is_address(host)},
                      addresses=tuple(filter(is_address, hosts))).enter()  # fmt: skip
 

@@ -78,7 +78,7 @@ TEST(ConfigSourceTest, ACamerasUriIsTakenAsPeopleHaveIt) {
 TEST(ConfigSourceTest, AUriOfNoCameraIsRefusedWhereItStandsWithWhatToWrite) {
   for (const ingest::BadCameraUri& bad : ingest::ReadCameraUriTable().bad) {
     const std::string wrong = WhatIsWrong("uri: " + nlohmann::json(bad.uri).dump());
-    EXPECT_THAT(wrong, HasSubstr("c:2:34: 'uri' has ")) << bad.uri;
+    EXPECT_THAT(wrong, HasSubstr("c:2:35: 'uri' has ")) << bad.uri;
     EXPECT_THAT(wrong, HasSubstr(bad.why)) << bad.uri;
     if (bad.secret.empty()) continue;
     EXPECT_THAT(wrong, Not(HasSubstr(bad.secret)));
