@@ -48,6 +48,10 @@ absl::Status NoHost(const Uri& uri) {
   return Wrong(absl::StrCat("has no host: write ", uri.scheme, "://HOST/PATH"));
 }
 
+absl::Status WrongPercent() {
+  return Wrong("has a % that is followed by no character's code: write % as %25");
+}
+
 absl::Status RawCharacter(char c) {
   const std::string_view code = c == '/' ? "%2F" : c == '?' ? "%3F" : "%23";
   return Wrong(absl::StrCat("has a ", std::string(1, c), " in its user or password: write ",
@@ -84,7 +88,7 @@ absl::Status BadUri(const GError& error, const Uri& uri) {
       return Wrong(absl::StrCat("has a wrong host: write a name, an address such as 192.168.1.64, ",
                                 "or [fd00::64] for IPv6"));
     default:
-      return Wrong("has a % that is followed by no character's code: write % as %25");
+      return WrongPercent();
   }
 }
 
@@ -132,6 +136,7 @@ absl::Status CheckParts(GUri& parts, const Uri& uri) {
       return Wrong("has a control character in its user or password: write none");
     }
   }
+  if (BehindAuthority(uri).find("%00") != std::string_view::npos) return WrongPercent();
   return CheckHost(host);
 }
 
