@@ -17,6 +17,7 @@
 #include "ingest/login.h"
 #include "ingest/redirect_guard.h"
 #include "ingest/source_attributes.h"
+#include "ingest/source_pipelines.h"
 
 namespace millrace::ingest {
 namespace {
@@ -125,7 +126,7 @@ gboolean IsVideo(GstElement* /*rtspsrc*/, guint /*number*/, GstCaps* caps, gpoin
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& request) {
+absl::StatusOr<PipelineOptions> RtspPipeline(const SourceRequest& request) {
   const std::string uri = absl::StrCat(request.uri.scheme, ":", request.uri.rest);
   InitializeGStreamer();
   if (absl::Status checked = CheckUrl(uri, request.shown); !checked.ok()) return checked;
@@ -142,6 +143,11 @@ absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& requ
       .width = request.options.width,
       .height = request.options.height,
       .hardware_decode = request.options.hardware_decode};
+  return pipeline;
+}
+
+absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& request) {
+  MILLRACE_ASSIGN_OR_RETURN(PipelineOptions pipeline, RtspPipeline(request));
   return OpenCamera(request, std::move(pipeline));
 }
 

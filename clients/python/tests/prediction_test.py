@@ -43,10 +43,14 @@ class ArraysTest(unittest.TestCase):
 
     def test_what_is_absent_is_none(self):
         seen = prediction()
-        for value in (seen.flow, seen.next_picture, seen.outputs, seen.grid, seen.camera,
+        for value in (seen.flow, seen.next_picture, seen.outputs, seen.grid, seen.camera, seen.view,
                       seen.preview, seen.camera_time, seen.arrival_time, seen.emission_time,
                       seen.best_class):
             self.assertIsNone(value)
+
+    def test_a_view_leads_from_the_grid_to_the_camera(self):
+        seen = prediction(view={"scale": 2.5, "left": 0, "top": 12.5})
+        self.assertEqual(seen.view, millrace.GridView(scale=2.5, left=0, top=12.5))
 
     def test_a_preview_is_a_jpeg(self):
         self.assertEqual(prediction(preview=b"\xff\xd8").preview, b"\xff\xd8")

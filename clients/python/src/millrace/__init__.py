@@ -21,7 +21,7 @@ from millrace.events import EventKind, StreamEvent
 from millrace.labels import Label, LabelOutcome, LabelResult
 from millrace.learner import Learner, LearnerStatus
 from millrace.pictures import Picture
-from millrace.prediction import Flag, Prediction, Size
+from millrace.prediction import Flag, GridView, Prediction, Size
 from millrace.prediction_source import Parts, Policy
 from millrace.pushing import Frame, FrameOutcome, Pushing
 from millrace.streams import (DropReason, FrameCounts, LabelKind, LabelledTask, LearnerState,
@@ -33,7 +33,7 @@ __all__ = [
     "Aborted", "AlreadyExists", "Cancelled", "Checkpoint", "Checkpoints", "Client", "Clock",
     "ConnectionLost", "DataLoss", "DeadlineExceeded", "DropReason", "EventKind",
     "FailedPrecondition", "FieldViolation", "Flag", "Frame", "FrameCounts", "FrameOutcome",
-    "InvalidArgument", "Label", "LabelKind", "LabelOutcome", "LabelResult", "LabelledTask",
+    "GridView", "InvalidArgument", "Label", "LabelKind", "LabelOutcome", "LabelResult", "LabelledTask",
     "Learner", "LearnerState", "LearnerStatus", "MillraceError", "NotFound", "OutOfRange", "Parts",
     "PermissionDenied", "Picture", "Policy", "Prediction", "Pushing", "Reconnect",
     "ResourceExhausted", "Size", "SourceState", "Stream", "StreamEvent", "Subscription", "Tls",

@@ -22,6 +22,16 @@ class Size(NamedTuple):
     height: int
 
 
+class GridView(NamedTuple):
+    """How the flow's grid lies over the camera's picture: by one factor, what its shape leaves over
+    cropped evenly. The middle of cell [y, x] is at the camera's column left + (x + 0.5) * scale and
+    row top + (y + 0.5) * scale; `flow * scale` is the motion in the camera's pixels."""
+
+    scale: float
+    left: float
+    top: float
+
+
 class Flag(WireEnum):
     """What a careful client should know of a prediction."""
 
@@ -132,13 +142,22 @@ class Prediction:
 
     @property
     def camera(self) -> Size | None:
-        """The size of the camera's pictures, in pixels; None while unknown."""
+        """The size of the camera's pictures, in square pixels; None while unknown."""
         return _size_of(self.message, "camera")
+
+    @property
+    def view(self) -> GridView | None:
+        """Where the grid lies in the camera's picture; None while unknown, or where labels are
+        learned."""
+        if not self.message.HasField("view"):
+            return None
+        view = self.message.view
+        return GridView(scale=view.scale, left=view.left, top=view.top)
 
     @functools.cached_property
     def flow(self) -> npt.NDArray[np.float32] | None:
-        """The motion, [height, width, 2]: (dx, dy) in cells of the grid. None where it was left out
-        or the model learns from labels."""
+        """The motion, [height, width, 2]: (dx, dy) in cells of the grid; times `view.scale`, in the
+        camera's pixels. None where it was left out or the model learns from labels."""
         return _array_of(self.message, "flow")
 
     @functools.cached_property
