@@ -16,6 +16,7 @@
 #include "service/cli_evaluate_labels.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_help.h"
+#include "service/cli_init.h"
 #include "service/cli_manual.h"
 #include "service/cli_network.h"
 #include "service/cli_plan.h"
@@ -40,7 +41,8 @@ constexpr std::size_t kHelpColumns = 100;  // Longer lines are hard to read.
 
 constexpr char kFooter[] = R"(
 Examples
-  millrace serve --config samples/millrace.yaml
+  millrace init 'rtsp://user:password@camera.local/stream1'
+  millrace serve
   millrace watch
   millrace COMMAND --help
 
@@ -65,6 +67,7 @@ is named in the log.
 Logs go to stderr, banner, progress and summary to stdout.
 
 Examples
+  millrace serve
   millrace serve --config samples/millrace.yaml
   millrace serve --config samples/millrace.yaml --frames 500 --summary-json summary.json)";
 
@@ -123,7 +126,8 @@ Examples
 void AddServe(CLI::App& app, ServeArguments& arguments) {
   CLI::App* serve =
       app.add_subcommand("serve", "Learn from the configured cameras and serve the predictions");
-  serve->add_option("-c,--config", arguments.config, "The configuration (YAML)")->required();
+  serve->add_option("-c,--config", arguments.config, "The configuration (YAML)")
+      ->capture_default_str();
   serve
       ->add_option("--frames", arguments.frames,
                    "End once every stream has this many predictions; 0: go on. Frames inside the "
@@ -250,6 +254,8 @@ int RunCommandLine(int argc, char** argv) {
   CheckConfigArguments check_config;
   pipeline::PretrainOptions pretrain;
   PlanArguments plan;
+  InitArguments init;
+  AddInit(app, init);
   AddServe(app, serve);
   AddWatch(app, watch);
   AddCheckConfig(app, check_config);
@@ -278,6 +284,7 @@ int RunCommandLine(int argc, char** argv) {
     std::cout << manual;
     return kExitOk;
   }
+  if (app.got_subcommand("init")) return RunInit(init);
   if (app.got_subcommand("serve")) return RunServe(serve);
   if (app.got_subcommand("watch")) return RunWatch(watch);
   if (app.got_subcommand("check-config")) return RunCheckConfig(check_config);

@@ -18,6 +18,7 @@
 #include "service/grpc_server.h"
 #include "service/http_server.h"
 #include "service/serve_banner.h"
+#include "service/warm_start.h"
 
 namespace millrace::service {
 namespace {
@@ -78,8 +79,23 @@ std::string MissingFiles(const Config& config) {
 std::string DescribeTask(const StreamConfig& stream) {
   if (IsOfLabels(stream.task)) return DescribeLabels(stream);
   const pipeline::FlowLearnerOptions& learner = stream.learner;
-  return absl::StrCat(DescribeFlow(stream), ", from ",
-                      learner.weights.empty() ? "random weights" : learner.weights);
+  const std::string task = learner.next_frame ? "the next frame" : "optical flow";
+  return absl::StrCat(stream.input_said ? DescribeFlow(stream) : task + " in the camera's shape",
+                      ", from ", learner.weights.empty() ? "random weights" : learner.weights);
+}
+
+/// What a start from random weights costs, where it does.
+std::string DescribeColdStart(const StreamConfig& stream) {
+  const pipeline::FlowLearnerOptions& learner = stream.learner;
+  const bool cold = !IsOfLabels(stream.task) && learner.weights.empty() &&
+                    !pipeline::IsNetworkFile(learner.network);
+  return cold ? absl::StrCat("\n            ", std::string(kCostOfColdStart)) : "";
+}
+
+std::string DescribeStages(const StreamConfig& stream) {
+  const int stages = stream.learner.stages;
+  return absl::StrCat(stream.learner.schedule == "auto" ? "at most " : "", stages,
+                      stages == 1 ? " stage" : " stages");
 }
 
 std::string DescribeStream(const StreamConfig& stream) {
@@ -88,8 +104,8 @@ std::string DescribeStream(const StreamConfig& stream) {
   return absl::StrCat(
       stream.name, "\n  source    ", ingest::WithoutCredentials(source.uri),
       source.loop ? ", looped" : "", source.as_camera ? ", as a camera" : "", "\n  learns    ",
-      DescribeTask(stream), ", learning rate ", learner.learning_rate, "\n  plan      ",
-      learner.schedule, ", ", learner.stages, learner.stages == 1 ? " stage" : " stages",
+      DescribeTask(stream), ", learning rate ", learner.learning_rate, DescribeColdStart(stream),
+      "\n  plan      ", learner.schedule, ", ", DescribeStages(stream),
       learner.cuts.empty() ? ", cut by measured cost" : ", cut as configured",
       learner.devices.empty() ? "" : ", on ", absl::StrJoin(learner.devices, ", "), "\n");
 }

@@ -10,6 +10,7 @@
 #include "base/atomic_file.h"
 #include "base/log_about.h"
 #include "base/status.h"
+#include "pipeline/learning/flow_network_names.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_log.h"
 #include "service/progress.h"
@@ -18,6 +19,7 @@
 #include "service/serve.h"
 #include "service/serve_signals.h"
 #include "service/terminal.h"
+#include "service/warm_start.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -32,6 +34,24 @@ absl::Status CheckSummaryFile(const std::string& summary_json) {
       absl::StrCat("--summary-json: ", std::string(writable.message())));
 }
 
+/// Who begins has no configuration yet.
+absl::StatusOr<Config> LoadOrSayHow(const std::string& path) {
+  absl::StatusOr<Config> config = LoadConfig(path);
+  if (!absl::IsNotFound(config.status())) return config;
+  return absl::NotFoundError(absl::StrCat(config.status().message(),
+                                          ". Write one with millrace init URI, or name one with "
+                                          "--config"));
+}
+
+/// Unless it goes on from a checkpoint, it begins so.
+void WarnOfColdStart(const StreamConfig& config) {
+  if (IsOfLabels(config.task) || !config.learner.weights.empty()) return;
+  if (pipeline::IsNetworkFile(config.learner.network)) return;
+  const LogAbout about(config.name);
+  spdlog::warn("stream '{}': the network {} starts from random weights: {}", config.name,
+               config.learner.network, kCostOfColdStart);
+}
+
 absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig& config,
                                                               StreamObservers observers) {
   CameraStream::Options options = RealStream(config);
@@ -44,6 +64,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
         options.compare,
         CompareWith(config.scores.compare_with, config.learner.width, config.learner.height));
   }
+  WarnOfColdStart(config);
   const LogAbout about(config.name);
   spdlog::info("{}: measuring the layers and cutting the network", config.name);
   return CameraStream::Start(std::move(options));
@@ -51,7 +72,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
 
 absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) {
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
-  MILLRACE_ASSIGN_OR_RETURN(Config config, LoadConfig(arguments.config));
+  MILLRACE_ASSIGN_OR_RETURN(Config config, LoadOrSayHow(arguments.config));
   // Before the layers are measured, which takes a while.
   MILLRACE_RETURN_IF_ERROR(GrpcServer::Check(config.listen.security));
   Serve serve({.config = std::move(config),

@@ -154,7 +154,9 @@ std::string PrintConfig(const Config& config) {
 std::string ConfigJsonSchema() {
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                  {"title", "Configuration of Millrace"}};
-  schema.update(Describe(Config()).schema);
+  Config open;
+  LeaveOpen(open.defaults);
+  schema.update(Describe(open).schema);
   ExplainKeys(SampleConfig(), schema);
   return ConfigShape::Dump(schema, 2) + "\n";
 }

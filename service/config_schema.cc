@@ -23,7 +23,9 @@
 #include "service/config_labels.h"
 #include "service/config_listen.h"
 #include "service/config_source.h"
+#include "service/device_budget.h"
 #include "service/host_pattern.h"
+#include "service/warm_start.h"
 
 namespace millrace::service {
 namespace {
@@ -92,11 +94,12 @@ void SetInput(int width, int height, StreamConfig& stream) {
 // A task of labels has a size of its own, unless the file says one.
 void ReadInput(const Value& value, StreamConfig& stream) {
   const bool labels = IsOfLabels(stream.task);
-  std::vector<int> size = {stream.learner.width, stream.learner.height};
+  std::vector<int> size;  // Of flow, nothing: it follows the camera.
+  if (stream.input_said) size = {stream.learner.width, stream.learner.height};
   if (labels && !stream.input_said) size = {stream.labels.width, stream.labels.height};
   // What holds for one task or the other is all that is known of a file.
   value.WholeList({2, 2}, labels || value.describes() ? kLabelledPictureSize : kPictureSize, size);
-  if (value.describes()) return;
+  if (value.describes() || size.empty()) return;
   SetInput(size[0], size[1], stream);
   stream.input_said = true;
 }
@@ -407,6 +410,46 @@ void ReadStreamKeys(const Value& entry, StreamConfig& stream) {
   entry.Map<StreamConfig>(kStreamKeys, stream);
 }
 
+/// Of the kind auto, at most so many stages where the file does not say.
+int MostStagesHere() {
+  constexpr int kMost = 4;
+  return std::clamp(static_cast<int>(UsableCores()), 1, kMost);
+}
+
+/// Keys that the kind auto cannot have: where they are given, another kind is meant.
+bool MeansStar(const pipeline::FlowLearnerOptions& learner) {
+  return !learner.cuts.empty() || learner.period_ms > 0 || learner.devices.size() > 1;
+}
+
+void ChooseKind(StreamConfig& stream) {
+  std::string& kind = stream.learner.schedule;
+  if (!kind.empty()) return;
+  kind = IsOfLabels(stream.task) || MeansStar(stream.learner) ? "one_f_one_b_star" : "auto";
+}
+
+void ChooseStages(StreamConfig& stream) {
+  pipeline::FlowLearnerOptions& learner = stream.learner;
+  if (learner.stages > 0) return;
+  constexpr int kUsual = 2;
+  const auto cuts = static_cast<int>(learner.cuts.size());
+  learner.stages = learner.schedule == "auto" ? MostStagesHere() : cuts > 0 ? cuts + 1 : kUsual;
+}
+
+/// Without a word of the file the network `flow` starts warm, and others from random weights.
+void ChooseWeights(StreamConfig& stream) {
+  if (IsOfLabels(stream.task)) {
+    std::string& weights = stream.labels.learner.weights;
+    if (weights == kNoWeights) weights.clear();
+    return;
+  }
+  std::string& weights = stream.learner.weights;
+  if (weights == kNoWeights) {
+    weights.clear();
+  } else if (weights.empty() && stream.learner.network == "flow") {
+    weights = WarmStartWeights();
+  }
+}
+
 /// All that holds for `stream`, which was just read. What the file says for flow alone does not
 /// hold for a task of labels.
 ConfigShape::Json DescribeStream(StreamConfig stream) {
@@ -422,8 +465,14 @@ ConfigShape::Json DescribeStream(StreamConfig stream) {
 
 }  // namespace
 
+void LeaveOpen(StreamConfig& defaults) {
+  defaults.learner.schedule.clear();
+  defaults.learner.stages = 0;
+}
+
 void ReadConfig(const ConfigValue& root, Config& config) {
   File file = {.config = std::move(config)};
+  if (!root.describes()) LeaveOpen(file.config.defaults);
   root.Map<File>(kFileKeys, file);
   CheckListen(root, file.config.listen);
   config = std::move(file.config);
@@ -432,7 +481,9 @@ void ReadConfig(const ConfigValue& root, Config& config) {
 void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   ReadStreamKeys(entry, stream);
   if (entry.describes()) return;
+  ChooseKind(stream);
   stream.in_force = ConfigShape::Dump(DescribeStream(stream));
+  ChooseStages(stream);
   CheckSchedule(entry, stream);
   if (IsOfLabels(stream.task)) {
     if (!stream.input_said) SetInput(stream.labels.width, stream.labels.height, stream);
@@ -443,6 +494,7 @@ void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   CheckSource(entry, stream);
   std::string& folder = stream.learner.checkpoints.folder;
   if (!folder.empty()) absl::StrAppend(&folder, "/", stream.name);
+  ChooseWeights(stream);
   if (IsOfLabels(stream.task)) CompleteLabels(stream);
   stream.entry = EntryJson(entry.node());
 }

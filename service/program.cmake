@@ -60,11 +60,13 @@ find_package(CLI11 CONFIG REQUIRED)
 # The server and its commands, as a library so that tests can link it.
 add_library(millrace_program
   bench_report.cc
+  camera_fit.cc
   cli.cc
   cli_bench.cc
   cli_evaluate_flow.cc
   cli_evaluate_labels.cc
   cli_help.cc
+  cli_init.cc
   cli_log.cc
   cli_manual.cc
   cli_optimizer.cc
@@ -74,6 +76,7 @@ add_library(millrace_program
   cmd_evaluate_flow.cc
   cmd_evaluate_labels.cc
   cmd_export.cc
+  cmd_init.cc
   evaluation_json.cc
   evaluation_metrics.cc
   evaluation_plots.cc

@@ -47,6 +47,12 @@ millrace_add_test(service_program
           watch_output_test.cc
   LIBS millrace::program nlohmann_json::nlohmann_json spdlog::spdlog)
 
+# What a camera's stream is, where its file says little.
+millrace_add_test(service_camera
+  SOURCES camera_fit_test.cc cmd_init_test.cc config_defaults_test.cc warm_start_test.cc
+  LIBS millrace::program)
+target_compile_definitions(service_camera_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+
 # Evaluations: what is made of them, and the clips that are read here.
 millrace_add_test(service_evaluation
   SOURCES evaluation_report_test.cc progress_bar_test.cc reference_comparison_test.cc
