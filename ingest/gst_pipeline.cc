@@ -168,7 +168,10 @@ GstPicturePipeline::GstPicturePipeline(GstOwned<GstElement> pipeline,
       receiver_{.listener = listener, .grid = {.width = options.width, .height = options.height}},
       hardware_decode_(options.hardware_decode),
       threads_(options.own_threads ? NewOwnThreads() : nullptr),
-      pipeline_(std::move(pipeline)) {
+      pipeline_(std::move(pipeline)),
+      source_(Find(pipeline_.get(), "source")),
+      explain_(options.explain),
+      stop_(g_cancellable_new()) {
   WatchBus();
   WatchPictures();
   WatchFormat();
@@ -177,6 +180,7 @@ GstPicturePipeline::GstPicturePipeline(GstOwned<GstElement> pipeline,
 }
 
 GstPicturePipeline::~GstPicturePipeline() {
+  g_cancellable_cancel(stop_.get());
   gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
   const GstOwned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
   gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);
@@ -273,7 +277,7 @@ void GstPicturePipeline::HandleMessage(GstMessage* message) {
       listener_.OnOutcome(absl::OkStatus());
       break;
     case GST_MESSAGE_ERROR:
-      listener_.OnOutcome(Explained(StatusFromMessage(message)));
+      HandleError(message);
       break;
     case GST_MESSAGE_WARNING:
       listener_.OnWarning(StatusFromMessage(message));
@@ -291,6 +295,15 @@ void GstPicturePipeline::HandleMessage(GstMessage* message) {
     default:
       break;
   }
+}
+
+// What follows from the first error is posted as one, too, and would take as long to explain.
+void GstPicturePipeline::HandleError(GstMessage* message) {
+  if (has_failed_.exchange(true)) return;
+  const GstFailure failure = FailureIn(message);
+  absl::Status status = explain_ ? explain_(*source_, *failure.error, failure.detail.get(), *stop_)
+                                 : StatusFromError(*failure.error, failure.detail.get());
+  listener_.OnOutcome(Explained(std::move(status)));
 }
 
 // Posted before a task's thread is made, and later.

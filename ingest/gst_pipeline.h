@@ -11,9 +11,11 @@
 // wants yet is the FrameQueue's to decide, which counts what it drops.
 #pragma once
 
+#include <gio/gio.h>
 #include <gst/gst.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -68,6 +70,11 @@ struct PipelineOptions {
   std::string head;
   /// Sets on the source what text cannot carry. May be empty; what it fails with, Create() does.
   std::function<absl::Status(GstElement& source)> configure;
+  /// Says what an error means that the pipeline has posted, with its debug text or null. Runs on a
+  /// thread of GStreamer, and may wait until `stop` is cancelled. Empty: the words are GStreamer's.
+  std::function<absl::Status(GstElement& source, const GError& error, const gchar* detail,
+                             GCancellable& stop)>
+      explain;
   /// Of the grid, in pixels: pictures are scaled to cover it, and cropped.
   int width = 0;
   int height = 0;
@@ -123,6 +130,7 @@ class GstPicturePipeline {
   static GstPadProbeReturn OnEvent(GstPad* pad, GstPadProbeInfo* info, gpointer self);
 
   void HandleMessage(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
+  void HandleError(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
   void ChooseThread(GstMessage* message);
   void ScaleTo(const Extent& size);
   [[nodiscard]] absl::Status Explained(absl::Status error) ABSL_LOCKS_EXCLUDED(mu_);
@@ -133,6 +141,11 @@ class GstPicturePipeline {
   const HardwareDecode hardware_decode_;
   const GstOwned<GstTaskPool> threads_;  ///< Null: GStreamer's.
   const GstOwned<GstElement> pipeline_;
+  const GstOwned<GstElement> source_;
+  const decltype(PipelineOptions::explain) explain_;
+  const GstOwned<GCancellable> stop_;  ///< Cancelled when the pipeline is to end.
+
+  std::atomic<bool> has_failed_ = false;
 
   Mutex mu_;
   std::string missing_plugin_ ABSL_GUARDED_BY(mu_);  ///< Empty, or what would decode the stream.

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ingest/camera_uri.h"
+#include "ingest/login.h"
 #include "ingest/uri.h"
 #include "service/config_checks.h"
 
@@ -44,6 +46,10 @@ void ReadUri(const Value& value, StreamConfig& stream) {
   if (!ingest::KindOf(*uri)) {
     return value.Wrong(absl::StrCat("begins with '", uri->scheme, ":'; it must be ",
                                     std::string(ingest::kKnownSchemes)));
+  }
+  if (ingest::KindOf(*uri) == ingest::SourceKind::kRtspCamera) {
+    const absl::Status checked = ingest::ParseCameraUri(*uri).status();
+    if (!checked.ok()) return value.Wrong(std::string(checked.message()));
   }
   stream.source.uri = std::move(text);
 }
@@ -153,19 +159,18 @@ void CheckQueuePolicy(const Value& stream, const ingest::SourceOptions& source) 
   }
 }
 
-void CheckLogin(const Value& stream, const StreamConfig& config, const ingest::Uri& uri) {
+void CheckLogin(const Value& stream, const StreamConfig& config, const ingest::CameraUri& uri) {
   const ingest::Login& login = config.source.camera.login;
-  const bool has_password = !login.password_file.empty() || !login.password_variable.empty();
+  const std::string_view password = login.password_file.empty() ? "password_env" : "password_file";
   if (!login.password_file.empty() && !login.password_variable.empty()) {
     WrongAt(stream, "source", "password_env", "must not be beside password_file");
   }
-  if (has_password && login.user.empty()) {
-    WrongAt(stream, "source", login.password_file.empty() ? "password_env" : "password_file",
-            "needs a user");
-  }
-  const std::string authority = uri.rest.substr(0, uri.rest.find_first_of("/?#", 2));
-  if (!login.user.empty() && authority.find('@') != std::string::npos) {
+  if (!login.user.empty() && uri.has_login) {
     WrongAt(stream, "source", "user", "must not be beside a user in the URI");
+  } else if (ingest::HasPassword(login) && login.user.empty() && !uri.has_login) {
+    WrongAt(stream, "source", password, "needs a user");
+  } else if (ingest::HasPassword(login) && !uri.password.empty()) {
+    WrongAt(stream, "source", password, "must not be beside a password in the URI");
   }
 }
 
@@ -209,8 +214,8 @@ void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
   }
   if (kind != ingest::SourceKind::kRtspCamera) {
     RefuseKeys(stream, *keys, kRtspKeys, "rtsp: and rtsps:");
-  } else {
-    CheckLogin(stream, config, *uri);
+  } else if (const auto camera = ingest::ParseCameraUri(*uri); camera.ok()) {
+    CheckLogin(stream, config, *camera);
   }
 }
 

@@ -1,0 +1,35 @@
+// Where the camera for tests plays, and who may watch it there.
+#pragma once
+
+#include <gst/rtsp-server/rtsp-server.h>
+
+#include <string>
+#include <vector>
+
+namespace millrace::ingest {
+
+/// A place at which the camera plays.
+struct MountPoint {
+  std::string path;
+  std::string query;     ///< Without its question mark; empty: the URL must have none.
+  std::string user;      ///< Empty: anybody may watch.
+  std::string password;  ///< Not encoded, as a person types it.
+};
+
+/// `place` is a path, and its query behind a question mark. `user` may be null.
+[[nodiscard]] MountPoint MountPointAt(const std::string& place, const char* user,
+                                      const std::string& password);
+
+/// One place a line: `PLACE`, or `PLACE USER PASSWORD` with tabs between. Empty if the file cannot
+/// be read.
+[[nodiscard]] std::vector<MountPoint> ReadMountPoints(const std::string& file);
+
+/// Has `factory` play only to viewers that know the place's user and password. GStreamer's servers
+/// cannot ask at one place and let anybody in at another.
+void AskForLogin(GstRTSPAuth& auth, GstRTSPMediaFactory& factory, const MountPoint& place);
+
+/// Answers "404 Not Found" to a URL whose query is not that of the place. GStreamer's servers do
+/// not look at queries; cameras choose the channel by them. `places` must outlive the server.
+void AskForQueries(GstRTSPServer& server, const std::vector<MountPoint>& places);
+
+}  // namespace millrace::ingest
