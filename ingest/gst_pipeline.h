@@ -74,7 +74,7 @@ struct PipelineOptions {
   /// thread of GStreamer, and may wait until `stop` is cancelled. Empty: the words are GStreamer's.
   std::function<absl::Status(GstElement& source, const GError& error, const gchar* detail,
                              GCancellable& stop)>
-      explain;
+      explain = {};
   /// Of the grid, in pixels: pictures are scaled to cover it, and cropped.
   int width = 0;
   int height = 0;

@@ -15,6 +15,7 @@
 #include "nlohmann/json.hpp"
 #include "service/error_reason.h"
 #include "service/host_pattern.h"
+#include "service/warm_start.h"
 
 namespace millrace::service {
 namespace {
@@ -87,7 +88,9 @@ constexpr std::array kFilePointers = {"/source/password_file", "/source/password
 
 absl::Status FilesAllowed(const json& entry, const json& current) {
   for (const char* pointer : kFilePointers) {
-    if (!ValueAt(entry, pointer).is_null() && !SameAt(pointer, entry, current)) {
+    const json value = ValueAt(entry, pointer);
+    const bool names_nothing = value.is_null() || value == kNoWeights;
+    if (!names_nothing && !SameAt(pointer, entry, current)) {
       return Forbidden(absl::StrCat(pointer + 1, ", which names a file or a secret of the server,"),
                        "client_sources.files");
     }

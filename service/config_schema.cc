@@ -140,7 +140,15 @@ void ReadNetwork(const Value& value, StreamConfig& stream) {
 
 // What the file says for all streams of one kind says nothing to those of the other.
 void ReadWeights(const Value& value, StreamConfig& stream) {
-  value.Text(IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights);
+  std::string& weights =
+      IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights;
+  const bool none =
+      !value.describes() && value.node().IsScalar() && value.node().Scalar() == kNoWeights;
+  if (none) {
+    weights = kNoWeights;  // It is no file's name.
+  } else {
+    value.Text(weights);
+  }
 }
 
 void ReadLoss(const Value& value, StreamConfig& stream) {
