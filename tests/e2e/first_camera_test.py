@@ -94,7 +94,7 @@ class FirstCameraTest(unittest.TestCase):
         written = self.folder / "millrace.yaml"
         self.assertEqual(os.listdir(self.folder), ["millrace.yaml"])
         self.assertEqual(stat.S_IMODE(written.stat().st_mode), 0o600)
-        self.assertEqual([written.read_text()], blocks(text, "yaml"))
+        self.assertEqual(written.read_text(), blocks(text, "yaml")[0])
         self.assertEqual(written.read_text(), (ROOT / "samples/camera.yaml").read_text())
 
         # In the camera's shape, and by one factor its pixels.
@@ -105,7 +105,7 @@ class FirstCameraTest(unittest.TestCase):
         # Warm: the installed weights, and motion is seen from the first frames on.
         self.assertIn(f"from {self.prefix}/share/millrace/weights/flow-start.safetensors", said)
         explained = sum(p.loss for p in seen) / sum(p.loss_no_motion for p in seen)
-        self.assertLess(explained, 0.9)
+        self.assertLess(explained, 0.95)  # Of random weights: 1.00.
 
     def test_a_file_that_is_there_stays(self):
         (self.folder / "millrace.yaml").write_text("mine")
@@ -166,9 +166,11 @@ class AwayAtTheStartTest(unittest.TestCase):
             with millrace_process.serve(self.configuration) as server:
                 self.assertIn("at 400x224", "".join(server.output))
                 camera.come_back()
-                [*_, last] = predictions(server.grpc, 20)
-                self.assertEqual(last.camera, (640, 480))
-                self.assertEqual(last.grid, (320, 240))
+                with millrace.Client(server.grpc) as client:
+                    # Those of the model that was made for what was assumed come first.
+                    seen = next(p for p in client.predictions() if p.grid == (320, 240))
+                self.assertEqual(seen.camera, (640, 480))
+                self.assertAlmostEqual(seen.view.scale, 2)
                 said = "".join(server.output)
         self.assertIn("a camera of 16:9 and 25 frames a second is assumed", said)
         self.assertIn("it is made anew for 320x240", said)
