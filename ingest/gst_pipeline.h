@@ -2,8 +2,8 @@
 //
 //   head, by source            tail, the same for all
 //   filesrc ! decodebin   ┐
-//   rtspsrc ! decodebin   ├─▶  queue ! videoscale ! videoconvert ! RGB ! appsink ──▶ crop ──▶
-//   listener videotestsrc          ┘
+//   rtspsrc ! decodebin   ├─▶  queue ! videoscale ! videoconvert ! RGB ! appsink ──▶ listener
+//   videotestsrc          ┘
 //
 // Scaling comes before converting because it is cheaper so. The picture is scaled to the size that
 // just covers the grid; what is left over is cropped while rows are copied (grid.h). Nothing in it

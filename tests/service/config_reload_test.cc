@@ -52,9 +52,9 @@ class ConfigReloadTest : public GrpcFixture {
     return outcome.value_or(ReloadOutcome());
   }
 
-  /// As a client says it.
+  /// As a client says it: what it leaves out is as in the file.
   static StreamConfig Parsed(const std::string& entry) {
-    const auto config = ParseStreamEntry(entry, "config", StreamConfig());
+    const auto config = ParseStreamEntry(entry, "config", ParseConfig(File({}), "file")->defaults);
     EXPECT_TRUE(config.ok()) << config.status();
     return *config;
   }

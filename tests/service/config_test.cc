@@ -176,7 +176,6 @@ TEST(ConfigTest, DefaultsAreThoseOfTheParts) {
   const StreamConfig defaults;
   EXPECT_EQ(stream.source.width, defaults.source.width);
   EXPECT_EQ(stream.source.queue_capacity, defaults.source.queue_capacity);
-  EXPECT_EQ(stream.learner.schedule, defaults.learner.schedule);
   EXPECT_EQ(stream.learner.learning_rate, defaults.learner.learning_rate);
   ExpectSame(stream.learner.learning.policy, {});
   EXPECT_EQ(config->listen.max_viewers, Listen().max_viewers);
