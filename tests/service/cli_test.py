@@ -78,7 +78,7 @@ class CommandLineTest(unittest.TestCase):
         overview = run("--help")
         self.assertEqual(overview.returncode, 0)
         commands = re.findall(r"^  ([a-z-]+)  ", overview.stdout.split("Subcommands:")[1], re.M)
-        self.assertEqual(commands, ["serve", "watch", "check-config", "pretrain", "plan", "replay",
+        self.assertEqual(commands, ["init", "serve", "watch", "check-config", "pretrain", "plan", "replay",
                                     "bench", "export", "evaluate", "man", "completion"])
         for command in ("flow", "labels"):
             self.assertIn(f"  {command}  ", run("evaluate", "--help").stdout)
@@ -89,8 +89,8 @@ class CommandLineTest(unittest.TestCase):
             self.assertIn(f"millrace {command}", help_text.stdout)
 
     def test_help_fits_a_terminal(self):
-        for command in ("", "serve", "watch", "check-config", "pretrain", "plan", "replay", "bench", "export",
-                        "evaluate", "evaluate flow", "evaluate labels", "man", "completion"):
+        for command in ("", "init", "serve", "watch", "check-config", "pretrain", "plan", "replay", "bench",
+                        "export", "evaluate", "evaluate flow", "evaluate labels", "man", "completion"):
             for line in run(*command.split(), "--help").stdout.splitlines():
                 self.assertLessEqual(len(line), 100, f"{command}: {line}")
 
@@ -218,8 +218,8 @@ class CommandLineTest(unittest.TestCase):
         self.assert_usage(run("pretrain", "--frames", "5"), "--output")
 
     def test_a_wrong_command_line_says_what_there_is(self):
-        self.assert_usage(run(), "millrace: a command is missing: one of serve, watch,")
-        self.assert_usage(run("dance"), "millrace: there is no command 'dance'; there are serve, watch,",
+        self.assert_usage(run(), "millrace: a command is missing: one of init, serve, watch,")
+        self.assert_usage(run("dance"), "millrace: there is no command 'dance'; there are init, serve, watch,",
                           "\nmillrace --help ")
         self.assert_usage(run("evaluate", "dance"), "millrace evaluate: there is no command 'dance'; "
                           "there are flow, labels\nmillrace evaluate --help ")
