@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "ingest/source.h"
+#include "service/config_choices.h"
 #include "service/config_entry.h"
 #include "service/config_help.h"
 #include "service/config_schema.h"

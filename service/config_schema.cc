@@ -19,11 +19,11 @@
 #include "pipeline/schedules.h"
 #include "service/config_budget.h"
 #include "service/config_checks.h"
+#include "service/config_choices.h"
 #include "service/config_entry.h"
 #include "service/config_labels.h"
 #include "service/config_listen.h"
 #include "service/config_source.h"
-#include "service/device_budget.h"
 #include "service/host_pattern.h"
 #include "service/warm_start.h"
 
@@ -418,46 +418,6 @@ void ReadStreamKeys(const Value& entry, StreamConfig& stream) {
   entry.Map<StreamConfig>(kStreamKeys, stream);
 }
 
-/// Of the kind auto, at most so many stages where the file does not say.
-int MostStagesHere() {
-  constexpr int kMost = 4;
-  return std::clamp(static_cast<int>(UsableCores()), 1, kMost);
-}
-
-/// Keys that the kind auto cannot have: where they are given, another kind is meant.
-bool MeansStar(const pipeline::FlowLearnerOptions& learner) {
-  return !learner.cuts.empty() || learner.period_ms > 0 || learner.devices.size() > 1;
-}
-
-void ChooseKind(StreamConfig& stream) {
-  std::string& kind = stream.learner.schedule;
-  if (!kind.empty()) return;
-  kind = IsOfLabels(stream.task) || MeansStar(stream.learner) ? "one_f_one_b_star" : "auto";
-}
-
-void ChooseStages(StreamConfig& stream) {
-  pipeline::FlowLearnerOptions& learner = stream.learner;
-  if (learner.stages > 0) return;
-  constexpr int kUsual = 2;
-  const auto cuts = static_cast<int>(learner.cuts.size());
-  learner.stages = learner.schedule == "auto" ? MostStagesHere() : cuts > 0 ? cuts + 1 : kUsual;
-}
-
-/// Without a word of the file the network `flow` starts warm, and others from random weights.
-void ChooseWeights(StreamConfig& stream) {
-  if (IsOfLabels(stream.task)) {
-    std::string& weights = stream.labels.learner.weights;
-    if (weights == kNoWeights) weights.clear();
-    return;
-  }
-  std::string& weights = stream.learner.weights;
-  if (weights == kNoWeights) {
-    weights.clear();
-  } else if (weights.empty() && stream.learner.network == "flow") {
-    weights = WarmStartWeights();
-  }
-}
-
 /// All that holds for `stream`, which was just read. What the file says for flow alone does not
 /// hold for a task of labels.
 ConfigShape::Json DescribeStream(StreamConfig stream) {
@@ -472,11 +432,6 @@ ConfigShape::Json DescribeStream(StreamConfig stream) {
 }
 
 }  // namespace
-
-void LeaveOpen(StreamConfig& defaults) {
-  defaults.learner.schedule.clear();
-  defaults.learner.stages = 0;
-}
 
 void ReadConfig(const ConfigValue& root, Config& config) {
   File file = {.config = std::move(config)};

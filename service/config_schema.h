@@ -10,10 +10,6 @@ namespace millrace::service {
 /// everything wrong in the node's errors.
 void ReadConfig(const ConfigValue& root, Config& config);
 
-/// Takes back the defaults that hold in code, of what the file's streams choose for themselves
-/// where nothing is said: the schedule's kind and its stages.
-void LeaveOpen(StreamConfig& defaults);
-
 /// Reads an entry of `streams` into `stream`, which holds what the entry may leave out, and makes
 /// it complete.
 void ReadStream(const ConfigValue& entry, StreamConfig& stream);
