@@ -249,7 +249,7 @@ class FlowLearner final : public Learner {
     return {.divergence = options_.learning.divergence,
             .copy_every = options_.copy_every,
             .checkpoints = options_.checkpoints,
-            .task = options_.next_frame ? "the next frame" : "optical flow",
+            .task = FlowTaskInWords(options_),
             .seed = options_.seed};
   }
 

@@ -118,7 +118,9 @@ int RunCheckConfig(const CheckConfigArguments& arguments) {
     std::cout << ConfigJsonSchema();
     return kExitOk;
   }
-  const absl::StatusOr<Config> config = LoadConfig(arguments.config);
+  // What is printed may be kept in another folder.
+  const absl::StatusOr<Config> config = LoadConfig(
+      arguments.print ? std::filesystem::absolute(arguments.config).string() : arguments.config);
   if (!config.ok()) {
     std::cerr << config.status().message() << "\n";
     return kExitUsage;

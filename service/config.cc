@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -102,9 +103,11 @@ std::optional<YAML::Node> Parse(std::string_view yaml, ConfigErrors& errors) {
 
 }  // namespace
 
-absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name) {
-  ConfigErrors errors(name);
+absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name,
+                                   const std::string& folder) {
+  ConfigErrors errors(name, folder);
   Config config;
+  config.defaults.folder = folder;
   if (const std::optional<YAML::Node> node = Parse(yaml, errors)) {
     ReadConfig(ConfigValue("the file", *node, errors), config);
   }
@@ -114,7 +117,7 @@ absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name)
 
 absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text, std::string_view field,
                                               const StreamConfig& defaults) {
-  ConfigErrors errors(field);
+  ConfigErrors errors(field, defaults.folder);
   StreamConfig stream = defaults;
   if (const std::optional<YAML::Node> node = Parse(text, errors)) {
     ReadStream(ConfigValue("it", *node, errors, std::string(field)), stream);
@@ -136,7 +139,11 @@ absl::StatusOr<Config> LoadConfig(const std::string& path) {
   }
   std::ostringstream text;
   text << file.rdbuf();
-  return ParseConfig(text.str(), path);
+  // What is piped has no folder of its own.
+  std::error_code unknown;
+  const bool piped = !std::filesystem::is_regular_file(path, unknown);
+  return ParseConfig(text.str(), path,
+                     piped ? "" : std::filesystem::path(path).parent_path().string());
 }
 
 }  // namespace millrace::service

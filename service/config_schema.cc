@@ -127,7 +127,8 @@ void ReadNetwork(const Value& value, StreamConfig& stream) {
   std::string name = stream.learner.network;
   value.Text(name);
   if (pipeline::FlowNetworkInputOf(name).ok()) {
-    stream.learner.network = std::move(name);
+    const bool is_file = pipeline::IsNetworkFile(name) && !value.describes();
+    stream.learner.network = is_file ? value.InFolder(name) : std::move(name);
     return;
   }
   value.Wrong(absl::StrCat("is '", name, "'; it must be one of ",
@@ -137,7 +138,7 @@ void ReadNetwork(const Value& value, StreamConfig& stream) {
 
 // What the file says for all streams of one kind says nothing to those of the other.
 void ReadWeights(const Value& value, StreamConfig& stream) {
-  value.Text(IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights);
+  value.Path(IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights);
 }
 
 void ReadLoss(const Value& value, StreamConfig& stream) {
@@ -336,7 +337,7 @@ void ReadSchedule(const Value& value, StreamConfig& stream) {
 
 constexpr Key<StreamConfig> kCheckpointKeys[] = {
     {"folder", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Text(s.learner.checkpoints.folder); }},
+     [](const Value& v, StreamConfig& s) { v.Path(s.learner.checkpoints.folder); }},
     {"every", kOptional,
      [](const Value& v, StreamConfig& s) {
        v.Whole({1, 1'000'000'000}, s.learner.checkpoints.every);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "ingest/uri.h"
 #include "service/config_checks.h"
 
@@ -35,6 +36,18 @@ constexpr std::array<std::string_view, 3> kConnectionKeys = {"connect_timeout_ms
 // What only what is decoded has.
 constexpr std::array<std::string_view, 1> kDecoderKeys = {"hw_decode"};
 
+/// `text`, or, where it names a file by a relative path, the same in the configuration's folder.
+std::string InFolder(const Value& value, const ingest::Uri& uri, const std::string& text) {
+  if (ingest::KindOf(uri) != ingest::SourceKind::kFile || uri.rest.starts_with('/')) return text;
+  const std::string path = value.InFolder(uri.rest);
+  if (path == uri.rest) return text;
+  // A folder's name may look like a scheme, and only file: decodes what is percent-encoded.
+  if (uri.scheme.empty()) return ingest::ParseUri(path)->scheme.empty() ? path : "./" + path;
+  const std::string folder = path.substr(0, path.size() - uri.rest.size());
+  return absl::StrCat(folder.starts_with('/') ? "file://" : "file:",
+                      absl::StrReplaceAll(folder, {{"%", "%25"}}), uri.rest);
+}
+
 void ReadUri(const Value& value, StreamConfig& stream) {
   std::string text = stream.source.uri;
   value.Text(text);
@@ -45,7 +58,7 @@ void ReadUri(const Value& value, StreamConfig& stream) {
     return value.Wrong(absl::StrCat("begins with '", uri->scheme, ":'; it must be ",
                                     std::string(ingest::kKnownSchemes)));
   }
-  stream.source.uri = std::move(text);
+  stream.source.uri = InFolder(value, *uri, text);
 }
 
 void ReadMilliseconds(const Value& value, const WholeRange& range, milliseconds& out) {
@@ -121,11 +134,11 @@ constexpr Key kSourceKeys[] = {
     {"user", kOptional,
      [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.login.user); }},
     {"password_file", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.login.password_file); }},
+     [](const Value& v, StreamConfig& s) { v.Path(s.source.camera.login.password_file); }},
     {"password_env", kOptional,
      [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.login.password_variable); }},
     {"tls_ca_file", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.tls.ca_file); }},
+     [](const Value& v, StreamConfig& s) { v.Path(s.source.camera.tls.ca_file); }},
     {"tls_verify", kOptional,
      [](const Value& v, StreamConfig& s) { v.Flag(s.source.camera.tls.verify); }},
 };

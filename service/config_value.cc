@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -79,6 +81,22 @@ absl::Status ConfigErrors::status() const {
 void ConfigValue::Text(std::string& out) const {
   if (describes()) return void(*shape_ = ConfigShape::Text(out));
   if (std::optional<std::string> text = Scalar("a text")) out = *std::move(text);
+}
+
+void ConfigValue::Path(std::string& out) const {
+  if (describes()) return Text(out);
+  std::string path;
+  Text(path);
+  if (!path.empty()) out = InFolder(path);
+}
+
+std::string ConfigValue::InFolder(const std::string& path) const {
+  if (absl::StartsWith(path, "~/")) {
+    Wrong(absl::StrCat("is '", path,
+                       "'; only a shell knows what ~ is: write the folder out, or ./~/ for a "
+                       "folder of that name"));
+  }
+  return (std::filesystem::path(errors_.folder()) / path).string();
 }
 
 void ConfigValue::Whole(const WholeRange& range, int& out) const {
