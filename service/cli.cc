@@ -20,6 +20,7 @@
 #include "service/cli_network.h"
 #include "service/cli_plan.h"
 #include "service/cli_replay.h"
+#include "service/cli_values.h"
 #include "service/cmd_bench.h"
 #include "service/cmd_check_config.h"
 #include "service/cmd_evaluate_flow.h"
@@ -128,6 +129,7 @@ void AddServe(CLI::App& app, ServeArguments& arguments) {
       ->add_option("--frames", arguments.frames,
                    "End once every stream has this many predictions; 0: go on. Frames inside the "
                    "pipeline then still get theirs, so the summary may count a few more")
+      ->check(WholeFrom(0))
       ->capture_default_str();
   serve->add_option("--summary-json", arguments.summary_json,
                     "Write the summary of the run to this file at the end");
@@ -143,6 +145,7 @@ void AddWatch(CLI::App& app, WatchArguments& arguments) {
   watch
       ->add_option("-n,--count", arguments.count,
                    "End after this many predictions of each stream. 0: go on")
+      ->check(WholeFrom(0))
       ->capture_default_str();
   watch->add_flag("--json", arguments.json, "Print an object of JSON for each prediction");
   watch->add_option("--view", arguments.view,
@@ -183,8 +186,11 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
   pretrain
       ->add_option("--width", options.width,
                    "Their width: at least 64, a multiple of what the network asks for")
+      ->check(WholeFrom(1))
       ->capture_default_str();
-  pretrain->add_option("--height", options.height, "Their height, likewise")->capture_default_str();
+  pretrain->add_option("--height", options.height, "Their height, likewise")
+      ->check(WholeFrom(1))
+      ->capture_default_str();
   pretrain
       ->add_option("--learning-rate", options.learning_rate,
                    "RMSprop's learning rate at the beginning; it falls to an eighth")
@@ -200,12 +206,13 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
             options.loss.kind = *pipeline::FlowLossKind(name);  // CLI11 checked it.
           },
           "By what it learns")
-      ->check(CLI::IsMember(pipeline::FlowLossNames()))
+      ->check(OneOf(pipeline::FlowLossNames()))
       ->default_str("relative");
   pretrain->add_option("--smoothness", options.loss.smoothness, "Weight of the smoothness term")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   pretrain->add_option("--seed", options.seed, "Seeds the weights and the pictures")
+      ->check(WholeFrom(0))
       ->capture_default_str();
   pretrain
       ->add_option("--report-every", options.frames_per_report,
