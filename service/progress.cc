@@ -58,11 +58,11 @@ std::string Rate(double rate) {
   return rate < 99.95 ? absl::StrFormat("%.1f/s", rate) : absl::StrFormat("%.0f/s", rate);
 }
 
-// Both with the same unit, which stands once: "134 ms, p99 171".
+// Both in one unit: "134 ms, p99 171 ms".
 std::string Delay(double p50_s, double p99_s) {
   if (p50_s <= 0) return "-";
-  if (p99_s < 0.9995) return absl::StrFormat("%.0f ms, p99 %.0f", p50_s * 1e3, p99_s * 1e3);
-  if (p99_s < 999.5) return absl::StrFormat("%.3g s, p99 %.3g", p50_s, p99_s);
+  if (p99_s < 0.9995) return absl::StrFormat("%.0f ms, p99 %.0f ms", p50_s * 1e3, p99_s * 1e3);
+  if (p99_s < 999.5) return absl::StrFormat("%.3g s, p99 %.3g s", p50_s, p99_s);
   return "over 999 s";
 }
 

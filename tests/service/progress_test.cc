@@ -18,10 +18,19 @@ using ::testing::StartsWith;
 
 TEST(ProgressLineTest, SaysWhatMatters) {
   const std::string line = ProgressLine(LearningSnapshot("street"));
-  for (const char* part : {"405 frames", "10.0/s in", "9.9/s out", "delay 134 ms, p99 171",
+  for (const char* part : {"405 frames", "10.0/s in", "9.9/s out", "delay 134 ms, p99 171 ms",
                            "loss 0.74 of no motion", "dropped 4"}) {
     EXPECT_THAT(line, HasSubstr(part));
   }
+}
+
+TEST(ProgressLineTest, BothDelaysHaveTheSameUnit) {
+  StreamSnapshot stream = LearningSnapshot("street");
+  stream.delay_p50_s = 0.8;
+  stream.delay_p99_s = 1.25;
+  EXPECT_THAT(ProgressLine(stream), HasSubstr("delay 0.8 s, p99 1.25 s"));
+  stream.delay_p99_s = 0.9;
+  EXPECT_THAT(ProgressLine(stream), HasSubstr("delay 800 ms, p99 900 ms"));
 }
 
 TEST(ProgressLineTest, FitsAHundredColumnsWhateverTheFigures) {
@@ -77,7 +86,7 @@ TEST(ProgressLineTest, AddsStreamsUp) {
   streams[1].source.state = ingest::SourceState::kConnecting;
   const std::string line = ProgressLine(streams);
   for (const char* part :
-       {"2 streams, 1 not learning", "20.0/s in", "p99 300", "loss 0.74", "dropped 8"}) {
+       {"2 streams, 1 not learning", "20.0/s in", "p99 300 ms", "loss 0.74", "dropped 8"}) {
     EXPECT_THAT(line, HasSubstr(part));
   }
   EXPECT_LE(line.size(), kProgressColumns);
