@@ -3,7 +3,6 @@
 #include <gst/rtsp/gstrtspurl.h>
 
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,10 +12,10 @@
 #include "base/status.h"
 #include "ingest/camera_source.h"
 #include "ingest/gst_error.h"
-#include "ingest/gst_handles.h"
 #include "ingest/login.h"
 #include "ingest/redirect_guard.h"
 #include "ingest/source_attributes.h"
+#include "ingest/trusted_certificates.h"
 
 namespace millrace::ingest {
 namespace {
@@ -90,17 +89,8 @@ absl::Status SetTls(const Tls& tls, GstElement& source) {
     return absl::OkStatus();
   }
   if (tls.ca_file.empty()) return absl::OkStatus();
-  GError* error = nullptr;
-  GTlsDatabase* const trusted =
-      g_tls_file_database_new(std::filesystem::absolute(tls.ca_file).c_str(), &error);
-  if (trusted == nullptr) {
-    const GstOwned<GError> owned(error);
-    return absl::FailedPreconditionError(absl::StrCat("the certificates in ", tls.ca_file,
-                                                      " cannot be read: ", owned->message,
-                                                      "; see source.tls_ca_file"));
-  }
-  g_object_set(&source, "tls-database", trusted, nullptr);
-  g_object_unref(trusted);
+  MILLRACE_ASSIGN_OR_RETURN(const TrustedCertificates trusted, ReadTrusted(tls.ca_file));
+  g_object_set(&source, "tls-database", trusted.get(), nullptr);
   return absl::OkStatus();
 }
 

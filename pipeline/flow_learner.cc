@@ -24,6 +24,7 @@
 #include "pipeline/flow_networks.h"
 #include "pipeline/flow_pictures.h"
 #include "pipeline/flow_plan.h"
+#include "pipeline/flow_task.h"
 #include "pipeline/foreign_error.h"
 #include "pipeline/lasting_learning.h"
 #include "pipeline/learner.h"

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/status.h"
 #include "pipeline/checkpoints.h"
 #include "pipeline/device_choice.h"
@@ -51,11 +52,13 @@ struct WantedStages {
 };
 
 // Without its period, which measured costs decide about.
-void TryStages(const WantedStages& wanted, const LayerChain& chain, Problems& problems) {
+void TryCut(const WantedStages& wanted, const LayerChain& chain, Problems& problems) {
   const int layers = static_cast<int>(chain.layers.size());
   Cuts cuts = wanted.cuts;
   if (!cuts.empty()) {
-    if (!Holds(LearnerPart::kCuts, [&] { return CheckCuts(cuts, layers); }, problems)) return;
+    if (!Holds(
+            LearnerPart::kCuts, [&] { return CheckCuts(cuts, layers); }, problems))
+      return;
   } else {
     const auto cut = [&]() -> absl::Status {
       MILLRACE_ASSIGN_OR_RETURN(cuts, AnyCuts(layers, wanted.stages));
@@ -67,17 +70,26 @@ void TryStages(const WantedStages& wanted, const LayerChain& chain, Problems& pr
   request.shape = ShapeOf(chain, cuts);
   request.costs.assign(cuts.size() + 1, {.forward = 1, .backward = 2, .update = 0});
   request.period = 0;
-  Holds(LearnerPart::kSchedule, [&] { return MakePhases(wanted.schedule, request).status(); },
-        problems);
+  Holds(
+      LearnerPart::kSchedule, [&] { return MakePhases(wanted.schedule, request).status(); },
+      problems);
 }
 
 void TryCheckpoints(const LastingLearning::Options& lasting, const LayerChain& chain,
                     Problems& problems) {
-  Holds(LearnerPart::kCheckpoints, [&] { return LastingLearning::Try(lasting, chain); }, problems);
+  Holds(
+      LearnerPart::kCheckpoints, [&] { return LastingLearning::Try(lasting, chain); }, problems);
 }
 
 absl::Status TryWeights(const std::string& weights, LayerChain& chain) {
   return weights.empty() ? absl::OkStatus() : LoadWeights(weights, chain);
+}
+
+// Of which network they should be is not known.
+void FindWeights(const std::string& weights, Problems& problems) {
+  if (weights.empty()) return;
+  Holds(
+      LearnerPart::kWeights, [&] { return ReadFile(weights).status(); }, problems);
 }
 
 FlowLearnerOptions WithoutWeights(FlowLearnerOptions options) {
@@ -95,27 +107,32 @@ void TryFlowStages(const FlowLearnerOptions& options, const LayerChain& chain, P
   if (const auto recompute = RecomputeNamed(options.recompute); recompute.ok()) {
     wanted.request.recompute = *recompute;
   }
-  TryStages(wanted, chain, problems);
+  TryCut(wanted, chain, problems);
 }
 
 }  // namespace
 
 std::vector<LearnerProblem> TryFlowLearner(const FlowLearnerOptions& options) {
   Problems problems;
-  Holds(LearnerPart::kDevices, [&] { return ChooseDevices(options.devices).status(); }, problems);
-  Holds(LearnerPart::kSchedule, [&] { return CheckFlowOptions(options); }, problems);
+  Holds(
+      LearnerPart::kDevices, [&] { return ChooseDevices(options.devices).status(); }, problems);
+  Holds(
+      LearnerPart::kSchedule, [&] { return CheckFlowOptions(options); }, problems);
   LayerChain chain;
   const auto open = [&]() -> absl::Status {
     MILLRACE_ASSIGN_OR_RETURN(chain, OpenFlowChain(WithoutWeights(options)));
     return absl::OkStatus();
   };
-  if (!Holds(LearnerPart::kNetwork, open, problems)) return problems;
-  Holds(LearnerPart::kWeights, [&] { return TryWeights(options.weights, chain); }, problems);
+  if (!Holds(LearnerPart::kNetwork, open, problems)) {
+    FindWeights(options.weights, problems);
+    return problems;
+  }
+  Holds(
+      LearnerPart::kWeights, [&] { return TryWeights(options.weights, chain); }, problems);
   TryFlowStages(options, chain, problems);
-  TryCheckpoints({.checkpoints = options.checkpoints,
-                  .task = FlowTaskInWords(options),
-                  .seed = options.seed},
-                 chain, problems);
+  TryCheckpoints(
+      {.checkpoints = options.checkpoints, .task = FlowTaskInWords(options), .seed = options.seed},
+      chain, problems);
   return problems;
 }
 
@@ -133,20 +150,24 @@ std::vector<LearnerProblem> TryLabelStreamLearner(const LabelStreamOptions& opti
     chain = std::move(opened.chain);
     return absl::OkStatus();
   };
-  if (!Holds(LearnerPart::kNetwork, open, problems)) return problems;
-  Holds(LearnerPart::kWeights, [&] { return TryWeights(options.learner.weights, chain); },
-        problems);
+  if (!Holds(LearnerPart::kNetwork, open, problems)) {
+    FindWeights(options.learner.weights, problems);
+    return problems;
+  }
+  Holds(
+      LearnerPart::kWeights, [&] { return TryWeights(options.learner.weights, chain); }, problems);
   const std::size_t before = problems.size();
-  TryStages({.stages = learner.stages,
-             .cuts = learner.cuts,
-             .schedule = learner.schedule,
-             .request = learner.request},
-            chain, problems);
+  TryCut({.stages = learner.stages,
+          .cuts = learner.cuts,
+          .schedule = learner.schedule,
+          .request = learner.request},
+         chain, problems);
   // With stages that can be, it is tried as a whole, on one sample.
   if (problems.size() == before) {
-    Holds(LearnerPart::kNetwork,
-          [&] { return MakeLabelLearner(learner, [](const LabelPrediction&) {}).status(); },
-          problems);
+    Holds(
+        LearnerPart::kNetwork,
+        [&] { return MakeLabelLearner(learner, [](const LabelPrediction&) {}).status(); },
+        problems);
   }
   TryCheckpoints(
       {.checkpoints = checkpoints, .task = TaskInWords(options.learner), .seed = learner.seed},

@@ -1,8 +1,8 @@
 // Whether a learner could start, before any time is spent on measuring it.
 //
-// A network that does not fit its pictures, weights of another network, more stages than layers: all
-// of that is known in a second, without a camera. Whoever checks a configuration wants all of it,
-// by the part of the options that must change. Free of LibTorch.
+// A network that does not fit its pictures, weights of another network, more stages than layers:
+// all of that is known in a second, without a camera. Whoever checks a configuration wants all of
+// it, by the part of the options that must change. Free of LibTorch.
 #pragma once
 
 #include <vector>

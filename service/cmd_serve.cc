@@ -12,6 +12,9 @@
 #include "base/status.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_log.h"
+#include "service/config_file.h"
+#include "service/machine.h"
+#include "service/machine_check.h"
 #include "service/progress.h"
 #include "service/real_stream.h"
 #include "service/reference_comparison.h"
@@ -51,10 +54,12 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
 
 absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) {
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
-  MILLRACE_ASSIGN_OR_RETURN(Config config, LoadConfig(arguments.config));
+  MILLRACE_ASSIGN_OR_RETURN(ConfigFile file, LoadConfigFile(arguments.config));
   // Before the layers are measured, which takes a while.
-  MILLRACE_RETURN_IF_ERROR(GrpcServer::Check(config.listen.security));
-  Serve serve({.config = std::move(config),
+  const Machine machine = ThisMachine();
+  MILLRACE_RETURN_IF_ERROR(PortsInUse(file, machine));
+  MILLRACE_RETURN_IF_ERROR(CheckMachine(file, machine));
+  Serve serve({.config = std::move(file.config),
                .frames = arguments.frames,
                .summary_json = arguments.summary_json,
                .progress = !arguments.no_progress,

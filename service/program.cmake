@@ -90,6 +90,8 @@ add_library(millrace_program
   watch_states.cc
   labels_report.cc
   mean_and_deviation.cc
+  machine.cc
+  machine_check.cc
   measure_model.cc
   reference_comparison.cc
   serve.cc
