@@ -149,9 +149,10 @@ std::string Trouble(const StreamSnapshot& stream) {
 
 std::string ShortCount(std::uint64_t count) {
   if (count < 100'000) return absl::StrCat(count);
-  if (count < 100'000'000) return absl::StrCat(count / 1000, "k");
-  if (count < 100'000'000'000) return absl::StrCat(count / 1'000'000, "M");
-  return absl::StrCat(count / 1'000'000'000, "G");
+  if (count < 10'000'000) return absl::StrCat(count / 1000, "k");
+  if (count < 10'000'000'000) return absl::StrCat(count / 1'000'000, "M");
+  if (count < 10'000'000'000'000) return absl::StrCat(count / 1'000'000'000, "G");
+  return absl::StrCat(count / 1'000'000'000'000, "T");
 }
 
 std::string ProgressLine(const StreamSnapshot& stream, const ProgressOptions& options) {

@@ -111,8 +111,8 @@ TEST(MachineCheckTest, EachPartOfALearnerHasItsKey) {
   for (const auto& [part, place] :
        std::initializer_list<std::pair<pipeline::LearnerPart, const char*>>{
            {kDevices, "7:63: schedule.devices: "},
-           {kStages, "7:36: schedule.stages: "},
-           {kCuts, "7:45: schedule.cuts: "},
+           {kStages, "7:37: schedule.stages: "},
+           {kCuts, "7:46: schedule.cuts: "},
            {kSchedule, "7:20: schedule.kind: "},
            {kCheckpoints, "8:25: checkpoints.folder: "}}) {
     EXPECT_THAT(Problems(kFile, FailingIn(part)), HasSubstr(place));

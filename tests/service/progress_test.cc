@@ -157,13 +157,14 @@ TEST(ProgressPrinterTest, PrintsALineForEachStreamElsewhere) {
   EXPECT_THAT(out.str(), Not(HasSubstr("\x1b")));
 }
 
-TEST(ShortCountTest, KeepsFiveDigits) {
+TEST(ShortCountTest, HasFiveCharactersAtMost) {
   EXPECT_EQ(ShortCount(0), "0");
   EXPECT_EQ(ShortCount(99'999), "99999");
   EXPECT_EQ(ShortCount(100'000), "100k");
-  EXPECT_EQ(ShortCount(99'999'999), "99999k");
-  EXPECT_EQ(ShortCount(100'000'000), "100M");
-  EXPECT_EQ(ShortCount(100'000'000'000), "100G");
+  EXPECT_EQ(ShortCount(9'999'999), "9999k");
+  EXPECT_EQ(ShortCount(10'000'000), "10M");
+  EXPECT_EQ(ShortCount(10'000'000'000), "10G");
+  EXPECT_EQ(ShortCount(10'000'000'000'000), "10T");
 }
 
 }  // namespace
