@@ -15,7 +15,8 @@ namespace millrace::service {
 /// Columns that a progress line never exceeds.
 inline constexpr std::size_t kProgressColumns = 100;
 
-/// "412": up to five digits, then in thousands (k), millions (M), billions (G): "123k".
+/// "412": five characters at most; in thousands (k), millions (M) and so on where it needs more:
+/// "123k".
 [[nodiscard]] std::string ShortCount(std::uint64_t count);
 
 struct ProgressOptions {
