@@ -24,6 +24,7 @@
 #include "service/config.h"
 #include "service/frame_labels.h"
 #include "service/learner_controls.h"
+#include "service/learning_window.h"
 #include "service/load_window.h"
 #include "service/prediction.h"
 #include "service/prediction_ring.h"
@@ -47,9 +48,8 @@ struct StreamSnapshot {
   /// Delay of the predictions of the last ten seconds, in seconds.
   double delay_p50_s = 0;
   double delay_p99_s = 0;
-  /// Means over the last 200 predictions that have a loss, or fewer; 0 before the first.
-  double loss = 0;
-  double loss_no_motion = 0;
+  /// What the newest predictions were worth.
+  RecentLearning recent = {};
   /// Of each stage, over all processes that learned from this stream, and how many of them a
   /// process before had made.
   std::vector<std::int64_t> updates;

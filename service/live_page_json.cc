@@ -3,6 +3,7 @@
 #include "service/config_labels.h"
 #include "service/labels_json.h"
 #include "service/rate_plan_json.h"
+#include "service/windows.h"
 
 namespace millrace::service {
 namespace {
@@ -113,10 +114,21 @@ json NewestJson(const Prediction* newest) {
   return result;
 }
 
+/// `reference`: the method that predictions are compared with; empty: none.
+json RecentJson(const RecentLearning& recent, const std::string& reference) {
+  return {{"predictions", recent.predictions},
+          {"window", kLossWindow},
+          {"explained", recent.explained() ? json(*recent.explained()) : json(nullptr)},
+          {"sees_spurious_motion", recent.sees_spurious_motion()},
+          {"spurious_share", recent.spurious_share},
+          {"reference", recent.gain ? json{{"name", reference}, {"gain", *recent.gain}} : json(nullptr)}};
+}
+
 json HistoryJson(const std::vector<LossPoint>& history) {
   json points = json::array();
   for (const LossPoint& point : history) {
-    points.push_back({point.second, point.loss, point.loss_no_motion});
+    points.push_back({point.second, point.loss, point.loss_no_motion, point.recent_loss,
+                      point.recent_loss_no_motion});
   }
   return points;
 }
@@ -136,8 +148,9 @@ json LivePageStreamJson(const ServedStream& served, const Prediction* newest,
           {"rate_out", snapshot.predictions_per_second},
           {"delay_p50_ms", snapshot.delay_p50_s * 1e3},
           {"delay_p99_ms", snapshot.delay_p99_s * 1e3},
-          {"loss", snapshot.loss},
-          {"loss_no_motion", snapshot.loss_no_motion},
+          {"loss", snapshot.recent.loss},
+          {"loss_no_motion", snapshot.recent.loss_no_motion},
+          {"recent", RecentJson(snapshot.recent, stream.config().scores.compare_with)},
           {"labels", LabelsJson(snapshot.labels)},
           {"newest", NewestJson(newest)},
           {"history", HistoryJson(history)}};

@@ -2,7 +2,7 @@
 find_package(civetweb CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 
-set(millrace_page_files answer.js card.js chart.js controls.js favicon.svg index.html overview.js page.css page.js
+set(millrace_page_files answer.js badges.js card.js chart.js controls.js favicon.svg index.html overview.js page.css page.js
     pictures.js pipeline.js reasons.js standing.js text.js token.js)
 list(TRANSFORM millrace_page_files PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/page/)
 list(JOIN millrace_page_files "," millrace_page_list)

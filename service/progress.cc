@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "service/explained.h"
 #include "service/progress_bar.h"
 #include "service/terminal.h"
 
@@ -35,8 +36,8 @@ Figures FiguresOf(const StreamSnapshot& stream) {
           .rate_out = stream.predictions_per_second,
           .delay_p50_s = stream.delay_p50_s,
           .delay_p99_s = stream.delay_p99_s,
-          .loss = stream.loss,
-          .loss_no_motion = stream.loss_no_motion};
+          .loss = stream.recent.loss,
+          .loss_no_motion = stream.recent.loss_no_motion};
 }
 
 Figures SumOf(std::span<const StreamSnapshot> streams) {
@@ -48,8 +49,8 @@ Figures SumOf(std::span<const StreamSnapshot> streams) {
     sum.delay_p50_s = std::max(sum.delay_p50_s, stream.delay_p50_s);
     sum.delay_p99_s = std::max(sum.delay_p99_s, stream.delay_p99_s);
     if (stream.labels) continue;  // Another loss, with nothing to compare it with.
-    sum.loss += stream.loss;
-    sum.loss_no_motion += stream.loss_no_motion;
+    sum.loss += stream.recent.loss;
+    sum.loss_no_motion += stream.recent.loss_no_motion;
   }
   return sum;
 }
@@ -64,12 +65,6 @@ std::string Delay(double p50_s, double p99_s) {
   if (p99_s < 0.9995) return absl::StrFormat("%.0f ms, p99 %.0f", p50_s * 1e3, p99_s * 1e3);
   if (p99_s < 999.5) return absl::StrFormat("%.3g s, p99 %.3g", p50_s, p99_s);
   return "over 999 s";
-}
-
-std::string Ratio(const Figures& figures) {
-  if (!(figures.loss_no_motion > 0)) return "-";
-  const double ratio = figures.loss / figures.loss_no_motion;
-  return ratio < 9.995 ? absl::StrFormat("%.2f", ratio) : ">9";
 }
 
 using Parts = std::vector<std::string>;
@@ -124,8 +119,9 @@ std::string Quality(const LabelCounts& labels) {
 }
 
 std::string Quality(const StreamSnapshot& stream) {
-  return stream.labels ? Quality(*stream.labels)
-                       : absl::StrCat("loss ", Ratio(FiguresOf(stream)), " of no motion");
+  if (stream.labels) return Quality(*stream.labels);
+  if (stream.recent.sees_spurious_motion()) return "sees motion where nothing moves";
+  return ExplainedText(stream.recent.loss, stream.recent.loss_no_motion);
 }
 
 /// What keeps the stream from learning, on one line; empty where nothing does.
@@ -183,7 +179,7 @@ std::string ProgressLine(std::span<const StreamSnapshot> streams, const Progress
   }
   parts.push_back(std::move(count));
   const Figures sum = SumOf(streams);
-  Append(parts, sum, absl::StrCat("loss ", Ratio(sum)));
+  Append(parts, sum, absl::StrCat("explains ", ExplainedShare(sum.loss, sum.loss_no_motion)));
   return Joined(parts, options.columns);
 }
 

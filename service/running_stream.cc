@@ -124,8 +124,7 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.predictions_per_second = figures.predictions_per_second;
   snapshot.delay_p50_s = figures.delay_p50_s;
   snapshot.delay_p99_s = figures.delay_p99_s;
-  snapshot.loss = figures.loss;
-  snapshot.loss_no_motion = figures.loss_no_motion;
+  snapshot.recent = figures.learning;
   snapshot.loads = figures_.LoadsAt(now, learner_->worked());
   snapshot.updates = learner_->updates();
   snapshot.learning_rate = learner_->learning_rate();

@@ -15,6 +15,7 @@
 #include "base/atomic_file.h"
 #include "google/protobuf/util/time_util.h"
 #include "nlohmann/json.hpp"
+#include "service/explained.h"
 #include "service/terminal.h"
 
 namespace millrace::service {
@@ -86,8 +87,7 @@ std::string WatchLine(const v1::SubscribeResponse& response) {
     absl::StrAppendFormat(&line, "  loss %.4f", prediction.loss());
   }
   if (HasLossOfNoMotion(prediction)) {
-    absl::StrAppendFormat(&line, ", %.2f of no motion",
-                          prediction.loss() / prediction.loss_no_motion());
+    absl::StrAppend(&line, ", ", ExplainedText(prediction.loss(), prediction.loss_no_motion()));
   }
   absl::StrAppend(&line, "  update ", prediction.update_count());
   if (response.dropped_total() > 0) {

@@ -17,7 +17,7 @@
 
 namespace millrace::service {
 
-/// "street  frame 812  delay 61 ms (1 frames)  loss 0.0331, 0.71 of no motion  update 811".
+/// "street  frame 812  delay 61 ms (1 frames)  loss 0.0331, explains 29 % of the motion  update 811".
 [[nodiscard]] std::string WatchLine(const v1::SubscribeResponse& response);
 
 /// The same and more as an object of JSON on one line, for programs. Times are in RFC 3339; a loss
@@ -63,7 +63,7 @@ struct ScreenSize {
 /// far as there are rows for them, and says what is the matter where no prediction comes; elsewhere
 /// each line is printed below the last, and nothing else. Thread-safe.
 ///
-///   gate  frame 812  delay 61 ms (1 frames)  loss 0.0331, 0.71 of no motion  update 811
+///   gate  frame 812  delay 61 ms (1 frames)  loss 0.0331, explains 29 % of the motion  update 811
 ///   yard  source backing off, last prediction 14 s ago: rtsp://yard/1: no frame within 2 s
 class WatchScreen {
  public:

@@ -94,8 +94,8 @@ void ToMessage(const ServedStream& served, v1::Stream& message) {
     SetDuration(FromSeconds(snapshot.delay_p50_s), *message.mutable_delay_p50());
     SetDuration(FromSeconds(snapshot.delay_p99_s), *message.mutable_delay_p99());
   }
-  message.set_loss(snapshot.loss);
-  message.set_loss_no_motion(snapshot.loss_no_motion);
+  message.set_loss(snapshot.recent.loss);
+  message.set_loss_no_motion(snapshot.recent.loss_no_motion);
   const auto learner = stream.learner();
   WriteSchedule(*learner, snapshot.updates, *message.mutable_schedule());
   if (learner->labels) WriteTask(*learner->labels, *message.mutable_labelled_task());

@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 TEST(ProgressLineTest, SaysWhatMatters) {
   const std::string line = ProgressLine(LearningSnapshot("street"));
   for (const char* part : {"405 frames", "10.0/s in", "9.9/s out", "delay 134 ms, p99 171",
-                           "loss 0.74 of no motion", "dropped 4"}) {
+                           "explains 26 % of the motion", "dropped 4"}) {
     EXPECT_THAT(line, HasSubstr(part));
   }
 }
@@ -33,7 +33,8 @@ TEST(ProgressLineTest, FitsAHundredColumnsWhateverTheFigures) {
         stream.frames.dropped[0] = count;
         stream.frames_per_second_in = stream.predictions_per_second = rate;
         stream.delay_p50_s = stream.delay_p99_s = delay;
-        stream.loss = static_cast<double>(count);
+        stream.recent.loss = static_cast<double>(count);
+        stream.recent.spurious_share = rate > 9.95 ? 1 : 0;
         const std::string line = ProgressLine(stream);
         EXPECT_LE(line.size(), kProgressColumns) << line;
         EXPECT_THAT(line, HasSubstr("dropped ")) << "cut off";
@@ -44,10 +45,18 @@ TEST(ProgressLineTest, FitsAHundredColumnsWhateverTheFigures) {
 
 TEST(ProgressLineTest, ShowsADashForWhatIsUnknown) {
   StreamSnapshot stream = LearningSnapshot("street");
-  stream.loss = stream.loss_no_motion = stream.delay_p50_s = stream.delay_p99_s = 0;
+  stream.recent.loss = stream.recent.loss_no_motion = 0;
+  stream.delay_p50_s = stream.delay_p99_s = 0;
   EXPECT_THAT(ProgressLine(stream), HasSubstr("delay -"));
-  EXPECT_THAT(ProgressLine(stream), HasSubstr("loss -"));
+  EXPECT_THAT(ProgressLine(stream), HasSubstr("explains -  "));
   EXPECT_THAT(ProgressLine(stream), Not(HasSubstr("nan")));
+}
+
+TEST(ProgressLineTest, SaysThatAModelSeesMotionWhereNothingMoves) {
+  StreamSnapshot stream = LearningSnapshot("street");
+  stream.recent.spurious_share = 0.9;
+  EXPECT_THAT(ProgressLine(stream), HasSubstr("sees motion where nothing moves"));
+  EXPECT_THAT(ProgressLine(stream), Not(HasSubstr("explains")));
 }
 
 TEST(ProgressLineTest, SaysWhyACameraIsAway) {

@@ -51,7 +51,7 @@ TEST(WatchOutputTest, ALossThatThereIsNoneOfIsNotSaid) {
 TEST(WatchOutputTest, SaysTheLossesThatThereAre) {
   EXPECT_THAT(WatchLine(OfLabels(3)), HasSubstr("loss 0.2500"));
   EXPECT_EQ(nlohmann::json::parse(WatchJson(OfLabels(3))).at("loss"), 0.25);
-  EXPECT_THAT(WatchLine(OfFlow()), HasSubstr("loss 0.2500, 0.50 of no motion"));
+  EXPECT_THAT(WatchLine(OfFlow()), HasSubstr("loss 0.2500, explains 50 % of the motion"));
   EXPECT_EQ(nlohmann::json::parse(WatchJson(OfFlow())).at("loss_no_motion"), 0.5);
 }
 
