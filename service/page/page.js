@@ -72,10 +72,9 @@ function wanted(streams) {
 
 /** Says that there is no stream `name`; takes it back where `name` is null. */
 function sayMissing(name) {
-  if (missing.hidden === (name === null)) return;
   missing.hidden = name === null;
-  missing.firstElementChild.textContent =
-    name === null ? "" : `This server has no stream “${name}”: it was deleted, or never there.`;
+  setText(missing.firstElementChild,
+          name === null ? "" : `This server has no stream “${name}”: it was deleted, or never there.`);
 }
 
 function clear() {

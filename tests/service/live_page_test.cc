@@ -112,6 +112,27 @@ TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
   EXPECT_EQ(AskJson("/api/streams/street")["name"], "street");
 }
 
+TEST_F(LivePageTest, TellsWhatTheNewestPredictionsWereWorth) {
+  const auto recent = [&] { return AskJson("/api/streams/street")["recent"]; };
+  EXPECT_EQ(recent()["predictions"], 200);
+  EXPECT_EQ(recent()["window"], 200);
+  EXPECT_NEAR(recent()["explained"], 0.26, 1e-9);
+  EXPECT_EQ(recent()["sees_spurious_motion"], false);
+  EXPECT_TRUE(recent()["reference"].is_null()) << "it is compared with nothing";
+
+  stream_.CompareWith("dis");
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.recent.gain = 0.7;
+    snapshot.recent.spurious_share = 0.75;
+  });
+  EXPECT_EQ(recent()["reference"], nlohmann::json({{"name", "dis"}, {"gain", 0.7}}));
+  EXPECT_EQ(recent()["spurious_share"], 0.75);
+  EXPECT_EQ(recent()["sees_spurious_motion"], true);
+
+  stream_.Set([](StreamSnapshot& snapshot) { snapshot.recent = {}; });
+  EXPECT_TRUE(recent()["explained"].is_null()) << "there was no prediction";
+}
+
 TEST_F(LivePageTest, TellsWhatThePlannerSaid) {
   EXPECT_TRUE(AskJson("/api/streams/street")["learner"]["rate_plan"].is_null());
   stream_.Describe(PlannerSaid);

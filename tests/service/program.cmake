@@ -32,7 +32,7 @@ if(MILLRACE_STRICT_TARGETS_ONLY)
 endif()
 
 set(millrace_python ${PROJECT_SOURCE_DIR}/.deps/venv/bin/python)
-foreach(name live_page overview page_control)
+foreach(name live_page narrow_page overview page_control standing)
   add_test(NAME service_page.${name}
            COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_browser_test.py
                    $<TARGET_FILE:millrace_demo_server>)
