@@ -50,8 +50,10 @@ millrace_add_test(service_program
 # Evaluations: what is made of them, and the clips that are read here.
 millrace_add_test(service_evaluation
   SOURCES evaluation_report_test.cc progress_bar_test.cc reference_comparison_test.cc
-          video_clip_test.cc
+          spurious_motion_test.cc video_clip_test.cc
   LIBS millrace::program millrace_test_media)
+target_compile_definitions(service_evaluation_test PRIVATE
+  MILLRACE_FLOW_START="${PROJECT_SOURCE_DIR}/samples/weights/flow-start.safetensors")
 
 set(environment
   MILLRACE_PROGRAM=$<TARGET_FILE:millrace>
