@@ -24,10 +24,10 @@ int RunPretrain(pipeline::PretrainOptions options) {
   options.on_frame = [&](std::int64_t frames) { bar.Show(frames, options.frames); };
   const auto show = [&](const pipeline::PretrainProgress& progress) {
     bar.Clear();
-    std::cout << absl::StrFormat(
-                     "  %d of %d   %s   end-point error %.2f px (%.2f for no motion)\n",
-                     progress.frames, options.frames, ExplainedText(progress.loss_ratio, 1),
-                     progress.end_point_error, progress.end_point_error_no_motion)
+    std::cout << absl::StrFormat("  %d of %d   %s   end-point error %.2f px (%.2f for no motion)\n",
+                                 progress.frames, options.frames,
+                                 ExplainedText(progress.loss_ratio, 1), progress.end_point_error,
+                                 progress.end_point_error_no_motion)
               << std::flush;
   };
   const absl::StatusOr<pipeline::PretrainSummary> summary =

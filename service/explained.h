@@ -5,8 +5,8 @@
 
 namespace millrace::service {
 
-/// "explains 31 % of the motion"; "explains none of the motion" where no motion is the better guess;
-/// "explains -" without a loss of no motion.
+/// "explains 31 % of the motion"; "explains none of the motion" where no motion is the better
+/// guess; "explains -" without a loss of no motion.
 [[nodiscard]] std::string ExplainedText(double loss, double loss_no_motion);
 
 /// "31 %", "none" or "-".

@@ -121,7 +121,8 @@ json RecentJson(const RecentLearning& recent, const std::string& reference) {
           {"explained", recent.explained() ? json(*recent.explained()) : json(nullptr)},
           {"sees_spurious_motion", recent.sees_spurious_motion()},
           {"spurious_share", recent.spurious_share},
-          {"reference", recent.gain ? json{{"name", reference}, {"gain", *recent.gain}} : json(nullptr)}};
+          {"reference",
+           recent.gain ? json{{"name", reference}, {"gain", *recent.gain}} : json(nullptr)}};
 }
 
 json HistoryJson(const std::vector<LossPoint>& history) {

@@ -1,9 +1,9 @@
 // Whether pictures show the motion that a model sees in them.
 //
 // The loss alone does not tell. A flow of half a pixel averages neighbouring pixels, which takes a
-// fifth off what noise costs: a model that sees motion on an empty road looks better than no motion.
-// The reversed flow averages as many pixels. A motion that is there costs more once it is reversed;
-// one that is not there costs the same both ways, whatever the noise and the texture.
+// fifth off what noise costs: a model that sees motion on an empty road looks better than no
+// motion. The reversed flow averages as many pixels. A motion that is there costs more once it is
+// reversed; one that is not there costs the same both ways, whatever the noise and the texture.
 #pragma once
 
 #include <cstdint>

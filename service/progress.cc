@@ -120,7 +120,7 @@ std::string Quality(const LabelCounts& labels) {
 
 std::string Quality(const StreamSnapshot& stream) {
   if (stream.labels) return Quality(*stream.labels);
-  if (stream.recent.sees_spurious_motion()) return "sees motion where nothing moves";
+  if (stream.recent.sees_spurious_motion()) return "motion where nothing moves";
   return ExplainedText(stream.recent.loss, stream.recent.loss_no_motion);
 }
 

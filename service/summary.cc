@@ -177,8 +177,8 @@ json StreamJson(const StreamSummary& stream) {
 std::string ScoresText(const RunFigures& run) {
   if (run.scores.loss_no_motion <= 0) return "";
   const pipeline::ScoreSummary& whole = run.scores;
-  std::string text = absl::StrCat(
-      "  scores    ", ExplainedText(whole.loss, whole.loss_no_motion), " over the whole run");
+  std::string text = absl::StrCat("  scores    ", ExplainedText(whole.loss, whole.loss_no_motion),
+                                  " over the whole run");
   if (run.window) {
     const pipeline::ScoreSummary& last = run.window->summary;
     absl::StrAppend(&text, ", ", ExplainedShare(last.loss, last.loss_no_motion),

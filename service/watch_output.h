@@ -17,7 +17,8 @@
 
 namespace millrace::service {
 
-/// "street  frame 812  delay 61 ms (1 frames)  loss 0.0331, explains 29 % of the motion  update 811".
+/// "street  frame 812  delay 61 ms (1 frames)  loss 0.0331, explains 29 % of the motion  update
+/// 811".
 [[nodiscard]] std::string WatchLine(const v1::SubscribeResponse& response);
 
 /// The same and more as an object of JSON on one line, for programs. Times are in RFC 3339; a loss

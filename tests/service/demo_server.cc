@@ -2,13 +2,13 @@
 // page, no camera and no learner.
 //
 // Prints the page's and the metrics' addresses, then serves until its standard input ends; a line
-// there, "garage away" or "garage streaming", sends a camera away or has it come back; after "garage
-// deceived" its model sees motion where nothing moves. The first argument is the page's port; by
-// default it takes a free one. Of those that follow, "labels" has the stream learn classes from
-// labels instead of flow, "failed" has its learner fail, "three" serves three streams, of which one
-// is away and one has square pictures, "all-ways" one for each way in which a stream may stand.
-// "stages=8" cuts the first stream's model into so many stages, "size=360x640" gives its pictures
-// that size, and "tokens=FILE" names the tokens that the buttons need.
+// there, "garage away" or "garage streaming", sends a camera away or has it come back; after
+// "garage deceived" its model sees motion where nothing moves. The first argument is the page's
+// port; by default it takes a free one. Of those that follow, "labels" has the stream learn classes
+// from labels instead of flow, "failed" has its learner fail, "three" serves three streams, of
+// which one is away and one has square pictures, "all-ways" one for each way in which a stream may
+// stand. "stages=8" cuts the first stream's model into so many stages, "size=360x640" gives its
+// pictures that size, and "tokens=FILE" names the tokens that the buttons need.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

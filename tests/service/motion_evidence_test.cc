@@ -71,8 +71,8 @@ TEST(MotionEvidenceTest, AFlowOverAnEmptySceneIsSpuriousWhateverTheNoiseAndTheTe
   for (const double noise : {0.0, 2.0, 6.0}) {
     for (const double contrast : {0.0, 3.0}) {
       for (const auto& [dx, dy] : kFlows) {
-        const MotionEvidence evidence = Evidence(
-            Everywhere(dx, dy), Scene(0, noise, 1, contrast), Scene(0, noise, 2, contrast));
+        const MotionEvidence evidence = Evidence(Everywhere(dx, dy), Scene(0, noise, 1, contrast),
+                                                 Scene(0, noise, 2, contrast));
         EXPECT_TRUE(evidence.IsSpurious()) << dx << ", " << dy << " px under noise " << noise
                                            << ", contrast " << contrast << ": " << evidence.support;
       }
@@ -97,8 +97,7 @@ TEST(MotionEvidenceTest, LeavesOutWhatIsNotFiniteOrLeadsOutside) {
   Flow flow = Everywhere(0, 0);
   flow[0] = flow[1] = NAN;
   EXPECT_EQ(Evidence(flow, Scene(0, 0, 1), Scene(0, 0, 1)).motion, 0);
-  const MotionEvidence outside =
-      Evidence(Everywhere(1e6F, 0), Scene(0, 0, 1), Scene(0, 0, 1));
+  const MotionEvidence outside = Evidence(Everywhere(1e6F, 0), Scene(0, 0, 1), Scene(0, 0, 1));
   EXPECT_EQ(outside.support, 0);
   EXPECT_TRUE(outside.IsSpurious());
 }

@@ -1,4 +1,6 @@
-"""The live page on phones and with pictures of any shape, in a real browser. Usage: narrow_page_browser_test.py DEMO_SERVER"""
+"""The live page on phones and with pictures of any shape, in a real browser.
+
+Usage: narrow_page_browser_test.py DEMO_SERVER"""
 
 import pathlib
 import sys

@@ -89,7 +89,8 @@ TEST(SummaryJsonTest, SaysWhatPredictionsWereWorth) {
   EXPECT_NEAR(scores["whole"]["loss_ratio"], 0.74, 1e-6);
   EXPECT_TRUE(scores["whole"]["gain"].is_null());
   EXPECT_TRUE(scores["window"].is_null());
-  EXPECT_THAT(SummaryText(alone), HasSubstr("  scores    explains 26 % of the motion over the whole run\n"));
+  EXPECT_THAT(SummaryText(alone),
+              HasSubstr("  scores    explains 26 % of the motion over the whole run\n"));
 
   stream.figures.scores.loss_reference = 0.025;
   stream.figures.window = pipeline::ScoreWindow{
