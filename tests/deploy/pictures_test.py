@@ -18,8 +18,8 @@ _PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
 _MADE = re.compile(r'(?:self\.show|save_picture|draw)\((?:[^)"]*, )?"([a-z-]+)"')
 _MAKES_PICTURES = bool(os.environ.get("MILLRACE_SCREENSHOTS"))
 _COLUMNS = 110
-# A line of progress that tells a loss: for a picture after a hundred frames.
-_PROGRESS = rf"\r *\d{{{3 if _MAKES_PICTURES else 1},}} frames [^\r]*loss \d[^\r]*\x1b\[K"
+# A line of progress that tells what was learned: for a picture after a hundred frames.
+_PROGRESS = rf"\r *\d{{{3 if _MAKES_PICTURES else 1},}} frames [^\r]*explains (?:\d|none)[^\r]*\x1b\[K"
 _PAGE = """<!doctype html><meta charset="utf-8"><style>
 body {{ margin: 0; background: #11151c; }}
 pre {{ display: inline-block; margin: 0; padding: 18px 22px; color: #d7dde5; white-space: pre;
