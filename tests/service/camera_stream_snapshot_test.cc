@@ -80,7 +80,7 @@ TEST(CameraStreamTest, PredictionThatIsNotFiniteIsPublishedAndLeftOutOfTheMeans)
   fake.learner->Predict();
 
   EXPECT_FALSE(fake.stream->ring().Newest()->model.finite);
-  EXPECT_DOUBLE_EQ(fake.stream->Snapshot().loss, 1);
+  EXPECT_DOUBLE_EQ(fake.stream->Snapshot().recent.loss, 1);
   EXPECT_EQ(fake.stream->Snapshot().frames.predicted, 2u);
 }
 
