@@ -118,10 +118,16 @@ std::string Quality(const LabelCounts& labels) {
                  : absl::StrFormat("error %.3g", labels.recent_score);
 }
 
+// Of the motion: there is no room to say that.
+std::string Explained(double loss, double loss_no_motion, bool spurious = false) {
+  return spurious ? "explains only noise"
+                  : absl::StrCat("explains ", ExplainedShare(loss, loss_no_motion));
+}
+
 std::string Quality(const StreamSnapshot& stream) {
   if (stream.labels) return Quality(*stream.labels);
-  if (stream.recent.sees_spurious_motion()) return "motion where nothing moves";
-  return ExplainedText(stream.recent.loss, stream.recent.loss_no_motion);
+  return Explained(stream.recent.loss, stream.recent.loss_no_motion,
+                   stream.recent.sees_spurious_motion());
 }
 
 /// What keeps the stream from learning, on one line; empty where nothing does.
@@ -179,7 +185,7 @@ std::string ProgressLine(std::span<const StreamSnapshot> streams, const Progress
   }
   parts.push_back(std::move(count));
   const Figures sum = SumOf(streams);
-  Append(parts, sum, absl::StrCat("explains ", ExplainedShare(sum.loss, sum.loss_no_motion)));
+  Append(parts, sum, Explained(sum.loss, sum.loss_no_motion));
   return Joined(parts, options.columns);
 }
 

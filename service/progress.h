@@ -26,9 +26,9 @@ struct ProgressOptions {
   std::uint64_t frames = 0;
 };
 
-/// One stream: frames, rates, delay, loss (or how many of the last labelled frames were predicted
-/// right), drops; where its source is away or its learner has failed, that and why. In
-/// kProgressColumns there is room for all of it, but for a bar.
+/// One stream: frames, rates, delay, how much of the motion is explained (or how many of the last
+/// labelled frames were predicted right), drops; where its source is away or its learner has
+/// failed, that and why. In kProgressColumns there is room for all of it, but for a bar.
 [[nodiscard]] std::string ProgressLine(const StreamSnapshot& stream,
                                        const ProgressOptions& options = {});
 
