@@ -1,10 +1,11 @@
 // What stands beside a stream's name, the same on its tile and on its own page.
-import {isOver, stateOf, troublesOf} from "/standing.js";
+import {isOver, isOverloaded, stateOf, troublesOf} from "/standing.js";
 import {element, setText} from "/text.js";
 
 /** Shows in `parts` of `root` how the stream stands, and gives its pictures the camera's shape. */
 export function showStanding(root, parts, stream) {
   root.classList.toggle("over", isOver(stream));
+  root.classList.toggle("overloaded", isOverloaded(stream));
   const {text, tone, cause} = stateOf(stream);
   setText(parts.state, text);
   parts.state.className = `pill ${tone}`;

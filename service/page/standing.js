@@ -28,9 +28,11 @@ const kWays = {
   learning: {one: "learning"},
 };
 
-// What is not well with streams whose predictions come, the gravest first.
+// What is not well with streams whose predictions come, the gravest first. `text` is for many streams,
+// `badge` for one.
 const kTroubles = [
-  {is: ({overload}) => (overload?.kind ?? "none") !== "none", text: "overloaded", tone: "wait"},
+  {is: stream => isOverloaded(stream), text: "overloaded", tone: "wait",
+   badge: ({overload}) => overload.cause},
   {is: stream => verdictOf(stream) === "spurious", text: "sees motion where nothing moves",
    tone: "wait"},
   {is: stream => verdictOf(stream) === "worse", text: "worse than seeing no motion", tone: "bad"},
@@ -45,6 +47,11 @@ function wayOf({source, learner}) {
 }
 
 const predicts = stream => ["learning", "frozen", "predicting"].includes(wayOf(stream));
+
+/** Whether frames come, and are given up or learned from not at all, for want of time. */
+export function isOverloaded(stream) {
+  return predicts(stream) && ["drops", "only_predicts"].includes(stream.overload?.kind);
+}
 
 /** Whether nothing comes any more, for now or for good: the last picture is of the past. */
 export function isOver(stream) {
@@ -110,13 +117,15 @@ export function troublesOf(stream) {
   const way = wayOf(stream);
   const troubles = kWays[way].badge ? [{text: kWays[way].one, tone: "wait"}] : [];
   if (!predicts(stream)) return troubles;
-  return [...troubles, ...kTroubles.filter(({is}) => is(stream)).map(({text, tone}) => ({text, tone}))];
+  return [...troubles, ...kTroubles.filter(({is}) => is(stream)).map(
+    ({text, badge, tone}) => ({text: badge?.(stream) ?? text, tone}))];
 }
 
 /** {text, tone, cause} of what camera and learner of a stream are doing. Green where all is well. */
 export function stateOf(stream) {
   const {source, learner} = stream;
-  const cause = [learner.cause, source.cause].filter(Boolean).join(" · ");
+  const remedy = isOverloaded(stream) ? stream.overload.remedy : "";
+  const cause = [learner.cause, source.cause, remedy].filter(Boolean).join(" · ");
   if (!learner.ok) return {text: "learner failed", tone: "bad", cause};
   const tone = kSourceTones[source.state] ?? "";
   return {text: kSourceTexts[source.state] ?? source.state,
@@ -158,8 +167,9 @@ export function sumUp(streams) {
  * goes up and down by itself.
  */
 export function standingOf(streams) {
-  const others = streams.filter(stream => wayOf(stream) !== "learning");
+  const others = streams.filter(stream => wayOf(stream) !== "learning" || isOverloaded(stream));
   if (streams.length === 1 && others.length === 0) return `${streams[0].name}: learning`;
   if (streams.length > 0 && others.length === 0) return "All streams learn";
-  return others.map(stream => `${stream.name}: ${kWays[wayOf(stream)].one}`).join("; ");
+  return others.map(stream => `${stream.name}: ${
+    isOverloaded(stream) ? "overloaded" : kWays[wayOf(stream)].one}`).join("; ");
 }

@@ -18,7 +18,7 @@ STATES = {
     "mode": ["learning", "frozen", "paused"],
     "every": [1, 0],
     "source": ["streaming", "connecting", "stalled", "backing off", "waiting", "failed", "ended"],
-    "overload": [None, "none", "drops"],
+    "overload": [None, "none", "learns_less", "only_predicts", "drops"],
     "predictions": [57, 200],
     "predicted": [405, 5000],
     "explained": [None, -0.2, 0.004, 0.31],
@@ -58,7 +58,8 @@ def stream_of(case: dict) -> dict:
         "learner": {"ok": case["ok"], "cause": "", "state": case["mode"], "update_every": case["every"],
                     "labels": None},
         "frames": {"predicted": case["predicted"]},
-        "overload": None if case["overload"] is None else {"kind": case["overload"]},
+        "overload": None if case["overload"] is None else {
+            "kind": case["overload"], "cause": "drops 21 of 25 frames a second", "remedy": "source.max_fps: 3"},
         "recent": {"predictions": case["predictions"], "window": 200, "explained": case["explained"],
                    "sees_spurious_motion": case["spurious"],
                    "reference": None if gain is None else {"name": "dis", "gain": gain}},
@@ -73,6 +74,10 @@ def way_of(case: dict) -> str:
     return "learning" if case["every"] else "only predicting"
 
 
+def is_overloaded(case: dict) -> bool:
+    return way_of(case) not in ("over", "paused") and case["overload"] in ("only_predicts", "drops")
+
+
 def expected(case: dict) -> dict:
     """What is to be said, by the tables above."""
     way = way_of(case)
@@ -80,7 +85,7 @@ def expected(case: dict) -> dict:
         return {"tone": "", "badges": ["paused"] if way == "paused" else []}
     _, value, note, tone, badge = next(row for row in JUDGED if row[0](case))
     badges = [way] if way != "learning" else []
-    badges += ["overloaded"] if case["overload"] == "drops" else []
+    badges += ["drops 21 of 25 frames a second"] if is_overloaded(case) else []
     badges += [badge] if badge else []
     return {"value": value, "note": note, "tone": tone, "badges": badges}
 
@@ -116,6 +121,9 @@ class StandingTest(unittest.TestCase):
             self.assertEqual(said["motion"]["tone"], right["tone"], case)
             if "value" in right:
                 self.assertEqual((said["motion"]["value"], said["motion"]["note"]), (right["value"], right["note"]), case)
+            self.assertEqual(said["state"]["cause"], "source.max_fps: 3" if is_overloaded(case) else "", case)
+            self.assertEqual(said["heard"] == "street: learning",
+                             way_of(case) == "learning" and not is_overloaded(case), case)
             well = way_of(case) == "learning" and not texts
             self.assertEqual(said["state"]["tone"] == "good", well, case)
             self.assertEqual(said["both"] == "Both streams learn", well, case)
