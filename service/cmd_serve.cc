@@ -38,6 +38,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
   options.observe = std::move(observers.observe);
   options.on_source_state = std::move(observers.on_source_state);
   options.on_learner_state = std::move(observers.on_learner_state);
+  options.on_overload = std::move(observers.on_overload);
   options.admit = std::move(observers.admit);
   if (config.scores.compare_with != "none") {
     MILLRACE_ASSIGN_OR_RETURN(

@@ -31,6 +31,9 @@ enum class Task { kFlow, kNextFrame, kClassification, kRegression };
   return task == Task::kClassification || task == Task::kRegression;
 }
 
+/// Of a schedule.
+inline constexpr int kMostStages = 8;
+
 /// One camera and the learner that lives on it.
 struct StreamConfig {
   /// Letters, digits, '-' and '_'; unique. Names the stream in the API and in the `stream` label.

@@ -39,7 +39,6 @@ constexpr bool kOptional = false;
 
 constexpr WholeRange kPictureSize{kLeastFlowPicture, 2048, 16};
 constexpr WholeRange kLabelledPictureSize{8, 2048};
-constexpr int kMostStages = 8;
 constexpr std::size_t kLongestName = 64;
 
 /// What a whole file says.

@@ -2,6 +2,7 @@
 
 #include "service/config_labels.h"
 #include "service/labels_json.h"
+#include "service/overload_text.h"
 #include "service/rate_plan_json.h"
 
 namespace millrace::service {
@@ -86,6 +87,29 @@ json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
           {"stages", StagesJson(learner, snapshot)}};
 }
 
+/// 0 and null: no value of that key would help.
+json OverloadJson(const Overload& overload) {
+  const Remedies& remedies = overload.remedies;
+  json input = nullptr;
+  if (remedies.width > 0) input = {remedies.width, remedies.height};
+  return {{"kind", Text(Name(overload.kind))},
+          {"rate_in", overload.received_per_second},
+          {"rate_out", overload.predicted_per_second},
+          {"dropped_per_second", overload.dropped_per_second},
+          {"max_fps", remedies.max_fps},
+          {"input", input},
+          {"stages", remedies.stages},
+          {"cause", DescribeOverload(overload)},
+          {"remedy", DescribeRemedies(overload)}};
+}
+
+json PromiseJson(const Promise& promise) {
+  return {{"frames_per_second", promise.frames_per_second},
+          {"delay_ms", 1e3 * promise.delay_s},
+          {"rate_kept", promise.rate_kept},
+          {"delay_kept", promise.delay_kept}};
+}
+
 json FramesJson(const FrameCounts& frames) {
   json dropped = json::object();
   for (std::size_t reason = 0; reason < kDropReasons; ++reason) {
@@ -132,6 +156,8 @@ json LivePageStreamJson(const ServedStream& served, const Prediction* newest,
           {"source", SourceJson(snapshot)},
           {"learner", LearnerJson(stream, snapshot)},
           {"frames", FramesJson(snapshot.frames)},
+          {"overload", OverloadJson(snapshot.overload)},
+          {"promise", PromiseJson(snapshot.promise)},
           {"rate_in", snapshot.frames_per_second_in},
           {"rate_out", snapshot.predictions_per_second},
           {"delay_p50_ms", snapshot.delay_p50_s * 1e3},

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "service/overload_text.h"
 #include "service/progress_bar.h"
 #include "service/terminal.h"
 
@@ -145,6 +146,12 @@ std::string Trouble(const StreamSnapshot& stream) {
   return OnOneLine(std::move(trouble));
 }
 
+/// What is given up for want of time, and not as planned.
+std::string Overloaded(const StreamSnapshot& stream) {
+  const bool planned = stream.overload.kind == OverloadKind::kLearnsLess;
+  return planned ? "" : DescribeOverload(stream.overload);
+}
+
 }  // namespace
 
 std::string ShortCount(std::uint64_t count) {
@@ -160,6 +167,9 @@ std::string ProgressLine(const StreamSnapshot& stream, const ProgressOptions& op
   if (const std::string trouble = Trouble(stream); !trouble.empty()) {
     return CutTo(absl::StrCat(kBetween, parts.front(), kBetween, trouble), options.columns);
   }
+  if (std::string overloaded = Overloaded(stream); !overloaded.empty()) {
+    parts.push_back(std::move(overloaded));
+  }
   Append(parts, FiguresOf(stream), Quality(stream));
   return Joined(parts, options.columns);
 }
@@ -170,6 +180,9 @@ std::string ProgressLine(std::span<const StreamSnapshot> streams, const Progress
                                       [](const auto& stream) { return !Trouble(stream).empty(); });
   std::string count = absl::StrCat(streams.size(), " streams");
   if (troubled > 0) absl::StrAppend(&count, ", ", troubled, " not learning");
+  const auto overloaded = std::ranges::count_if(
+      streams, [](const auto& stream) { return !Overloaded(stream).empty(); });
+  if (overloaded > 0) absl::StrAppend(&count, ", ", overloaded, " overloaded");
   Parts parts;
   if (options.frames > 0 && !streams.empty()) {
     Way longest = WayOf(streams.front(), options.frames);

@@ -156,6 +156,10 @@ StreamObservers Serve::ObserversOf(const StreamConfig& config, StreamEvents::Lif
               [this, life](LearnerState state, const absl::Status& cause) {
                 events_.LearnerIs(life, state, cause);
               },
+          .on_overload =
+              [this, life](const Overload& overload) {
+                events_.OverloadIs(life, overload);
+              },
           .admit =
               [this, config](const pipeline::LearnerDescription& learner) {
                 return budget_.Admit(config, learner);

@@ -38,6 +38,7 @@ struct StreamObservers {
   std::function<void(const Prediction&)> observe = {};
   std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = {};
   std::function<void(LearnerState, const absl::Status&)> on_learner_state = {};
+  std::function<void(const Overload&)> on_overload = {};
   std::function<absl::Status(const pipeline::LearnerDescription&)> admit = {};
 };
 

@@ -50,6 +50,12 @@ bool IsOfLearner(const v1::StreamEvent& event) {
          event.learner_state() == v1::LEARNER_STATE_FAILED;
 }
 
+/// What a stream that predicts gives up. That it learns less is as planned.
+Trouble OverloadOf(const v1::StreamEvent& event) {
+  if (event.overload() < v1::OVERLOAD_KIND_ONLY_PREDICTS) return {};
+  return {.what = event.overload_cause(), .why = event.overload_remedy(), .stops = false};
+}
+
 /// "after_gap" of PREDICTION_FLAG_AFTER_GAP.
 std::string NameOf(v1::PredictionFlag flag) {
   constexpr std::size_t kPrefix = std::string_view("PREDICTION_FLAG_").size();
@@ -137,7 +143,9 @@ Trouble Troubles::After(const v1::StreamEvent& event) {
     return {.what = "deleted"};
   }
   Causes& causes = causes_[event.stream()];
-  (IsOfLearner(event) ? causes.learner : causes.source) = event.cause();
+  if (event.kind() != v1::STREAM_EVENT_KIND_OVERLOAD) {
+    (IsOfLearner(event) ? causes.learner : causes.source) = event.cause();
+  }
   switch (event.learner_state()) {
     case v1::LEARNER_STATE_FAILED:
       return {.what = "learner failed", .why = causes.learner};
@@ -148,7 +156,7 @@ Trouble Troubles::After(const v1::StreamEvent& event) {
     default:
       break;
   }
-  if (event.source_state() == v1::SOURCE_STATE_STREAMING) return {};
+  if (event.source_state() == v1::SOURCE_STATE_STREAMING) return OverloadOf(event);
   return {.what = absl::StrCat("source ", NameOf(event.source_state())), .why = causes.source};
 }
 
@@ -236,6 +244,8 @@ std::string WatchScreen::LineOf(const std::string& stream, const Shown& shown) c
   std::string line = absl::StrCat(stream, "  ", shown.trouble.what, troubled ? ", " : "");
   if (shown.line.empty()) {
     absl::StrAppend(&line, "no prediction yet");
+  } else if (!shown.trouble.stops && age < kFresh) {
+    absl::StrAppend(&line, shown.line.substr(std::min(stream.size() + 2, shown.line.size())));
   } else {
     const double seconds = std::chrono::duration<double>(age).count();
     absl::StrAppend(&line, "last prediction ", DurationText(seconds), " ago");

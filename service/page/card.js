@@ -5,7 +5,7 @@ import {Controls} from "/controls.js";
 import {drawPipeline} from "/pipeline.js";
 import {fetchPictures, removeWithPictures, swapPicture} from "/pictures.js";
 import {droppedOf, showReasons} from "/reasons.js";
-import {isOver, lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
+import {isOver, isOverloaded, lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
 import {duration, element, fromTemplate, number, rate, setText, shortRate} from "/text.js";
 
 const kHistorySeconds = 600;
@@ -31,6 +31,20 @@ function describeRatePlan({rate_plan: plan, update_every: every}) {
   const times = plan.times_switched + plan.times_kept;
   if (times > 0) parts.push(`planned again ${times}×, as ${plan.replan_cause}`);
   return ` · ${parts.join(", ")}`;
+}
+
+/** What the plan can do; once it has not done that for ten seconds, that the figure beside it holds. */
+function describeRate({promise, learner}) {
+  const planned = rate(learner.samples_per_second);
+  if (!promise.rate_kept) return `measured; the plan said ${planned}, which does not hold`;
+  return `can do ${planned}, without the pipeline ${rate(learner.sequential_samples_per_second)}`;
+}
+
+/** As describeRate(). */
+function describeDelay({promise, learner, delay_p99_ms: p99}) {
+  const planned = duration(learner.delay_ms);
+  return `p99 ${duration(p99)}, ${
+    promise.delay_kept ? `expected ${planned}` : `the ${planned} of the plan do not hold`}`;
 }
 
 /** What a loss of `ratio` times that of no motion is worth. */
@@ -165,6 +179,7 @@ export class StreamCard {
     this.#parts.remark.className = `pill ${remark.tone}`;
     this.#parts.remark.hidden = remark.text === "";
     this.#root.classList.toggle("over", isOver(stream));
+    this.#root.classList.toggle("overloaded", isOverloaded(stream));
     this.#set("source", describeSource(stream.source));
     this.#set("cause", cause);
     this.#parts.cause.hidden = cause === "";
@@ -175,11 +190,9 @@ export class StreamCard {
     if (this.#task) this.#showScore(stream.labels); else this.#showLoss(stream);
     this.#set("rate-in", rate(stream.rate_in));
     this.#set("rate-out", rate(stream.rate_out));
-    this.#set("rate-note", `can do ${rate(learner.samples_per_second)}, without the pipeline ${
-      rate(learner.sequential_samples_per_second)}`);
+    this.#set("rate-note", describeRate(stream));
     this.#set("delay", duration(stream.delay_p50_ms));
-    this.#set("delay-note", `p99 ${duration(stream.delay_p99_ms)}, expected ${
-      duration(learner.delay_ms)}`);
+    this.#set("delay-note", describeDelay(stream));
     const dropped = droppedOf(frames);
     this.#set("dropped", number(dropped));
     this.#set("dropped-note", frames.received > 0

@@ -2,7 +2,7 @@
 import {describeAnswer, describeScore} from "/answer.js";
 import {fetchPictures, removeWithPictures, swapPicture} from "/pictures.js";
 import {droppedOf} from "/reasons.js";
-import {isOver, lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
+import {isOver, isOverloaded, lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
 import {duration, fromTemplate, number, rate, setText} from "/text.js";
 
 const kPicturePauseMs = 1000;
@@ -34,6 +34,7 @@ export class StreamTile {
 
   update(stream) {
     this.#root.classList.toggle("over", isOver(stream));
+    this.#root.classList.toggle("overloaded", isOverloaded(stream));
     const {text, tone, cause} = stateOf(stream);
     setText(this.#parts.state, text);
     this.#parts.state.className = `pill ${tone}`;

@@ -8,8 +8,8 @@ const kSourceTones = {
 const kSourceTexts = {"backing off": "camera away, tries again"};
 
 /** {text, tone, cause} of what camera and learner of a stream are doing. */
-export function stateOf({source, learner}) {
-  const cause = [learner.cause, source.cause].filter(Boolean).join(" · ");
+export function stateOf({source, learner, overload}) {
+  const cause = [learner.cause, source.cause, overload.remedy].filter(Boolean).join(" · ");
   if (!learner.ok) return {text: "learner failed", tone: "bad", cause};
   return {text: kSourceTexts[source.state] ?? source.state,
           tone: kSourceTones[source.state] ?? "", cause};
@@ -35,6 +35,12 @@ function wayOf({source, learner}) {
   return learner.update_every === 0 ? "predicting" : "learning";
 }
 
+/** Whether frames come, and are given up or learned from not at all, for want of time. */
+export function isOverloaded(stream) {
+  return ["learning", "frozen", "predicting"].includes(wayOf(stream))
+      && ["drops", "only_predicts"].includes(stream.overload.kind);
+}
+
 /** Whether nothing comes any more, for now or for good: the last picture is of the past. */
 export function isOver(stream) {
   return ["away", "waiting", "ended", "failed"].includes(wayOf(stream));
@@ -55,9 +61,10 @@ export function toneOfLoss(stream) {
 /** What of the model has to be said beside the camera's state: {text, tone}, or no text. */
 export function remarkOf(stream) {
   const way = wayOf(stream);
+  if (isOverloaded(stream)) return {text: stream.overload.cause, tone: "wait"};
   if (["paused", "frozen", "predicting"].includes(way)) return {text: kWays[way].one, tone: "wait"};
   if (toneOfLoss(stream) === "bad") return {text: "worse than no motion", tone: "bad"};
-  return {text: "", tone: ""};
+  return {text: stream.overload.cause, tone: ""};
 }
 
 function countsOf(streams) {
@@ -73,11 +80,13 @@ export function sumUp(streams) {
   const worse = streams.filter(stream => toneOfLoss(stream) === "bad").length;
   const learning = counts.get("learning");
   counts.delete("learning");
-  if (learning === streams.length && worse === 0) {
+  const overloaded = streams.filter(isOverloaded).length;
+  if (learning === streams.length && worse === 0 && overloaded === 0) {
     return learning === 2 ? "Both streams learn" : `All ${learning} streams learn`;
   }
   const parts = [`${learning} of ${streams.length} streams ${learning === 1 ? "learns" : "learn"}`];
   for (const [way, count] of counts) if (count > 0) parts.push(kWays[way].sum(count));
+  if (overloaded > 0) parts.push(`${overloaded} overloaded`);
   if (worse > 0) parts.push(`${worse} worse than no motion`);
   // Lines break between the parts only.
   return parts.map(part => part.replaceAll(" ", "\u00a0")).join("\u00a0· ");
@@ -88,8 +97,9 @@ export function sumUp(streams) {
  * goes up and down by itself.
  */
 export function standingOf(streams) {
-  const others = streams.filter(stream => wayOf(stream) !== "learning");
+  const others = streams.filter(stream => wayOf(stream) !== "learning" || isOverloaded(stream));
   if (streams.length === 1 && others.length === 0) return `${streams[0].name}: learning`;
   if (streams.length > 0 && others.length === 0) return "All streams learn";
-  return others.map(stream => `${stream.name}: ${kWays[wayOf(stream)].one}`).join("; ");
+  return others.map(stream => `${stream.name}: ${
+    isOverloaded(stream) ? "overloaded" : kWays[wayOf(stream)].one}`).join("; ");
 }

@@ -2,7 +2,8 @@
 // page, no camera and no learner.
 //
 // Prints the page's and the metrics' addresses, then serves until its standard input ends; a line
-// there, "garage away" or "garage streaming", sends a camera away or has it come back. The first
+// there, "garage away", "garage overloaded" or "garage streaming", sends a camera away, or has it
+// send more than there is time for, or has it come back and be well. The first
 // argument is the page's port; by default it takes a free one. Of those that follow, "labels" has
 // the stream learn classes from labels instead of flow, "failed" has its learner fail, "three"
 // serves three streams, of which one is away and one has square pictures, "all-ways" one for each
@@ -102,8 +103,25 @@ void SendAway(FakeCameraStream& stream) {
   });
 }
 
+/// Its camera sends more than it has time for.
+void OverloadIt(FakeCameraStream& stream) {
+  stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.overload = {.kind = OverloadKind::kDrops,
+                         .received_per_second = 25,
+                         .predicted_per_second = 4.1,
+                         .dropped_per_second = 20.9,
+                         .remedies = {.max_fps = 3.2, .width = 160, .height = 128, .stages = 4}};
+    snapshot.promise = {
+        .frames_per_second = 15.1, .delay_s = 0.13, .rate_kept = false, .delay_kept = false};
+    snapshot.frames_per_second_in = 25;
+    snapshot.predictions_per_second = 4.1;
+  });
+}
+
 void BringBack(FakeCameraStream& stream) {
   stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.overload = {};
+    snapshot.promise = {};
     snapshot.source.state = ingest::SourceState::kStreaming;
     snapshot.source.cause = absl::OkStatus();
     snapshot.frames_per_second_in = 10;
@@ -177,6 +195,7 @@ void Obey(const std::string& line, const std::vector<std::unique_ptr<DemoStream>
   for (const auto& demo : demos) {
     const std::string& name = demo->stream.config().name;
     if (line == name + " away") SendAway(demo->stream);
+    if (line == name + " overloaded") OverloadIt(demo->stream);
     if (line == name + " streaming") BringBack(demo->stream);
   }
 }

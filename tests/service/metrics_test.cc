@@ -157,14 +157,14 @@ TEST_F(MetricsTest, CountsPredictionsThatNothingWasLearnedFromByReason) {
 TEST_F(MetricsTest, ShowsWhatHasBecomeOfLearning) {
   EXPECT_THAT(metrics_.Text(),
               AllOf(HasSubstr("millrace_pipeline_roll_backs_total{stream=\"street\"} 0\n"),
-                    HasSubstr("millrace_pipeline_drifts_total 0\n")));
+                    HasSubstr("millrace_pipeline_drifts_total{stream=\"street\"} 0\n")));
   stream_.Set([](StreamSnapshot& snapshot) {
     snapshot.learning = {.roll_backs = 2, .drifts = 3, .gradients_not_finite = 4};
     snapshot.learner_state = LearnerState::kPaused;
   });
   EXPECT_THAT(metrics_.Text(),
               AllOf(HasSubstr("millrace_pipeline_roll_backs_total{stream=\"street\"} 2\n"),
-                    HasSubstr("millrace_pipeline_drifts_total 3\n"),
+                    HasSubstr("millrace_pipeline_drifts_total{stream=\"street\"} 3\n"),
                     HasSubstr("millrace_pipeline_gradients_not_finite_total 4\n"),
                     HasSubstr("millrace_pipeline_learner_state{stream=\"street\"} 5\n")));
 }
@@ -283,13 +283,13 @@ SeriesCount SeriesOf(const std::string& stream, const std::string& text) {
   return count;
 }
 
-TEST(MetricsCardinalityTest, AStreamOfAnyKindHasAtMostTwentySeriesBesideOneHistogram) {
+TEST(MetricsCardinalityTest, AStreamOfAnyKindHasAtMostTwentyEightSeriesBesideOneHistogram) {
   const EveryKindOfStream kinds;
   const std::string text = Metrics({.streams = &kinds.streams}).Text();
   for (const SharedStream& served : kinds.streams.All()) {
     const std::string& name = served->stream->config().name;
     const SeriesCount count = SeriesOf(name, text);
-    EXPECT_LE(count.others, 20u) << name;
+    EXPECT_LE(count.others, 28u) << name;
     EXPECT_GE(count.others, 15u) << name;
     EXPECT_LE(count.buckets, 20u) << name;
     EXPECT_GE(count.buckets, 10u) << name;

@@ -56,6 +56,38 @@ class OverviewTest(unittest.TestCase):
         self.assertEqual(self.browser.get_log("browser"), [])
         save_picture(self.browser, "overview")
 
+    def test_a_stream_that_drops_frames_is_amber_and_says_what_helps(self):
+        self.addCleanup(self.server.tell, "yard streaming")
+        self.server.tell("yard overloaded")
+        total = self.browser.find_element(By.ID, "sum")
+        self.wait(lambda: total.text
+                  == "2 of 3 streams learn · 1 without camera · 1 overloaded")
+        yard = self.tiles()[1]
+        self.assertIn("drops 20.9 of 25.0 frames a second", yard.text)
+        self.assertIn("with one of: source.max_fps: 3.2; model.input: [160, 128]; "
+                      "schedule: {kind: auto, stages: 4}", yard.text)
+        self.assertIn("overloaded", yard.get_attribute("class"))
+        colour = "return getComputedStyle(arguments[0]).borderColor"
+        street = self.browser.execute_script(colour, self.tiles()[0])
+        self.assertNotEqual(self.browser.execute_script(colour, yard), street)
+        self.assertEqual(faults(self.browser), [])
+        self.server.tell("yard streaming")
+        self.wait(lambda: total.text == "2 of 3 streams learn · 1 without camera")
+        self.wait(lambda: self.browser.execute_script(colour, self.tiles()[1]) == street)
+
+    def test_what_the_plan_said_gives_way_to_what_is_measured(self):
+        self.addCleanup(self.server.tell, "yard streaming")
+        self.tiles()[1].find_element(By.TAG_NAME, "a").send_keys(Keys.ENTER)
+        note = "return document.querySelector('[data-is=rate-note]')?.textContent"
+        self.wait(lambda: self.browser.execute_script(note)
+                  == "can do 15.1/s, without the pipeline 7.7/s")
+        self.server.tell("yard overloaded")
+        self.wait(lambda: self.browser.execute_script(note)
+                  == "measured; the plan said 15.1/s, which does not hold")
+        delay = self.browser.find_element(By.CSS_SELECTOR, "[data-is=delay-note]")
+        self.assertIn("the 130 ms of the plan do not hold", delay.text)
+        self.assertEqual(self.browser.get_log("browser"), [])
+
     def test_pictures_of_every_shape_are_as_large_as_their_frames(self):
         sizes = self.browser.execute_script("""
             return [...document.querySelectorAll("main .tile .frame > img[src]")].map(image =>

@@ -50,6 +50,19 @@ TEST(ProgressLineTest, ShowsADashForWhatIsUnknown) {
   EXPECT_THAT(ProgressLine(stream), Not(HasSubstr("nan")));
 }
 
+TEST(ProgressLineTest, SaysWhatIsGivenUpUnderOverload) {
+  StreamSnapshot stream = LearningSnapshot("street");
+  stream.overload = {.kind = OverloadKind::kDrops,
+                     .received_per_second = 25,
+                     .dropped_per_second = 20};
+  EXPECT_THAT(ProgressLine(stream), StartsWith("  405 frames  drops 20.0 of 25.0 frames a second  "));
+  EXPECT_LE(ProgressLine(stream).size(), kProgressColumns);
+  const std::vector<StreamSnapshot> streams = {stream, LearningSnapshot("yard")};
+  EXPECT_THAT(ProgressLine(streams), HasSubstr("2 streams, 1 overloaded"));
+  stream.overload = {.kind = OverloadKind::kLearnsLess, .update_every = 4};
+  EXPECT_THAT(ProgressLine(stream), Not(HasSubstr("one frame in"))) << "as planned";
+}
+
 TEST(ProgressLineTest, SaysWhyACameraIsAway) {
   StreamSnapshot stream = LearningSnapshot("street");
   stream.source.state = ingest::SourceState::kBackingOff;

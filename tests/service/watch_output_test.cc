@@ -97,6 +97,28 @@ std::string After(Troubles& troubles, v1::StreamEventKind kind, v1::StreamEvent 
   return trouble.what + ": " + trouble.why;
 }
 
+TEST(TroublesTest, NameOverloadThatIsNotAsPlannedUnlessSomethingWorseIsTheMatter) {
+  using enum v1::SourceState;
+  using enum v1::LearnerState;
+  Troubles troubles;
+  v1::StreamEvent event = Event(SOURCE_STATE_STREAMING, LEARNER_STATE_LEARNING);
+  event.set_kind(v1::STREAM_EVENT_KIND_OVERLOAD);
+  event.set_overload(v1::OVERLOAD_KIND_DROPS);
+  event.set_overload_cause("drops 20.0 of 25.0 frames a second");
+  event.set_cause(event.overload_cause());
+  event.set_overload_remedy("set source.max_fps: 4");
+  const Trouble drops = troubles.After(event);
+  EXPECT_EQ(drops.what, "drops 20.0 of 25.0 frames a second");
+  EXPECT_EQ(drops.why, "set source.max_fps: 4");
+  EXPECT_FALSE(drops.stops);
+  event.set_overload(v1::OVERLOAD_KIND_LEARNS_LESS);
+  EXPECT_EQ(troubles.After(event).what, "");
+  event.set_overload(v1::OVERLOAD_KIND_DROPS);
+  event.set_source_state(SOURCE_STATE_STALLED);
+  EXPECT_EQ(troubles.After(event).what, "source stalled");
+  EXPECT_EQ(troubles.After(event).why, "") << "the overload is no cause of that";
+}
+
 TEST(TroublesTest, AFailedLearnersCauseIsNotThatOfTheCamera) {
   using enum v1::SourceState;
   using enum v1::LearnerState;
@@ -259,6 +281,17 @@ TEST_F(WatchScreenTest, SaysWhatIsTheMatterAndWhy) {
   screen_.SetTrouble("gate", {});
   EXPECT_TRUE(screen_.Show("gate", "gate  frame 9"));
   EXPECT_EQ(Lines()[0], "gate  frame 9");
+}
+
+TEST_F(WatchScreenTest, SaysWhatIsGivenUpBesideThePredictions) {
+  EXPECT_TRUE(screen_.Show("gate", "gate  frame 8"));
+  screen_.SetTrouble("gate", {.what = "drops 20.0 of 25.0 frames a second",
+                              .why = "set max_fps: 4",
+                              .stops = false});
+  EXPECT_EQ(Lines()[0], "gate  drops 20.0 of 25.0 frames a second, frame 8: set max_fps: 4");
+  clock_.Advance(seconds(12));
+  EXPECT_EQ(Lines()[0],
+            "gate  drops 20.0 of 25.0 frames a second, last prediction 12 s ago: set max_fps: 4");
 }
 
 TEST_F(WatchScreenTest, ShowsNoHalfCharactersAndObeysNobodyElse) {

@@ -13,6 +13,7 @@ ENUMS = {
     millrace.LabelKind: stream_pb2.LabelKind,
     millrace.LabelResult: label_service_pb2.LabelResult,
     millrace.LearnerState: stream_pb2.LearnerState,
+    millrace.OverloadKind: stream_pb2.OverloadKind,
     millrace.Policy: prediction_service_pb2.DeliveryPolicy,
     millrace.SourceState: stream_pb2.SourceState,
     millrace.UpdatePolicyKind: learner_service_pb2.UpdatePolicyKind,

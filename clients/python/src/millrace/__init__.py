@@ -25,7 +25,7 @@ from millrace.prediction import Flag, Prediction, Size
 from millrace.prediction_source import Parts, Policy
 from millrace.pushing import Frame, FrameOutcome, Pushing
 from millrace.streams import (DropReason, FrameCounts, LabelKind, LabelledTask, LearnerState,
-                              SourceState, Stream)
+                              OverloadKind, SourceState, Stream)
 from millrace.subscription import Subscription
 from millrace.update_policy import UpdatePolicy, UpdatePolicyKind
 
@@ -34,8 +34,8 @@ __all__ = [
     "ConnectionLost", "DataLoss", "DeadlineExceeded", "DropReason", "EventKind",
     "FailedPrecondition", "FieldViolation", "Flag", "Frame", "FrameCounts", "FrameOutcome",
     "InvalidArgument", "Label", "LabelKind", "LabelOutcome", "LabelResult", "LabelledTask",
-    "Learner", "LearnerState", "LearnerStatus", "MillraceError", "NotFound", "OutOfRange", "Parts",
-    "PermissionDenied", "Picture", "Policy", "Prediction", "Pushing", "Reconnect",
+    "Learner", "LearnerState", "LearnerStatus", "MillraceError", "NotFound", "OutOfRange",
+    "OverloadKind", "Parts", "PermissionDenied", "Picture", "Policy", "Prediction", "Pushing", "Reconnect",
     "ResourceExhausted", "Size", "SourceState", "Stream", "StreamEvent", "Subscription", "Tls",
     "Unauthenticated", "Unavailable", "Unimplemented", "UpdatePolicy", "UpdatePolicyKind",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from millrace.connection import Connection
 from millrace.errors import MillraceError
-from millrace.streams import LearnerState, SourceState
+from millrace.streams import LearnerState, OverloadKind, SourceState
 from millrace.v1 import stream_service_pb2 as messages
 from millrace.wire import WireEnum, time_of
 
@@ -25,6 +25,8 @@ class EventKind(WireEnum):
     # The source, or the learner, does something else than before.
     SOURCE_STATE = 5
     LEARNER_STATE = 6
+    # It gives up something else than before, because its camera sends more than the model has time for, or nothing any more.
+    OVERLOAD = 7
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,11 @@ class StreamEvent:
     source_state: SourceState
     learner_state: LearnerState
     cause: str
+    # What the stream gave up from then on, because its camera sends more than the model has time
+    # for, that in words, and which values of its configuration end it.
+    overload: OverloadKind
+    overload_cause: str
+    overload_remedy: str
     # Events that this watcher lost before this one, because it read too slowly: those of all camera
     # streams count, also where it watches one.
     dropped: int
@@ -65,7 +72,9 @@ class EventSource:
         return StreamEvent(stream=event.stream, time=time_of(event, "time"),
                            kind=EventKind(event.kind), source_state=SourceState(event.source_state),
                            learner_state=LearnerState(event.learner_state), cause=event.cause,
-                           dropped=response.dropped, restarted=restarted)
+                           overload=OverloadKind(event.overload),
+                           overload_cause=event.overload_cause,
+                           overload_remedy=event.overload_remedy, dropped=response.dropped, restarted=restarted)
 
     def forget_place(self, error: MillraceError) -> bool:
         return False

@@ -57,6 +57,18 @@ class DropReason(WireEnum):
     PAUSED = 6
 
 
+class OverloadKind(WireEnum):
+    """What a stream gives up because its camera sends more than the model has time for."""
+
+    UNSPECIFIED = 0
+    NONE = 1
+    # Every frame is predicted, and one in several, or none, is learned from.
+    LEARNS_LESS = 2
+    ONLY_PREDICTS = 3
+    # Frames are dropped.
+    DROPS = 4
+
+
 class LabelKind(WireEnum):
     """What a label is."""
 
@@ -140,6 +152,21 @@ class Stream:
     def learner_cause(self) -> str:
         """Why the learner failed, in words. Empty where it did not."""
         return self.message.learner_cause
+
+    @property
+    def overload(self) -> OverloadKind:
+        """What it has given up for ten seconds; `message.overload` has the rates and what helps."""
+        return OverloadKind(self.message.overload.kind)
+
+    @property
+    def overload_cause(self) -> str:
+        """That in words. Empty where nothing is given up."""
+        return self.message.overload.cause
+
+    @property
+    def overload_remedy(self) -> str:
+        """Which values of its configuration end that, in words."""
+        return self.message.overload.remedy
 
     @property
     def epoch(self) -> int:
