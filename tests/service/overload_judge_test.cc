@@ -106,8 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
                  OverloadKind::kDrops},
         KindCase{"a camera that is away", {.received = 0, .working = false}, OverloadKind::kNone},
         KindCase{"paused", {.working = false}, OverloadKind::kNone}),
-    [](const auto& info) {
-      std::string name = info.param.name;
+    [](const auto& test) {
+      std::string name = test.param.name;
       std::ranges::replace(name, ' ', '_');
       return name;
     });

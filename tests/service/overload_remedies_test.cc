@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "service/idle_cores.h"
 #include "service/overload_text.h"
 
 namespace millrace::service {
@@ -12,7 +13,10 @@ namespace {
 
 /// Two stages of `forward_ms` and `backward_ms` each, at 320x240.
 pipeline::LearnerDescription Learner(double forward_ms = 20, double backward_ms = 80) {
-  pipeline::LearnerDescription learner{.schedule = "one_f_one_b_star", .width = 320, .height = 240};
+  pipeline::LearnerDescription learner;
+  learner.schedule = "one_f_one_b_star";
+  learner.width = 320;
+  learner.height = 240;
   for (const char* const device : {"cpu:0", "cpu:1"}) {
     learner.stages.push_back({.layers = {"a", "b", "c", "d"},
                               .device = device,
@@ -171,8 +175,37 @@ TEST(OverloadRemediesTest, EachEndsTheOverloadOfAMachineThatCostsWhatWasMeasured
       const double share = remedies.width * remedies.height / (320.0 * 240);
       EXPECT_LE(received * share / can_do, 0.8 + 1e-9);
     }
-    if (remedies.stages > 0) EXPECT_LE(received * 2 / (remedies.stages * can_do), 0.8 + 1e-9);
+    if (remedies.stages > 0) {
+      EXPECT_LE(received * 2 / (remedies.stages * can_do), 0.8 + 1e-9);
+    }
   }
+}
+
+struct IdleCase {
+  const char* what;
+  CpuTimes after;
+  double usable;
+  double idle;
+};
+
+TEST(IdleCoresTest, AreThoseThatStandIdleAndThatTheProcessMayUse) {
+  for (const IdleCase& one :
+       {IdleCase{"half of a machine of four", {.idle_s = 120, .used_s = 70}, 4, 2},
+        {"another program takes the rest", {.idle_s = 100, .used_s = 70}, 4, 0},
+        {"a container may use one more", {.idle_s = 700, .used_s = 70}, 3, 1},
+        {"a container is at its limit", {.idle_s = 700, .used_s = 71}, 2, 0},
+        {"nothing is known of the machine", {.idle_s = 100, .used_s = 50}, 4, 0}}) {
+    const CpuTimes before{.idle_s = 100, .used_s = 50};
+    EXPECT_DOUBLE_EQ(IdleCores(before, one.after, /*seconds=*/10, one.usable), one.idle) << one.what;
+  }
+}
+
+TEST(IdleCoresTest, AreReadOfThisMachine) {
+  const CpuTimes before = ReadCpuTimes();
+  EXPECT_GT(before.idle_s, 0);
+  volatile double sum = 0;
+  while (ReadCpuTimes().used_s - before.used_s < 0.02) sum = sum + 1;
+  EXPECT_GE(ReadCpuTimes().idle_s, before.idle_s);
 }
 
 TEST(OverloadTextTest, SaysWhatIsGivenUpAndWhatHelps) {
