@@ -206,8 +206,7 @@ void AppendPromise(const StreamReadings& readings, Families& families) {
       readings, [](const auto& r) { return r.snapshot.promise.frames_per_second; }));
   families.push_back(Gauged("millrace_pipeline_promised_delay_seconds",
                             "The delay that the plan promises, by the costs that were measured.",
-                            readings,
-                            [](const auto& r) { return r.snapshot.promise.delay_s; }));
+                            readings, [](const auto& r) { return r.snapshot.promise.delay_s; }));
   families.push_back(Gauged(
       "millrace_pipeline_busiest_stage_load_ratio",
       "Share of the last ten seconds in which the stage that works most has worked. Near 1 it "
@@ -234,11 +233,11 @@ void AppendLearning(const StreamReadings& readings, Families& families) {
                              "good took their place.",
                              readings,
                              [](const auto& r) { return r.snapshot.learning.roll_backs; }));
-  families.push_back(Counted(
-      "millrace_pipeline_drifts_total",
-      "Times that the loss, relative to that of no motion, rose for good: the camera shows "
-      "something else than before. Of labels, the loss of those that are new.",
-      readings, [](const auto& r) { return r.snapshot.learning.drifts; }));
+  families.push_back(
+      Counted("millrace_pipeline_drifts_total",
+              "Times that the loss, relative to that of no motion, rose for good: the camera shows "
+              "something else than before. Of labels, the loss of those that are new.",
+              readings, [](const auto& r) { return r.snapshot.learning.drifts; }));
   families.push_back(
       PerStream("millrace_pipeline_checkpoint_timestamp_seconds",
                 "When the last checkpoint was written, since 1970; before the first, "

@@ -110,8 +110,7 @@ Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
   for (const pipeline::StageDescription& stage : learner.stages) sample_s += CostS(stage, 1);
   const double cores =
       (CoresInUse(seen, learner) + seen.idle_cores) / std::max(config.learner.threads_per_stage, 1);
-  const int stages =
-      FindStages(overload.received_per_second, sample_s * slowdown, cores, learner);
+  const int stages = FindStages(overload.received_per_second, sample_s * slowdown, cores, learner);
   // The schedule auto takes as many as it may already where more of them help.
   if (config.learner.schedule != "auto" || stages > config.learner.stages) {
     remedies.stages = stages;

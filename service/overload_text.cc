@@ -44,9 +44,9 @@ std::string DescribeRemedies(const Overload& overload) {
 std::string DescribeBrokenPromise(const Promise& promise, double predictions_per_second,
                                   double delay_s) {
   if (promise.rate_kept && promise.delay_kept) return "";
-  return absl::StrFormat("promised %.1f predictions a second after %.0f ms, measured %.1f after %.0f ms",
-                         promise.frames_per_second, 1e3 * promise.delay_s, predictions_per_second,
-                         1e3 * delay_s);
+  return absl::StrFormat(
+      "promised %.1f predictions a second after %.0f ms, measured %.1f after %.0f ms",
+      promise.frames_per_second, 1e3 * promise.delay_s, predictions_per_second, 1e3 * delay_s);
 }
 
 }  // namespace millrace::service

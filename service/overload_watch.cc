@@ -40,8 +40,8 @@ void OverloadWatch::Update(const Seen& seen) {
   overload_ = judge_.overload();
   const double idle = CoresIdleSince(seen.reading.now);
   if (overload_.kind == OverloadKind::kNone) return;
-  overload_.remedies = RemediesFor(
-      {.overload = overload_, .loads = seen.loads, .idle_cores = idle}, seen.config, seen.learner);
+  overload_.remedies = RemediesFor({.overload = overload_, .loads = seen.loads, .idle_cores = idle},
+                                   seen.config, seen.learner);
 }
 
 // 0 in the first span, which nothing is judged by.
@@ -58,8 +58,8 @@ void OverloadWatch::Log(const Verdict& now, const OverloadReading& reading) cons
     spdlog::info("stream '{}': the overload is over", options_.stream);
     return;
   }
-  const std::string broken = DescribeBrokenPromise(
-      now.promise, now.overload.predicted_per_second, reading.delay_s);
+  const std::string broken =
+      DescribeBrokenPromise(now.promise, now.overload.predicted_per_second, reading.delay_s);
   const std::string remedies = DescribeRemedies(now.overload);
   // That it learns less is what the schedule auto is for: the banner may have said so.
   const bool planned = now.overload.kind == OverloadKind::kLearnsLess;

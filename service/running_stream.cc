@@ -150,8 +150,8 @@ void RunningStream::JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) con
       .received = frames.received,
       .predicted = frames.predicted,
       .pushed_out = frames.dropped[static_cast<std::size_t>(DropReason::kQueueFull)],
-      .working = predicts && !frames_wait_ &&
-                 snapshot.source.state == ingest::SourceState::kStreaming,
+      .working =
+          predicts && !frames_wait_ && snapshot.source.state == ingest::SourceState::kStreaming,
       .update_every = learns ? snapshot.update_every : 1,
       .delay_s = snapshot.delay_p50_s,
       .promise =

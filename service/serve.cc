@@ -143,27 +143,23 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
 
 StreamObservers Serve::ObserversOf(const StreamConfig& config, StreamEvents::Life life,
                                    const std::shared_ptr<RunRecorder>& record) {
-  return {.observe =
-              [this, record](const Prediction& prediction) {
-                record->Record(prediction);
-                if (record->predictions() == options_.frames) Wake();
-              },
-          .on_source_state =
-              [this, life](ingest::SourceState state, const absl::Status& cause) {
-                events_.SourceIs(life, state, cause);
-              },
-          .on_learner_state =
-              [this, life](LearnerState state, const absl::Status& cause) {
-                events_.LearnerIs(life, state, cause);
-              },
-          .on_overload =
-              [this, life](const Overload& overload) {
-                events_.OverloadIs(life, overload);
-              },
-          .admit =
-              [this, config](const pipeline::LearnerDescription& learner) {
-                return budget_.Admit(config, learner);
-              }};
+  return {
+      .observe =
+          [this, record](const Prediction& prediction) {
+            record->Record(prediction);
+            if (record->predictions() == options_.frames) Wake();
+          },
+      .on_source_state = [this, life](
+                             ingest::SourceState state,
+                             const absl::Status& cause) { events_.SourceIs(life, state, cause); },
+      .on_learner_state = [this, life](
+                              LearnerState state,
+                              const absl::Status& cause) { events_.LearnerIs(life, state, cause); },
+      .on_overload = [this, life](const Overload& overload) { events_.OverloadIs(life, overload); },
+      .admit =
+          [this, config](const pipeline::LearnerDescription& learner) {
+            return budget_.Admit(config, learner);
+          }};
 }
 
 absl::Status Serve::StartServers() {

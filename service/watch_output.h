@@ -67,7 +67,7 @@ struct ScreenSize {
 ///
 ///   gate  frame 812  delay 61 ms (1 frames)  loss 0.0331, 0.71 of no motion  update 811
 ///   yard  source backing off, last prediction 14 s ago: rtsp://yard/1: no frame within 2 s
-///   door  drops 20.9 of 25.0 frames a second, frame 97  delay 240 ms ...: every frame is predicted ...
+///   door  drops 20.9 of 25.0 frames a second, frame 97  delay 240 ms ...: with source.max_fps: 3.2
 class WatchScreen {
  public:
   struct Options {

@@ -139,13 +139,13 @@ TEST_F(MetricsTest, ShowsWhatWasPromisedAndWhatIsGivenUp) {
     snapshot.loads = {{.predicting = 0.25, .learning = 0.5}, {.predicting = 0.25}};
   });
   const std::string text = metrics_.Text();
-  for (const char* const sample : {"ingest_announced_frames_per_second{stream=\"street\"} 25",
-                                   "ingest_reconnects_total{stream=\"street\"} 3",
-                                   "pipeline_promised_frames_per_second{stream=\"street\"} 24",
-                                   "pipeline_promised_delay_seconds{stream=\"street\"} 0.009",
-                                   "pipeline_busiest_stage_load_ratio{stream=\"street\"} 0.75",
-                                   "pipeline_update_every{stream=\"street\"} 4",
-                                   "service_overload{stream=\"street\"} 4"}) {
+  for (const char* const sample :
+       {"ingest_announced_frames_per_second{stream=\"street\"} 25",
+        "ingest_reconnects_total{stream=\"street\"} 3",
+        "pipeline_promised_frames_per_second{stream=\"street\"} 24",
+        "pipeline_promised_delay_seconds{stream=\"street\"} 0.009",
+        "pipeline_busiest_stage_load_ratio{stream=\"street\"} 0.75",
+        "pipeline_update_every{stream=\"street\"} 4", "service_overload{stream=\"street\"} 4"}) {
     EXPECT_THAT(text, HasSubstr(absl::StrCat("\nmillrace_", sample, "\n")));
   }
 }

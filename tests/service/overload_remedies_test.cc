@@ -75,11 +75,15 @@ struct InputCase {
   int least_share_percent;  // Of what would fit: as large as the multiples allow.
 };
 
-// A remedy's input is one that the configuration takes: multiples, no side below 64, the same shape.
+// A remedy's input is one that the configuration takes: multiples, no side below 64, the same
+// shape.
 TEST(OverloadRemediesTest, NameAnInputThatTheNetworkTakesInTheSameShape) {
-  for (const InputCase& one : {InputCase{"flow", 352, 256, 0.4, 50}, {"flow", 640, 480, 0.1, 50},
-                               {"flow", 1280, 720, 0.3, 70}, {"levels", 768, 576, 0.5, 70},
-                               {"ndconv", 333, 250, 0.5, 90}, {"resunet", 640, 352, 0.5, 50},
+  for (const InputCase& one : {InputCase{"flow", 352, 256, 0.4, 50},
+                               {"flow", 640, 480, 0.1, 50},
+                               {"flow", 1280, 720, 0.3, 70},
+                               {"levels", 768, 576, 0.5, 70},
+                               {"ndconv", 333, 250, 0.5, 90},
+                               {"resunet", 640, 352, 0.5, 50},
                                {"flownets", 1024, 768, 0.5, 50}}) {
     StreamConfig config;
     config.learner.network = one.network;
@@ -88,16 +92,17 @@ TEST(OverloadRemediesTest, NameAnInputThatTheNetworkTakesInTheSameShape) {
     learner.height = one.height;
     const Remedies remedies = RemediesFor(Drops(8 / one.held_share, 10), config, learner);
     ASSERT_GT(remedies.width, 0) << one.network << " " << one.width;
-    const int multiple = one.network == std::string("resunet")     ? 32
+    const int multiple = one.network == std::string("resunet")    ? 32
                          : one.network == std::string("flownets") ? 64
                          : one.network == std::string("ndconv")   ? 1
-                                                                   : 16;
+                                                                  : 16;
     EXPECT_EQ(remedies.width % multiple, 0);
     EXPECT_EQ(remedies.height % multiple, 0);
     EXPECT_GE(std::min(remedies.width, remedies.height), 64);
     const double shape = static_cast<double>(one.height) / one.width;
     EXPECT_NEAR(static_cast<double>(remedies.height) / remedies.width, shape, 0.15 * shape);
-    const double share = static_cast<double>(remedies.width) * remedies.height / one.width / one.height;
+    const double share =
+        static_cast<double>(remedies.width) * remedies.height / one.width / one.height;
     EXPECT_LE(share, one.held_share + 1e-9) << one.network;
     EXPECT_GE(100 * share, one.held_share * one.least_share_percent) << one.network;
   }
@@ -196,7 +201,8 @@ TEST(IdleCoresTest, AreThoseThatStandIdleAndThatTheProcessMayUse) {
         {"a container is at its limit", {.idle_s = 700, .used_s = 71}, 2, 0},
         {"nothing is known of the machine", {.idle_s = 100, .used_s = 50}, 4, 0}}) {
     const CpuTimes before{.idle_s = 100, .used_s = 50};
-    EXPECT_DOUBLE_EQ(IdleCores(before, one.after, /*seconds=*/10, one.usable), one.idle) << one.what;
+    EXPECT_DOUBLE_EQ(IdleCores(before, one.after, /*seconds=*/10, one.usable), one.idle)
+        << one.what;
   }
 }
 

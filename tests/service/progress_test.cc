@@ -52,10 +52,10 @@ TEST(ProgressLineTest, ShowsADashForWhatIsUnknown) {
 
 TEST(ProgressLineTest, SaysWhatIsGivenUpUnderOverload) {
   StreamSnapshot stream = LearningSnapshot("street");
-  stream.overload = {.kind = OverloadKind::kDrops,
-                     .received_per_second = 25,
-                     .dropped_per_second = 20};
-  EXPECT_THAT(ProgressLine(stream), StartsWith("  405 frames  drops 20.0 of 25.0 frames a second  "));
+  stream.overload = {
+      .kind = OverloadKind::kDrops, .received_per_second = 25, .dropped_per_second = 20};
+  EXPECT_THAT(ProgressLine(stream),
+              StartsWith("  405 frames  drops 20.0 of 25.0 frames a second  "));
   EXPECT_LE(ProgressLine(stream).size(), kProgressColumns);
   const std::vector<StreamSnapshot> streams = {stream, LearningSnapshot("yard")};
   EXPECT_THAT(ProgressLine(streams), HasSubstr("2 streams, 1 overloaded"));

@@ -34,9 +34,10 @@ class StreamOverloadTest : public ::testing::Test {
         "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_));
     logger->set_pattern("%l %v");
     spdlog::set_default_logger(std::move(logger));
-    fake_ = StartFakeStream({.learner = {.capacity = 1}, .on_overload = [this](const Overload& now) {
-                               told_.push_back(now.kind);
-                             }});
+    fake_ =
+        StartFakeStream({.learner = {.capacity = 1}, .on_overload = [this](const Overload& now) {
+                           told_.push_back(now.kind);
+                         }});
     fake_.source->Push();  // The first has no predecessor.
   }
   ~StreamOverloadTest() override {
@@ -57,7 +58,8 @@ class StreamOverloadTest : public ::testing::Test {
 
   std::vector<std::string> LinesOfOverload() {
     std::vector<std::string> lines = absl::StrSplit(log_.str(), '\n', absl::SkipEmpty());
-    std::erase_if(lines, [](const std::string& line) { return !absl::StrContains(line, "overload"); });
+    std::erase_if(lines,
+                  [](const std::string& line) { return !absl::StrContains(line, "overload"); });
     return lines;
   }
 
@@ -77,10 +79,11 @@ TEST_F(StreamOverloadTest, IsSaidOnceWithWhatHelpsAndOnceThatItIsOver) {
   EXPECT_NEAR(snapshot_.overload.dropped_per_second, 20, 0.5);
   EXPECT_DOUBLE_EQ(snapshot_.overload.remedies.max_fps, 4) << "of the five that are predicted";
   ASSERT_THAT(LinesOfOverload(), SizeIs(1));
-  EXPECT_THAT(LinesOfOverload()[0],
-              ContainsRegex("warning stream 'street': overload: it drops (19.9|20.0) of 25.0 frames a "
-                            "second; every frame is predicted and learned from with source.max_fps: "
-                            "4; promised 10.0 predictions a second after 45 ms, measured 5.0 after "));
+  EXPECT_THAT(
+      LinesOfOverload()[0],
+      ContainsRegex("warning stream 'street': overload: it drops (19.9|20.0) of 25.0 frames a "
+                    "second; every frame is predicted and learned from with source.max_fps: "
+                    "4; promised 10.0 predictions a second after 45 ms, measured 5.0 after "));
   EXPECT_FALSE(snapshot_.promise.rate_kept);
   EXPECT_FALSE(snapshot_.promise.delay_kept);
 
@@ -107,7 +110,8 @@ TEST(StreamPromiseTest, IsAtMostWhatComes) {
   pipeline::LearnerDescription learner;
   learner.samples_per_second = 37;
   learner.delay_ms = 9;
-  EXPECT_DOUBLE_EQ(PromiseOf(learner, 0, 0).frames_per_second, 37) << "nothing is known of the camera";
+  EXPECT_DOUBLE_EQ(PromiseOf(learner, 0, 0).frames_per_second, 37)
+      << "nothing is known of the camera";
   EXPECT_DOUBLE_EQ(PromiseOf(learner, 25, 0).frames_per_second, 25);
   EXPECT_DOUBLE_EQ(PromiseOf(learner, 25, 10).frames_per_second, 10);
   EXPECT_DOUBLE_EQ(PromiseOf(learner, 100, 0).frames_per_second, 37);

@@ -285,9 +285,9 @@ TEST_F(WatchScreenTest, SaysWhatIsTheMatterAndWhy) {
 
 TEST_F(WatchScreenTest, SaysWhatIsGivenUpBesideThePredictions) {
   EXPECT_TRUE(screen_.Show("gate", "gate  frame 8"));
-  screen_.SetTrouble("gate", {.what = "drops 20.0 of 25.0 frames a second",
-                              .why = "set max_fps: 4",
-                              .stops = false});
+  screen_.SetTrouble(
+      "gate",
+      {.what = "drops 20.0 of 25.0 frames a second", .why = "set max_fps: 4", .stops = false});
   EXPECT_EQ(Lines()[0], "gate  drops 20.0 of 25.0 frames a second, frame 8: set max_fps: 4");
   clock_.Advance(seconds(12));
   EXPECT_EQ(Lines()[0],
