@@ -8,8 +8,10 @@ const kSourceTones = {
 const kSourceTexts = {"backing off": "camera away, tries again"};
 
 /** {text, tone, cause} of what camera and learner of a stream are doing. */
-export function stateOf({source, learner, overload}) {
-  const cause = [learner.cause, source.cause, overload.remedy].filter(Boolean).join(" · ");
+export function stateOf(stream) {
+  const {source, learner} = stream;
+  const remedy = isOverloaded(stream) ? stream.overload.remedy : "";
+  const cause = [learner.cause, source.cause, remedy].filter(Boolean).join(" · ");
   if (!learner.ok) return {text: "learner failed", tone: "bad", cause};
   return {text: kSourceTexts[source.state] ?? source.state,
           tone: kSourceTones[source.state] ?? "", cause};
