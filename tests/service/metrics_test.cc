@@ -133,7 +133,7 @@ TEST_F(MetricsTest, ShowsWhatWasPromisedAndWhatIsGivenUp) {
   stream_.Set([](StreamSnapshot& snapshot) {
     snapshot.source.camera_frames_per_second = 25;
     snapshot.source.reconnects = 3;
-    snapshot.promise = {.frames_per_second = 24, .delay_s = 0.009};
+    snapshot.promise = {.frames_per_second = 24, .delay_s = 0.0625};
     snapshot.overload.kind = OverloadKind::kDrops;
     snapshot.update_every = 4;
     snapshot.loads = {{.predicting = 0.25, .learning = 0.5}, {.predicting = 0.25}};
@@ -143,7 +143,7 @@ TEST_F(MetricsTest, ShowsWhatWasPromisedAndWhatIsGivenUp) {
        {"ingest_announced_frames_per_second{stream=\"street\"} 25",
         "ingest_reconnects_total{stream=\"street\"} 3",
         "pipeline_promised_frames_per_second{stream=\"street\"} 24",
-        "pipeline_promised_delay_seconds{stream=\"street\"} 0.009",
+        "pipeline_promised_delay_seconds{stream=\"street\"} 0.0625",
         "pipeline_busiest_stage_load_ratio{stream=\"street\"} 0.75",
         "pipeline_update_every{stream=\"street\"} 4", "service_overload{stream=\"street\"} 4"}) {
     EXPECT_THAT(text, HasSubstr(absl::StrCat("\nmillrace_", sample, "\n")));

@@ -80,10 +80,10 @@ class OverviewTest(unittest.TestCase):
         self.tiles()[1].find_element(By.TAG_NAME, "a").send_keys(Keys.ENTER)
         note = "return document.querySelector('[data-is=rate-note]')?.textContent"
         self.wait(lambda: self.browser.execute_script(note)
-                  == "can do 15.1/s, without the pipeline 7.7/s")
+                  == "can do 15.1, without the pipeline 7.7")
         self.server.tell("yard overloaded")
         self.wait(lambda: self.browser.execute_script(note)
-                  == "measured; the plan said 15.1/s, which does not hold")
+                  == "measured; the plan said 15.1, which does not hold")
         delay = self.browser.find_element(By.CSS_SELECTOR, "[data-is=delay-note]")
         self.assertIn("the 130 ms of the plan do not hold", delay.text)
         self.assertEqual(self.browser.get_log("browser"), [])
