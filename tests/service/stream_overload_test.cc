@@ -95,6 +95,28 @@ TEST_F(StreamOverloadTest, IsSaidOnceWithWhatHelpsAndOnceThatItIsOver) {
   EXPECT_THAT(told_, ElementsAre(OverloadKind::kDrops, OverloadKind::kNone));
 }
 
+// The schedule auto gives up learning first, and takes it up again where there is room.
+TEST_F(StreamOverloadTest, LearningThatIsGivenUpIsSaidUntilAllIsLearnedFromAgain) {
+  fake_.learner->Fail(absl::CancelledError("another takes its place"));
+  fake_.stream.reset();
+  fake_ = StartFakeStream(
+      {.schedule = "auto", .learner = {.capacity = 1}, .on_overload = [this](const Overload& now) {
+         told_.push_back(now.kind);
+       }});
+  fake_.source->Push();
+  Film(60, 5);
+  EXPECT_EQ(snapshot_.overload.kind, OverloadKind::kDrops);
+  EXPECT_EQ(snapshot_.update_every, 0) << "all of it was given up, and it was not enough";
+  Film(60, 1);
+  EXPECT_GE(snapshot_.overload.kind, OverloadKind::kLearnsLess);
+  EXPECT_LT(snapshot_.overload.kind, OverloadKind::kDrops);
+  Film(300, 1);
+  EXPECT_EQ(snapshot_.update_every, 1);
+  EXPECT_EQ(snapshot_.overload.kind, OverloadKind::kNone);
+  ASSERT_THAT(told_, SizeIs(::testing::Ge(3U)));
+  EXPECT_EQ(told_.back(), OverloadKind::kNone);
+}
+
 TEST_F(StreamOverloadTest, APausedLearnerIsNotOverloaded) {
   ASSERT_TRUE(fake_.stream->SetMode(LearnerState::kPaused).ok());
   for (int i = 0; i < 200; ++i) {
