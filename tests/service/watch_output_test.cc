@@ -284,6 +284,7 @@ TEST_F(WatchScreenTest, SaysWhatIsTheMatterAndWhy) {
 }
 
 TEST_F(WatchScreenTest, SaysWhatIsGivenUpBesideThePredictions) {
+  size_.columns = 120;
   EXPECT_TRUE(screen_.Show("gate", "gate  frame 8"));
   screen_.SetTrouble(
       "gate",
