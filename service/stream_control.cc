@@ -280,6 +280,7 @@ absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {
   options_.streams->Remove(stream);
   of_file_.erase(target.name);
   stream->stream->Stop();
+  RemoveFolderIfEmpty(stream->stream->config());
   options_.events->Happened(stream->life, StreamEvent::Kind::kDeleted);
   return stream;
 }

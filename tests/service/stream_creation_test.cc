@@ -2,6 +2,8 @@
 // networks the test is.
 #include <chrono>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -46,6 +48,22 @@ TEST_F(StreamChangesTest, AStreamThatTheDevicesHaveNoRoomForIsRefusedWithTheFigu
   EXPECT_EQ(details.info.metadata().at("needed"), "2.15");
   EXPECT_THAT(status.error_message(), HasSubstr("and of 100 there are"));
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
+}
+
+// What is in it stays, whoever put it there.
+TEST_F(StreamChangesTest, AFolderOfCheckpointsThatIsEmptyGoesWithItsStream) {
+  const TemporaryFolder base;
+  const std::filesystem::path folder = base.path() / "gate";
+  for (const bool is_empty : {true, false}) {
+    StreamConfig config = Parsed(R"({"name": "gate", "source": {"uri": "rtsp://camera/9"}})");
+    config.learner.checkpoints.folder = folder.string();
+    std::filesystem::create_directories(folder);
+    if (!is_empty) std::ofstream(folder / "notes.txt") << "mine";
+    ASSERT_TRUE(control_.Create(config).ok());
+    ASSERT_TRUE(Delete("gate").ok());
+    EXPECT_EQ(std::filesystem::exists(folder), !is_empty);
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder / "notes.txt"));
 }
 
 TEST_F(StreamChangesTest, EveryFieldThatIsWrongIsNamed) {
