@@ -53,14 +53,19 @@ millrace_add_test(service_evaluation
           video_clip_test.cc
   LIBS millrace::program millrace_test_media)
 
+# What reads secrets of files, over hundreds of them.
+add_executable(millrace_secret_reader secret_reader.cc)
+target_link_libraries(millrace_secret_reader PRIVATE millrace::program millrace::ingest)
+
 set(environment
   MILLRACE_PROGRAM=$<TARGET_FILE:millrace>
+  MILLRACE_SECRET_READER=$<TARGET_FILE:millrace_secret_reader>
   PYTHONPATH=${PROJECT_SOURCE_DIR}/tests:${PROJECT_SOURCE_DIR}/clients/python/tests:$<TARGET_PROPERTY:millrace_python_client,BINARY_DIR>/package
   PYTHONDONTWRITEBYTECODE=1)
 if(MILLRACE_SANITIZE)
   list(APPEND environment MILLRACE_STOP_LIMIT_S=60)
 endif()
-foreach(name bench cli evaluate_flow evaluate_labels serve terminal watch)
+foreach(name bench cli evaluate_flow evaluate_labels secrets serve terminal watch)
   add_test(NAME service_program.${name}
            COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(service_program.${name} PROPERTIES ENVIRONMENT "${environment}")

@@ -35,6 +35,12 @@ class EnumsTest(unittest.TestCase):
         for enum in ENUMS:
             self.assertIs(enum(99), enum.UNSPECIFIED)
 
+    def test_are_printed_by_their_names(self):
+        state = millrace.SourceState.BACKING_OFF
+        self.assertEqual(str(state), "BACKING_OFF")
+        self.assertEqual(f"{state}|{state:<12}|", "BACKING_OFF|BACKING_OFF |")
+        self.assertEqual(f"{millrace.SourceState(99)}", "UNSPECIFIED")
+
     def test_what_is_no_number_is_an_error(self):
         with self.assertRaises(ValueError):
             millrace.Policy("latest")

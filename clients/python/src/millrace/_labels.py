@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from millrace.connection import Connection
+from millrace._connection import Connection
+from millrace._wire import WireEnum
 from millrace.v1 import label_service_pb2 as messages
-from millrace.wire import WireEnum
 
 # A class by its number or its name, or values.
 Label = int | str | Sequence[float] | npt.NDArray[Any]

@@ -5,9 +5,9 @@ from typing import Any, Self
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from millrace.connection import CHANGE_TIMEOUT_S, Connection
-from millrace.streams import LearnerState
-from millrace.update_policy import UpdatePolicy
+from millrace._connection import CHANGE_TIMEOUT_S, Connection
+from millrace._states import LearnerState
+from millrace._update_policy import UpdatePolicy
 from millrace.v1 import learner_service_pb2 as messages
 
 

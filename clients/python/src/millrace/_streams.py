@@ -7,40 +7,10 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from millrace.prediction import Size
+from millrace._size import Size
+from millrace._states import LearnerState, SourceState
+from millrace._wire import WireEnum, duration_of, plain, share_of_no_motion
 from millrace.v1 import stream_pb2
-from millrace.wire import WireEnum, duration_of, plain
-
-
-class SourceState(WireEnum):
-    """What a source is doing."""
-
-    UNSPECIFIED = 0
-    CONNECTING = 1
-    STREAMING = 2
-    # The camera went away; waiting before the next try.
-    BACKING_OFF = 3
-    ENDED = 4
-    # It failed and no retry can help.
-    FAILED = 5
-    STOPPED = 6
-    # Frames stay away, though nothing has failed yet.
-    STALLED = 7
-    # Of pushed frames: no client pushes any.
-    WAITING = 8
-
-
-class LearnerState(WireEnum):
-    """What a learner is doing."""
-
-    UNSPECIFIED = 0
-    LEARNING = 1
-    FAILED = 2
-    ENDED = 3
-    # It predicts only, as it was told.
-    FROZEN = 4
-    # It does neither, as it was told: its frames are dropped.
-    PAUSED = 5
 
 
 class DropReason(WireEnum):
@@ -95,8 +65,12 @@ class Stream:
     message: stream_pb2.Stream
 
     def __repr__(self) -> str:
-        return (f"Stream(name={self.name!r}, source_state={self.source_state.name}, "
-                f"learner_state={self.learner_state.name})")
+        said = [repr(self.name), _with_cause(self.source_state, self.source_cause),
+                _with_cause(self.learner_state, self.learner_cause),
+                f"{self.frames_per_second_in:.1f} frames/s in",
+                f"{self.predictions_per_second:.1f} predictions/s",
+                share_of_no_motion(self.loss, self.loss_no_motion)]
+        return f"Stream({', '.join(each for each in said if each)})"
 
     @property
     def name(self) -> str:
@@ -201,3 +175,7 @@ class Stream:
         task = self.message.labelled_task
         return LabelledTask(LabelKind(task.kind), task.outputs, tuple(task.class_names),
                             task.window)
+
+
+def _with_cause(state: WireEnum, cause: str) -> str:
+    return f"{state}: {cause}" if cause else str(state)

@@ -8,13 +8,13 @@ from typing import Any, Self
 
 import grpc
 
-from millrace.connection import Connection
-from millrace.errors import from_rpc_error
-from millrace.labels import Label, LabelOutcome, LabelResult, label_message
-from millrace.pictures import Picture, put_picture
-from millrace.prediction import Prediction
-from millrace.prediction_source import Parts
-from millrace.streams import DropReason
+from millrace._connection import Connection
+from millrace._errors import from_rpc_error
+from millrace._labels import Label, LabelOutcome, LabelResult, label_message
+from millrace._pictures import Picture, put_picture
+from millrace._prediction import Prediction
+from millrace._prediction_source import Parts
+from millrace._streams import DropReason
 from millrace.v1 import frame_service_pb2 as messages
 
 

@@ -3,8 +3,8 @@
 import dataclasses
 from typing import Self
 
+from millrace._wire import WireEnum
 from millrace.v1 import learner_service_pb2 as messages
-from millrace.wire import WireEnum
 
 
 class UpdatePolicyKind(WireEnum):

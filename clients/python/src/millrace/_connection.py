@@ -1,13 +1,12 @@
 """The connection to a server: how it is opened and kept, and how a call is made on it."""
 
-import dataclasses
-import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import grpc
 
-from millrace.errors import from_rpc_error
+from millrace._errors import from_rpc_error
+from millrace._tls import Tls
 from millrace.v1 import (checkpoint_service_pb2_grpc, frame_service_pb2_grpc,
                          label_service_pb2_grpc, learner_service_pb2_grpc,
                          prediction_service_pb2_grpc, stream_service_pb2_grpc)
@@ -25,35 +24,13 @@ _LONGEST_TRY_MS = 2_000
 CHANGE_TIMEOUT_S = 120.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Tls:
-    """Which server to trust, and who asks. Files are in PEM.
-
-    `ca_file`: the certificates that are trusted; left out, those that gRPC brings along.
-    `certificate_file` and `key_file`: the client's own, where the server wants to see one.
-    `server_name`: the name in the server's certificate, where it is not that of the address.
-    """
-
-    ca_file: str | pathlib.Path | None = None
-    certificate_file: str | pathlib.Path | None = None
-    key_file: str | pathlib.Path | None = None
-    server_name: str | None = None
-
-    def credentials(self) -> grpc.ChannelCredentials:
-        """Reads the files. Raises OSError where one cannot be read."""
-        return grpc.ssl_channel_credentials(
-            root_certificates=_read(self.ca_file),
-            private_key=_read(self.key_file),
-            certificate_chain=_read(self.certificate_file))
-
-
 class Connection:
     """A channel with the stubs of all services. Thread-safe.
 
     Connects with the first call, and again by itself after it was lost.
     """
 
-    def __init__(self, address: str, *, token: str | Callable[[], str] | None, tls: Tls | None,
+    def __init__(self, address: str, *, token: Callable[[], str | None], tls: Tls | None,
                  timeout: float):
         self._token = token
         self._timeout = timeout
@@ -94,7 +71,7 @@ class Connection:
         return method(request, metadata=self._metadata())
 
     def _metadata(self) -> list[tuple[str, str]]:
-        token = self._token() if callable(self._token) else self._token
+        token = self._token()
         return [("authorization", f"Bearer {token}")] if token else []
 
 
@@ -115,7 +92,3 @@ def _open(address: str, tls: Tls | None) -> grpc.Channel:
     if tls.server_name:
         options.append(("grpc.ssl_target_name_override", tls.server_name))
     return grpc.secure_channel(address, tls.credentials(), options)
-
-
-def _read(path: str | pathlib.Path | None) -> bytes | None:
-    return None if path is None else pathlib.Path(path).read_bytes()

@@ -18,8 +18,8 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import grpc
 
-from millrace.backoff import Backoff, Reconnect
-from millrace.errors import MillraceError, Unavailable, from_rpc_error
+from millrace._backoff import Backoff, Reconnect
+from millrace._errors import MillraceError, Unavailable, from_rpc_error
 
 Item = TypeVar("Item")
 ItemMade = TypeVar("ItemMade", covariant=True)
@@ -31,8 +31,8 @@ class Source(Protocol[ItemMade]):
     def start(self, again: bool) -> Any:
         """Begins a call; `again` where one that had connected was lost."""
 
-    def item(self, response: Any) -> ItemMade:
-        """What an answer means."""
+    def item(self, response: Any) -> ItemMade | None:
+        """What an answer means. None: it is no item."""
 
     def forget_place(self, error: MillraceError) -> bool:
         """Whether the error says that the call cannot go on where the one before stopped. Then the
@@ -72,8 +72,10 @@ class Subscription(Iterator[Item], Generic[Item]):
             except grpc.RpcError as error:
                 self._recover(from_rpc_error(error))
             else:
-                self._connected()
-                return self._source.item(response)
+                item = self._source.item(response)
+                if item is not None:
+                    self._connected()
+                    return item
         raise StopIteration
 
     def wait_for_server(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 
-from millrace.error_details import Details, FieldViolation, details_of
+from millrace._error_details import Details, FieldViolation, details_of
 
 
 class MillraceError(Exception):

@@ -3,23 +3,18 @@
 import dataclasses
 import datetime
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from millrace._size import Size
+from millrace._status import StreamStatus
+from millrace._wire import WireEnum, duration_of, share_of_no_motion, time_of
 from millrace.v1 import prediction_pb2
-from millrace.wire import WireEnum, duration_of, time_of
 
 _TYPES: dict[int, np.dtype] = {prediction_pb2.DATA_TYPE_FLOAT32: np.dtype("<f4"),
                                prediction_pb2.DATA_TYPE_UINT8: np.dtype("u1")}
-
-
-class Size(NamedTuple):
-    """Of a picture, in pixels, or of a grid, in cells."""
-
-    width: int
-    height: int
 
 
 class Flag(WireEnum):
@@ -56,10 +51,20 @@ class Prediction:
     # where the server does not tell.
     run_id: str = ""
     sequence: int = 0
+    # What the stream was doing when this was asked for: of Client.latest(), else None.
+    status: StreamStatus | None = None
 
     def __repr__(self) -> str:
-        return (f"Prediction(stream={self.stream!r}, epoch={self.epoch}, "
-                f"frame_number={self.frame_number}, sequence={self.sequence})")
+        said = [repr(self.stream), f"frame {self.frame_number}", self._shown_result(),
+                f"{self.delay / datetime.timedelta(milliseconds=1):.0f} ms",
+                *(str(flag) for flag in sorted(self.flags)),
+                f"{self.dropped} dropped before it" if self.dropped else ""]
+        return f"Prediction({', '.join(each for each in said if each)})"
+
+    def _shown_result(self) -> str:
+        if self.best_class is not None:
+            return f"class {self.best_class_name or self.best_class!r}"
+        return share_of_no_motion(self.loss, self.loss_no_motion)
 
     @property
     def stream(self) -> str:
@@ -94,6 +99,11 @@ class Prediction:
     def delay(self) -> datetime.timedelta:
         """From arrival to emission, exact even where clocks jump."""
         return duration_of(self.message, "delay") or datetime.timedelta()
+
+    @property
+    def age(self) -> datetime.timedelta | None:
+        """How old it was when the server sent it. None but of Client.latest()."""
+        return None if self.status is None else self.status.prediction_age
 
     @property
     def delay_frames(self) -> int:

@@ -12,7 +12,14 @@ _Kind = TypeVar("_Kind", bound=Message)
 
 
 class WireEnum(enum.IntEnum):
-    """An enum of the protos. A number that this client does not know yet is UNSPECIFIED."""
+    """An enum of the protos, printed by its name. A number that this client does not know yet is
+    UNSPECIFIED."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, spec: str) -> str:
+        return format(self.name, spec)
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
@@ -46,3 +53,8 @@ def _get(message: Message, field: str, kind: type[_Kind]) -> _Kind | None:
     value = getattr(message, field)
     assert isinstance(value, kind)
     return value
+
+
+def share_of_no_motion(loss: float, loss_no_motion: float) -> str:
+    """"0.74 of no motion", for people. Empty where there is no loss of no motion."""
+    return f"{loss / loss_no_motion:.2f} of no motion" if loss_no_motion > 0 else ""

@@ -4,11 +4,11 @@ import dataclasses
 import datetime
 from typing import Any
 
-from millrace.connection import Connection
-from millrace.errors import MillraceError
-from millrace.streams import LearnerState, SourceState
+from millrace._connection import Connection
+from millrace._errors import MillraceError
+from millrace._states import LearnerState, SourceState
+from millrace._wire import WireEnum, time_of
 from millrace.v1 import stream_service_pb2 as messages
-from millrace.wire import WireEnum, time_of
 
 
 class EventKind(WireEnum):

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from millrace.errors import ConnectionLost, Unavailable
+from millrace._errors import ConnectionLost, Unavailable
 
 
 class Clock:

@@ -6,9 +6,9 @@ import pathlib
 import tempfile
 from typing import Any, Self
 
-from millrace.connection import CHANGE_TIMEOUT_S, Connection
+from millrace._connection import CHANGE_TIMEOUT_S, Connection
+from millrace._wire import time_of
 from millrace.v1 import checkpoint_service_pb2 as messages
-from millrace.wire import time_of
 
 # The next weights that prove good take some hundred frames, of a slow camera minutes.
 _CREATE_TIMEOUT_S = 600.0
