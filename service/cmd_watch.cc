@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,8 @@
 #include "service/watch_calls.h"
 #include "service/watch_output.h"
 #include "service/watch_states.h"
+#include "service/watch_status.h"
+#include "service/wire_status.h"
 
 namespace millrace::service {
 namespace {
@@ -47,6 +50,7 @@ class Watch {
     request_.set_stream(stream);
     request_.set_policy(v1::DELIVERY_POLICY_LATEST);
     request_.mutable_parts()->set_preview(!arguments.view.empty());  // None of the arrays.
+    request_.set_status(!screen.on_terminal());                      // There WatchStates says more.
   }
 
   /// Until the stream ends, `count` are shown, all calls are ended, or nothing answers for long.
@@ -89,15 +93,25 @@ class Watch {
   }
 
   void Show(const v1::SubscribeResponse& response) {
-    if (!screen_.Show(request_.stream(),
-                      arguments_.json ? WatchJson(response) : WatchLine(response))) {
-      calls_.End();  // There is nowhere to show anything.
-      return;
-    }
-    if (!arguments_.view.empty()) saved_ = SavePreview(arguments_.view, response);
     request_.mutable_resume()->set_run_id(response.run_id());
     request_.mutable_resume()->set_sequence(response.sequence());
+    if (response.has_status()) return ShowStatus(response.status());
+    Print(arguments_.json ? WatchJson(response) : WatchLine(response));
+    if (calls_.ended()) return;
+    if (!arguments_.view.empty()) saved_ = SavePreview(arguments_.view, response);
     ++shown_;
+  }
+
+  /// As long as nothing comes, and once that is over.
+  void ShowStatus(const v1::StreamStatus& status) {
+    const bool was_hindered = std::exchange(hindered_, !HindranceOf(status).what.empty());
+    if (!hindered_ && !was_hindered) return;
+    if (arguments_.json) return Print(StatusJson(status));
+    if (hindered_) Print(StatusLine(status));
+  }
+
+  void Print(const std::string& line) {
+    if (!screen_.Show(request_.stream(), line)) calls_.End();  // There is nowhere to show anything.
   }
 
   [[nodiscard]] bool Enough() const {
@@ -114,8 +128,9 @@ class Watch {
   WatchScreen& screen_;
   v1::SubscribeRequest request_;
   std::uint64_t shown_ = 0;
-  int tries_ = 0;       // Since the last that was shown.
-  absl::Status saved_;  // OK, or why a picture was not.
+  bool hindered_ = false;  // As the last status said.
+  int tries_ = 0;          // Since the last that was shown.
+  absl::Status saved_;     // OK, or why a picture was not.
 };
 
 /// What to watch: the stream that was named, or all that there are now.

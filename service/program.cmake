@@ -88,6 +88,7 @@ add_library(millrace_program
   watch_channel.cc
   watch_output.cc
   watch_states.cc
+  watch_status.cc
   labels_report.cc
   mean_and_deviation.cc
   measure_model.cc

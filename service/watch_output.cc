@@ -11,11 +11,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "base/atomic_file.h"
 #include "google/protobuf/util/time_util.h"
 #include "nlohmann/json.hpp"
 #include "service/terminal.h"
+#include "service/wire_status.h"
 
 namespace millrace::service {
 namespace {
@@ -33,14 +33,6 @@ double Milliseconds(const google::protobuf::Duration& duration) {
 std::string ClassOf(const v1::Prediction& prediction) {
   const std::string& name = prediction.best_class_name();
   return name.empty() ? absl::StrCat(prediction.best_class()) : name;
-}
-
-/// "backing off" of SOURCE_STATE_BACKING_OFF.
-std::string NameOf(v1::SourceState state) {
-  constexpr std::size_t kPrefix = std::string_view("SOURCE_STATE_").size();
-  const std::string& name = v1::SourceState_Name(state);
-  if (name.size() <= kPrefix) return absl::StrCat(state);
-  return absl::StrReplaceAll(absl::AsciiStrToLower(name.substr(kPrefix)), {{"_", " "}});
 }
 
 /// Whether it is the learner, and not the source, whose cause the event tells.
@@ -131,25 +123,19 @@ absl::Status SavePreview(const std::string& folder, const v1::SubscribeResponse&
   return WriteFileAtomically((std::filesystem::path(folder) / name).string(), prediction.preview());
 }
 
-Trouble Troubles::After(const v1::StreamEvent& event) {
+Hindrance Troubles::After(const v1::StreamEvent& event) {
   if (event.kind() == v1::STREAM_EVENT_KIND_DELETED) {
     causes_.erase(event.stream());
     return {.what = "deleted"};
   }
   Causes& causes = causes_[event.stream()];
   (IsOfLearner(event) ? causes.learner : causes.source) = event.cause();
-  switch (event.learner_state()) {
-    case v1::LEARNER_STATE_FAILED:
-      return {.what = "learner failed", .why = causes.learner};
-    case v1::LEARNER_STATE_PAUSED:
-      return {.what = "learner paused"};
-    case v1::LEARNER_STATE_ENDED:
-      return {.what = "ended"};
-    default:
-      break;
-  }
-  if (event.source_state() == v1::SOURCE_STATE_STREAMING) return {};
-  return {.what = absl::StrCat("source ", NameOf(event.source_state())), .why = causes.source};
+  v1::StreamStatus status;
+  status.set_source_state(event.source_state());
+  status.set_source_cause(causes.source);
+  status.set_learner_state(event.learner_state());
+  status.set_learner_cause(causes.learner);
+  return HindranceOf(status);
 }
 
 bool WatchScreen::Show(const std::string& stream, const std::string& line) {
@@ -170,13 +156,13 @@ void WatchScreen::End(const std::string& stream) {
   shown_[stream].ended = true;
 }
 
-void WatchScreen::SetTrouble(const std::string& stream, Trouble trouble) {
+void WatchScreen::SetTrouble(const std::string& stream, Hindrance trouble) {
   const MutexLock lock(mu_);
   shown_[stream].trouble = std::move(trouble);
   Draw();
 }
 
-void WatchScreen::SetTroubleOfAll(const Trouble& trouble) {
+void WatchScreen::SetTroubleOfAll(const Hindrance& trouble) {
   const MutexLock lock(mu_);
   for (const std::string& stream : options_.streams) shown_[stream].trouble = trouble;
   Draw();

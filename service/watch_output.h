@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "millrace/v1/prediction_service.pb.h"
 #include "millrace/v1/stream_service.pb.h"
+#include "service/wire_status.h"
 
 namespace millrace::service {
 
@@ -29,20 +30,13 @@ namespace millrace::service {
 [[nodiscard]] absl::Status SavePreview(const std::string& folder,
                                        const v1::SubscribeResponse& response);
 
-/// What keeps a stream from predicting: "source backing off", and why, as far as it is known.
-/// Empty: nothing does.
-struct Trouble {
-  std::string what = {};
-  std::string why = {};
-};
-
 /// What keeps streams from predicting, by their events. An event tells the cause of what changed;
 /// what matters most may be something else, whose cause came with an event before. For one thread.
 class Troubles {
  public:
   /// Of the event's stream from then on. REQUIRES: events of a stream come in their order, from its
   /// first or a STREAM_EVENT_KIND_EXISTS on.
-  [[nodiscard]] Trouble After(const v1::StreamEvent& event);
+  [[nodiscard]] Hindrance After(const v1::StreamEvent& event);
 
  private:
   struct Causes {
@@ -78,6 +72,8 @@ class WatchScreen {
 
   WatchScreen(std::ostream& out, Options options) : options_(std::move(options)), out_(out) {}
 
+  [[nodiscard]] bool on_terminal() const { return options_.terminal; }
+
   /// A prediction of `stream` has come. False once `out` takes no more: then nothing else is worth
   /// showing.
   [[nodiscard]] bool Show(const std::string& stream, const std::string& line)
@@ -85,8 +81,8 @@ class WatchScreen {
   /// No more are wanted: its line stays as it is.
   void End(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
 
-  void SetTrouble(const std::string& stream, Trouble trouble) ABSL_LOCKS_EXCLUDED(mu_);
-  void SetTroubleOfAll(const Trouble& trouble) ABSL_LOCKS_EXCLUDED(mu_);
+  void SetTrouble(const std::string& stream, Hindrance trouble) ABSL_LOCKS_EXCLUDED(mu_);
+  void SetTroubleOfAll(const Hindrance& trouble) ABSL_LOCKS_EXCLUDED(mu_);
   /// Time has passed. False as of Show().
   [[nodiscard]] bool Refresh() ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -101,7 +97,7 @@ class WatchScreen {
     /// Of the last prediction. Empty: there was none.
     std::string line = {};
     nanoseconds time{0};
-    Trouble trouble = {};
+    Hindrance trouble = {};
     bool ended = false;
   };
 

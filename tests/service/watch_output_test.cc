@@ -77,11 +77,11 @@ TEST(TroublesTest, NameWhatKeepsAStreamFromPredicting) {
   EXPECT_EQ(what(SOURCE_STATE_STREAMING, LEARNER_STATE_FROZEN), "") << "it predicts";
   EXPECT_EQ(what(SOURCE_STATE_STREAMING, LEARNER_STATE_PAUSED), "learner paused");
   EXPECT_EQ(what(SOURCE_STATE_ENDED, LEARNER_STATE_ENDED), "ended");
-  const Trouble away =
+  const Hindrance away =
       troubles.After(Event(SOURCE_STATE_BACKING_OFF, LEARNER_STATE_LEARNING, "refused"));
   EXPECT_EQ(away.what, "source backing off");
   EXPECT_EQ(away.why, "refused");
-  const Trouble failed =
+  const Hindrance failed =
       troubles.After(Event(SOURCE_STATE_STREAMING, LEARNER_STATE_FAILED, "memory"));
   EXPECT_EQ(failed.what, "learner failed");
   EXPECT_EQ(failed.why, "memory");
@@ -93,7 +93,7 @@ TEST(TroublesTest, NameWhatKeepsAStreamFromPredicting) {
 /// "learner failed: NaN", after a change of the source or of the learner.
 std::string After(Troubles& troubles, v1::StreamEventKind kind, v1::StreamEvent event) {
   event.set_kind(kind);
-  const Trouble trouble = troubles.After(event);
+  const Hindrance trouble = troubles.After(event);
   return trouble.what + ": " + trouble.why;
 }
 
