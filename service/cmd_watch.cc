@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -24,7 +23,6 @@
 #include "service/watch_output.h"
 #include "service/watch_states.h"
 #include "service/watch_status.h"
-#include "service/wire_status.h"
 
 namespace millrace::service {
 namespace {
@@ -102,12 +100,12 @@ class Watch {
     ++shown_;
   }
 
-  /// As long as nothing comes, and once that is over.
+  /// On standard error, where programs are that read each line of JSON as a prediction.
   void ShowStatus(const v1::StreamStatus& status) {
-    const bool was_hindered = std::exchange(hindered_, !HindranceOf(status).what.empty());
-    if (!hindered_ && !was_hindered) return;
-    if (arguments_.json) return Print(StatusJson(status));
-    if (hindered_) Print(StatusLine(status));
+    if (!KeepsWaiting(status)) return;
+    const std::string line = StatusLine(status);
+    if (!arguments_.json) return Print(line);
+    screen_.Say(std::cerr, absl::StrCat(line, "\n"));
   }
 
   void Print(const std::string& line) {
@@ -128,9 +126,8 @@ class Watch {
   WatchScreen& screen_;
   v1::SubscribeRequest request_;
   std::uint64_t shown_ = 0;
-  bool hindered_ = false;  // As the last status said.
-  int tries_ = 0;          // Since the last that was shown.
-  absl::Status saved_;     // OK, or why a picture was not.
+  int tries_ = 0;       // Since the last that was shown.
+  absl::Status saved_;  // OK, or why a picture was not.
 };
 
 /// What to watch: the stream that was named, or all that there are now.

@@ -10,7 +10,7 @@ namespace millrace::service {
 /// "yard  source backing off, last prediction 14 s ago: rtsp://yard/1: no frame within 2 s".
 [[nodiscard]] std::string StatusLine(const v1::StreamStatus& status);
 
-/// The same as an object of JSON on one line, for programs. It has no "frame_number".
-[[nodiscard]] std::string StatusJson(const v1::StreamStatus& status);
+/// Whether a subscriber waits on for what keeps away: not where the subscription is about to end.
+[[nodiscard]] bool KeepsWaiting(const v1::StreamStatus& status);
 
 }  // namespace millrace::service

@@ -48,8 +48,9 @@ void Show(const v1::SubscribeResponse& message) {
 
 /// What a camera does that sends nothing.
 void Show(const v1::StreamStatus& status) {
-  if (status.source_state() == v1::SOURCE_STATE_STREAMING) return;
-  const std::string state = v1::SourceState_Name(status.source_state());
+  const v1::SourceState now = status.source_state();
+  if (now == v1::SOURCE_STATE_STREAMING || now == v1::SOURCE_STATE_STOPPED) return;
+  const std::string state = v1::SourceState_Name(now);
   std::printf("camera %s  %s\n", state.substr(std::strlen("SOURCE_STATE_")).c_str(),
               status.source_cause().c_str());
   std::fflush(stdout);

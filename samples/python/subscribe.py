@@ -20,7 +20,7 @@ def show(prediction):
 
 def show_status(status):
     """What a camera does that sends nothing. Without it, the log would say so."""
-    if status.source_state is not millrace.SourceState.STREAMING:
+    if status.source_state not in (millrace.SourceState.STREAMING, millrace.SourceState.STOPPED):
         print(f"camera {status.source_state}  {status.source_cause}", flush=True)
 
 

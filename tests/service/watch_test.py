@@ -109,14 +109,12 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(first, "away  source backing off, last prediction 14 s ago: no route to host")
         self.assertEqual([line.split("  ")[1] for line in others], ["frame 0", "frame 1"])
 
-    def test_says_it_to_programs_and_that_it_is_over(self):
-        with self.watching(self.serve("away"), "--json", "--count", "1") as process:
-            away, back, prediction = (json.loads(line) for line in process.stdout.read().splitlines())
-        self.assertEqual(away, {"stream": "away", "source_state": "backing_off",
-                                "source_cause": "no route to host", "learner_state": "learning",
-                                "learner_cause": "", "prediction_age_s": 14})
-        self.assertEqual(back["source_state"], "streaming")
-        self.assertEqual(prediction["frame_number"], 0)
+    def test_programs_find_it_on_standard_error_and_predictions_alone_on_standard_output(self):
+        with self.watching(self.serve("away"), "--json", "--count", "2") as process:
+            numbers = [json.loads(line)["frame_number"] for line in process.stdout.read().splitlines()]
+            self.assertEqual(process.stderr.read(),
+                             "away  source backing off, last prediction 14 s ago: no route to host\n")
+        self.assertEqual(numbers, [0, 1])
 
     def test_an_interrupt_ends_it_well(self):
         with self.watching(self.serve("gate", "yard")) as process:
