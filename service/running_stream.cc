@@ -1,5 +1,7 @@
 #include "service/running_stream.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <string>
 
@@ -217,6 +219,7 @@ void RunningStream::Stop() {
 }
 
 void RunningStream::Run() {
+  pthread_setname_np(pthread_self(), "learner");
   for (;;) {
     AwaitRoom();
     const std::optional<ingest::Frame> frame = source_->Pop();
