@@ -185,7 +185,7 @@ std::optional<absl::Status> StreamControl::ChangeWhileItLearns(ServedStream& ser
 absl::Status StreamControl::ReplaceSource(const ServedStream& served,
                                           const StreamConfig& config) const {
   if (options_.admit) {
-    MILLRACE_RETURN_IF_ERROR(options_.admit(config, *served.stream->learner()));
+    MILLRACE_RETURN_IF_ERROR(options_.admit(config, *served.learner_as_made));
   }
   return served.stream->ReplaceSource(config.source);
 }
