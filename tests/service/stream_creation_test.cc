@@ -36,7 +36,7 @@ TEST_F(StreamChangesTest, AStreamIsAddedAndLearnsAndShowsWhatItWasMadeOf) {
 }
 
 TEST_F(StreamChangesTest, AStreamThatTheDevicesHaveNoRoomForIsRefusedWithTheFigure) {
-  street_.learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 10'000; });
+  budget_gate_.SetBudget({.cores = 2.5});
   const std::string gate = R"({"name": "gate", "source": {"uri": "rtsp://camera/9")";
   const grpc::Status status = Create(gate + "}}");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -44,7 +44,7 @@ TEST_F(StreamChangesTest, AStreamThatTheDevicesHaveNoRoomForIsRefusedWithTheFigu
   EXPECT_EQ(details.info.reason(), "DEVICE_BUDGET_EXCEEDED");
   EXPECT_EQ(details.info.metadata().at("device"), "cpu");
   EXPECT_EQ(details.info.metadata().at("needed"), "2.15");
-  EXPECT_THAT(status.error_message(), HasSubstr("and of 100 there are"));
+  EXPECT_THAT(status.error_message(), HasSubstr("and of 2.5 there are"));
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
 }
 
