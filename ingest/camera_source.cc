@@ -34,8 +34,10 @@ SourceStatus CameraSource::status() const {
   status.cause = Cause();
   status.entered = states_.entered();
   status.reconnects = std::max<std::int64_t>(0, machine_.sessions() - 1);
-  status.camera_width = format_.width;
-  status.camera_height = format_.height;
+  if (format_.width > 0) {
+    status.camera_width = format_.shown().width;
+    status.camera_height = format_.shown().height;
+  }
   status.camera_frames_per_second = format_.frames_per_second;
   if (format_.frames_per_second == 0 && interval) {
     status.camera_frames_per_second = 1 / std::chrono::duration<double>(*interval).count();

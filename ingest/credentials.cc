@@ -47,6 +47,26 @@ std::string WithoutUserInfo(std::string_view text) {
   return std::string(text.substr(0, start)).append(kHidden).append(text.substr(at));
 }
 
+/// Hides the authority of `rtsp://admin:secret`, whose host was forgotten: what cannot be a port
+/// may be a password.
+std::string WithoutLoneLogin(std::string_view text) {
+  const std::size_t slashes = text.find("://");
+  if (slashes == std::string_view::npos) return std::string(text);
+  const std::size_t start = slashes + 3;
+  const std::size_t end = std::min(text.find_first_of("/?# ", start), text.size());
+  std::string_view authority = text.substr(start, end - start);
+  if (authority.ends_with(':')) authority.remove_suffix(1);  // A message goes on behind it.
+  const std::size_t colon = authority.find(':');
+  if (colon == std::string_view::npos || authority.starts_with('[') ||
+      authority.find_first_not_of("0123456789", colon + 1) == std::string_view::npos ||
+      authority.find('@') != std::string_view::npos) {
+    return std::string(text);
+  }
+  return std::string(text.substr(0, start))
+      .append(kHidden)
+      .append(text.substr(start + authority.size()));
+}
+
 /// Whether the name that ends `before` (right before a `=`) announces a secret.
 bool NamesSecret(std::string_view before) {
   std::size_t start = before.size();
@@ -75,7 +95,7 @@ std::string WithoutSecretParameters(std::string_view text) {
 }  // namespace
 
 std::string WithoutCredentials(std::string_view uri) {
-  std::string shown = WithoutSecretParameters(WithoutUserInfo(uri));
+  std::string shown = WithoutSecretParameters(WithoutLoneLogin(WithoutUserInfo(uri)));
   std::replace_if(
       shown.begin(), shown.end(),
       [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); }, '?');

@@ -10,24 +10,27 @@
 #include "base/status.h"
 #include "ingest/folder_source.h"
 #include "ingest/image_folder.h"
+#include "ingest/source_pipelines.h"
 
 namespace millrace::ingest {
 
 using std::chrono::nanoseconds;
 
+PipelineOptions FilePipeline(const std::string& path, const SourceOptions& options) {
+  return {.head = "filesrc name=source ! decodebin name=decoder",
+          .configure =
+              [path](GstElement& filesrc) {
+                g_object_set(&filesrc, "location", path.c_str(), nullptr);
+                return absl::OkStatus();
+              },
+          .width = options.width,
+          .height = options.height,
+          .hardware_decode = options.hardware_decode};
+}
+
 FileSource::Round::Round(FileSource& source) : source_(source) {
-  const PipelineOptions options{.head = "filesrc name=source ! decodebin name=decoder",
-                                .configure =
-                                    [&source](GstElement& filesrc) {
-                                      g_object_set(&filesrc, "location", source.path_.c_str(),
-                                                   nullptr);
-                                      return absl::OkStatus();
-                                    },
-                                .width = source.options_.width,
-                                .height = source.options_.height,
-                                .hardware_decode = source.options_.hardware_decode};
   absl::StatusOr<std::unique_ptr<GstPicturePipeline>> pipeline =
-      GstPicturePipeline::Create(options, *this);
+      GstPicturePipeline::Create(FilePipeline(source.path_, source.options_), *this);
   if (!pipeline.ok()) {
     outcome_.Set(pipeline.status());
     return;
@@ -73,8 +76,10 @@ SourceStatus FileSource::status() const {
   status.state = states_.state();
   status.entered = states_.entered();
   status.cause = cause_;
-  status.camera_width = format_.width;
-  status.camera_height = format_.height;
+  if (format_.width > 0) {
+    status.camera_width = format_.shown().width;
+    status.camera_height = format_.shown().height;
+  }
   status.camera_frames_per_second = format_.frames_per_second;
   return status;
 }

@@ -29,13 +29,6 @@ std::string_view WithoutEnd(std::string_view text) {
   return text.substr(0, text.find_last_not_of(".\n") + 1);
 }
 
-/// The last line of GStreamer's debug text, which says why; the lines before say where in its code.
-std::string_view Why(const gchar* detail) {
-  const std::string_view text = WithoutEnd(detail == nullptr ? "" : detail);
-  const std::size_t line = text.rfind('\n');
-  return line == std::string_view::npos ? std::string_view() : text.substr(line + 1);
-}
-
 }  // namespace
 
 void InitializeGStreamer() {
@@ -48,7 +41,7 @@ void InitializeGStreamer() {
   });
 }
 
-absl::Status StatusFromMessage(GstMessage* message) {
+GstFailure FailureIn(GstMessage* message) {
   GError* error = nullptr;
   gchar* detail = nullptr;
   switch (GST_MESSAGE_TYPE(message)) {
@@ -61,9 +54,18 @@ absl::Status StatusFromMessage(GstMessage* message) {
     default:
       MILLRACE_CHECK(false);
   }
-  const GstOwned<GError> owned_error(error);
-  const GstOwned<gchar> owned_detail(detail);
-  return StatusFromError(*error, detail);
+  return {.error = GstOwned<GError>(error), .detail = GstOwned<gchar>(detail)};
+}
+
+absl::Status StatusFromMessage(GstMessage* message) {
+  const GstFailure failure = FailureIn(message);
+  return StatusFromError(*failure.error, failure.detail.get());
+}
+
+std::string_view Why(const gchar* detail) {
+  const std::string_view text = WithoutEnd(detail == nullptr ? "" : detail);
+  const std::size_t line = text.rfind('\n');
+  return line == std::string_view::npos ? std::string_view() : text.substr(line + 1);
 }
 
 absl::Status NoVideo() {

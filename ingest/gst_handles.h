@@ -1,6 +1,7 @@
 // Owners for GStreamer's and GLib's handles, one per way of giving them back.
 #pragma once
 
+#include <gio/gio.h>
 #include <gst/gst.h>
 
 #include <memory>
@@ -8,6 +9,10 @@
 namespace millrace::ingest {
 
 struct GstRelease {
+  void operator()(GCancellable* cancellable) const { g_object_unref(cancellable); }
+  void operator()(GSocketClient* client) const { g_object_unref(client); }
+  void operator()(GSocketConnectable* address) const { g_object_unref(address); }
+  void operator()(GSocketConnection* connection) const { g_object_unref(connection); }
   void operator()(GstElement* element) const { gst_object_unref(element); }
   void operator()(GstBus* bus) const { gst_object_unref(bus); }
   void operator()(GstPad* pad) const { gst_object_unref(pad); }

@@ -1,6 +1,7 @@
 #include "ingest/gst_pipeline.h"
 
 #include <gst/app/gstappsink.h>
+#include <gst/pbutils/descriptions.h>
 #include <gst/pbutils/missing-plugins.h>
 #include <gst/video/video.h>
 
@@ -20,17 +21,13 @@
 namespace millrace::ingest {
 namespace {
 
-/// The part that all pipelines share. A fixed size would make videoscale invent a pixel aspect
-/// ratio or add borders; both off, the picture is squashed, which is what a network wants.
-std::string Tail(int width, int height) {
-  return absl::StrCat(
-      " ! capsfilter name=video caps=video/x-raw ! queue name=entry max-size-buffers=4 "
-      "max-size-bytes=0 max-size-time=0"
-      " ! videoscale add-borders=false ! videoconvert"
-      " ! video/x-raw,format=RGB,pixel-aspect-ratio=1/1,width=",
-      width, ",height=", height,
-      " ! appsink name=pictures sync=false max-buffers=1 drop=false enable-last-sample=false");
-}
+/// The part that all pipelines share. Its size is set for each format of the camera's pictures.
+constexpr std::string_view kTail =
+    " ! capsfilter name=video caps=video/x-raw ! queue name=entry max-size-buffers=4 "
+    "max-size-bytes=0 max-size-time=0"
+    " ! videoscale add-borders=false ! videoconvert"
+    " ! capsfilter name=size caps=video/x-raw,format=RGB,pixel-aspect-ratio=1/1"
+    " ! appsink name=pictures sync=false max-buffers=1 drop=false enable-last-sample=false";
 
 GstOwned<GstElement> Find(GstElement* pipeline, const char* name) {
   return GstOwned<GstElement>(gst_bin_get_by_name(GST_BIN(pipeline), name));
@@ -103,15 +100,15 @@ bool Guarded(PipelineListener& listener, Work work) noexcept {
   return false;
 }
 
-GstFlowReturn OnNewSample(GstAppSink* sink, gpointer listener) {
-  auto& to = *static_cast<PipelineListener*>(listener);
+GstFlowReturn OnNewSample(GstAppSink* sink, gpointer receiver) {
+  const auto& to = *static_cast<PictureReceiver*>(receiver);
   const GstOwned<GstSample> sample(gst_app_sink_pull_sample(sink));
   if (!sample) return GST_FLOW_EOS;
   bool understood = false;
-  const bool taken = Guarded(to, [&] {
-    std::optional<DecodedPicture> picture = PictureFromSample(*sample);
+  const bool taken = Guarded(to.listener, [&] {
+    std::optional<DecodedPicture> picture = PictureFromSample(*sample, to.grid);
     understood = picture.has_value();
-    if (understood) to.OnPicture(*std::move(picture));
+    if (understood) to.listener.OnPicture(*std::move(picture));
   });
   return taken && understood ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
@@ -123,13 +120,25 @@ std::optional<CameraFormat> FormatFrom(GstEvent* event) {
   gst_event_parse_caps(event, &caps);
   GstVideoInfo video;
   if (!gst_video_info_from_caps(&video, caps)) return std::nullopt;
-  const double rate = video.fps_d == 0 ? 0 : static_cast<double>(video.fps_n) / video.fps_d;
-  return CameraFormat{.width = video.width, .height = video.height, .frames_per_second = rate};
+  CameraFormat format = {.width = video.width, .height = video.height};
+  if (video.par_n > 0 && video.par_d > 0) {
+    format.pixel_aspect = static_cast<double>(video.par_n) / video.par_d;
+  }
+  if (video.fps_d > 0) {
+    format.frames_per_second = static_cast<double>(video.fps_n) / video.fps_d;
+  }
+  return format;
+}
+
+GstOwned<GstCaps> CapsOfSize(const Extent& size) {
+  return GstOwned<GstCaps>(gst_caps_new_simple(
+      "video/x-raw", "format", G_TYPE_STRING, "RGB", "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1,
+      "width", G_TYPE_INT, size.width, "height", G_TYPE_INT, size.height, nullptr));
 }
 
 absl::StatusOr<GstOwned<GstElement>> Build(const PipelineOptions& options) {
   InitializeGStreamer();
-  const std::string text = absl::StrCat(options.head, Tail(options.width, options.height));
+  const std::string text = absl::StrCat(options.head, std::string(kTail));
   GError* error = nullptr;
   GstOwned<GstElement> pipeline(
       gst_parse_launch_full(text.c_str(), nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error));
@@ -156,9 +165,13 @@ absl::Status GstPicturePipeline::Check(const PipelineOptions& options) {
 GstPicturePipeline::GstPicturePipeline(GstOwned<GstElement> pipeline,
                                        const PipelineOptions& options, PipelineListener& listener)
     : listener_(listener),
+      receiver_{.listener = listener, .grid = {.width = options.width, .height = options.height}},
       hardware_decode_(options.hardware_decode),
       threads_(options.own_threads ? NewOwnThreads() : nullptr),
-      pipeline_(std::move(pipeline)) {
+      pipeline_(std::move(pipeline)),
+      source_(Find(pipeline_.get(), "source")),
+      explain_(options.explain),
+      stop_(g_cancellable_new()) {
   WatchBus();
   WatchPictures();
   WatchFormat();
@@ -167,6 +180,7 @@ GstPicturePipeline::GstPicturePipeline(GstOwned<GstElement> pipeline,
 }
 
 GstPicturePipeline::~GstPicturePipeline() {
+  g_cancellable_cancel(stop_.get());
   gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
   const GstOwned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
   gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);
@@ -178,6 +192,25 @@ void GstPicturePipeline::SetState(GstState state) {
   }
 }
 
+std::string GstPicturePipeline::Codec() const {
+  std::string codec;
+  const auto take = [](const GValue* item, gpointer out) {
+    auto* const element = static_cast<GstElement*>(g_value_get_object(item));
+    GstElementFactory* const factory = gst_element_get_factory(element);
+    if (factory == nullptr || !DecodesPictures(factory)) return;
+    const GstOwned<GstPad> pad(gst_element_get_static_pad(element, "sink"));
+    const GstOwned<GstCaps> caps(pad ? gst_pad_get_current_caps(pad.get()) : nullptr);
+    if (!caps) return;
+    const GstOwned<gchar> words(gst_pb_utils_get_codec_description(caps.get()));
+    if (words) *static_cast<std::string*>(out) = words.get();
+  };
+  GstIterator* const elements = gst_bin_iterate_recurse(GST_BIN(pipeline_.get()));
+  // Where an element comes or goes meanwhile, it ends early: then there is no answer yet.
+  gst_iterator_foreach(elements, take, &codec);
+  gst_iterator_free(elements);
+  return codec;
+}
+
 void GstPicturePipeline::WatchBus() {
   const GstOwned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
   gst_bus_set_sync_handler(bus.get(), OnMessage, this, nullptr);
@@ -187,10 +220,11 @@ void GstPicturePipeline::WatchPictures() {
   const GstOwned<GstElement> sink = Find(pipeline_.get(), "pictures");
   GstAppSinkCallbacks callbacks = {};
   callbacks.new_sample = OnNewSample;
-  gst_app_sink_set_callbacks(GST_APP_SINK(sink.get()), &callbacks, &listener_, nullptr);
+  gst_app_sink_set_callbacks(GST_APP_SINK(sink.get()), &callbacks, &receiver_, nullptr);
 }
 
-// Behind the queue, so that all pictures of the format before have been handed over.
+// Behind the queue, so that all pictures of the format before have been handed over, and before the
+// scaler hears of the new one.
 void GstPicturePipeline::WatchFormat() {
   const GstOwned<GstElement> entry = Find(pipeline_.get(), "entry");
   const GstOwned<GstPad> pad(gst_element_get_static_pad(entry.get(), "src"));
@@ -243,7 +277,7 @@ void GstPicturePipeline::HandleMessage(GstMessage* message) {
       listener_.OnOutcome(absl::OkStatus());
       break;
     case GST_MESSAGE_ERROR:
-      listener_.OnOutcome(Explained(StatusFromMessage(message)));
+      HandleError(message);
       break;
     case GST_MESSAGE_WARNING:
       listener_.OnWarning(StatusFromMessage(message));
@@ -261,6 +295,15 @@ void GstPicturePipeline::HandleMessage(GstMessage* message) {
     default:
       break;
   }
+}
+
+// What follows from the first error is posted as one, too, and would take as long to explain.
+void GstPicturePipeline::HandleError(GstMessage* message) {
+  if (has_failed_.exchange(true)) return;
+  const GstFailure failure = FailureIn(message);
+  absl::Status status = explain_ ? explain_(*source_, *failure.error, failure.detail.get(), *stop_)
+                                 : StatusFromError(*failure.error, failure.detail.get());
+  listener_.OnOutcome(Explained(std::move(status)));
 }
 
 // Posted before a task's thread is made, and later.
@@ -298,12 +341,19 @@ void GstPicturePipeline::OnElementAdded(GstBin* /*bin*/, GstBin* /*parent*/, Gst
 
 GstPadProbeReturn GstPicturePipeline::OnEvent(GstPad* /*pad*/, GstPadProbeInfo* info,
                                               gpointer self) {
-  PipelineListener& listener = static_cast<GstPicturePipeline*>(self)->listener_;
-  Guarded(listener, [&] {
+  auto& pipeline = *static_cast<GstPicturePipeline*>(self);
+  Guarded(pipeline.listener_, [&] {
     const std::optional<CameraFormat> format = FormatFrom(GST_PAD_PROBE_INFO_EVENT(info));
-    if (format) listener.OnFormat(*format);
+    if (!format) return;
+    pipeline.ScaleTo(CoveringSize(format->shown(), pipeline.receiver_.grid));
+    pipeline.listener_.OnFormat(*format);
   });
   return GST_PAD_PROBE_OK;
+}
+
+void GstPicturePipeline::ScaleTo(const Extent& size) {
+  const GstOwned<GstElement> filter = Find(pipeline_.get(), "size");
+  g_object_set(filter.get(), "caps", CapsOfSize(size).get(), nullptr);
 }
 
 }  // namespace millrace::ingest

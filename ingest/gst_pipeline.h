@@ -5,13 +5,18 @@
 //   rtspsrc ! decodebin   ├─▶  queue ! videoscale ! videoconvert ! RGB ! appsink ──▶ listener
 //   videotestsrc          ┘
 //
-// Scaling comes before converting because it is cheaper so. Nothing in it drops frames: the appsink
-// is emptied by its own callback, and what to do with a frame that nobody wants yet is the
-// FrameQueue's to decide, which counts what it drops.
+// Scaling comes before converting because it is cheaper so. The picture is scaled to the size that
+// just covers the grid; what is left over is cropped while rows are copied (grid.h). Nothing in it
+// drops frames: the appsink is emptied by its own callback, and what to do with a frame that nobody
+// wants yet is the FrameQueue's to decide, which counts what it drops.
 #pragma once
 
+#include <gio/gio.h>
 #include <gst/gst.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "ingest/frame_feed.h"
+#include "ingest/grid.h"
 #include "ingest/gst_handles.h"
 #include "ingest/source.h"
 
@@ -30,11 +36,18 @@ struct CameraFormat {
   int width = 0;
   int height = 0;
   double frames_per_second = 0;  ///< 0 where the stream does not say.
+  double pixel_aspect = 1;       ///< Width of a pixel by its height: 12/11 of a PAL camera's.
+
+  /// Its size in square pixels: with as many rows as the camera has.
+  [[nodiscard]] Extent shown() const {
+    return {.width = std::max(1, static_cast<int>(std::lround(width * pixel_aspect))),
+            .height = std::max(1, height)};
+  }
 
   /// Whether pictures of the one and of the other show the same part of the world. Before the first
   /// format there is nothing to differ from.
   [[nodiscard]] bool SameSize(const CameraFormat& before) const {
-    return before.width == 0 || (width == before.width && height == before.height);
+    return before.width == 0 || shown() == before.shown();
   }
 };
 
@@ -57,11 +70,23 @@ struct PipelineOptions {
   std::string head;
   /// Sets on the source what text cannot carry. May be empty; what it fails with, Create() does.
   std::function<absl::Status(GstElement& source)> configure;
+  /// Says what an error means that the pipeline has posted, with its debug text or null. Runs on a
+  /// thread of GStreamer, and may wait until `stop` is cancelled. Empty: the words are GStreamer's.
+  std::function<absl::Status(GstElement& source, const GError& error, const gchar* detail,
+                             GCancellable& stop)>
+      explain = {};
+  /// Of the grid, in pixels: pictures are scaled to cover it, and cropped.
   int width = 0;
   int height = 0;
   HardwareDecode hardware_decode = HardwareDecode::kAuto;
   /// Its threads are its own, at the priority of who calls Prepare() or Play().
   bool own_threads = false;
+};
+
+/// Who gets a pipeline's pictures, and of which size.
+struct PictureReceiver {
+  PipelineListener& listener;
+  Extent grid;
 };
 
 /// A pipeline. Calls must come from one thread at a time, and not from the listener's. The
@@ -84,6 +109,8 @@ class GstPicturePipeline {
   void Prepare() { SetState(GST_STATE_PAUSED); }
   /// Lets pictures come. What goes wrong is an outcome.
   void Play() { SetState(GST_STATE_PLAYING); }
+  /// What the video is compressed with, in words. Empty where nothing is decoded, or not yet.
+  [[nodiscard]] std::string Codec() const;
 
  private:
   GstPicturePipeline(GstOwned<GstElement> pipeline, const PipelineOptions& options,
@@ -103,14 +130,22 @@ class GstPicturePipeline {
   static GstPadProbeReturn OnEvent(GstPad* pad, GstPadProbeInfo* info, gpointer self);
 
   void HandleMessage(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
+  void HandleError(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
   void ChooseThread(GstMessage* message);
+  void ScaleTo(const Extent& size);
   [[nodiscard]] absl::Status Explained(absl::Status error) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   PipelineListener& listener_;
+  PictureReceiver receiver_;
   const HardwareDecode hardware_decode_;
   const GstOwned<GstTaskPool> threads_;  ///< Null: GStreamer's.
   const GstOwned<GstElement> pipeline_;
+  const GstOwned<GstElement> source_;
+  const decltype(PipelineOptions::explain) explain_;
+  const GstOwned<GCancellable> stop_;  ///< Cancelled when the pipeline is to end.
+
+  std::atomic<bool> has_failed_ = false;
 
   Mutex mu_;
   std::string missing_plugin_ ABSL_GUARDED_BY(mu_);  ///< Empty, or what would decode the stream.

@@ -36,13 +36,17 @@ class MappedFrame {
   const bool mapped_;
 };
 
-std::shared_ptr<const Picture> CopyRows(const GstVideoFrame* frame) {
+/// REQUIRES: the frame is at least as large as `grid`.
+std::shared_ptr<const Picture> CopyMiddle(const GstVideoFrame* frame, const Extent& grid) {
   auto picture = std::make_shared<Picture>();
-  picture->width = GST_VIDEO_FRAME_WIDTH(frame);
-  picture->height = GST_VIDEO_FRAME_HEIGHT(frame);
+  picture->width = grid.width;
+  picture->height = grid.height;
   const std::size_t row_bytes = static_cast<std::size_t>(picture->width) * 3;
   const auto stride = static_cast<std::size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(frame, 0));
-  const auto* from = static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(frame, 0));
+  const auto left = static_cast<std::size_t>(GST_VIDEO_FRAME_WIDTH(frame) - grid.width) / 2;
+  const auto top = static_cast<std::size_t>(GST_VIDEO_FRAME_HEIGHT(frame) - grid.height) / 2;
+  const auto* from = static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(frame, 0)) +
+                     top * stride + left * 3;
   picture->rgb.reserve(row_bytes * static_cast<std::size_t>(picture->height));
   for (int row = 0; row < picture->height; ++row, from += stride) {
     picture->rgb.insert(picture->rgb.end(), from, from + row_bytes);
@@ -65,7 +69,7 @@ std::optional<nanoseconds> CameraTime(GstBuffer* buffer) {
 
 }  // namespace
 
-std::optional<DecodedPicture> PictureFromSample(GstSample& sample) {
+std::optional<DecodedPicture> PictureFromSample(GstSample& sample, const Extent& grid) {
   GstVideoInfo info;
   GstBuffer* const buffer = gst_sample_get_buffer(&sample);
   GstCaps* const caps = gst_sample_get_caps(&sample);
@@ -73,8 +77,8 @@ std::optional<DecodedPicture> PictureFromSample(GstSample& sample) {
     return std::nullopt;
   }
   const MappedFrame frame(info, buffer);
-  if (!frame.mapped()) return std::nullopt;
-  return DecodedPicture{.picture = CopyRows(frame.get()),
+  if (!frame.mapped() || info.width < grid.width || info.height < grid.height) return std::nullopt;
+  return DecodedPicture{.picture = CopyMiddle(frame.get(), grid),
                         .stream_time = TimeOrNothing(GST_BUFFER_PTS(buffer)),
                         .duration = TimeOrNothing(GST_BUFFER_DURATION(buffer)),
                         .camera_time = CameraTime(buffer)};

@@ -6,11 +6,14 @@
 #include <optional>
 
 #include "ingest/frame_feed.h"
+#include "ingest/grid.h"
 
 namespace millrace::ingest {
 
-/// Copies the RGB picture that `sample` holds, row by row, since GStreamer pads rows to multiples
-/// of four bytes. Returns nullopt if it cannot be mapped into memory.
-[[nodiscard]] std::optional<DecodedPicture> PictureFromSample(GstSample& sample);
+/// Copies the middle of the RGB picture that `sample` holds, `grid` pixels large, row by row, since
+/// GStreamer pads rows to multiples of four bytes. Returns nullopt if it cannot be mapped into
+/// memory, or is smaller than that.
+[[nodiscard]] std::optional<DecodedPicture> PictureFromSample(GstSample& sample,
+                                                              const Extent& grid);
 
 }  // namespace millrace::ingest

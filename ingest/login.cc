@@ -38,6 +38,10 @@ absl::StatusOr<std::string> FromFile(const std::string& path) {
 
 }  // namespace
 
+bool HasPassword(const Login& login) {
+  return !login.password_file.empty() || !login.password_variable.empty();
+}
+
 absl::StatusOr<std::string> ReadPassword(const Login& login) {
   if (!login.password_file.empty()) return FromFile(login.password_file);
   if (login.password_variable.empty()) return std::string();

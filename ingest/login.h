@@ -8,6 +8,9 @@
 
 namespace millrace::ingest {
 
+/// Whether `login` says where the password is.
+[[nodiscard]] bool HasPassword(const Login& login);
+
 /// The password, from where `login` says. FAILED_PRECONDITION, with what to do, where it cannot be
 /// had; never says the password.
 [[nodiscard]] absl::StatusOr<std::string> ReadPassword(const Login& login);

@@ -10,13 +10,14 @@
 #include "base/status.h"
 
 namespace millrace::ingest {
-namespace {
 
 absl::Status UnknownScheme(const Uri& uri, std::string_view shown) {
   return absl::InvalidArgumentError(absl::StrCat(
       std::string(shown), ": unknown scheme ", uri.scheme, ":; it must be ",
       std::string(kKnownSchemes), ". A file whose name has a colon is written ./NAME"));
 }
+
+namespace {
 
 absl::Status CheckAtLeast(std::string_view name, int value, int least, std::string_view shown) {
   if (value >= least) return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "base/clock.h"
@@ -29,6 +30,9 @@ struct IngestSettings {
 /// As OpenSource(options), with settings.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options,
                                                                  const IngestSettings& settings);
+
+/// What opening a URI of a kind that there is not fails with. `shown`: the URI without credentials.
+[[nodiscard]] absl::Status UnknownScheme(const Uri& uri, std::string_view shown);
 
 /// What a factory gets. `shown` is the URI without credentials, for messages.
 struct SourceRequest {

@@ -3,6 +3,7 @@
 #include <gst/app/gstappsrc.h>
 #include <gst/video/video.h>
 
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "ingest/grid.h"
 #include "ingest/gst_error.h"
 #include "ingest/gst_pipeline.h"
 #include "ingest/image_header.h"
@@ -56,21 +58,40 @@ GstStructure* ScaledAsCameras() {
                            GST_VIDEO_RESAMPLER_OPT_MAX_TAPS, G_TYPE_INT, 2, nullptr);
 }
 
-absl::StatusOr<std::shared_ptr<const Picture>> Scaled(Picture& from, int width, int height) {
+/// The middle of `picture`, which is at least as large as `grid`.
+std::shared_ptr<const Picture> MiddleOf(std::shared_ptr<const Picture> picture,
+                                        const Extent& grid) {
+  if (picture->width == grid.width && picture->height == grid.height) return picture;
+  auto middle = std::make_shared<Picture>();
+  middle->width = grid.width;
+  middle->height = grid.height;
+  const std::ptrdiff_t stride = std::ptrdiff_t{3} * picture->width;
+  const std::ptrdiff_t left = (picture->width - grid.width) / 2;
+  const std::ptrdiff_t top = (picture->height - grid.height) / 2;
+  auto from = picture->rgb.begin() + top * stride + left * 3;
+  for (int row = 0; row < grid.height; ++row, from += stride) {
+    middle->rgb.insert(middle->rgb.end(), from, from + std::ptrdiff_t{3} * grid.width);
+  }
+  return middle;
+}
+
+/// Scaled to cover `grid`, and cropped.
+absl::StatusOr<std::shared_ptr<const Picture>> Scaled(Picture& from, const Extent& grid) {
   InitializeGStreamer();
+  const Extent covering = CoveringSize({.width = from.width, .height = from.height}, grid);
   auto to = std::make_shared<Picture>();
-  to->width = width;
-  to->height = height;
-  to->rgb.resize(std::size_t{3} * width * height);
+  to->width = covering.width;
+  to->height = covering.height;
+  to->rgb.resize(std::size_t{3} * covering.width * covering.height);
   PackedFrame in(from.width, from.height, from.rgb);
-  PackedFrame out(width, height, to->rgb);
+  PackedFrame out(covering.width, covering.height, to->rgb);
   if (!in.mapped() || !out.mapped()) return absl::InternalError("a picture could not be mapped");
   GstVideoConverter* const converter =
       gst_video_converter_new(in.info(), out.info(), ScaledAsCameras());
   if (converter == nullptr) return absl::InternalError("a picture could not be scaled");
   gst_video_converter_frame(converter, in.frame(), out.frame());
   gst_video_converter_free(converter);
-  return to;
+  return MiddleOf(std::move(to), grid);
 }
 
 /// Hands an image to a pipeline of its own, and takes the picture that comes out.
@@ -154,7 +175,7 @@ absl::StatusOr<MadePicture> PictureMaker::FromPixels(const RawPicture& raw) cons
   std::shared_ptr<Picture> packed = Packed(raw);
   MadePicture made = {.picture = packed, .own_width = raw.width, .own_height = raw.height};
   if (raw.width == width_ && raw.height == height_) return made;
-  MILLRACE_ASSIGN_OR_RETURN(made.picture, Scaled(*packed, width_, height_));
+  MILLRACE_ASSIGN_OR_RETURN(made.picture, Scaled(*packed, {.width = width_, .height = height_}));
   return made;
 }
 

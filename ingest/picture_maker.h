@@ -28,7 +28,8 @@ class PictureMaker {
   /// REQUIRES: both positive.
   PictureMaker(int width, int height) : width_(width), height_(height) {}
 
-  /// Scaled as a camera's pictures are: squashed, not cut. INVALID_ARGUMENT as CheckRawPicture().
+  /// Scaled as a camera's pictures are: cropped, not squashed. INVALID_ARGUMENT as
+  /// CheckRawPicture().
   [[nodiscard]] absl::StatusOr<MadePicture> FromPixels(const RawPicture& raw) const;
 
   /// Decodes a JPEG or PNG image. INVALID_ARGUMENT, saying why, where it cannot be;

@@ -1,9 +1,6 @@
 // rtsp: and rtsps: cameras.
 #include <gio/gio.h>
-#include <gst/rtsp/gstrtspurl.h>
 
-#include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,12 +8,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "ingest/camera_fault.h"
 #include "ingest/camera_source.h"
+#include "ingest/camera_uri.h"
 #include "ingest/gst_error.h"
-#include "ingest/gst_handles.h"
 #include "ingest/login.h"
 #include "ingest/redirect_guard.h"
+#include "ingest/rtsp_error.h"
 #include "ingest/source_attributes.h"
+#include "ingest/source_pipelines.h"
+#include "ingest/trusted_certificates.h"
 
 namespace millrace::ingest {
 namespace {
@@ -50,10 +51,15 @@ std::string Head(const CameraOptions& camera, bool encrypted) {
                       " ! decodebin name=decoder");
 }
 
-absl::Status SetLogin(const Login& login, GstElement& source) {
-  if (login.user.empty()) return absl::OkStatus();
-  MILLRACE_ASSIGN_OR_RETURN(const std::string password, ReadPassword(login));
-  g_object_set(&source, "user-id", login.user.c_str(), "user-pw", password.c_str(), nullptr);
+/// Of the options, else of the URI. A password of the options goes with the URI's user, too.
+absl::Status SetLogin(const Login& login, const CameraUri& camera, GstElement& source) {
+  if (login.user.empty() && !camera.has_login) return absl::OkStatus();
+  const std::string& user = login.user.empty() ? camera.user : login.user;
+  std::string password = camera.password;
+  if (!login.user.empty() || HasPassword(login)) {
+    MILLRACE_ASSIGN_OR_RETURN(password, ReadPassword(login));
+  }
+  g_object_set(&source, "user-id", user.c_str(), "user-pw", password.c_str(), nullptr);
   return absl::OkStatus();
 }
 
@@ -76,10 +82,8 @@ std::string WhatIsWrong(GTlsCertificateFlags errors) {
 gboolean OnBadCertificate(GstElement* rtspsrc, GTlsConnection* /*connection*/,
                           GTlsCertificate* /*certificate*/, GTlsCertificateFlags errors,
                           gpointer /*unused*/) {
-  GST_ELEMENT_ERROR(rtspsrc, RESOURCE, NOT_AUTHORIZED,
-                    ("the camera's certificate is refused: %s; see source.tls_ca_file",
-                     WhatIsWrong(errors).c_str()),
-                    (nullptr));
+  const std::string why(StatusOf(CameraFault::kCertificate, WhatIsWrong(errors)).message());
+  GST_ELEMENT_ERROR(rtspsrc, RESOURCE, NOT_AUTHORIZED, ("%s", why.c_str()), (nullptr));
   return FALSE;
 }
 
@@ -90,58 +94,43 @@ absl::Status SetTls(const Tls& tls, GstElement& source) {
     return absl::OkStatus();
   }
   if (tls.ca_file.empty()) return absl::OkStatus();
-  GError* error = nullptr;
-  GTlsDatabase* const trusted =
-      g_tls_file_database_new(std::filesystem::absolute(tls.ca_file).c_str(), &error);
-  if (trusted == nullptr) {
-    const GstOwned<GError> owned(error);
-    return absl::FailedPreconditionError(absl::StrCat("the certificates in ", tls.ca_file,
-                                                      " cannot be read: ", owned->message,
-                                                      "; see source.tls_ca_file"));
-  }
-  g_object_set(&source, "tls-database", trusted, nullptr);
-  g_object_unref(trusted);
+  MILLRACE_ASSIGN_OR_RETURN(const TrustedCertificates trusted, ReadTrusted(tls.ca_file));
+  g_object_set(&source, "tls-database", trusted.get(), nullptr);
   return absl::OkStatus();
-}
-
-/// Fails unless GStreamer can read `uri` as an RTSP URL with a host and a port.
-absl::Status CheckUrl(const std::string& uri, const std::string& shown) {
-  GstRTSPUrl* url = nullptr;
-  const bool parsed = gst_rtsp_url_parse(uri.c_str(), &url) == GST_RTSP_OK;
-  const bool complete =
-      parsed && url->host != nullptr && std::strlen(url->host) > 0 && url->port != 0;
-  if (parsed) gst_rtsp_url_free(url);
-  if (complete) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(shown, ": is no RTSP URI: write rtsp://USER:PASSWORD@HOST:PORT/PATH, user and ",
-                   "port only where the camera needs them, special characters percent-encoded"));
-}
-
-/// Sets up the camera's video and refuses its sound and metadata.
-gboolean IsVideo(GstElement* /*rtspsrc*/, guint /*number*/, GstCaps* caps, gpointer /*unused*/) {
-  const gchar* media = gst_structure_get_string(gst_caps_get_structure(caps, 0), "media");
-  return media != nullptr && std::strcmp(media, "video") == 0;
 }
 
 }  // namespace
 
+absl::StatusOr<PipelineOptions> RtspPipeline(const SourceRequest& request) {
+  const absl::StatusOr<CameraUri> uri = ParseCameraUri(request.uri);
+  if (!uri.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.shown, ": ", std::string(uri.status().message())));
+  }
+  PipelineOptions pipeline{.head = Head(request.options.camera, uri->encrypted),
+                           .configure = [uri = *uri, camera = request.options.camera](
+                                            GstElement& source) -> absl::Status {
+                             const std::string location = LocationOf(uri);
+                             g_object_set(&source, "location", location.c_str(), nullptr);
+                             TakeVideoOnly(source);
+                             RefuseRedirects(location, source);
+                             LeaveOutSourceAttributes(source);
+                             MILLRACE_RETURN_IF_ERROR(SetLogin(camera.login, uri, source));
+                             return SetTls(camera.tls, source);
+                           },
+                           .explain =
+                               [uri = *uri](GstElement& source, const GError& error,
+                                            const gchar* detail, GCancellable& stop) {
+                                 return StatusFromRtspError(uri, source, error, detail, stop);
+                               },
+                           .width = request.options.width,
+                           .height = request.options.height,
+                           .hardware_decode = request.options.hardware_decode};
+  return pipeline;
+}
+
 absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& request) {
-  const std::string uri = absl::StrCat(request.uri.scheme, ":", request.uri.rest);
-  InitializeGStreamer();
-  if (absl::Status checked = CheckUrl(uri, request.shown); !checked.ok()) return checked;
-  PipelineOptions pipeline{
-      .head = Head(request.options.camera, request.uri.scheme == "rtsps"),
-      .configure = [uri, camera = request.options.camera](GstElement& source) -> absl::Status {
-        g_object_set(&source, "location", uri.c_str(), nullptr);
-        g_signal_connect(&source, "select-stream", G_CALLBACK(IsVideo), nullptr);
-        RefuseRedirects(uri, source);
-        LeaveOutSourceAttributes(source);
-        MILLRACE_RETURN_IF_ERROR(SetLogin(camera.login, source));
-        return SetTls(camera.tls, source);
-      },
-      .width = request.options.width,
-      .height = request.options.height,
-      .hardware_decode = request.options.hardware_decode};
+  MILLRACE_ASSIGN_OR_RETURN(PipelineOptions pipeline, RtspPipeline(request));
   return OpenCamera(request, std::move(pipeline));
 }
 

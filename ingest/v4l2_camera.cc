@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "ingest/camera_source.h"
 #include "ingest/gst_error.h"
+#include "ingest/source_pipelines.h"
 
 namespace millrace::ingest {
 namespace {
@@ -37,7 +38,7 @@ absl::Status CheckDevice(const std::string& device) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Source>> OpenV4l2Camera(const SourceRequest& request) {
+absl::StatusOr<PipelineOptions> V4l2Pipeline(const SourceRequest& request) {
   const std::string& device = request.uri.rest;
   if (device.empty() || device.front() != '/') {
     return absl::InvalidArgumentError(
@@ -61,6 +62,11 @@ absl::StatusOr<std::unique_ptr<Source>> OpenV4l2Camera(const SourceRequest& requ
     MILLRACE_RETURN_IF_ERROR(CheckDevice(device));
     return set(source);
   };
+  return pipeline;
+}
+
+absl::StatusOr<std::unique_ptr<Source>> OpenV4l2Camera(const SourceRequest& request) {
+  MILLRACE_ASSIGN_OR_RETURN(PipelineOptions pipeline, V4l2Pipeline(request));
   return std::make_unique<CameraSource>(request, std::move(pipeline));
 }
 

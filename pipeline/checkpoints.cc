@@ -84,6 +84,17 @@ LayerState LayerOf(const SafeTensors& file, int layer) {
   return state;
 }
 
+std::vector<LayerShape> LayersOf(const LayerChain& chain) {
+  std::vector<LayerShape> layers;
+  layers.reserve(chain.layers.size());
+  for (const auto& layer : chain.layers) {
+    layers.push_back({.name = layer->name(),
+                      .parameters = ShapesOf(layer->parameters()),
+                      .buffers = ShapesOf(layer->buffers())});
+  }
+  return layers;
+}
+
 }  // namespace
 
 absl::StatusOr<Checkpoints> Checkpoints::Open(const Options& options, const LayerChain& chain) {
@@ -100,14 +111,12 @@ absl::StatusOr<Checkpoints> Checkpoints::Open(const Options& options, const Laye
     // Its writer was stopped. One that stays is passed over all the same.
     if (!IsComplete(folder)) RemoveCheckpoint(folder).IgnoreError();
   }
-  std::vector<LayerShape> layers;
-  layers.reserve(chain.layers.size());
-  for (const auto& layer : chain.layers) {
-    layers.push_back({.name = layer->name(),
-                      .parameters = ShapesOf(layer->parameters()),
-                      .buffers = ShapesOf(layer->buffers())});
-  }
-  return Checkpoints(options, std::move(layers), std::move(lock));
+  return Checkpoints(options, LayersOf(chain), std::move(lock));
+}
+
+absl::StatusOr<Checkpoints::Found> Checkpoints::Find(const Options& options,
+                                                     const LayerChain& chain) {
+  return Checkpoints(options, LayersOf(chain), std::nullopt).Read();
 }
 
 absl::Status Checkpoints::Write(const Checkpoint& checkpoint) {

@@ -76,8 +76,12 @@ class Checkpoints {
   /// another network or version, naming the difference: its user must say whether to start anew.
   [[nodiscard]] absl::StatusOr<Found> Read() const;
 
+  /// As Open() and Read(), of a folder that may be another process's: nothing is made, kept or
+  /// removed. Without a folder nothing is found.
+  [[nodiscard]] static absl::StatusOr<Found> Find(const Options& options, const LayerChain& chain);
+
  private:
-  Checkpoints(Options options, std::vector<LayerShape> layers, FolderLock lock)
+  Checkpoints(Options options, std::vector<LayerShape> layers, std::optional<FolderLock> lock)
       : options_(std::move(options)), layers_(std::move(layers)), lock_(std::move(lock)) {}
 
   [[nodiscard]] absl::StatusOr<Checkpoint> ReadOne(const std::string& folder) const;

@@ -14,8 +14,7 @@ namespace millrace::pipeline {
 struct ProfileOptions {
   /// Samples that are timed, after a few that are not.
   int runs = 9;
-  /// Where the layers run, and stay. On a GPU it is the GPU that says how long an operation
-  /// takes it (device_time.h).
+  /// Where the layers run, and stay.
   at::Device device = at::kCPU;
   /// Told how many samples are done, of how many. May be empty.
   std::function<void(int done, int all)> on_sample = {};
@@ -27,7 +26,8 @@ struct ProfileOptions {
 /// threads. The last layer's costs include `objective`, which makes a scalar of the network's
 /// output. Of each layer:
 ///
-///  * the median time of forward, backward and update in milliseconds;
+///  * the median time of forward, backward and update in milliseconds, of a device that has nothing
+///    else to do (device_time.h), however busy it is;
 ///  * `output_bytes`: its output and the skips that pass behind it;
 ///  * `activation_bytes`: its inputs, its outputs and all else that its forward allocates and
 ///    autograd keeps. A stage of several layers keeps less than their sum: what one makes and the

@@ -1,5 +1,9 @@
-// How long work takes a device. A GPU says so itself, by events in the stream of the thread that
-// calls: how long its host takes to hand work over counts only as far as the GPU waits for it.
+// How long work takes a device that has nothing else to do.
+//
+// On the CPU it is the time that the calling thread computed, not the time that passed: beside
+// other busy programs a thread waits for a core, which says nothing about the work. A GPU says so
+// itself, by events in the stream of the thread that calls: how long its host takes to hand work
+// over counts only as far as the GPU waits for it.
 #pragma once
 
 #include <chrono>
@@ -13,7 +17,9 @@
 
 namespace millrace::pipeline {
 
-/// Of `work`, in milliseconds. Waits until the device has done it.
+/// Of `work`, in milliseconds. Waits until the device has done it. Where `work` spreads over
+/// several threads of the CPU, it is the calling thread's share, and that thread waits for the
+/// others asleep: as long as the shares are equal, that is what an idle machine takes.
 [[nodiscard]] double MillisecondsOf(at::Device device, absl::FunctionRef<void()> work);
 
 /// When a GPU was at work. Thread-safe.

@@ -24,6 +24,7 @@
 #include "pipeline/flow_networks.h"
 #include "pipeline/flow_pictures.h"
 #include "pipeline/flow_plan.h"
+#include "pipeline/flow_task.h"
 #include "pipeline/foreign_error.h"
 #include "pipeline/lasting_learning.h"
 #include "pipeline/learner.h"
@@ -249,7 +250,7 @@ class FlowLearner final : public Learner {
     return {.divergence = options_.learning.divergence,
             .copy_every = options_.copy_every,
             .checkpoints = options_.checkpoints,
-            .task = options_.next_frame ? "the next frame" : "optical flow",
+            .task = FlowTaskInWords(options_),
             .seed = options_.seed};
   }
 

@@ -4,6 +4,10 @@
 
 namespace millrace::pipeline {
 
+std::string FlowTaskInWords(const FlowLearnerOptions& options) {
+  return options.next_frame ? "the next frame" : "optical flow";
+}
+
 PicturePairs PairsFor(const FlowLearnerOptions& options) {
   return options.next_frame ? PicturePairs::kInTurn : PairsJudged(options.loss);
 }

@@ -2,6 +2,8 @@
 // or the picture to come.
 #pragma once
 
+#include <string>
+
 #include <ATen/core/Tensor.h>
 
 #include "pipeline/flow_loss.h"
@@ -9,6 +11,9 @@
 #include "pipeline/picture_pairs.h"
 
 namespace millrace::pipeline {
+
+/// What is learned, as a checkpoint says it.
+[[nodiscard]] std::string FlowTaskInWords(const FlowLearnerOptions& options);
 
 /// The pairs that the network looks at.
 [[nodiscard]] PicturePairs PairsFor(const FlowLearnerOptions& options);

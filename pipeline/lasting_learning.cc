@@ -21,6 +21,12 @@ absl::Status CheckSeed(const Checkpoint& checkpoint, const std::string& folder,
                    " is configured; configure that again, or another folder to start anew"));
 }
 
+absl::Status CheckFits(const Checkpoint& checkpoint, const std::string& folder,
+                       const LastingLearning::Options& options) {
+  MILLRACE_RETURN_IF_ERROR(CheckTask(checkpoint, folder, options.task));
+  return CheckSeed(checkpoint, folder, options.seed);
+}
+
 }  // namespace
 
 absl::Status CheckTask(const Checkpoint& checkpoint, const std::string& folder,
@@ -32,6 +38,15 @@ absl::Status CheckTask(const Checkpoint& checkpoint, const std::string& folder,
                    "; configure that again, or another folder to start anew"));
 }
 
+absl::Status LastingLearning::Try(const Options& options, const LayerChain& chain) {
+  const CheckpointOptions& checkpoints = options.checkpoints;
+  if (checkpoints.folder.empty()) return absl::OkStatus();
+  MILLRACE_ASSIGN_OR_RETURN(
+      const Checkpoints::Found found,
+      Checkpoints::Find({.folder = checkpoints.folder, .keep = checkpoints.keep}, chain));
+  return found.newest ? CheckFits(*found.newest, found.folder, options) : absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<LastingLearning>> LastingLearning::Open(Options options,
                                                                        const LayerChain& chain) {
   std::unique_ptr<LastingLearning> lasting(new LastingLearning(std::move(options)));
@@ -40,9 +55,8 @@ absl::StatusOr<std::unique_ptr<LastingLearning>> LastingLearning::Open(Options o
                               LearnerCheckpoints::Open(lasting->options_.checkpoints, chain));
     lasting->newest_ = lasting->checkpoints_->TakeNewest();
     if (lasting->newest_) {
-      const std::string& folder = lasting->resumption().checkpoint;
-      MILLRACE_RETURN_IF_ERROR(CheckTask(*lasting->newest_, folder, lasting->options_.task));
-      MILLRACE_RETURN_IF_ERROR(CheckSeed(*lasting->newest_, folder, lasting->options_.seed));
+      MILLRACE_RETURN_IF_ERROR(
+          CheckFits(*lasting->newest_, lasting->resumption().checkpoint, lasting->options_));
     }
   }
   return lasting;

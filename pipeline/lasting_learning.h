@@ -39,6 +39,9 @@ class LastingLearning {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<LastingLearning>> Open(
       Options options, const LayerChain& chain);
 
+  /// Whether Open() would take what is in the folder, without making, locking or changing it.
+  [[nodiscard]] static absl::Status Try(const Options& options, const LayerChain& chain);
+
   LastingLearning(const LastingLearning&) = delete;
   LastingLearning& operator=(const LastingLearning&) = delete;
 

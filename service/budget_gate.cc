@@ -17,7 +17,7 @@ double RateOf(const ServedStream& served) {
 }
 
 StreamLoad LoadOf(const ServedStream& served) {
-  return LoadOf(served.config(), *served.stream->learner(), RateOf(served));
+  return LoadOf(served.config(), *served.learner_as_made, RateOf(served));
 }
 
 /// Whether both bring their frames at the same rate, before max_fps.

@@ -23,8 +23,11 @@
 #include "service/checkpoint_requests.h"
 #include "service/config.h"
 #include "service/frame_labels.h"
+#include "service/idle_cores.h"
 #include "service/learner_controls.h"
+#include "service/learning_window.h"
 #include "service/load_window.h"
+#include "service/overload.h"
 #include "service/prediction.h"
 #include "service/prediction_ring.h"
 
@@ -47,9 +50,8 @@ struct StreamSnapshot {
   /// Delay of the predictions of the last ten seconds, in seconds.
   double delay_p50_s = 0;
   double delay_p99_s = 0;
-  /// Means over the last 200 predictions that have a loss, or fewer; 0 before the first.
-  double loss = 0;
-  double loss_no_motion = 0;
+  /// What the newest predictions were worth.
+  RecentLearning recent = {};
   /// Of each stage, over all processes that learned from this stream, and how many of them a
   /// process before had made.
   std::vector<std::int64_t> updates;
@@ -61,6 +63,8 @@ struct StreamSnapshot {
   pipeline::UpdatePolicyOptions policy = {};
   /// From every which frame it learns now; 0: from none, it only predicts.
   int update_every = 1;
+  Overload overload;
+  Promise promise;
   /// Predictions that nothing was learned from, by reason: indexed by SkipReason.
   std::array<std::uint64_t, pipeline::kSkipReasons> skipped = {};
   pipeline::LearningFigures learning;
@@ -97,6 +101,10 @@ class CameraStream {
     /// It must be quick, and not call the stream. May be empty.
     std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = {};
     std::function<void(LearnerState, const absl::Status&)> on_learner_state = {};
+    /// Called when the kind of overload changes, from a thread that takes a snapshot. It must be
+    /// quick, and not call the stream. May be empty.
+    std::function<void(const Overload&)> on_overload = {};
+    std::function<CpuTimes()> cpu_times = &ReadCpuTimes;
     /// Called with each prediction before it is published, for a histogram of delays. Called from a
     /// thread of the learner, so it must be quick. May be empty.
     std::function<void(const Prediction&)> observe;
@@ -117,6 +125,7 @@ class CameraStream {
   /// What the learner went on from. Constant.
   [[nodiscard]] virtual const pipeline::Resumption& resumption() const = 0;
   [[nodiscard]] virtual PredictionRing& ring() = 0;
+  /// Also judges whether it is overloaded, so somebody has to take one every few seconds.
   [[nodiscard]] virtual StreamSnapshot Snapshot() const = 0;
 
   /// As Learner::gpu_memory().

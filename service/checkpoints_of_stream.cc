@@ -1,5 +1,7 @@
 #include "service/checkpoints_of_stream.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "service/config_labels.h"
 #include "service/error_reason.h"
 #include "service/short_text.h"
+#include "spdlog/spdlog.h"
 
 namespace millrace::service {
 
@@ -26,6 +29,13 @@ bool ShareAFolder(const StreamConfig& one, const StreamConfig& other) {
   if (folder.empty() || other_folder.empty()) return false;
   std::error_code missing;  // What is not there yet is not the same.
   return folder == other_folder || std::filesystem::equivalent(folder, other_folder, missing);
+}
+
+// rmdir() does not remove what is not empty, whatever comes into it meanwhile.
+void RemoveFolderIfEmpty(const StreamConfig& config) {
+  const std::string folder = FolderOf(config);
+  if (folder.empty() || rmdir(folder.c_str()) != 0) return;
+  spdlog::info("stream '{}': its folder of checkpoints was empty, and is removed", config.name);
 }
 
 absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& config,

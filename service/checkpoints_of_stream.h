@@ -15,6 +15,9 @@ namespace millrace::service {
 /// Whether both keep their checkpoints in one folder, however each calls it.
 [[nodiscard]] bool ShareAFolder(const StreamConfig& one, const StreamConfig& other);
 
+/// Removes the folder of checkpoints of a stream that has been stopped, unless something is in it.
+void RemoveFolderIfEmpty(const StreamConfig& config);
+
 /// FAILED_PRECONDITION as CheckpointFolder(); NOT_FOUND, naming those there are, if there is no
 /// complete checkpoint of that name.
 [[nodiscard]] absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& config,

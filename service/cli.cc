@@ -16,10 +16,12 @@
 #include "service/cli_evaluate_labels.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_help.h"
+#include "service/cli_init.h"
 #include "service/cli_manual.h"
 #include "service/cli_network.h"
 #include "service/cli_plan.h"
 #include "service/cli_replay.h"
+#include "service/cli_values.h"
 #include "service/cmd_bench.h"
 #include "service/cmd_check_config.h"
 #include "service/cmd_evaluate_flow.h"
@@ -40,7 +42,8 @@ constexpr std::size_t kHelpColumns = 100;  // Longer lines are hard to read.
 
 constexpr char kFooter[] = R"(
 Examples
-  millrace serve --config samples/millrace.yaml
+  millrace init 'rtsp://user:password@camera.local/stream1'
+  millrace serve
   millrace watch
   millrace COMMAND --help
 
@@ -65,6 +68,7 @@ is named in the log.
 Logs go to stderr, banner, progress and summary to stdout.
 
 Examples
+  millrace serve
   millrace serve --config samples/millrace.yaml
   millrace serve --config samples/millrace.yaml --frames 500 --summary-json summary.json)";
 
@@ -123,11 +127,13 @@ Examples
 void AddServe(CLI::App& app, ServeArguments& arguments) {
   CLI::App* serve =
       app.add_subcommand("serve", "Learn from the configured cameras and serve the predictions");
-  serve->add_option("-c,--config", arguments.config, "The configuration (YAML)")->required();
+  serve->add_option("-c,--config", arguments.config, "The configuration (YAML)")
+      ->capture_default_str();
   serve
       ->add_option("--frames", arguments.frames,
                    "End once every stream has this many predictions; 0: go on. Frames inside the "
                    "pipeline then still get theirs, so the summary may count a few more")
+      ->check(WholeFrom(0))
       ->capture_default_str();
   serve->add_option("--summary-json", arguments.summary_json,
                     "Write the summary of the run to this file at the end");
@@ -143,6 +149,7 @@ void AddWatch(CLI::App& app, WatchArguments& arguments) {
   watch
       ->add_option("-n,--count", arguments.count,
                    "End after this many predictions of each stream. 0: go on")
+      ->check(WholeFrom(0))
       ->capture_default_str();
   watch->add_flag("--json", arguments.json, "Print an object of JSON for each prediction");
   watch->add_option("--view", arguments.view,
@@ -183,8 +190,11 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
   pretrain
       ->add_option("--width", options.width,
                    "Their width: at least 64, a multiple of what the network asks for")
+      ->check(WholeFrom(1))
       ->capture_default_str();
-  pretrain->add_option("--height", options.height, "Their height, likewise")->capture_default_str();
+  pretrain->add_option("--height", options.height, "Their height, likewise")
+      ->check(WholeFrom(1))
+      ->capture_default_str();
   pretrain
       ->add_option("--learning-rate", options.learning_rate,
                    "RMSprop's learning rate at the beginning; it falls to an eighth")
@@ -200,12 +210,13 @@ void AddPretrain(CLI::App& app, pipeline::PretrainOptions& options) {
             options.loss.kind = *pipeline::FlowLossKind(name);  // CLI11 checked it.
           },
           "By what it learns")
-      ->check(CLI::IsMember(pipeline::FlowLossNames()))
+      ->check(OneOf(pipeline::FlowLossNames()))
       ->default_str("relative");
   pretrain->add_option("--smoothness", options.loss.smoothness, "Weight of the smoothness term")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   pretrain->add_option("--seed", options.seed, "Seeds the weights and the pictures")
+      ->check(WholeFrom(0))
       ->capture_default_str();
   pretrain
       ->add_option("--report-every", options.frames_per_report,
@@ -250,6 +261,8 @@ int RunCommandLine(int argc, char** argv) {
   CheckConfigArguments check_config;
   pipeline::PretrainOptions pretrain;
   PlanArguments plan;
+  InitArguments init;
+  AddInit(app, init);
   AddServe(app, serve);
   AddWatch(app, watch);
   AddCheckConfig(app, check_config);
@@ -278,6 +291,7 @@ int RunCommandLine(int argc, char** argv) {
     std::cout << manual;
     return kExitOk;
   }
+  if (app.got_subcommand("init")) return RunInit(init);
   if (app.got_subcommand("serve")) return RunServe(serve);
   if (app.got_subcommand("watch")) return RunWatch(watch);
   if (app.got_subcommand("check-config")) return RunCheckConfig(check_config);

@@ -6,7 +6,7 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "absl/strings/str_join.h"
-#include "pipeline/schedules.h"
+#include "service/cli_values.h"
 
 namespace millrace::service {
 namespace {
@@ -70,9 +70,9 @@ void AddBench(CLI::App& app, BenchArguments& arguments) {
   AddNetwork(*bench, arguments);
   bench
       ->add_option("--schedules", options.schedules,
-                   "Of " + absl::StrJoin(pipeline::ScheduleNames(), ", ") +
-                       "; instead of hybrid its parts, stale and sequential")
+                   "Which schedules; instead of hybrid its parts, stale and sequential")
       ->delimiter(',')
+      ->check(ScheduleName())
       ->capture_default_str();
   bench->add_option("--stages", options.stages, "Numbers of stages")
       ->delimiter(',')
@@ -94,7 +94,7 @@ void AddBench(CLI::App& app, BenchArguments& arguments) {
   bench
       ->add_option("--precision", arguments.precision,
                    "What networks compute in on a GPU: float32, or bfloat16 by autocast")
-      ->check(CLI::IsMember(pipeline::kPrecisionNames))
+      ->check(OneOf({pipeline::kPrecisionNames.begin(), pipeline::kPrecisionNames.end()}))
       ->capture_default_str();
   bench->add_option("--optimizer", arguments.optimizer, "sgd, rmsprop, adam or adamw")
       ->capture_default_str();

@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "pipeline/evaluation/reference_flow.h"
 #include "pipeline/learning/flow_loss_options.h"
-#include "pipeline/schedules.h"
 #include "service/cli_network.h"
+#include "service/cli_values.h"
 
 namespace millrace::service {
 namespace {
@@ -80,10 +80,9 @@ void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
       ->delimiter(',')
       ->check(NetworkCheck())
       ->capture_default_str();
-  flow.add_option("--schedules", options.schedules,
-                  "Of " + absl::StrJoin(pipeline::ScheduleNames(), ", "))
+  flow.add_option("--schedules", options.schedules, "Which schedules")
       ->delimiter(',')
-      ->check(CLI::IsMember(pipeline::ScheduleNames()))
+      ->check(ScheduleName())
       ->capture_default_str();
   flow.add_option("--stages", options.stages, "Numbers of stages; sequential always has one")
       ->delimiter(',')
@@ -117,7 +116,7 @@ void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
   pipeline::FlowLearnerOptions& learner = arguments.options.learner;
   flow.add_option("--task", arguments.task,
                   "flow, the motion that was, or next_frame, the picture to come")
-      ->check(CLI::IsMember({"flow", "next_frame"}))
+      ->check(OneOf({"flow", "next_frame"}))
       ->capture_default_str();
   flow.add_option(
           "--weights", arguments.options.weights,
@@ -134,7 +133,7 @@ void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
             learner.loss.kind = *pipeline::FlowLossKind(name);  // CLI11 checked it.
           },
           "By what it learns: one of " + absl::StrJoin(pipeline::FlowLossNames(), ", "))
-      ->check(CLI::IsMember(pipeline::FlowLossNames()))
+      ->check(OneOf(pipeline::FlowLossNames()))
       ->default_str("relative");
   flow.add_option("--smoothness", learner.loss.smoothness, "Weight of the smoothness term")
       ->check(CLI::NonNegativeNumber)
@@ -149,7 +148,7 @@ void AddOutput(CLI::App& flow, EvaluateFlowArguments& arguments) {
                   "What does not learn, on the same pairs, of " +
                       absl::StrJoin(pipeline::ReferenceFlowNames(), ", "))
       ->delimiter(',')
-      ->check(CLI::IsMember(pipeline::ReferenceFlowNames()))
+      ->check(OneOf(pipeline::ReferenceFlowNames()))
       ->default_str(absl::StrJoin(options.references, ",") + "; of next_frame none");
   flow.add_option("--window", arguments.window_s, "Seconds of the stream in a window")
       ->check(CLI::Range(1e-3, 1e9))

@@ -7,6 +7,7 @@
 #include "CLI/Formatter.hpp"
 #include "absl/strings/str_join.h"
 #include "service/cli_optimizer.h"
+#include "service/cli_values.h"
 
 namespace millrace::service {
 namespace {
@@ -63,10 +64,9 @@ void AddData(CLI::App& labels, EvaluateLabelsArguments& arguments) {
 }
 
 void AddSchedules(CLI::App& labels, EvaluateLabelsArguments& arguments) {
-  labels
-      .add_option("--schedules", arguments.schedules,
-                  "Of " + absl::StrJoin(pipeline::ScheduleNames(), ", "))
+  labels.add_option("--schedules", arguments.schedules, "Which schedules")
       ->delimiter(',')
+      ->check(ScheduleName())
       ->capture_default_str();
   labels.add_option("--stages", arguments.stages, "Numbers of stages, of all but sequential")
       ->delimiter(',')

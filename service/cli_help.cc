@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "base/nearest.h"
 
 namespace millrace::service {
 namespace {
@@ -60,15 +61,45 @@ class WrappedHelp final : public CLI::Formatter {
   const std::size_t columns_;
 };
 
+/// "did you mean 'serve'? ", or nothing.
+std::string DidYouMean(const std::string& name, const std::vector<std::string>& known) {
+  const std::string nearest = Nearest(name, known);
+  return nearest.empty() ? "" : absl::StrCat("did you mean '", nearest, "'? ");
+}
+
+/// An option that the command does not have, and those that it has. Empty: that is not what is
+/// wrong.
+std::string NoOption(const CLI::App& app) {
+  const std::vector<std::string> left = app.remaining();
+  const auto unknown = std::ranges::find_if(
+      left, [](const std::string& word) { return word.size() > 1 && word.front() == '-'; });
+  if (unknown == left.end()) return "";
+  const std::string option = unknown->substr(0, unknown->find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* one : app.get_options()) {
+    for (const std::string& name : one->get_lnames()) known.push_back("--" + name);
+  }
+  return absl::StrCat("there is no option '", option, "'; ", DidYouMean(option, known),
+                      "there are ", absl::StrJoin(known, ", "));
+}
+
 /// That no command was named, or one that there is not. Empty: that is not what is wrong.
 std::string NoCommand(const CLI::App& app) {
-  const std::vector<const CLI::App*> commands =
-      app.get_subcommands([](const CLI::App*) { return true; });
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    commands.push_back(command->get_name());
+  }
   if (commands.empty() || !app.get_subcommands().empty()) return "";
-  const auto name = [](std::string* out, const CLI::App* command) { *out += command->get_name(); };
-  const std::string all = absl::StrJoin(commands, ", ", name);
+  const std::string all = absl::StrJoin(commands, ", ");
   if (app.remaining().empty()) return absl::StrCat("a command is missing: one of ", all);
-  return absl::StrCat("there is no command '", app.remaining().front(), "'; there are ", all);
+  const std::string name = app.remaining().front();
+  return absl::StrCat("there is no command '", name, "'; ", DidYouMean(name, commands),
+                      "there are ", all);
+}
+
+std::string NoSuchName(const CLI::App& app) {
+  std::string what = NoOption(app);
+  return what.empty() ? NoCommand(app) : what;
 }
 
 std::string WhatIsWrong(const CLI::App* app, const CLI::Error& error) {
@@ -78,8 +109,8 @@ std::string WhatIsWrong(const CLI::App* app, const CLI::Error& error) {
     command = command->get_subcommands().front();
     absl::StrAppend(&path, " ", command->get_name());
   }
-  const std::string no_command = NoCommand(*command);
-  return absl::StrCat(path, ": ", no_command.empty() ? error.what() : no_command, "\n", path,
+  const std::string unknown = NoSuchName(*command);
+  return absl::StrCat(path, ": ", unknown.empty() ? error.what() : unknown, "\n", path,
                       " --help says what it takes.\n");
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "service/cli_help.h"
+#include "service/cli_values.h"
 
 namespace millrace::service {
 namespace {
@@ -105,15 +106,24 @@ std::vector<std::string> ValuesOf(const CLI::Option& option) {
   return absl::StrSplit(type.substr(begin + 1, end - begin - 1), ',');
 }
 
-std::string Case(const std::string& of, const std::vector<std::string>& words) {
-  return absl::StrCat("    \"", of, "\") words=\"", absl::StrJoin(words, " "), "\" ;;\n");
+/// What is offered behind `of`: one of `words`, or a list of them with commas between.
+std::string Case(const std::string& of, const std::vector<std::string>& words, bool list = false) {
+  return absl::StrCat("    \"", of, "\") words=\"", absl::StrJoin(words, " "), "\"",
+                      list ? " list=yes" : "", " ;;\n");
 }
 
 constexpr char kCompletion[] =
     R"(# Completes `millrace` in bash, and in zsh by bashcompinit. Made by `millrace completion`.
 _millrace() {
   local word=${COMP_WORDS[COMP_CWORD]} prior=${COMP_WORDS[COMP_CWORD - 1]} command="" each words=""
+  local list="" before=""
   COMPREPLY=()
+  # bash takes --schedule=par apart.
+  if [[ $word == "=" ]]; then
+    word=""
+  elif [[ $prior == "=" && $COMP_CWORD -gt 2 ]]; then
+    prior=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
   for each in "${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "$command $each" in
     %COMMANDS%) command="${command:+$command }$each" ;;
@@ -126,12 +136,23 @@ _millrace() {
 %WORDS%    esac
     [[ -z $command || $command == evaluate || $word == -* ]] || words=""
   fi
-  while IFS= read -r each; do COMPREPLY+=("$each"); done < <(
+  # Of a list the names before the last comma stay, and are not offered again.
+  if [[ -n $list && $word == *,* ]]; then
+    before=${word%,*},
+    word=${word##*,}
+  fi
+  while IFS= read -r each; do
+    [[ -n $before && ,$before == *,$each,* ]] || COMPREPLY+=("$before$each")
+  done < <(
     if [[ -n $words ]]; then compgen -W "$words" -- "$word"; else compgen -f -- "$word"; fi
   )
 }
 complete -o filenames -F _millrace millrace
 )";
+
+// zsh completes as bash does once it was told so.
+constexpr char kZshBegins[] =
+    "autoload -U +X compinit bashcompinit && compinit -u && bashcompinit\n";
 
 std::vector<std::string> WordsOf(const CLI::App& command) {
   std::vector<std::string> words;
@@ -166,9 +187,12 @@ std::string ShellCompletion(const CLI::App& app) {
         absl::StrCat("\"", space == std::string::npos ? absl::StrCat(" ", name) : name, "\""));
     absl::StrAppend(&words, Case(name, WordsOf(command)));
     for (const CLI::Option* option : command.get_options()) {
-      if (ValuesOf(*option).empty() || option->get_lnames().empty()) continue;
-      absl::StrAppend(&values, Case(absl::StrCat(name, " --", option->get_lnames().front()),
-                                    ValuesOf(*option)));
+      if (ValuesOf(*option).empty()) continue;
+      // A word without a name stands right behind the command.
+      const std::string behind =
+          option->get_lnames().empty() ? command.get_name() : "--" + option->get_lnames().front();
+      absl::StrAppend(&values, Case(absl::StrCat(name, " ", behind), ValuesOf(*option),
+                                    option->get_delimiter() == ','));
     }
   });
   return absl::StrReplaceAll(
@@ -179,18 +203,23 @@ std::string ShellCompletion(const CLI::App& app) {
 void AddManual(CLI::App& app) {
   app.add_subcommand("man", "Print the manual page")
       ->footer("\nExample\n  millrace man >millrace.1 && man ./millrace.1");
-  app.add_subcommand("completion", "Print what completes commands and options in bash or zsh")
-      ->footer(
-          "\nExamples\n"
-          "  source <(millrace completion)      in bash\n"
-          "  autoload -U +X compinit bashcompinit && compinit && bashcompinit &&\n"
-          "      source <(millrace completion)  in zsh");
+  CLI::App* completion =
+      app.add_subcommand("completion", "Print what completes commands and options in bash or zsh");
+  completion
+      ->add_option("shell", "Which shell. Left out: bash, and zsh where bashcompinit was called")
+      ->check(OneOf({"bash", "zsh"}));
+  completion->footer(
+      "\nExamples\n"
+      "  source <(millrace completion bash)   in bash: in ~/.bashrc\n"
+      "  source <(millrace completion zsh)    in zsh: in ~/.zshrc");
 }
 
 std::string ChosenManual(const CLI::App& app, std::string_view version) {
   if (app.got_subcommand("man")) return ManPage(app, version);
-  if (app.got_subcommand("completion")) return ShellCompletion(app);
-  return "";
+  if (!app.got_subcommand("completion")) return "";
+  const CLI::Option* const shell = app.get_subcommand("completion")->get_option("shell");
+  const bool zsh = shell->count() > 0 && shell->results().front() == "zsh";
+  return absl::StrCat(zsh ? kZshBegins : "", ShellCompletion(app));
 }
 
 }  // namespace millrace::service

@@ -6,8 +6,8 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "service/cli_drawings.h"
+#include "service/cli_values.h"
 
 namespace millrace::service {
 namespace {
@@ -72,9 +72,9 @@ void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures) {
   plan->add_option("--costs", arguments.costs, "What each layer costs (JSON)");
   if (measures) AddMeasuring(*plan, arguments);
   plan->add_option("--schedule", arguments.schedule,
-                   absl::StrCat("One of ", absl::StrJoin(pipeline::ScheduleNames(), ", "),
-                                "; or auto: found for --period-ms. Left out: ",
-                                measures ? "the configuration's, else " : "", request.schedule));
+                   absl::StrCat("Which schedule; auto: found for --period-ms. Left out: ",
+                                measures ? "the configuration's, else " : "", request.schedule))
+      ->check(ScheduleName({"auto"}));
   plan->add_flag("--compare", arguments.compare, "All schedules side by side");
   plan->add_option("--devices", request.devices,
                    "How many. Left out: as many as there are stages, else 2")

@@ -5,9 +5,9 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
-#include "absl/strings/str_join.h"
 #include "service/cli_drawings.h"
 #include "service/cli_optimizer.h"
+#include "service/cli_values.h"
 
 namespace millrace::service {
 namespace {
@@ -38,9 +38,8 @@ Examples
 
 void AddSchedule(CLI::App& replay, ReplayArguments& arguments) {
   pipeline::ReplayOptions& options = arguments.options;
-  replay
-      .add_option("--schedule", options.schedule,
-                  "One of " + absl::StrJoin(pipeline::ScheduleNames(), ", "))
+  replay.add_option("--schedule", options.schedule, "Which schedule")
+      ->check(ScheduleName())
       ->capture_default_str();
   replay
       .add_option("--stages", options.stages,
@@ -61,6 +60,7 @@ void AddSchedule(CLI::App& replay, ReplayArguments& arguments) {
   replay
       .add_option("--switch-at", options.request.switch_at,
                   "Of hybrid: the sample before which it becomes sequential")
+      ->check(WholeFrom(1))
       ->capture_default_str();
   replay.add_flag("--separate-backwards", options.request.separate_backwards,
                   "Of stale and hybrid: backwards on threads of their own");
@@ -83,6 +83,7 @@ void AddReplay(CLI::App& app, ReplayArguments& arguments) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   replay->add_option("--seed", options.seed, "Of what layers draw at random")
+      ->check(WholeFrom(0))
       ->capture_default_str();
   AddDrawings(*replay, arguments.drawings);
   replay->footer(kFooter);

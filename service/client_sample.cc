@@ -38,26 +38,30 @@ absl::Status OfPicture(std::size_t number, const absl::Status& status) {
   return InvalidFields({{absl::StrCat("pictures[", number, "]"), std::string(status.message())}});
 }
 
-absl::StatusOr<Prediction> PredictSample(CameraStream& stream,
-                                         std::span<const ingest::PictureContent> pictures,
-                                         std::chrono::nanoseconds came,
-                                         const std::stop_token& stop) {
+absl::StatusOr<ClientSample> MakeSample(const CameraStream& stream,
+                                        std::span<const ingest::PictureContent> pictures,
+                                        const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(CheckCount(stream, pictures.size()));
   const auto learner = stream.learner();
   const ingest::PictureMaker maker(learner->width, learner->height);
-  std::vector<std::shared_ptr<const ingest::Picture>> sample;
-  ingest::MadePicture made;
+  ClientSample sample;
   for (const ingest::PictureContent& picture : pictures) {
     MILLRACE_RETURN_IF_ERROR(StillWanted(stop));
-    absl::StatusOr<ingest::MadePicture> next = maker.From(picture);
-    if (!next.ok()) return OfPicture(sample.size(), next.status());
-    made = *std::move(next);
-    sample.push_back(made.picture);
+    absl::StatusOr<ingest::MadePicture> made = maker.From(picture);
+    if (!made.ok()) return OfPicture(sample.pictures.size(), made.status());
+    sample.pictures.push_back(made->picture);
+    sample.own_width = made->own_width;
+    sample.own_height = made->own_height;
   }
   MILLRACE_RETURN_IF_ERROR(StillWanted(stop));
-  MILLRACE_ASSIGN_OR_RETURN(Prediction prediction, stream.Predict(sample));
-  prediction.camera_width = made.own_width;
-  prediction.camera_height = made.own_height;
+  return sample;
+}
+
+absl::StatusOr<Prediction> PredictSample(CameraStream& stream, const ClientSample& sample,
+                                         std::chrono::nanoseconds came) {
+  MILLRACE_ASSIGN_OR_RETURN(Prediction prediction, stream.Predict(sample.pictures));
+  prediction.camera_width = sample.own_width;
+  prediction.camera_height = sample.own_height;
   prediction.emission_time = WallTime();
   prediction.delay = MonotonicClock().Now() - came;
   prediction.arrival_time = prediction.emission_time - prediction.delay;

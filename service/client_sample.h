@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <stop_token>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,12 +19,25 @@ namespace millrace::service {
 /// What is wrong with a client's picture, by its number: a wrong field. Other errors stay.
 [[nodiscard]] absl::Status OfPicture(std::size_t number, const absl::Status& status);
 
-/// Decodes and scales the pictures, oldest first, and has the model predict them, on the thread
-/// that calls. `came`: when the client asked, on the monotonic clock. INVALID_ARGUMENT, naming the
-/// picture, if one is none, or they are not as many as a sample has; CANCELLED once `stop` says so,
-/// after the picture that is being decoded; else as CameraStream::Predict(). Thread-safe.
-[[nodiscard]] absl::StatusOr<Prediction> PredictSample(
-    CameraStream& stream, std::span<const ingest::PictureContent> pictures,
-    std::chrono::nanoseconds came, const std::stop_token& stop);
+/// Pictures of a client's as a model takes them.
+struct ClientSample {
+  std::vector<std::shared_ptr<const ingest::Picture>> pictures = {};
+  /// The size that the last of them had.
+  int own_width = 0;
+  int own_height = 0;
+};
+
+/// Decodes and scales the pictures, oldest first. INVALID_ARGUMENT, naming the picture, if one is
+/// none, or they are not as many as a sample has; CANCELLED once `stop` says so, after the picture
+/// that is being decoded. Thread-safe.
+[[nodiscard]] absl::StatusOr<ClientSample> MakeSample(
+    const CameraStream& stream, std::span<const ingest::PictureContent> pictures,
+    const std::stop_token& stop);
+
+/// Has the model predict `sample`, on the thread that calls. `came`: when the client asked, on the
+/// monotonic clock. Fails as CameraStream::Predict(). Thread-safe.
+[[nodiscard]] absl::StatusOr<Prediction> PredictSample(CameraStream& stream,
+                                                       const ClientSample& sample,
+                                                       std::chrono::nanoseconds came);
 
 }  // namespace millrace::service

@@ -4,17 +4,18 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "ingest/camera_uri.h"
 #include "ingest/source.h"
 #include "ingest/uri.h"
 #include "nlohmann/json.hpp"
 #include "service/error_reason.h"
 #include "service/host_pattern.h"
+#include "service/warm_start.h"
 
 namespace millrace::service {
 namespace {
@@ -34,33 +35,18 @@ absl::Status Forbidden(const std::string& what, const std::string& key) {
 struct Place {
   std::string scheme;
   std::string host;
-  /// As it is written: empty where it is left out.
-  std::string port;
+  int port = 0;
 
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// Of "//user@host:port/path", as GStreamer finds it; nothing where that could be read in another
-/// way, too.
+/// Of a camera's URI; nothing for any other.
 std::optional<Place> PlaceOf(const ingest::Uri& uri) {
-  std::string_view rest = uri.rest;
-  if (rest.substr(0, 2) != "//") return std::nullopt;
-  rest = rest.substr(2);
-  rest = rest.substr(0, rest.find_first_of("/?"));
-  const std::size_t at = rest.find('@');
-  if (at != rest.rfind('@') || rest.find_first_of("#\\ ") != std::string_view::npos) {
-    return std::nullopt;
-  }
-  if (at != std::string_view::npos) rest = rest.substr(at + 1);
-  const bool bracketed = !rest.empty() && rest.front() == '[';
-  const std::size_t end = bracketed ? rest.find(']') : rest.find(':');
-  const std::string_view host =
-      bracketed ? rest.substr(1, end - 1) : rest.substr(0, std::min(end, rest.size()));
-  const std::size_t colon = rest.find(':', bracketed ? end : 0);
-  const std::string_view port = colon < rest.size() ? rest.substr(colon + 1) : std::string_view();
-  return Place{.scheme = uri.scheme,
-               .host = absl::AsciiStrToLower(std::string(host)),
-               .port = std::string(port)};
+  if (ingest::KindOf(uri) != ingest::SourceKind::kRtspCamera) return std::nullopt;
+  const absl::StatusOr<ingest::CameraUri> camera = ingest::ParseCameraUri(uri);
+  if (!camera.ok()) return std::nullopt;
+  return Place{
+      .scheme = uri.scheme, .host = absl::AsciiStrToLower(camera->host), .port = camera->port};
 }
 
 absl::Status UriAllowed(const std::string& text, const ClientSources& rules) {
@@ -102,7 +88,9 @@ constexpr std::array kFilePointers = {"/source/password_file", "/source/password
 
 absl::Status FilesAllowed(const json& entry, const json& current) {
   for (const char* pointer : kFilePointers) {
-    if (!ValueAt(entry, pointer).is_null() && !SameAt(pointer, entry, current)) {
+    const json value = ValueAt(entry, pointer);
+    const bool names_nothing = value.is_null() || value == kNoWeights;
+    if (!names_nothing && !SameAt(pointer, entry, current)) {
       return Forbidden(absl::StrCat(pointer + 1, ", which names a file or a secret of the server,"),
                        "client_sources.files");
     }

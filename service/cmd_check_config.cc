@@ -2,84 +2,44 @@
 
 #include <filesystem>
 #include <iostream>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ingest/image_folder.h"
-#include "ingest/uri.h"
+#include "ingest/source.h"
 #include "pipeline/learning/flow_network_names.h"
 #include "service/cli_exit_codes.h"
-#include "service/config_labels.h"
+#include "service/config_file.h"
 #include "service/config_print.h"
-#include "service/grpc_server.h"
 #include "service/http_server.h"
+#include "service/machine.h"
+#include "service/machine_check.h"
 #include "service/serve_banner.h"
+#include "service/warm_start.h"
 
 namespace millrace::service {
 namespace {
 
-/// The file that the source reads, or nullopt where it is a camera or a test picture.
-std::optional<std::string> SourceFile(const std::string& text) {
-  const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(text);
-  if (!uri.ok() || ingest::KindOf(*uri) != ingest::SourceKind::kFile) return std::nullopt;
-  const absl::StatusOr<std::string> path = ingest::FilePath(*uri);
-  return path.ok() ? std::optional(*path) : std::nullopt;
-}
-
-constexpr std::string_view kRelative = " (paths are relative to the working folder)\n";
-
-/// Why there is nothing to read for the source, or nothing.
-std::string MissingVideo(const StreamConfig& stream) {
-  const std::optional<std::string> file = SourceFile(stream.source.uri);
-  if (!file) return "";
-  if (ingest::NamesImages(*file)) {
-    const absl::Status images = ingest::ListImages(*file).status();
-    return images.ok() ? "" : absl::StrCat(*file, ": ", std::string(images.message()));
-  }
-  std::error_code error;
-  return std::filesystem::exists(*file, error) ? "" : absl::StrCat("there is no video ", *file);
-}
-
-/// The other files that the stream reads at its start, and what each is; some paths are empty.
-std::vector<std::pair<std::string_view, std::string>> FilesOf(const StreamConfig& stream) {
-  const std::string& network = stream.learner.network;
-  const bool own = !IsOfLabels(stream.task) && pipeline::IsNetworkFile(network);
-  const ingest::CameraOptions& camera = stream.source.camera;
-  return {{"network", IsOfLabels(stream.task) ? stream.labels.learner.model
-                      : own                   ? network
-                                              : ""},
-          {"weight file", WeightsOf(stream)},
-          {"password file", camera.login.password_file},
-          {"file of certificates", camera.tls.ca_file}};
-}
-
-/// Names the files that the configuration needs and that are not there, one a line.
-std::string MissingFiles(const Config& config) {
-  std::string missing;
-  const auto add = [&](const StreamConfig& stream, std::string_view what) {
-    absl::StrAppend(&missing, "stream ", stream.name, ": ", std::string(what),
-                    std::string(kRelative));
-  };
-  for (const StreamConfig& stream : config.streams) {
-    if (const std::string video = MissingVideo(stream); !video.empty()) add(stream, video);
-    for (const auto& [what, path] : FilesOf(stream)) {
-      std::error_code error;
-      if (path.empty() || std::filesystem::exists(path, error)) continue;
-      add(stream, absl::StrCat("there is no ", std::string(what), " ", path));
-    }
-  }
-  return missing;
-}
-
 std::string DescribeTask(const StreamConfig& stream) {
-  if (IsOfLabels(stream.task)) return DescribeLabels(stream);
+  if (IsOfLabels(stream.task)) {
+    return absl::StrCat(DescribeLabels(stream), ", from ", DescribeOrigin(stream));
+  }
+  const std::string task = stream.learner.next_frame ? "the next frame" : "optical flow";
+  return absl::StrCat(stream.input_said ? DescribeFlow(stream) : task + " in the camera's shape",
+                      ", from ", DescribeOrigin(stream));
+}
+
+/// What a start from random weights costs, where it does.
+std::string DescribeColdStart(const StreamConfig& stream) {
   const pipeline::FlowLearnerOptions& learner = stream.learner;
-  return absl::StrCat(DescribeFlow(stream), ", from ",
-                      learner.weights.empty() ? "random weights" : learner.weights);
+  const bool cold = !IsOfLabels(stream.task) && learner.weights.empty() &&
+                    !pipeline::IsNetworkFile(learner.network);
+  return cold ? absl::StrCat("\n            ", std::string(kCostOfColdStart)) : "";
+}
+
+std::string DescribeStages(const StreamConfig& stream) {
+  const int stages = stream.learner.stages;
+  return absl::StrCat(stream.learner.schedule == "auto" ? "at most " : "", stages,
+                      stages == 1 ? " stage" : " stages");
 }
 
 std::string DescribeStream(const StreamConfig& stream) {
@@ -88,8 +48,8 @@ std::string DescribeStream(const StreamConfig& stream) {
   return absl::StrCat(
       stream.name, "\n  source    ", ingest::WithoutCredentials(source.uri),
       source.loop ? ", looped" : "", source.as_camera ? ", as a camera" : "", "\n  learns    ",
-      DescribeTask(stream), ", learning rate ", learner.learning_rate, "\n  plan      ",
-      learner.schedule, ", ", learner.stages, learner.stages == 1 ? " stage" : " stages",
+      DescribeTask(stream), ", learning rate ", learner.learning_rate, DescribeColdStart(stream),
+      "\n  plan      ", learner.schedule, ", ", DescribeStages(stream),
       learner.cuts.empty() ? ", cut by measured cost" : ", cut as configured",
       learner.devices.empty() ? "" : ", on ", absl::StrJoin(learner.devices, ", "), "\n");
 }
@@ -105,6 +65,11 @@ std::string DescribeListen(const Listen& listen) {
                       for_whom, "\n");
 }
 
+int Refused(const absl::Status& why) {
+  std::cerr << why.message() << "\n";
+  return kExitUsage;
+}
+
 }  // namespace
 
 std::string DescribeConfig(const Config& config) {
@@ -118,23 +83,19 @@ int RunCheckConfig(const CheckConfigArguments& arguments) {
     std::cout << ConfigJsonSchema();
     return kExitOk;
   }
-  const absl::StatusOr<Config> config = LoadConfig(arguments.config);
-  if (!config.ok()) {
-    std::cerr << config.status().message() << "\n";
-    return kExitUsage;
-  }
-  if (const std::string missing = MissingFiles(*config); !missing.empty()) {
-    std::cerr << missing;
-    return kExitUsage;
-  }
-  if (const absl::Status files = GrpcServer::Check(config->listen.security); !files.ok()) {
-    std::cerr << files.message() << "\n";
-    return kExitUsage;
-  }
+  // What is printed may be kept in another folder.
+  const absl::StatusOr<ConfigFile> file = LoadConfigFile(
+      arguments.print ? std::filesystem::absolute(arguments.config).string() : arguments.config);
+  if (!file.ok()) return Refused(file.status());
+  const Machine machine = ThisMachine();
+  if (const absl::Status fits = CheckMachine(*file, machine); !fits.ok()) return Refused(fits);
   if (arguments.print) {
-    std::cout << "# All that holds with " << arguments.config << ".\n" << PrintConfig(*config);
-  } else {
-    std::cout << arguments.config << ": OK\n" << DescribeConfig(*config);
+    std::cout << "# All that holds with " << arguments.config << ".\n" << PrintConfig(file->config);
+    return kExitOk;
+  }
+  std::cout << arguments.config << ": OK\n" << DescribeConfig(file->config);
+  if (const absl::Status ports = PortsInUse(*file, machine); !ports.ok()) {
+    std::cout << "ports that `serve` would not get now\n" << ports.message() << "\n";
   }
   return kExitOk;
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "service/cli_exit_codes.h"
+#include "service/explained.h"
 #include "service/progress_bar.h"
 #include "service/serve_signals.h"
 
@@ -23,11 +24,10 @@ int RunPretrain(pipeline::PretrainOptions options) {
   options.on_frame = [&](std::int64_t frames) { bar.Show(frames, options.frames); };
   const auto show = [&](const pipeline::PretrainProgress& progress) {
     bar.Clear();
-    std::cout << absl::StrFormat(
-                     "  %d of %d   loss %.2f of no motion   end-point error %.2f px (%.2f for no "
-                     "motion)\n",
-                     progress.frames, options.frames, progress.loss_ratio, progress.end_point_error,
-                     progress.end_point_error_no_motion)
+    std::cout << absl::StrFormat("  %d of %d   %s   end-point error %.2f px (%.2f for no motion)\n",
+                                 progress.frames, options.frames,
+                                 ExplainedText(progress.loss_ratio, 1), progress.end_point_error,
+                                 progress.end_point_error_no_motion)
               << std::flush;
   };
   const absl::StatusOr<pipeline::PretrainSummary> summary =

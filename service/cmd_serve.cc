@@ -10,14 +10,19 @@
 #include "base/atomic_file.h"
 #include "base/log_about.h"
 #include "base/status.h"
+#include "pipeline/learning/flow_network_names.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_log.h"
+#include "service/config_file.h"
+#include "service/machine.h"
+#include "service/machine_check.h"
 #include "service/progress.h"
 #include "service/real_stream.h"
 #include "service/reference_comparison.h"
 #include "service/serve.h"
 #include "service/serve_signals.h"
 #include "service/terminal.h"
+#include "service/warm_start.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -32,18 +37,38 @@ absl::Status CheckSummaryFile(const std::string& summary_json) {
       absl::StrCat("--summary-json: ", std::string(writable.message())));
 }
 
+/// Who begins has no configuration yet.
+absl::StatusOr<ConfigFile> LoadOrSayHow(const std::string& path) {
+  absl::StatusOr<ConfigFile> file = LoadConfigFile(path);
+  if (!absl::IsNotFound(file.status())) return file;
+  return absl::NotFoundError(absl::StrCat(file.status().message(),
+                                          ". Write one with millrace init URI, or name one with "
+                                          "--config"));
+}
+
+/// Unless it goes on from a checkpoint, it begins so.
+void WarnOfColdStart(const StreamConfig& config) {
+  if (IsOfLabels(config.task) || !config.learner.weights.empty()) return;
+  if (pipeline::IsNetworkFile(config.learner.network)) return;
+  const LogAbout about(config.name);
+  spdlog::warn("stream '{}': the network {} starts from random weights: {}", config.name,
+               config.learner.network, kCostOfColdStart);
+}
+
 absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig& config,
                                                               StreamObservers observers) {
   CameraStream::Options options = RealStream(config);
   options.observe = std::move(observers.observe);
   options.on_source_state = std::move(observers.on_source_state);
   options.on_learner_state = std::move(observers.on_learner_state);
+  options.on_overload = std::move(observers.on_overload);
   options.admit = std::move(observers.admit);
   if (config.scores.compare_with != "none") {
     MILLRACE_ASSIGN_OR_RETURN(
         options.compare,
         CompareWith(config.scores.compare_with, config.learner.width, config.learner.height));
   }
+  WarnOfColdStart(config);
   const LogAbout about(config.name);
   spdlog::info("{}: measuring the layers and cutting the network", config.name);
   return CameraStream::Start(std::move(options));
@@ -51,10 +76,12 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
 
 absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) {
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
-  MILLRACE_ASSIGN_OR_RETURN(Config config, LoadConfig(arguments.config));
+  MILLRACE_ASSIGN_OR_RETURN(ConfigFile file, LoadOrSayHow(arguments.config));
   // Before the layers are measured, which takes a while.
-  MILLRACE_RETURN_IF_ERROR(GrpcServer::Check(config.listen.security));
-  Serve serve({.config = std::move(config),
+  const Machine machine = ThisMachine();
+  MILLRACE_RETURN_IF_ERROR(PortsInUse(file, machine));
+  MILLRACE_RETURN_IF_ERROR(CheckMachine(file, machine));
+  Serve serve({.config = std::move(file.config),
                .frames = arguments.frames,
                .summary_json = arguments.summary_json,
                .progress = !arguments.no_progress,

@@ -6,8 +6,11 @@
 
 namespace millrace::service {
 
+/// The configuration that is taken where none is named: of the working folder.
+inline constexpr char kUsualConfig[] = "millrace.yaml";
+
 struct ServeArguments {
-  std::string config;
+  std::string config = kUsualConfig;
   /// Ends once every stream has this many predictions; 0 goes on.
   std::uint64_t frames = 0;
   /// Where the summary goes as JSON; empty for nowhere.

@@ -22,6 +22,7 @@
 #include "service/watch_calls.h"
 #include "service/watch_output.h"
 #include "service/watch_states.h"
+#include "service/watch_status.h"
 
 namespace millrace::service {
 namespace {
@@ -47,6 +48,7 @@ class Watch {
     request_.set_stream(stream);
     request_.set_policy(v1::DELIVERY_POLICY_LATEST);
     request_.mutable_parts()->set_preview(!arguments.view.empty());  // None of the arrays.
+    request_.set_status(!screen.on_terminal());                      // There WatchStates says more.
   }
 
   /// Until the stream ends, `count` are shown, all calls are ended, or nothing answers for long.
@@ -89,15 +91,25 @@ class Watch {
   }
 
   void Show(const v1::SubscribeResponse& response) {
-    if (!screen_.Show(request_.stream(),
-                      arguments_.json ? WatchJson(response) : WatchLine(response))) {
-      calls_.End();  // There is nowhere to show anything.
-      return;
-    }
-    if (!arguments_.view.empty()) saved_ = SavePreview(arguments_.view, response);
     request_.mutable_resume()->set_run_id(response.run_id());
     request_.mutable_resume()->set_sequence(response.sequence());
+    if (response.has_status()) return ShowStatus(response.status());
+    Print(arguments_.json ? WatchJson(response) : WatchLine(response));
+    if (calls_.ended()) return;
+    if (!arguments_.view.empty()) saved_ = SavePreview(arguments_.view, response);
     ++shown_;
+  }
+
+  /// On standard error, where programs are that read each line of JSON as a prediction.
+  void ShowStatus(const v1::StreamStatus& status) {
+    if (!KeepsWaiting(status)) return;
+    const std::string line = StatusLine(status);
+    if (!arguments_.json) return Print(line);
+    screen_.Say(std::cerr, absl::StrCat(line, "\n"));
+  }
+
+  void Print(const std::string& line) {
+    if (!screen_.Show(request_.stream(), line)) calls_.End();  // There is nowhere to show anything.
   }
 
   [[nodiscard]] bool Enough() const {

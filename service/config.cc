@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "service/config_file.h"
 #include "service/config_schema.h"
 #include "service/config_value.h"
 #include "service/error_reason.h"
@@ -100,11 +103,32 @@ std::optional<YAML::Node> Parse(std::string_view yaml, ConfigErrors& errors) {
   return std::nullopt;
 }
 
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  file.peek();  // A folder opens, but cannot be read.
+  if (!file.is_open() || file.bad()) {
+    return absl::NotFoundError(
+        absl::StrCat(path, ": cannot be read: ", std::generic_category().message(errno)));
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// What relative paths in the file are relative to. What is piped has no folder of its own.
+std::string FolderOf(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return "";
+  return std::filesystem::path(path).parent_path().string();
+}
+
 }  // namespace
 
-absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name) {
-  ConfigErrors errors(name);
+absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name,
+                                   const std::string& folder) {
+  ConfigErrors errors(name, folder);
   Config config;
+  config.defaults.folder = folder;
   if (const std::optional<YAML::Node> node = Parse(yaml, errors)) {
     ReadConfig(ConfigValue("the file", *node, errors), config);
   }
@@ -114,7 +138,7 @@ absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name)
 
 absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text, std::string_view field,
                                               const StreamConfig& defaults) {
-  ConfigErrors errors(field);
+  ConfigErrors errors(field, defaults.folder);
   StreamConfig stream = defaults;
   if (const std::optional<YAML::Node> node = Parse(text, errors)) {
     ReadStream(ConfigValue("it", *node, errors, std::string(field)), stream);
@@ -127,16 +151,22 @@ absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text, std::string
   return stream;
 }
 
+absl::StatusOr<ConfigFile> ParseConfigFile(std::string_view yaml, std::string_view name,
+                                           const std::string& folder) {
+  MILLRACE_ASSIGN_OR_RETURN(Config config, ParseConfig(yaml, name, folder));
+  return ConfigFile{.name = std::string(name),
+                    .config = std::move(config),
+                    .places = ConfigPlaces(YAML::Load(std::string(yaml)))};
+}
+
+absl::StatusOr<ConfigFile> LoadConfigFile(const std::string& path) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  return ParseConfigFile(text, path, FolderOf(path));
+}
+
 absl::StatusOr<Config> LoadConfig(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  file.peek();  // A folder opens, but cannot be read.
-  if (!file.is_open() || file.bad()) {
-    return absl::NotFoundError(
-        absl::StrCat(path, ": cannot be read: ", std::generic_category().message(errno)));
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return ParseConfig(text.str(), path);
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  return ParseConfig(text, path, FolderOf(path));
 }
 
 }  // namespace millrace::service

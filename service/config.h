@@ -31,6 +31,9 @@ enum class Task { kFlow, kNextFrame, kClassification, kRegression };
   return task == Task::kClassification || task == Task::kRegression;
 }
 
+/// Of a schedule.
+inline constexpr int kMostStages = 8;
+
 /// One camera and the learner that lives on it.
 struct StreamConfig {
   /// Letters, digits, '-' and '_'; unique. Names the stream in the API and in the `stream` label.
@@ -52,6 +55,9 @@ struct StreamConfig {
   /// All that holds for it, what the entry leaves out too, as JSON: the same for streams that are
   /// to be the same, however they are written. Of one that nothing was read of: an empty object.
   std::string in_force = "{}";
+  /// Relative paths in the entry are relative to this: the configuration file's folder, whoever
+  /// wrote the entry. Empty: the working folder.
+  std::string folder = {};
   /// Whether the configuration file says so, and not a client.
   bool of_file = false;
 };
@@ -118,18 +124,21 @@ struct Config {
 
 /// Parses YAML, `version: 1`. `name` stands for the file in messages. Any error (syntax, unknown
 /// key, missing key, value out of range) is INVALID_ARGUMENT "NAME:LINE:COLUMN: what is wrong; what
-/// is allowed", and names all errors found, one a line.
-[[nodiscard]] absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name);
+/// is allowed", and names all errors found, one a line. Relative paths in it (videos, weights) get
+/// `folder` before them; empty: they stay relative to the working folder.
+[[nodiscard]] absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name,
+                                                 const std::string& folder = "");
 
 /// Parses an entry of `streams` that a client wrote, in YAML or JSON; what it leaves out is as in
-/// `defaults`. Any error is INVALID_ARGUMENT with a field violation for each (error_reason.h),
-/// whose fields begin with `field`.
+/// `defaults`, and its relative paths are relative to the folder of `defaults`. Any error is
+/// INVALID_ARGUMENT with a field violation for each (error_reason.h), whose fields begin with
+/// `field`.
 [[nodiscard]] absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text,
                                                             std::string_view field,
                                                             const StreamConfig& defaults);
 
-/// Reads and parses the file at `path`. Paths inside it (videos, weights) are taken relative to the
-/// working folder. NOT_FOUND if the file cannot be read.
+/// Reads and parses the file at `path`. Relative paths inside it are relative to its folder; those
+/// of a pipe, to the working folder. NOT_FOUND if the file cannot be read.
 [[nodiscard]] absl::StatusOr<Config> LoadConfig(const std::string& path);
 
 }  // namespace millrace::service

@@ -53,29 +53,36 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
   only_for(
       learner.samples > 0, "samples", "the kinds gpipe, timeprest, pipedream_2bw, k_periodic",
       kind == "gpipe" || kind == "timeprest" || kind == "pipedream_2bw" || kind == "k_periodic");
-  if (kind == "auto" && learner.frames_per_second == 0) {
-    WrongAt(stream, "schedule", "kind",
-            "is auto, which plans for a frame rate: add frames_per_second, the camera's");
-  }
   if (kind == "auto" && cuts > 0) {
     WrongAt(stream, "schedule", "cuts", "cannot be given with the kind auto, which cuts by itself");
   }
 }
 
-void CheckModel(const ConfigValue& stream, const StreamConfig& config) {
+namespace {
+
+// What follows the camera fits by itself.
+void CheckInput(const ConfigValue& stream, const StreamConfig& config, int size_multiple) {
   const pipeline::FlowLearnerOptions& learner = config.learner;
-  const auto input = pipeline::FlowNetworkInputOf(learner.network);
-  if (!input.ok()) return;  // It has been said.
+  if (!config.input_said) return;
   if (std::min(learner.width, learner.height) < kLeastFlowPicture) {
     WrongAt(stream, "model", "input",
             absl::StrCat("is ", learner.width, "x", learner.height, "; flow needs at least ",
                          kLeastFlowPicture, "x", kLeastFlowPicture));
   }
-  if (learner.width % input->size_multiple != 0 || learner.height % input->size_multiple != 0) {
+  if (learner.width % size_multiple != 0 || learner.height % size_multiple != 0) {
     WrongAt(stream, "model", "input",
             absl::StrCat("is ", learner.width, "x", learner.height, "; the network ",
-                         learner.network, " needs multiples of ", input->size_multiple));
+                         learner.network, " needs multiples of ", size_multiple));
   }
+}
+
+}  // namespace
+
+void CheckModel(const ConfigValue& stream, const StreamConfig& config) {
+  const pipeline::FlowLearnerOptions& learner = config.learner;
+  const auto input = pipeline::FlowNetworkInputOf(learner.network);
+  if (!input.ok()) return;  // It has been said.
+  CheckInput(stream, config, input->size_multiple);
   if (learner.loss.occlusion && !pipeline::KnowsHiddenPixels(learner.loss.kind)) {
     WrongAt(stream, "model", "occlusion", "is for the losses relative, census and ssim only");
   }

@@ -39,7 +39,7 @@ void ReadLabelNetwork(const ConfigValue& value, StreamConfig& stream) {
   std::string name = learner.model.empty() ? learner.network : learner.model;
   value.Text(name);
   if (absl::EndsWith(name, ".pt")) {
-    learner.model = std::move(name);
+    learner.model = value.describes() ? std::move(name) : value.InFolder(name);
   } else if (name == "mlp" || name == "convolutional") {
     learner.model.clear();
     learner.network = std::move(name);

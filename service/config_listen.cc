@@ -45,9 +45,9 @@ void ReadControl(const Value& value, Listen& listen) {
 
 constexpr ConfigKey<GrpcSecurity::Tls> kTlsKeys[] = {
     {"certificate", kRequired,
-     [](const Value& v, GrpcSecurity::Tls& tls) { v.Text(tls.certificate); }},
-    {"key", kRequired, [](const Value& v, GrpcSecurity::Tls& tls) { v.Text(tls.key); }},
-    {"client_ca", kOptional, [](const Value& v, GrpcSecurity::Tls& tls) { v.Text(tls.client_ca); }},
+     [](const Value& v, GrpcSecurity::Tls& tls) { v.Path(tls.certificate); }},
+    {"key", kRequired, [](const Value& v, GrpcSecurity::Tls& tls) { v.Path(tls.key); }},
+    {"client_ca", kOptional, [](const Value& v, GrpcSecurity::Tls& tls) { v.Path(tls.client_ca); }},
 };
 
 constexpr ConfigKey<Listen> kListenKeys[] = {
@@ -65,7 +65,7 @@ constexpr ConfigKey<Listen> kListenKeys[] = {
      }},
     {"tls", kOptional,
      [](const Value& v, Listen& l) { v.Map<GrpcSecurity::Tls>(kTlsKeys, l.security.tls); }},
-    {"tokens_file", kOptional, [](const Value& v, Listen& l) { v.Text(l.security.tokens_file); }},
+    {"tokens_file", kOptional, [](const Value& v, Listen& l) { v.Path(l.security.tokens_file); }},
     {"control", kOptional, ReadControl},
     {"allow_plain_text", kOptional,
      [](const Value& v, Listen& l) { v.Flag(l.security.allow_plain_text); }},

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "ingest/source.h"
+#include "service/config_choices.h"
 #include "service/config_entry.h"
 #include "service/config_help.h"
 #include "service/config_schema.h"
@@ -154,7 +155,9 @@ std::string PrintConfig(const Config& config) {
 std::string ConfigJsonSchema() {
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                  {"title", "Configuration of Millrace"}};
-  schema.update(Describe(Config()).schema);
+  Config open;
+  LeaveOpen(open.defaults);
+  schema.update(Describe(open).schema);
   ExplainKeys(SampleConfig(), schema);
   return ConfigShape::Dump(schema, 2) + "\n";
 }

@@ -19,11 +19,13 @@
 #include "pipeline/schedules.h"
 #include "service/config_budget.h"
 #include "service/config_checks.h"
+#include "service/config_choices.h"
 #include "service/config_entry.h"
 #include "service/config_labels.h"
 #include "service/config_listen.h"
 #include "service/config_source.h"
 #include "service/host_pattern.h"
+#include "service/warm_start.h"
 
 namespace millrace::service {
 namespace {
@@ -39,7 +41,6 @@ constexpr bool kOptional = false;
 
 constexpr WholeRange kPictureSize{kLeastFlowPicture, 2048, 16};
 constexpr WholeRange kLabelledPictureSize{8, 2048};
-constexpr int kMostStages = 8;
 constexpr std::size_t kLongestName = 64;
 
 /// What a whole file says.
@@ -92,11 +93,12 @@ void SetInput(int width, int height, StreamConfig& stream) {
 // A task of labels has a size of its own, unless the file says one.
 void ReadInput(const Value& value, StreamConfig& stream) {
   const bool labels = IsOfLabels(stream.task);
-  std::vector<int> size = {stream.learner.width, stream.learner.height};
+  std::vector<int> size;  // Of flow, nothing: it follows the camera.
+  if (stream.input_said) size = {stream.learner.width, stream.learner.height};
   if (labels && !stream.input_said) size = {stream.labels.width, stream.labels.height};
   // What holds for one task or the other is all that is known of a file.
   value.WholeList({2, 2}, labels || value.describes() ? kLabelledPictureSize : kPictureSize, size);
-  if (value.describes()) return;
+  if (value.describes() || size.empty()) return;
   SetInput(size[0], size[1], stream);
   stream.input_said = true;
 }
@@ -127,7 +129,8 @@ void ReadNetwork(const Value& value, StreamConfig& stream) {
   std::string name = stream.learner.network;
   value.Text(name);
   if (pipeline::FlowNetworkInputOf(name).ok()) {
-    stream.learner.network = std::move(name);
+    const bool is_file = pipeline::IsNetworkFile(name) && !value.describes();
+    stream.learner.network = is_file ? value.InFolder(name) : std::move(name);
     return;
   }
   value.Wrong(absl::StrCat("is '", name, "'; it must be one of ",
@@ -137,7 +140,15 @@ void ReadNetwork(const Value& value, StreamConfig& stream) {
 
 // What the file says for all streams of one kind says nothing to those of the other.
 void ReadWeights(const Value& value, StreamConfig& stream) {
-  value.Text(IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights);
+  std::string& weights =
+      IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights;
+  const bool none =
+      !value.describes() && value.node().IsScalar() && value.node().Scalar() == kNoWeights;
+  if (none) {
+    weights = kNoWeights;  // It is no file's name.
+  } else {
+    value.Path(weights);
+  }
 }
 
 void ReadLoss(const Value& value, StreamConfig& stream) {
@@ -336,7 +347,7 @@ void ReadSchedule(const Value& value, StreamConfig& stream) {
 
 constexpr Key<StreamConfig> kCheckpointKeys[] = {
     {"folder", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Text(s.learner.checkpoints.folder); }},
+     [](const Value& v, StreamConfig& s) { v.Path(s.learner.checkpoints.folder); }},
     {"every", kOptional,
      [](const Value& v, StreamConfig& s) {
        v.Whole({1, 1'000'000'000}, s.learner.checkpoints.every);
@@ -424,6 +435,7 @@ ConfigShape::Json DescribeStream(StreamConfig stream) {
 
 void ReadConfig(const ConfigValue& root, Config& config) {
   File file = {.config = std::move(config)};
+  if (!root.describes()) LeaveOpen(file.config.defaults);
   root.Map<File>(kFileKeys, file);
   CheckListen(root, file.config.listen);
   config = std::move(file.config);
@@ -432,7 +444,9 @@ void ReadConfig(const ConfigValue& root, Config& config) {
 void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   ReadStreamKeys(entry, stream);
   if (entry.describes()) return;
+  ChooseKind(stream);
   stream.in_force = ConfigShape::Dump(DescribeStream(stream));
+  ChooseStages(stream);
   CheckSchedule(entry, stream);
   if (IsOfLabels(stream.task)) {
     if (!stream.input_said) SetInput(stream.labels.width, stream.labels.height, stream);
@@ -443,6 +457,7 @@ void ReadStream(const ConfigValue& entry, StreamConfig& stream) {
   CheckSource(entry, stream);
   std::string& folder = stream.learner.checkpoints.folder;
   if (!folder.empty()) absl::StrAppend(&folder, "/", stream.name);
+  ChooseWeights(stream);
   if (IsOfLabels(stream.task)) CompleteLabels(stream);
   stream.entry = EntryJson(entry.node());
 }

@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ingest/camera_uri.h"
+#include "ingest/login.h"
+#include "absl/strings/str_replace.h"
 #include "ingest/uri.h"
 #include "service/config_checks.h"
 
@@ -35,6 +38,18 @@ constexpr std::array<std::string_view, 3> kConnectionKeys = {"connect_timeout_ms
 // What only what is decoded has.
 constexpr std::array<std::string_view, 1> kDecoderKeys = {"hw_decode"};
 
+/// `text`, or, where it names a file by a relative path, the same in the configuration's folder.
+std::string InFolder(const Value& value, const ingest::Uri& uri, const std::string& text) {
+  if (ingest::KindOf(uri) != ingest::SourceKind::kFile || uri.rest.starts_with('/')) return text;
+  const std::string path = value.InFolder(uri.rest);
+  if (path == uri.rest) return text;
+  // A folder's name may look like a scheme, and only file: decodes what is percent-encoded.
+  if (uri.scheme.empty()) return ingest::ParseUri(path)->scheme.empty() ? path : "./" + path;
+  const std::string folder = path.substr(0, path.size() - uri.rest.size());
+  return absl::StrCat(folder.starts_with('/') ? "file://" : "file:",
+                      absl::StrReplaceAll(folder, {{"%", "%25"}}), uri.rest);
+}
+
 void ReadUri(const Value& value, StreamConfig& stream) {
   std::string text = stream.source.uri;
   value.Text(text);
@@ -45,7 +60,11 @@ void ReadUri(const Value& value, StreamConfig& stream) {
     return value.Wrong(absl::StrCat("begins with '", uri->scheme, ":'; it must be ",
                                     std::string(ingest::kKnownSchemes)));
   }
-  stream.source.uri = std::move(text);
+  if (ingest::KindOf(*uri) == ingest::SourceKind::kRtspCamera) {
+    const absl::Status checked = ingest::ParseCameraUri(*uri).status();
+    if (!checked.ok()) return value.Wrong(std::string(checked.message()));
+  }
+  stream.source.uri = InFolder(value, *uri, text);
 }
 
 void ReadMilliseconds(const Value& value, const WholeRange& range, milliseconds& out) {
@@ -121,11 +140,11 @@ constexpr Key kSourceKeys[] = {
     {"user", kOptional,
      [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.login.user); }},
     {"password_file", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.login.password_file); }},
+     [](const Value& v, StreamConfig& s) { v.Path(s.source.camera.login.password_file); }},
     {"password_env", kOptional,
      [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.login.password_variable); }},
     {"tls_ca_file", kOptional,
-     [](const Value& v, StreamConfig& s) { v.Text(s.source.camera.tls.ca_file); }},
+     [](const Value& v, StreamConfig& s) { v.Path(s.source.camera.tls.ca_file); }},
     {"tls_verify", kOptional,
      [](const Value& v, StreamConfig& s) { v.Flag(s.source.camera.tls.verify); }},
 };
@@ -153,19 +172,18 @@ void CheckQueuePolicy(const Value& stream, const ingest::SourceOptions& source) 
   }
 }
 
-void CheckLogin(const Value& stream, const StreamConfig& config, const ingest::Uri& uri) {
+void CheckLogin(const Value& stream, const StreamConfig& config, const ingest::CameraUri& uri) {
   const ingest::Login& login = config.source.camera.login;
-  const bool has_password = !login.password_file.empty() || !login.password_variable.empty();
+  const std::string_view password = login.password_file.empty() ? "password_env" : "password_file";
   if (!login.password_file.empty() && !login.password_variable.empty()) {
     WrongAt(stream, "source", "password_env", "must not be beside password_file");
   }
-  if (has_password && login.user.empty()) {
-    WrongAt(stream, "source", login.password_file.empty() ? "password_env" : "password_file",
-            "needs a user");
-  }
-  const std::string authority = uri.rest.substr(0, uri.rest.find_first_of("/?#", 2));
-  if (!login.user.empty() && authority.find('@') != std::string::npos) {
+  if (!login.user.empty() && uri.has_login) {
     WrongAt(stream, "source", "user", "must not be beside a user in the URI");
+  } else if (ingest::HasPassword(login) && login.user.empty() && !uri.has_login) {
+    WrongAt(stream, "source", password, "needs a user");
+  } else if (ingest::HasPassword(login) && !uri.password.empty()) {
+    WrongAt(stream, "source", password, "must not be beside a password in the URI");
   }
 }
 
@@ -209,8 +227,8 @@ void CheckSource(const ConfigValue& stream, const StreamConfig& config) {
   }
   if (kind != ingest::SourceKind::kRtspCamera) {
     RefuseKeys(stream, *keys, kRtspKeys, "rtsp: and rtsps:");
-  } else {
-    CheckLogin(stream, config, *uri);
+  } else if (const auto camera = ingest::ParseCameraUri(*uri); camera.ok()) {
+    CheckLogin(stream, config, *camera);
   }
 }
 

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <limits>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/nearest.h"
 
 namespace millrace::service {
 namespace {
@@ -32,20 +34,6 @@ std::string CommaList(const Range& range, NameOf name_of) {
   return absl::StrJoin(range, ", ", [&](std::string* out, const auto& entry) {
     out->append(std::invoke(name_of, entry));
   });
-}
-
-/// Letters to insert, delete or change to make one word of the other.
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({change, row[j] + 1, row[j + 1] + 1}));
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -79,6 +67,22 @@ absl::Status ConfigErrors::status() const {
 void ConfigValue::Text(std::string& out) const {
   if (describes()) return void(*shape_ = ConfigShape::Text(out));
   if (std::optional<std::string> text = Scalar("a text")) out = *std::move(text);
+}
+
+void ConfigValue::Path(std::string& out) const {
+  if (describes()) return Text(out);
+  std::string path;
+  Text(path);
+  if (!path.empty()) out = InFolder(path);
+}
+
+std::string ConfigValue::InFolder(const std::string& path) const {
+  if (absl::StartsWith(path, "~/")) {
+    Wrong(absl::StrCat("is '", path,
+                       "'; only a shell knows what ~ is: write the folder out, or ./~/ for a "
+                       "folder of that name"));
+  }
+  return (std::filesystem::path(errors_.folder()) / path).string();
 }
 
 void ConfigValue::Whole(const WholeRange& range, int& out) const {
@@ -304,14 +308,12 @@ void ConfigValue::CheckKey(const YAML::Node& key, std::span<const KnownKey> know
   const auto is_name = [&name](const KnownKey& k) { return k.name == name; };
   if (std::any_of(known.begin(), known.end(), is_name)) return;
 
-  const auto nearest =
-      std::min_element(known.begin(), known.end(), [&name](const KnownKey& a, const KnownKey& b) {
-        return EditDistance(a.name, name) < EditDistance(b.name, name);
-      });
-  if (EditDistance(nearest->name, name) <= std::max<std::size_t>(2, name.size() / 3)) {
-    return errors_.Add(
-        key.Mark(), PathOf(name),
-        absl::StrCat("unknown key '", name, "'; did you mean '", std::string(nearest->name), "'?"));
+  std::vector<std::string> names;
+  names.reserve(known.size());
+  for (const KnownKey& one : known) names.emplace_back(one.name);
+  if (const std::string nearest = Nearest(name, names); !nearest.empty()) {
+    return errors_.Add(key.Mark(), PathOf(name),
+                       absl::StrCat("unknown key '", name, "'; did you mean '", nearest, "'?"));
   }
   errors_.Add(
       key.Mark(), PathOf(name),

@@ -24,8 +24,12 @@ namespace millrace::service {
 /// The errors found in one file. Not thread-safe.
 class ConfigErrors {
  public:
-  /// `file` stands for the file in messages.
-  explicit ConfigErrors(std::string_view file) : file_(file) {}
+  /// `file` stands for the file in messages. Relative paths in it are relative to `folder`; empty:
+  /// to the working folder.
+  explicit ConfigErrors(std::string_view file, std::string folder = "")
+      : file_(file), folder_(std::move(folder)) {}
+
+  [[nodiscard]] const std::string& folder() const { return folder_; }
 
   /// Notes `what` at `mark`, which yaml-cpp counts from 0, of the node at `path`: "source.uri".
   void Add(const YAML::Mark& mark, std::string path, std::string what);
@@ -45,6 +49,7 @@ class ConfigErrors {
   };
 
   const std::string file_;
+  const std::string folder_;
   std::vector<Error> errors_;
 };
 
@@ -95,6 +100,10 @@ class ConfigValue {
 
   /// Any text but the empty one.
   void Text(std::string& out) const;
+  /// The path of a file or a folder, with the file's own folder before it if it is relative.
+  void Path(std::string& out) const;
+  /// `path` as Path() gives it. Notes an error if only a shell would understand it.
+  [[nodiscard]] std::string InFolder(const std::string& path) const;
   void Whole(const WholeRange& range, int& out) const;
   void Whole(const WholeRange& range, std::uint64_t& out) const;
   void Real(const RealRange& range, double& out) const;

@@ -1,7 +1,8 @@
 // What all streams may take of the devices together, and whether one more fits.
 //
-// A stream takes of a device what its stages' operations cost there, as they were measured, at its
-// frame rate. What sources decode is not counted.
+// A stream takes of a device what its stages' operations cost there when it has nothing else to do,
+// as they were measured when the learner was made, at its frame rate. So an answer does not depend
+// on how busy the machine is. What sources decode is not counted.
 #pragma once
 
 #include <map>

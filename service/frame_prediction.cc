@@ -3,8 +3,29 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "service/motion_evidence.h"
 
 namespace millrace::service {
+namespace {
+
+/// Whether the model sees motion that its two newest pictures do not show.
+bool SeesSpuriousMotion(const pipeline::ModelPrediction& model, const ingest::Frame& frame,
+                        bool next_frame) {
+  if (model.flow == nullptr || frame.previous == nullptr) return false;
+  // What is expected of the next frame lies on the newest picture, and leads from it to the one
+  // before by the way back.
+  const ingest::Picture& base = next_frame ? *frame.picture : *frame.previous;
+  const ingest::Picture& target = next_frame ? *frame.previous : *frame.picture;
+  return EvidenceOf({.flow = *model.flow,
+                     .base = base.rgb,
+                     .target = target.rgb,
+                     .width = model.width,
+                     .height = model.height,
+                     .backward = next_frame})
+      .IsSpurious();
+}
+
+}  // namespace
 
 bool HasPictures(const ingest::Frame& frame, int per_sample) {
   return (per_sample < 2 || frame.previous != nullptr) &&
@@ -40,6 +61,7 @@ Prediction PredictionOf(FrameInFlight in_flight, pipeline::ModelPrediction model
   ingest::Frame& frame = in_flight.frame;
   const std::chrono::nanoseconds delay = emission.now - frame.arrival;
   const std::chrono::nanoseconds wall = WallTime();
+  const bool spurious = SeesSpuriousMotion(model, frame, context.next_frame);
   return {.stream = std::move(context.stream),
           .epoch = emission.begin.epochs + frame.epoch,
           .frame_number = emission.begin.frames + frame.number,
@@ -53,6 +75,7 @@ Prediction PredictionOf(FrameInFlight in_flight, pipeline::ModelPrediction model
           .next_frame = context.next_frame,
           .best_class_name = std::move(context.best_class_name),
           .comparison = std::nullopt,
+          .spurious_motion = spurious,
           .previous = std::move(frame.previous),
           .picture = std::move(frame.picture),
           .camera_width = in_flight.camera_width,

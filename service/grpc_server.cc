@@ -22,6 +22,7 @@
 #include "service/learner_service.h"
 #include "service/prediction_service.h"
 #include "service/stream_service.h"
+#include "service/unknown_calls.h"
 
 namespace millrace::service {
 namespace {
@@ -75,7 +76,11 @@ class RunningServer final : public GrpcServer {
                 std::unique_ptr<const Admission> admission)
       : admission_(std::move(admission)),
         subscribers_(options.stall_limit),
-        predictions_(*api.streams, subscribers_, question_thread_, *admission_),
+        predictions_({.streams = *api.streams,
+                      .events = *api.events,
+                      .subscribers = subscribers_,
+                      .questions = question_thread_,
+                      .admission = *admission_}),
         streams_(api, control_thread_, subscribers_, *admission_),
         learners_(*api.streams, *api.control, control_thread_, *admission_),
         checkpoints_(*api.streams, *api.control, control_thread_, subscribers_, *admission_),
@@ -120,6 +125,7 @@ class RunningServer final : public GrpcServer {
   FrameService frames_;
   InferenceService inference_;
   HealthService health_;
+  UnknownCalls unknown_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HealthReporter> reporter_;
@@ -159,6 +165,7 @@ absl::Status RunningServer::Listen(const Options& options, const StreamApi& api)
   builder.RegisterService(&frames_);
   builder.RegisterService(&inference_);
   builder.RegisterService(&health_);
+  builder.RegisterCallbackGenericService(&unknown_);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
     return absl::UnavailableError(

@@ -1,8 +1,10 @@
 #include "service/http_message.h"
 
 #include <exception>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "civetweb.h"
 #include "spdlog/spdlog.h"
@@ -47,6 +49,20 @@ HttpResponse WrongMethod(std::string_view allowed) {
           .headers = {{"Allow", methods}}};
 }
 
+/// "POST /api/streams/NAME/freeze" of a route.
+std::string TextOf(const HttpRoute& route) {
+  const std::string path = absl::StrReplaceAll(route.pattern, {{"*", "NAME"}});
+  return route.method == "GET" ? path : absl::StrCat(route.method, " ", path);
+}
+
+HttpResponse NothingAt(const std::string& path, const std::vector<HttpRoute>& routes) {
+  std::string text = absl::StrCat("There is nothing at ", path, ". There is:\n");
+  for (const HttpRoute& route : routes) {
+    if (route.listed) absl::StrAppend(&text, "  ", TextOf(route), "\n");
+  }
+  return {.status = 404, .body = std::move(text)};
+}
+
 }  // namespace
 
 HttpResponse Dispatch(const std::vector<HttpRoute>& routes, HttpRequest request) {
@@ -65,7 +81,7 @@ HttpResponse Dispatch(const std::vector<HttpRoute>& routes, HttpRequest request)
     }
   }
   if (of_another_method != nullptr) return WrongMethod(of_another_method->method);
-  return {.status = 404, .body = absl::StrCat("There is nothing at ", request.path, ".\n")};
+  return NothingAt(request.path, routes);
 }
 
 }  // namespace millrace::service

@@ -48,6 +48,8 @@ struct HttpRoute {
   std::string pattern;
   HttpHandler handler;
   std::string method = "GET";
+  /// Whether an answer of 404 names it. Not the parts of a page.
+  bool listed = true;
 };
 
 /// Whether `path` fits `pattern`, segment by segment; then fills `captures` with what its `*`
@@ -55,8 +57,8 @@ struct HttpRoute {
 [[nodiscard]] bool MatchesRoute(std::string_view pattern, std::string_view path,
                                 std::vector<std::string>& captures);
 
-/// The answer of the first route that fits: 404 as plain text where none does, 405 where only the
-/// method does not, 500 where a handler throws.
+/// The answer of the first route that fits: 404 as plain text, with the paths that there are, where
+/// none does, 405 where only the method does not, 500 where a handler throws.
 [[nodiscard]] HttpResponse Dispatch(const std::vector<HttpRoute>& routes, HttpRequest request);
 
 }  // namespace millrace::service

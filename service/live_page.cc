@@ -111,8 +111,9 @@ std::vector<HttpRoute> LivePage::Routes() {
        [this](const HttpRequest& request) { return Picture(request, PictureKind::kNext); }},
   };
   for (const LivePageAsset& asset : LivePageAssets()) {
-    routes.push_back({absl::StrCat("/", std::string(asset.name)),
-                      [&asset](const HttpRequest&) { return Asset(asset); }});
+    routes.push_back({.pattern = absl::StrCat("/", std::string(asset.name)),
+                      .handler = [&asset](const HttpRequest&) { return Asset(asset); },
+                      .listed = false});
   }
   return routes;
 }

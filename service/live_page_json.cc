@@ -2,7 +2,9 @@
 
 #include "service/config_labels.h"
 #include "service/labels_json.h"
+#include "service/overload_text.h"
 #include "service/rate_plan_json.h"
+#include "service/windows.h"
 
 namespace millrace::service {
 namespace {
@@ -86,6 +88,29 @@ json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
           {"stages", StagesJson(learner, snapshot)}};
 }
 
+/// 0 and null: no value of that key would help.
+json OverloadJson(const Overload& overload) {
+  const Remedies& remedies = overload.remedies;
+  json input = nullptr;
+  if (remedies.width > 0) input = {remedies.width, remedies.height};
+  return {{"kind", Text(Name(overload.kind))},
+          {"rate_in", overload.received_per_second},
+          {"rate_out", overload.predicted_per_second},
+          {"dropped_per_second", overload.dropped_per_second},
+          {"max_fps", remedies.max_fps},
+          {"input", input},
+          {"stages", remedies.stages},
+          {"cause", DescribeOverload(overload)},
+          {"remedy", DescribeRemedies(overload)}};
+}
+
+json PromiseJson(const Promise& promise) {
+  return {{"frames_per_second", promise.frames_per_second},
+          {"delay_ms", 1e3 * promise.delay_s},
+          {"rate_kept", promise.rate_kept},
+          {"delay_kept", promise.delay_kept}};
+}
+
 json FramesJson(const FrameCounts& frames) {
   json dropped = json::object();
   for (std::size_t reason = 0; reason < kDropReasons; ++reason) {
@@ -113,10 +138,22 @@ json NewestJson(const Prediction* newest) {
   return result;
 }
 
+/// `reference`: the method that predictions are compared with; empty: none.
+json RecentJson(const RecentLearning& recent, const std::string& reference) {
+  return {{"predictions", recent.predictions},
+          {"window", kLossWindow},
+          {"explained", recent.explained() ? json(*recent.explained()) : json(nullptr)},
+          {"sees_spurious_motion", recent.sees_spurious_motion()},
+          {"spurious_share", recent.spurious_share},
+          {"reference",
+           recent.gain ? json{{"name", reference}, {"gain", *recent.gain}} : json(nullptr)}};
+}
+
 json HistoryJson(const std::vector<LossPoint>& history) {
   json points = json::array();
   for (const LossPoint& point : history) {
-    points.push_back({point.second, point.loss, point.loss_no_motion});
+    points.push_back({point.second, point.loss, point.loss_no_motion, point.recent_loss,
+                      point.recent_loss_no_motion});
   }
   return points;
 }
@@ -132,12 +169,15 @@ json LivePageStreamJson(const ServedStream& served, const Prediction* newest,
           {"source", SourceJson(snapshot)},
           {"learner", LearnerJson(stream, snapshot)},
           {"frames", FramesJson(snapshot.frames)},
+          {"overload", OverloadJson(snapshot.overload)},
+          {"promise", PromiseJson(snapshot.promise)},
           {"rate_in", snapshot.frames_per_second_in},
           {"rate_out", snapshot.predictions_per_second},
           {"delay_p50_ms", snapshot.delay_p50_s * 1e3},
           {"delay_p99_ms", snapshot.delay_p99_s * 1e3},
-          {"loss", snapshot.loss},
-          {"loss_no_motion", snapshot.loss_no_motion},
+          {"loss", snapshot.recent.loss},
+          {"loss_no_motion", snapshot.recent.loss_no_motion},
+          {"recent", RecentJson(snapshot.recent, stream.config().scores.compare_with)},
           {"labels", LabelsJson(snapshot.labels)},
           {"newest", NewestJson(newest)},
           {"history", HistoryJson(history)}};

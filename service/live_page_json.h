@@ -12,7 +12,8 @@
 namespace millrace::service {
 
 /// One stream: its source, learner, frames, rates, delays and losses; `newest` may be null; history
-/// as [second, loss, loss of no motion]. Figures that are not finite are null.
+/// as [second, loss, loss of no motion, and both over the recent predictions at its end]. Figures
+/// that are not finite are null.
 [[nodiscard]] nlohmann::json LivePageStreamJson(const ServedStream& served,
                                                 const Prediction* newest,
                                                 const std::vector<LossPoint>& history);

@@ -12,6 +12,7 @@
 #include "pipeline/flow_profile.h"
 #include "pipeline/foreign_error.h"
 #include "pipeline/label_costs.h"
+#include "service/camera_fit.h"
 #include "service/config.h"
 #include "service/progress_bar.h"
 
@@ -51,12 +52,20 @@ absl::StatusOr<pipeline::NetworkCosts> Measure(const StreamConfig& stream,
   }
 }
 
+/// The time between two samples that it is planned for; 0: as short as can be.
+double PeriodOf(const pipeline::FlowLearnerOptions& learner) {
+  constexpr double kMsPerSecond = 1000;
+  if (learner.schedule != "auto") return learner.period_ms;
+  return kMsPerSecond / learner.frames_per_second;
+}
+
 }  // namespace
 
 absl::StatusOr<MeasuredModel> MeasureConfiguredModel(const std::string& path,
                                                      const std::string& stream) {
   MILLRACE_ASSIGN_OR_RETURN(const Config config, LoadConfig(path));
-  MILLRACE_ASSIGN_OR_RETURN(const StreamConfig chosen, FindStream(config, stream));
+  MILLRACE_ASSIGN_OR_RETURN(const StreamConfig found, FindStream(config, stream));
+  MILLRACE_ASSIGN_OR_RETURN(const StreamConfig chosen, CameraFit().Complete(found));
   ProgressBar bar(std::cerr, ProgressBar::OnStandardError("samples measured"));
   absl::StatusOr<pipeline::NetworkCosts> costs =
       Measure(chosen, [&bar](int done, int all) { bar.Show(done, all); });
@@ -66,7 +75,7 @@ absl::StatusOr<MeasuredModel> MeasureConfiguredModel(const std::string& path,
                        .schedule = chosen.learner.schedule,
                        .stages = chosen.learner.stages,
                        .cuts = chosen.learner.cuts,
-                       .period_ms = chosen.learner.period_ms};
+                       .period_ms = PeriodOf(chosen.learner)};
 }
 
 }  // namespace millrace::service

@@ -64,8 +64,12 @@ int CodeOf(LearnerState state) {
   return 0;
 }
 
+int CodeOf(OverloadKind kind) { return 1 + static_cast<int>(kind); }
+
 std::string SourceCodes() { return Codes(ingest::kSourceStates); }
 
 std::string LearnerCodes() { return Codes(kLearnerStates); }
+
+std::string OverloadCodes() { return Codes(kOverloadKinds); }
 
 }  // namespace millrace::service

@@ -6,6 +6,7 @@
 
 #include "ingest/source.h"
 #include "service/learner_controls.h"
+#include "service/overload.h"
 
 namespace millrace::service {
 
@@ -13,9 +14,12 @@ namespace millrace::service {
 [[nodiscard]] int CodeOf(ingest::SourceState state);
 /// The number that millrace.v1.LearnerState gives the state.
 [[nodiscard]] int CodeOf(LearnerState state);
+/// The number that millrace.v1.OverloadKind gives the kind.
+[[nodiscard]] int CodeOf(OverloadKind kind);
 
 /// "1 connecting, 2 streaming ...": every state by its number, for the help of a metric.
 [[nodiscard]] std::string SourceCodes();
 [[nodiscard]] std::string LearnerCodes();
+[[nodiscard]] std::string OverloadCodes();
 
 }  // namespace millrace::service

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -41,6 +42,12 @@ MetricFamily Counted(std::string name, std::string help, const StreamReadings& r
 
 bool OfLabels(const StreamReading& reading) { return reading.snapshot.labels.has_value(); }
 
+/// A gauge of each stream.
+MetricFamily Gauged(std::string name, std::string help, const StreamReadings& readings,
+                    const Value& value) {
+  return PerStream(std::move(name), std::move(help), MetricType::Gauge, readings, value);
+}
+
 void AppendIngest(const StreamReadings& readings, Families& families) {
   families.push_back(Counted("millrace_ingest_frames_received_total",
                              "Frames that the source delivered.", readings,
@@ -58,6 +65,13 @@ void AppendIngest(const StreamReadings& readings, Families& families) {
                                for (const std::int64_t n : r.snapshot.source.entered) times += n;
                                return times;
                              }));
+  families.push_back(Counted("millrace_ingest_reconnects_total",
+                             "Camera sessions begun after the first.", readings,
+                             [](const auto& r) { return r.snapshot.source.reconnects; }));
+  families.push_back(
+      Gauged("millrace_ingest_announced_frames_per_second",
+             "The camera's own frame rate, as it states it; 0 while it is not known.", readings,
+             [](const auto& r) { return r.snapshot.source.camera_frames_per_second; }));
 }
 
 /// Whether a frame of the stream can be dropped for it: pictures with labels need no neighbours.
@@ -169,6 +183,40 @@ double Updates(const StreamSnapshot& snapshot) {
                              snapshot.updates_at_start);
 }
 
+/// Of the stage that works most. Not a number where that is not known, as on GPUs.
+double MostLoad(const StreamReading& reading) {
+  double most = std::numeric_limits<double>::quiet_NaN();
+  for (const StageLoad& load : reading.snapshot.loads) {
+    most = std::fmax(most, load.predicting + load.learning);
+  }
+  return most;
+}
+
+void AppendPromise(const StreamReadings& readings, Families& families) {
+  families.push_back(Gauged(
+      "millrace_service_overload",
+      absl::StrCat("What is given up because the camera sends more than the model has time for, "
+                   "for ten seconds by now, by the number that the API gives it: ",
+                   OverloadCodes(), "."),
+      readings, [](const auto& r) { return CodeOf(r.snapshot.overload.kind); }));
+  families.push_back(Gauged(
+      "millrace_pipeline_promised_frames_per_second",
+      "Predictions a second that the plan promises, by the costs that were measured: at most the "
+      "camera's frame rate and source.max_fps.",
+      readings, [](const auto& r) { return r.snapshot.promise.frames_per_second; }));
+  families.push_back(Gauged("millrace_pipeline_promised_delay_seconds",
+                            "The delay that the plan promises, by the costs that were measured.",
+                            readings, [](const auto& r) { return r.snapshot.promise.delay_s; }));
+  families.push_back(Gauged(
+      "millrace_pipeline_busiest_stage_load_ratio",
+      "Share of the last ten seconds in which the stage that works most has worked. Near 1 it "
+      "sets the pace of all. NaN where it is not known, as on GPUs.",
+      readings, MostLoad));
+  families.push_back(Gauged("millrace_pipeline_update_every",
+                            "From every which frame the learner has time to learn; 0: from none.",
+                            readings, [](const auto& r) { return r.snapshot.update_every; }));
+}
+
 void AppendLearning(const StreamReadings& readings, Families& families) {
   families.push_back(PerStream(
       "millrace_pipeline_learner_state",
@@ -186,6 +234,11 @@ void AppendLearning(const StreamReadings& readings, Families& families) {
                              readings,
                              [](const auto& r) { return r.snapshot.learning.roll_backs; }));
   families.push_back(
+      Counted("millrace_pipeline_drifts_total",
+              "Times that the loss, relative to that of no motion, rose for good: the camera shows "
+              "something else than before. Of labels, the loss of those that are new.",
+              readings, [](const auto& r) { return r.snapshot.learning.drifts; }));
+  families.push_back(
       PerStream("millrace_pipeline_checkpoint_timestamp_seconds",
                 "When the last checkpoint was written, since 1970; before the first, "
                 "when the learner began. Only of streams that keep checkpoints.",
@@ -202,6 +255,7 @@ Families CollectStreamMetrics(const StreamReadings& readings) {
   Families families;
   AppendIngest(readings, families);
   AppendFrames(readings, families);
+  AppendPromise(readings, families);
   AppendLosses(readings, families);
   AppendLearning(readings, families);
   for (MetricFamily& family : CollectLabelMetrics(readings)) families.push_back(std::move(family));

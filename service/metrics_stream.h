@@ -1,7 +1,7 @@
 // The metrics of one camera stream each: what an operator needs to tell which camera or model is
-// ill, and no more. A stream has at most 20 series beside the histogram of its delays, whatever its
+// ill, and no more. A stream has at most 28 series beside the histogram of its delays, whatever its
 // stages, so that a server of many streams stays cheap to watch; see
-// docs/decisions/0019-twenty-series-a-stream.md.
+// docs/decisions/0021-twenty-eight-series-a-stream.md.
 #pragma once
 
 #include <vector>

@@ -32,8 +32,6 @@ constexpr const char* kReplansHelp =
     "by what came of it: switched to other cuts or orders, or kept those that it had.";
 
 constexpr std::array kTotals = {
-    Total{"millrace_ingest_reconnects_total", "Camera sessions begun after the first.",
-          [](const StreamReading& r) { return static_cast<double>(r.snapshot.source.reconnects); }},
     Total{
         "millrace_ingest_size_changes_total",
         "Times that a camera's pictures became another size; the prediction after one has the "
@@ -60,10 +58,6 @@ constexpr std::array kTotals = {
           [](const StreamReading& r) {
             return static_cast<double>(r.snapshot.learning.gradients_not_finite);
           }},
-    Total{"millrace_pipeline_drifts_total",
-          "Times that the loss, relative to that of no motion, rose for good: a camera shows "
-          "something else than before. Of labels, the loss of those that are new.",
-          [](const StreamReading& r) { return static_cast<double>(r.snapshot.learning.drifts); }},
     Total{"millrace_pipeline_checkpoints_written_total", "Checkpoints written.",
           [](const StreamReading& r) {
             return static_cast<double>(r.snapshot.learning.checkpoints.written);

@@ -47,7 +47,7 @@ std::string StagesText(const PlanReport& report) {
                                       absl::StrCat(stage.figures.staleness),
                                       absl::StrCat(stage.figures.weight_gap),
                                       absl::StrCat(stage.figures.gradient_age)};
-    if (bytes) cells.push_back(BytesText(stage.memory_bytes));
+    if (bytes) cells.push_back(BytesText(stage.memory_bytes, MostMemory(report)));
     table.Add(std::move(cells));
   }
   return table.Text();
@@ -75,7 +75,7 @@ std::string BottleneckText(const NetworkCosts& network, const PlanReport& report
   if (bottleneck.kind == Bottleneck::Kind::kCut) {
     absl::StrAppend(&text, " to copy what ", layer, " makes there, and its gradient back");
   } else {
-    absl::StrAppend(&text, ", of which ", layer, " takes ", NumberText(bottleneck.layer_ms));
+    absl::StrAppend(&text, ", of which ", layer, " takes ", NumberText(bottleneck.layer_ms), " ms");
   }
   if (report.least_period_ms > bottleneck.load_ms * (1 + 1e-9)) {
     absl::StrAppend(&text, "; the order adds ",
@@ -85,11 +85,12 @@ std::string BottleneckText(const NetworkCosts& network, const PlanReport& report
 }
 
 std::string MemoryText(const NetworkCosts& network, const PlanReport& report) {
-  std::string text = absl::StrJoin(report.memory_bytes, ", ", [](std::string* out, double bytes) {
-    absl::StrAppend(out, BytesText(bytes));
+  const double largest = std::max(MostMemory(report), network.memory_bytes.value_or(0));
+  std::string text = absl::StrJoin(report.memory_bytes, ", ", [&](std::string* out, double bytes) {
+    absl::StrAppend(out, BytesText(bytes, largest));
   });
   if (network.memory_bytes) {
-    absl::StrAppend(&text, "; each device has ", BytesText(*network.memory_bytes));
+    absl::StrAppend(&text, "; each device has ", BytesText(*network.memory_bytes, largest));
   }
   return text;
 }
@@ -115,7 +116,8 @@ std::string SummaryText(const NetworkCosts& network, const PlanReport& report) {
   return text;
 }
 
-std::vector<std::string> CompareCells(const std::string& schedule, const PlanReport& report) {
+std::vector<std::string> CompareCells(const std::string& schedule, const PlanReport& report,
+                                      double largest) {
   int mismatch = 0;
   for (const PlannedStage& stage : report.stages) {
     mismatch = std::max(mismatch, stage.figures.mismatch);
@@ -129,7 +131,7 @@ std::vector<std::string> CompareCells(const std::string& schedule, const PlanRep
           absl::StrCat(mismatch),
           absl::StrCat(TotalSlots(report)),
           PercentText(MeanIdle(report)),
-          memory > 0 ? BytesText(memory) : "-"};
+          memory > 0 ? BytesText(memory, largest) : "-"};
 }
 
 }  // namespace
@@ -146,10 +148,16 @@ std::string TextOfPlan(const NetworkCosts& network, const PlanReport& report) {
 std::string CompareText(const std::vector<ComparedSchedule>& schedules) {
   TextTable table({"schedule", "devices", "period ms", "delay ms", "staleness", "mismatch", "slots",
                    "idle", "memory"});
+  double largest = 0;
+  for (const ComparedSchedule& schedule : schedules) {
+    if (schedule.reports.ok()) {
+      largest = std::max(largest, MostMemory(schedule.reports->front()));
+    }
+  }
   std::string refused;
   for (const ComparedSchedule& schedule : schedules) {
     if (schedule.reports.ok()) {
-      table.Add(CompareCells(schedule.name, schedule.reports->front()));
+      table.Add(CompareCells(schedule.name, schedule.reports->front(), largest));
     } else {
       absl::StrAppend(&refused, schedule.name, ": ",
                       std::string(schedule.reports.status().message()), "\n");

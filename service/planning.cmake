@@ -5,6 +5,7 @@ find_package(nlohmann_json CONFIG REQUIRED)
 add_library(millrace_planning
   cli_drawings.cc
   cli_plan.cc
+  cli_values.cc
   cmd_plan.cc
   costs_file.cc
   drawing_files.cc

@@ -44,6 +44,8 @@ struct Prediction {
   std::string best_class_name = {};
   /// Nothing unless the stream is compared with something.
   std::optional<Comparison> comparison;
+  /// The flow shows motion that the pictures do not (motion_evidence.h).
+  bool spurious_motion = false;
   /// The two newest pictures that the model saw. A task of labels is about the second alone; the
   /// first is null at the start of an epoch.
   std::shared_ptr<const ingest::Picture> previous;

@@ -53,6 +53,11 @@ class PredictionReader {
   /// be more.
   [[nodiscard]] const std::optional<absl::Status>& end() const { return end_; }
 
+  /// The number of the last prediction that it was given or lost.
+  [[nodiscard]] PredictionRing::Cursor place() const { return cursor_; }
+  /// Lost so far.
+  [[nodiscard]] std::uint64_t dropped_total() const { return dropped_total_; }
+
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] StreamFeed& feed() const { return *feed_; }
 

@@ -3,53 +3,42 @@
 #include <chrono>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/status.h"
-#include "service/client_sample.h"
+#include "service/client_predictions.h"
 #include "service/error_reason.h"
 #include "service/parse.h"
+#include "service/status_notes.h"
 #include "service/subscription.h"
 #include "service/wire.h"
 #include "service/wire_carried.h"
-#include "service/wire_picture.h"
+#include "service/wire_status.h"
 
 namespace millrace::service {
 namespace {
+
+absl::Status NoPredictionYet(const v1::StreamStatus& status) {
+  const Hindrance hindrance = HindranceOf(status);
+  std::string words = absl::StrCat("stream '", status.stream(), "' has no prediction yet");
+  if (!hindrance.what.empty()) absl::StrAppend(&words, ", ", hindrance.what);
+  if (!hindrance.why.empty()) absl::StrAppend(&words, ": ", hindrance.why);
+  return Because("NO_PREDICTION_YET", {{"stream", status.stream()}},
+                 absl::UnavailableError(absl::StrCat(words, "; try again")));
+}
 
 absl::StatusOr<v1::GetLatestResponse> Latest(const Streams& streams,
                                              const v1::GetLatestRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(request.stream()));
   const std::shared_ptr<const Prediction> newest = served->stream->ring().Newest();
-  if (newest == nullptr) {
-    const std::string& name = served->stream->config().name;
-    return Because("NO_PREDICTION_YET", {{"stream", name}},
-                   absl::UnavailableError(
-                       absl::StrCat("stream '", name, "' has no prediction yet; try again")));
-  }
+  v1::StreamStatus status = StatusOf(*served);
+  if (newest == nullptr) return NoPredictionYet(status);
   v1::GetLatestResponse response;
   ToMessage(*newest, CarriedOf(request), *response.mutable_prediction());
-  return response;
-}
-
-absl::StatusOr<v1::PredictResponse> Answer(const Streams& streams,
-                                           const v1::PredictRequest& request,
-                                           std::chrono::nanoseconds came,
-                                           const std::stop_token& stop) {
-  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(request.stream()));
-  std::vector<ingest::PictureContent> pictures;
-  for (const v1::Picture& picture : request.pictures()) {
-    const absl::StatusOr<ingest::PictureContent> content = ContentOf(picture);
-    if (!content.ok()) return OfPicture(pictures.size(), content.status());
-    pictures.push_back(*content);
-  }
-  MILLRACE_ASSIGN_OR_RETURN(const Prediction prediction,
-                            PredictSample(*served->stream, pictures, came, stop));
-  v1::PredictResponse response;
-  ToMessage(prediction, CarriedOf(request), *response.mutable_prediction());
+  *response.mutable_status() = std::move(status);
   return response;
 }
 
@@ -59,11 +48,17 @@ Guard::Many* PredictionService::Subscribe(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request) {
   return guard_.Begun<v1::SubscribeRequest, Guard::Many>(
       *context, "Subscribe", *request, [&](const auto& asked) -> absl::StatusOr<Guard::Many*> {
-        MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
+        MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, parts_.streams.Find(asked.stream()));
         MILLRACE_ASSIGN_OR_RETURN(const PredictionReader::Options options,
                                   PredictionReader::OptionsOf(asked, *served));
+        std::unique_ptr<StatusNotes> notes;
+        if (asked.status()) {
+          notes = std::make_unique<StatusNotes>(*served, parts_.events, parts_.clock);
+        }
         return Subscription::Begin(
-            std::make_shared<Subscription>(feeds_.Of(served), options, subscribers_), *context);
+            std::make_shared<Subscription>(feeds_.Of(served), options, std::move(notes),
+                                           parts_.subscribers),
+            *context);
       });
 }
 
@@ -72,16 +67,16 @@ grpc::ServerUnaryReactor* PredictionService::GetLatest(grpc::CallbackServerConte
                                                        grpc::ByteBuffer* response) {
   return guard_.Answered<v1::GetLatestRequest>(
       {context, request, response}, "GetLatest",
-      [this](const auto& asked) { return Latest(streams_, asked); });
+      [this](const auto& asked) { return Latest(parts_.streams, asked); });
 }
 
 grpc::ServerUnaryReactor* PredictionService::Predict(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* response) {
   return guard_.Threaded<v1::PredictRequest>(
-      {context, request, response}, "Predict", questions_,
+      {context, request, response}, "Predict", parts_.questions,
       [this, came = MonotonicClock().Now()](const auto& asked, const std::stop_token& stop) {
-        return Answer(streams_, asked, came, stop);
+        return AnswerPredict(parts_.streams, asked, came, stop);
       },
       kMostBytesOfParts);
 }

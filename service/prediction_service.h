@@ -1,10 +1,12 @@
 // `millrace.v1.PredictionService`: hands out the predictions of the camera streams.
 #pragma once
 
+#include "base/clock.h"
 #include "millrace/v1/prediction_service.grpc.pb.h"
 #include "service/call_thread.h"
 #include "service/guard.h"
 #include "service/raw_methods.h"
+#include "service/stream_events.h"
 #include "service/stream_feed.h"
 #include "service/streams.h"
 #include "service/subscribers.h"
@@ -22,14 +24,22 @@ using PredictionMethods = RawMethods<v1::PredictionService::Service,
 /// destroyed. The messages of Subscribe() are put together from bytes that subscribers share.
 class PredictionService final : public PredictionMethods {
  public:
-  /// `questions`: where Predict() parses and computes.
-  PredictionService(const Streams& streams, Subscribers& subscribers, CallThread& questions,
-                    const Admission& admission)
-      : guard_(v1::PredictionService::service_full_name(), admission),
-        streams_(streams),
-        subscribers_(subscribers),
-        questions_(questions),
-        feeds_(subscribers, PredictionBytes) {}
+  struct Parts {
+    const Streams& streams;
+    /// What happens to them: subscribers are told.
+    const StreamEvents& events;
+    Subscribers& subscribers;
+    /// Where Predict() parses and computes.
+    CallThread& questions;
+    const Admission& admission;
+    /// By which a subscription is silent for too long.
+    const Clock& clock = MonotonicClock();
+  };
+
+  explicit PredictionService(const Parts& parts)
+      : guard_(v1::PredictionService::service_full_name(), parts.admission),
+        parts_(parts),
+        feeds_(parts.subscribers, PredictionBytes) {}
 
   Guard::Many* Subscribe(grpc::CallbackServerContext* context,
                          const grpc::ByteBuffer* request) override;
@@ -45,11 +55,9 @@ class PredictionService final : public PredictionMethods {
  private:
   // Constant after construction.
   const Guard guard_;
-  const Streams& streams_;
+  const Parts parts_;
 
   // Self-synchronized.
-  Subscribers& subscribers_;
-  CallThread& questions_;
   StreamFeeds feeds_;
 };
 

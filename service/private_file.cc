@@ -1,5 +1,8 @@
 #include "service/private_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -7,6 +10,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 
 namespace millrace::service {
 namespace {
@@ -21,6 +25,22 @@ absl::Status Unreadable(const std::string& path, std::string_view key, int error
       std::string(key), ": ", path, " cannot be read: ", std::generic_category().message(error)));
 }
 
+absl::Status CheckKind(const struct stat& info, const std::string& path, std::string_view key) {
+  if (S_ISREG(info.st_mode)) return absl::OkStatus();
+  if (S_ISDIR(info.st_mode)) return Unreadable(path, key, EISDIR);
+  return absl::NotFoundError(
+      absl::StrCat(std::string(key), ": ", path, " is a pipe, socket or device; name a file"));
+}
+
+/// Opens `path` without waiting: a pipe that nobody writes to would be waited for without end.
+File Open(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) return {nullptr, &std::fclose};
+  File file(fdopen(descriptor, "rb"), &std::fclose);
+  if (file == nullptr) close(descriptor);
+  return file;
+}
+
 absl::Status CheckPrivate(const struct stat& info, const std::string& path, std::string_view key) {
   if ((info.st_mode & (S_IROTH | S_IWOTH)) == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
@@ -29,12 +49,12 @@ absl::Status CheckPrivate(const struct stat& info, const std::string& path, std:
 }
 
 absl::StatusOr<std::string> Read(const std::string& path, std::string_view key, bool secret) {
-  const File file(std::fopen(path.c_str(), "rbe"), &std::fclose);
+  const File file = Open(path);
   struct stat info = {};
   if (file == nullptr || fstat(fileno(file.get()), &info) != 0) {
     return Unreadable(path, key, errno);
   }
-  if (!S_ISREG(info.st_mode)) return Unreadable(path, key, EISDIR);
+  MILLRACE_RETURN_IF_ERROR(CheckKind(info, path, key));
   if (absl::Status kept = secret ? CheckPrivate(info, path, key) : absl::OkStatus(); !kept.ok()) {
     return kept;
   }

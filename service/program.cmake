@@ -2,7 +2,7 @@
 find_package(civetweb CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 
-set(millrace_page_files answer.js card.js chart.js controls.js favicon.svg index.html overview.js page.css page.js
+set(millrace_page_files answer.js badges.js card.js chart.js controls.js favicon.svg index.html overview.js page.css page.js
     pictures.js pipeline.js reasons.js standing.js text.js token.js)
 list(TRANSFORM millrace_page_files PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/page/)
 list(JOIN millrace_page_files "," millrace_page_list)
@@ -60,11 +60,13 @@ find_package(CLI11 CONFIG REQUIRED)
 # The server and its commands, as a library so that tests can link it.
 add_library(millrace_program
   bench_report.cc
+  camera_fit.cc
   cli.cc
   cli_bench.cc
   cli_evaluate_flow.cc
   cli_evaluate_labels.cc
   cli_help.cc
+  cli_init.cc
   cli_log.cc
   cli_manual.cc
   cli_optimizer.cc
@@ -74,6 +76,7 @@ add_library(millrace_program
   cmd_evaluate_flow.cc
   cmd_evaluate_labels.cc
   cmd_export.cc
+  cmd_init.cc
   evaluation_json.cc
   evaluation_metrics.cc
   evaluation_plots.cc
@@ -88,8 +91,11 @@ add_library(millrace_program
   watch_channel.cc
   watch_output.cc
   watch_states.cc
+  watch_status.cc
   labels_report.cc
   mean_and_deviation.cc
+  machine.cc
+  machine_check.cc
   measure_model.cc
   reference_comparison.cc
   serve.cc

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "service/explained.h"
+#include "service/overload_text.h"
 #include "service/progress_bar.h"
 #include "service/terminal.h"
 
@@ -35,8 +37,8 @@ Figures FiguresOf(const StreamSnapshot& stream) {
           .rate_out = stream.predictions_per_second,
           .delay_p50_s = stream.delay_p50_s,
           .delay_p99_s = stream.delay_p99_s,
-          .loss = stream.loss,
-          .loss_no_motion = stream.loss_no_motion};
+          .loss = stream.recent.loss,
+          .loss_no_motion = stream.recent.loss_no_motion};
 }
 
 Figures SumOf(std::span<const StreamSnapshot> streams) {
@@ -48,8 +50,8 @@ Figures SumOf(std::span<const StreamSnapshot> streams) {
     sum.delay_p50_s = std::max(sum.delay_p50_s, stream.delay_p50_s);
     sum.delay_p99_s = std::max(sum.delay_p99_s, stream.delay_p99_s);
     if (stream.labels) continue;  // Another loss, with nothing to compare it with.
-    sum.loss += stream.loss;
-    sum.loss_no_motion += stream.loss_no_motion;
+    sum.loss += stream.recent.loss;
+    sum.loss_no_motion += stream.recent.loss_no_motion;
   }
   return sum;
 }
@@ -58,18 +60,12 @@ std::string Rate(double rate) {
   return rate < 99.95 ? absl::StrFormat("%.1f/s", rate) : absl::StrFormat("%.0f/s", rate);
 }
 
-// Both with the same unit, which stands once: "134 ms, p99 171".
+// Both in one unit: "134 ms, p99 171 ms".
 std::string Delay(double p50_s, double p99_s) {
   if (p50_s <= 0) return "-";
-  if (p99_s < 0.9995) return absl::StrFormat("%.0f ms, p99 %.0f", p50_s * 1e3, p99_s * 1e3);
-  if (p99_s < 999.5) return absl::StrFormat("%.3g s, p99 %.3g", p50_s, p99_s);
+  if (p99_s < 0.9995) return absl::StrFormat("%.0f ms, p99 %.0f ms", p50_s * 1e3, p99_s * 1e3);
+  if (p99_s < 999.5) return absl::StrFormat("%.3g s, p99 %.3g s", p50_s, p99_s);
   return "over 999 s";
-}
-
-std::string Ratio(const Figures& figures) {
-  if (!(figures.loss_no_motion > 0)) return "-";
-  const double ratio = figures.loss / figures.loss_no_motion;
-  return ratio < 9.995 ? absl::StrFormat("%.2f", ratio) : ">9";
 }
 
 using Parts = std::vector<std::string>;
@@ -123,9 +119,16 @@ std::string Quality(const LabelCounts& labels) {
                  : absl::StrFormat("error %.3g", labels.recent_score);
 }
 
+// Of the motion: there is no room to say that.
+std::string Explained(double loss, double loss_no_motion, bool spurious = false) {
+  return spurious ? "explains only noise"
+                  : absl::StrCat("explains ", ExplainedShare(loss, loss_no_motion));
+}
+
 std::string Quality(const StreamSnapshot& stream) {
-  return stream.labels ? Quality(*stream.labels)
-                       : absl::StrCat("loss ", Ratio(FiguresOf(stream)), " of no motion");
+  if (stream.labels) return Quality(*stream.labels);
+  return Explained(stream.recent.loss, stream.recent.loss_no_motion,
+                   stream.recent.sees_spurious_motion());
 }
 
 /// What keeps the stream from learning, on one line; empty where nothing does.
@@ -145,13 +148,20 @@ std::string Trouble(const StreamSnapshot& stream) {
   return OnOneLine(std::move(trouble));
 }
 
+/// What is given up for want of time, and not as planned.
+std::string Overloaded(const StreamSnapshot& stream) {
+  const bool planned = stream.overload.kind == OverloadKind::kLearnsLess;
+  return planned ? "" : DescribeOverload(stream.overload);
+}
+
 }  // namespace
 
 std::string ShortCount(std::uint64_t count) {
   if (count < 100'000) return absl::StrCat(count);
-  if (count < 100'000'000) return absl::StrCat(count / 1000, "k");
-  if (count < 100'000'000'000) return absl::StrCat(count / 1'000'000, "M");
-  return absl::StrCat(count / 1'000'000'000, "G");
+  if (count < 10'000'000) return absl::StrCat(count / 1000, "k");
+  if (count < 10'000'000'000) return absl::StrCat(count / 1'000'000, "M");
+  if (count < 10'000'000'000'000) return absl::StrCat(count / 1'000'000'000, "G");
+  return absl::StrCat(count / 1'000'000'000'000, "T");
 }
 
 std::string ProgressLine(const StreamSnapshot& stream, const ProgressOptions& options) {
@@ -159,6 +169,9 @@ std::string ProgressLine(const StreamSnapshot& stream, const ProgressOptions& op
   if (options.frames > 0) parts = PartsOf(WayOf(stream, options.frames), options.frames);
   if (const std::string trouble = Trouble(stream); !trouble.empty()) {
     return CutTo(absl::StrCat(kBetween, parts.front(), kBetween, trouble), options.columns);
+  }
+  if (std::string overloaded = Overloaded(stream); !overloaded.empty()) {
+    parts.push_back(std::move(overloaded));
   }
   Append(parts, FiguresOf(stream), Quality(stream));
   return Joined(parts, options.columns);
@@ -170,6 +183,9 @@ std::string ProgressLine(std::span<const StreamSnapshot> streams, const Progress
                                       [](const auto& stream) { return !Trouble(stream).empty(); });
   std::string count = absl::StrCat(streams.size(), " streams");
   if (troubled > 0) absl::StrAppend(&count, ", ", troubled, " not learning");
+  const auto overloaded = std::ranges::count_if(
+      streams, [](const auto& stream) { return !Overloaded(stream).empty(); });
+  if (overloaded > 0) absl::StrAppend(&count, ", ", overloaded, " overloaded");
   Parts parts;
   if (options.frames > 0 && !streams.empty()) {
     Way longest = WayOf(streams.front(), options.frames);
@@ -183,7 +199,7 @@ std::string ProgressLine(std::span<const StreamSnapshot> streams, const Progress
   }
   parts.push_back(std::move(count));
   const Figures sum = SumOf(streams);
-  Append(parts, sum, absl::StrCat("loss ", Ratio(sum)));
+  Append(parts, sum, Explained(sum.loss, sum.loss_no_motion));
   return Joined(parts, options.columns);
 }
 

@@ -15,7 +15,8 @@ namespace millrace::service {
 /// Columns that a progress line never exceeds.
 inline constexpr std::size_t kProgressColumns = 100;
 
-/// "412": up to five digits, then in thousands (k), millions (M), billions (G): "123k".
+/// "412": five characters at most; in thousands (k), millions (M) and so on where it needs more:
+/// "123k".
 [[nodiscard]] std::string ShortCount(std::uint64_t count);
 
 struct ProgressOptions {
@@ -26,9 +27,9 @@ struct ProgressOptions {
   std::uint64_t frames = 0;
 };
 
-/// One stream: frames, rates, delay, loss (or how many of the last labelled frames were predicted
-/// right), drops; where its source is away or its learner has failed, that and why. In
-/// kProgressColumns there is room for all of it, but for a bar.
+/// One stream: frames, rates, delay, how much of the motion is explained (or how many of the last
+/// labelled frames were predicted right), drops; where its source is away or its learner has
+/// failed, that and why. In kProgressColumns there is room for all of it, but for a bar.
 [[nodiscard]] std::string ProgressLine(const StreamSnapshot& stream,
                                        const ProgressOptions& options = {});
 

@@ -11,10 +11,7 @@ void RecentFigures::RecordPrediction(const Prediction& prediction, std::chrono::
   MutexLock lock(mu_);
   out_.Record(now, ++predictions_);
   delays_.Record(now, prediction.delay);
-  const pipeline::ModelPrediction& model = prediction.model;
-  if (!model.finite || !model.has_loss()) return;
-  loss_.Record(model.loss);
-  loss_no_motion_.Record(model.loss_no_motion);
+  learning_.Record(prediction);
 }
 
 RecentFigures::Values RecentFigures::At(std::chrono::nanoseconds now,
@@ -24,8 +21,7 @@ RecentFigures::Values RecentFigures::At(std::chrono::nanoseconds now,
           .predictions_per_second = out_.PerSecond(now, predictions_),
           .delay_p50_s = delays_.Quantile(0.5, now),
           .delay_p99_s = delays_.Quantile(0.99, now),
-          .loss = loss_.mean(),
-          .loss_no_motion = loss_no_motion_.mean()};
+          .learning = learning_.Recent()};
 }
 
 void RecentFigures::RecordWork(const std::vector<pipeline::StageTime>& worked,

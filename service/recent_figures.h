@@ -8,6 +8,7 @@
 #include "base/mutex.h"
 #include "ingest/frame.h"
 #include "pipeline/stage_time.h"
+#include "service/learning_window.h"
 #include "service/load_window.h"
 #include "service/prediction.h"
 #include "service/windows.h"
@@ -22,15 +23,14 @@ class RecentFigures {
     double predictions_per_second = 0;
     double delay_p50_s = 0;
     double delay_p99_s = 0;
-    double loss = 0;
-    double loss_no_motion = 0;
+    RecentLearning learning = {};
   };
 
   /// Takes a frame's arrival into account. Frames that fell out of the queue need not be told: the
   /// numbers of the others show them. REQUIRES: in the order of the frames.
   void RecordArrival(const ingest::Frame& frame) ABSL_LOCKS_EXCLUDED(mu_);
   /// Takes a prediction emitted at `now` into account. A prediction that is not finite or has no
-  /// loss is left out of the means. REQUIRES: in the order of the predictions.
+  /// loss is left out of the learning. REQUIRES: in the order of the predictions.
   void RecordPrediction(const Prediction& prediction, std::chrono::nanoseconds now)
       ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -52,8 +52,7 @@ class RecentFigures {
   RateWindow in_ ABSL_GUARDED_BY(mu_);
   RateWindow out_ ABSL_GUARDED_BY(mu_);
   DelayWindow delays_ ABSL_GUARDED_BY(mu_);
-  MeanWindow loss_ ABSL_GUARDED_BY(mu_);
-  MeanWindow loss_no_motion_ ABSL_GUARDED_BY(mu_);
+  LearningWindow learning_ ABSL_GUARDED_BY(mu_);
   std::uint64_t predictions_ ABSL_GUARDED_BY(mu_) = 0;
   LoadWindow loads_ ABSL_GUARDED_BY(mu_);
 };

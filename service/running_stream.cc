@@ -1,5 +1,7 @@
 #include "service/running_stream.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <string>
 
@@ -66,6 +68,7 @@ absl::Status RunningStream::OpenParts(const std::stop_token& stop) {
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<ingest::Source> source,
                             OpenSource(std::move(first), states_.Add()));
   source_ = std::make_unique<SourceSeat>(std::move(source), ShownUri(options_.config.source));
+  SetPace(options_.config.source);
   if (options_.config.learner.schedule == "auto") {
     rate_.emplace(options_.config.name, *learner_);
   }
@@ -124,8 +127,7 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.predictions_per_second = figures.predictions_per_second;
   snapshot.delay_p50_s = figures.delay_p50_s;
   snapshot.delay_p99_s = figures.delay_p99_s;
-  snapshot.loss = figures.loss;
-  snapshot.loss_no_motion = figures.loss_no_motion;
+  snapshot.recent = figures.learning;
   snapshot.loads = figures_.LoadsAt(now, learner_->worked());
   snapshot.updates = learner_->updates();
   snapshot.learning_rate = learner_->learning_rate();
@@ -135,7 +137,37 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.learning = learner_->learning();
   if (labels_ != nullptr) snapshot.labels = labels_->counts();
   snapshot.update_every = rate_ ? rate_->update_every() : learner_->description()->update_every;
+  JudgeOverload(now, snapshot);
   return snapshot;
+}
+
+void RunningStream::JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) const {
+  const std::shared_ptr<const pipeline::LearnerDescription> learner = learner_->description();
+  const FrameCounts& frames = snapshot.frames;
+  const bool learns = snapshot.learner_state == LearnerState::kLearning;
+  const bool predicts = learns || snapshot.learner_state == LearnerState::kFrozen;
+  const OverloadReading reading = {
+      .now = now,
+      .received = frames.received,
+      .predicted = frames.predicted,
+      .pushed_out = frames.dropped[static_cast<std::size_t>(DropReason::kQueueFull)],
+      .working =
+          predicts && !frames_wait_ && snapshot.source.state == ingest::SourceState::kStreaming,
+      .update_every = learns ? snapshot.update_every : 1,
+      .delay_s = snapshot.delay_p50_s,
+      .promise =
+          PromiseOf(*learner, snapshot.source.camera_frames_per_second, most_frames_per_second_)};
+  const OverloadWatch::Verdict verdict = overload_.Look({.reading = reading,
+                                                         .config = options_.config,
+                                                         .learner = *learner,
+                                                         .loads = snapshot.loads});
+  snapshot.overload = verdict.overload;
+  snapshot.promise = verdict.promise;
+}
+
+void RunningStream::SetPace(const ingest::SourceOptions& source) {
+  frames_wait_ = ingest::WhenFullOf(source) == ingest::WhenFull::kWait;
+  most_frames_per_second_ = source.max_frames_per_second;
 }
 
 absl::Status RunningStream::TakesLabels() const {
@@ -190,7 +222,10 @@ absl::Status RunningStream::ReplaceSource(const ingest::SourceOptions& source) {
   if (opened.ok()) {
     const MutexLock lock(replacing_);
     replaced = source_->Replace(*std::move(opened), ShownUri(source));
-    if (replaced.ok()) states_.Seat(number);
+    if (replaced.ok()) {
+      states_.Seat(number);
+      SetPace(source);
+    }
   }
   if (replaced.ok()) return replaced;
   states_.Forget(number);
@@ -217,6 +252,7 @@ void RunningStream::Stop() {
 }
 
 void RunningStream::Run() {
+  pthread_setname_np(pthread_self(), "learner");
   for (;;) {
     AwaitRoom();
     const std::optional<ingest::Frame> frame = source_->Pop();

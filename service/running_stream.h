@@ -41,6 +41,7 @@
 #include "service/frames_in_flight.h"
 #include "service/learner_controls.h"
 #include "service/learner_life.h"
+#include "service/overload_watch.h"
 #include "service/prediction.h"
 #include "service/prediction_ring.h"
 #include "service/rate_keeper.h"
@@ -60,7 +61,10 @@ class RunningStream final : public CameraStream {
         states_(options_.on_source_state),
         controls_(options_.config.name, options_.config.learner.learning.policy),
         life_(options_.config.name, options_.on_learner_state),
-        checkpoints_(options_.config.name) {}
+        checkpoints_(options_.config.name),
+        overload_({.stream = options_.config.name,
+                   .tell = options_.on_overload,
+                   .cpu_times = options_.cpu_times}) {}
   ~RunningStream() override {
     if (thread_.joinable()) RunningStream::Stop();
   }
@@ -108,7 +112,9 @@ class RunningStream final : public CameraStream {
       ingest::SourceOptions source, SeatedStates::Number number);
   void GoOnFrom(const pipeline::Resumption& resumption);
   void OpenLabels();
+  void SetPace(const ingest::SourceOptions& source);
   void LogRollBacks();
+  void JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) const;
 
   // On the learner's thread.
   void Run();
@@ -144,6 +150,10 @@ class RunningStream final : public CameraStream {
   LearnerControls controls_;
   LearnerLife life_;
   CheckpointRequests checkpoints_;
+  mutable OverloadWatch overload_;
+  // Of the source that frames come from: whether they wait for the learner, and max_fps.
+  std::atomic<bool> frames_wait_ = false;
+  std::atomic<double> most_frames_per_second_ = 0;
   // Numbered so far, by all processes: of the frames that have left the source's queue.
   std::atomic<std::int64_t> frames_ = 0;
   std::atomic<std::int64_t> epochs_ = 0;

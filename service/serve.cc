@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/atomic_file.h"
 #include "base/check.h"
+#include "base/log_about.h"
 #include "base/status.h"
 #include "ingest/gstreamer.h"
 #include "service/config_schema.h"
@@ -32,6 +33,7 @@ Serve::Serve(Options options)
     : options_(std::move(options)),
       budget_(options_.config.budget, streams_),
       rules_({.defaults = options_.config.defaults, .sources = options_.config.client_sources}),
+      fit_(options_.look),
       control_(
           {.streams = &streams_,
            .events = &events_,
@@ -50,7 +52,8 @@ Serve::Serve(Options options)
                    },
                .stop = stop_.get_token()},
               options_.config),
-      reloading_({.most_waiting = 1, .full = absl::OkStatus()}) {
+      reloading_({.most_waiting = 1, .full = absl::OkStatus()}),
+      fitting_({.most_waiting = kMostStreams, .full = absl::OkStatus()}) {
   MILLRACE_CHECK(options_.out != nullptr && options_.start_stream);
 }
 
@@ -115,6 +118,7 @@ absl::Status Serve::Start() {
 }
 
 absl::Status Serve::StartStreams() {
+  fit_.LookAhead(options_.config.streams, stop_.get_token());
   for (const StreamConfig& config : options_.config.streams) {
     if (StopRequested()) break;
     MILLRACE_RETURN_IF_ERROR(control_.Create(config).status());
@@ -129,6 +133,7 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
   const std::stop_callback by_server(stop_.get_token(), stop);
   const std::stop_callback by_caller(config.learner.stop, stop);
   config.learner.stop = config.source.stop = either.get_token();
+  MILLRACE_ASSIGN_OR_RETURN(config, fit_.Complete(config));
   auto record =
       std::make_shared<RunRecorder>(MonotonicClock(), start_,
                                     std::chrono::round<std::chrono::nanoseconds>(
@@ -143,23 +148,57 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
 
 StreamObservers Serve::ObserversOf(const StreamConfig& config, StreamEvents::Life life,
                                    const std::shared_ptr<RunRecorder>& record) {
-  return {.observe =
-              [this, record](const Prediction& prediction) {
-                record->Record(prediction);
-                if (record->predictions() == options_.frames) Wake();
-              },
-          .on_source_state =
-              [this, life](ingest::SourceState state, const absl::Status& cause) {
-                events_.SourceIs(life, state, cause);
-              },
-          .on_learner_state =
-              [this, life](LearnerState state, const absl::Status& cause) {
-                events_.LearnerIs(life, state, cause);
-              },
-          .admit =
-              [this, config](const pipeline::LearnerDescription& learner) {
-                return budget_.Admit(config, learner);
-              }};
+  return {
+      .observe =
+          [this, record](const Prediction& prediction) {
+            record->Record(prediction);
+            if (record->predictions() == options_.frames) Wake();
+          },
+      .on_source_state =
+          [this, life, name = config.name](ingest::SourceState state, const absl::Status& cause) {
+            events_.SourceIs(life, state, cause);
+            if (state == ingest::SourceState::kStreaming) OnStreaming(name);
+          },
+      .on_learner_state = [this, life](
+                              LearnerState state,
+                              const absl::Status& cause) { events_.LearnerIs(life, state, cause); },
+      .on_overload = [this, life](const Overload& overload) { events_.OverloadIs(life, overload); },
+      .admit =
+          [this, config](const pipeline::LearnerDescription& learner) {
+            return budget_.Admit(config, learner);
+          }};
+}
+
+// On a thread of the source, which the change may stop.
+void Serve::OnStreaming(const std::string& name) {
+  if (!fit_.Assumed(name)) return;
+  fitting_
+      .Post(this,
+            [this, name] {
+              if (!StopRequested()) FitToItsCamera(name);
+            })
+      .IgnoreError();
+}
+
+void Serve::FitToItsCamera(const std::string& name) {
+  const auto fitted = [&](const ServedStream& now) -> std::optional<StreamConfig> {
+    const ingest::SourceStatus source = now.stream->Snapshot().source;
+    const ingest::Extent picture = {.width = source.camera_width, .height = source.camera_height};
+    std::optional<StreamConfig> config =
+        fit_.Correct(name, {.picture = picture,
+                            .sent = picture,
+                            .frames_per_second = source.camera_frames_per_second});
+    if (!config) return config;
+    const LogAbout about(name);
+    spdlog::info("stream '{}': its camera shows {}x{}: it is made anew for {}x{}", name,
+                 picture.width, picture.height, config->learner.width, config->learner.height);
+    return config;
+  };
+  const absl::Status made = control_.MakeAnew(name, fitted);
+  if (made.ok() || StopRequested()) return;
+  const LogAbout about(name);
+  spdlog::error("stream '{}' could not be made anew for its camera: {}", name,
+                std::string(made.message()));
 }
 
 absl::Status Serve::StartServers() {

@@ -1,6 +1,7 @@
 // The server: streams that learn, and everything that shows them, from start to end.
 //
-//   start   streams, one after the other (their layers are measured), gRPC, web servers, banner
+//   start   cameras are looked at, streams, one after the other (their layers are measured), gRPC,
+//           web servers, banner
 //   run     a progress line now and then; the configuration is read again when that is asked for
 //   stop    starts under way give up; not ready; then at the same time: web servers end, streams
 //           drain; watchers are told; gRPC ends; summary
@@ -19,6 +20,7 @@
 #include "base/mutex.h"
 #include "service/budget_gate.h"
 #include "service/call_thread.h"
+#include "service/camera_fit.h"
 #include "service/client_rules.h"
 #include "service/config.h"
 #include "service/config_reload.h"
@@ -38,6 +40,7 @@ struct StreamObservers {
   std::function<void(const Prediction&)> observe = {};
   std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = {};
   std::function<void(LearnerState, const absl::Status&)> on_learner_state = {};
+  std::function<void(const Overload&)> on_overload = {};
   std::function<absl::Status(const pipeline::LearnerDescription&)> admit = {};
 };
 
@@ -65,6 +68,8 @@ class Serve {
     std::function<absl::StatusOr<std::unique_ptr<CameraStream>>(const StreamConfig&,
                                                                 StreamObservers observers)>
         start_stream = {};
+    /// How a camera is looked at before its stream is made.
+    CameraFit::LookAt look = ingest::Look;
   };
 
   explicit Serve(Options options);
@@ -87,6 +92,9 @@ class Serve {
   absl::Status Start();
   absl::Status StartStreams();
   absl::StatusOr<SharedStream> StartStream(StreamConfig config);
+  /// The source of the stream `name` shows pictures: where its camera was assumed, it is known now.
+  void OnStreaming(const std::string& name);
+  void FitToItsCamera(const std::string& name);
   [[nodiscard]] StreamObservers ObserversOf(const StreamConfig& config, StreamEvents::Life life,
                                             const std::shared_ptr<RunRecorder>& record);
   absl::Status StartServers();
@@ -127,9 +135,11 @@ class Serve {
   Liveness liveness_{streams_};
   BudgetGate budget_;
   ClientRules rules_;
+  CameraFit fit_;
   StreamControl control_;
   ConfigReload reload_;   // Of reloading_'s thread, but for what metrics ask.
-  CallThread reloading_;  // Ends before what it changes.
+  CallThread reloading_;  // Both end before what they change.
+  CallThread fitting_;
 
   // Of Run()'s thread.
   SystemdNotifier systemd_;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ingest/uri.h"
+#include "pipeline/learning/flow_network_names.h"
 #include "service/config_labels.h"
 #include "service/plan_text.h"
 #include "service/plural.h"
@@ -38,22 +39,15 @@ std::string DescribeLimit(const pipeline::LearnerDescription& learner) {
 /// What the model's weights are when it starts.
 std::string DescribeStart(const BannerStream& stream) {
   const pipeline::Resumption& resumption = stream.resumption;
-  const std::string& weights = WeightsOf(stream.config);
-  if (resumption.checkpoint.empty()) return weights.empty() ? "random weights" : weights;
+  if (resumption.checkpoint.empty()) return DescribeOrigin(stream.config);
   return absl::StrCat(resumption.checkpoint, "\n", std::string(kIndent), "where it ended after ",
                       Plural(resumption.first_sample, "frame"));
 }
 
 std::string DescribeTask(const BannerStream& stream) {
-  if (stream.learner.labels) {
-    // A network from a file has weights of its own.
-    const bool own = stream.resumption.checkpoint.empty() &&
-                     !stream.config.labels.learner.model.empty() &&
-                     WeightsOf(stream.config).empty();
-    return absl::StrCat(DescribeLabels(stream.config),
-                        own ? "" : absl::StrCat(", from ", DescribeStart(stream)));
-  }
-  return absl::StrCat(DescribeFlow(stream.config), ", from ", DescribeStart(stream));
+  return absl::StrCat(
+      stream.learner.labels ? DescribeLabels(stream.config) : DescribeFlow(stream.config),
+      ", from ", DescribeStart(stream));
 }
 
 /// On what, where that was asked for.
@@ -98,6 +92,17 @@ std::string DescribeSource(const BannerStream& stream) {
   if (options.as_camera) absl::StrAppend(&text, options.loop ? " as a camera" : ", as a camera");
   if (IsAway(source.state)) absl::StrAppend(&text, ", ", std::string(Name(source.state)));
   return text;
+}
+
+std::string DescribeOrigin(const StreamConfig& config) {
+  if (const std::string& weights = WeightsOf(config); !weights.empty()) return weights;
+  if (IsOfLabels(config.task)) {
+    const std::string& own = config.labels.learner.model;
+    return own.empty() ? "random weights" : absl::StrCat("the weights in ", own);
+  }
+  const std::string& network = config.learner.network;
+  return pipeline::IsNetworkFile(network) ? absl::StrCat("the weights in ", network)
+                                          : "random weights";
 }
 
 std::string DescribeFlow(const StreamConfig& config) {

@@ -20,6 +20,7 @@ ServedStream::ServedStream(std::shared_ptr<RunRecorder> the_record,
       life(the_life),
       record(std::move(the_record)),
       stream(std::move(the_stream)),
+      learner_as_made(stream->learner()),
       pictures(stream->ring()),
       config_(WithoutTokens(stream->config())) {}
 

@@ -35,6 +35,9 @@ class ServedStream {
   /// Outlives the stream, which writes to it.
   const std::shared_ptr<RunRecorder> record;
   const std::shared_ptr<CameraStream> stream;
+  /// Its learner as it was made: what it takes of an idle machine, and what it was promised. What
+  /// learner() says later follows how busy the machine is.
+  const std::shared_ptr<const pipeline::LearnerDescription> learner_as_made;
   SubscriberCounters subscribers;
   /// Of this life alone: who shows them keeps nothing of a stream that is gone.
   LivePagePictures pictures;

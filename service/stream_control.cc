@@ -185,9 +185,13 @@ std::optional<absl::Status> StreamControl::ChangeWhileItLearns(ServedStream& ser
 absl::Status StreamControl::ReplaceSource(const ServedStream& served,
                                           const StreamConfig& config) const {
   if (options_.admit) {
-    MILLRACE_RETURN_IF_ERROR(options_.admit(config, *served.stream->learner()));
+    MILLRACE_RETURN_IF_ERROR(options_.admit(config, *served.learner_as_made));
   }
-  return served.stream->ReplaceSource(config.source);
+  // The model stays, and with it the size of its input, which may have followed another camera.
+  ingest::SourceOptions source = config.source;
+  source.width = served.stream->learner()->width;
+  source.height = served.stream->learner()->height;
+  return served.stream->ReplaceSource(source);
 }
 
 absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
@@ -274,12 +278,22 @@ absl::StatusOr<SharedStream> StreamControl::Restore(const Target& target, const 
   return StopThenStart(old, config, between);
 }
 
+absl::Status StreamControl::MakeAnew(
+    const std::string& name,
+    const std::function<std::optional<StreamConfig>(const ServedStream& now)>& next) {
+  const MutexLock lock(busy_);
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find({.name = name}));
+  const std::optional<StreamConfig> config = next(*old);
+  return config ? Restart(old, *config).status() : absl::OkStatus();
+}
+
 absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {
   const MutexLock lock(busy_);
   MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, Find(target));
   options_.streams->Remove(stream);
   of_file_.erase(target.name);
   stream->stream->Stop();
+  RemoveFolderIfEmpty(stream->stream->config());
   options_.events->Happened(stream->life, StreamEvent::Kind::kDeleted);
   return stream;
 }

@@ -99,6 +99,14 @@ class StreamControl {
   [[nodiscard]] absl::StatusOr<SharedStream> Restore(const Target& target, const std::string& name)
       ABSL_LOCKS_EXCLUDED(busy_);
 
+  /// Makes the stream `name` anew as `next` says, which is called with it, and not changed by
+  /// anybody else meanwhile; nothing where that says nothing. Its checkpoints, if it keeps some,
+  /// stay. Fails as Reset().
+  [[nodiscard]] absl::Status MakeAnew(
+      const std::string& name,
+      const std::function<std::optional<StreamConfig>(const ServedStream& now)>& next)
+      ABSL_LOCKS_EXCLUDED(busy_);
+
   /// Takes it out and stops it. Returns it, stopped. Fails with NOT_FOUND and ABORTED.
   [[nodiscard]] absl::StatusOr<SharedStream> Delete(const Target& target)
       ABSL_LOCKS_EXCLUDED(busy_);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "service/overload_text.h"
 
 namespace millrace::service {
 namespace {
@@ -65,6 +66,17 @@ void StreamEvents::LearnerIs(Life life, LearnerState state, const absl::Status& 
   Tell();
 }
 
+void StreamEvents::OverloadIs(Life life, const Overload& overload) {
+  {
+    const MutexLock lock(mu_);
+    const auto found = lives_.find(life);
+    if (found == lives_.end()) return;
+    found->second.overload = overload;
+    Append(StreamEvent::Kind::kOverload, found->second);
+  }
+  Tell();
+}
+
 void StreamEvents::Forget(Life life) {
   const MutexLock lock(mu_);
   lives_.erase(life);
@@ -80,15 +92,27 @@ void StreamEvents::Close() {
 
 void StreamEvents::Append(StreamEvent::Kind kind, const State& state) {
   if (!state.shown || closed_) return;
-  const bool of_learner = kind == StreamEvent::Kind::kLearnerState;
-  events_.push_back({.stream = state.stream,
-                     .kind = kind,
-                     .time = WallTime(),
-                     .source = state.source,
-                     .learner = state.learner,
-                     .cause = of_learner ? state.learner_cause : state.source_cause});
+  events_.push_back(EventOf(kind, state));
   ++appended_;
   if (events_.size() > kKept) events_.pop_front();
+}
+
+StreamEvent StreamEvents::EventOf(StreamEvent::Kind kind, const State& state) {
+  StreamEvent event{.stream = state.stream,
+                    .kind = kind,
+                    .time = WallTime(),
+                    .source = state.source,
+                    .learner = state.learner,
+                    .cause = state.source_cause,
+                    .overload = state.overload.kind,
+                    .overload_cause = DescribeOverload(state.overload),
+                    .overload_remedy = DescribeRemedies(state.overload)};
+  if (kind == StreamEvent::Kind::kLearnerState) event.cause = state.learner_cause;
+  if (kind == StreamEvent::Kind::kOverload) event.cause = event.overload_cause;
+  if (kind == StreamEvent::Kind::kExists && !state.learner_cause.empty()) {
+    event.cause = state.learner_cause;
+  }
+  return event;
 }
 
 StreamEvents::Cursor StreamEvents::Watch(const std::string& stream,
@@ -96,13 +120,7 @@ StreamEvents::Cursor StreamEvents::Watch(const std::string& stream,
   const MutexLock lock(mu_);
   for (const auto& [life, state] : lives_) {
     if (!state.shown || (!stream.empty() && state.stream != stream)) continue;
-    now.push_back(
-        {.stream = state.stream,
-         .kind = StreamEvent::Kind::kExists,
-         .time = WallTime(),
-         .source = state.source,
-         .learner = state.learner,
-         .cause = state.learner_cause.empty() ? state.source_cause : state.learner_cause});
+    now.push_back(EventOf(StreamEvent::Kind::kExists, state));
   }
   return appended_;
 }

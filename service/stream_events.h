@@ -25,7 +25,7 @@ namespace millrace::service {
 
 /// What happened to a stream.
 struct StreamEvent {
-  enum class Kind { kExists, kCreated, kUpdated, kDeleted, kSourceState, kLearnerState };
+  enum class Kind { kExists, kCreated, kUpdated, kDeleted, kSourceState, kLearnerState, kOverload };
 
   std::string stream = {};
   Kind kind = Kind::kExists;
@@ -36,6 +36,10 @@ struct StreamEvent {
   LearnerState learner = LearnerState::kLearning;
   /// Why; empty where nothing is wrong.
   std::string cause = {};
+  /// What the stream gave up from then on, that in words, and what would help.
+  OverloadKind overload = OverloadKind::kNone;
+  std::string overload_cause = {};
+  std::string overload_remedy = {};
 };
 
 /// Keeps the last events, and what each stream was doing last. Thread-safe.
@@ -71,6 +75,8 @@ class StreamEvents {
       ABSL_LOCKS_EXCLUDED(mu_);
   /// Its learner is. The same state again is no event.
   void LearnerIs(Life life, LearnerState state, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
+  /// The stream of `life` gives up something else than before.
+  void OverloadIs(Life life, const Overload& overload) ABSL_LOCKS_EXCLUDED(mu_);
   /// Nothing is known of `life` any more: it was not to be.
   void Forget(Life life) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -96,12 +102,14 @@ class StreamEvents {
     LearnerState learner = LearnerState::kLearning;
     std::string source_cause = {};
     std::string learner_cause = {};
+    Overload overload = {};
     bool shown = false;
   };
 
   [[nodiscard]] bool IsShown(const std::string& stream) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   /// Watchers hear of `life` from now on, and of no other of its stream.
   void Show(Life life) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  [[nodiscard]] static StreamEvent EventOf(StreamEvent::Kind kind, const State& state);
   void Append(StreamEvent::Kind kind, const State& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Tell() ABSL_LOCKS_EXCLUDED(listening_mu_);
 

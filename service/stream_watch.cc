@@ -25,6 +25,8 @@ v1::StreamEventKind KindOf(StreamEvent::Kind kind) {
       return v1::STREAM_EVENT_KIND_SOURCE_STATE;
     case StreamEvent::Kind::kLearnerState:
       return v1::STREAM_EVENT_KIND_LEARNER_STATE;
+    case StreamEvent::Kind::kOverload:
+      return v1::STREAM_EVENT_KIND_OVERLOAD;
   }
   return v1::STREAM_EVENT_KIND_UNSPECIFIED;
 }
@@ -36,6 +38,9 @@ void ToMessage(const StreamEvent& event, v1::StreamEvent& message) {
   message.set_source_state(ToWire(event.source));
   message.set_learner_state(ToWire(event.learner));
   message.set_cause(event.cause);
+  message.set_overload(ToWire(event.overload));
+  message.set_overload_cause(event.overload_cause);
+  message.set_overload_remedy(event.overload_remedy);
 }
 
 }  // namespace

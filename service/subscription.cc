@@ -1,6 +1,7 @@
 #include "service/subscription.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,20 +21,45 @@ grpc::ByteBuffer Assemble(const grpc::Slice& prediction, const std::string& own)
 }  // namespace
 
 Subscription::Step Subscription::Advance(grpc::ByteBuffer& message, absl::Status& end) {
-  const std::optional<PredictionReader::Next> next = reader_.Read();
-  if (!next) {
-    if (!reader_.end()) return Step::kNothing;
+  if (notes_ != nullptr) {
+    if (const auto changed = notes_->Changed()) return Write(*changed, message);
+  }
+  if (const auto next = reader_.Read()) return Write(*next, message);
+  if (reader_.end()) {
     end = *reader_.end();
     return Step::kEnd;
   }
+  if (notes_ != nullptr) {
+    if (const auto status = notes_->AfterSilence()) return Write(*status, message);
+  }
+  return Step::kNothing;
+}
+
+Subscription::Step Subscription::Write(const PredictionReader::Next& next,
+                                       grpc::ByteBuffer& message) {
   v1::SubscribeResponse own;
-  own.set_dropped(next->dropped);
-  own.set_dropped_total(next->dropped_total);
+  own.set_dropped(next.dropped);
+  own.set_dropped_total(next.dropped_total);
   own.set_run_id(reader_.feed().served().run_id);
-  own.set_sequence(next->sequence);
+  own.set_sequence(next.sequence);
   message = Assemble(
-      reader_.feed().cache().Get(next->sequence, *next->prediction, reader_.options().carried),
+      reader_.feed().cache().Get(next.sequence, *next.prediction, reader_.options().carried),
       own.SerializeAsString());
+  is_status_ = false;
+  if (notes_ != nullptr) notes_->Sent();
+  return Step::kMessage;
+}
+
+Subscription::Step Subscription::Write(const v1::StreamStatus& status, grpc::ByteBuffer& message) {
+  v1::SubscribeResponse own;
+  own.set_dropped_total(reader_.dropped_total());
+  own.set_run_id(reader_.feed().served().run_id);
+  own.set_sequence(reader_.place());
+  *own.mutable_status() = status;
+  const grpc::Slice bytes(own.SerializeAsString());
+  message = grpc::ByteBuffer(&bytes, 1);
+  is_status_ = true;
+  notes_->Sent();
   return Step::kMessage;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "service/explained.h"
 #include "service/labels_json.h"
 #include "service/plural.h"
 #include "service/rate_plan_json.h"
@@ -32,8 +33,8 @@ Totals TotalsOf(const StreamSummary& stream) {
           .rate_in = stream.figures.rate_in,
           .rate_out = stream.figures.rate_out,
           .delays = stream.figures.delays,
-          .loss = stream.snapshot.loss,
-          .loss_no_motion = stream.snapshot.loss_no_motion};
+          .loss = stream.snapshot.recent.loss,
+          .loss_no_motion = stream.snapshot.recent.loss_no_motion};
 }
 
 Totals TotalsOf(std::span<const StreamSummary> streams) {
@@ -48,8 +49,8 @@ Totals TotalsOf(std::span<const StreamSummary> streams) {
     totals.rate_in += stream.figures.rate_in;
     totals.rate_out += stream.figures.rate_out;
     totals.delays.Add(stream.figures.delays);
-    totals.loss += share * stream.snapshot.loss;
-    totals.loss_no_motion += share * stream.snapshot.loss_no_motion;
+    totals.loss += share * stream.snapshot.recent.loss;
+    totals.loss_no_motion += share * stream.snapshot.recent.loss_no_motion;
   }
   return totals;
 }
@@ -175,13 +176,17 @@ json StreamJson(const StreamSummary& stream) {
 // What it was worth, each prediction before anything was learned from its frame.
 std::string ScoresText(const RunFigures& run) {
   if (run.scores.loss_no_motion <= 0) return "";
-  std::string text =
-      absl::StrFormat("  scores    %.2f of no motion over the whole run", run.scores.ratio());
-  if (run.window)
-    absl::StrAppendFormat(&text, ", %.2f in the last window", run.window->summary.ratio());
-  if (run.scores.loss_reference) {
-    absl::StrAppendFormat(&text, "; the reference has %.2f",
-                          *run.scores.loss_reference / run.scores.loss_no_motion);
+  const pipeline::ScoreSummary& whole = run.scores;
+  std::string text = absl::StrCat("  scores    ", ExplainedText(whole.loss, whole.loss_no_motion),
+                                  " over the whole run");
+  if (run.window) {
+    const pipeline::ScoreSummary& last = run.window->summary;
+    absl::StrAppend(&text, ", ", ExplainedShare(last.loss, last.loss_no_motion),
+                    " in the last window");
+  }
+  if (whole.loss_reference) {
+    absl::StrAppend(&text, "; the reference ",
+                    ExplainedShare(*whole.loss_reference, whole.loss_no_motion));
   }
   return text + "\n";
 }
@@ -246,6 +251,14 @@ std::string LabelsText(const std::optional<LabelCounts>& counts) {
   return text + "\n";
 }
 
+// Of the newest predictions.
+std::string LossText(const RecentLearning& recent) {
+  if (!(recent.loss_no_motion > 0)) return "";
+  return absl::StrFormat("  loss      %.4f, no motion's %.4f: %s%s (last 200)\n", recent.loss,
+                         recent.loss_no_motion, ExplainedText(recent.loss, recent.loss_no_motion),
+                         recent.sees_spurious_motion() ? ", sees motion where nothing moves" : "");
+}
+
 std::string StreamText(const StreamSummary& stream) {
   const FrameCounts& frames = stream.snapshot.frames;
   std::string text = absl::StrFormat("%s: %d predictions in %.1f s\n", stream.snapshot.name,
@@ -259,11 +272,7 @@ std::string StreamText(const StreamSummary& stream) {
   absl::StrAppendFormat(&text, "  delay     %.0f ms, p99 %.0f ms\n",
                         run.delays.QuantileSeconds(0.5) * 1e3,
                         run.delays.QuantileSeconds(0.99) * 1e3);
-  if (stream.snapshot.loss_no_motion > 0) {
-    absl::StrAppendFormat(
-        &text, "  loss      %.4f, %.2f of no motion's %.4f (last 200)\n", stream.snapshot.loss,
-        stream.snapshot.loss / stream.snapshot.loss_no_motion, stream.snapshot.loss_no_motion);
-  }
+  absl::StrAppend(&text, LossText(stream.snapshot.recent));
   absl::StrAppend(&text, ScoresText(run), LabelsText(stream.snapshot.labels),
                   LearningText(stream.snapshot));
   absl::StrAppend(&text, "  updates   ", absl::StrJoin(stream.snapshot.updates, " "),

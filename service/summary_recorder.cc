@@ -49,7 +49,7 @@ void RunRecorder::Record(const Prediction& prediction) {
   sums_.delays.Add(prediction.delay);
   delays_.Observe(Seconds(prediction.delay).count());
   RecordScore(prediction);
-  RecordLoss(prediction.model);
+  RecordLoss(prediction);
 }
 
 void RunRecorder::RecordScore(const Prediction& prediction) {
@@ -67,7 +67,8 @@ void RunRecorder::RecordScore(const Prediction& prediction) {
   if (auto closed = scores_.Add(score)) sums_.window = std::move(closed);
 }
 
-void RunRecorder::RecordLoss(const pipeline::ModelPrediction& model) {
+void RunRecorder::RecordLoss(const Prediction& prediction) {
+  const pipeline::ModelPrediction& model = prediction.model;
   if (!model.finite) {
     ++sums_.not_finite;
     return;
@@ -86,13 +87,17 @@ void RunRecorder::RecordLoss(const pipeline::ModelPrediction& model) {
   open_.sum.loss += model.loss;
   open_.sum.loss_no_motion += model.loss_no_motion;
   ++open_.count;
+  recent_.Record(prediction);
 }
 
 void RunRecorder::CloseSecond() {
   if (open_.count > 0) {
+    const RecentLearning recent = recent_.Recent();
     history_.push_back({.second = open_.sum.second,
                         .loss = open_.sum.loss / open_.count,
-                        .loss_no_motion = open_.sum.loss_no_motion / open_.count});
+                        .loss_no_motion = open_.sum.loss_no_motion / open_.count,
+                        .recent_loss = recent.loss,
+                        .recent_loss_no_motion = recent.loss_no_motion});
     if (history_.size() > kHistorySeconds) history_.pop_front();
   }
   open_ = {};

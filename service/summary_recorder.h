@@ -16,6 +16,7 @@
 #include "prometheus/client_metric.h"
 #include "prometheus/histogram.h"
 #include "service/camera_stream.h"
+#include "service/learning_window.h"
 #include "service/prediction.h"
 #include "service/summary_delays.h"
 
@@ -26,6 +27,9 @@ struct LossPoint {
   std::int64_t second = 0;
   double loss = 0;
   double loss_no_motion = 0;
+  /// What StreamSnapshot::recent said at its end.
+  double recent_loss = 0;
+  double recent_loss_no_motion = 0;
 };
 
 /// One stream's run so far.
@@ -94,7 +98,7 @@ class RunRecorder {
 
   [[nodiscard]] std::int64_t SecondNow() const;
   void RecordScore(const Prediction& prediction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void RecordLoss(const pipeline::ModelPrediction& model) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RecordLoss(const Prediction& prediction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CloseSecond() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after construction.
@@ -109,6 +113,7 @@ class RunRecorder {
   Moment last_ ABSL_GUARDED_BY(mu_);
   prometheus::Histogram delays_ ABSL_GUARDED_BY(mu_);
   OpenSecond open_ ABSL_GUARDED_BY(mu_);
+  LearningWindow recent_ ABSL_GUARDED_BY(mu_);
   std::deque<LossPoint> history_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -57,10 +57,13 @@ std::string NumberText(double number) {
   return absl::StrFormat("%.3g", number);
 }
 
-std::string BytesText(double bytes) {
+std::string BytesText(double bytes, double largest) {
   static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
   int unit = 0;
-  for (; bytes >= 999.5 && unit < 4; ++unit) bytes /= 1000;
+  for (; largest >= 999.5 && unit < 4; ++unit) {
+    largest /= 1000;
+    bytes /= 1000;
+  }
   return absl::StrCat(NumberText(bytes), " ", kUnits[unit]);
 }
 

@@ -25,7 +25,8 @@ class TextTable {
 /// "0.25", "3", "12.4", "1534": three digits that matter, or all before the point.
 [[nodiscard]] std::string NumberText(double number);
 
-/// "0 B", "12.4 MB": powers of 1000.
-[[nodiscard]] std::string BytesText(double bytes);
+/// "0 B", "12.4 MB": powers of 1000, in the unit that suits `largest`, so that figures that are
+/// compared have one unit.
+[[nodiscard]] std::string BytesText(double bytes, double largest);
 
 }  // namespace millrace::service

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "base/status.h"
+#include "service/token_text.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -22,12 +23,6 @@ std::optional<Role> RoleNamed(std::string_view name) {
   if (name == "view") return Role::kView;
   if (name == "control") return Role::kControl;
   return std::nullopt;
-}
-
-/// What may follow "Bearer" (RFC 6750).
-bool IsTokenCharacter(unsigned char c) {
-  return absl::ascii_isalnum(c) ||
-         std::string_view("-._~+/=").find(static_cast<char>(c)) != std::string_view::npos;
 }
 
 }  // namespace

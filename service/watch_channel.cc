@@ -4,10 +4,13 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
-#include "absl/strings/ascii.h"
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "service/pem_files.h"
 #include "service/private_file.h"
+#include "service/token_text.h"
 
 namespace millrace::service {
 namespace {
@@ -29,12 +32,14 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(
   if (!SpeaksTls(security)) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions tls;
   if (!security.ca_file.empty()) {
-    MILLRACE_ASSIGN_OR_RETURN(tls.pem_root_certs, ReadNamedFile(security.ca_file, "--ca"));
+    MILLRACE_ASSIGN_OR_RETURN(tls.pem_root_certs, ReadCertificates({security.ca_file, "--ca"}));
   }
   if (!security.certificate_file.empty()) {
-    MILLRACE_ASSIGN_OR_RETURN(tls.pem_cert_chain,
-                              ReadNamedFile(security.certificate_file, "--certificate"));
-    MILLRACE_ASSIGN_OR_RETURN(tls.pem_private_key, ReadPrivateFile(security.key_file, "--key"));
+    MILLRACE_ASSIGN_OR_RETURN(
+        Identity identity,
+        ReadIdentity({security.certificate_file, "--certificate"}, {security.key_file, "--key"}));
+    tls.pem_cert_chain = std::move(identity.certificate);
+    tls.pem_private_key = std::move(identity.key);
   }
   return grpc::SslCredentials(tls);
 }
@@ -48,11 +53,8 @@ absl::StatusOr<std::string> AuthorizationOf(const std::string& address,
   }
   MILLRACE_ASSIGN_OR_RETURN(const std::string text,
                             ReadPrivateFile(security.token_file, "--token-file"));
-  const std::string token(absl::StripAsciiWhitespace(text));
-  if (token.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--token-file ", security.token_file, " is empty; it must hold the token"));
-  }
+  MILLRACE_ASSIGN_OR_RETURN(const std::string token,
+                            TokenAlone(text, "--token-file", security.token_file));
   return absl::StrCat("Bearer ", token);
 }
 

@@ -11,11 +11,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "base/atomic_file.h"
 #include "google/protobuf/util/time_util.h"
 #include "nlohmann/json.hpp"
+#include "service/explained.h"
 #include "service/terminal.h"
+#include "service/wire_status.h"
 
 namespace millrace::service {
 namespace {
@@ -35,19 +36,17 @@ std::string ClassOf(const v1::Prediction& prediction) {
   return name.empty() ? absl::StrCat(prediction.best_class()) : name;
 }
 
-/// "backing off" of SOURCE_STATE_BACKING_OFF.
-std::string NameOf(v1::SourceState state) {
-  constexpr std::size_t kPrefix = std::string_view("SOURCE_STATE_").size();
-  const std::string& name = v1::SourceState_Name(state);
-  if (name.size() <= kPrefix) return absl::StrCat(state);
-  return absl::StrReplaceAll(absl::AsciiStrToLower(name.substr(kPrefix)), {{"_", " "}});
-}
-
 /// Whether it is the learner, and not the source, whose cause the event tells.
 bool IsOfLearner(const v1::StreamEvent& event) {
   if (event.kind() == v1::STREAM_EVENT_KIND_LEARNER_STATE) return true;
   return event.kind() == v1::STREAM_EVENT_KIND_EXISTS &&
          event.learner_state() == v1::LEARNER_STATE_FAILED;
+}
+
+/// What a stream that predicts gives up. That it learns less is as planned.
+Hindrance OverloadOf(const v1::StreamEvent& event) {
+  if (event.overload() < v1::OVERLOAD_KIND_ONLY_PREDICTS) return {};
+  return {.what = event.overload_cause(), .why = event.overload_remedy(), .stops = false};
 }
 
 /// "after_gap" of PREDICTION_FLAG_AFTER_GAP.
@@ -86,8 +85,7 @@ std::string WatchLine(const v1::SubscribeResponse& response) {
     absl::StrAppendFormat(&line, "  loss %.4f", prediction.loss());
   }
   if (HasLossOfNoMotion(prediction)) {
-    absl::StrAppendFormat(&line, ", %.2f of no motion",
-                          prediction.loss() / prediction.loss_no_motion());
+    absl::StrAppend(&line, ", ", ExplainedText(prediction.loss(), prediction.loss_no_motion()));
   }
   absl::StrAppend(&line, "  update ", prediction.update_count());
   if (response.dropped_total() > 0) {
@@ -131,25 +129,22 @@ absl::Status SavePreview(const std::string& folder, const v1::SubscribeResponse&
   return WriteFileAtomically((std::filesystem::path(folder) / name).string(), prediction.preview());
 }
 
-Trouble Troubles::After(const v1::StreamEvent& event) {
+Hindrance Troubles::After(const v1::StreamEvent& event) {
   if (event.kind() == v1::STREAM_EVENT_KIND_DELETED) {
     causes_.erase(event.stream());
     return {.what = "deleted"};
   }
   Causes& causes = causes_[event.stream()];
-  (IsOfLearner(event) ? causes.learner : causes.source) = event.cause();
-  switch (event.learner_state()) {
-    case v1::LEARNER_STATE_FAILED:
-      return {.what = "learner failed", .why = causes.learner};
-    case v1::LEARNER_STATE_PAUSED:
-      return {.what = "learner paused"};
-    case v1::LEARNER_STATE_ENDED:
-      return {.what = "ended"};
-    default:
-      break;
+  if (event.kind() != v1::STREAM_EVENT_KIND_OVERLOAD) {
+    (IsOfLearner(event) ? causes.learner : causes.source) = event.cause();
   }
-  if (event.source_state() == v1::SOURCE_STATE_STREAMING) return {};
-  return {.what = absl::StrCat("source ", NameOf(event.source_state())), .why = causes.source};
+  v1::StreamStatus status;
+  status.set_source_state(event.source_state());
+  status.set_source_cause(causes.source);
+  status.set_learner_state(event.learner_state());
+  status.set_learner_cause(causes.learner);
+  Hindrance hindrance = HindranceOf(status);
+  return hindrance.what.empty() ? OverloadOf(event) : hindrance;
 }
 
 bool WatchScreen::Show(const std::string& stream, const std::string& line) {
@@ -170,13 +165,13 @@ void WatchScreen::End(const std::string& stream) {
   shown_[stream].ended = true;
 }
 
-void WatchScreen::SetTrouble(const std::string& stream, Trouble trouble) {
+void WatchScreen::SetTrouble(const std::string& stream, Hindrance trouble) {
   const MutexLock lock(mu_);
   shown_[stream].trouble = std::move(trouble);
   Draw();
 }
 
-void WatchScreen::SetTroubleOfAll(const Trouble& trouble) {
+void WatchScreen::SetTroubleOfAll(const Hindrance& trouble) {
   const MutexLock lock(mu_);
   for (const std::string& stream : options_.streams) shown_[stream].trouble = trouble;
   Draw();
@@ -236,6 +231,8 @@ std::string WatchScreen::LineOf(const std::string& stream, const Shown& shown) c
   std::string line = absl::StrCat(stream, "  ", shown.trouble.what, troubled ? ", " : "");
   if (shown.line.empty()) {
     absl::StrAppend(&line, "no prediction yet");
+  } else if (!shown.trouble.stops && age < kFresh) {
+    absl::StrAppend(&line, shown.line.substr(std::min(stream.size() + 2, shown.line.size())));
   } else {
     const double seconds = std::chrono::duration<double>(age).count();
     absl::StrAppend(&line, "last prediction ", DurationText(seconds), " ago");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ingest/grid.h"
 #include "pipeline/learning/picture_to_come.h"
 #include "service/preview.h"
 #include "service/wire.h"
@@ -48,6 +49,15 @@ void WriteNextPicture(const Prediction& prediction, v1::Tensor& message) {
   const std::vector<std::uint8_t> rgb =
       pipeline::PictureToCome(prediction.picture->rgb, *model.flow, model.width, model.height);
   message.set_data(rgb.data(), rgb.size());
+}
+
+void WriteView(const Prediction& prediction, v1::GridView& message) {
+  const ingest::GridView view =
+      ingest::ViewOf({.width = prediction.camera_width, .height = prediction.camera_height},
+                     {.width = prediction.model.width, .height = prediction.model.height});
+  message.set_scale(view.scale);
+  message.set_left(view.left);
+  message.set_top(view.top);
 }
 
 std::optional<v1::PredictionFlag> FlagOf(pipeline::SkipReason reason) {
@@ -110,6 +120,7 @@ void ToMessage(const Prediction& prediction, const Carried& carried, v1::Predict
   if (prediction.camera_width > 0) {
     message.mutable_camera()->set_width(prediction.camera_width);
     message.mutable_camera()->set_height(prediction.camera_height);
+    if (model.outputs == nullptr) WriteView(prediction, *message.mutable_view());
   }
 }
 

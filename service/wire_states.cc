@@ -40,6 +40,20 @@ v1::LearnerState ToWire(LearnerState state) {
   return v1::LEARNER_STATE_UNSPECIFIED;
 }
 
+v1::OverloadKind ToWire(OverloadKind kind) {
+  switch (kind) {
+    case OverloadKind::kNone:
+      return v1::OVERLOAD_KIND_NONE;
+    case OverloadKind::kLearnsLess:
+      return v1::OVERLOAD_KIND_LEARNS_LESS;
+    case OverloadKind::kOnlyPredicts:
+      return v1::OVERLOAD_KIND_ONLY_PREDICTS;
+    case OverloadKind::kDrops:
+      return v1::OVERLOAD_KIND_DROPS;
+  }
+  return v1::OVERLOAD_KIND_UNSPECIFIED;
+}
+
 v1::DropReason ToWire(DropReason reason) {
   switch (reason) {
     case DropReason::kQueueFull:

@@ -8,6 +8,7 @@ namespace millrace::service {
 
 [[nodiscard]] v1::SourceState ToWire(ingest::SourceState state);
 [[nodiscard]] v1::LearnerState ToWire(LearnerState state);
+[[nodiscard]] v1::OverloadKind ToWire(OverloadKind kind);
 [[nodiscard]] v1::DropReason ToWire(DropReason reason);
 
 }  // namespace millrace::service

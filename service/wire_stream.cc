@@ -1,6 +1,7 @@
 #include <string>
 
 #include "service/config_entry.h"
+#include "service/overload_text.h"
 #include "service/wire.h"
 #include "service/wire_states.h"
 #include "service/wire_struct.h"
@@ -77,6 +78,29 @@ void WriteSource(const ingest::SourceStatus& source, v1::Stream& message) {
   message.set_camera_frames_per_second(source.camera_frames_per_second);
 }
 
+void WriteOverload(const Overload& overload, v1::Overload& message) {
+  message.set_kind(ToWire(overload.kind));
+  message.set_frames_per_second_in(overload.received_per_second);
+  message.set_predictions_per_second(overload.predicted_per_second);
+  message.set_dropped_per_second(overload.dropped_per_second);
+  const Remedies& remedies = overload.remedies;
+  message.set_max_fps(remedies.max_fps);
+  if (remedies.width > 0) {
+    message.mutable_input()->set_width(remedies.width);
+    message.mutable_input()->set_height(remedies.height);
+  }
+  message.set_stages(remedies.stages);
+  message.set_cause(DescribeOverload(overload));
+  message.set_remedy(DescribeRemedies(overload));
+}
+
+void WritePromise(const Promise& promise, v1::Promise& message) {
+  message.set_frames_per_second(promise.frames_per_second);
+  SetDuration(FromSeconds(promise.delay_s), *message.mutable_delay());
+  message.set_rate_kept(promise.rate_kept);
+  message.set_delay_kept(promise.delay_kept);
+}
+
 }  // namespace
 
 void ToMessage(const ServedStream& served, v1::Stream& message) {
@@ -94,8 +118,8 @@ void ToMessage(const ServedStream& served, v1::Stream& message) {
     SetDuration(FromSeconds(snapshot.delay_p50_s), *message.mutable_delay_p50());
     SetDuration(FromSeconds(snapshot.delay_p99_s), *message.mutable_delay_p99());
   }
-  message.set_loss(snapshot.loss);
-  message.set_loss_no_motion(snapshot.loss_no_motion);
+  message.set_loss(snapshot.recent.loss);
+  message.set_loss_no_motion(snapshot.recent.loss_no_motion);
   const auto learner = stream.learner();
   WriteSchedule(*learner, snapshot.updates, *message.mutable_schedule());
   if (learner->labels) WriteTask(*learner->labels, *message.mutable_labelled_task());
@@ -103,6 +127,8 @@ void ToMessage(const ServedStream& served, v1::Stream& message) {
   message.set_etag(EtagOf(entry));
   *message.mutable_config() = ToStruct(ShownEntry(entry));
   message.set_run_id(served.run_id);
+  WriteOverload(snapshot.overload, *message.mutable_overload());
+  WritePromise(snapshot.promise, *message.mutable_promise());
 }
 
 }  // namespace millrace::service

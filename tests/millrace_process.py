@@ -51,7 +51,7 @@ def config(streams: list[dict] | None = None, **sections) -> dict:
         "version": 1,
         "listen": {"grpc_port": 0, "http_port": 0, "metrics_port": 0},
         "model": {"input": [64, 64]},
-        "schedule": {"stages": 2},
+        "schedule": {"kind": "one_f_one_b_star", "stages": 2},
         "streams": [test_stream()] if streams is None else streams,
         **sections,
     }

@@ -46,6 +46,16 @@ void Show(const v1::SubscribeResponse& message) {
   std::fflush(stdout);
 }
 
+/// What a camera does that sends nothing.
+void Show(const v1::StreamStatus& status) {
+  const v1::SourceState now = status.source_state();
+  if (now == v1::SOURCE_STATE_STREAMING || now == v1::SOURCE_STATE_STOPPED) return;
+  const std::string state = v1::SourceState_Name(now);
+  std::printf("camera %s  %s\n", state.substr(std::strlen("SOURCE_STATE_")).c_str(),
+              status.source_cause().c_str());
+  std::fflush(stdout);
+}
+
 /// Shows predictions until the stream ends or fails. A connection that ends is begun anew, where
 /// the last one stopped, for five seconds.
 grpc::Status Follow(v1::PredictionService::Stub& predictions, v1::SubscribeRequest request) {
@@ -55,9 +65,13 @@ grpc::Status Follow(v1::PredictionService::Stub& predictions, v1::SubscribeReque
     const auto reader = predictions.Subscribe(&call, request);
     v1::SubscribeResponse message;
     while (reader->Read(&message)) {
-      Show(message);
-      had_one = true;
-      tries = 0;
+      if (message.has_status()) {
+        Show(message.status());
+      } else {
+        Show(message);
+        had_one = true;
+        tries = 0;
+      }
       request.mutable_resume()->set_run_id(message.run_id());
       request.mutable_resume()->set_sequence(message.sequence());
     }
@@ -90,6 +104,7 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
 int main(int argc, char** argv) {
   const std::string address = argc > 1 ? argv[1] : "127.0.0.1:50051";
   v1::SubscribeRequest request;
+  request.set_status(true);                   // Messages also where the camera sends nothing.
   if (argc > 2) request.set_stream(argv[2]);  // May stay empty if the server has just one.
 
   const auto predictions = v1::PredictionService::NewStub(Connect(address));

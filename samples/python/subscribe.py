@@ -18,11 +18,17 @@ def show(prediction):
           f"  loss {ratio:.3f} of no motion  mean flow {dx:+.3f} {dy:+.3f} px{lost}", flush=True)
 
 
+def show_status(status):
+    """What a camera does that sends nothing. Without it, the log would say so."""
+    if status.source_state not in (millrace.SourceState.STREAMING, millrace.SourceState.STOPPED):
+        print(f"camera {status.source_state}  {status.source_cause}", flush=True)
+
+
 def main(address="127.0.0.1:50051", stream=""):  # The stream may be empty if the server has one.
     # A server that is gone is waited for, for so many seconds.
     with millrace.Client(address, reconnect=millrace.Reconnect(give_up_after=5)) as client:
         client.stream(stream)  # What is wrong from the start is said at once.
-        for prediction in client.predictions(stream):
+        for prediction in client.predictions(stream, on_status=show_status):
             show(prediction)
 
 

@@ -1,11 +1,12 @@
 // One camera stream on the page.
 import {describeAnswer, describeScore} from "/answer.js";
+import {showStanding} from "/badges.js";
 import {drawChart} from "/chart.js";
 import {Controls} from "/controls.js";
 import {drawPipeline} from "/pipeline.js";
 import {fetchPictures, removeWithPictures, swapPicture} from "/pictures.js";
 import {droppedOf, showReasons} from "/reasons.js";
-import {isOver, lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
+import {motionOf} from "/standing.js";
 import {duration, element, fromTemplate, number, rate, setText, shortRate} from "/text.js";
 
 const kHistorySeconds = 600;
@@ -33,23 +34,36 @@ function describeRatePlan({rate_plan: plan, update_every: every}) {
   return ` · ${parts.join(", ")}`;
 }
 
-/** What a loss of `ratio` times that of no motion is worth. */
-function describeRatio(ratio) {
-  if (ratio === null) return "no prediction yet";
-  const percent = Math.round(100 * Math.abs(1 - ratio));
-  if (percent === 0) return 'as good as "nothing moves"';
-  return `${percent} % ${ratio < 1 ? "better" : "worse"} than "nothing moves"`;
+/** What the plan can do; once it has not done that for ten seconds, that the figure beside it holds. */
+function describeRate({promise, learner}) {
+  const planned = rate(learner.samples_per_second);
+  if (!promise.rate_kept) return `measured; the plan said ${planned}, which does not hold`;
+  return `can do ${planned}, without the pipeline ${rate(learner.sequential_samples_per_second)}`;
+}
+
+/** As describeRate(). */
+function describeDelay({promise, learner, delay_p99_ms: p99}) {
+  const planned = duration(learner.delay_ms);
+  return `p99 ${duration(p99)}, ${
+    promise.delay_kept ? `expected ${planned}` : `the ${planned} of the plan do not hold`}`;
+}
+
+/** A cell that says by itself, where the table is folded, what its column says. */
+function cell(column, text, className) {
+  const made = element("td", text, className);
+  made.dataset.column = column;
+  return made;
 }
 
 function stageRow(stage, index, most) {
   const row = element("tr");
-  row.append(element("td", String(index + 1)));
-  const layers = element("td", stage.layers.join(", "));
+  row.append(cell("stage", String(index + 1)));
+  const layers = cell("layers", stage.layers.join(", "));
   layers.append(element("span", stage.device, "device"));
   row.append(layers);
   const costs = [["forward", stage.forward_ms], ["backward", stage.backward_ms],
                  ["update", stage.update_ms]];
-  const cost = element("td", costs.map(([, ms]) => ms.toFixed(ms < 10 ? 1 : 0)).join(" + "), "cost");
+  const cost = cell("cost, ms", costs.map(([, ms]) => ms.toFixed(ms < 10 ? 1 : 0)).join(" + "), "cost");
   const bar = element("div", undefined, "bar");
   for (const [name, ms] of costs) {
     const part = element("span", undefined, name);
@@ -58,8 +72,8 @@ function stageRow(stage, index, most) {
   }
   cost.append(bar);
   row.append(cost);
-  row.append(element("td", String(stage.staleness), "number"));
-  row.append(element("td", number(stage.updates), "number"));
+  row.append(cell("updates late", String(stage.staleness), "number"));
+  row.append(cell("updates", number(stage.updates), "number"));
   return row;
 }
 
@@ -68,6 +82,7 @@ export class StreamCard {
   #parts;
   #controls;
   #points = [];
+  #now = null;  // The newest point of the chart: what the figure beside it says.
   #shownFrame = null;
   #loading = false;
   #task = null;  // Of a stream that learns from labels.
@@ -93,7 +108,8 @@ export class StreamCard {
     this.#controls.update(stream, control);
     this.#showPipeline(stream.learner);
     showReasons(this.#parts, stream.frames, stream.learner);
-    if (this.#take(stream.history)) this.redraw();
+    this.#take(stream);
+    this.redraw();
   }
 
   /** Fetches the pictures of the newest prediction, unless they are shown already. */
@@ -124,7 +140,7 @@ export class StreamCard {
     }
   }
 
-  redraw() { drawChart(this.#parts.chart, this.#points); }
+  redraw() { drawChart(this.#parts.chart, this.#points, this.#now); }
 
   dispose() {
     this.#resized.disconnect();
@@ -142,44 +158,35 @@ export class StreamCard {
 
   #showScore(score) {
     const {value, note} = describeScore(score, this.#task.classes);
-    this.#set("ratio-name", this.#task.classes ? "Labelled frames predicted right" : "Squared error");
-    this.#set("ratio", value);
-    this.#set("ratio-note", note);
+    this.#set("score-name", this.#task.classes ? "Labelled frames predicted right" : "Squared error");
+    this.#set("score", value);
+    this.#parts.score.className = "";
+    this.#set("score-note", note);
   }
 
-  #showLoss(stream) {
-    const ratio = lossRatioOf(stream);
-    this.#set("ratio", ratio?.toFixed(2) ?? "–");
-    this.#parts.ratio.className = toneOfLoss(stream);
-    this.#set("ratio-note", describeRatio(ratio));
-    this.#parts["ratio-note"].title = ratio === null ? "" : `a loss of ${
-      stream.loss.toPrecision(3)} beside ${stream.loss_no_motion.toPrecision(3)}, last 200`;
+  #showMotion(stream) {
+    const {value, note, tone} = motionOf(stream);
+    this.#set("score-name", "Motion explained");
+    this.#set("score", value);
+    this.#parts.score.className = tone;
+    this.#set("score-note", note);
+    this.#parts["score-note"].title = stream.recent.explained === null ? "" : `a loss of ${
+      stream.loss.toPrecision(3)}; seeing no motion has ${stream.loss_no_motion.toPrecision(3)}`;
   }
 
   #showSource(stream) {
-    const {text, tone, cause} = stateOf(stream);
-    this.#set("state", text);
-    this.#parts.state.className = `pill ${tone}`;
-    const remark = remarkOf(stream);
-    this.#set("remark", remark.text);
-    this.#parts.remark.className = `pill ${remark.tone}`;
-    this.#parts.remark.hidden = remark.text === "";
-    this.#root.classList.toggle("over", isOver(stream));
+    showStanding(this.#root, this.#parts, stream);
     this.#set("source", describeSource(stream.source));
-    this.#set("cause", cause);
-    this.#parts.cause.hidden = cause === "";
   }
 
   #showFigures(stream) {
     const {learner, frames} = stream;
-    if (this.#task) this.#showScore(stream.labels); else this.#showLoss(stream);
+    if (this.#task) this.#showScore(stream.labels); else this.#showMotion(stream);
     this.#set("rate-in", rate(stream.rate_in));
     this.#set("rate-out", rate(stream.rate_out));
-    this.#set("rate-note", `can do ${rate(learner.samples_per_second)}, without the pipeline ${
-      rate(learner.sequential_samples_per_second)}`);
+    this.#set("rate-note", describeRate(stream));
     this.#set("delay", duration(stream.delay_p50_ms));
-    this.#set("delay-note", `p99 ${duration(stream.delay_p99_ms)}, expected ${
-      duration(learner.delay_ms)}`);
+    this.#set("delay-note", describeDelay(stream));
     const dropped = droppedOf(frames);
     this.#set("dropped", number(dropped));
     this.#set("dropped-note", frames.received > 0
@@ -201,12 +208,14 @@ export class StreamCard {
       ...stages.map((stage, index) => stageRow(stage, index, most)));
   }
 
-  #take(history) {
-    for (const [second, loss, noMotion] of history) {
-      if (noMotion > 0) this.#points.push([second, loss / noMotion]);
+  #take({history, recent}) {
+    for (const [second, loss, noMotion, recentLoss, recentNoMotion] of history) {
+      if (noMotion > 0) {
+        this.#points.push({second, each: 1 - loss / noMotion, recent: 1 - recentLoss / recentNoMotion});
+      }
     }
-    const last = this.#points.length ? this.#points[this.#points.length - 1][0] : 0;
-    this.#points = this.#points.filter(([second]) => second > last - kHistorySeconds);
-    return history.length > 0;
+    const last = this.#points.length ? this.#points[this.#points.length - 1].second : 0;
+    this.#points = this.#points.filter(({second}) => second > last - kHistorySeconds);
+    this.#now = recent.explained;
   }
 }

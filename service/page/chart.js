@@ -1,27 +1,16 @@
-// The loss over time, as a share of the loss of no motion: a faint line for each second, a strong
-// one for the mean around it, and the line that a model must stay under.
+// How much of the motion is explained, over time: a faint line for each second, a strong one for what
+// the figure beside it says, and the line of a model that sees no motion.
+import {shareText} from "/standing.js";
 
-const kMeanSeconds = 15;
 const kLeastSpan = 60;
-
-/** Points [second, ratio] -> the mean of the last kMeanSeconds at each of them. */
-export function smooth(points) {
-  const result = [];
-  let first = 0;
-  let sum = 0;
-  points.forEach(([second, ratio], i) => {
-    sum += ratio;
-    while (points[first][0] <= second - kMeanSeconds) sum -= points[first++][1];
-    result.push([second, sum / (i - first + 1)]);
-  });
-  return result;
-}
+// The first seconds of a model that begins would squeeze all others.
+const kSettledSeconds = 15;
+const kLowest = -1;
 
 function ticks(low, high, most) {
-  const step = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
-    .find(candidate => (high - low) / candidate <= most) ?? (high - low);
+  const step = [0.05, 0.1, 0.2, 0.5, 1].find(candidate => (high - low) / candidate <= most) ?? (high - low);
   const result = [];
-  for (let i = Math.ceil(low / step); i * step <= high + 1e-9; ++i) result.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9; ++i) result.push(i * step);
   return result;
 }
 
@@ -29,8 +18,26 @@ function spanText(seconds) {
   return seconds < 120 ? `${Math.round(seconds)} s ago` : `${Math.round(seconds / 60)} min ago`;
 }
 
-/** Draws `points` = [second, ratio] into `canvas`, sharp on any screen. */
-export function drawChart(canvas, points) {
+/** The strong line: [second, share], with what is so `now` at its end. */
+function strongLine(points, now) {
+  const line = points.map(({second, recent}) => [second, recent]);
+  if (now !== null) line.push([line.length ? line[line.length - 1][0] + 1 : 0, now]);
+  return line;
+}
+
+/** [lowest, highest] share that the chart shows. */
+function range(line) {
+  const settled = line.filter(([second]) => second >= line[0][0] + kSettledSeconds);
+  const shares = (settled.length ? settled : line).map(point => point[1]);
+  const low = Math.max(kLowest, Math.min(-0.1, Math.floor(Math.min(...shares, 0) * 10) / 10));
+  return [low, Math.max(0.4, Math.ceil(Math.max(...shares, 0) * 10 + 0.5) / 10)];
+}
+
+/**
+ * Draws into `canvas`, sharp on any screen: `points` = {second, each, recent}, shares of the motion that
+ * are explained in that second and by the recent predictions at its end, and what those explain `now`.
+ */
+export function drawChart(canvas, points, now) {
   const style = getComputedStyle(canvas);
   const color = name => style.getPropertyValue(name).trim();
   const {width, height} = canvas.getBoundingClientRect();
@@ -42,21 +49,16 @@ export function drawChart(canvas, points) {
   pen.scale(density, density);
   pen.font = `12px ${style.fontFamily}`;
 
-  const mean = smooth(points);
-  const ratios = points.map(point => point[1]);
-  const low = Math.min(0.6, Math.floor(Math.min(...ratios, 1) * 10) / 10);
-  // By the mean once it is one: the first seconds of a model that begins would squeeze all others.
-  const settled = mean.filter(([second]) => second >= points[0][0] + kMeanSeconds);
-  const highest = Math.max(...(settled.length ? settled : mean).map(point => point[1]), 1);
-  const high = Math.max(1.1, Math.min(2, Math.ceil(highest * 10) / 10));
-  const last = points.length ? points[points.length - 1][0] : 0;
-  const span = Math.max(kLeastSpan, points.length ? last - points[0][0] : 0);
-  const left = 34;
+  const strong = strongLine(points, now);
+  const [low, high] = range(strong);
+  const last = strong.length ? strong[strong.length - 1][0] : 0;
+  const span = Math.max(kLeastSpan, strong.length ? last - strong[0][0] : 0);
+  const left = 44;
   const right = width - 4;
   const top = 6;
   const bottom = height - 20;
   const x = second => right - (last - second) / span * (right - left);
-  const y = ratio => bottom - (Math.min(ratio, high) - low) / (high - low) * (bottom - top);
+  const y = share => bottom - (Math.min(Math.max(share, low), high) - low) / (high - low) * (bottom - top);
 
   pen.fillStyle = color("--muted");
   pen.strokeStyle = color("--line");
@@ -68,47 +70,45 @@ export function drawChart(canvas, points) {
     pen.moveTo(left, y(tick));
     pen.lineTo(right, y(tick));
     pen.stroke();
-    pen.fillText(tick.toFixed(high - low > 4 ? 0 : 1), left - 6, y(tick));
+    pen.fillText(`${Math.round(100 * tick)} %`, left - 6, y(tick));
   }
   pen.textBaseline = "alphabetic";
   pen.fillText("now", right, height - 4);
   pen.textAlign = "left";
   pen.fillText(spanText(span), left, height - 4);
 
+  const trace = path => path.forEach(([second, share], i) =>
+    i ? pen.lineTo(x(second), y(share)) : pen.moveTo(x(second), y(share)));
   const line = (path, stroke, thickness) => {
     pen.beginPath();
-    path.forEach(([second, ratio], i) =>
-      i ? pen.lineTo(x(second), y(ratio)) : pen.moveTo(x(second), y(ratio)));
+    trace(path);
     pen.strokeStyle = stroke;
     pen.lineWidth = thickness;
     pen.lineJoin = "round";
     pen.stroke();
   };
-  if (mean.length > 1) {
+  if (strong.length > 1) {
     pen.beginPath();
-    mean.forEach(([second, ratio], i) =>
-      i ? pen.lineTo(x(second), y(ratio)) : pen.moveTo(x(second), y(ratio)));
-    pen.lineTo(x(last), y(1));
-    pen.lineTo(x(mean[0][0]), y(1));
+    trace(strong);
+    pen.lineTo(x(last), y(0));
+    pen.lineTo(x(strong[0][0]), y(0));
     pen.fillStyle = color("--accent-soft");
     pen.fill();
-    line(points, color("--accent-soft"), 1.5);
-    line(mean, color("--accent"), 2.5);
+    line(points.map(({second, each}) => [second, each]), color("--accent-soft"), 1.5);
+    line(strong, color("--accent"), 2.5);
   }
   pen.setLineDash([5, 4]);
-  line([[last - span, 1], [last, 1]], color("--warn"), 1.5);
+  line([[last - span, 0], [last, 0]], color("--warn"), 1.5);
   pen.setLineDash([]);
   pen.fillStyle = color("--warn");
-  // Where the loss is not: it begins on the right, above this line, and has left it when it has come to the left.
-  const begins = points.length === 0 || x(points[0][0]) > (left + right) / 2;
-  pen.textAlign = begins ? "left" : "right";
   pen.strokeStyle = color("--card");
   pen.lineWidth = 4;
-  const place = begins ? left + 2 : right - 2;
-  pen.strokeText("no motion", place, y(1) - 6);
-  pen.fillText("no motion", place, y(1) - 6);
+  pen.textAlign = "left";
+  const place = y(0) + 14 < bottom ? y(0) + 14 : y(0) - 6;
+  pen.strokeText("seeing no motion", left + 4, place);
+  pen.fillText("seeing no motion", left + 4, place);
 
-  canvas.setAttribute("aria-label", mean.length
-    ? `Loss over time, now ${mean[mean.length - 1][1].toFixed(2)} of that of no motion`
-    : "Loss over time: no prediction yet");
+  canvas.setAttribute("aria-label", now === null
+    ? "Motion explained over time: no prediction yet"
+    : `Motion explained over time, now ${shareText(now)}`);
 }

@@ -1,8 +1,9 @@
 // One stream among many: what tells at a glance whether it is well, and a link to the rest.
 import {describeAnswer, describeScore} from "/answer.js";
+import {showStanding} from "/badges.js";
 import {fetchPictures, removeWithPictures, swapPicture} from "/pictures.js";
 import {droppedOf} from "/reasons.js";
-import {isOver, lossRatioOf, remarkOf, stateOf, toneOfLoss} from "/standing.js";
+import {motionOf} from "/standing.js";
 import {duration, fromTemplate, number, rate, setText} from "/text.js";
 
 const kPicturePauseMs = 1000;
@@ -13,8 +14,7 @@ function scoreOf(stream) {
     const {value} = describeScore(stream.labels, labels.classes);
     return {name: labels.classes ? "right" : "squared error", value, tone: ""};
   }
-  return {name: "loss vs no motion", value: lossRatioOf(stream)?.toFixed(2) ?? "–",
-          tone: toneOfLoss(stream)};
+  return {name: "motion explained", ...motionOf(stream)};
 }
 
 export class StreamTile {
@@ -33,16 +33,7 @@ export class StreamTile {
   get root() { return this.#root; }
 
   update(stream) {
-    this.#root.classList.toggle("over", isOver(stream));
-    const {text, tone, cause} = stateOf(stream);
-    setText(this.#parts.state, text);
-    this.#parts.state.className = `pill ${tone}`;
-    const remark = remarkOf(stream);
-    setText(this.#parts.remark, remark.text);
-    this.#parts.remark.className = `pill ${remark.tone}`;
-    this.#parts.remark.hidden = remark.text === "";
-    setText(this.#parts.cause, cause);
-    this.#parts.cause.hidden = cause === "";
+    showStanding(this.#root, this.#parts, stream);
     const score = scoreOf(stream);
     setText(this.#parts["score-name"], score.name);
     setText(this.#parts.score, score.value);

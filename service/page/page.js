@@ -16,6 +16,7 @@ const list = document.getElementById("streams");
 const sum = document.getElementById("sum");
 const back = document.getElementById("back");
 const standing = document.getElementById("standing");
+const missing = document.getElementById("missing");
 const notice = document.getElementById("notice");
 const link = document.getElementById("link");
 
@@ -54,20 +55,26 @@ function cardOf(stream) {
   return cards.get(stream.run);
 }
 
-/** "street" of "#/street"; nothing of what is no name. */
+/** "street" of "#/street"; empty where the address names no stream. */
 function nameInAddress() {
+  const name = location.hash.replace(/^#\/?/, "");
   try {
-    return decodeURIComponent(location.hash.replace(/^#\//, ""));
+    return decodeURIComponent(name);
   } catch {
-    return "";
+    return name;
   }
 }
 
-/** The stream that the address names. One that is alone needs no overview. */
+/** The stream that the address names, whether there is one or not. One that is alone needs no overview. */
 function wanted(streams) {
-  const name = nameInAddress();
-  if (streams.some(stream => stream.name === name)) return name;
-  return streams.length === 1 ? streams[0].name : null;
+  return nameInAddress() || (streams.length === 1 ? streams[0].name : null);
+}
+
+/** Says that there is no stream `name`; takes it back where `name` is null. */
+function sayMissing(name) {
+  missing.hidden = name === null;
+  setText(missing.firstElementChild,
+          name === null ? "" : `This server has no stream “${name}”: it was deleted, or never there.`);
 }
 
 function clear() {
@@ -79,16 +86,18 @@ function clear() {
 /** Turns to the overview or to one stream. Returns whether what is there was cleared. */
 function turn(streams) {
   const name = wanted(streams);
-  back.hidden = name === null || streams.length < 2;
+  const known = name === null || streams.some(stream => stream.name === name);
+  sayMissing(known ? null : name);
+  back.hidden = name === null || !known || streams.length < 2;
   sum.hidden = name !== null;
-  document.title = name === null ? "Millrace" : `${name} · Millrace`;
+  document.title = name === null ? "Millrace" : `${known ? name : "No such stream"} · Millrace`;
   list.className = name === null ? "overview" : "";
   if (name === shown) return false;
   const begun = instance !== null && cards.size > 0;
   shown = name;
   clear();
   // Whoever goes by keyboard, or listens, goes on from the top of what is new.
-  if (begun) (name === null ? sum : back).focus();
+  if (begun && known) (name === null ? sum : back).focus();
   return true;
 }
 

@@ -1,5 +1,6 @@
 // The plan as a picture: frames go from the camera through the stages, each on its device, and each
-// as full as it was measured to be busy.
+// as full as it was measured to be busy. Stages for which there is no room side by side stand under
+// each other.
 import {number} from "/text.js";
 
 const kSpace = "http://www.w3.org/2000/svg";
@@ -7,7 +8,8 @@ const kGap = 26;
 const kHeight = 74;
 const kNarrowest = 92;
 const kWidest = 190;
-const kUsualRoom = 460;
+const kWidestRow = 700;
+const kUsualRoom = 320;
 
 function shape(tag, attributes, text) {
   const made = document.createElementNS(kSpace, tag);
@@ -29,30 +31,61 @@ function textOf(load) {
   return load === null ? "not measured" : `${number((load.predicting + load.learning) * 100)} % busy`;
 }
 
-function bar(load, x, width) {
+function bar(load, x, y, width) {
   const part = (share, from, className) => shape("rect", {
-    x: x + width * from, y: kHeight - 16, width: width * share, height: 7, class: className});
+    x: x + width * from, y, width: width * share, height: 7, class: className});
   const idle = part(1, 0, "idle");
   if (load === null) return [idle];
   return [idle, part(load.predicting, 0, "forward"), part(load.learning, load.predicting, "backward")];
 }
 
-function arrow(x, y) {
+/** From (x, y) over the gap to the right. */
+function arrowRight(x, y) {
   return [shape("line", {x1: x + 3, y1: y, x2: x + kGap - 7, y2: y, class: "wire"}),
           shape("path", {d: `M${x + kGap - 9} ${y - 4}l6 4l-6 4z`, class: "tip"})];
 }
 
-function box(stage, index, load, x, width) {
+/** From (x, y) over the gap below. */
+function arrowDown(x, y) {
+  return [shape("line", {x1: x, y1: y + 3, x2: x, y2: y + kGap - 7, class: "wire"}),
+          shape("path", {d: `M${x - 4} ${y + kGap - 9}l4 6l4 -6z`, class: "tip"})];
+}
+
+function box(stage, index, load, {x, y, width, height}) {
   const layers = stage.layers.length;
+  const lines = [`${layers} layer${layers === 1 ? "" : "s"}`, textOf(load)];
   const group = shape("g", {});
   group.append(
     shape("title", {}, `stage ${index + 1}: ${stage.layers.join(", ")}`),
-    shape("rect", {x, y: 1, width, height: kHeight - 2, rx: 8, class: "stage"}),
-    ...bar(load, x + 8, width - 16),
-    shape("text", {x: x + 8, y: 20, class: "strong"}, `${index + 1} · ${stage.device}`),
-    shape("text", {x: x + 8, y: 36}, `${layers} layer${layers === 1 ? "" : "s"}`),
-    shape("text", {x: x + 8, y: 52}, textOf(load)));
+    shape("rect", {x: x + 1, y: y + 1, width: width - 2, height: height - 2, rx: 8, class: "stage"}),
+    ...bar(load, x + 8, y + height - 16, width - 16),
+    shape("text", {x: x + 8, y: y + 20, class: "strong"}, `${index + 1} · ${stage.device}`),
+    ...(height < kHeight ? [lines.join(" · ")] : lines).map((line, i) =>
+      shape("text", {x: x + 8, y: y + 36 + 16 * i}, line)));
   return group;
+}
+
+/** Where `count` stages stand in so much room: their boxes, the arrows between, and the size of it all. */
+function layOut(count, room) {
+  const fits = (Math.min(room, kWidestRow) - kGap) / Math.max(count, 1) - kGap;
+  if (fits < kNarrowest) return layOutColumn(count, room);
+  const width = Math.min(kWidest, fits);
+  const boxes = Array.from({length: count}, (_, i) =>
+    ({x: kGap + i * (width + kGap), y: 0, width, height: kHeight}));
+  const middle = kHeight / 2;
+  return {boxes, width: kGap + count * (width + kGap), height: kHeight,
+          arrows: [...arrowRight(0, middle), ...boxes.flatMap(at => arrowRight(at.x + width, middle))]};
+}
+
+/** Stages of two lines each, under each other. */
+function layOutColumn(count, room) {
+  const height = kHeight - 16;
+  const width = Math.min(room, 2 * kWidest);
+  const boxes = Array.from({length: count}, (_, i) =>
+    ({x: 0, y: kGap + i * (height + kGap), width, height}));
+  return {boxes, width, height: kGap + count * (height + kGap),
+          arrows: [...arrowDown(width / 2, 0),
+                   ...boxes.flatMap(at => arrowDown(width / 2, at.y + height))]};
 }
 
 function describe(stages, loads) {
@@ -61,21 +94,20 @@ function describe(stages, loads) {
       : `is busy ${number((load.predicting + load.learning) * 100)} % of the time`}`).join(", ");
 }
 
+/** How wide the picture may be in `panel`. */
+function roomIn(panel) {
+  if (panel.clientWidth === 0) return kUsualRoom;
+  const {paddingLeft, paddingRight} = getComputedStyle(panel);
+  return Math.floor(panel.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight));
+}
+
 /** Draws `learner` into `svg` as it works. */
 export function drawPipeline(svg, learner) {
   const stages = learner.stages;
-  const room = (svg.parentElement.clientWidth || kUsualRoom) - kGap;
-  const fits = Math.min(room, kUsualRoom) / Math.max(stages.length, 1) - kGap;
-  const width = Math.max(kNarrowest, Math.min(kWidest, fits));
-  const whole = kGap + stages.length * (width + kGap);
   const loads = stages.map(stage => loadOf(stage, learner.state));
-  const shapes = [...arrow(0, kHeight / 2)];
-  stages.forEach((stage, index) => {
-    const x = kGap + index * (width + kGap);
-    shapes.push(box(stage, index, loads[index], x, width), ...arrow(x + width, kHeight / 2));
-  });
-  svg.setAttribute("viewBox", `0 0 ${whole} ${kHeight}`);
-  svg.style.width = `${whole}px`;
+  const {boxes, arrows, width, height} = layOut(stages.length, roomIn(svg.parentElement));
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.style.width = `${width}px`;
   svg.setAttribute("aria-label", `Pipeline of ${stages.length} stages: ${describe(stages, loads)}`);
-  svg.replaceChildren(...shapes);
+  svg.replaceChildren(...arrows, ...stages.map((stage, i) => box(stage, i, loads[i], boxes[i])));
 }

@@ -1,4 +1,7 @@
 // How streams stand, in words: what is to be understood in five seconds.
+//
+// Badges, tiles and the line on top say what these functions say, all from the same figures, so that
+// none contradicts another.
 
 const kSourceTones = {
   "streaming": "good", "connecting": "wait", "waiting": "wait", "stalled": "wait",
@@ -7,25 +10,33 @@ const kSourceTones = {
 
 const kSourceTexts = {"backing off": "camera away, tries again"};
 
-/** {text, tone, cause} of what camera and learner of a stream are doing. */
-export function stateOf({source, learner}) {
-  const cause = [learner.cause, source.cause].filter(Boolean).join(" · ");
-  if (!learner.ok) return {text: "learner failed", tone: "bad", cause};
-  return {text: kSourceTexts[source.state] ?? source.state,
-          tone: kSourceTones[source.state] ?? "", cause};
-}
+// A cold start explains nothing before it has seen about so many frames.
+const kColdStartFrames = 1000;
 
-// Each stream stands in one of these ways; "learning" is the one that needs no word.
+const kReferenceNames = {dis: "DIS", farneback: "Farneback"};
+
+// Each stream stands in one of these ways; "learning" is the one that needs no word. `badge`: of
+// those that do not show in the camera's state.
 const kWays = {
   failed: {one: "the learner has failed", sum: count => `${count} failed`},
   away: {one: "the camera is away", sum: count => `${count} without camera`},
   waiting: {one: "no client pushes frames", sum: count => `${count} without client`},
   ended: {one: "the source has ended", sum: count => `${count} ended`},
-  paused: {one: "paused", sum: count => `${count} paused`},
-  frozen: {one: "frozen", sum: count => `${count} frozen`},
-  predicting: {one: "only predicting", sum: count => `${count} only predicting`},
+  paused: {one: "paused", sum: count => `${count} paused`, badge: true},
+  frozen: {one: "frozen", sum: count => `${count} frozen`, badge: true},
+  predicting: {one: "only predicting", sum: count => `${count} only predicting`, badge: true},
   learning: {one: "learning"},
 };
+
+// What is not well with streams whose predictions come, the gravest first. `text` is for many streams,
+// `badge` for one.
+const kTroubles = [
+  {is: stream => isOverloaded(stream), text: "overloaded", tone: "wait",
+   badge: ({overload}) => overload.cause},
+  {is: stream => verdictOf(stream) === "spurious", text: "sees motion where nothing moves",
+   tone: "wait"},
+  {is: stream => verdictOf(stream) === "worse", text: "worse than seeing no motion", tone: "bad"},
+];
 
 function wayOf({source, learner}) {
   if (!learner.ok) return "failed";
@@ -35,29 +46,95 @@ function wayOf({source, learner}) {
   return learner.update_every === 0 ? "predicting" : "learning";
 }
 
+const predicts = stream => ["learning", "frozen", "predicting"].includes(wayOf(stream));
+
+/** Whether frames come, and are given up or learned from not at all, for want of time. */
+export function isOverloaded(stream) {
+  return predicts(stream) && ["drops", "only_predicts"].includes(stream.overload.kind);
+}
+
 /** Whether nothing comes any more, for now or for good: the last picture is of the past. */
 export function isOver(stream) {
   return ["away", "waiting", "ended", "failed"].includes(wayOf(stream));
 }
 
-/** Of the last 200 predictions; nothing where that is not what the model is judged by. */
-export function lossRatioOf({learner, loss, loss_no_motion: ofNoMotion}) {
-  return learner.labels === null && ofNoMotion > 0 ? loss / ofNoMotion : null;
+/** "31 %" of a share of the motion that is explained; "none" where seeing no motion is better; "–": not known. */
+export function shareText(explained) {
+  if (explained === null) return "–";
+  const percent = Math.round(100 * explained);
+  return percent < 0 ? "none" : `${Math.abs(percent)} %`;
 }
 
-/** Of predictions as they come, whether they are worth more than saying that nothing moves; else nothing. */
-export function toneOfLoss(stream) {
-  const predicts = ["learning", "frozen", "predicting"].includes(wayOf(stream));
-  const ratio = lossRatioOf(stream);
-  return !predicts || ratio === null ? "" : ratio < 1 ? "good" : "bad";
+/**
+ * What the newest predictions say of the model: "unknown", also where labels judge it; "past" where
+ * none come; "early" before the window is full; "spurious"; "cold" and "worse" than seeing no motion;
+ * "equal" to that; "behind" the method that it is compared with; "good".
+ */
+export function verdictOf(stream) {
+  const {explained, predictions, window, reference, sees_spurious_motion: spurious} = stream.recent;
+  if (stream.learner.labels !== null || explained === null) return "unknown";
+  if (!predicts(stream)) return "past";
+  if (predictions < window) return "early";
+  if (spurious) return "spurious";
+  const percent = Math.round(100 * explained);
+  if (percent < 0) return stream.frames.predicted < kColdStartFrames ? "cold" : "worse";
+  if (percent === 0) return "equal";
+  return reference !== null && reference.gain < 1 ? "behind" : "good";
 }
 
-/** What of the model has to be said beside the camera's state: {text, tone}, or no text. */
-export function remarkOf(stream) {
+function besideReference({reference}) {
+  if (reference === null) return "";
+  const {name, gain} = reference;
+  const how = gain < 0 ? "worse than" : `${gain.toFixed(2)}× what`;
+  return `; ${how} ${kReferenceNames[name] ?? name}${gain < 0 ? "" : " explains"}`;
+}
+
+function noteOf(verdict, recent) {
+  const {explained, predictions, window} = recent;
+  const by = `${Math.round(-100 * explained)} % worse than seeing no motion`;
+  switch (verdict) {
+    case "unknown": return "no prediction yet";
+    case "spurious": return "it sees motion where nothing moves: this is noise";
+    case "cold": return `yet: ${by}; a cold start takes ${kColdStartFrames} frames`;
+    case "worse": return by;
+    case "equal": return "as good as seeing no motion";
+    default: return predictions < window
+      ? `of the first ${predictions} frames` : `of the last ${window} frames${besideReference(recent)}`;
+  }
+}
+
+const kVerdictTones = {spurious: "wait", cold: "wait", worse: "bad", good: "good"};
+
+/** {value, note, tone} of how much of the motion the model explains. */
+export function motionOf(stream) {
+  const verdict = verdictOf(stream);
+  return {value: shareText(verdict === "unknown" ? null : stream.recent.explained),
+          note: noteOf(verdict, stream.recent), tone: kVerdictTones[verdict] ?? ""};
+}
+
+/** What is not well, the gravest first: [{text, tone}]. */
+export function troublesOf(stream) {
   const way = wayOf(stream);
-  if (["paused", "frozen", "predicting"].includes(way)) return {text: kWays[way].one, tone: "wait"};
-  if (toneOfLoss(stream) === "bad") return {text: "worse than no motion", tone: "bad"};
-  return {text: "", tone: ""};
+  const badge = kWays[way].badge && !(way === "predicting" && isOverloaded(stream));
+  const troubles = badge ? [{text: kWays[way].one, tone: "wait"}] : [];
+  if (!predicts(stream)) return troubles;
+  troubles.push(...kTroubles.filter(({is}) => is(stream)).map(
+    ({text, badge: badgeOf, tone}) => ({text: badgeOf?.(stream) ?? text, tone})));
+  // Less is learned, as planned.
+  if (!isOverloaded(stream) && stream.overload.cause) troubles.push({text: stream.overload.cause, tone: ""});
+  return troubles;
+}
+
+/** {text, tone, cause} of what camera and learner of a stream are doing. Green where all is well. */
+export function stateOf(stream) {
+  const {source, learner} = stream;
+  const remedy = isOverloaded(stream) ? stream.overload.remedy : "";
+  const cause = [learner.cause, source.cause, remedy].filter(Boolean).join(" · ");
+  if (!learner.ok) return {text: "learner failed", tone: "bad", cause};
+  const tone = kSourceTones[source.state] ?? "";
+  const isWell = troublesOf(stream).every(trouble => trouble.tone === "");
+  return {text: kSourceTexts[source.state] ?? source.state,
+          tone: tone === "good" && !isWell ? "" : tone, cause};
 }
 
 function countsOf(streams) {
@@ -66,21 +143,28 @@ function countsOf(streams) {
   return counts;
 }
 
+/** ["1 sees motion where nothing moves"]: what is not well with streams whose predictions come. */
+function troubleCounts(streams) {
+  const coming = streams.filter(predicts);
+  return kTroubles.map(({is, text}) => ({count: coming.filter(is).length, text}))
+    .filter(({count}) => count > 0)
+    .map(({count, text}) => `${count} ${count === 1 ? text : text.replace(/^sees/, "see")}`);
+}
+
 /** "2 of 3 streams learn · 1 without camera". */
 export function sumUp(streams) {
   if (streams.length === 0) return "No streams yet: clients add some over gRPC";
   const counts = countsOf(streams);
-  const worse = streams.filter(stream => toneOfLoss(stream) === "bad").length;
+  const troubles = troubleCounts(streams);
   const learning = counts.get("learning");
   counts.delete("learning");
-  if (learning === streams.length && worse === 0) {
+  if (learning === streams.length && troubles.length === 0) {
     return learning === 2 ? "Both streams learn" : `All ${learning} streams learn`;
   }
   const parts = [`${learning} of ${streams.length} streams ${learning === 1 ? "learns" : "learn"}`];
   for (const [way, count] of counts) if (count > 0) parts.push(kWays[way].sum(count));
-  if (worse > 0) parts.push(`${worse} worse than no motion`);
   // Lines break between the parts only.
-  return parts.map(part => part.replaceAll(" ", "\u00a0")).join("\u00a0· ");
+  return [...parts, ...troubles].map(part => part.replaceAll(" ", "\u00a0")).join("\u00a0· ");
 }
 
 /**
@@ -88,8 +172,9 @@ export function sumUp(streams) {
  * goes up and down by itself.
  */
 export function standingOf(streams) {
-  const others = streams.filter(stream => wayOf(stream) !== "learning");
+  const others = streams.filter(stream => wayOf(stream) !== "learning" || isOverloaded(stream));
   if (streams.length === 1 && others.length === 0) return `${streams[0].name}: learning`;
   if (streams.length > 0 && others.length === 0) return "All streams learn";
-  return others.map(stream => `${stream.name}: ${kWays[wayOf(stream)].one}`).join("; ");
+  return others.map(stream => `${stream.name}: ${
+    isOverloaded(stream) ? "overloaded" : kWays[wayOf(stream)].one}`).join("; ");
 }

@@ -9,16 +9,15 @@ import statistics
 import urllib.request
 from collections.abc import Callable
 
-import yaml
-
 import millrace_process
+import shipped_config
 
 _METRIC = re.compile(r"(?P<name>[a-z_]+)(?:\{[^}]*\})? (?P<value>\S+)")
 
 
 def configuration(path: str, **source) -> dict:
     """What the file at `path` says, on free ports, with `source` changed in its streams."""
-    settings = yaml.safe_load(pathlib.Path(path).read_text())
+    settings = shipped_config.read(pathlib.Path(path))
     for port in ("grpc_port", "http_port", "metrics_port"):
         settings["listen"][port] = 0
     for stream in settings["streams"]:

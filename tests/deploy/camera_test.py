@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import yaml
 
 import millrace_process
+import shipped_config
 from millrace_process import ROOT
 from rtsp_camera import RtspCamera
 
@@ -20,7 +21,7 @@ VIDEO = ROOT / ".deps/video/vtest.avi"
 
 
 def read_yaml(name: str):
-    return yaml.safe_load((DEPLOY / name).read_text())
+    return yaml.safe_load(shipped_config.in_checkout((DEPLOY / name).read_text(), "/var/lib/millrace"))
 
 
 class CameraTest(unittest.TestCase):

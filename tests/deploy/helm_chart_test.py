@@ -10,6 +10,7 @@ import unittest
 import yaml
 
 import millrace_process
+import shipped_config
 
 DEPLOY = millrace_process.ROOT / "deploy"
 CHART = DEPLOY / "helm/millrace"
@@ -95,7 +96,7 @@ class ChartTest(unittest.TestCase):
             configuration = {**stream["config"], "version": 1, "listen": {**VALUES["listen"], **ports},
                              "checkpoints": {"folder": "/var/lib/millrace"}}
             with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-                json.dump(configuration, file)
+                file.write(shipped_config.in_checkout(json.dumps(configuration), tempfile.gettempdir()))
                 file.flush()
                 run = millrace_process.run("check-config", file.name)
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)

@@ -10,6 +10,7 @@ import unittest
 import yaml
 
 import millrace_process
+import shipped_config
 
 DEPLOY = millrace_process.ROOT / "deploy"
 FOLDER = DEPLOY / "kubernetes"
@@ -41,7 +42,7 @@ class MillraceTest(unittest.TestCase):
 
     def test_its_configuration_is_one(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            file.write(self.config)
+            file.write(shipped_config.in_checkout(self.config, tempfile.gettempdir()))
             file.flush()
             run = millrace_process.run("check-config", file.name)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)

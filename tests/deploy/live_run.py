@@ -57,6 +57,7 @@ SEVERAL = 5  # Predictions, in whose time a slow subscriber reads one.
 # As millrace.v1 numbers them.
 STREAMING = 2
 LEARNING, FROZEN = 1, 4
+DROPS = 4
 
 
 class Disk:
@@ -199,6 +200,7 @@ def _wait_until_enough(prometheus: Prometheus) -> None:
     predicted = f'min(millrace_service_frames_predicted_total{{stream=~"{judged}"}})'
     prometheus.see(f"{predicted} >= {PREDICTIONS}")
     prometheus.see("millrace_pipeline_checkpoints_written_total >= 1")
+    prometheus.see(f'millrace_service_overload{{stream="crowded"}} == {DROPS}')
 
 
 def _received(prometheus: Prometheus) -> dict[str, list[tuple[float, float]]]:

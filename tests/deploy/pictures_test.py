@@ -3,6 +3,7 @@ page by operator_test.py, that of the terminal here. MILLRACE_SCREENSHOTS=FOLDER
 
 import contextlib
 import html
+import json
 import os
 import pathlib
 import re
@@ -10,16 +11,17 @@ import signal
 import tempfile
 import unittest
 
+import shipped_config
 import terminal
 from browser import open_browser, save_picture
-from millrace_process import PATIENCE_S, ROOT
+from millrace_process import PATIENCE_S, ROOT, config
 
 _PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
 _MADE = re.compile(r'(?:self\.show|save_picture|draw)\((?:[^)"]*, )?"([a-z-]+)"')
 _MAKES_PICTURES = bool(os.environ.get("MILLRACE_SCREENSHOTS"))
 _COLUMNS = 110
-# A line of progress that tells a loss: for a picture after a hundred frames.
-_PROGRESS = rf"\r *\d{{{3 if _MAKES_PICTURES else 1},}} frames [^\r]*loss \d[^\r]*\x1b\[K"
+# A line of progress that tells what was learned: for a picture after a hundred frames.
+_PROGRESS = rf"\r *\d{{{3 if _MAKES_PICTURES else 1},}} frames [^\r]*explains (?:\d|none)[^\r]*\x1b\[K"
 _PAGE = """<!doctype html><meta charset="utf-8"><style>
 body {{ margin: 0; background: #11151c; }}
 pre {{ display: inline-block; margin: 0; padding: 18px 22px; color: #d7dde5; white-space: pre;
@@ -47,9 +49,7 @@ class TerminalTest(unittest.TestCase):
         if _MAKES_PICTURES:
             return sample
         path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "millrace.yaml"
-        path.write_text(re.sub(r"^(  (?:grpc|http|metrics)_port:) \d+", r"\1 0",
-                               sample.read_text(encoding="utf-8"), flags=re.MULTILINE),
-                        encoding="utf-8")
+        path.write_text(json.dumps({**shipped_config.read(sample), "listen": config()["listen"]}), encoding="utf-8")
         return path
 
     def shown(self) -> list[str]:

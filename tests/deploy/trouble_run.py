@@ -29,13 +29,16 @@ WILD = {"model": {"input": [SIZE, SIZE], "learning_rate": 1}}
 # One whose stages are planned again as soon as they take another time than measured.
 PLANNED = {"model": {"input": [SIZE, SIZE]},
            "schedule": {"kind": "auto", "frames_per_second": 30, "replan_share": 0.001}}
+# One whose camera sends far more than it was planned for, so that learning is given up.
+HURRIED = {"model": {"input": [SIZE, SIZE]}, "schedule": {"kind": "auto", "frames_per_second": 10}}
 # One that sees a scene which moves, and then nothing but noise.
 SCENE = {"name": "scene", "source": {"uri": "push:"}, "model": {"input": [SIZE, SIZE]}}
 
 
 def configuration(folder: pathlib.Path) -> dict:
     streams = [millrace_process.test_stream("wild", **WILD),
-               millrace_process.test_stream("planned", **PLANNED), SCENE]
+               millrace_process.test_stream("planned", **PLANNED),
+               millrace_process.test_stream("hurried", frames_per_second=400, **HURRIED), SCENE]
     for name, factors in (("blank", BLANK), ("steep", STEEP)):
         weights = folder / f"{name}.safetensors"
         changed_weights.write(weights, factors)
@@ -61,6 +64,8 @@ def trouble_run() -> Iterator[Prometheus]:
                                "millrace_pipeline_replans_total",
                                "millrace_pipeline_drifts_total"):
                     prometheus.see(f"{metric} > 0")
+                prometheus.see('millrace_pipeline_update_every{stream="hurried"} != 1')
+                prometheus.see('millrace_service_overload{stream="hurried"} > 1')
         yield prometheus
 
 

@@ -6,9 +6,10 @@ import subprocess
 PYTHON = "/usr/bin/python3"
 
 
-def in_pytorch(code: str) -> str:
-    """What Debian's Python, with Debian's PyTorch, prints."""
-    result = subprocess.run([PYTHON, "-c", code], text=True, capture_output=True, check=False)
+def in_pytorch(code: str, **options) -> str:
+    """What Debian's Python, with Debian's PyTorch, prints. `options` are subprocess.run()'s."""
+    result = subprocess.run([PYTHON, "-c", code], text=True, capture_output=True, check=False,
+                            **options)
     if result.returncode != 0:
         raise AssertionError(result.stderr)
     return result.stdout.strip()

@@ -49,6 +49,26 @@ class OpenInferenceTest(unittest.TestCase):
                                                "shape": ["2", "-1", "-1", "3"]}])
         self.assertEqual(metadata["outputs"][0]["name"], "flow")
 
+    def test_says_what_to_call_instead_of_what_only_triton_has(self):
+        """Each with words that name it, and what to call instead."""
+        calls = {
+            "ModelConfig": (lambda: self.client.get_model_config("ball"), "GetStream"),
+            "ModelStatistics": (self.client.get_inference_statistics, "/metrics"),
+            "RepositoryIndex": (self.client.get_model_repository_index, "ListStreams"),
+            "RepositoryModelLoad": (lambda: self.client.load_model("ball"), "CreateStream"),
+            "RepositoryModelUnload": (lambda: self.client.unload_model("ball"), "DeleteStream"),
+            "SystemSharedMemoryStatus": (self.client.get_system_shared_memory_status, "pictures"),
+            "CudaSharedMemoryStatus": (self.client.get_cuda_shared_memory_status, "pictures"),
+            "TraceSetting": (self.client.get_trace_settings, "Open Inference Protocol"),
+            "LogSettings": (self.client.get_log_settings, "Open Inference Protocol"),
+        }
+        for method, (call, advice) in calls.items():
+            with self.subTest(method), self.assertRaises(InferenceServerException) as refused:
+                call()
+            self.assertEqual(refused.exception.status(), "StatusCode.UNIMPLEMENTED")
+            self.assertIn(f"no method inference.GRPCInferenceService/{method}", refused.exception.message())
+            self.assertIn(advice, refused.exception.message())
+
     def test_infers_what_our_own_client_is_told(self):
         self.ours.learner("ball").freeze()
         self.addCleanup(lambda: self.ours.learner("ball").resume())

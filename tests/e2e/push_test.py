@@ -14,7 +14,7 @@ import millrace_process
 import numpy as np
 from millrace import DropReason, SourceState
 
-VIDEO = ".deps/video/vtest.avi"
+VIDEO = str(millrace_process.ROOT / ".deps/video/vtest.avi")
 VIDEO_FRAMES = 795
 SIDE = 64  # Of the model's input.
 

@@ -1,6 +1,8 @@
-"""A network goes from PyTorch to Millrace, learns from a camera, and comes back."""
+"""A network goes from PyTorch to Millrace, learns from a camera or from samples, and comes back."""
 
+import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -15,6 +17,26 @@ network = torch.nn.Sequential(
     torch.nn.Conv2d(6, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.LeakyReLU(0.1),
     torch.nn.Conv2d(8, 2, 3, padding=1))
 """
+
+# What docs/replay.md has a user type: Python, a shell, and the same Python again. And what it shows.
+REPLAY = """
+import pathlib, subprocess
+begin, learn, read = (pathlib.Path(name).read_text() for name in ("begin", "learn", "read"))
+exec(begin)
+subprocess.run(learn, shell=True, check=True, stdout=subprocess.DEVNULL)
+exec(read)
+"""
+SHOWN = re.compile(r"loss (\d\.\d{3}) at first, (\d\.\d{3}) at the end")
+
+
+def steps_of_replay() -> tuple[list[str], str]:
+    """The three blocks that a user types, and the one that shows what they print."""
+    page = (millrace_process.ROOT / "docs/replay.md").read_text()
+    section = page.partition("## In three steps\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["python", "sh", "python", ""], blocks
+    typed = [text for kind, text in blocks if kind]
+    return typed, blocks[-1][1]
 
 
 class PyTorchTest(unittest.TestCase):
@@ -49,6 +71,18 @@ assert network(torch.rand(1, 6, 64, 64)).shape == (1, 2, 64, 64)
 print(*(name for name in after if not torch.equal(before[name], after[name])))""")
         for name in ("0.weight", "0.bias", "1.running_mean", "1.num_batches_tracked", "3.weight"):
             self.assertIn(name, learned.split())
+
+    def test_the_example_of_replay_learns_as_it_is_shown(self):
+        typed, shown = steps_of_replay()
+        for name, text in zip(("begin", "learn", "read"), typed):
+            (self.folder / name).write_text(text)
+        (self.folder / "millrace").symlink_to(millrace_process.program())
+        printed = in_pytorch(REPLAY, cwd=self.folder, env={
+            **os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"})
+        for text in (printed, shown.strip()):
+            self.assertRegex(text, SHOWN)
+            first, last = map(float, SHOWN.fullmatch(text).groups())
+            self.assertLess(last, first / 2)
 
     def test_weights_that_pytorch_changed_are_read_back(self):
         ours, changed, again = (self.folder / name for name in ("a.pt", "b.pt", "c.pt"))

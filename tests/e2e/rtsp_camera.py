@@ -11,11 +11,12 @@ import subprocess
 
 import millrace_process
 
-_URL = re.compile(r"rtsp://127\.0\.0\.1:(?P<port>\d+)/\S+")
+_URL = re.compile(r"rtsps?://[^/]+:(?P<port>\d+)/\S*")
 
 
 class RtspCamera:
-    """A camera at `url`, which stays the same for its life. A context manager."""
+    """A camera at `url`, which stays the same for its life. A context manager. `arguments` are those
+    of the program; `--port` among them is where it is, once killed, too."""
 
     def __init__(self, *arguments: str):
         self._arguments = arguments
@@ -72,9 +73,12 @@ class RtspCamera:
         self._let_go()
         millrace_process.wait_for("the camera's port to be free", self._started)
 
+    def _same_port(self) -> list[str]:
+        return [] if self._port == "0" else ["--port", self._port]
+
     def _started(self) -> bool:
         self._process = subprocess.Popen(
-            [os.environ["MILLRACE_RTSP_CAMERA"], "--port", self._port, *self._arguments],
+            [os.environ["MILLRACE_RTSP_CAMERA"], *self._arguments, *self._same_port()],
             text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         line = _URL.match(self._process.stdout.readline())
         if line is None:

@@ -9,7 +9,7 @@ import unittest
 import client
 import millrace_process
 
-VIDEO = ".deps/video/vtest.avi"
+VIDEO = str(millrace_process.ROOT / ".deps/video/vtest.avi")
 VIDEO_FRAMES = 795
 REASONS = {"queue_full", "no_predecessor", "gap", "rejected", "shutdown", "paused"}
 

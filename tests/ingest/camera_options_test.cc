@@ -45,7 +45,7 @@ TEST(CameraOptionsTest, PacketsTravelAsTheyShould) {
   EXPECT_TRUE(ShowsPictures({.uri = udp.url(), .camera = {.transport = Transport::kAuto}}));
   EXPECT_TRUE(ShowsPictures({.uri = tcp.url(), .camera = {.transport = Transport::kTcp}}));
   EXPECT_TRUE(ShowsPictures({.uri = tcp.url(), .camera = {.transport = Transport::kAuto}}));
-  const auto other = HasSubstr("more transport protocols");
+  const auto other = HasSubstr("by no transport that source.transport allows");
   EXPECT_THAT(WhyLost({.uri = udp.url(), .camera = {.transport = Transport::kTcp}}), other);
   EXPECT_THAT(WhyLost({.uri = tcp.url(), .camera = {.transport = Transport::kUdp}}), other);
 }
@@ -127,7 +127,7 @@ TEST_F(OverTls, OnlyACameraThatIsTrustedIsWatched) {
   const RtspProcess udp({"--tls", pem_ + ".both", "--transport", "udp"});
   EXPECT_THAT(WhyLost({.uri = udp.url(),
                        .camera = {.transport = Transport::kAuto, .tls = {.verify = false}}}),
-              HasSubstr("more transport protocols"))
+              HasSubstr("by no transport that source.transport allows"))
       << "pictures would come unencrypted";
   EXPECT_THAT(WhyLost({.uri = camera.url()}),
               HasSubstr("certificate is refused: nobody who is trusted here has signed it"));

@@ -55,6 +55,14 @@ TEST(CredentialsTest, KeepsLineBreaksOutOfTheLog) {
   EXPECT_EQ(WithoutCredentials("a\nb\x1b[31m"), "a?b?[31m");
 }
 
+TEST(CredentialsTest, HidesALoginWhoseHostWasForgotten) {
+  EXPECT_EQ(WithoutCredentials("rtsp://admin:secret"), "rtsp://***");
+  EXPECT_EQ(WithoutCredentials("rtsp://admin:secret/live"), "rtsp://***/live");
+  EXPECT_EQ(WithoutCredentials("rtsp://camera:8554/live"), "rtsp://camera:8554/live");
+  EXPECT_EQ(WithoutCredentials("rtsp://camera:8554: refused"), "rtsp://camera:8554: refused");
+  EXPECT_EQ(WithoutCredentials("rtsp://[fd00::64]/live"), "rtsp://[fd00::64]/live");
+}
+
 TEST(CredentialsTest, HidesWhateverTheCharacters) {
   const std::string alphabet = "aZ09:/?#@[]%&=;. _-\t\xc3\xa9";
   std::mt19937 random(2024);

@@ -2,6 +2,7 @@
 
 #include <gst/app/gstappsink.h>
 #include <gst/gst.h>
+#include <gst/video/video.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -21,6 +22,12 @@ GstOwned<GstElement> Launch(const std::string& launch) {
   EXPECT_EQ(error, nullptr) << error->message;
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
   return pipeline;
+}
+
+Picture WholePicture(GstSample& sample) {
+  GstVideoInfo info;
+  gst_video_info_from_caps(&info, gst_sample_get_caps(&sample));
+  return *PictureFromSample(sample, {.width = info.width, .height = info.height})->picture;
 }
 
 }  // namespace
@@ -43,18 +50,19 @@ void WriteMovie(const std::string& path, int frames, int frames_per_second) {
 }
 
 Picture SlowlyDecoded(const std::string& path, int number, int width, int height) {
-  const GstOwned<GstElement> pipeline =
-      Launch("filesrc location=" + path +
-             " ! decodebin ! videoconvert ! video/x-raw,format=RGB ! videoscale add-borders=false"
-             " ! video/x-raw,pixel-aspect-ratio=1/1,width=" +
-             std::to_string(width) + ",height=" + std::to_string(height) +
-             " ! appsink name=pictures sync=false max-buffers=1");
+  const GstOwned<GstElement> pipeline = Launch(
+      "filesrc location=" + path +
+      " ! decodebin ! videoconvert ! video/x-raw,format=RGB ! aspectratiocrop aspect-ratio=" +
+      std::to_string(width) + "/" + std::to_string(height) +
+      " ! videoscale add-borders=false ! video/x-raw,pixel-aspect-ratio=1/1,width=" +
+      std::to_string(width) + ",height=" + std::to_string(height) +
+      " ! appsink name=pictures sync=false max-buffers=1");
   const GstOwned<GstElement> sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "pictures"));
   GstOwned<GstSample> sample;
   for (int i = 0; i <= number; ++i) {
     sample.reset(gst_app_sink_pull_sample(GST_APP_SINK(sink.get())));
   }
-  Picture picture = *PictureFromSample(*sample)->picture;
+  Picture picture = WholePicture(*sample);
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
   return picture;
 }
@@ -68,7 +76,7 @@ std::vector<Picture> TestPictures(const std::string& properties, int count, int 
   const GstOwned<GstElement> sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "pictures"));
   std::vector<Picture> pictures;
   while (const GstOwned<GstSample> sample{gst_app_sink_pull_sample(GST_APP_SINK(sink.get()))}) {
-    pictures.push_back(*PictureFromSample(*sample)->picture);
+    pictures.push_back(WholePicture(*sample));
   }
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
   return pictures;

@@ -23,7 +23,7 @@ void RunPipeline(const std::string& launch);
 /// Writes an H264 movie of `frames` frames, 160 x 120.
 void WriteMovie(const std::string& path, int frames, int frames_per_second);
 
-/// Frame `number` of a file by the slow and obvious path: convert first, scale then.
+/// Frame `number` of a file by the slow and obvious path: convert first, crop then, scale last.
 [[nodiscard]] Picture SlowlyDecoded(const std::string& path, int number, int width, int height);
 
 /// The first `count` pictures of videotestsrc, with these properties.

@@ -1,13 +1,15 @@
 // millrace_rtsp_camera: a real RTSP camera for tests.
 //
-// Serves GStreamer's test picture, or a video file in its own time, over RTSP on 127.0.0.1. When it
+// Serves GStreamer's test picture, or a video file in its own time, over RTSP. When it
 // is ready it prints its URL and a line break on standard output, and nothing else but what
 // `--wrap` says. It ends at
 // SIGTERM, SIGINT, or when its standard input ends, so that it never outlives the test that
 // started it with a pipe. Its picture plays on between clients, so that they join in the middle.
 //
+//   --address A     127.0.0.1 by default; :: listens on every address, of IPv4, too
 //   --port N        0, the default, takes a free one; the printed URL says which
-//   --path PATH     /live by default
+//   --path PATH     /live by default. A query counts: /live?channel=1 is another place than /live
+//   --mounts FILE   serve at many places instead; rtsp_access.h has the file's form
 //   --fps N         25 by default
 //   --width N --height N      320 x 240 by default
 //   --pattern NAME  of videotestsrc; smpte by default. `ball` moves
@@ -15,14 +17,16 @@
 //   --file PATH     serve this file instead, scaled to the size; it ends when the file ends
 //   --widen-after N after so many frames the picture is twice as wide, in the same stream
 //   --gop N         frames from one key frame to the next; 25 by default
-//   --codec NAME    h264 (default), h265 or mjpeg
+//   --codec NAME    h264 (default), h265 or mjpeg; pcma is sound without a picture, unknown a codec
+//                   that no player has
 //   --b-frames N    of H.264, between two others; 0 by default
 //   --frames N      the stream ends after so many
 //   --wrap          RTP timestamps and sequence numbers begin some seconds before their end; when
 //                   both have been sent that begin anew, it prints `wrapped`
 //   --loss N        so many of a hundred packets get lost
 //   --reorder N     so many of a hundred packets come up to 20 ms late, after others
-//   --user NAME --password TEXT   ask for these (basic)
+//   --user NAME --password TEXT   ask for these, by Basic
+//   --digest        ask for them by Digest, as most cameras do
 //   --transport NAME              tcp or udp only; both by default
 //   --record        no picture of its own: serve what somebody publishes (RECORD) at /publish, in
 //                   --codec
@@ -38,10 +42,14 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "tests/ingest/rtsp_access.h"
 #include "tests/ingest/rtsp_published.h"
 
 namespace {
+
+using millrace::ingest::MountPoint;
 
 struct Free {
   void operator()(gpointer object) const { g_object_unref(object); }
@@ -66,7 +74,10 @@ struct Options {
   gint speed = 0;
   gboolean wrap = FALSE;
   gboolean record = FALSE;
+  gboolean digest = FALSE;
+  const gchar* address = "127.0.0.1";
   const gchar* path = "/live";
+  const gchar* mounts = nullptr;
   const gchar* pattern = "smpte";
   const gchar* file = nullptr;
   const gchar* codec = "h264";
@@ -78,12 +89,15 @@ struct Options {
 
 bool Parse(int* argc, char*** argv, Options* options) {
   const GOptionEntry entries[] = {
+      {"address", 0, 0, G_OPTION_ARG_STRING, &options->address, "Where to listen", "A"},
       {"port", 0, 0, G_OPTION_ARG_INT, &options->port, "Port; 0 takes a free one", "N"},
       {"fps", 0, 0, G_OPTION_ARG_INT, &options->fps, "Frames a second", "N"},
       {"width", 0, 0, G_OPTION_ARG_INT, &options->width, "Pixels", "N"},
       {"height", 0, 0, G_OPTION_ARG_INT, &options->height, "Pixels", "N"},
       {"gop", 0, 0, G_OPTION_ARG_INT, &options->gop, "Frames between key frames", "N"},
       {"path", 0, 0, G_OPTION_ARG_STRING, &options->path, "Path of the URL", "PATH"},
+      {"mounts", 0, 0, G_OPTION_ARG_STRING, &options->mounts, "Places to serve at", "FILE"},
+      {"digest", 0, 0, G_OPTION_ARG_NONE, &options->digest, "Ask by Digest", nullptr},
       {"pattern", 0, 0, G_OPTION_ARG_STRING, &options->pattern, "Of videotestsrc", "NAME"},
       {"speed", 0, 0, G_OPTION_ARG_INT, &options->speed, "Pixels a frame", "N"},
       {"file", 0, 0, G_OPTION_ARG_STRING, &options->file, "Serve this video", "PATH"},
@@ -94,7 +108,7 @@ bool Parse(int* argc, char*** argv, Options* options) {
       {"reorder", 0, 0, G_OPTION_ARG_INT, &options->reorder, "Of a hundred packets", "N"},
       {"wrap", 0, 0, G_OPTION_ARG_NONE, &options->wrap, "RTP's numbers wrap soon", nullptr},
       {"record", 0, 0, G_OPTION_ARG_NONE, &options->record, "Serve what is published", nullptr},
-      {"codec", 0, 0, G_OPTION_ARG_STRING, &options->codec, "h264, h265 or mjpeg", "NAME"},
+      {"codec", 0, 0, G_OPTION_ARG_STRING, &options->codec, "What encodes", "NAME"},
       {"user", 0, 0, G_OPTION_ARG_STRING, &options->user, "Ask for this user", "NAME"},
       {"password", 0, 0, G_OPTION_ARG_STRING, &options->password, "and password", "TEXT"},
       {"transport", 0, 0, G_OPTION_ARG_STRING, &options->transport, "tcp or udp only", "NAME"},
@@ -120,6 +134,7 @@ std::string CapsOf(const Options& options, int width) {
 /// What the camera sees, as raw pictures in their own time.
 std::string Picture(const Options& options) {
   std::ostringstream text;
+  if (std::string(options.codec) == "pcma") return "audiotestsrc is-live=true ! audioconvert";
   if (options.file != nullptr) {
     text << "filesrc location=\"" << options.file << "\" ! decodebin ! identity sync=true"
          << " ! videorate ! videoscale add-borders=false ! videoconvert";
@@ -149,6 +164,11 @@ std::string Encoder(const Options& options) {
     return " ! x265enc tune=zerolatency speed-preset=ultrafast key-int-max=" +
            std::to_string(options.gop) + " ! rtph265pay name=" + payloader +
            " pt=96 config-interval=-1";
+  }
+  if (codec == "pcma") return " ! alawenc ! rtppcmapay name=pay0 pt=8";
+  if (codec == "unknown") {
+    return H264Encoder(options) + " ! rtph264pay pt=96 ! capssetter name=pay0" +
+           " caps=application/x-rtp,encoding-name=NO-SUCH-CODEC";
   }
   if (codec == "mjpeg") return " ! jpegenc ! rtpjpegpay name=" + payloader + " pt=26";
   return {};
@@ -231,23 +251,6 @@ void WidenLater(GstRTSPMediaFactory* /*factory*/, GstRTSPMedia* media, gpointer 
       [](gpointer narrow) { delete static_cast<Narrow*>(narrow); });
 }
 
-/// Whoever knows the password may watch; without one, everybody.
-void AskForPassword(GstRTSPAuth* auth, GstRTSPMediaFactory* factory, const Options& options) {
-  GstRTSPToken* token =
-      gst_rtsp_token_new(GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE, G_TYPE_STRING, "viewer", nullptr);
-  if (options.user != nullptr) {
-    gchar* basic = gst_rtsp_auth_make_basic(options.user, options.password);
-    gst_rtsp_auth_add_basic(auth, basic, token);
-    g_free(basic);
-  } else {
-    gst_rtsp_auth_set_default_token(auth, token);
-  }
-  gst_rtsp_token_unref(token);
-  gst_rtsp_media_factory_add_role(factory, "viewer", GST_RTSP_PERM_MEDIA_FACTORY_ACCESS,
-                                  G_TYPE_BOOLEAN, TRUE, GST_RTSP_PERM_MEDIA_FACTORY_CONSTRUCT,
-                                  G_TYPE_BOOLEAN, TRUE, nullptr);
-}
-
 /// Whether the certificate could be read.
 bool SpeakTls(GstRTSPAuth* auth, const char* file) {
   GError* error = nullptr;
@@ -270,7 +273,8 @@ GstRTSPLowerTrans Protocols(const Options& options) {
                                                  : GST_RTSP_LOWER_TRANS_TCP;
 }
 
-bool Mount(GstRTSPServer* server, const Options& options) {
+/// What plays at one place.
+GstRTSPMediaFactory* NewFactory(const Options& options) {
   GstRTSPMediaFactory* factory = gst_rtsp_media_factory_new();
   const std::string launch = "( " + Picture(options) + Encoder(options) + Packets(options) + " )";
   gst_rtsp_media_factory_set_launch(factory, launch.c_str());
@@ -283,15 +287,42 @@ bool Mount(GstRTSPServer* server, const Options& options) {
     g_signal_connect(factory, "media-configure", G_CALLBACK(WidenLater),
                      const_cast<Options*>(&options));
   }
+  return factory;
+}
+
+std::vector<MountPoint> MountPoints(const Options& options) {
+  if (options.mounts != nullptr) return millrace::ingest::ReadMountPoints(options.mounts);
+  return {millrace::ingest::MountPointAt(options.path, options.user, options.password)};
+}
+
+/// Whether the certificate could be read. `places` must outlive the server.
+bool Mount(GstRTSPServer* server, const std::vector<MountPoint>& places, const Options& options) {
   const Owned<GstRTSPAuth> auth(gst_rtsp_auth_new());
-  AskForPassword(auth.get(), factory, options);
-  if (options.tls != nullptr && !SpeakTls(auth.get(), options.tls)) return false;
-  if (options.user != nullptr || options.tls != nullptr) {
-    gst_rtsp_server_set_auth(server, auth.get());
+  if (options.digest != FALSE) {
+    gst_rtsp_auth_set_supported_methods(auth.get(), GST_RTSP_AUTH_DIGEST);
   }
   const Owned<GstRTSPMountPoints> mounts(gst_rtsp_server_get_mount_points(server));
-  gst_rtsp_mount_points_add_factory(mounts.get(), options.path, factory);  // Takes the factory.
+  bool asks = options.tls != nullptr;
+  for (const MountPoint& place : places) {
+    GstRTSPMediaFactory* factory = NewFactory(options);
+    millrace::ingest::AskForLogin(*auth, *factory, place);
+    asks |= !place.user.empty();
+    millrace::ingest::AddPlace(*mounts, *factory, place);
+  }
+  millrace::ingest::AskForExactPlaces(*server, places);
+  if (options.tls != nullptr && !SpeakTls(auth.get(), options.tls)) return false;
+  if (asks) gst_rtsp_server_set_auth(server, auth.get());
   return true;
+}
+
+/// As it is printed.
+std::string Url(GstRTSPServer* server, const MountPoint& place, const Options& options) {
+  const std::string address = options.address;
+  const bool bracketed = address.find(':') != std::string::npos;
+  return std::string(options.tls != nullptr ? "rtsps" : "rtsp") + "://" +
+         (bracketed ? "[" + address + "]" : address) + ":" +
+         std::to_string(gst_rtsp_server_get_bound_port(server)) + place.path +
+         (place.query.empty() ? "" : "?" + place.query);
 }
 
 gboolean Quit(gpointer loop) {
@@ -324,26 +355,30 @@ int main(int argc, char** argv) {
   Options options;
   if (!Parse(&argc, &argv, &options)) return 2;
   if (Encoder(options).empty()) {
-    std::fprintf(stderr, "unknown codec %s: h264, h265 or mjpeg\n", options.codec);
+    std::fprintf(stderr, "unknown codec %s: h264, h265, mjpeg, pcma or unknown\n", options.codec);
     return 2;
   }
   gst_init(nullptr, nullptr);
   const Owned<GMainLoop> loop(g_main_loop_new(nullptr, FALSE));
   const Owned<GstRTSPServer> server(gst_rtsp_server_new());
-  gst_rtsp_server_set_address(server.get(), "127.0.0.1");
+  gst_rtsp_server_set_address(server.get(), options.address);
   gst_rtsp_server_set_service(server.get(), std::to_string(options.port).c_str());
+  const std::vector<MountPoint> places = MountPoints(options);
+  if (places.empty()) {
+    std::fprintf(stderr, "%s: cannot be read, or names no place\n", options.mounts);
+    return 2;
+  }
   if (options.record != FALSE) {
     MountPublished(server.get(), options.codec, options.path);
-  } else if (!Mount(server.get(), options)) {
+  } else if (!Mount(server.get(), places, options)) {
     return 2;
   }
   if (gst_rtsp_server_attach(server.get(), nullptr) == 0) {
-    std::fprintf(stderr, "cannot listen on 127.0.0.1:%d\n", options.port);
+    std::fprintf(stderr, "cannot listen on %s, port %d\n", options.address, options.port);
     return 1;
   }
   QuitWhenTold(loop.get());
-  std::printf("%s://127.0.0.1:%d%s\n", options.tls != nullptr ? "rtsps" : "rtsp",
-              gst_rtsp_server_get_bound_port(server.get()), options.path);
+  std::puts(Url(server.get(), places.front(), options).c_str());
   std::fflush(stdout);
   g_main_loop_run(loop.get());
   return 0;

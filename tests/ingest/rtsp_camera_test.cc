@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ingest/open_source.h"
+#include "tests/base/temporary_folder.h"
 #include "tests/ingest/camera_tests.h"
 #include "tests/ingest/logged.h"
 #include "tests/ingest/media.h"
@@ -183,13 +184,14 @@ TEST(RtspCameraTest, TriesForEverWhereNobodyListensAndSaysSoOnce) {
   const std::ptrdiff_t open_files = OpenFiles();
   WaitUntil([&] { return source->status().reconnects >= 40; });
   EXPECT_LE(OpenFiles(), open_files + 10) << "30 failed tries more";
-  EXPECT_THAT(Cause(*source), AllOf(HasSubstr("rtsp://***@127.0.0.1"), HasSubstr("connect"),
+  EXPECT_THAT(Cause(*source), AllOf(HasSubstr("rtsp://***@127.0.0.1"),
+                                    HasSubstr("connection refused: nothing listens at its port"),
                                     Not(HasSubstr("secret"))));
   source->Stop();
 
   const std::string log = logged.text();
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log << "connecting, and the cause";
-  EXPECT_THAT(log, AllOf(HasSubstr("Failed to connect"), Not(HasSubstr("secret"))));
+  EXPECT_THAT(log, AllOf(HasSubstr("connection refused"), Not(HasSubstr("secret"))));
 }
 
 TEST(RtspCameraTest, LogsInWithItsCredentialsAndHidesThem) {
@@ -201,6 +203,16 @@ TEST(RtspCameraTest, LogsInWithItsCredentialsAndHidesThem) {
                                       Not(HasSubstr("wrong-word"))));
   const auto viewer = Open("rtsp://viewer:hidden-word@" + place, Patient());
   EXPECT_TRUE(viewer->queue().Pop().has_value());
+}
+
+TEST(RtspCameraTest, AUserOfTheUriMayHaveItsPasswordElsewhere) {
+  const RtspProcess camera({"--user", "viewer", "--password", "word", "--digest"});
+  const TemporaryFolder folder;
+  const std::string uri = "rtsp://viewer@" + camera.url().substr(std::string("rtsp://").size());
+  const auto source =
+      Open({.uri = uri, .camera = {.login = {.password_file = folder.Write("password", "word\n")}}},
+           Patient());
+  EXPECT_TRUE(source->queue().Pop().has_value());
 }
 
 TEST(RtspCameraTest, CarriesTheCamerasOwnTimeOnceItTells) {

@@ -1,5 +1,8 @@
 #include "pipeline/device_time.h"
 
+#include <chrono>
+#include <future>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +23,28 @@ std::vector<std::pair<Time, Time>> Joined(const std::vector<std::pair<int, int>>
     joined.emplace_back(span.begin, span.end);
   }
   return joined;
+}
+
+// As on a busy machine, where a thread waits for a core.
+TEST(DeviceTimeTest, WaitingIsNoWorkOfTheCpu) {
+  std::promise<void> done;
+  std::jthread other;
+  double waited_ms = 0;
+  const double worked_ms = MillisecondsOf(at::kCPU, [&] {
+    const auto start = std::chrono::steady_clock::now();
+    other = std::jthread([&] {
+      // For so long that it cannot be overlooked.
+      while (std::chrono::steady_clock::now() < start + std::chrono::milliseconds(50)) {
+      }
+      done.set_value();
+    });
+    done.get_future().wait();
+    waited_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  });
+  EXPECT_GE(waited_ms, 50);
+  EXPECT_GT(worked_ms, 0);
+  EXPECT_LT(worked_ms, 0.5 * waited_ms);
 }
 
 TEST(JoinedSpansTest, WhatOverlapsOrTouchesIsOne) {

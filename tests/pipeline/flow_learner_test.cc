@@ -12,11 +12,14 @@
 #include "pipeline/learner.h"
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/flow_network_names.h"
+#include "tests/pipeline/learns.h"
 
 namespace millrace::pipeline {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr int kSide = 64;
 
@@ -44,20 +47,12 @@ struct Collected {
 };
 
 TEST(FlowLearnerTest, PredictsEverySampleInOrderAndLearns) {
-  Collected collected;
-  auto learner =
-      MakeFlowLearner({.width = kSide, .height = kSide, .stages = 2}, collected.callback());
-  ASSERT_TRUE(learner.ok()) << learner.status();
-  for (int i = 0; i < 20; ++i) {
-    const auto number = (*learner)->Admit({.previous = Stripes(i), .current = Stripes(i + 1)});
-    ASSERT_TRUE(number.ok());
-    EXPECT_EQ(*number, i);
-  }
-  ASSERT_TRUE((*learner)->Drain().ok());
-
-  ASSERT_EQ(collected.predictions.size(), 20U);
-  for (int i = 0; i < 20; ++i) {
-    const ModelPrediction& prediction = collected.predictions[i];
+  constexpr int kSamples = 100;
+  const FlowRun run =
+      RunFlowLearner({.width = kSide, .height = kSide, .stages = 2}, kSamples, Stripes);
+  ASSERT_EQ(run.predictions.size(), std::size_t{kSamples});
+  for (int i = 0; i < kSamples; ++i) {
+    const ModelPrediction& prediction = run.predictions[i];
     EXPECT_EQ(prediction.sample, i);
     EXPECT_EQ(prediction.flow->size(), std::size_t{2} * kSide * kSide);
     EXPECT_TRUE(prediction.finite);
@@ -65,7 +60,9 @@ TEST(FlowLearnerTest, PredictsEverySampleInOrderAndLearns) {
     // Scored before it was learned from: the last stage has learned from all before, and no more.
     EXPECT_EQ(prediction.updates, i);
   }
-  EXPECT_THAT((*learner)->updates(), ::testing::ElementsAre(20, 20));
+  EXPECT_THAT(run.updates, ElementsAre(kSamples, kSamples));
+  EXPECT_THAT(run.stages_that_stood, IsEmpty());
+  EXPECT_LT(LossLeft(run.Ratios()), kLearned);
 }
 
 // Whatever is still on its way through the stages then: what is learned does not depend on timing.
@@ -120,15 +117,10 @@ TEST(FlowLearnerTest, ColdItStartsAtNoMotion) {
 }
 
 void ExpectToLearn(const FlowLearnerOptions& options) {
-  Collected collected;
-  auto learner = MakeFlowLearner(options, collected.callback());
-  ASSERT_TRUE(learner.ok()) << learner.status();
-  for (int i = 0; i < 4; ++i) {
-    ASSERT_TRUE((*learner)->Admit({.previous = Stripes(i), .current = Stripes(i + 1)}).ok());
-  }
-  ASSERT_TRUE((*learner)->Drain().ok());
-  EXPECT_THAT((*learner)->updates(), ::testing::ElementsAre(4, 4));
-  for (const ModelPrediction& prediction : collected.predictions) {
+  const FlowRun run = RunFlowLearner(options, 4, Stripes);
+  EXPECT_THAT(run.updates, ElementsAre(4, 4));
+  EXPECT_THAT(run.stages_that_stood, IsEmpty());
+  for (const ModelPrediction& prediction : run.predictions) {
     EXPECT_TRUE(prediction.finite);
     EXPECT_EQ(prediction.terms.size(), FlowLossTerms(options.loss).size());
     EXPECT_EQ(prediction.flow->size(), std::size_t{2} * kSide * kSide);
@@ -205,31 +197,23 @@ TEST(FlowLearnerTest, AnyNetworkLearnsAsItWasPublished) {
 // Each level from its own loss: the coarse ones, too, whatever comes of the prediction.
 TEST(FlowLearnerTest, LevelsLearnFromLossesOfTheirOwn) {
   for (const int stages : {1, 2, 3}) {
-    Collected collected;
-    auto learner = MakeFlowLearner({.network = "levels",
-                                    .width = kSide,
-                                    .height = kSide,
-                                    .schedule = "local",
-                                    .stages = stages},
-                                   collected.callback());
-    ASSERT_TRUE(learner.ok()) << learner.status();
-    for (int i = 0; i < 20; ++i) {
-      // From the tenth on the picture stands still, which teaches no level anything.
-      const int shift = std::min(i, 10);
-      const int next = std::min(i + 1, 10);
-      ASSERT_TRUE((*learner)->Admit({.previous = Stripes(shift), .current = Stripes(next)}).ok());
-    }
-    ASSERT_TRUE((*learner)->Drain().ok());
+    // From the tenth on the picture stands still, which teaches no level anything.
+    const FlowRun run = RunFlowLearner({.network = "levels",
+                                        .width = kSide,
+                                        .height = kSide,
+                                        .schedule = "local",
+                                        .stages = stages},
+                                       20, [](int i) { return Stripes(std::min(i, 10)); });
     const std::vector<std::size_t> begins = {3, 6};
-    const LearnerDescription description = *(*learner)->description();
-    EXPECT_EQ(description.cuts(),
+    EXPECT_EQ(run.description.cuts(),
               (std::vector<std::size_t>(begins.end() - (stages - 1), begins.end())));
-    for (const StageDescription& stage : description.stages) {
+    for (const StageDescription& stage : run.description.stages) {
       EXPECT_THAT(stage.layers.front(), HasSubstr("pyramid"));
     }
-    EXPECT_EQ(collected.predictions.size(), 20U);
-    EXPECT_THAT((*learner)->updates(), ::testing::Each(10)) << stages;
-    EXPECT_EQ((*learner)->description()->stages.front().staleness, 0);
+    EXPECT_EQ(run.predictions.size(), 20U);
+    EXPECT_THAT(run.updates, ::testing::Each(10)) << stages;
+    EXPECT_THAT(run.stages_that_stood, IsEmpty()) << stages;
+    EXPECT_EQ(run.description.stages.front().staleness, 0);
   }
 }
 

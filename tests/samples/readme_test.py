@@ -55,5 +55,39 @@ class ReadmeTest(unittest.TestCase):
         return printed
 
 
+class StubsTest(unittest.TestCase):
+    """The commands of proto/README.md make code for clients."""
+
+    def setUp(self):
+        text = (millrace_process.ROOT / "proto/README.md").read_text()
+        self.blocks = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (self.folder / "proto").symlink_to(millrace_process.ROOT / "proto")
+
+    def made_by(self, tool: str) -> set[str]:
+        """The names of the files that the block with that tool makes. Nothing is installed for it."""
+        [block] = [block for block in self.blocks if tool in block]
+        commands = [line for line in block.splitlines() if "-m venv" not in line]
+        self.assertGreaterEqual(len(commands), 2)
+        code = "\n".join(commands).replace(".venv/bin/python", sys.executable)
+        subprocess.run(["bash", "-euc", code], cwd=self.folder, check=True)
+        return {file.name for file in (self.folder / "stubs/millrace/v1").iterdir()}
+
+    def test_in_python_with_types(self):
+        self.assertLessEqual({"stream_service_pb2.py", "stream_service_pb2.pyi", "stream_service_pb2_grpc.py",
+                              "prediction_pb2.py"}, self.made_by("grpc_tools.protoc"))
+        subprocess.run([sys.executable, "-c", "import millrace.v1.prediction_service_pb2_grpc"], check=True,
+                       env={**os.environ, "PYTHONPATH": str(self.folder / "stubs")})
+
+    def test_in_cpp(self):
+        self.assertLessEqual({"stream_service.pb.h", "stream_service.grpc.pb.cc", "prediction.pb.cc"},
+                             self.made_by("grpc_cpp_plugin"))
+
+    def test_the_pinned_tool_is_the_one_that_is_tested(self):
+        pins = (millrace_process.ROOT / "tools/requirements-test.txt").read_text()
+        for pinned in re.findall(r"grpcio-tools==[0-9.]+", "".join(self.blocks)):
+            self.assertIn(pinned + " ", pins)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -99,6 +99,18 @@ class SubscribeTest(unittest.TestCase):
                     server.end_calls(None)
                     self.assert_ends_well(client)
 
+    def test_says_what_a_camera_does_that_sends_nothing(self):
+        for name in self.clients:
+            with self.subTest(name), fake_server.FakeServer() as server:
+                server.tell(source_state=3, source_cause="no route to host")
+                server.tell(source_state=2)
+                server.publish(**prediction(7))
+                with self.start(name, server.address) as client:
+                    self.assertEqual(client.stdout.readline(), "camera BACKING_OFF  no route to host\n")
+                    self.assertRegex(client.stdout.readline(), "^frame 7 ")
+                    server.end_calls(None)
+                    self.assert_ends_well(client)
+
     def test_goes_on_with_a_server_that_begins_anew_and_is_away_again_before_it_predicts(self):
         for name in self.clients:
             with self.subTest(name), fake_server.FakeServer() as server:

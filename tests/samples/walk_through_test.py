@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import millrace_process
-import yaml
+import shipped_config
 
 ROOT = millrace_process.ROOT
 README = (ROOT / "samples/README.md").read_text()
@@ -34,7 +34,7 @@ class WalkThroughTest(unittest.TestCase):
     def configuration(self) -> dict:
         """The one that the README names, with its ports and its folder replaced by free ones."""
         path = blocks()[0].split()[-1]
-        return {**yaml.safe_load((ROOT / path).read_text()),
+        return {**shipped_config.read(ROOT / path),
                 "listen": millrace_process.config()["listen"],
                 "checkpoints": {"folder": self.folder}}
 

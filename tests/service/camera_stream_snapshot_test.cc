@@ -36,8 +36,8 @@ TEST(CameraStreamTest, SnapshotShowsRatesDelaysAndLosses) {
   EXPECT_NEAR(snapshot.predictions_per_second, 10, 0.5);
   EXPECT_DOUBLE_EQ(snapshot.delay_p50_s, 0.030);
   EXPECT_DOUBLE_EQ(snapshot.delay_p99_s, 0.090);
-  EXPECT_GT(snapshot.loss, 0);
-  EXPECT_DOUBLE_EQ(snapshot.loss_no_motion, 2 * snapshot.loss);
+  EXPECT_GT(snapshot.recent.loss, 0);
+  EXPECT_DOUBLE_EQ(snapshot.recent.loss_no_motion, 2 * snapshot.recent.loss);
   EXPECT_THAT(snapshot.updates, ElementsAre(20, 20));
   EXPECT_EQ(observed.size(), 20u);
   fake.stream->Stop();
@@ -80,7 +80,7 @@ TEST(CameraStreamTest, PredictionThatIsNotFiniteIsPublishedAndLeftOutOfTheMeans)
   fake.learner->Predict();
 
   EXPECT_FALSE(fake.stream->ring().Newest()->model.finite);
-  EXPECT_DOUBLE_EQ(fake.stream->Snapshot().loss, 1);
+  EXPECT_DOUBLE_EQ(fake.stream->Snapshot().recent.loss, 1);
   EXPECT_EQ(fake.stream->Snapshot().frames.predicted, 2u);
 }
 

@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import pathlib
+import pty
 import re
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import unittest
 
 import certificates
 import millrace_process
+import terminal
 from millrace_process import run
 
 CONFIG = """\
@@ -78,7 +80,7 @@ class CommandLineTest(unittest.TestCase):
         overview = run("--help")
         self.assertEqual(overview.returncode, 0)
         commands = re.findall(r"^  ([a-z-]+)  ", overview.stdout.split("Subcommands:")[1], re.M)
-        self.assertEqual(commands, ["serve", "watch", "check-config", "pretrain", "plan", "replay",
+        self.assertEqual(commands, ["init", "serve", "watch", "check-config", "pretrain", "plan", "replay",
                                     "bench", "export", "evaluate", "man", "completion"])
         for command in ("flow", "labels"):
             self.assertIn(f"  {command}  ", run("evaluate", "--help").stdout)
@@ -89,8 +91,8 @@ class CommandLineTest(unittest.TestCase):
             self.assertIn(f"millrace {command}", help_text.stdout)
 
     def test_help_fits_a_terminal(self):
-        for command in ("", "serve", "watch", "check-config", "pretrain", "plan", "replay", "bench", "export",
-                        "evaluate", "evaluate flow", "evaluate labels", "man", "completion"):
+        for command in ("", "init", "serve", "watch", "check-config", "pretrain", "plan", "replay", "bench",
+                        "export", "evaluate", "evaluate flow", "evaluate labels", "man", "completion"):
             for line in run(*command.split(), "--help").stdout.splitlines():
                 self.assertLessEqual(len(line), 100, f"{command}: {line}")
 
@@ -151,6 +153,41 @@ class CommandLineTest(unittest.TestCase):
         self.config()
         self.assertEqual(self.completions("millrace check-config con"), ["config.yaml"])
 
+    def test_bash_completes_schedules_wherever_one_is_taken(self):
+        for line in ("plan --schedule", "replay --schedule", "bench --schedules", "evaluate flow --schedules",
+                     "evaluate labels --schedules"):
+            self.assertEqual(self.completions(f"millrace {line} part"), ["partime"])
+            self.assertIn("one_f_one_b_star", self.completions(f"millrace {line} "))
+            self.assertEqual(self.completions(f"millrace {line} = part"), ["partime"], "as bash takes --schedule=part apart")
+        self.assertIn("auto", self.completions("millrace plan --schedule "))
+        self.assertEqual(self.completions("millrace bench --schedules sequential,part"), ["sequential,partime"])
+        self.assertNotIn("partime,partime", self.completions("millrace bench --schedules partime,"))
+        self.assertEqual(self.completions("millrace completion z"), ["zsh"])
+
+    def test_completion_works_as_a_user_sources_it(self):
+        """Keys are typed into a bash as it comes."""
+        directory = os.path.dirname(millrace_process.program())
+        master, slave = pty.openpty()
+        with subprocess.Popen(["bash", "--noprofile", "--norc", "-i"], stdin=slave, stdout=slave, stderr=slave, cwd=self.folder,
+                              start_new_session=True, env={**os.environ, "PATH": f"{directory}:{os.environ['PATH']}", "TERM": "dumb",
+                                                           "PS1": "$ ", "INPUTRC": "/dev/null"}) as shell:
+            os.close(slave)
+            for typed, shown in (("source <(millrace completion bash); echo rea''dy\n", "ready"),
+                                 ("millrace bench --schedules sequential,part\t", "sequential,partime"),
+                                 ("\x15millrace plan --schedule=gpi\t", "--schedule=gpipe")):
+                os.write(master, typed.encode())
+                terminal.read_until(master, shown)
+            os.write(master, b"\x15exit\n")
+            shell.wait(millrace_process.PATIENCE_S)
+        os.close(master)
+
+    def test_both_shells_are_named_and_no_other(self):
+        for shell in ("bash", "zsh"):
+            script = run("completion", shell)
+            self.assertEqual((script.returncode, script.stderr), (0, ""))
+            subprocess.run([shell, "-n"], input=script.stdout, text=True, check=True)
+        self.assert_usage(run("completion", "fish"), "there is no 'fish'", "bash, zsh")
+
     def test_zsh_is_offered_the_same(self):
         def offered(line):
             """zsh leaves out by itself what does not begin as `line` ends."""
@@ -186,7 +223,7 @@ class CommandLineTest(unittest.TestCase):
             port = pathlib.Path(self.folder / "port.yaml")
             port.write_text(CONFIG.format(uri="test:ball", port=0).replace(
                 "grpc_port: 0", f"grpc_port: {taken.getsockname()[1]}"))
-            for config, code, parts in ((path, 2, ("colour", "sauce")), (port, 1, ("gRPC: ", "port"))):
+            for config, code, parts in ((path, 2, ("colour", "sauce")), (port, 1, ("listen.grpc_port: ", "in use"))):
                 result = run("serve", "--config", str(config), "--frames", "5", "--no-progress",
                              env={**os.environ, "MILLRACE_LOG_FORMAT": "json"})
                 self.assertEqual(result.returncode, code, result.stderr)
@@ -218,13 +255,47 @@ class CommandLineTest(unittest.TestCase):
         self.assert_usage(run("pretrain", "--frames", "5"), "--output")
 
     def test_a_wrong_command_line_says_what_there_is(self):
-        self.assert_usage(run(), "millrace: a command is missing: one of serve, watch,")
-        self.assert_usage(run("dance"), "millrace: there is no command 'dance'; there are serve, watch,",
+        self.assert_usage(run(), "millrace: a command is missing: one of init, serve, watch,")
+        self.assert_usage(run("dance"), "millrace: there is no command 'dance'; there are init, serve, watch,",
                           "\nmillrace --help ")
         self.assert_usage(run("evaluate", "dance"), "millrace evaluate: there is no command 'dance'; "
                           "there are flow, labels\nmillrace evaluate --help ")
-        self.assert_usage(run("serve", "--config", "x", "--frame", "5"), "millrace serve: ", "--frame",
+        self.assert_usage(run("serve", "--config", "x", "--frame", "5"),
+                          "millrace serve: there is no option '--frame'; did you mean '--frames'? there are --help, --config,",
                           "\nmillrace serve --help ")
+
+    def test_what_was_meant_is_said_of_every_command_and_option(self):
+        for command in every_command():
+            options = run(*command, "--help").stdout
+            known = set(re.findall(r"(?<=[ ,])--[a-z0-9-]{5,}", "\n".join(part_of(options, "Options"))))
+            for option in sorted(known)[::5]:
+                meant = option[:-2] + option[-1]  # A letter is missing.
+                if f"{meant} " in options:
+                    continue
+                with self.subTest(command=command, option=option):
+                    result = run(*command, meant, "1")
+                    self.assert_usage(result, f"there is no option '{meant}'; did you mean '--")
+            if len(command) > 0:
+                wrong = (*command[:-1], command[-1][:-1] + "x")
+                self.assert_usage(run(*wrong), f"there is no command '{wrong[-1]}'; did you mean '")
+
+    def test_what_was_meant_is_said_of_a_schedule(self):
+        for command in (("plan", "--schedule"), ("replay", "--schedule"), ("bench", "--schedules"),
+                        ("evaluate", "flow", "generated", "--schedules"), ("evaluate", "labels", "--schedules")):
+            self.assert_usage(run(*command, "partimes"), "there is no 'partimes'; did you mean 'partime'?")
+
+    def test_counts_below_what_can_be_are_refused_in_words(self):
+        for arguments in (("watch", "--count", "-1"), ("watch", "-n", "-1"), ("watch", "--count=-1"), ("watch", "--count", "1.5"),
+                          ("watch", "--count", "many"), ("watch", "--count", "99999999999999999999"),
+                          ("serve", "--config", "x", "--frames", "-1"), ("pretrain", "--output", "x", "--seed", "-1"),
+                          ("pretrain", "--output", "x", "--width", "-64"), ("pretrain", "--output", "x", "--frames", "0"),
+                          ("bench", "--turns", "0"), ("bench", "--samples", "-1"), ("plan", "--devices", "0"),
+                          ("replay", "--model", "m", "--samples", "s", "--out", "o", "--switch-at", "0")):
+            with self.subTest(arguments):
+                result = run(*arguments)
+                self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+                name = next(one for one in reversed(arguments) if one.startswith("-") and not one[1:].isdigit())
+                self.assertIn(name.split("=")[0].lstrip("-")[:5], result.stderr)
 
     def test_replay_says_what_is_missing(self):
         self.assert_usage(run("replay", "--model", "m.pt"), "--samples")
@@ -295,17 +366,17 @@ class CommandLineTest(unittest.TestCase):
         self.assert_usage(run("check-config", self.config(uri="no/such.avi")), "no/such.avi")
         of_labels = "model: {task: classification, outputs: 2, "
         for keys, missing in (
-            ("model: {network: nowhere.pt}", "network nowhere.pt"),
-            ("model: {weights: nowhere.safetensors}", "weight file nowhere.safetensors"),
-            (of_labels + "network: nowhere.pt}", "network nowhere.pt"),
-            (of_labels + "network: mlp, weights: nowhere.safetensors}", "weight file nowhere.safetensors"),
-            ("source: {uri: 'rtsp://camera/1', user: me, password_file: nowhere.txt}", "password file nowhere.txt"),
-            ("source: {uri: 'rtsps://camera/1', tls_ca_file: nowhere.pem}", "file of certificates nowhere.pem"),
+            ("model: {network: nowhere.pt}", "/nowhere.pt"),
+            ("model: {weights: nowhere.safetensors}", "/nowhere.safetensors"),
+            (of_labels + "network: nowhere.pt}", "/nowhere.pt"),
+            (of_labels + "network: mlp, weights: nowhere.safetensors}", "/nowhere.safetensors"),
+            ("source: {uri: 'rtsp://camera/1', user: me, password_file: nowhere.txt}", "/nowhere.txt"),
+            ("source: {uri: 'rtsps://camera/1', tls_ca_file: nowhere.pem}", "/nowhere.pem"),
         ):
             source = "" if "source" in keys else "source: {uri: 'test:'}, "
             with self.subTest(keys):
-                self.assert_usage(run("check-config", self.config(more=f"  - {{name: other, {source}{keys}}}\n")),
-                                  f"stream other: there is no {missing} (")
+                file = self.config(more=f"  - {{name: other, {source}{keys}}}\n")
+                self.assert_usage(run("check-config", file), f"{file}:8:", missing)
 
     def test_a_budget_that_does_not_do_is_no_fault_of_a_gpu(self):
         more = "  - {name: other, source: {uri: 'test:'}, model: {input: [256, 192]}}\nbudget: {cores: 0.1}\n"

@@ -21,13 +21,13 @@ TEST(AllowedForClientsTest, HostsAreMatchedByTheirPatterns) {
   const ClientSources rules = {.hosts = {"10.0.0.*", "*.example.org", "::1", "fd00::/8"}};
   for (const char* uri :
        {"rtsp://10.0.0.7/1", "rtsp://me:p@10.0.0.7:8554/1", "rtsps://Gate.Example.org/a@b",
-        "rtsp://[::1]:554/1", "rtsp://[fd00::7]/1", "test:ball"}) {
+        "rtsp://[::1]:554/1", "rtsp://[fd00::7]/1", "rtsp://a@evil@10.0.0.7/1", "test:ball"}) {
     EXPECT_TRUE(AllowedForClients(Of(uri), rules, "{}").ok()) << uri;
   }
   for (const char* uri :
        {"rtsp://10.0.1.7/1", "rtsp://example.org/1", "rtsp://evil/10.0.0.7",
         "rtsp://10.0.0.7@evil/1", "rtsp://10.0.0.evil.example/1", "rtsp://evil?10.0.0.7",
-        "rtsp://[::2]/1", "rtsp:x10.0.0.7/1", "rtsp://10.0.0.7#@evil/1", "rtsp://a@evil@10.0.0.7/1",
+        "rtsp://[::2]/1", "rtsp:x10.0.0.7/1", "rtsp://10.0.0.7#@evil/1", "rtsp://a@10.0.0.7@evil/1",
         "rtsp://10.0.0.7\\@evil/1"}) {
     const absl::Status status = AllowedForClients(Of(uri), rules, "{}");
     EXPECT_TRUE(absl::IsPermissionDenied(status)) << uri;
@@ -85,6 +85,9 @@ TEST(AllowedForClientsTest, APasswordThatStaysGoesNowhereElse) {
     }
     EXPECT_TRUE(Changed(before, Entry("rtsps://Camera:8322/2", password)).ok()) << "its other lens";
     EXPECT_TRUE(Changed(before, Entry(kCamera, password + R"(,"max_fps":5)")).ok());
+    EXPECT_TRUE(
+        Changed(Entry("rtsps://camera/1", password), Entry("rtsps://camera:322/2", password)).ok())
+        << "its port, written out";
     EXPECT_TRUE(Changed(before, Entry("rtsps://other/1")).ok()) << "without the password";
     EXPECT_TRUE(Changed(before, Entry("rtsps://me:mine@other/1", R"(,"tls_verify":false)")).ok())
         << "with a password of the client's own";

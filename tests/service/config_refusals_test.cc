@@ -190,9 +190,8 @@ INSTANTIATE_TEST_SUITE_P(
          "c:3:54: 'stages' is '9'; it must be a whole number from 1 to 8"},
         {"PeriodOfPartime", Stream("source: {uri: a.avi}, schedule: {kind: partime, period_ms: 5}"),
          "c:3:72: 'period_ms' is for the kinds one_f_one_b_star and interleaved only"},
-        {"AutoWithoutARate", Stream("source: {uri: a.avi}, schedule: {kind: auto}"),
-         "c:3:52: 'kind' is auto, which plans for a frame rate: add frames_per_second, the "
-         "camera's"},
+        {"AutoWithCuts", Stream("source: {uri: a.avi}, schedule: {kind: auto, cuts: [2]}"),
+         "c:3:64: 'cuts' cannot be given with the kind auto, which cuts by itself"},
         {"RateOfGpipe",
          Stream("source: {uri: a.avi}, schedule: {kind: gpipe, frames_per_second: 5}"),
          "c:3:78: 'frames_per_second' is for the kind auto only"},

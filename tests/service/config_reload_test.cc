@@ -52,9 +52,9 @@ class ConfigReloadTest : public GrpcFixture {
     return outcome.value_or(ReloadOutcome());
   }
 
-  /// As a client says it.
+  /// As a client says it: what it leaves out is as in the file.
   static StreamConfig Parsed(const std::string& entry) {
-    const auto config = ParseStreamEntry(entry, "config", StreamConfig());
+    const auto config = ParseStreamEntry(entry, "config", ParseConfig(File({}), "file")->defaults);
     EXPECT_TRUE(config.ok()) << config.status();
     return *config;
   }
@@ -279,9 +279,9 @@ TEST_F(ConfigReloadTest, AStreamOfTheFileThatAClientHasChangedIsTheFilesStill) {
 
 TEST_F(ConfigReloadTest, WithoutABudgetTheFilesStreamsMayTakeMoreThanThereIs) {
   budget_gate_.SetBudget({});
-  yard_.learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 1e6; });
-  EXPECT_TRUE(absl::IsResourceExhausted(
-      control_.Create(Parsed("{name: guest, source: {uri: 'rtsp://camera/3'}}")).status()));
+  StreamConfig guest = Parsed("{name: guest, source: {uri: 'rtsp://camera/3'}}");
+  guest.learner.frames_per_second = 1e6;
+  EXPECT_TRUE(absl::IsResourceExhausted(control_.Create(guest).status()));
   const ReloadOutcome outcome =
       Reload(File({kStreet, kYard, "{name: gate, source: {uri: 'rtsp://camera/2'}}"}));
   EXPECT_THAT(outcome.added, ElementsAre("gate"));

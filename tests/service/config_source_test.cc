@@ -4,13 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "nlohmann/json.hpp"
 #include "service/config.h"
+#include "tests/ingest/camera_uri_table.h"
 
 namespace millrace::service {
 namespace {
 
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 absl::StatusOr<Config> Parse(const std::string& source) {
   return ParseConfig("version: 1\nstreams: [{name: a, source: {" + source + "}}]\n", "c");
@@ -62,6 +65,31 @@ TEST(ConfigSourceTest, AFullQueueDoesWhatIsSaidAndWhatTheSourceCan) {
               HasSubstr("'queue_policy' is block, which is for files and push:"));
   EXPECT_THAT(WhatIsWrong("uri: street.avi, queue_policy: drop_newest"),
               HasSubstr("take block, or set as_camera"));
+}
+
+TEST(ConfigSourceTest, ACamerasUriIsTakenAsPeopleHaveIt) {
+  for (const ingest::GoodCameraUri& good : ingest::ReadCameraUriTable().good) {
+    const auto config = Parse("uri: " + nlohmann::json(good.uri).dump());
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(config->streams.front().source.uri, good.uri);
+  }
+}
+
+TEST(ConfigSourceTest, AUriOfNoCameraIsRefusedWhereItStandsWithWhatToWrite) {
+  for (const ingest::BadCameraUri& bad : ingest::ReadCameraUriTable().bad) {
+    const std::string wrong = WhatIsWrong("uri: " + nlohmann::json(bad.uri).dump());
+    EXPECT_THAT(wrong, HasSubstr("c:2:35: 'uri' has ")) << bad.uri;
+    EXPECT_THAT(wrong, HasSubstr(bad.why)) << bad.uri;
+    if (bad.secret.empty()) continue;
+    EXPECT_THAT(wrong, Not(HasSubstr(bad.secret)));
+  }
+}
+
+TEST(ConfigSourceTest, AUserOfTheUriMayHaveItsPasswordElsewhere) {
+  EXPECT_EQ(WhatIsWrong("uri: 'rtsp://me@camera/1', password_env: WORD"), "");
+  EXPECT_EQ(WhatIsWrong("uri: 'rtsp://me@camera/1', password_file: word"), "");
+  EXPECT_THAT(WhatIsWrong("uri: 'rtsp://me:word@camera/1', password_file: word"),
+              HasSubstr("'password_file' must not be beside a password in the URI"));
 }
 
 TEST(ConfigSourceTest, WhatDoesNotFitTogetherIsNamed) {

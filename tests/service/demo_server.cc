@@ -2,11 +2,14 @@
 // page, no camera and no learner.
 //
 // Prints the page's and the metrics' addresses, then serves until its standard input ends; a line
-// there, "garage away" or "garage streaming", sends a camera away or has it come back. The first
-// argument is the page's port; by default it takes a free one. Of those that follow, "labels" has
-// the stream learn classes from labels instead of flow, "failed" has its learner fail, "three"
-// serves three streams, of which one is away and one has square pictures, "all-ways" one for each
-// way in which a stream may stand, and "tokens=FILE" names the tokens that the buttons need.
+// there, "garage away", "garage overloaded" or "garage streaming", sends a camera away, has it send
+// more than there is time for, or has it come back and be well; after "garage deceived" its model
+// sees motion where nothing moves. The first argument is the page's
+// port; by default it takes a free one. Of those that follow, "labels" has the stream learn classes
+// from labels instead of flow, "failed" has its learner fail, "three" serves three streams, of
+// which one is away and one has square pictures, "all-ways" one for each way in which a stream may
+// stand. "stages=8" cuts the first stream's model into so many stages, "size=360x640" gives its
+// pictures that size, and "tokens=FILE" names the tokens that the buttons need.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -73,6 +76,7 @@ void Predict(std::stop_token stop, DemoStream& demo) {
   FakeCameraStream& stream = demo.stream;
   std::mutex mu;
   std::condition_variable_any pause;
+  LearningWindow window;
   for (std::int64_t number = 1; !stop.stop_requested(); ++number) {
     auto prediction = std::make_shared<Prediction>(
         *MovingDisc(stream.config().name, number, demo.width, demo.height));
@@ -81,11 +85,12 @@ void Predict(std::stop_token stop, DemoStream& demo) {
     prediction->model.loss = static_cast<float>(0.05 * ratio);
     if (stream.learner()->labels) PredictDoor(number, *prediction, stream);
     demo.record.Record(*prediction);
+    window.Record(*prediction);
     stream.ring().Publish(prediction);
     stream.Set([&](StreamSnapshot& snapshot) {
       ++snapshot.frames.received;
       ++snapshot.frames.predicted;
-      snapshot.loss = prediction->model.loss;
+      snapshot.recent.loss = window.Recent().loss;
       for (std::int64_t& updates : snapshot.updates) ++updates;
     });
     std::unique_lock lock(mu);
@@ -102,8 +107,25 @@ void SendAway(FakeCameraStream& stream) {
   });
 }
 
+/// Its camera sends more than it has time for.
+void OverloadIt(FakeCameraStream& stream) {
+  stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.overload = {.kind = OverloadKind::kDrops,
+                         .received_per_second = 25,
+                         .predicted_per_second = 4.1,
+                         .dropped_per_second = 20.9,
+                         .remedies = {.max_fps = 3.2, .width = 160, .height = 128, .stages = 4}};
+    snapshot.promise = {
+        .frames_per_second = 15.1, .delay_s = 0.13, .rate_kept = false, .delay_kept = false};
+    snapshot.frames_per_second_in = 25;
+    snapshot.predictions_per_second = 4.1;
+  });
+}
+
 void BringBack(FakeCameraStream& stream) {
   stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.overload = {};
+    snapshot.promise = {};
     snapshot.source.state = ingest::SourceState::kStreaming;
     snapshot.source.cause = absl::OkStatus();
     snapshot.frames_per_second_in = 10;
@@ -141,9 +163,45 @@ void NotLearnFromAll(FakeCameraStream& stream) {
   });
 }
 
-/// As one that has learned nothing yet: its loss is above that of no motion.
+/// As one that never learns: its loss is above that of no motion.
 void MakeWorse(FakeCameraStream& stream) {
-  stream.Set([](StreamSnapshot& snapshot) { snapshot.loss_no_motion = 0.03; });
+  stream.Set([](StreamSnapshot& snapshot) {
+    snapshot.recent.loss_no_motion = 0.03;
+    snapshot.frames.predicted = 5000;
+  });
+}
+
+/// As over an empty road: its flow averages the noise away.
+void SeeSpuriousMotion(FakeCameraStream& stream) {
+  stream.Set([](StreamSnapshot& snapshot) { snapshot.recent.spurious_share = 0.8; });
+}
+
+/// Of a stage each "stage 1, with a name" on.
+void Cut(FakeCameraStream& stream, int stages) {
+  stream.Describe([stages](pipeline::LearnerDescription& learner) {
+    learner.stages.resize(stages, learner.stages.front());
+    for (int i = 0; i < stages; ++i) {
+      learner.stages[i].layers = {"features", "level 1 warp and correlation"};
+      learner.stages[i].device = "cpu:" + std::to_string(i);
+    }
+  });
+  stream.Set([stages](StreamSnapshot& snapshot) {
+    snapshot.updates.assign(stages, 123'456);
+    snapshot.loads.assign(stages, {.predicting = 0.21, .learning = 0.44});
+  });
+}
+
+/// "stages=8", "size=360x640".
+void Shape(DemoStream& demo, const std::string& kind) {
+  const std::string value = kind.substr(kind.find('=') + 1);
+  if (kind.starts_with("stages=")) Cut(demo.stream, std::stoi(value));
+  if (!kind.starts_with("size=")) return;
+  demo.width = std::stoi(value);
+  demo.height = std::stoi(value.substr(value.find('x') + 1));
+  demo.stream.Describe([&demo](pipeline::LearnerDescription& learner) {
+    learner.width = demo.width;
+    learner.height = demo.height;
+  });
 }
 
 std::vector<std::unique_ptr<DemoStream>> MakeStreams(const std::set<std::string>& kinds) {
@@ -156,10 +214,11 @@ std::vector<std::unique_ptr<DemoStream>> MakeStreams(const std::set<std::string>
   FakeCameraStream& first = add(kinds.contains("labels") ? "door" : "street");
   if (kinds.contains("labels")) DescribeDoors(first);
   if (kinds.contains("failed")) Fail(first);
+  for (const std::string& kind : kinds) Shape(*demos.front(), kind);
   const bool all_ways = kinds.contains("all-ways");
   if (!all_ways && !kinds.contains("three")) return demos;
   add("yard");
-  demos.back()->width = demos.back()->height = 64;
+  Shape(*demos.back(), "size=64x64");
   SendAway(add("garage"));
   if (!all_ways) return demos;
   static_cast<void>(add("hall").SetMode(LearnerState::kPaused));
@@ -169,15 +228,18 @@ std::vector<std::unique_ptr<DemoStream>> MakeStreams(const std::set<std::string>
   End(add("clip"));
   Fail(add("cellar"));
   MakeWorse(add("new"));
+  SeeSpuriousMotion(add("lane"));
   return demos;
 }
 
-/// "garage away", "garage streaming".
+/// "garage away", "garage streaming", "garage deceived".
 void Obey(const std::string& line, const std::vector<std::unique_ptr<DemoStream>>& demos) {
   for (const auto& demo : demos) {
     const std::string& name = demo->stream.config().name;
     if (line == name + " away") SendAway(demo->stream);
+    if (line == name + " overloaded") OverloadIt(demo->stream);
     if (line == name + " streaming") BringBack(demo->stream);
+    if (line == name + " deceived") SeeSpuriousMotion(demo->stream);
   }
 }
 

@@ -32,6 +32,7 @@ struct FakeStreamOptions {
   std::function<Comparison(const Prediction&)> compare = nullptr;
   std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = nullptr;
   std::function<void(LearnerState, const absl::Status&)> on_learner_state = nullptr;
+  std::function<void(const Overload&)> on_overload = nullptr;
   std::function<absl::Status(const pipeline::LearnerDescription&)> admit = nullptr;
 };
 
@@ -73,6 +74,8 @@ inline FakeStream StartFakeStream(const FakeStreamOptions& options = {}) {
   stream.compare = options.compare;
   stream.on_source_state = options.on_source_state;
   stream.on_learner_state = options.on_learner_state;
+  stream.on_overload = options.on_overload;
+  stream.cpu_times = [] { return CpuTimes(); };  // No core stands idle.
   stream.admit = options.admit;
   stream.make_learner =
       [&](const pipeline::FlowLearnerOptions& asked,

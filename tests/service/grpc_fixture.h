@@ -136,6 +136,9 @@ class GrpcFixture : public testing::Test {
     options.on_learner_state = [this, life](auto state, const absl::Status& cause) {
       events_.LearnerIs(life, state, cause);
     };
+    options.on_overload = [this, life](const Overload& overload) {
+      events_.OverloadIs(life, overload);
+    };
     options.admit = [this, config](const pipeline::LearnerDescription& learner) {
       return budget_gate_.Admit(config, learner);
     };

@@ -20,6 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::vector<HttpRoute> SomeRoutes() {
   return {{"/hello", [](const HttpRequest&) { return HttpResponse{.body = "hello\n"}; }},
@@ -29,6 +30,9 @@ std::vector<HttpRoute> SomeRoutes() {
                                          request.Parameter("q").value_or("-"),
                                  .headers = {{"X-Made-By", "echo"}}};
            }},
+          {.pattern = "/hidden.css",
+           .handler = [](const HttpRequest&) { return HttpResponse{}; },
+           .listed = false},
           {"/throws", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("no"); }},
           {"/throws/oddly", [](const HttpRequest&) -> HttpResponse { throw 42; }}};
 }
@@ -101,6 +105,8 @@ TEST_F(HttpServerTest, SaysPlainlyThatAPathIsUnknown) {
     const HttpAnswer answer = Get(server->port(), path);
     EXPECT_EQ(answer.status, 404) << path;
     EXPECT_THAT(answer.headers, HasSubstr("text/plain")) << path;
+    EXPECT_THAT(answer.body, HasSubstr(". There is:\n  /hello\n  /echo/NAME/of/NAME\n")) << path;
+    EXPECT_THAT(answer.body, Not(HasSubstr("/hidden"))) << path;
   }
 }
 

@@ -29,7 +29,7 @@ class LabelsShownTest : public testing::Test {
       if (task == LabelTask::kClassification) learner.labels->classes = {"shut", "open"};
     });
     stream_.Set([task](StreamSnapshot& snapshot) {
-      snapshot.loss_no_motion = 0;
+      snapshot.recent.loss_no_motion = 0;
       snapshot.labels = {.task = task,
                          .labels = {40, 2, 0, 0, 1, 0},
                          .scored = 40,

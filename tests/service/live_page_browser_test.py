@@ -61,9 +61,16 @@ class LivePageTest(PageTest):
         self.assertEqual(self.text("name"), "street")
         self.assertEqual(self.browser.find_element(By.ID, "link").text, "live")
 
-    def test_draws_the_loss(self):
+    def test_the_chart_ends_in_what_the_figure_beside_it_says(self):
         chart = self.browser.find_element(By.CSS_SELECTOR, "[data-is=chart]")
-        self.wait(lambda: "of that of no motion" in (chart.get_attribute("aria-label") or ""))
+        self.wait(lambda: "%" in (chart.get_attribute("aria-label") or ""))
+        both = ("const part = name => document.querySelector(`main [data-is=${name}]`);"
+                "return [part('chart').getAttribute('aria-label'), part('score').textContent];")
+        for _ in range(5):
+            label, figure = self.browser.execute_script(both)
+            self.assertEqual(label, f"Motion explained over time, now {figure}")
+            self.wait_for_change("identity")
+        self.assertEqual(self.text("score-name"), "Motion explained")
         painted = self.browser.execute_script(
             "const c = arguments[0]; const d = c.getContext('2d')"
             ".getImageData(0, 0, c.width, c.height).data; return d.some(v => v !== 0)", chart)
@@ -253,8 +260,8 @@ class LabelsPageTest(unittest.TestCase):
         self.wait(lambda: self.part("answer").text == "shut")
         self.wait(lambda: self.part("outputs").text.startswith("ajar: 80 %"))
         self.assertIn("labelled of the last 64 frames", self.part("answer-note").text)
-        self.assertEqual(self.part("ratio-name").text, "Labelled frames predicted right")
-        self.assertEqual(self.part("ratio").text, "90 %")
+        self.assertEqual(self.part("score-name").text, "Labelled frames predicted right")
+        self.assertEqual(self.part("score").text, "90 %")
         self.assertFalse(self.part("flow-view").is_displayed())
         self.assertFalse(self.part("chart-panel").is_displayed())
         self.assertTrue(self.part("picture").get_attribute("src"))

@@ -112,6 +112,27 @@ TEST_F(LivePageTest, TellsWhatTheStreamDoes) {
   EXPECT_EQ(AskJson("/api/streams/street")["name"], "street");
 }
 
+TEST_F(LivePageTest, TellsWhatTheNewestPredictionsWereWorth) {
+  const auto recent = [&] { return AskJson("/api/streams/street")["recent"]; };
+  EXPECT_EQ(recent()["predictions"], 200);
+  EXPECT_EQ(recent()["window"], 200);
+  EXPECT_NEAR(recent()["explained"], 0.26, 1e-9);
+  EXPECT_EQ(recent()["sees_spurious_motion"], false);
+  EXPECT_TRUE(recent()["reference"].is_null()) << "it is compared with nothing";
+
+  stream_.CompareWith("dis");
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.recent.gain = 0.7;
+    snapshot.recent.spurious_share = 0.75;
+  });
+  EXPECT_EQ(recent()["reference"], nlohmann::json({{"name", "dis"}, {"gain", 0.7}}));
+  EXPECT_EQ(recent()["spurious_share"], 0.75);
+  EXPECT_EQ(recent()["sees_spurious_motion"], true);
+
+  stream_.Set([](StreamSnapshot& snapshot) { snapshot.recent = {}; });
+  EXPECT_TRUE(recent()["explained"].is_null()) << "there was no prediction";
+}
+
 TEST_F(LivePageTest, TellsWhatThePlannerSaid) {
   EXPECT_TRUE(AskJson("/api/streams/street")["learner"]["rate_plan"].is_null());
   stream_.Describe(PlannerSaid);
@@ -125,6 +146,32 @@ TEST_F(LivePageTest, TellsWhatThePlannerSaid) {
   EXPECT_EQ(learner["rate_plan"]["times_switched"], 1);
   EXPECT_EQ(learner["rate_plan"]["times_kept"], 2);
   EXPECT_EQ(learner["rate_plan"]["replan_cause"], "stage 1 takes 80 ms a sample instead of 65");
+}
+
+TEST_F(LivePageTest, TellsWhatIsGivenUpUnderOverloadAndWhatHelps) {
+  const nlohmann::json before = AskJson("/api/streams/street");
+  EXPECT_EQ(before["overload"]["kind"], "none");
+  EXPECT_EQ(before["overload"]["cause"], "");
+  EXPECT_TRUE(before["overload"]["input"].is_null());
+  EXPECT_EQ(before["promise"]["rate_kept"], true);
+  stream_.Set([](StreamSnapshot& snapshot) {
+    snapshot.overload = {.kind = OverloadKind::kDrops,
+                         .received_per_second = 25,
+                         .predicted_per_second = 5,
+                         .dropped_per_second = 20,
+                         .remedies = {.max_fps = 4, .width = 160, .height = 112, .stages = 4}};
+    snapshot.promise = {.frames_per_second = 25, .delay_s = 0.009, .rate_kept = false};
+  });
+  const nlohmann::json stream = AskJson("/api/streams/street");
+  EXPECT_EQ(stream["overload"]["kind"], "drops");
+  EXPECT_EQ(stream["overload"]["cause"], "drops 20.0 of 25.0 frames a second");
+  EXPECT_EQ(stream["overload"]["max_fps"], 4);
+  EXPECT_EQ(stream["overload"]["input"], nlohmann::json({160, 112}));
+  EXPECT_EQ(stream["overload"]["stages"], 4);
+  EXPECT_EQ(stream["promise"]["frames_per_second"], 25);
+  EXPECT_EQ(stream["promise"]["delay_ms"], 9);
+  EXPECT_EQ(stream["promise"]["rate_kept"], false);
+  EXPECT_EQ(stream["promise"]["delay_kept"], true);
 }
 
 TEST_F(LivePageTest, HasNoPictureBeforeTheFirstPrediction) {

@@ -17,6 +17,7 @@ TEST(StateCodesTest, AreThoseOfTheApi) {
         LearnerState::kFailed, LearnerState::kEnded}) {
     EXPECT_EQ(CodeOf(state), ToWire(state));
   }
+  for (const OverloadKind kind : kOverloadKinds) EXPECT_EQ(CodeOf(kind), ToWire(kind));
 }
 
 }  // namespace

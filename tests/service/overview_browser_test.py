@@ -56,6 +56,38 @@ class OverviewTest(unittest.TestCase):
         self.assertEqual(self.browser.get_log("browser"), [])
         save_picture(self.browser, "overview")
 
+    def test_a_stream_that_drops_frames_is_amber_and_says_what_helps(self):
+        self.addCleanup(self.server.tell, "yard streaming")
+        self.server.tell("yard overloaded")
+        total = self.browser.find_element(By.ID, "sum")
+        self.wait(lambda: total.text
+                  == "2 of 3 streams learn · 1 without camera · 1 overloaded")
+        yard = self.tiles()[1]
+        self.assertIn("drops 20.9 of 25.0 frames a second", yard.text)
+        self.assertIn("with one of: source.max_fps: 3.2; model.input: [160, 128]; "
+                      "schedule: {kind: auto, stages: 4}", yard.text)
+        self.assertIn("overloaded", yard.get_attribute("class"))
+        colour = "return getComputedStyle(arguments[0]).borderColor"
+        street = self.browser.execute_script(colour, self.tiles()[0])
+        self.assertNotEqual(self.browser.execute_script(colour, yard), street)
+        self.assertEqual(faults(self.browser), [])
+        self.server.tell("yard streaming")
+        self.wait(lambda: total.text == "2 of 3 streams learn · 1 without camera")
+        self.wait(lambda: self.browser.execute_script(colour, self.tiles()[1]) == street)
+
+    def test_what_the_plan_said_gives_way_to_what_is_measured(self):
+        self.addCleanup(self.server.tell, "yard streaming")
+        self.tiles()[1].find_element(By.TAG_NAME, "a").send_keys(Keys.ENTER)
+        note = "return document.querySelector('[data-is=rate-note]')?.textContent"
+        self.wait(lambda: self.browser.execute_script(note)
+                  == "can do 15.1, without the pipeline 7.7")
+        self.server.tell("yard overloaded")
+        self.wait(lambda: self.browser.execute_script(note)
+                  == "measured; the plan said 15.1, which does not hold")
+        delay = self.browser.find_element(By.CSS_SELECTOR, "[data-is=delay-note]")
+        self.assertIn("the 130 ms of the plan do not hold", delay.text)
+        self.assertEqual(self.browser.get_log("browser"), [])
+
     def test_pictures_of_every_shape_are_as_large_as_their_frames(self):
         sizes = self.browser.execute_script("""
             return [...document.querySelectorAll("main .tile .frame > img[src]")].map(image =>
@@ -84,7 +116,7 @@ class OverviewTest(unittest.TestCase):
         self.wait(lambda: self.browser.execute_script(name) == "yard")
         self.assertEqual(self.browser.title, "yard · Millrace")
         chart = self.browser.find_element(By.CSS_SELECTOR, "[data-is=chart]")
-        self.wait(lambda: "of that of no motion" in (chart.get_attribute("aria-label") or ""))
+        self.wait(lambda: "explained over time, now" in (chart.get_attribute("aria-label") or ""))
         back = self.browser.switch_to.active_element
         self.assertEqual(back.text, "← All streams")
         back.send_keys(Keys.ENTER)
@@ -145,9 +177,7 @@ class OverviewTest(unittest.TestCase):
         self.browser.get("about:blank")
         self.browser.get(f"{self.server.page}/#/garage")
         self.wait(lambda: self.browser.title == "garage · Millrace")
-        self.browser.get(f"{self.server.page}/#/no-such")
-        self.wait(lambda: len(self.tiles()) == 3)
-        self.browser.get(f"{self.server.page}/#/%")
+        self.browser.get(f"{self.server.page}/#/")
         self.wait(lambda: len(self.tiles()) == 3)
 
     def test_fits_a_phone(self):
@@ -195,11 +225,13 @@ class StandingTest(unittest.TestCase):
     def test_names_every_way_in_which_streams_do_not_learn(self):
         self.open("all-ways")
         browsers.wait(self.browser, lambda: self.sum() == (
-            "3 of 10 streams learn · 1 failed · 1 without camera · 1 without client · 1 ended · "
-            "1 paused · 1 frozen · 1 only predicting · 1 worse than no motion"))
+            "4 of 11 streams learn · 1 failed · 1 without camera · 1 without client · 1 ended · "
+            "1 paused · 1 frozen · 1 only predicting · 1 sees motion where nothing moves · "
+            "1 worse than seeing no motion"))
         self.assertIn("paused", self.tile("hall"))
         self.assertIn("only predicting", self.tile("shop"))
-        self.assertIn("worse than no motion", self.tile("new"))
+        self.assertIn("worse than seeing no motion", self.tile("new"))
+        self.assertIn("sees motion where nothing moves", self.tile("lane"))
         self.assertNotIn("worse", self.tile("street"))
         over = [tile.find_element(By.TAG_NAME, "a").text
                 for tile in self.browser.find_elements(By.CSS_SELECTOR, "main .tile.over")]
@@ -213,6 +245,20 @@ class StandingTest(unittest.TestCase):
         server = self.open("three")
         server.tell("garage streaming")
         browsers.wait(self.browser, lambda: self.sum() == "All 3 streams learn")
+
+    def test_a_model_that_sees_motion_where_nothing_moves_is_not_green(self):
+        server = self.open()
+        browsers.wait(self.browser, lambda: self.browser.find_elements(By.CSS_SELECTOR, "main .card"))
+        tones = ("return ['state', 'score'].map(name =>"
+                 " document.querySelector(`main [data-is=${name}]`).className)")
+        browsers.wait(self.browser, lambda: self.browser.execute_script(tones) == ["pill good", "good"])
+        server.tell("street deceived")
+        browsers.wait(self.browser, lambda: self.browser.execute_script(tones) == ["pill ", "wait"])
+        self.assertEqual(part(self.browser, "troubles").text, "sees motion where nothing moves")
+        self.assertEqual(faults(self.browser), [])
+        with dark_theme(self.browser):
+            self.assertEqual(faults(self.browser), [])
+        save_picture(self.browser, "deceived")
 
     def test_a_learner_that_failed_says_why(self):
         self.open("failed")

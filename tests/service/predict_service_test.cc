@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -51,6 +52,7 @@ class PredictTest : public GrpcFixture {
     v1::PredictResponse response;
     const grpc::Status status = stub_->Predict(&context, request, &response);
     prediction_ = response.prediction();
+    predictions_.assign(response.predictions().begin(), response.predictions().end());
     return status;
   }
   /// The field that is wrong with a request, and why.
@@ -65,6 +67,7 @@ class PredictTest : public GrpcFixture {
 
   std::unique_ptr<v1::PredictionService::Stub> stub_ = v1::PredictionService::NewStub(channel_);
   v1::Prediction prediction_;
+  std::vector<v1::Prediction> predictions_;  // Of several samples.
 };
 
 TEST_F(PredictTest, SaysWhatTheModelSaysOfAClientsPictures) {
@@ -122,6 +125,71 @@ TEST_F(PredictTest, WhatIsNoPictureIsNamed) {
     EXPECT_EQ(WrongWith(Asking("street", {Pixels(4, 2, 1), wrong})).first, "pictures[1]")
         << wrong.ShortDebugString();
   }
+}
+
+/// Each sample is two pictures, the second of so many.
+v1::PredictRequest AskingSeveral(const std::vector<char>& values) {
+  v1::PredictRequest request;
+  request.set_stream("street");
+  for (const char value : values) {
+    v1::Sample& sample = *request.add_samples();
+    *sample.add_pictures() = Pixels(4, 2, 1);
+    *sample.add_pictures() = Pixels(4, 2, value);
+  }
+  return request;
+}
+
+TEST_F(PredictTest, AnswersSeveralSamplesInTheirOrder) {
+  ASSERT_TRUE(Predict(AskingSeveral({5, 3, 9})).ok());
+  EXPECT_FALSE(prediction_.has_flow()) << "there is none of `pictures`";
+  ASSERT_EQ(predictions_.size(), 3u);
+  for (const auto& [number, value] : {std::pair(0, 5), std::pair(1, 3), std::pair(2, 9)}) {
+    EXPECT_THAT(FloatsOf(predictions_[number].flow()), Each(value));
+    EXPECT_EQ(predictions_[number].camera().width(), 4);
+    EXPECT_GT(predictions_[number].delay().nanos(), 0);
+  }
+}
+
+// All that is wrong is said at once, by its place, and nothing is answered.
+TEST_F(PredictTest, EachWrongSampleIsNamedByItsNumber) {
+  v1::PredictRequest request = AskingSeveral({1, 2, 3, 4});
+  request.mutable_samples(1)->mutable_pictures(1)->set_image("this is text");
+  request.mutable_samples(3)->mutable_pictures()->RemoveLast();
+  const grpc::Status status = Predict(request);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  const ErrorDetails details = DetailsOf(status);
+  std::vector<std::string> fields;
+  for (const auto& wrong : details.bad_request.field_violations()) fields.push_back(wrong.field());
+  EXPECT_THAT(fields, ElementsAre("samples[1].pictures[1]", "samples[3].pictures"));
+  EXPECT_THAT(status.error_message(), HasSubstr("samples[1].pictures[1]"));
+  EXPECT_TRUE(predictions_.empty());
+}
+
+TEST_F(PredictTest, SeveralSamplesAreBounded) {
+  EXPECT_TRUE(Predict(AskingSeveral(std::vector<char>(64, 7))).ok());
+  EXPECT_EQ(predictions_.size(), 64u);
+  const auto [field, why] = WrongWith(AskingSeveral(std::vector<char>(65, 7)));
+  EXPECT_EQ(field, "samples");
+  EXPECT_THAT(why, HasSubstr("has 65; a call may have 64"));
+}
+
+TEST_F(PredictTest, OneSampleAndSeveralAreNotMixed) {
+  v1::PredictRequest request = AskingSeveral({5});
+  *request.add_pictures() = Pixels(4, 2, 1);
+  EXPECT_EQ(WrongWith(request).first, "samples");
+}
+
+class PredictOfLargePicturesTest : public PredictTest {
+ protected:
+  PredictOfLargePicturesTest() : PredictTest({.learner = {.width = 2048, .height = 1024}}) {}
+};
+
+TEST_F(PredictOfLargePicturesTest, SeveralAnswersFitIntoAMessage) {
+  v1::PredictRequest request = AskingSeveral({1, 2, 3, 4});
+  EXPECT_THAT(WrongWith(request).second, HasSubstr("a call may have 2 with what `parts` asks for"));
+  request.mutable_parts();  // No array.
+  EXPECT_TRUE(Predict(request).ok());
+  EXPECT_EQ(predictions_.size(), 4u);
 }
 
 class PredictOfNextFrameTest : public PredictTest {

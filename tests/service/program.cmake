@@ -32,7 +32,7 @@ if(MILLRACE_STRICT_TARGETS_ONLY)
 endif()
 
 set(millrace_python ${PROJECT_SOURCE_DIR}/.deps/venv/bin/python)
-foreach(name live_page overview page_control)
+foreach(name live_page narrow_page overview page_control standing)
   add_test(NAME service_page.${name}
            COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_browser_test.py
                    $<TARGET_FILE:millrace_demo_server>)
@@ -43,24 +43,38 @@ endforeach()
 
 find_package(spdlog REQUIRED)
 millrace_add_test(service_program
-  SOURCES cli_help_test.cc grpc_log_test.cc labels_report_test.cc serve_banner_test.cc serve_signals_test.cc
+  SOURCES cli_help_test.cc grpc_log_test.cc labels_report_test.cc machine_check_test.cc serve_banner_test.cc
+          serve_signals_test.cc
           watch_output_test.cc
   LIBS millrace::program nlohmann_json::nlohmann_json spdlog::spdlog)
+
+# What a camera's stream is, where its file says little.
+millrace_add_test(service_camera
+  SOURCES camera_fit_test.cc cmd_init_test.cc config_defaults_test.cc warm_start_test.cc
+  LIBS millrace::program)
+target_compile_definitions(service_camera_test PRIVATE MILLRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
 # Evaluations: what is made of them, and the clips that are read here.
 millrace_add_test(service_evaluation
   SOURCES evaluation_report_test.cc progress_bar_test.cc reference_comparison_test.cc
-          video_clip_test.cc
+          spurious_motion_test.cc video_clip_test.cc
   LIBS millrace::program millrace_test_media)
+target_compile_definitions(service_evaluation_test PRIVATE
+  MILLRACE_FLOW_START="${PROJECT_SOURCE_DIR}/samples/weights/flow-start.safetensors")
+
+# What reads secrets of files, over hundreds of them.
+add_executable(millrace_secret_reader secret_reader.cc)
+target_link_libraries(millrace_secret_reader PRIVATE millrace::program millrace::ingest)
 
 set(environment
   MILLRACE_PROGRAM=$<TARGET_FILE:millrace>
+  MILLRACE_SECRET_READER=$<TARGET_FILE:millrace_secret_reader>
   PYTHONPATH=${PROJECT_SOURCE_DIR}/tests:${PROJECT_SOURCE_DIR}/clients/python/tests:$<TARGET_PROPERTY:millrace_python_client,BINARY_DIR>/package
   PYTHONDONTWRITEBYTECODE=1)
 if(MILLRACE_SANITIZE)
   list(APPEND environment MILLRACE_STOP_LIMIT_S=60)
 endif()
-foreach(name bench cli evaluate_flow evaluate_labels serve terminal watch)
+foreach(name bench cli evaluate_flow evaluate_labels secrets serve terminal watch)
   add_test(NAME service_program.${name}
            COMMAND ${millrace_python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(service_program.${name} PROPERTIES ENVIRONMENT "${environment}")

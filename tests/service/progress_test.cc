@@ -18,10 +18,19 @@ using ::testing::StartsWith;
 
 TEST(ProgressLineTest, SaysWhatMatters) {
   const std::string line = ProgressLine(LearningSnapshot("street"));
-  for (const char* part : {"405 frames", "10.0/s in", "9.9/s out", "delay 134 ms, p99 171",
-                           "loss 0.74 of no motion", "dropped 4"}) {
+  for (const char* part : {"405 frames", "10.0/s in", "9.9/s out", "delay 134 ms, p99 171 ms",
+                           "explains 26 %", "dropped 4"}) {
     EXPECT_THAT(line, HasSubstr(part));
   }
+}
+
+TEST(ProgressLineTest, BothDelaysHaveTheSameUnit) {
+  StreamSnapshot stream = LearningSnapshot("street");
+  stream.delay_p50_s = 0.8;
+  stream.delay_p99_s = 1.25;
+  EXPECT_THAT(ProgressLine(stream), HasSubstr("delay 0.8 s, p99 1.25 s"));
+  stream.delay_p99_s = 0.9;
+  EXPECT_THAT(ProgressLine(stream), HasSubstr("delay 800 ms, p99 900 ms"));
 }
 
 TEST(ProgressLineTest, FitsAHundredColumnsWhateverTheFigures) {
@@ -33,7 +42,8 @@ TEST(ProgressLineTest, FitsAHundredColumnsWhateverTheFigures) {
         stream.frames.dropped[0] = count;
         stream.frames_per_second_in = stream.predictions_per_second = rate;
         stream.delay_p50_s = stream.delay_p99_s = delay;
-        stream.loss = static_cast<double>(count);
+        stream.recent.loss = static_cast<double>(count);
+        stream.recent.spurious_share = rate > 9.95 ? 1 : 0;
         const std::string line = ProgressLine(stream);
         EXPECT_LE(line.size(), kProgressColumns) << line;
         EXPECT_THAT(line, HasSubstr("dropped ")) << "cut off";
@@ -44,10 +54,31 @@ TEST(ProgressLineTest, FitsAHundredColumnsWhateverTheFigures) {
 
 TEST(ProgressLineTest, ShowsADashForWhatIsUnknown) {
   StreamSnapshot stream = LearningSnapshot("street");
-  stream.loss = stream.loss_no_motion = stream.delay_p50_s = stream.delay_p99_s = 0;
+  stream.recent.loss = stream.recent.loss_no_motion = 0;
+  stream.delay_p50_s = stream.delay_p99_s = 0;
   EXPECT_THAT(ProgressLine(stream), HasSubstr("delay -"));
-  EXPECT_THAT(ProgressLine(stream), HasSubstr("loss -"));
+  EXPECT_THAT(ProgressLine(stream), HasSubstr("explains -  "));
   EXPECT_THAT(ProgressLine(stream), Not(HasSubstr("nan")));
+}
+
+TEST(ProgressLineTest, SaysThatAModelSeesMotionWhereNothingMoves) {
+  StreamSnapshot stream = LearningSnapshot("street");
+  stream.recent.spurious_share = 0.9;
+  EXPECT_THAT(ProgressLine(stream), HasSubstr("explains only noise"));
+  EXPECT_THAT(ProgressLine(stream), Not(HasSubstr("26 %")));
+}
+
+TEST(ProgressLineTest, SaysWhatIsGivenUpUnderOverload) {
+  StreamSnapshot stream = LearningSnapshot("street");
+  stream.overload = {
+      .kind = OverloadKind::kDrops, .received_per_second = 25, .dropped_per_second = 20};
+  EXPECT_THAT(ProgressLine(stream),
+              StartsWith("  405 frames  drops 20.0 of 25.0 frames a second  "));
+  EXPECT_LE(ProgressLine(stream).size(), kProgressColumns);
+  const std::vector<StreamSnapshot> streams = {stream, LearningSnapshot("yard")};
+  EXPECT_THAT(ProgressLine(streams), HasSubstr("2 streams, 1 overloaded"));
+  stream.overload = {.kind = OverloadKind::kLearnsLess, .update_every = 4};
+  EXPECT_THAT(ProgressLine(stream), Not(HasSubstr("one frame in"))) << "as planned";
 }
 
 TEST(ProgressLineTest, SaysWhyACameraIsAway) {
@@ -77,7 +108,7 @@ TEST(ProgressLineTest, AddsStreamsUp) {
   streams[1].source.state = ingest::SourceState::kConnecting;
   const std::string line = ProgressLine(streams);
   for (const char* part :
-       {"2 streams, 1 not learning", "20.0/s in", "p99 300", "loss 0.74", "dropped 8"}) {
+       {"2 streams, 1 not learning", "20.0/s in", "p99 300 ms", "explains 26 %", "dropped 8"}) {
     EXPECT_THAT(line, HasSubstr(part));
   }
   EXPECT_LE(line.size(), kProgressColumns);
@@ -148,13 +179,14 @@ TEST(ProgressPrinterTest, PrintsALineForEachStreamElsewhere) {
   EXPECT_THAT(out.str(), Not(HasSubstr("\x1b")));
 }
 
-TEST(ShortCountTest, KeepsFiveDigits) {
+TEST(ShortCountTest, HasFiveCharactersAtMost) {
   EXPECT_EQ(ShortCount(0), "0");
   EXPECT_EQ(ShortCount(99'999), "99999");
   EXPECT_EQ(ShortCount(100'000), "100k");
-  EXPECT_EQ(ShortCount(99'999'999), "99999k");
-  EXPECT_EQ(ShortCount(100'000'000), "100M");
-  EXPECT_EQ(ShortCount(100'000'000'000), "100G");
+  EXPECT_EQ(ShortCount(9'999'999), "9999k");
+  EXPECT_EQ(ShortCount(10'000'000), "10M");
+  EXPECT_EQ(ShortCount(10'000'000'000), "10G");
+  EXPECT_EQ(ShortCount(10'000'000'000'000), "10T");
 }
 
 }  // namespace

@@ -208,15 +208,13 @@ TEST_F(SampleTest, IsNotLookedAtOnceItIsNotWanted) {
   std::stop_source stop;
   stop.request_stop();
   const ingest::PictureContent no_image = std::span<const std::uint8_t>();
-  const auto given_up = PredictSample(street(), std::vector{no_image, no_image},
-                                      std::chrono::nanoseconds(0), stop.get_token());
-  EXPECT_TRUE(absl::IsCancelled(given_up.status())) << given_up.status();
+  const auto given_up =
+      MakeSample(street(), std::vector{no_image, no_image}, stop.get_token()).status();
+  EXPECT_TRUE(absl::IsCancelled(given_up)) << given_up;
   const std::vector<std::uint8_t> pixels(24);
   const ingest::PictureContent picture =
       ingest::RawPicture{.width = 4, .height = 2, .bytes = pixels};
-  EXPECT_FALSE(PredictSample(street(), std::vector{picture, picture}, std::chrono::nanoseconds(0),
-                             stop.get_token())
-                   .ok());
+  EXPECT_FALSE(MakeSample(street(), std::vector{picture, picture}, stop.get_token()).ok());
   EXPECT_EQ(questions, 0);
 }
 

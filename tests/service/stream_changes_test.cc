@@ -47,8 +47,8 @@ TEST_F(StreamChangesTest, AnotherSourceLeavesTheLearnerAsItIs) {
 }
 
 TEST_F(StreamChangesTest, ASourceThatTheDevicesHaveNoRoomForChangesNothing) {
-  // Of the budget's 100 cores 35 are another's.
-  street_.learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 3'435; });
+  // Another takes 0.86 of them.
+  budget_gate_.SetBudget({.cores = 66});
   const auto with_rate = [](const std::string& rate) {
     return R"({"source": {"uri": "rtsp://***@camera/1", "max_fps": )" + rate + "}}";
   };
@@ -60,7 +60,7 @@ TEST_F(StreamChangesTest, ASourceThatTheDevicesHaveNoRoomForChangesNothing) {
   EXPECT_TRUE(absl::IsResourceExhausted(updated.status())) << updated.status();
   EXPECT_EQ(EtagOf(Served("yard")->config().entry), etag);
   // Less is always possible, however much others take.
-  street_.learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 100'000; });
+  budget_gate_.SetBudget({.cores = 0.5});
   EXPECT_TRUE(Update("yard", with_rate("10")).ok());
 }
 

@@ -2,6 +2,8 @@
 // networks the test is.
 #include <chrono>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -36,7 +38,7 @@ TEST_F(StreamChangesTest, AStreamIsAddedAndLearnsAndShowsWhatItWasMadeOf) {
 }
 
 TEST_F(StreamChangesTest, AStreamThatTheDevicesHaveNoRoomForIsRefusedWithTheFigure) {
-  street_.learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 10'000; });
+  budget_gate_.SetBudget({.cores = 2.5});
   const std::string gate = R"({"name": "gate", "source": {"uri": "rtsp://camera/9")";
   const grpc::Status status = Create(gate + "}}");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -44,8 +46,24 @@ TEST_F(StreamChangesTest, AStreamThatTheDevicesHaveNoRoomForIsRefusedWithTheFigu
   EXPECT_EQ(details.info.reason(), "DEVICE_BUDGET_EXCEEDED");
   EXPECT_EQ(details.info.metadata().at("device"), "cpu");
   EXPECT_EQ(details.info.metadata().at("needed"), "2.15");
-  EXPECT_THAT(status.error_message(), HasSubstr("and of 100 there are"));
+  EXPECT_THAT(status.error_message(), HasSubstr("and of 2.5 there are"));
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
+}
+
+// What is in it stays, whoever put it there.
+TEST_F(StreamChangesTest, AFolderOfCheckpointsThatIsEmptyGoesWithItsStream) {
+  const TemporaryFolder base;
+  const std::filesystem::path folder = base.path() / "gate";
+  for (const bool is_empty : {true, false}) {
+    StreamConfig config = Parsed(R"({"name": "gate", "source": {"uri": "rtsp://camera/9"}})");
+    config.learner.checkpoints.folder = folder.string();
+    std::filesystem::create_directories(folder);
+    if (!is_empty) std::ofstream(folder / "notes.txt") << "mine";
+    ASSERT_TRUE(control_.Create(config).ok());
+    ASSERT_TRUE(Delete("gate").ok());
+    EXPECT_EQ(std::filesystem::exists(folder), !is_empty);
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder / "notes.txt"));
 }
 
 TEST_F(StreamChangesTest, EveryFieldThatIsWrongIsNamed) {

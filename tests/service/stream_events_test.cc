@@ -1,5 +1,7 @@
 #include "service/stream_events.h"
 
+#include <tuple>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,6 +49,28 @@ TEST_F(StreamEventsTest, AWatcherLearnsWhatThereIsAndWhatHappensThen) {
   EXPECT_EQ(all[0].source, ingest::SourceState::kBackingOff);
   EXPECT_EQ(all[0].cause, "gone");
   EXPECT_GT(all[0].time.count(), 0);
+}
+
+TEST_F(StreamEventsTest, TellWhatAStreamGivesUpAndWhatHelps) {
+  const Overload overload{.kind = OverloadKind::kDrops,
+                          .received_per_second = 25,
+                          .dropped_per_second = 20,
+                          .remedies = {.max_fps = 4}};
+  events_.OverloadIs(street_, overload);
+  std::deque<StreamEvent> now;
+  std::ignore = events_.Watch("street", now);
+  events_.OverloadIs(street_, {});
+  const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
+  ASSERT_THAT(Kinds(all), ElementsAre(Kind::kOverload, Kind::kOverload));
+  EXPECT_EQ(all[0].overload, OverloadKind::kDrops);
+  EXPECT_EQ(all[0].cause, "drops 20.0 of 25.0 frames a second");
+  EXPECT_EQ(all[0].overload_remedy,
+            "every frame is predicted and learned from with source.max_fps: 4");
+  EXPECT_EQ(all[1].overload, OverloadKind::kNone);
+  EXPECT_EQ(all[1].cause, "");
+  // Whoever comes meanwhile hears of it, too.
+  ASSERT_THAT(now, SizeIs(1));
+  EXPECT_EQ(now[0].overload_cause, "drops 20.0 of 25.0 frames a second");
 }
 
 TEST_F(StreamEventsTest, TheSameStateOfALearnerAgainIsNoEvent) {

@@ -70,6 +70,13 @@ TEST_F(StreamServiceTest, TellsScheduleStagesAndUpdates) {
   EXPECT_EQ(schedule.stages(0).backward_cost().nanos(), 40'000'000);
   EXPECT_EQ(schedule.stages(0).staleness(), 1);
   EXPECT_EQ(schedule.stages(1).updates(), 3);
+  EXPECT_EQ(stream.overload().kind(), v1::OVERLOAD_KIND_NONE);
+  EXPECT_EQ(stream.overload().remedy(), "");
+  EXPECT_EQ(stream.promise().frames_per_second(), 10)
+      << "of the 16 that it can do, as many as come";
+  EXPECT_EQ(stream.promise().delay().nanos(), 45'000'000);
+  EXPECT_TRUE(stream.promise().rate_kept());
+  EXPECT_TRUE(stream.promise().delay_kept());
 }
 
 TEST_F(StreamServiceTest, TellsWhatThePlannerSaidAndSaysNow) {

@@ -108,7 +108,33 @@ TEST_F(RunRecorderTest, HistoryHasAMeanForEachSecondThatIsOver) {
   ASSERT_THAT(history, SizeIs(1));
   EXPECT_EQ(history[0].second, 0);
   EXPECT_NEAR(history[0].loss, 0.3, 1e-6);
+  EXPECT_NEAR(history[0].recent_loss, 0.3, 1e-6);
   EXPECT_THAT(record_.HistoryAfter(0), IsEmpty());
+}
+
+// The chart and the figure beside it are the same quantity over the same predictions.
+TEST_F(RunRecorderTest, HistorySaysWhatTheRecentPredictionsWereWorthAtEachSecondsEnd) {
+  LearningWindow shown;
+  std::vector<RecentLearning> expected;
+  for (int i = 0; i < 900; ++i) {
+    const float loss = 0.3F + 0.2F * std::sin(static_cast<float>(i) / 40);
+    Record(i, loss);
+    Prediction prediction;
+    prediction.model.loss = loss;
+    prediction.model.loss_no_motion = 1;
+    shown.Record(prediction);
+    if (i % 30 == 29) {  // Thirty a second.
+      expected.push_back(shown.Recent());
+      clock_.Advance(seconds(1));
+    }
+  }
+  Record(900);
+  const std::vector<LossPoint> history = record_.HistoryAfter(-1);
+  ASSERT_EQ(history.size(), expected.size());
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    EXPECT_DOUBLE_EQ(history[i].recent_loss, expected[i].loss) << i;
+    EXPECT_DOUBLE_EQ(history[i].recent_loss_no_motion, expected[i].loss_no_motion) << i;
+  }
 }
 
 TEST_F(RunRecorderTest, HistoryKeepsTenMinutes) {

@@ -89,7 +89,8 @@ TEST(SummaryJsonTest, SaysWhatPredictionsWereWorth) {
   EXPECT_NEAR(scores["whole"]["loss_ratio"], 0.74, 1e-6);
   EXPECT_TRUE(scores["whole"]["gain"].is_null());
   EXPECT_TRUE(scores["window"].is_null());
-  EXPECT_THAT(SummaryText(alone), HasSubstr("  scores    0.74 of no motion over the whole run\n"));
+  EXPECT_THAT(SummaryText(alone),
+              HasSubstr("  scores    explains 26 % of the motion over the whole run\n"));
 
   stream.figures.scores.loss_reference = 0.025;
   stream.figures.window = pipeline::ScoreWindow{
@@ -100,8 +101,8 @@ TEST(SummaryJsonTest, SaysWhatPredictionsWereWorth) {
   EXPECT_EQ(window["start_s"], 60);
   EXPECT_EQ(window["loss_p90"], 0.04);
   EXPECT_THAT(SummaryText(compared),
-              HasSubstr("  scores    0.74 of no motion over the whole run, 0.60 in the last "
-                        "window; the reference has 0.50\n"));
+              HasSubstr("  scores    explains 26 % of the motion over the whole run, 40 % in the "
+                        "last window; the reference 50 %\n"));
 }
 
 TEST(SummaryJsonTest, IdentifiesTheRun) {
@@ -140,7 +141,7 @@ TEST(SummaryJsonTest, IsNullWhereNothingWasPredicted) {
   FakeCameraStream stream("street");
   stream.Set([](StreamSnapshot& snapshot) {
     snapshot.frames = {};
-    snapshot.loss = snapshot.loss_no_motion = 0;
+    snapshot.recent = {};
   });
   RunRecorder record(clock, clock.Now());
   const json summary =
@@ -155,7 +156,15 @@ TEST(SummaryTextTest, ShowsTheIdentityAndTheReasons) {
   const std::string text = SummaryText(std::vector<StreamSummary>{LearnedStream("street")});
   EXPECT_THAT(text, HasSubstr("412 received = 405 predicted + 4 dropped (queue_full 3, "
                               "no_predecessor 1) + 3 in flight"));
-  EXPECT_THAT(text, HasSubstr("0.74 of no motion"));
+  EXPECT_THAT(text, HasSubstr("  loss      0.0370, no motion's 0.0500: explains 26 % of the motion "
+                              "(last 200)\n"));
+}
+
+TEST(SummaryTextTest, SaysThatAModelSeesMotionWhereNothingMoves) {
+  StreamSummary stream = LearnedStream("street");
+  stream.snapshot.recent.spurious_share = 0.9;
+  EXPECT_THAT(SummaryText(std::vector<StreamSummary>{stream}),
+              HasSubstr("26 % of the motion, sees motion where nothing moves (last 200)\n"));
 }
 
 }  // namespace

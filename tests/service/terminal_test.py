@@ -39,7 +39,7 @@ class TerminalTest(unittest.TestCase):
                     "pretrain", "--frames", "30", "--width", "64", "--height", "64",
                     "--report-every", "10", "--output", str(output), columns=columns)  # fmt: skip
                 self.assert_bar(seen, "30 of 30 frames", columns)
-                reports = [line for line in seen.screen if "of no motion" in line]
+                reports = [line for line in seen.screen if "of the motion" in line]
                 self.assertEqual([line.split()[0] for line in reports], ["10", "20", "30"])
                 self.assertFalse([line for line in seen.screen if "left" in line], "it stayed")
                 self.assertIn("wrote", seen.screen[-2])

@@ -39,10 +39,11 @@ TEST(TextTableTest, NumbersHaveThreeDigitsThatMatter) {
 }
 
 TEST(TextTableTest, BytesHaveTheUnitThatFits) {
-  EXPECT_EQ(BytesText(0), "0 B");
-  EXPECT_EQ(BytesText(12.4e6), "12.4 MB");
-  EXPECT_EQ(BytesText(2e12), "2 TB");
-  EXPECT_EQ(BytesText(5e15), "5000 TB");
+  EXPECT_EQ(BytesText(0, 0), "0 B");
+  EXPECT_EQ(BytesText(12.4e6, 12.4e6), "12.4 MB");
+  EXPECT_EQ(BytesText(2e12, 2e12), "2 TB");
+  EXPECT_EQ(BytesText(5e15, 5e15), "5000 TB");
+  EXPECT_EQ(BytesText(800e3, 12.4e6), "0.8 MB") << "as what stands beside it";
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "service/tokens.h"
 
+#include <sys/stat.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,6 +90,16 @@ TEST_F(TokenFileTest, OneThatIsNotThereIsNamed) {
               HasSubstr("listen.tokens_file: " + files_.Path("none") + " cannot be read: No such"));
   EXPECT_THAT(std::string(TokenFile::Open(files_.Path("")).status().message()),
               HasSubstr("Is a directory"));
+}
+
+// A pipe that nobody writes to would be waited for without end.
+TEST_F(TokenFileTest, APipeOrDeviceIsRefusedAtOnce) {
+  const std::string pipe = files_.Path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    EXPECT_THAT(std::string(TokenFile::Open(path).status().message()),
+                HasSubstr(path + " is a pipe, socket or device"));
+  }
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST(WatchOutputTest, ALossThatThereIsNoneOfIsNotSaid) {
 TEST(WatchOutputTest, SaysTheLossesThatThereAre) {
   EXPECT_THAT(WatchLine(OfLabels(3)), HasSubstr("loss 0.2500"));
   EXPECT_EQ(nlohmann::json::parse(WatchJson(OfLabels(3))).at("loss"), 0.25);
-  EXPECT_THAT(WatchLine(OfFlow()), HasSubstr("loss 0.2500, 0.50 of no motion"));
+  EXPECT_THAT(WatchLine(OfFlow()), HasSubstr("loss 0.2500, explains 50 % of the motion"));
   EXPECT_EQ(nlohmann::json::parse(WatchJson(OfFlow())).at("loss_no_motion"), 0.5);
 }
 
@@ -77,11 +77,11 @@ TEST(TroublesTest, NameWhatKeepsAStreamFromPredicting) {
   EXPECT_EQ(what(SOURCE_STATE_STREAMING, LEARNER_STATE_FROZEN), "") << "it predicts";
   EXPECT_EQ(what(SOURCE_STATE_STREAMING, LEARNER_STATE_PAUSED), "learner paused");
   EXPECT_EQ(what(SOURCE_STATE_ENDED, LEARNER_STATE_ENDED), "ended");
-  const Trouble away =
+  const Hindrance away =
       troubles.After(Event(SOURCE_STATE_BACKING_OFF, LEARNER_STATE_LEARNING, "refused"));
   EXPECT_EQ(away.what, "source backing off");
   EXPECT_EQ(away.why, "refused");
-  const Trouble failed =
+  const Hindrance failed =
       troubles.After(Event(SOURCE_STATE_STREAMING, LEARNER_STATE_FAILED, "memory"));
   EXPECT_EQ(failed.what, "learner failed");
   EXPECT_EQ(failed.why, "memory");
@@ -93,8 +93,30 @@ TEST(TroublesTest, NameWhatKeepsAStreamFromPredicting) {
 /// "learner failed: NaN", after a change of the source or of the learner.
 std::string After(Troubles& troubles, v1::StreamEventKind kind, v1::StreamEvent event) {
   event.set_kind(kind);
-  const Trouble trouble = troubles.After(event);
+  const Hindrance trouble = troubles.After(event);
   return trouble.what + ": " + trouble.why;
+}
+
+TEST(TroublesTest, NameOverloadThatIsNotAsPlannedUnlessSomethingWorseIsTheMatter) {
+  using enum v1::SourceState;
+  using enum v1::LearnerState;
+  Troubles troubles;
+  v1::StreamEvent event = Event(SOURCE_STATE_STREAMING, LEARNER_STATE_LEARNING);
+  event.set_kind(v1::STREAM_EVENT_KIND_OVERLOAD);
+  event.set_overload(v1::OVERLOAD_KIND_DROPS);
+  event.set_overload_cause("drops 20.0 of 25.0 frames a second");
+  event.set_cause(event.overload_cause());
+  event.set_overload_remedy("set source.max_fps: 4");
+  const Hindrance drops = troubles.After(event);
+  EXPECT_EQ(drops.what, "drops 20.0 of 25.0 frames a second");
+  EXPECT_EQ(drops.why, "set source.max_fps: 4");
+  EXPECT_FALSE(drops.stops);
+  event.set_overload(v1::OVERLOAD_KIND_LEARNS_LESS);
+  EXPECT_EQ(troubles.After(event).what, "");
+  event.set_overload(v1::OVERLOAD_KIND_DROPS);
+  event.set_source_state(SOURCE_STATE_STALLED);
+  EXPECT_EQ(troubles.After(event).what, "source stalled");
+  EXPECT_EQ(troubles.After(event).why, "") << "the overload is no cause of that";
 }
 
 TEST(TroublesTest, AFailedLearnersCauseIsNotThatOfTheCamera) {
@@ -259,6 +281,18 @@ TEST_F(WatchScreenTest, SaysWhatIsTheMatterAndWhy) {
   screen_.SetTrouble("gate", {});
   EXPECT_TRUE(screen_.Show("gate", "gate  frame 9"));
   EXPECT_EQ(Lines()[0], "gate  frame 9");
+}
+
+TEST_F(WatchScreenTest, SaysWhatIsGivenUpBesideThePredictions) {
+  size_.columns = 120;
+  EXPECT_TRUE(screen_.Show("gate", "gate  frame 8"));
+  screen_.SetTrouble(
+      "gate",
+      {.what = "drops 20.0 of 25.0 frames a second", .why = "set max_fps: 4", .stops = false});
+  EXPECT_EQ(Lines()[0], "gate  drops 20.0 of 25.0 frames a second, frame 8: set max_fps: 4");
+  clock_.Advance(seconds(12));
+  EXPECT_EQ(Lines()[0],
+            "gate  drops 20.0 of 25.0 frames a second, last prediction 12 s ago: set max_fps: 4");
 }
 
 TEST_F(WatchScreenTest, ShowsNoHalfCharactersAndObeysNobodyElse) {

@@ -35,10 +35,13 @@ class Streams(stream_service_pb2_grpc.StreamServiceServicer):
 
 
 class Predictions(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """Predicts without end, but of a stream called "broken" once only."""
+    """Predicts without end, but of a stream called "broken" once only, and of one called "away" after it
+    has said what keeps it from that."""
 
     def Subscribe(self, request, context):
         number = 0
+        if request.stream == "away" and request.status:
+            yield from self.statuses()
         while context.is_active():
             response = prediction_service_pb2.SubscribeResponse(run_id="run", sequence=number)
             response.prediction.stream = request.stream
@@ -47,6 +50,17 @@ class Predictions(prediction_service_pb2_grpc.PredictionServiceServicer):
             number += 1
             if request.stream == "broken":
                 context.abort(grpc.StatusCode.INTERNAL, "the learner threw something")
+
+    @staticmethod
+    def statuses():
+        for state, cause, age in ((3, "no route to host", 14), (2, "", 15)):
+            response = prediction_service_pb2.SubscribeResponse(run_id="run")
+            response.status.stream = "away"
+            response.status.source_state = state
+            response.status.source_cause = cause
+            response.status.learner_state = stream_pb2.LEARNER_STATE_LEARNING
+            response.status.prediction_age.seconds = age
+            yield response
 
 
 class WatchTest(unittest.TestCase):
@@ -88,6 +102,19 @@ class WatchTest(unittest.TestCase):
               self.watching(self.serve("gate"), stdout=full) as process):
             self.assertEqual(process.wait(millrace_process.PATIENCE_S), 1)
             self.assertIn("standard output: cannot be written", process.stderr.read())
+
+    def test_says_why_nothing_comes_and_counts_predictions_alone(self):
+        with self.watching(self.serve("away"), "--count", "2") as process:
+            first, *others = process.stdout.read().splitlines()
+        self.assertEqual(first, "away  source backing off, last prediction 14 s ago: no route to host")
+        self.assertEqual([line.split("  ")[1] for line in others], ["frame 0", "frame 1"])
+
+    def test_programs_find_it_on_standard_error_and_predictions_alone_on_standard_output(self):
+        with self.watching(self.serve("away"), "--json", "--count", "2") as process:
+            numbers = [json.loads(line)["frame_number"] for line in process.stdout.read().splitlines()]
+            self.assertEqual(process.stderr.read(),
+                             "away  source backing off, last prediction 14 s ago: no route to host\n")
+        self.assertEqual(numbers, [0, 1])
 
     def test_an_interrupt_ends_it_well(self):
         with self.watching(self.serve("gate", "yard")) as process:

@@ -33,8 +33,7 @@ inline StreamSnapshot LearningSnapshot(std::string name) {
   snapshot.predictions_per_second = 9.9;
   snapshot.delay_p50_s = 0.134;
   snapshot.delay_p99_s = 0.171;
-  snapshot.loss = 0.037;
-  snapshot.loss_no_motion = 0.05;
+  snapshot.recent = {.predictions = 200, .loss = 0.037, .loss_no_motion = 0.05};
   snapshot.updates = {404, 405};
   snapshot.loads = {{.predicting = 0.21, .learning = 0.44}, {.predicting = 0.24, .learning = 0.4}};
   snapshot.learning_rate = 0.001;

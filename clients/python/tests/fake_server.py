@@ -2,6 +2,7 @@
 
     with FakeServer() as server:
         server.publish()                      # A prediction of its one stream.
+        server.tell(source_state=...)         # What that is doing.
         server.refuse("Subscribe", error)     # The next call of that name ends so.
         server.end_calls(error)               # Those that are open do.
 
@@ -76,6 +77,10 @@ class FakeServer:
     def publish(self, count: int = 1, **fields: Any) -> None:
         for _ in range(count):
             self.life.add(fields)
+
+    def tell(self, **status: Any) -> None:
+        """What the stream is doing, as a StreamStatus of these fields. Takes a number, too."""
+        self.life.add({"status": {"stream": "door", **status}})
 
     def end_calls(self, error: Error | None) -> None:
         """Ends the open calls of Subscribe; None: with OK."""

@@ -15,6 +15,7 @@ import tomllib
 import unittest
 
 import fake_server
+import millrace
 import numpy as np
 from prediction_test import tensor
 
@@ -89,6 +90,14 @@ class InstallTest(unittest.TestCase):
         self.assertTrue((folder / "py.typed").exists())
         self.assertTrue((folder / "v1/prediction_pb2.pyi").exists())
 
+    def test_it_says_its_version_and_hides_its_modules(self):
+        version, listed = self.run_python(
+            "import importlib.metadata, millrace; print(millrace.__version__, "
+            "importlib.metadata.version('millrace')); print(*vars(millrace))").splitlines()
+        self.assertEqual(*version.split())
+        self.assertEqual({name for name in listed.split() if not name.startswith("_")},
+                         {*millrace.__all__, "v1"} - {"__version__"})
+
     def test_an_sdist_builds_without_the_checkout(self):
         subprocess.run([self.python, "setup.py", "--quiet", "sdist", "--dist-dir", self.folder],
                        cwd=self.package, check=True, env=environment(), stderr=subprocess.DEVNULL)
@@ -110,7 +119,7 @@ class PinsTest(unittest.TestCase):
 
     def test_it_has_the_servers_version(self):
         cmake = (ROOT / "CMakeLists.txt").read_text()
-        self.assertIn(f"project(millrace VERSION {self.project['project']['version']} ", cmake)
+        self.assertIn(f"project(millrace VERSION {millrace.__version__} ", cmake)
 
 
 if __name__ == "__main__":

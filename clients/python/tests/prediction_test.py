@@ -43,10 +43,14 @@ class ArraysTest(unittest.TestCase):
 
     def test_what_is_absent_is_none(self):
         seen = prediction()
-        for value in (seen.flow, seen.next_picture, seen.outputs, seen.grid, seen.camera,
+        for value in (seen.flow, seen.next_picture, seen.outputs, seen.grid, seen.camera, seen.view,
                       seen.preview, seen.camera_time, seen.arrival_time, seen.emission_time,
                       seen.best_class):
             self.assertIsNone(value)
+
+    def test_a_view_leads_from_the_grid_to_the_camera(self):
+        seen = prediction(view={"scale": 2.5, "left": 0, "top": 12.5})
+        self.assertEqual(seen.view, millrace.GridView(scale=2.5, left=0, top=12.5))
 
     def test_a_preview_is_a_jpeg(self):
         self.assertEqual(prediction(preview=b"\xff\xd8").preview, b"\xff\xd8")
@@ -76,9 +80,15 @@ class FieldsTest(unittest.TestCase):
 
     def test_shows_itself_without_its_megabytes(self):
         flow = tensor(np.zeros((9, 9, 2), np.float32))
-        seen = prediction(stream="door", frame_number=7, flow=flow)
-        self.assertEqual(repr(seen),
-                         "Prediction(stream='door', epoch=0, frame_number=7, sequence=0)")
+        seen = prediction(stream="door", frame_number=412, flow=flow, loss=0.37, loss_no_motion=0.5,
+                          delay={"nanos": 134_000_000})
+        self.assertEqual(repr(seen), "Prediction('door', frame 412, 0.74 of no motion, 134 ms)")
+
+    def test_shows_its_class_and_what_a_careful_reader_should_know(self):
+        seen = millrace.Prediction(dropped=3, message=prediction_pb2.Prediction(
+            stream="door", frame_number=9, best_class=1, best_class_name="open", flags=[7]))
+        self.assertEqual(repr(seen), "Prediction('door', frame 9, class 'open', 0 ms, AFTER_GAP, "
+                                     "3 dropped before it)")
 
 
 class LatestTest(unittest.TestCase):
@@ -89,6 +99,11 @@ class LatestTest(unittest.TestCase):
     def test_is_the_newest(self):
         self.server.publish(3)
         self.assertEqual(self.client.latest("door").frame_number, 3)
+
+    def test_says_how_old_it_is_and_what_the_camera_does(self):
+        seen = self.client.latest("door")
+        self.assertEqual(seen.age, datetime.timedelta(seconds=2))
+        self.assertIs(seen.status.source_state, millrace.SourceState.STREAMING)
 
     def test_of_ones_own_pictures(self):
         pixels = np.zeros((2, 3, 3), np.uint8)
@@ -101,6 +116,17 @@ class LatestTest(unittest.TestCase):
         self.assertEqual(image.image, b"\xff\xd8")
         with self.assertRaises(ValueError):
             self.client.predict("door", [pixels.astype(float)])
+
+    def test_of_several_samples_in_their_order(self):
+        samples = [(b"\xff\xd8", b"\xff\xd8")] * 3
+        seen = self.client.predict("door", samples=samples, timeout=60)
+        self.assertEqual([each.loss for each in seen], [0, 1, 2])
+        (request,) = self.server.requests["Predict"]
+        self.assertEqual([len(sample.pictures) for sample in request.samples], [2, 2, 2])
+        self.assertEqual(self.client.predict("door", samples=[]), [])
+        for wrong in ({}, {"pictures": samples[0], "samples": samples}):
+            with self.assertRaisesRegex(ValueError, "either pictures"):
+                self.client.predict("door", **wrong)
 
     def test_may_leave_everything_out(self):
         self.client.latest("door", parts=millrace.Parts())

@@ -24,18 +24,28 @@ class Predictions(prediction_service_pb2_grpc.PredictionServiceServicer):
         context.send_initial_metadata(())
         for number, dropped, fields in predictions:
             dropped_total += dropped
+            status = fields.get("status")
             yield prediction_service_pb2.SubscribeResponse(
-                prediction=_prediction(number, fields), dropped=dropped,
-                dropped_total=dropped_total, run_id=life.run_id, sequence=number)
+                prediction=None if status else _prediction(number, fields), status=status,
+                dropped=dropped, dropped_total=dropped_total, run_id=life.run_id, sequence=number)
 
     def GetLatest(self, request, context) -> prediction_service_pb2.GetLatestResponse:
         self._server.asked(request, context)
         number = self._server.life.newest()
-        return prediction_service_pb2.GetLatestResponse(prediction=_prediction(number, {}))
+        status = prediction_service_pb2.StreamStatus(
+            stream="door", source_state=stream_pb2.SOURCE_STATE_STREAMING,
+            prediction_age={"seconds": 2})
+        return prediction_service_pb2.GetLatestResponse(prediction=_prediction(number, {}),
+                                                        status=status)
 
     def Predict(self, request, context) -> prediction_service_pb2.PredictResponse:
+        """Of several samples: each prediction's loss is its number."""
         self._server.asked(request, context)
-        return prediction_service_pb2.PredictResponse(prediction=_prediction(0, {}))
+        if not request.samples:
+            return prediction_service_pb2.PredictResponse(prediction=_prediction(0, {}))
+        return prediction_service_pb2.PredictResponse(
+            predictions=[_prediction(0, {"loss": number})
+                         for number in range(len(request.samples))])
 
     def _begin(self, request, context) -> int:
         if not request.HasField("resume"):

@@ -57,9 +57,16 @@ class StreamTest(unittest.TestCase):
             self.assertIsNone(value)
 
     def test_shows_itself_in_a_line(self):
-        stream = millrace.Stream(stream_pb2.Stream(name="door", source_state=2, learner_state=1))
-        self.assertEqual(repr(stream),
-                         "Stream(name='door', source_state=STREAMING, learner_state=LEARNING)")
+        stream = millrace.Stream(stream_pb2.Stream(
+            name="door", source_state=2, learner_state=1, frames_per_second_in=10,
+            predictions_per_second=9.94, loss=0.37, loss_no_motion=0.5))
+        self.assertEqual(repr(stream), "Stream('door', STREAMING, LEARNING, 10.0 frames/s in, "
+                                       "9.9 predictions/s, 0.74 of no motion)")
+
+    def test_shows_what_is_wrong(self):
+        stream = millrace.Stream(stream_pb2.Stream(name="door", source_state=3, learner_state=1,
+                                                   source_cause="no route to host"))
+        self.assertIn("BACKING_OFF: no route to host, LEARNING", repr(stream))
 
 
 class WatchTest(unittest.TestCase):

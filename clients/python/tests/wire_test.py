@@ -13,6 +13,7 @@ ENUMS = {
     millrace.LabelKind: stream_pb2.LabelKind,
     millrace.LabelResult: label_service_pb2.LabelResult,
     millrace.LearnerState: stream_pb2.LearnerState,
+    millrace.OverloadKind: stream_pb2.OverloadKind,
     millrace.Policy: prediction_service_pb2.DeliveryPolicy,
     millrace.SourceState: stream_pb2.SourceState,
     millrace.UpdatePolicyKind: learner_service_pb2.UpdatePolicyKind,
@@ -34,6 +35,12 @@ class EnumsTest(unittest.TestCase):
     def test_a_number_that_is_not_known_yet_is_unspecified(self):
         for enum in ENUMS:
             self.assertIs(enum(99), enum.UNSPECIFIED)
+
+    def test_are_printed_by_their_names(self):
+        state = millrace.SourceState.BACKING_OFF
+        self.assertEqual(str(state), "BACKING_OFF")
+        self.assertEqual(f"{state}|{state:<12}|", "BACKING_OFF|BACKING_OFF |")
+        self.assertEqual(f"{millrace.SourceState(99)}", "UNSPECIFIED")
 
     def test_what_is_no_number_is_an_error(self):
         with self.assertRaises(ValueError):

@@ -8,34 +8,44 @@ Begin with Client. What the server sends is wrapped in small types of this packa
 streams keep the message that they were made from (`millrace.v1`) as `message`.
 """
 
-from millrace.backoff import Clock, Reconnect
-from millrace.checkpoints import Checkpoint, Checkpoints
-from millrace.client import Client
-from millrace.connection import Tls
-from millrace.error_details import FieldViolation
-from millrace.errors import (Aborted, AlreadyExists, Cancelled, ConnectionLost, DataLoss,
+from millrace._backoff import Clock, Reconnect
+from millrace._checkpoints import Checkpoint, Checkpoints
+from millrace._client import Client
+from millrace._error_details import FieldViolation
+from millrace._errors import (Aborted, AlreadyExists, Cancelled, ConnectionLost, DataLoss,
                              DeadlineExceeded, FailedPrecondition, InvalidArgument, MillraceError,
                              NotFound, OutOfRange, PermissionDenied, ResourceExhausted,
                              Unauthenticated, Unavailable, Unimplemented)
-from millrace.events import EventKind, StreamEvent
-from millrace.labels import Label, LabelOutcome, LabelResult
-from millrace.learner import Learner, LearnerStatus
-from millrace.pictures import Picture
-from millrace.prediction import Flag, Prediction, Size
-from millrace.prediction_source import Parts, Policy
-from millrace.pushing import Frame, FrameOutcome, Pushing
-from millrace.streams import (DropReason, FrameCounts, LabelKind, LabelledTask, LearnerState,
-                              SourceState, Stream)
-from millrace.subscription import Subscription
-from millrace.update_policy import UpdatePolicy, UpdatePolicyKind
+from millrace._events import EventKind, StreamEvent
+from millrace._labels import Label, LabelOutcome, LabelResult
+from millrace._learner import Learner, LearnerStatus
+from millrace._pictures import Picture
+from millrace._prediction import Flag, GridView, Prediction
+from millrace._prediction_source import Parts, Policy
+from millrace._pushing import Frame, FrameOutcome, Pushing
+from millrace._size import Size
+from millrace._states import LearnerState, SourceState
+from millrace._status import StreamStatus
+from millrace._streams import (DropReason, FrameCounts, LabelKind, LabelledTask, OverloadKind,
+                               Stream)
+from millrace._subscription import Subscription
+from millrace._tls import Tls
+from millrace._update_policy import UpdatePolicy, UpdatePolicyKind
+from millrace._version import __version__
 
 __all__ = [
     "Aborted", "AlreadyExists", "Cancelled", "Checkpoint", "Checkpoints", "Client", "Clock",
     "ConnectionLost", "DataLoss", "DeadlineExceeded", "DropReason", "EventKind",
     "FailedPrecondition", "FieldViolation", "Flag", "Frame", "FrameCounts", "FrameOutcome",
-    "InvalidArgument", "Label", "LabelKind", "LabelOutcome", "LabelResult", "LabelledTask",
-    "Learner", "LearnerState", "LearnerStatus", "MillraceError", "NotFound", "OutOfRange", "Parts",
-    "PermissionDenied", "Picture", "Policy", "Prediction", "Pushing", "Reconnect",
-    "ResourceExhausted", "Size", "SourceState", "Stream", "StreamEvent", "Subscription", "Tls",
-    "Unauthenticated", "Unavailable", "Unimplemented", "UpdatePolicy", "UpdatePolicyKind",
+    "GridView", "InvalidArgument", "Label", "LabelKind", "LabelOutcome", "LabelResult", "LabelledTask",
+    "Learner", "LearnerState", "LearnerStatus", "MillraceError", "NotFound", "OutOfRange",
+    "OverloadKind", "Parts", "PermissionDenied", "Picture", "Policy", "Prediction", "Pushing",
+    "Reconnect", "ResourceExhausted", "Size", "SourceState", "Stream", "StreamEvent", "StreamStatus",
+    "Subscription", "Tls", "Unauthenticated", "Unavailable", "Unimplemented", "UpdatePolicy",
+    "UpdatePolicyKind", "__version__",
 ]
+
+# As they are imported, so they are called: in tracebacks, and by help().
+for _name in __all__:
+    if isinstance(globals()[_name], type):
+        globals()[_name].__module__ = __name__

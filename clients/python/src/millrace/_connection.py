@@ -1,0 +1,94 @@
+"""The connection to a server: how it is opened and kept, and how a call is made on it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import grpc
+
+from millrace._errors import from_rpc_error
+from millrace._tls import Tls
+from millrace.v1 import (checkpoint_service_pb2_grpc, frame_service_pb2_grpc,
+                         label_service_pb2_grpc, learner_service_pb2_grpc,
+                         prediction_service_pb2_grpc, stream_service_pb2_grpc)
+
+# A prediction of the largest grid with flow and picture is 46 MB; gRPC's own limit is 4.
+_LARGEST_MESSAGE = 64 << 20
+# A connection that is silent is asked for a sign of life this often. Servers refuse less than 10 s.
+_KEEPALIVE_MS = 60_000
+_KEEPALIVE_ANSWER_MS = 20_000
+# gRPC's own waits between tries to connect: short, because Backoff decides.
+_FIRST_TRY_MS = 100
+_LONGEST_TRY_MS = 2_000
+
+# Measuring and cutting a network takes the server seconds, a large one's last frames likewise.
+CHANGE_TIMEOUT_S = 120.0
+
+
+class Connection:
+    """A channel with the stubs of all services. Thread-safe.
+
+    Connects with the first call, and again by itself after it was lost.
+    """
+
+    def __init__(self, address: str, *, token: Callable[[], str | None], tls: Tls | None,
+                 timeout: float):
+        self._token = token
+        self._timeout = timeout
+        self._channel = _open(address, tls)
+        self.predictions = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
+        self.streams = stream_service_pb2_grpc.StreamServiceStub(self._channel)
+        self.frames = frame_service_pb2_grpc.FrameServiceStub(self._channel)
+        self.labels = label_service_pb2_grpc.LabelServiceStub(self._channel)
+        self.checkpoints = checkpoint_service_pb2_grpc.CheckpointServiceStub(self._channel)
+        self.learners = learner_service_pb2_grpc.LearnerServiceStub(self._channel)
+
+    def close(self) -> None:
+        """Ends all calls."""
+        self._channel.close()
+
+    def ask(self, method: Any, request: Any, timeout: float | None = None) -> Any:
+        """The answer to one request. Raises MillraceError."""
+        try:
+            return method(request, timeout=self._timeout if timeout is None else timeout,
+                          metadata=self._metadata())
+        except grpc.RpcError as error:
+            raise from_rpc_error(error) from error
+
+    def ask_for_many(self, method: Any, request: Any) -> Iterator[Any]:
+        """The answers to one request, until the server has sent all, however long that takes.
+        Raises MillraceError."""
+        call = self.begin(method, request)
+        try:
+            yield from call
+        except grpc.RpcError as error:
+            raise from_rpc_error(error) from error
+        finally:
+            call.cancel()  # Where nobody wants the rest.
+
+    def begin(self, method: Any, request: Any) -> Any:
+        """A call that answers for as long as it lives, to a request, or to as many as an iterator
+        has. Does not wait."""
+        return method(request, metadata=self._metadata())
+
+    def _metadata(self) -> list[tuple[str, str]]:
+        token = self._token()
+        return [("authorization", f"Bearer {token}")] if token else []
+
+
+def _open(address: str, tls: Tls | None) -> grpc.Channel:
+    options: list[tuple[str, Any]] = [
+        ("grpc.max_receive_message_length", _LARGEST_MESSAGE),
+        ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
+        ("grpc.keepalive_timeout_ms", _KEEPALIVE_ANSWER_MS),
+        # gRPC has pings of its own, to measure. It lets one unanswered go for a minute, and the
+        # keepalive wait with it.
+        ("grpc.http2.ping_timeout_ms", _KEEPALIVE_ANSWER_MS),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.initial_reconnect_backoff_ms", _FIRST_TRY_MS),
+        ("grpc.max_reconnect_backoff_ms", _LONGEST_TRY_MS),
+    ]
+    if tls is None:
+        return grpc.insecure_channel(address, options)
+    if tls.server_name:
+        options.append(("grpc.ssl_target_name_override", tls.server_name))
+    return grpc.secure_channel(address, tls.credentials(), options)

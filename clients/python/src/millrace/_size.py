@@ -1,0 +1,10 @@
+"""Width and height."""
+
+from typing import NamedTuple
+
+
+class Size(NamedTuple):
+    """Of a picture, in pixels, or of a grid, in cells."""
+
+    width: int
+    height: int

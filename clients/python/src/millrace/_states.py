@@ -1,0 +1,34 @@
+"""What sources and learners are doing."""
+
+from millrace._wire import WireEnum
+
+
+class SourceState(WireEnum):
+    """What a source is doing."""
+
+    UNSPECIFIED = 0
+    CONNECTING = 1
+    STREAMING = 2
+    # The camera went away; waiting before the next try.
+    BACKING_OFF = 3
+    ENDED = 4
+    # It failed and no retry can help.
+    FAILED = 5
+    STOPPED = 6
+    # Frames stay away, though nothing has failed yet.
+    STALLED = 7
+    # Of pushed frames: no client pushes any.
+    WAITING = 8
+
+
+class LearnerState(WireEnum):
+    """What a learner is doing."""
+
+    UNSPECIFIED = 0
+    LEARNING = 1
+    FAILED = 2
+    ENDED = 3
+    # It predicts only, as it was told.
+    FROZEN = 4
+    # It does neither, as it was told: its frames are dropped.
+    PAUSED = 5

@@ -1,0 +1,76 @@
+"""What a stream is doing, as those who wait for its predictions are told."""
+
+import dataclasses
+import datetime
+import logging
+from typing import Self
+
+from millrace._states import LearnerState, SourceState
+from millrace._wire import duration_of
+from millrace.v1 import prediction_service_pb2 as messages
+
+_LOG = logging.getLogger("millrace")
+
+# States in which something is wrong, and those that only pass.
+_BROKEN = (SourceState.BACKING_OFF, SourceState.FAILED, SourceState.STALLED)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StreamStatus:
+    """What a stream is doing: why no prediction comes, where none does."""
+
+    stream: str
+    source_state: SourceState
+    # What is wrong with the source, in words. Empty where nothing is.
+    source_cause: str
+    learner_state: LearnerState
+    # Why the learner failed, in words. Empty where it did not.
+    learner_cause: str
+    # How long ago the stream's newest prediction was made. None before its first.
+    prediction_age: datetime.timedelta | None
+
+    @classmethod
+    def of(cls, message: messages.StreamStatus) -> Self:
+        """The same, as the server sent it."""
+        return cls(stream=message.stream, source_state=SourceState(message.source_state),
+                   source_cause=message.source_cause,
+                   learner_state=LearnerState(message.learner_state),
+                   learner_cause=message.learner_cause,
+                   prediction_age=duration_of(message, "prediction_age"))
+
+    @property
+    def predicts(self) -> bool:
+        """Whether frames come, and the learner predicts them."""
+        return (self.source_state is SourceState.STREAMING
+                and self.learner_state in (LearnerState.LEARNING, LearnerState.FROZEN))
+
+    def __str__(self) -> str:
+        """"yard: its source is BACKING_OFF: no route to host", for people."""
+        if self.learner_state in (LearnerState.FAILED, LearnerState.PAUSED):
+            what, cause = f"its learner is {self.learner_state}", self.learner_cause
+        else:
+            what, cause = f"its source is {self.source_state}", self.source_cause
+        return f"{self.stream}: {what}" + (f": {cause}" if cause else "")
+
+
+class StatusLog:
+    """Tells the log, once each, that a stream's predictions stay away, why, and that they come
+    again. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._said = ""  # What is wrong, since something is.
+
+    def tell(self, status: StreamStatus) -> None:
+        words = str(status)
+        if status.predicts:
+            if self._said:
+                _LOG.info("%s: predictions come again", status.stream)
+            self._said = ""
+        elif self._is_broken(status) and words != self._said:
+            self._said = words
+            _LOG.warning("no predictions of %s", words)
+
+    @staticmethod
+    def _is_broken(status: StreamStatus) -> bool:
+        return (status.source_state in _BROKEN
+                or status.learner_state in (LearnerState.FAILED, LearnerState.PAUSED))

@@ -1,0 +1,208 @@
+"""A camera stream and the learner that lives on it, at one moment."""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from google.protobuf import json_format
+
+from millrace._size import Size
+from millrace._states import LearnerState, SourceState
+from millrace._wire import WireEnum, duration_of, plain, share_of_no_motion
+from millrace.v1 import stream_pb2
+
+
+class DropReason(WireEnum):
+    """Why a frame got no prediction."""
+
+    UNSPECIFIED = 0
+    # The learner was too slow.
+    QUEUE_FULL = 1
+    NO_PREDECESSOR = 2
+    GAP = 3
+    REJECTED = 4
+    SHUTDOWN = 5
+    # The learner was paused.
+    PAUSED = 6
+
+
+class OverloadKind(WireEnum):
+    """What a stream gives up because its camera sends more than the model has time for."""
+
+    UNSPECIFIED = 0
+    NONE = 1
+    # Every frame is predicted, and one in several, or none, is learned from.
+    LEARNS_LESS = 2
+    ONLY_PREDICTS = 3
+    # Frames are dropped.
+    DROPS = 4
+
+
+class LabelKind(WireEnum):
+    """What a label is."""
+
+    UNSPECIFIED = 0
+    CLASS = 1
+    VALUES = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class FrameCounts:
+    """What became of every frame: received = predicted + the sum of dropped + in_flight."""
+
+    received: int
+    predicted: int
+    dropped: Mapping[DropReason, int]
+    in_flight: int
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelledTask:
+    """What a model learns from labels: so many classes or values of the last `window` frames."""
+
+    kind: LabelKind
+    outputs: int
+    class_names: tuple[str, ...]
+    window: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Stream:
+    """A camera stream and its learner at one moment.
+
+    `message` has more, the schedule above all: proto/millrace/v1/stream.proto.
+    """
+
+    message: stream_pb2.Stream
+
+    def __repr__(self) -> str:
+        said = [repr(self.name), _with_cause(self.source_state, self.source_cause),
+                _with_cause(self.learner_state, self.learner_cause),
+                f"{self.frames_per_second_in:.1f} frames/s in",
+                f"{self.predictions_per_second:.1f} predictions/s",
+                share_of_no_motion(self.loss, self.loss_no_motion)]
+        return f"Stream({', '.join(each for each in said if each)})"
+
+    @property
+    def name(self) -> str:
+        return self.message.name
+
+    @property
+    def uri(self) -> str:
+        """Where its frames come from, without user and password."""
+        return self.message.uri
+
+    @property
+    def etag(self) -> str:
+        """Stands for its configuration: for update_stream() and delete_stream()."""
+        return self.message.etag
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Its configuration, as an entry of `streams` in the configuration file. A copy."""
+        config: dict[str, Any] = plain(json_format.MessageToDict(self.message.config))
+        return config
+
+    @property
+    def run_id(self) -> str:
+        """Stands for its life since it was made or made anew: Prediction.run_id."""
+        return self.message.run_id
+
+    @property
+    def source_state(self) -> SourceState:
+        return SourceState(self.message.source_state)
+
+    @property
+    def source_cause(self) -> str:
+        """What is wrong with the source, in words. Empty where nothing is."""
+        return self.message.source_cause
+
+    @property
+    def learner_state(self) -> LearnerState:
+        return LearnerState(self.message.learner_state)
+
+    @property
+    def learner_cause(self) -> str:
+        """Why the learner failed, in words. Empty where it did not."""
+        return self.message.learner_cause
+
+    @property
+    def overload(self) -> OverloadKind:
+        """What it has given up for ten seconds; `message.overload` has the rates and what helps."""
+        return OverloadKind(self.message.overload.kind)
+
+    @property
+    def overload_cause(self) -> str:
+        """That in words. Empty where nothing is given up."""
+        return self.message.overload.cause
+
+    @property
+    def overload_remedy(self) -> str:
+        """Which values of its configuration end that, in words."""
+        return self.message.overload.remedy
+
+    @property
+    def epoch(self) -> int:
+        """As Prediction.epoch."""
+        return self.message.epoch
+
+    @property
+    def reconnects(self) -> int:
+        """How often the camera was connected to again."""
+        return self.message.reconnects
+
+    @property
+    def camera(self) -> Size | None:
+        """The size of the camera's pictures, in pixels; None while unknown."""
+        size = self.message.camera
+        return Size(size.width, size.height) if self.message.HasField("camera") else None
+
+    @property
+    def frames(self) -> FrameCounts:
+        counts = self.message.frames
+        dropped = {DropReason(each.reason): each.frames for each in counts.dropped}
+        return FrameCounts(counts.received, counts.predicted, dropped, counts.in_flight)
+
+    @property
+    def frames_per_second_in(self) -> float:
+        """Over the last ten seconds."""
+        return self.message.frames_per_second_in
+
+    @property
+    def predictions_per_second(self) -> float:
+        """Over the last ten seconds."""
+        return self.message.predictions_per_second
+
+    @property
+    def delay_p50(self) -> datetime.timedelta | None:
+        """The delay that half of the last ten seconds' predictions stayed within."""
+        return duration_of(self.message, "delay_p50")
+
+    @property
+    def delay_p99(self) -> datetime.timedelta | None:
+        """The delay that 99 of 100 of them stayed within."""
+        return duration_of(self.message, "delay_p99")
+
+    @property
+    def loss(self) -> float:
+        """The mean of the last 200 predictions; 0 before the first."""
+        return self.message.loss
+
+    @property
+    def loss_no_motion(self) -> float:
+        """The mean loss, on the same frames, of predicting that nothing moves."""
+        return self.message.loss_no_motion
+
+    @property
+    def labelled_task(self) -> LabelledTask | None:
+        """What it learns from labels. None where it learns without."""
+        if not self.message.HasField("labelled_task"):
+            return None
+        task = self.message.labelled_task
+        return LabelledTask(LabelKind(task.kind), task.outputs, tuple(task.class_names),
+                            task.window)
+
+
+def _with_cause(state: WireEnum, cause: str) -> str:
+    return f"{state}: {cause}" if cause else str(state)

@@ -1,0 +1,154 @@
+#include "service/camera_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/log_about.h"
+#include "ingest/grid.h"
+#include "ingest/uri.h"
+#include "pipeline/learning/flow_network_names.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr double kUsualRate = 25;
+/// A plan made for one rate serves another that differs by less.
+constexpr double kSameRate = 0.1;
+
+bool LeavesInput(const StreamConfig& config) {
+  return !config.input_said && !IsOfLabels(config.task);
+}
+
+bool LeavesRate(const StreamConfig& config) {
+  return config.learner.schedule == "auto" && config.learner.frames_per_second == 0;
+}
+
+bool IsCamera(const ingest::SourceOptions& source) {
+  const auto uri = ingest::ParseUri(source.uri);
+  if (!uri.ok()) return false;
+  const auto kind = ingest::KindOf(*uri);
+  return kind == ingest::SourceKind::kRtspCamera || kind == ingest::SourceKind::kV4l2Camera;
+}
+
+void SetInput(const ingest::Extent& grid, StreamConfig& config) {
+  config.source.width = config.learner.width = grid.width;
+  config.source.height = config.learner.height = grid.height;
+  config.input_said = true;
+}
+
+/// A source that waits for the model has no rate: it is learned from as fast as the stages can.
+void SetRate(double camera, StreamConfig& config) {
+  if (ingest::CanWait(config.source)) {
+    config.learner.schedule = "one_f_one_b_star";
+    return;
+  }
+  const double most = config.source.max_frames_per_second;
+  const double comes = camera > 0 ? camera : kUsualRate;
+  config.learner.frames_per_second = most > 0 ? std::min(comes, most) : comes;
+}
+
+bool SameFit(const StreamConfig& a, const StreamConfig& b) {
+  const double rate = a.learner.frames_per_second;
+  return a.learner.width == b.learner.width && a.learner.height == b.learner.height &&
+         std::abs(b.learner.frames_per_second - rate) <= kSameRate * rate;
+}
+
+void SayAssumed(const StreamConfig& fitted, const absl::Status& cause) {
+  const LogAbout about(fitted.name);
+  spdlog::warn(
+      "stream '{}': {}. Until it shows a picture, a camera of 16:9 and {:.3g} frames a second is "
+      "assumed, and the model is made for {}x{}",
+      fitted.name, std::string(cause.message()), kUsualRate, fitted.learner.width,
+      fitted.learner.height);
+}
+
+}  // namespace
+
+ingest::SourceFacts UsualCamera() {
+  constexpr ingest::Extent kPicture = {.width = 1920, .height = 1080};
+  return {.picture = kPicture, .sent = kPicture, .frames_per_second = kUsualRate};
+}
+
+bool LeavesToCamera(const StreamConfig& config) {
+  const bool rate = LeavesRate(config) && !ingest::CanWait(config.source);
+  return ingest::CanLook(config.source) && (LeavesInput(config) || rate);
+}
+
+StreamConfig FitTo(const ingest::SourceFacts& facts, StreamConfig config) {
+  const auto network = pipeline::FlowNetworkInputOf(config.learner.network);
+  const bool known = facts.picture.width > 0 && facts.picture.height > 0;
+  if (LeavesInput(config) && known && network.ok()) {
+    // A network of a user's own may halve its pictures, too.
+    const int multiple = std::max(ingest::GridRules().size_multiple, network->size_multiple);
+    SetInput(ingest::GridFor(facts.picture, {.size_multiple = multiple}), config);
+  }
+  if (LeavesRate(config)) SetRate(facts.frames_per_second, config);
+  return config;
+}
+
+void CameraFit::LookAhead(const std::vector<StreamConfig>& streams, const std::stop_token& stop) {
+  std::vector<std::jthread> looks;
+  for (const StreamConfig& config : streams) {
+    if (!LeavesToCamera(config)) continue;
+    looks.emplace_back([this, &config, stop] {
+      ingest::SourceOptions source = config.source;
+      source.stop = stop;
+      Seen seen = look_(source);
+      const MutexLock lock(mu_);
+      seen_.insert_or_assign(config.name, std::move(seen));
+    });
+  }
+}
+
+CameraFit::Seen CameraFit::LookOrRecall(const StreamConfig& config) {
+  {
+    const MutexLock lock(mu_);
+    if (auto found = seen_.extract(config.name)) return std::move(found.mapped());
+  }
+  return look_(config.source);
+}
+
+absl::StatusOr<StreamConfig> CameraFit::Complete(const StreamConfig& config) {
+  {
+    const MutexLock lock(mu_);
+    assumed_.erase(config.name);
+  }
+  if (!LeavesToCamera(config)) {
+    // Of push: there is no camera, and what was the default is.
+    StreamConfig complete = FitTo({}, config);
+    complete.input_said = true;
+    return complete;
+  }
+  const Seen seen = LookOrRecall(config);
+  if (seen.ok()) return FitTo(*seen, config);
+  if (absl::IsCancelled(seen.status()) || !IsCamera(config.source)) return seen.status();
+  StreamConfig assumed = FitTo(UsualCamera(), config);
+  SayAssumed(assumed, seen.status());
+  const MutexLock lock(mu_);
+  assumed_.insert_or_assign(config.name, WithoutTokens(config));
+  return assumed;
+}
+
+bool CameraFit::Assumed(const std::string& name) const {
+  const MutexLock lock(mu_);
+  return assumed_.contains(name);
+}
+
+std::optional<StreamConfig> CameraFit::Correct(const std::string& name,
+                                               const ingest::SourceFacts& facts) {
+  std::optional<StreamConfig> written;
+  {
+    const MutexLock lock(mu_);
+    if (auto found = assumed_.extract(name)) written = std::move(found.mapped());
+  }
+  if (!written) return std::nullopt;
+  StreamConfig fitted = FitTo(facts, *written);
+  if (SameFit(FitTo(UsualCamera(), *written), fitted)) return std::nullopt;
+  return fitted;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,159 @@
+#include "service/machine.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
+#include "ingest/image_folder.h"
+#include "ingest/login.h"
+#include "ingest/trusted_certificates.h"
+#include "ingest/uri.h"
+#include "service/admission.h"
+#include "service/grpc_credentials.h"
+#include "service/private_file.h"
+#include "service/reference_comparison.h"
+
+namespace millrace::service {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What `status` says, whose message begins with its key: "listen.tls.key: ...".
+KeyProblem OfKey(const absl::Status& status) {
+  const std::string message(status.message());
+  const std::size_t colon = message.find(": ");
+  if (!message.starts_with("listen.") || colon == std::string::npos) return {"listen", message};
+  return {.key = message.substr(0, colon), .what = message.substr(colon + 2)};
+}
+
+std::vector<KeyProblem> TrySecurity(const GrpcSecurity& security) {
+  std::vector<KeyProblem> problems;
+  const auto note = [&problems](const absl::Status& status) {
+    if (!status.ok()) problems.push_back(OfKey(status));
+  };
+  const GrpcSecurity::Tls& tls = security.tls;
+  if (tls.on()) {
+    note(ReadNamedFile(tls.certificate, "listen.tls.certificate").status());
+    note(ReadPrivateFile(tls.key, "listen.tls.key").status());
+    if (!tls.client_ca.empty()) {
+      note(ReadNamedFile(tls.client_ca, "listen.tls.client_ca").status());
+    }
+    if (problems.empty()) note(CheckTls(tls));
+  }
+  note(Admission::Make(security).status());
+  return problems;
+}
+
+/// errno of binding a socket to `address`, which is of one family.
+int Bind(int family, const void* address, socklen_t size) {
+  const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno;
+  const absl::Cleanup close = [fd] { ::close(fd); };
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  const bool bound =
+      bind(fd, static_cast<const sockaddr*>(address), size) == 0 && listen(fd, 1) == 0;
+  return bound ? 0 : errno;
+}
+
+int TryPort(const std::string& address, int port) {
+  const auto number = htons(static_cast<std::uint16_t>(port));
+  sockaddr_in v4 = {};
+  v4.sin_family = AF_INET;
+  v4.sin_port = number;
+  if (inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1) return Bind(AF_INET, &v4, sizeof v4);
+  sockaddr_in6 v6 = {};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_port = number;
+  inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr);
+  return Bind(AF_INET6, &v6, sizeof v6);
+}
+
+/// A pipe would be empty afterwards.
+bool CanBeTried(const std::string& path) {
+  std::error_code error;
+  return ingest::NamesImages(path) || !fs::exists(path, error) || fs::is_regular_file(path, error);
+}
+
+absl::Status TrySource(const ingest::SourceOptions& options) {
+  const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(options.uri);
+  if (!uri.ok()) return uri.status();
+  const std::optional<ingest::SourceKind> kind = ingest::KindOf(*uri);
+  if (kind == ingest::SourceKind::kFile) {
+    const absl::StatusOr<std::string> path = ingest::FilePath(*uri);
+    if (!path.ok()) return path.status();
+    if (!CanBeTried(*path)) return absl::OkStatus();
+  } else if (kind != ingest::SourceKind::kTestPicture) {
+    return absl::OkStatus();
+  }
+  ingest::SourceOptions once = options;
+  once.loop = once.as_camera = false;
+  once.when_full = {};
+  // What it says of its states is said again when it is opened to stay.
+  const spdlog::level::level_enum level = spdlog::get_level();
+  spdlog::set_level(spdlog::level::off);
+  const absl::Cleanup as_before = [level] { spdlog::set_level(level); };
+  return ingest::OpenSource(once).status();
+}
+
+absl::Status TryFolder(const std::string& folder) {
+  std::vector<fs::path> made;
+  const absl::Cleanup remove = [&made] {
+    std::error_code ignored;
+    for (auto one = made.rbegin(); one != made.rend(); ++one) fs::remove(*one, ignored);
+  };
+  std::error_code error;
+  fs::path path;
+  for (const fs::path& part : fs::path(folder)) {
+    path /= part;
+    if (fs::create_directory(path, error)) made.push_back(path);
+    std::error_code unknown;
+    if (fs::exists(path, unknown) && !fs::is_directory(path, unknown)) {
+      error = std::make_error_code(std::errc::not_a_directory);
+    }
+    if (error) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the folder ", folder, " cannot be made: ", path.string(), ": ", error.message()));
+    }
+  }
+  return CheckWritable(folder + "/manifest.json");
+}
+
+std::vector<pipeline::LearnerProblem> TryLearner(const StreamConfig& stream) {
+  return IsOfLabels(stream.task) ? pipeline::TryLabelStreamLearner(stream.labels)
+                                 : pipeline::TryFlowLearner(stream.learner);
+}
+
+absl::Status TryReference(const StreamConfig& stream) {
+  if (stream.scores.compare_with == "none") return absl::OkStatus();
+  return CompareWith(stream.scores.compare_with, stream.learner.width, stream.learner.height)
+      .status();
+}
+
+}  // namespace
+
+Machine ThisMachine() {
+  return {
+      .security = TrySecurity,
+      .bind = TryPort,
+      .source = TrySource,
+      .password = [](const ingest::Login& login) { return ingest::ReadPassword(login).status(); },
+      .trusted = [](const ingest::Tls& tls) { return ingest::ReadTrusted(tls.ca_file).status(); },
+      .folder = TryFolder,
+      .learner = TryLearner,
+      .reference = TryReference};
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,148 @@
+#include "service/machine_check.h"
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ingest/uri.h"
+#include "service/config_problems.h"
+#include "service/http_server.h"
+
+namespace millrace::service {
+namespace {
+
+struct Port {
+  std::string_view key;
+  std::string address;
+  int port;
+};
+
+/// Those that are chosen: 0 takes a free one.
+std::vector<Port> PortsOf(const Listen& listen) {
+  std::vector<Port> ports = {{"listen.grpc_port", listen.address, listen.grpc_port},
+                             {"listen.http_port", listen.web_address(), listen.http_port},
+                             {"listen.metrics_port", listen.web_address(), listen.metrics_port}};
+  std::erase_if(ports, [](const Port& port) { return port.port == 0; });
+  return ports;
+}
+
+std::string Where(const Port& port) { return absl::StrCat(UrlHost(port.address), ":", port.port); }
+
+void CheckListen(const Listen& listen, const Machine& machine, ConfigProblems& problems) {
+  for (const KeyProblem& problem : machine.security(listen.security)) {
+    problems.Add(problem.key, problem.what);
+  }
+  // Of whatever port: which is free does not matter.
+  if (machine.bind(listen.address, 0) == EADDRNOTAVAIL) {
+    problems.Add("listen.address",
+                 absl::StrCat("no network interface of this machine has ", listen.address,
+                              "; `ip address` shows those that there are"));
+    return;
+  }
+  for (const Port& port : PortsOf(listen)) {
+    const int error = machine.bind(port.address, port.port);
+    if (error == 0 || error == EADDRINUSE) continue;
+    problems.Add(port.key,
+                 absl::StrCat(Where(port),
+                              " cannot be listened on: ", std::generic_category().message(error),
+                              error == EACCES ? "; ports below 1024 need a privilege that this "
+                                                "user lacks: take one from 1024 on"
+                                              : ""));
+  }
+}
+
+/// Where it says where to look, which its place in the file says better.
+std::string WithoutAdvice(const absl::Status& status) {
+  const std::string message(status.message());
+  return message.substr(0, message.rfind("; see source."));
+}
+
+std::string_view KeyOf(pipeline::LearnerPart part) {
+  using enum pipeline::LearnerPart;
+  switch (part) {
+    case kDevices:
+      return "schedule.devices";
+    case kNetwork:
+      return "model.network";
+    case kWeights:
+      return "model.weights";
+    case kStages:
+      return "schedule.stages";
+    case kCuts:
+      return "schedule.cuts";
+    case kSchedule:
+      return "schedule.kind";
+    case kCheckpoints:
+      return "checkpoints.folder";
+  }
+  return "model";
+}
+
+/// Problems of one stream.
+class StreamCheck {
+ public:
+  StreamCheck(const ConfigFile& file, std::size_t number, ConfigProblems& problems)
+      : stream_(file.config.streams[number]), number_(number), problems_(problems) {}
+
+  void Look(const Machine& machine) {
+    Note("source.uri", machine.source(stream_.source));
+    const ingest::Login& login = stream_.source.camera.login;
+    Note(login.password_file.empty() ? "source.password_env" : "source.password_file",
+         machine.password(login));
+    const ingest::Tls& tls = stream_.source.camera.tls;
+    if (!tls.ca_file.empty()) Note("source.tls_ca_file", machine.trusted(tls));
+    const std::string& folder = FolderOf();
+    if (!folder.empty()) Note("checkpoints.folder", machine.folder(folder));
+    for (const pipeline::LearnerProblem& problem : machine.learner(stream_)) {
+      Note(KeyOf(problem.part), problem.status);
+    }
+    Note("scores.compare_with", machine.reference(stream_));
+  }
+
+ private:
+  void Note(std::string_view key, const absl::Status& status) {
+    if (!status.ok()) problems_.AddToStream(number_, key, WithoutAdvice(status));
+  }
+
+  [[nodiscard]] const std::string& FolderOf() const {
+    const auto& safety = stream_.labels.learner.safety;
+    const bool labels = IsOfLabels(stream_.task) && safety;
+    return labels ? safety->checkpoints.folder : stream_.learner.checkpoints.folder;
+  }
+
+  const StreamConfig& stream_;
+  const std::size_t number_;
+  ConfigProblems& problems_;
+};
+
+}  // namespace
+
+absl::Status CheckMachine(const ConfigFile& file, const Machine& machine) {
+  ConfigProblems problems(file);
+  CheckListen(file.config.listen, machine, problems);
+  for (std::size_t i = 0; i < file.config.streams.size(); ++i) {
+    StreamCheck(file, i, problems).Look(machine);
+  }
+  return problems.status();
+}
+
+absl::Status PortsInUse(const ConfigFile& file, const Machine& machine) {
+  ConfigProblems problems(file);
+  for (const Port& port : PortsOf(file.config.listen)) {
+    if (machine.bind(port.address, port.port) != EADDRINUSE) continue;
+    problems.Add(port.key, absl::StrCat(Where(port),
+                                        " is in use, maybe by another millrace: `ss -ltnp "
+                                        "'sport = :",
+                                        port.port,
+                                        "'` names the program; stop it, or "
+                                        "choose another port (0: any free one)"));
+  }
+  return problems.status(absl::StatusCode::kUnavailable);
+}
+
+}  // namespace millrace::service

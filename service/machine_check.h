@@ -1,0 +1,20 @@
+// Whether this machine can do what a configuration asks of it: what `millrace check-config` and
+// `millrace serve` say in the same words, all of it at once and with its place in the file.
+#pragma once
+
+#include "absl/status/status.h"
+#include "service/config_file.h"
+#include "service/machine.h"
+
+namespace millrace::service {
+
+/// OK, or INVALID_ARGUMENT "FILE:LINE:COLUMN: KEY: what is wrong; what to do", a line for each:
+/// files and folders, passwords, sources but cameras, networks and weights, devices, addresses. A
+/// port that is in use is none: see PortsInUse(). Takes a second for each stream at most.
+[[nodiscard]] absl::Status CheckMachine(const ConfigFile& file, const Machine& machine);
+
+/// OK, or UNAVAILABLE with such a line for each port that another program has. That is no fault of
+/// the file: it may be the server that runs with it.
+[[nodiscard]] absl::Status PortsInUse(const ConfigFile& file, const Machine& machine);
+
+}  // namespace millrace::service

@@ -1,0 +1,72 @@
+#include "service/pem_files.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "service/private_file.h"
+
+namespace millrace::service {
+namespace {
+
+using Bio = std::unique_ptr<BIO, int (*)(BIO*)>;
+using Certificate = std::unique_ptr<X509, void (*)(X509*)>;
+using Key = std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)>;
+
+Bio Over(const std::string& text) {
+  return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free};
+}
+
+/// Nobody is asked for the password of a key that has one.
+int NoPassword(char* /*buffer*/, int /*size*/, int /*writes*/, void* /*user*/) { return 0; }
+
+absl::Status Wrong(const PemFile& file, std::string_view why) {
+  ERR_clear_error();
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(file.name), ": ", file.path, " ", std::string(why)));
+}
+
+absl::StatusOr<Certificate> FirstOf(const std::string& pem, const PemFile& file) {
+  Certificate certificate(PEM_read_bio_X509(Over(pem).get(), nullptr, NoPassword, nullptr),
+                          &X509_free);
+  if (certificate == nullptr) return Wrong(file, "holds no certificate in PEM");
+  return certificate;
+}
+
+absl::StatusOr<Key> KeyOf(const std::string& pem, const PemFile& file) {
+  Key key(PEM_read_bio_PrivateKey(Over(pem).get(), nullptr, NoPassword, nullptr), &EVP_PKEY_free);
+  if (key == nullptr) return Wrong(file, "holds no private key in PEM without a password");
+  return key;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadCertificates(const PemFile& file) {
+  MILLRACE_ASSIGN_OR_RETURN(std::string pem, ReadNamedFile(file.path, file.name));
+  MILLRACE_RETURN_IF_ERROR(FirstOf(pem, file).status());
+  return pem;
+}
+
+absl::StatusOr<Identity> ReadIdentity(const PemFile& certificate, const PemFile& key) {
+  Identity identity;
+  MILLRACE_ASSIGN_OR_RETURN(identity.certificate,
+                            ReadNamedFile(certificate.path, certificate.name));
+  MILLRACE_ASSIGN_OR_RETURN(const Certificate first, FirstOf(identity.certificate, certificate));
+  MILLRACE_ASSIGN_OR_RETURN(identity.key, ReadPrivateFile(key.path, key.name));
+  MILLRACE_ASSIGN_OR_RETURN(const Key its_key, KeyOf(identity.key, key));
+  if (X509_check_private_key(first.get(), its_key.get()) != 1) {
+    return Wrong(key, absl::StrCat("is the key of another certificate than ", certificate.path));
+  }
+  if (X509_cmp_current_time(X509_get0_notAfter(first.get())) < 0) {
+    return Wrong(certificate, "has expired");
+  }
+  return identity;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,35 @@
+#include "service/watch_status.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "service/terminal.h"
+#include "service/wire_status.h"
+
+namespace millrace::service {
+namespace {
+
+double Seconds(const google::protobuf::Duration& duration) {
+  return static_cast<double>(duration.seconds()) + static_cast<double>(duration.nanos()) / 1e9;
+}
+
+}  // namespace
+
+std::string StatusLine(const v1::StreamStatus& status) {
+  const Hindrance what = HindranceOf(status);
+  std::string line = absl::StrCat(
+      status.stream(), "  ", what.what, what.what.empty() ? "" : ", ",
+      status.has_prediction_age()
+          ? absl::StrCat("last prediction ", DurationText(Seconds(status.prediction_age())), " ago")
+          : "no prediction yet");
+  if (!what.why.empty()) absl::StrAppend(&line, ": ", what.why);
+  return OnOneLine(std::move(line));
+}
+
+bool KeepsWaiting(const v1::StreamStatus& status) {
+  const bool is_over = status.source_state() == v1::SOURCE_STATE_ENDED ||
+                       status.source_state() == v1::SOURCE_STATE_STOPPED;
+  return !is_over && !HindranceOf(status).what.empty();
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,65 @@
+#include "service/wire_status.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/clock.h"
+#include "service/wire_states.h"
+#include "service/wire_time.h"
+
+namespace millrace::service {
+namespace {
+
+std::string WordsOf(const std::string& name, std::string_view prefix, int number) {
+  if (name.size() <= prefix.size()) return absl::StrCat(number);
+  return absl::StrReplaceAll(absl::AsciiStrToLower(name.substr(prefix.size())), {{"_", " "}});
+}
+
+}  // namespace
+
+v1::StreamStatus StatusOf(const ServedStream& served) {
+  const StreamSnapshot snapshot = served.stream->Snapshot();
+  v1::StreamStatus status;
+  status.set_stream(snapshot.name);
+  status.set_source_state(ToWire(snapshot.source.state));
+  status.set_source_cause(std::string(snapshot.source.cause.message()));
+  status.set_learner_state(ToWire(snapshot.learner_state));
+  status.set_learner_cause(std::string(snapshot.learner.message()));
+  const std::shared_ptr<const Prediction> newest = served.stream->ring().Newest();
+  if (newest != nullptr) {
+    const std::chrono::nanoseconds age = WallTime() - newest->emission_time;
+    SetDuration(std::max(age, std::chrono::nanoseconds(0)), *status.mutable_prediction_age());
+  }
+  return status;
+}
+
+Hindrance HindranceOf(const v1::StreamStatus& status) {
+  switch (status.learner_state()) {
+    case v1::LEARNER_STATE_FAILED:
+      return {.what = "learner failed", .why = status.learner_cause()};
+    case v1::LEARNER_STATE_PAUSED:
+      return {.what = "learner paused"};
+    case v1::LEARNER_STATE_ENDED:
+      return {.what = "ended"};
+    default:
+      break;
+  }
+  if (status.source_state() == v1::SOURCE_STATE_STREAMING) return {};
+  return {.what = absl::StrCat("source ", WordsOf(status.source_state())),
+          .why = status.source_cause()};
+}
+
+std::string WordsOf(v1::SourceState state) {
+  return WordsOf(v1::SourceState_Name(state), "SOURCE_STATE_", state);
+}
+
+std::string WordsOf(v1::LearnerState state) {
+  return WordsOf(v1::LearnerState_Name(state), "LEARNER_STATE_", state);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,102 @@
+"""A network that a test has for itself: names, addresses and ports below 1024, as at a user's place.
+
+    def setUpModule():
+        NetworkNamespace(hosts={"camera.local": "127.0.0.1", "garage": "::1"}).enter()
+
+    with RtspCamera("--port", "554", "--path", "/stream1", "--user", "user", "--password", "word"):
+        ...  # rtsp://user:word@camera.local/stream1 plays, for this process and those it starts.
+
+The process enters a namespace of its own and stays there: there is nothing to clean up. In it there
+is the loopback device and nothing else. The names of `hosts` resolve there, and no others do. It
+takes the right to make namespaces, which root has in most places; where it is missing, the tests of
+the module are skipped, and say so.
+"""
+
+import ctypes
+import fcntl
+import ipaddress
+import os
+import pathlib
+import socket
+import struct
+import subprocess
+import tempfile
+import unittest
+
+_CLONE_NEWNS = 0x00020000
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNET = 0x40000000
+_MS_BIND = 0x1000
+_MS_REC_PRIVATE = 0x4000 | 0x40000
+_SIOCGIFFLAGS = 0x8913
+_SIOCSIFFLAGS = 0x8914
+_IFF_UP = 0x1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class NetworkNamespace:
+    """`hosts` has the addresses of names. Those that no machine has of itself, beyond 127.0.0.0/8 and
+    ::1, become this machine's; so do `addresses`, which have no name. Other names are asked of
+    `name_server`, an address; empty: nobody."""
+
+    def __init__(self, hosts: dict[str, str] | None = None, addresses: tuple[str, ...] = (),
+                 name_server: str = ""):
+        self._hosts = {"localhost": "127.0.0.1"} | (hosts or {})
+        self._addresses = {*self._hosts.values(), *addresses}
+        self._name_server = name_server
+
+    def enter(self) -> None:
+        """Moves this process there, and all that it starts from now on. Before it has threads. Raises
+        unittest.SkipTest where namespaces are not permitted."""
+        try:
+            self._unshare()
+            _call(_libc.mount, b"none", b"/", None, _MS_REC_PRIVATE, None)
+            self._replace("/etc/hosts", "".join(f"{address} {name}\n"
+                                                for name, address in self._hosts.items()))
+            self._replace("/etc/nsswitch.conf", f"hosts: files {'dns' if self._name_server else ''}\n")
+            self._replace("/etc/resolv.conf", f"nameserver {self._name_server or '127.0.0.1'}\n"
+                                              "options attempts:1 timeout:1\n")
+        except PermissionError as error:
+            raise unittest.SkipTest(f"a network namespace is not permitted here: {error}") from error
+        self._bring_up_loopback()
+        for address in self._addresses:
+            self._add(address)
+
+    @staticmethod
+    def _unshare() -> None:
+        user, group = os.geteuid(), os.getegid()
+        if user == 0:
+            return _call(_libc.unshare, _CLONE_NEWNET | _CLONE_NEWNS)
+        _call(_libc.unshare, _CLONE_NEWUSER | _CLONE_NEWNET | _CLONE_NEWNS)
+        pathlib.Path("/proc/self/setgroups").write_text("deny")
+        pathlib.Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+        return pathlib.Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+
+    @staticmethod
+    def _replace(file: str, text: str) -> None:
+        """For those in the namespace only."""
+        with tempfile.NamedTemporaryFile("w", prefix="millrace.") as mine:
+            mine.write(text)
+            mine.flush()
+            os.chmod(mine.name, 0o644)
+            _call(_libc.mount, mine.name.encode(), file.encode(), None, _MS_BIND, None)
+
+    @staticmethod
+    def _bring_up_loopback() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+            request = struct.pack("16sh22x", b"lo", 0)
+            flags = struct.unpack("16sh22x", fcntl.ioctl(any_socket, _SIOCGIFFLAGS, request))[1]
+            fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", flags | _IFF_UP))
+
+    @staticmethod
+    def _add(address: str) -> None:
+        if ipaddress.ip_address(address).is_loopback:
+            return
+        subprocess.run(["ip", "address", "add", address, "dev", "lo"], check=True)
+
+
+def _call(function, *arguments) -> None:
+    if function(*arguments) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))

@@ -1,0 +1,171 @@
+// What a machine lacks is said of the configuration, all of it at once and with its place.
+#include "service/machine_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "service/config_file.h"
+
+namespace millrace::service {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+/// A machine that has all that it is asked for.
+Machine Willing() {
+  return {.security = [](const GrpcSecurity&) { return std::vector<KeyProblem>(); },
+          .bind = [](const std::string&, int) { return 0; },
+          .source = [](const ingest::SourceOptions&) { return absl::OkStatus(); },
+          .password = [](const ingest::Login&) { return absl::OkStatus(); },
+          .trusted = [](const ingest::Tls&) { return absl::OkStatus(); },
+          .folder = [](const std::string&) { return absl::OkStatus(); },
+          .learner = [](const StreamConfig&) { return std::vector<pipeline::LearnerProblem>(); },
+          .reference = [](const StreamConfig&) { return absl::OkStatus(); }};
+}
+
+/// A machine whose learner fails in `part`.
+Machine FailingIn(pipeline::LearnerPart part) {
+  Machine machine = Willing();
+  machine.learner = [part](const StreamConfig&) {
+    return std::vector<pipeline::LearnerProblem>{{part, absl::NotFoundError("it fails")}};
+  };
+  return machine;
+}
+
+ConfigFile Parsed(const std::string& yaml) {
+  absl::StatusOr<ConfigFile> file = ParseConfigFile(yaml, "my.yaml");
+  EXPECT_TRUE(file.ok()) << file.status();
+  return *std::move(file);
+}
+
+std::string Problems(const std::string& yaml, const Machine& machine) {
+  return std::string(CheckMachine(Parsed(yaml), machine).message());
+}
+
+constexpr char kFile[] = R"(version: 1
+listen: {address: 10.1.1.1, allow_plain_text: true, grpc_port: 50, http_port: 0}
+model: {network: levels, weights: start.safetensors}
+streams:
+- name: door
+  source: {uri: 'rtsps://camera/1', user: me, password_env: DOOR, tls_ca_file: ca.pem}
+  schedule: {kind: partime, stages: 3, cuts: [1, 2], devices: cuda}
+  checkpoints: {folder: kept}
+- name: gate
+  source:
+    uri: gate.avi
+  model: {weights: gate.safetensors}
+)";
+
+TEST(MachineCheckTest, AMachineThatHasAllIsRight) {
+  EXPECT_EQ(CheckMachine(Parsed(kFile), Willing()), absl::OkStatus());
+  EXPECT_EQ(PortsInUse(Parsed(kFile), Willing()), absl::OkStatus());
+}
+
+TEST(MachineCheckTest, SaysAllAtOnceInTheOrderOfTheFile) {
+  Machine machine = FailingIn(pipeline::LearnerPart::kDevices);
+  machine.security = [](const GrpcSecurity&) {
+    return std::vector<KeyProblem>{{"listen.tokens_file", "is open to everybody"}};
+  };
+  machine.bind = [](const std::string&, int) { return EADDRNOTAVAIL; };
+  machine.source = [](const ingest::SourceOptions& source) {
+    return source.uri == "gate.avi" ? absl::NotFoundError("no file gate.avi") : absl::OkStatus();
+  };
+  machine.password = [](const ingest::Login& login) {
+    return login.password_variable == "DOOR"
+               ? absl::FailedPreconditionError("DOOR is not set; see source.password_env")
+               : absl::OkStatus();
+  };
+  machine.trusted = [](const ingest::Tls&) { return absl::NotFoundError("no ca.pem"); };
+  machine.folder = [](const std::string& folder) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot make ", folder));
+  };
+  EXPECT_EQ(Problems(kFile, machine),
+            "my.yaml:2:9: listen.tokens_file: is open to everybody\n"
+            "my.yaml:2:19: listen.address: no network interface of this machine has 10.1.1.1; "
+            "`ip address` shows those that there are\n"
+            "my.yaml:6:61: source.password_env: DOOR is not set\n"
+            "my.yaml:6:80: source.tls_ca_file: no ca.pem\n"
+            "my.yaml:7:63: schedule.devices: it fails\n"
+            "my.yaml:8:25: checkpoints.folder: cannot make kept/door\n"
+            "my.yaml:9:3: schedule.devices of stream 'gate': it fails\n"
+            "my.yaml:11:10: source.uri: no file gate.avi");
+}
+
+TEST(MachineCheckTest, WhatStreamsShareIsSaidOnceWhereTheFileSaysIt) {
+  EXPECT_EQ(Problems(kFile, FailingIn(pipeline::LearnerPart::kNetwork)),
+            "my.yaml:3:18: model.network: it fails");
+  EXPECT_EQ(Problems(kFile, FailingIn(pipeline::LearnerPart::kWeights)),
+            "my.yaml:3:35: model.weights: it fails\n"
+            "my.yaml:12:20: model.weights: it fails");
+}
+
+TEST(MachineCheckTest, EachPartOfALearnerHasItsKey) {
+  using enum pipeline::LearnerPart;
+  for (const auto& [part, place] :
+       std::initializer_list<std::pair<pipeline::LearnerPart, const char*>>{
+           {kDevices, "7:63: schedule.devices: "},
+           {kStages, "7:37: schedule.stages: "},
+           {kCuts, "7:46: schedule.cuts: "},
+           {kSchedule, "7:20: schedule.kind: "},
+           {kCheckpoints, "8:25: checkpoints.folder: "}}) {
+    EXPECT_THAT(Problems(kFile, FailingIn(part)), HasSubstr(place));
+  }
+}
+
+TEST(MachineCheckTest, AReferenceThatIsMissingIsNamed) {
+  Machine machine = Willing();
+  machine.reference = [](const StreamConfig& stream) {
+    return stream.scores.compare_with == "dis" ? absl::NotFoundError("no OpenCV")
+                                               : absl::OkStatus();
+  };
+  EXPECT_EQ(Problems("version: 1\nscores: {compare_with: dis}\n"
+                     "streams: [{name: a, source: {uri: 'test:'}}]\n",
+                     machine),
+            "my.yaml:2:24: scores.compare_with: no OpenCV");
+}
+
+TEST(MachineCheckTest, EachPortThatIsInUseHasALineWithWhatToDo) {
+  Machine machine = Willing();
+  std::set<int> asked;
+  machine.bind = [&asked](const std::string&, int port) {
+    asked.insert(port);
+    return port == 0 ? 0 : EADDRINUSE;
+  };
+  const absl::Status ports = PortsInUse(Parsed(kFile), machine);
+  EXPECT_EQ(ports.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ports.message(),
+            "my.yaml:2:9: listen.metrics_port: 10.1.1.1:9464 is in use, maybe by another millrace: "
+            "`ss -ltnp 'sport = :9464'` names the program; stop it, or choose another port (0: any "
+            "free one)\n"
+            "my.yaml:2:64: listen.grpc_port: 10.1.1.1:50 is in use, maybe by another millrace: "
+            "`ss -ltnp 'sport = :50'` names the program; stop it, or choose another port (0: any "
+            "free one)");
+  EXPECT_EQ(asked, (std::set<int>{50, 9464})) << "0 takes a free one";
+  EXPECT_EQ(CheckMachine(Parsed(kFile), machine), absl::OkStatus()) << "no fault of the file";
+}
+
+TEST(MachineCheckTest, APortThatTakesAPrivilegeIsAFaultOfTheFile) {
+  Machine machine = Willing();
+  machine.bind = [](const std::string&, int port) { return port == 50 ? EACCES : 0; };
+  EXPECT_THAT(Problems(kFile, machine), HasSubstr("my.yaml:2:64: listen.grpc_port: 10.1.1.1:50 "));
+  EXPECT_THAT(Problems(kFile, machine), HasSubstr("below 1024"));
+  EXPECT_EQ(PortsInUse(Parsed(kFile), machine), absl::OkStatus());
+}
+
+TEST(MachineCheckTest, PlacesAreOfWhatTheFileDoesNotSay) {
+  Machine machine = Willing();
+  machine.bind = [](const std::string&, int) { return EADDRINUSE; };
+  const ConfigFile file = Parsed("version: 1\nstreams: []\n");
+  EXPECT_THAT(std::string(PortsInUse(file, machine).message()),
+              HasSubstr("my.yaml:1:1: listen.grpc_port: 127.0.0.1:50051 is in use"));
+}
+
+}  // namespace
+}  // namespace millrace::service

@@ -1,0 +1,25 @@
+"""Configurations that are shipped, for tests that serve them from another folder."""
+
+import pathlib
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+_PATHS = [("model", "weights"), ("checkpoints", "folder"), ("source", "uri")]
+
+
+def read(path: pathlib.Path) -> dict:
+    """What the file at `path` says. Its relative paths, which are relative to it, become absolute."""
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for part in [settings, *settings["streams"]]:
+        for section, key in _PATHS:
+            value = part.get(section, {}).get(key)
+            if value and ":" not in value:
+                part[section][key] = str((path.parent / value).resolve())
+    return settings
+
+
+def in_checkout(text: str, state: str) -> str:
+    """The text of a configuration for the image, with the paths of what the checkout has as well, and with the folder
+    `state` for what is learned."""
+    return text.replace("/opt/millrace", str(ROOT)).replace("/var/lib/millrace", state)
