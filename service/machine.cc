@@ -21,6 +21,7 @@
 #include "ingest/trusted_certificates.h"
 #include "ingest/uri.h"
 #include "service/admission.h"
+#include "service/camera_fit.h"
 #include "service/grpc_credentials.h"
 #include "service/private_file.h"
 #include "service/reference_comparison.h"
@@ -131,14 +132,17 @@ absl::Status TryFolder(const std::string& folder) {
   return CheckWritable(folder + "/manifest.json");
 }
 
+// What the stream leaves to its camera fits any camera, so a usual one will do.
 std::vector<pipeline::LearnerProblem> TryLearner(const StreamConfig& stream) {
-  return IsOfLabels(stream.task) ? pipeline::TryLabelStreamLearner(stream.labels)
-                                 : pipeline::TryFlowLearner(stream.learner);
+  return IsOfLabels(stream.task)
+             ? pipeline::TryLabelStreamLearner(stream.labels)
+             : pipeline::TryFlowLearner(FitTo(UsualCamera(), stream).learner);
 }
 
 absl::Status TryReference(const StreamConfig& stream) {
   if (stream.scores.compare_with == "none") return absl::OkStatus();
-  return CompareWith(stream.scores.compare_with, stream.learner.width, stream.learner.height)
+  const StreamConfig fitted = FitTo(UsualCamera(), stream);
+  return CompareWith(fitted.scores.compare_with, fitted.learner.width, fitted.learner.height)
       .status();
 }
 
