@@ -14,8 +14,9 @@
 namespace millrace::ingest {
 
 /// Connects to `port` of `host`, says nothing, and hangs up. Returns the failure in the words of
-/// CameraFault, or OK if the connection comes about. Waits for `limit` at most, and no longer than
-/// until `stop` is cancelled. Thread-safe.
+/// CameraFault, or OK if the connection comes about. Waits for `limit` at each of the host's
+/// addresses, and for the name server as long as that takes, until `stop` is cancelled.
+/// Thread-safe.
 [[nodiscard]] absl::Status ProbeConnection(const std::string& host, int port,
                                            std::chrono::seconds limit, GCancellable& stop);
 

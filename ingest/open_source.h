@@ -31,7 +31,7 @@ struct IngestSettings {
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options,
                                                                  const IngestSettings& settings);
 
-/// What opening a URI of a kind that there is not fails with. `shown`: the URI without credentials.
+/// The error for a URI with an unknown scheme. `shown`: the URI without credentials.
 [[nodiscard]] absl::Status UnknownScheme(const Uri& uri, std::string_view shown);
 
 /// What a factory gets. `shown` is the URI without credentials, for messages.

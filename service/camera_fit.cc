@@ -10,6 +10,7 @@
 #include "ingest/grid.h"
 #include "ingest/uri.h"
 #include "pipeline/learning/flow_network_names.h"
+#include "service/caught.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -97,7 +98,7 @@ void CameraFit::LookAhead(const std::vector<StreamConfig>& streams, const std::s
     looks.emplace_back([this, &config, stop] {
       ingest::SourceOptions source = config.source;
       source.stop = stop;
-      Seen seen = look_(source);
+      Seen seen = Caught([&]() -> Seen { return look_(source); }, "looking at a camera");
       const MutexLock lock(mu_);
       seen_.insert_or_assign(config.name, std::move(seen));
     });
@@ -138,16 +139,19 @@ bool CameraFit::Assumed(const std::string& name) const {
   return assumed_.contains(name);
 }
 
-std::optional<StreamConfig> CameraFit::Correct(const std::string& name,
+std::optional<StreamConfig> CameraFit::Correct(const StreamConfig& now,
                                                const ingest::SourceFacts& facts) {
   std::optional<StreamConfig> written;
   {
     const MutexLock lock(mu_);
-    if (auto found = assumed_.extract(name)) written = std::move(found.mapped());
+    if (auto found = assumed_.extract(now.name)) written = std::move(found.mapped());
   }
   if (!written) return std::nullopt;
+  const StreamConfig as_made = FitTo(UsualCamera(), *written);
+  // A change that left the learner as it was: its source, its rate or its policy.
+  if (written->in_force != now.in_force) written = WithoutTokens(now);
   StreamConfig fitted = FitTo(facts, *written);
-  if (SameFit(FitTo(UsualCamera(), *written), fitted)) return std::nullopt;
+  if (SameFit(as_made, fitted)) return std::nullopt;
   return fitted;
 }
 

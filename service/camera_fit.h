@@ -11,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -52,9 +53,10 @@ class CameraFit {
   [[nodiscard]] absl::StatusOr<StreamConfig> Complete(const StreamConfig& config)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// What the stream `name` is to be, now that its camera is known to be one of these facts: once,
-  /// and nothing where it was known before, or is what was assumed.
-  [[nodiscard]] std::optional<StreamConfig> Correct(const std::string& name,
+  /// What the stream that is `now` is to be, now that its camera is known to be one of these facts:
+  /// once, and nothing where it was known before, or is what was assumed. A change that came after
+  /// the camera was assumed stays.
+  [[nodiscard]] std::optional<StreamConfig> Correct(const StreamConfig& now,
                                                     const ingest::SourceFacts& facts)
       ABSL_LOCKS_EXCLUDED(mu_);
 

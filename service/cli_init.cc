@@ -13,8 +13,8 @@ camera: the size at which its motion is learned, the plan, the frame rate and th
 as `millrace check-config --print` shows it; every key is explained in share/millrace/millrace.yaml.
 
 A camera that cannot be seen is said, with the cause, and nothing is written. A file that holds a
-password can be read by its owner alone. In a password write @, : and / as %40, %3A and %2F. Put the
-URI in quotes: & and ? mean something to shells.
+password can be read by its owner alone. In a password write /, ?, # and % as %2F, %3F, %23 and %25.
+Put the URI in quotes: & and ? mean something to shells.
 
 Examples
   millrace init 'rtsp://user:password@camera.local/stream1'

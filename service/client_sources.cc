@@ -89,8 +89,8 @@ constexpr std::array kFilePointers = {"/source/password_file", "/source/password
 absl::Status FilesAllowed(const json& entry, const json& current) {
   for (const char* pointer : kFilePointers) {
     const json value = ValueAt(entry, pointer);
-    const bool names_nothing = value.is_null() || value == kNoWeights;
-    if (!names_nothing && !SameAt(pointer, entry, current)) {
+    const bool no_weights = std::string_view(pointer) == "/model/weights" && value == kNoWeights;
+    if (!value.is_null() && !no_weights && !SameAt(pointer, entry, current)) {
       return Forbidden(absl::StrCat(pointer + 1, ", which names a file or a secret of the server,"),
                        "client_sources.files");
     }

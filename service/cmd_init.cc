@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "ingest/look.h"
@@ -52,8 +53,12 @@ std::string UriInFile(const InitArguments& arguments) {
   const auto uri = ingest::ParseUri(arguments.uri);
   const bool file = uri.ok() && ingest::KindOf(*uri) == ingest::SourceKind::kFile;
   const bool elsewhere = std::filesystem::path(arguments.output).has_parent_path();
-  if (!file || !elsewhere || !uri->scheme.empty()) return arguments.uri;
-  return std::filesystem::absolute(arguments.uri).lexically_normal().string();
+  if (!file || !elsewhere || uri->rest.starts_with('/')) return arguments.uri;
+  const std::filesystem::path here = std::filesystem::current_path();
+  if (uri->scheme.empty()) return (here / uri->rest).lexically_normal().string();
+  // The rest is percent-encoded already.
+  return absl::StrCat("file://", absl::StrReplaceAll(here.string(), {{"%", "%25"}}), "/",
+                      uri->rest);
 }
 
 /// What is wrong with what was typed: the places in a file that is not there yet say nothing.
@@ -137,8 +142,7 @@ absl::Status Init(const InitArguments& arguments) {
   const bool secret = HoldsPassword(arguments.uri);
   MILLRACE_RETURN_IF_ERROR(WriteConfig(arguments.output, text, secret, arguments.force));
   std::cout << "wrote     " << arguments.output
-            << (secret ? ", for you alone to read: the camera's password is in it" : "")
-            << std::endl;
+            << (secret ? ", for you alone to read: the camera's login is in it" : "") << std::endl;
   if (look) {
     MILLRACE_RETURN_IF_ERROR(SayWhatToExpect(FitTo(facts, stream), facts.frames_per_second));
   }
@@ -150,9 +154,11 @@ absl::Status Init(const InitArguments& arguments) {
 }  // namespace
 
 std::string ConfigOf(const InitArguments& arguments) {
-  const std::string name = nlohmann::json(arguments.name).dump();
-  const bool plain = std::ranges::all_of(
+  const std::string name =
+      nlohmann::json(arguments.name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const bool letters = std::ranges::all_of(
       arguments.name, [](unsigned char c) { return absl::ascii_isalpha(c) || c == '-'; });
+  const bool plain = letters && !absl::EqualsIgnoreCase(arguments.name, "null");
   return absl::StrCat("version: 1\nstreams:\n  - name: ", plain ? arguments.name : name,
                       "\n    source:\n      uri: ", InYaml(UriInFile(arguments)), "\n");
 }

@@ -37,7 +37,7 @@ absl::Status CheckSummaryFile(const std::string& summary_json) {
       absl::StrCat("--summary-json: ", std::string(writable.message())));
 }
 
-/// Who begins has no configuration yet.
+/// A new user has no configuration yet.
 absl::StatusOr<ConfigFile> LoadOrSayHow(const std::string& path) {
   absl::StatusOr<ConfigFile> file = LoadConfigFile(path);
   if (!absl::IsNotFound(file.status())) return file;
@@ -46,7 +46,7 @@ absl::StatusOr<ConfigFile> LoadOrSayHow(const std::string& path) {
                                           "--config"));
 }
 
-/// Unless it goes on from a checkpoint, it begins so.
+/// Warns of random weights. A checkpoint, if there is one, replaces them.
 void WarnOfColdStart(const StreamConfig& config) {
   if (IsOfLabels(config.task) || !config.learner.weights.empty()) return;
   if (pipeline::IsNetworkFile(config.learner.network)) return;

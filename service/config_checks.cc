@@ -60,7 +60,7 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
 
 namespace {
 
-// What follows the camera fits by itself.
+// An input that follows the camera fits the network by itself.
 void CheckInput(const ConfigValue& stream, const StreamConfig& config, int size_multiple) {
   const pipeline::FlowLearnerOptions& learner = config.learner;
   if (!config.input_said) return;

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "ingest/camera_uri.h"
 #include "ingest/login.h"
-#include "absl/strings/str_replace.h"
 #include "ingest/uri.h"
 #include "service/config_checks.h"
 

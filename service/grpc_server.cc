@@ -178,11 +178,6 @@ absl::Status RunningServer::Listen(const Options& options, const StreamApi& api)
 
 }  // namespace
 
-absl::Status GrpcServer::Check(const GrpcSecurity& security) {
-  MILLRACE_RETURN_IF_ERROR(CheckTls(security.tls));
-  return Admission::Make(security).status();
-}
-
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const Options& options,
                                                               const StreamApi& api) {
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<const Admission> admission,

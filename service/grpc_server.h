@@ -40,9 +40,6 @@ class GrpcServer {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const Options& options,
                                                                          const StreamApi& api);
 
-  /// What Start() would find wrong with the files of `security`, in less time.
-  [[nodiscard]] static absl::Status Check(const GrpcSecurity& security);
-
   virtual ~GrpcServer() = default;
 
   /// The port that it listens on.

@@ -43,7 +43,9 @@ RecentLearning LearningWindow::Recent() const {
   }
   recent.loss /= recent.predictions;
   recent.loss_no_motion /= recent.predictions;
-  recent.spurious_share = static_cast<double>(spurious) / recent.predictions;
+  // Fewer predictions than a window say nothing yet.
+  const bool full = entries_.size() == kLossWindow;
+  recent.spurious_share = full ? static_cast<double>(spurious) / recent.predictions : 0;
   recent.gain = GainOf(compared);
   return recent;
 }

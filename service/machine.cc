@@ -11,13 +11,14 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
-#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
+#include "base/status.h"
 #include "ingest/image_folder.h"
 #include "ingest/login.h"
+#include "ingest/look.h"
 #include "ingest/trusted_certificates.h"
 #include "ingest/uri.h"
 #include "service/admission.h"
@@ -88,17 +89,18 @@ bool CanBeTried(const std::string& path) {
   return ingest::NamesImages(path) || !fs::exists(path, error) || fs::is_regular_file(path, error);
 }
 
+/// Whether it is a source that shows the same to everybody who opens it: no camera, and no pipe.
+absl::StatusOr<bool> CanBeOpened(const ingest::SourceOptions& options) {
+  MILLRACE_ASSIGN_OR_RETURN(const ingest::Uri uri, ingest::ParseUri(options.uri));
+  const std::optional<ingest::SourceKind> kind = ingest::KindOf(uri);
+  if (kind != ingest::SourceKind::kFile) return kind == ingest::SourceKind::kTestPicture;
+  MILLRACE_ASSIGN_OR_RETURN(const std::string path, ingest::FilePath(uri));
+  return CanBeTried(path);
+}
+
 absl::Status TrySource(const ingest::SourceOptions& options) {
-  const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(options.uri);
-  if (!uri.ok()) return uri.status();
-  const std::optional<ingest::SourceKind> kind = ingest::KindOf(*uri);
-  if (kind == ingest::SourceKind::kFile) {
-    const absl::StatusOr<std::string> path = ingest::FilePath(*uri);
-    if (!path.ok()) return path.status();
-    if (!CanBeTried(*path)) return absl::OkStatus();
-  } else if (kind != ingest::SourceKind::kTestPicture) {
-    return absl::OkStatus();
-  }
+  MILLRACE_ASSIGN_OR_RETURN(const bool can_be_opened, CanBeOpened(options));
+  if (!can_be_opened) return absl::OkStatus();
   ingest::SourceOptions once = options;
   once.loop = once.as_camera = false;
   once.when_full = {};
@@ -132,16 +134,25 @@ absl::Status TryFolder(const std::string& folder) {
   return CheckWritable(folder + "/manifest.json");
 }
 
-// What the stream leaves to its camera fits any camera, so a usual one will do.
+/// `stream` at the size that its model will have; of a camera, which is not looked at, at that of a
+/// usual one.
+StreamConfig Fitted(const StreamConfig& stream) {
+  if (!LeavesToCamera(stream)) return FitTo({}, stream);
+  // A source that cannot be looked at is a fault of its own.
+  if (CanBeOpened(stream.source).value_or(false)) {
+    if (const auto seen = ingest::Look(stream.source); seen.ok()) return FitTo(*seen, stream);
+  }
+  return FitTo(UsualCamera(), stream);
+}
+
 std::vector<pipeline::LearnerProblem> TryLearner(const StreamConfig& stream) {
-  return IsOfLabels(stream.task)
-             ? pipeline::TryLabelStreamLearner(stream.labels)
-             : pipeline::TryFlowLearner(FitTo(UsualCamera(), stream).learner);
+  return IsOfLabels(stream.task) ? pipeline::TryLabelStreamLearner(stream.labels)
+                                 : pipeline::TryFlowLearner(Fitted(stream).learner);
 }
 
 absl::Status TryReference(const StreamConfig& stream) {
   if (stream.scores.compare_with == "none") return absl::OkStatus();
-  const StreamConfig fitted = FitTo(UsualCamera(), stream);
+  const StreamConfig fitted = Fitted(stream);
   return CompareWith(fitted.scores.compare_with, fitted.learner.width, fitted.learner.height)
       .status();
 }

@@ -1,15 +1,12 @@
 #include "service/machine_check.h"
 
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <system_error>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ingest/uri.h"
 #include "service/config_problems.h"
 #include "service/http_server.h"
 

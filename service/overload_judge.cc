@@ -71,6 +71,10 @@ bool OverloadJudge::Record(const OverloadReading& reading) {
     working_ = reading.working;
     return false;
   }
+  if (reading.now < begin_->now || reading.received < begin_->received ||
+      reading.predicted < begin_->predicted || reading.pushed_out < begin_->pushed_out) {
+    return false;
+  }
   working_ = working_ && reading.working;
   const Span span{.length = reading.now - begin_->now,
                   .received = static_cast<double>(reading.received - begin_->received),

@@ -55,7 +55,8 @@ class LastingTruth {
 class OverloadJudge {
  public:
   /// Takes a reading into account; returns whether it has ended a span, so that what is said may
-  /// have changed. REQUIRES: neither time nor counters go backwards.
+  /// have changed. A reading that is older than the one before it is left out: several threads
+  /// take readings, and one may come late.
   bool Record(const OverloadReading& reading);
 
   [[nodiscard]] OverloadKind kind() const;

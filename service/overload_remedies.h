@@ -1,6 +1,8 @@
 // What ends an overload: values of configuration keys, by the costs that were measured.
 #pragma once
 
+#include <vector>
+
 #include "pipeline/learner.h"
 #include "service/config.h"
 #include "service/load_window.h"

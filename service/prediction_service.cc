@@ -34,7 +34,7 @@ absl::StatusOr<v1::GetLatestResponse> Latest(const Streams& streams,
                                              const v1::GetLatestRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams.Find(request.stream()));
   const std::shared_ptr<const Prediction> newest = served->stream->ring().Newest();
-  v1::StreamStatus status = StatusOf(*served);
+  v1::StreamStatus status = StatusOf(*served, newest.get());
   if (newest == nullptr) return NoPredictionYet(status);
   v1::GetLatestResponse response;
   ToMessage(*newest, CarriedOf(request), *response.mutable_prediction());

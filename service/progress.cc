@@ -50,6 +50,7 @@ Figures SumOf(std::span<const StreamSnapshot> streams) {
     sum.delay_p50_s = std::max(sum.delay_p50_s, stream.delay_p50_s);
     sum.delay_p99_s = std::max(sum.delay_p99_s, stream.delay_p99_s);
     if (stream.labels) continue;  // Another loss, with nothing to compare it with.
+    if (stream.recent.sees_spurious_motion()) continue;  // Noise is not explained.
     sum.loss += stream.recent.loss;
     sum.loss_no_motion += stream.recent.loss_no_motion;
   }
@@ -108,8 +109,8 @@ void Append(Parts& parts, const Figures& figures, std::string quality) {
   parts.insert(
       parts.end(),
       {absl::StrCat(Rate(figures.rate_in), " in"), absl::StrCat(Rate(figures.rate_out), " out"),
-       absl::StrCat("delay ", Delay(figures.delay_p50_s, figures.delay_p99_s)), std::move(quality),
-       absl::StrCat("dropped ", ShortCount(figures.dropped))});
+       absl::StrCat("delay ", Delay(figures.delay_p50_s, figures.delay_p99_s)),
+       absl::StrCat("dropped ", ShortCount(figures.dropped)), std::move(quality)});
 }
 
 std::string Quality(const LabelCounts& labels) {

@@ -11,6 +11,7 @@
 #include "base/log_about.h"
 #include "base/status.h"
 #include "ingest/gstreamer.h"
+#include "service/caught.h"
 #include "service/config_schema.h"
 #include "service/http_server.h"
 #include "service/plural.h"
@@ -185,20 +186,23 @@ void Serve::FitToItsCamera(const std::string& name) {
     const ingest::SourceStatus source = now.stream->Snapshot().source;
     const ingest::Extent picture = {.width = source.camera_width, .height = source.camera_height};
     std::optional<StreamConfig> config =
-        fit_.Correct(name, {.picture = picture,
-                            .sent = picture,
-                            .frames_per_second = source.camera_frames_per_second});
+        fit_.Correct(now.config(), {.picture = picture,
+                                    .sent = picture,
+                                    .frames_per_second = source.camera_frames_per_second});
     if (!config) return config;
     const LogAbout about(name);
     spdlog::info("stream '{}': its camera shows {}x{}: it is made anew for {}x{}", name,
                  picture.width, picture.height, config->learner.width, config->learner.height);
     return config;
   };
-  const absl::Status made = control_.MakeAnew(name, fitted);
+  const absl::Status made =
+      Caught([&] { return control_.MakeAnew(name, fitted); }, "making a stream anew");
   if (made.ok() || StopRequested()) return;
   const LogAbout about(name);
-  spdlog::error("stream '{}' could not be made anew for its camera: {}", name,
-                std::string(made.message()));
+  spdlog::error(
+      "stream '{}' could not be made anew for its camera, and keeps the shape that was "
+      "assumed; set model.input, or start the server again: {}",
+      name, std::string(made.message()));
 }
 
 absl::Status Serve::StartServers() {

@@ -30,14 +30,14 @@ StatusNotes::StatusNotes(const ServedStream& served, const StreamEvents& events,
 
 std::optional<v1::StreamStatus> StatusNotes::Changed() {
   if (!SomethingHappened() && told_) return std::nullopt;
-  v1::StreamStatus now = StatusOf(served_);
+  v1::StreamStatus now = StatusOf(served_, served_.stream->ring().Newest().get());
   if (told_ && SaySame(*told_, now)) return std::nullopt;
   return told_ = now;
 }
 
 std::optional<v1::StreamStatus> StatusNotes::AfterSilence() {
   if (clock_.Now() - last_sent_ < kMostSilence) return std::nullopt;
-  return told_ = StatusOf(served_);
+  return told_ = StatusOf(served_, served_.stream->ring().Newest().get());
 }
 
 bool StatusNotes::SomethingHappened() {

@@ -99,9 +99,8 @@ class StreamControl {
   [[nodiscard]] absl::StatusOr<SharedStream> Restore(const Target& target, const std::string& name)
       ABSL_LOCKS_EXCLUDED(busy_);
 
-  /// Makes the stream `name` anew as `next` says, which is called with it, and not changed by
-  /// anybody else meanwhile; nothing where that says nothing. Its checkpoints, if it keeps some,
-  /// stay. Fails as Reset().
+  /// Restarts the stream `name` with the configuration that `next` returns; nullopt leaves it as it
+  /// is. No other change runs between the two. Checkpoints stay. Fails as Reset().
   [[nodiscard]] absl::Status MakeAnew(
       const std::string& name,
       const std::function<std::optional<StreamConfig>(const ServedStream& now)>& next)

@@ -13,6 +13,9 @@ double Seconds(const google::protobuf::Duration& duration) {
   return static_cast<double>(duration.seconds()) + static_cast<double>(duration.nanos()) / 1e9;
 }
 
+/// Where nothing is the matter and no prediction has come for so long, that is worth saying, too.
+constexpr double kSilenceS = 9;
+
 }  // namespace
 
 std::string StatusLine(const v1::StreamStatus& status) {
@@ -29,7 +32,8 @@ std::string StatusLine(const v1::StreamStatus& status) {
 bool KeepsWaiting(const v1::StreamStatus& status) {
   const bool is_over = status.source_state() == v1::SOURCE_STATE_ENDED ||
                        status.source_state() == v1::SOURCE_STATE_STOPPED;
-  return !is_over && !HindranceOf(status).what.empty();
+  const bool silent = status.has_prediction_age() && Seconds(status.prediction_age()) >= kSilenceS;
+  return !is_over && (silent || !HindranceOf(status).what.empty());
 }
 
 }  // namespace millrace::service

@@ -22,7 +22,7 @@ std::string WordsOf(const std::string& name, std::string_view prefix, int number
 
 }  // namespace
 
-v1::StreamStatus StatusOf(const ServedStream& served) {
+v1::StreamStatus StatusOf(const ServedStream& served, const Prediction* newest) {
   const StreamSnapshot snapshot = served.stream->Snapshot();
   v1::StreamStatus status;
   status.set_stream(snapshot.name);
@@ -30,7 +30,6 @@ v1::StreamStatus StatusOf(const ServedStream& served) {
   status.set_source_cause(std::string(snapshot.source.cause.message()));
   status.set_learner_state(ToWire(snapshot.learner_state));
   status.set_learner_cause(std::string(snapshot.learner.message()));
-  const std::shared_ptr<const Prediction> newest = served.stream->ring().Newest();
   if (newest != nullptr) {
     const std::chrono::nanoseconds age = WallTime() - newest->emission_time;
     SetDuration(std::max(age, std::chrono::nanoseconds(0)), *status.mutable_prediction_age());

@@ -8,8 +8,8 @@
 
 namespace millrace::service {
 
-/// Of `served` at this moment.
-[[nodiscard]] v1::StreamStatus StatusOf(const ServedStream& served);
+/// Of `served` at this moment, whose newest prediction is `newest`; null: there is none.
+[[nodiscard]] v1::StreamStatus StatusOf(const ServedStream& served, const Prediction* newest);
 
 /// What is the matter with a stream: "source backing off", and why, as far as it is known, or what
 /// helps. Empty: nothing is.

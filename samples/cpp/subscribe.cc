@@ -1,5 +1,6 @@
 // Prints what a running Millrace predicts.   subscribe [ADDRESS [STREAM]]
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -30,15 +31,23 @@ std::pair<double, double> MeanFlow(const v1::Tensor& flow) {
   return {sum.first / cells, sum.second / cells};
 }
 
+/// How much of the motion the model explains. None: "nothing moves" is the better guess. Empty
+/// where there is nothing to compare.
+std::string Explained(double loss, double loss_no_motion) {
+  const double percent = std::round(100 * (1 - loss / loss_no_motion));
+  if (!(loss_no_motion > 0) || !std::isfinite(percent)) return "";
+  const std::string share = percent < 0 ? "none" : std::to_string(std::lround(percent)) + " %";
+  return "  explains " + share + " of the motion";
+}
+
 void Show(const v1::SubscribeResponse& message) {
   const v1::Prediction& prediction = message.prediction();
   const double delay_ms = static_cast<double>(prediction.delay().seconds()) * 1e3 +
                           static_cast<double>(prediction.delay().nanos()) / 1e6;
   const auto [dx, dy] = MeanFlow(prediction.flow());
-  // A ratio below 1 is better than no model.
-  std::printf("frame %lld  delay %.0f ms  loss %.3f of no motion  mean flow %+.3f %+.3f px",
-              static_cast<long long>(prediction.frame_number()), delay_ms,
-              static_cast<double>(prediction.loss() / prediction.loss_no_motion()), dx, dy);
+  const std::string share = Explained(prediction.loss(), prediction.loss_no_motion());
+  std::printf("frame %lld  delay %.0f ms%s  mean flow %+.3f %+.3f px",
+              static_cast<long long>(prediction.frame_number()), delay_ms, share.c_str(), dx, dy);
   if (message.dropped() > 0) {
     std::printf("  lost %llu", static_cast<unsigned long long>(message.dropped()));
   }
@@ -46,13 +55,22 @@ void Show(const v1::SubscribeResponse& message) {
   std::fflush(stdout);
 }
 
-/// What a camera does that sends nothing.
-void Show(const v1::StreamStatus& status) {
+/// Why no prediction comes. Empty where some do, or the stream is being stopped.
+std::string Hindrance(const v1::StreamStatus& status) {
+  if (status.learner_state() == v1::LEARNER_STATE_FAILED) {
+    return "learner failed  " + status.learner_cause();
+  }
+  if (status.learner_state() == v1::LEARNER_STATE_PAUSED) return "learner paused";
   const v1::SourceState now = status.source_state();
-  if (now == v1::SOURCE_STATE_STREAMING || now == v1::SOURCE_STATE_STOPPED) return;
+  if (now == v1::SOURCE_STATE_STREAMING || now == v1::SOURCE_STATE_STOPPED) return "";
   const std::string state = v1::SourceState_Name(now);
-  std::printf("camera %s  %s\n", state.substr(std::strlen("SOURCE_STATE_")).c_str(),
-              status.source_cause().c_str());
+  return "camera " + state.substr(std::strlen("SOURCE_STATE_")) + "  " + status.source_cause();
+}
+
+void Show(const v1::StreamStatus& status) {
+  const std::string hindrance = Hindrance(status);
+  if (hindrance.empty()) return;
+  std::printf("%s\n", hindrance.c_str());
   std::fflush(stdout);
 }
 
@@ -69,9 +87,9 @@ grpc::Status Follow(v1::PredictionService::Stub& predictions, v1::SubscribeReque
         Show(message.status());
       } else {
         Show(message);
-        had_one = true;
-        tries = 0;
       }
+      had_one = true;
+      tries = 0;
       request.mutable_resume()->set_run_id(message.run_id());
       request.mutable_resume()->set_sequence(message.sequence());
     }

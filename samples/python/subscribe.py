@@ -1,6 +1,7 @@
 """Prints what a running Millrace predicts.   subscribe.py [ADDRESS [STREAM]]"""
 
 import datetime
+import math
 import sys
 
 try:
@@ -9,18 +10,31 @@ except ModuleNotFoundError:
     sys.exit("The client is missing: samples/README.md has the command that installs it.")
 
 
+def explained(loss, loss_no_motion):
+    """How much of the motion the model explains. None: "nothing moves" is the better guess."""
+    percent = 100 * (1 - loss / loss_no_motion) if loss_no_motion > 0 else math.nan
+    if not math.isfinite(percent):
+        return ""
+    share = f"{round(percent)} %" if round(percent) >= 0 else "none"
+    return f"  explains {share} of the motion"
+
+
 def show(prediction):
     delay_ms = prediction.delay // datetime.timedelta(milliseconds=1)
-    ratio = prediction.loss / max(prediction.loss_no_motion, 1e-9)  # Below 1: better than no model.
+    share = explained(prediction.loss, prediction.loss_no_motion)
     dx, dy = prediction.flow.mean(axis=(0, 1))  # In pixels of the grid, over all cells.
     lost = f"  lost {prediction.dropped}" if prediction.dropped else ""
-    print(f"frame {prediction.frame_number}  delay {delay_ms} ms"
-          f"  loss {ratio:.3f} of no motion  mean flow {dx:+.3f} {dy:+.3f} px{lost}", flush=True)
+    print(f"frame {prediction.frame_number}  delay {delay_ms} ms{share}"
+          f"  mean flow {dx:+.3f} {dy:+.3f} px{lost}", flush=True)
 
 
 def show_status(status):
-    """What a camera does that sends nothing. Without it, the log would say so."""
-    if status.source_state not in (millrace.SourceState.STREAMING, millrace.SourceState.STOPPED):
+    """Why no prediction comes, where none does. Without it, the log would say so."""
+    if status.learner_state is millrace.LearnerState.FAILED:
+        print(f"learner failed  {status.learner_cause}", flush=True)
+    elif status.learner_state is millrace.LearnerState.PAUSED:
+        print("learner paused", flush=True)
+    elif status.source_state not in (millrace.SourceState.STREAMING, millrace.SourceState.STOPPED):
         print(f"camera {status.source_state}  {status.source_cause}", flush=True)
 
 

@@ -3,6 +3,7 @@ and deletes the camera again.   walk_through.py [ADDRESS]"""
 
 import datetime
 import itertools
+import math
 import sys
 import time
 
@@ -22,14 +23,22 @@ def add(client):
     print(f"  '{stream.name}' is {stream.learner_state.name}, from {stream.uri}")
 
 
+def explained(loss, loss_no_motion):
+    """How much of the motion the model explains. None: "nothing moves" is the better guess."""
+    percent = 100 * (1 - loss / loss_no_motion) if loss_no_motion > 0 else math.nan
+    if not math.isfinite(percent):
+        return ""
+    share = f"{round(percent)} %" if round(percent) >= 0 else "none"
+    return f"  explains {share} of the motion"
+
+
 def watch(client, count):
     print(f"Its next {count} predictions:", flush=True)
     with client.predictions(NAME) as predictions:
         for prediction in itertools.islice(predictions, count):
             delay_ms = prediction.delay // datetime.timedelta(milliseconds=1)
-            ratio = prediction.loss / max(prediction.loss_no_motion, 1e-9)
-            print(f"  frame {prediction.frame_number}  delay {delay_ms} ms"
-                  f"  loss {ratio:.3f} of no motion", flush=True)
+            share = explained(prediction.loss, prediction.loss_no_motion)
+            print(f"  frame {prediction.frame_number}  delay {delay_ms} ms{share}", flush=True)
 
 
 def pause_for_a_second(client):
@@ -48,8 +57,8 @@ def take_checkpoint(client):
     except millrace.FailedPrecondition as error:  # The configuration names no folder for them.
         print(f"  none: {error.message}")
         return
-    print(f"  {checkpoint.name} of {checkpoint.bytes / 1e6:.1f} MB,"
-          f" loss {checkpoint.score:.3f} of no motion", flush=True)
+    share = explained(checkpoint.score, 1)  # Its score is relative to the loss of no motion.
+    print(f"  {checkpoint.name} of {checkpoint.bytes / 1e6:.1f} MB{share}", flush=True)
 
 
 def delete(client):

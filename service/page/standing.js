@@ -155,6 +155,9 @@ function troubleCounts(streams) {
 export function sumUp(streams) {
   if (streams.length === 0) return "No streams yet: clients add some over gRPC";
   const counts = countsOf(streams);
+  // Those that only predict for want of time are counted as overloaded.
+  counts.set("predicting", streams.filter(
+    stream => wayOf(stream) === "predicting" && !isOverloaded(stream)).length);
   const troubles = troubleCounts(streams);
   const learning = counts.get("learning");
   counts.delete("learning");

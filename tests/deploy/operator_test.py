@@ -84,7 +84,7 @@ class FirstDayTest(unittest.TestCase):
         return self.browser.find_element(By.ID, "sum").text
 
     def all_learn(self) -> bool:
-        """They do, well or, as yet, worse than no motion."""
+        """They do, well or, as yet, worse than seeing no motion."""
         return self.summed_up().startswith(("Both streams learn", "2 of 2 streams learn"))
 
     def state_of(self, name: str) -> str:

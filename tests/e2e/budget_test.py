@@ -15,7 +15,7 @@ CAMERA = millrace_process.test_stream("gate", frames_per_second=RATE, schedule={
 # Has a place in the budget, so that the camera is not alone, which would always fit.
 SMALL = millrace_process.test_stream("door", frames_per_second=1)
 # As fast as they learn: they take all there is, and are not counted.
-BUSY = [{"name": name, "source": {"uri": ".deps/video/vtest.avi", "loop": True}} for name in ("yard", "street")]
+BUSY = [{"name": name, "source": {"uri": str(millrace_process.ROOT / ".deps/video/vtest.avi"), "loop": True}} for name in ("yard", "street")]
 # How far a cost may lie from that on an idle machine.
 WITHIN = 0.15
 

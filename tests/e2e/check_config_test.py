@@ -189,7 +189,8 @@ class CheckConfigTest(unittest.TestCase):
                 self.assertEqual(checked.returncode, 0, checked.stderr)
                 configuration = {**shipped_config.read(path), "listen": free}
                 configuration.pop("checkpoints", None)
-                if configuration["streams"]:
+                # A camera that is away is waited for.
+                if any(not of["source"]["uri"].startswith("rtsp:") for of in configuration["streams"]):
                     ended = millrace_process.serve_to_end(configuration, "--frames", "1")
                     self.assertEqual(ended.code, 0, ended.output)
 

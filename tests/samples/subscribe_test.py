@@ -1,6 +1,7 @@
 """The sample clients print predictions of the real server, and say what is wrong when there is none. What a real one
 does seldom, one that is made up here does."""
 
+import math
 import os
 import re
 import socket
@@ -18,7 +19,7 @@ import millrace_process
 
 SUBSCRIBE_PY = millrace_process.ROOT / "samples/python/subscribe.py"
 LINE = re.compile(
-    r"frame (\d+)  delay \d+ ms  loss \d+\.\d+ of no motion  mean flow [+-]\d+\.\d+ [+-]\d+\.\d+ px"
+    r"frame (\d+)  delay \d+ ms  explains (?:\d+ %|none) of the motion  mean flow [+-]\d+\.\d+ [+-]\d+\.\d+ px"
 )
 
 
@@ -107,6 +108,43 @@ class SubscribeTest(unittest.TestCase):
                 server.publish(**prediction(7))
                 with self.start(name, server.address) as client:
                     self.assertEqual(client.stdout.readline(), "camera BACKING_OFF  no route to host\n")
+                    self.assertRegex(client.stdout.readline(), "^frame 7 ")
+                    server.end_calls(None)
+                    self.assert_ends_well(client)
+
+    def test_says_what_becomes_of_the_learner_whatever_the_camera_does(self):
+        for name in self.clients:
+            with self.subTest(name), fake_server.FakeServer() as server:
+                server.tell(source_state=2, learner_state=5)
+                server.tell(source_state=3, source_cause="no route", learner_state=2,
+                            learner_cause="not finite")
+                server.publish(**prediction(7))
+                with self.start(name, server.address) as client:
+                    self.assertEqual(client.stdout.readline(), "learner paused\n")
+                    self.assertEqual(client.stdout.readline(), "learner failed  not finite\n")
+                    self.assertRegex(client.stdout.readline(), "^frame 7 ")
+                    server.end_calls(None)
+                    self.assert_ends_well(client)
+
+    def test_says_how_much_of_the_motion_is_explained(self):
+        for name in self.clients:
+            with self.subTest(name), fake_server.FakeServer() as server:
+                for frame, loss, loss_no_motion in ((0, 0.74, 1), (1, 3, 2), (2, 1, 0), (3, math.nan, 1)):
+                    server.publish(**{**prediction(frame), "loss": loss, "loss_no_motion": loss_no_motion})
+                with self.start(name, server.address) as client:
+                    said = [client.stdout.readline().split(" ms")[1].split("  mean")[0] for _ in range(4)]
+                    server.end_calls(None)
+                    self.assert_ends_well(client)
+                self.assertEqual(said, ["  explains 26 % of the motion", "  explains none of the motion", "", ""])
+
+    def test_goes_on_after_a_lost_connection_though_the_camera_was_away_from_the_start(self):
+        for name in self.clients:
+            with self.subTest(name), fake_server.FakeServer() as server:
+                server.tell(source_state=3, source_cause="no route to host")
+                with self.start(name, server.address) as client:
+                    self.assertRegex(client.stdout.readline(), "^camera BACKING_OFF ")
+                    server.end_calls(fake_server.UNAVAILABLE)
+                    server.publish(**prediction(7))
                     self.assertRegex(client.stdout.readline(), "^frame 7 ")
                     server.end_calls(None)
                     self.assert_ends_well(client)

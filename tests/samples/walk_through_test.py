@@ -21,9 +21,10 @@ def blocks() -> list[str]:
 
 
 def form(output: str) -> list[str]:
-    """Its lines without what differs from run to run: figures, and when the source came into which
-    state."""
+    """Its lines without what differs from run to run: figures, whether there is one of the motion
+    explained, and when the source came into which state."""
     lines = [re.sub(r"\d+(\.\d+)?", "N", line) for line in output.splitlines()]
+    lines = [re.sub(r"explains (N %|none) of", "explains N of", line) for line in lines]
     return [re.sub(r"CREATED .*", "CREATED", line) for line in lines if "SOURCE_STATE" not in line]
 
 

@@ -88,20 +88,31 @@ TEST(CameraFitTest, ACameraThatIsAwayIsAssumedAndCorrectedOnceItShowsItself) {
   EXPECT_EQ(assumed->learner.frames_per_second, 25);
   EXPECT_TRUE(fit.Assumed("a"));
 
-  const auto corrected = fit.Correct("a", Facts(640, 480, 25));
+  const auto corrected = fit.Correct(*assumed, Facts(640, 480, 25));
   ASSERT_TRUE(corrected.has_value());
   EXPECT_EQ(corrected->learner.width, 320);
   EXPECT_EQ(corrected->learner.height, 240);
   EXPECT_FALSE(fit.Assumed("a"));
-  EXPECT_FALSE(fit.Correct("a", Facts(1080, 1920, 25)).has_value()) << "only once";
+  EXPECT_FALSE(fit.Correct(*assumed, Facts(1080, 1920, 25)).has_value()) << "only once";
+}
+
+// A mistyped address is corrected while its camera is away, which leaves the learner as it was.
+TEST(CameraFitTest, AChangeAfterTheCameraWasAssumedStays) {
+  CameraFit fit(Away);
+  ASSERT_TRUE(fit.Complete(Camera()).ok());
+  const StreamConfig mended = StreamOf("uri: rtsp://another/stream1");
+  const auto corrected = fit.Correct(mended, Facts(640, 480, 25));
+  ASSERT_TRUE(corrected.has_value());
+  EXPECT_EQ(corrected->source.uri, "rtsp://another/stream1");
+  EXPECT_EQ(corrected->learner.width, 320);
 }
 
 TEST(CameraFitTest, ACameraAsItWasAssumedChangesNothing) {
   CameraFit fit(Away);
   ASSERT_TRUE(fit.Complete(Camera()).ok());
-  EXPECT_FALSE(fit.Correct("a", Facts(2560, 1440, 25)).has_value());
+  EXPECT_FALSE(fit.Correct(Camera(), Facts(2560, 1440, 25)).has_value());
   ASSERT_TRUE(fit.Complete(Camera()).ok());
-  EXPECT_TRUE(fit.Correct("a", Facts(2560, 1440, 12)).has_value()) << "at another rate";
+  EXPECT_TRUE(fit.Correct(Camera(), Facts(2560, 1440, 12)).has_value()) << "at another rate";
 }
 
 TEST(CameraFitTest, AFileThatIsNotThereFailsAtOnce) {

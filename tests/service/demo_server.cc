@@ -126,6 +126,7 @@ void BringBack(FakeCameraStream& stream) {
   stream.Set([](StreamSnapshot& snapshot) {
     snapshot.overload = {};
     snapshot.promise = {};
+    snapshot.recent.spurious_share = 0;
     snapshot.source.state = ingest::SourceState::kStreaming;
     snapshot.source.cause = absl::OkStatus();
     snapshot.frames_per_second_in = 10;

@@ -74,7 +74,8 @@ class EvaluateTest(unittest.TestCase):
                      "flow partime x2 at 500/s", "dis", "farneback"):  # fmt: skip
             self.assertIn(part, result.stdout)
         self.assertEqual((out / "tables.txt").read_text(), result.stdout)
-        self.assertIn("100 %", result.stderr)
+        if result.stderr:  # A run of less than two seconds shows no progress.
+            self.assertIn("100 %", result.stderr)
         report = json.loads((out / "evaluation.json").read_text())
         self.assertEqual([clip["pairs"] for clip in report["clips"]], [8, 8])
         self.assertEqual(len(report["runs"]), 2 * 2 * 2)

@@ -83,7 +83,7 @@ class EvaluateLabelsTest(unittest.TestCase):
         self.assertEqual(*figures)
 
     def test_what_is_wrong_is_named(self):
-        self.assert_refused("--schedules", "fast", says="use one of: sequential")
+        self.assert_refused("--schedules", "fast", says="it must be one of sequential")
         self.assert_refused("--optimizer", "best", says="sgd")
         self.assert_refused("--test-share", "0", says="none to test on")
         self.assert_refused("--stages", "5", "--schedules", "stale", says="stages")

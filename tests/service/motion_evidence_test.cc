@@ -153,7 +153,9 @@ TEST(LearningWindowTest, TheGainIsThatOfTheSums) {
 
 TEST(LearningWindowTest, MostPredictionsDecideWhetherMotionIsSpurious) {
   LearningWindow window;
-  for (int i = 0; i < 100; ++i) window.Record(Worth(0.8F, /*spurious=*/true));
+  for (int i = 0; i < 199; ++i) window.Record(Worth(0.8F, /*spurious=*/true));
+  EXPECT_FALSE(window.Recent().sees_spurious_motion()) << "the window is not full";
+  window.Record(Worth(0.8F, /*spurious=*/true));
   EXPECT_TRUE(window.Recent().sees_spurious_motion());
   for (int i = 0; i < 100; ++i) window.Record(Worth(0.8F));
   EXPECT_EQ(window.Recent().spurious_share, 0.5);

@@ -138,7 +138,7 @@ class PlanTest(unittest.TestCase):
     def test_errors_say_what_to_do(self):
         self.assert_refused("--costs")
         self.assert_refused("no/such.json", "--costs", "no/such.json")
-        self.assert_refused("use one of", "--costs", self.costs, "--schedule", "gpipes")
+        self.assert_refused("did you mean 'gpipe'? it must be one of", "--costs", self.costs, "--schedule", "gpipes")
         self.assert_refused("add up to the 4 layers", "--costs", self.costs, "--stages", "1,2")
         self.assert_refused("1 to 4", "--costs", self.costs, "--devices", "5")
         self.assert_refused("--devices", "--costs", self.costs, "--devices", "0")

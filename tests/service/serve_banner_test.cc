@@ -94,7 +94,8 @@ TEST(BannerTest, SaysWhatItLearnsFromLabels) {
   stream.config.labels.learner.outputs = 1;
   EXPECT_EQ(DescribeLabels(stream.config),
             "1 value from labels at 32x32 in colour, mine.pt, window 64");
-  EXPECT_THAT(Banner({&stream, 1}, {}), HasSubstr("mine.pt, window 64, from the weights in mine.pt\n"));
+  EXPECT_THAT(Banner({&stream, 1}, {}),
+              HasSubstr("mine.pt, window 64, from the weights in mine.pt\n"));
 }
 
 TEST(BannerTest, NamesEachOfSeveralStreams) {

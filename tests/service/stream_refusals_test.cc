@@ -119,8 +119,8 @@ TEST_F(StreamRefusalsTest, AChangeThatTheDevicesHaveNoRoomForIsRefusedWithTheFig
   };
   ASSERT_TRUE(Update("yard", with_rate(10)).ok());
   const std::string etag = stream_.etag();
-  // Of the budget's 100 cores 98.5 are another's, and the yard takes 0.86.
-  street_.learner->Describe([](auto& learner) { learner.stages[0].forward_ms = 9'784; });
+  // Another takes 0.86 of them, and the yard as much.
+  budget_gate_.SetBudget({.cores = 2.36});
   const grpc::Status status = Update("yard", with_rate(20));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   const ErrorDetails details = DetailsOf(status);

@@ -82,7 +82,8 @@ class FieldsTest(unittest.TestCase):
         flow = tensor(np.zeros((9, 9, 2), np.float32))
         seen = prediction(stream="door", frame_number=412, flow=flow, loss=0.37, loss_no_motion=0.5,
                           delay={"nanos": 134_000_000})
-        self.assertEqual(repr(seen), "Prediction('door', frame 412, 0.74 of no motion, 134 ms)")
+        self.assertEqual(repr(seen), "Prediction('door', frame 412, explains 26 % of the motion, "
+                                     "134 ms)")
 
     def test_shows_its_class_and_what_a_careful_reader_should_know(self):
         seen = millrace.Prediction(dropped=3, message=prediction_pb2.Prediction(

@@ -53,7 +53,7 @@ class StreamTest(unittest.TestCase):
 
     def test_what_is_absent_is_none(self):
         stream = millrace.Stream(stream_pb2.Stream())
-        for value in (stream.camera, stream.delay_p50, stream.labelled_task):
+        for value in (stream.camera, stream.delay_p50, stream.labelled_task, stream.promise):
             self.assertIsNone(value)
 
     def test_shows_itself_in_a_line(self):
@@ -61,12 +61,25 @@ class StreamTest(unittest.TestCase):
             name="door", source_state=2, learner_state=1, frames_per_second_in=10,
             predictions_per_second=9.94, loss=0.37, loss_no_motion=0.5))
         self.assertEqual(repr(stream), "Stream('door', STREAMING, LEARNING, 10.0 frames/s in, "
-                                       "9.9 predictions/s, 0.74 of no motion)")
+                                       "9.9 predictions/s, explains 26 % of the motion)")
 
     def test_shows_what_is_wrong(self):
         stream = millrace.Stream(stream_pb2.Stream(name="door", source_state=3, learner_state=1,
                                                    source_cause="no route to host"))
         self.assertIn("BACKING_OFF: no route to host, LEARNING", repr(stream))
+
+    def test_shows_what_it_gives_up(self):
+        stream = millrace.Stream(stream_pb2.Stream(
+            name="door", source_state=2, learner_state=1,
+            overload={"kind": 4, "cause": "drops 20.0 of 25.0 frames a second"}))
+        self.assertIn("LEARNING, drops 20.0 of 25.0 frames a second, 0.0 frames/s in",
+                      repr(stream))
+
+    def test_says_what_its_plan_promises_and_whether_that_is_kept(self):
+        promise = {"frames_per_second": 25, "delay": {"nanos": 9_000_000}, "delay_kept": True}
+        self.assertEqual(millrace.Stream(stream_pb2.Stream(promise=promise)).promise,
+                         millrace.Promise(frames_per_second=25, rate_kept=False, delay_kept=True,
+                                          delay=datetime.timedelta(milliseconds=9)))
 
 
 class WatchTest(unittest.TestCase):

@@ -5,6 +5,7 @@ import pathlib
 import tempfile
 import traceback
 import unittest
+import unittest.mock
 
 import fake_server
 import millrace
@@ -69,6 +70,13 @@ class TokenFileTest(unittest.TestCase):
                 self.assertEqual(self.refusal(token_file=path), f"{path} is no file")
         with self.assertRaises(FileNotFoundError):
             self.client(token_file=self.path.parent / "none")
+
+    def test_what_has_become_no_file_before_it_is_opened_is_not_waited_for(self):
+        os.mkfifo(self.path)
+        was_file = unittest.mock.patch.object(pathlib.Path, "stat", return_value=os.stat(__file__))
+        for path in (self.path, self.path.parent, pathlib.Path("/dev/zero")):
+            with self.subTest(path), was_file:
+                self.assertEqual(self.refusal(token_file=path), f"{path} is no file")
 
     def test_a_token_is_checked_as_well_and_at_each_call_where_it_may_change(self):
         for token in (f"view {SECRET}", f"{SECRET}\n", f"{SECRET}ä", SECRET.encode(), "a" * 5000):

@@ -1,10 +1,12 @@
 """The client's enums are the protos', and grow without harm."""
 
+import math
 import unittest
 
 import millrace
 from millrace.v1 import (label_service_pb2, learner_service_pb2, prediction_pb2,
                          prediction_service_pb2, stream_pb2, stream_service_pb2)
+from millrace._wire import explained_share
 
 ENUMS = {
     millrace.DropReason: stream_pb2.DropReason,
@@ -45,6 +47,19 @@ class EnumsTest(unittest.TestCase):
     def test_what_is_no_number_is_an_error(self):
         with self.assertRaises(ValueError):
             millrace.Policy("latest")
+
+
+class ExplainedShareTest(unittest.TestCase):
+    def test_is_in_percent_and_none_where_no_motion_is_the_better_guess(self):
+        for loss, share in ((0, "100 %"), (0.74, "26 %"), (1, "0 %"), (1.004, "0 %"),
+                            (1.006, "none"), (7, "none")):
+            with self.subTest(loss):
+                self.assertEqual(explained_share(loss, 1), f"explains {share} of the motion")
+
+    def test_is_empty_where_there_is_nothing_to_compare(self):
+        for losses in ((0.5, 0), (math.nan, 1), (math.inf, 1), (math.inf, math.inf), (1, math.nan)):
+            with self.subTest(losses):
+                self.assertEqual(explained_share(*losses), "")
 
 
 if __name__ == "__main__":

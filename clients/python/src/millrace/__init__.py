@@ -27,7 +27,7 @@ from millrace._size import Size
 from millrace._states import LearnerState, SourceState
 from millrace._status import StreamStatus
 from millrace._streams import (DropReason, FrameCounts, LabelKind, LabelledTask, OverloadKind,
-                               Stream)
+                               Promise, Stream)
 from millrace._subscription import Subscription
 from millrace._tls import Tls
 from millrace._update_policy import UpdatePolicy, UpdatePolicyKind
@@ -37,12 +37,12 @@ __all__ = [
     "Aborted", "AlreadyExists", "Cancelled", "Checkpoint", "Checkpoints", "Client", "Clock",
     "ConnectionLost", "DataLoss", "DeadlineExceeded", "DropReason", "EventKind",
     "FailedPrecondition", "FieldViolation", "Flag", "Frame", "FrameCounts", "FrameOutcome",
-    "GridView", "InvalidArgument", "Label", "LabelKind", "LabelOutcome", "LabelResult", "LabelledTask",
-    "Learner", "LearnerState", "LearnerStatus", "MillraceError", "NotFound", "OutOfRange",
-    "OverloadKind", "Parts", "PermissionDenied", "Picture", "Policy", "Prediction", "Pushing",
-    "Reconnect", "ResourceExhausted", "Size", "SourceState", "Stream", "StreamEvent", "StreamStatus",
-    "Subscription", "Tls", "Unauthenticated", "Unavailable", "Unimplemented", "UpdatePolicy",
-    "UpdatePolicyKind", "__version__",
+    "GridView", "InvalidArgument", "Label", "LabelKind", "LabelOutcome", "LabelResult",
+    "LabelledTask", "Learner", "LearnerState", "LearnerStatus", "MillraceError", "NotFound",
+    "OutOfRange", "OverloadKind", "Parts", "PermissionDenied", "Picture", "Policy", "Prediction",
+    "Promise", "Pushing", "Reconnect", "ResourceExhausted", "Size", "SourceState", "Stream",
+    "StreamEvent", "StreamStatus", "Subscription", "Tls", "Unauthenticated", "Unavailable",
+    "Unimplemented", "UpdatePolicy", "UpdatePolicyKind", "__version__",
 ]
 
 # As they are imported, so they are called: in tracebacks, and by help().

@@ -26,7 +26,8 @@ class EventKind(WireEnum):
     # The source, or the learner, does something else than before.
     SOURCE_STATE = 5
     LEARNER_STATE = 6
-    # It gives up something else than before, because its camera sends more than the model has time for, or nothing any more.
+    # It gives up something else than before, because its camera sends more than the model has time
+    # for, or nothing any more.
     OVERLOAD = 7
 
 
@@ -75,7 +76,8 @@ class EventSource:
                            learner_state=LearnerState(event.learner_state), cause=event.cause,
                            overload=OverloadKind(event.overload),
                            overload_cause=event.overload_cause,
-                           overload_remedy=event.overload_remedy, dropped=response.dropped, restarted=restarted)
+                           overload_remedy=event.overload_remedy, dropped=response.dropped,
+                           restarted=restarted)
 
     def forget_place(self, error: MillraceError) -> bool:
         return False

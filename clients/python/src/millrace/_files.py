@@ -6,17 +6,27 @@ import stat
 
 # More than any of them has; of a file that is none, no more is read.
 _MOST_BYTES = 1 << 20
+# A pipe is opened without waiting for its other end. Not every system has them.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_file(path: str | pathlib.Path) -> bytes:
     """What a file holds. Raises OSError where it cannot be read, and ValueError where it is a
     folder, a pipe or a device, or far too long: none is waited for."""
     path = pathlib.Path(path)
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise ValueError(f"{path} is no file")
-    with open(os.open(path, flags), "rb") as file:
-        data = file.read(_MOST_BYTES + 1)
+    _refuse_others_than_files(path, path.stat())  # First: opening a device may have effects.
+    descriptor = os.open(path, _FLAGS)
+    try:
+        _refuse_others_than_files(path, os.fstat(descriptor))  # It may be another one by now.
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(_MOST_BYTES + 1)
+    finally:
+        os.close(descriptor)
     if len(data) > _MOST_BYTES:
         raise ValueError(f"{path} is too long: it has more than a megabyte")
     return data
+
+
+def _refuse_others_than_files(path: pathlib.Path, seen: os.stat_result) -> None:
+    if not stat.S_ISREG(seen.st_mode):
+        raise ValueError(f"{path} is no file")

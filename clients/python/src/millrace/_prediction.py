@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from millrace._size import Size
 from millrace._status import StreamStatus
-from millrace._wire import WireEnum, duration_of, share_of_no_motion, time_of
+from millrace._wire import WireEnum, duration_of, explained_share, time_of
 from millrace.v1 import prediction_pb2
 
 _TYPES: dict[int, np.dtype] = {prediction_pb2.DATA_TYPE_FLOAT32: np.dtype("<f4"),
@@ -74,7 +74,7 @@ class Prediction:
     def _shown_result(self) -> str:
         if self.best_class is not None:
             return f"class {self.best_class_name or self.best_class!r}"
-        return share_of_no_motion(self.loss, self.loss_no_motion)
+        return explained_share(self.loss, self.loss_no_motion)
 
     @property
     def stream(self) -> str:

@@ -45,7 +45,7 @@ class StreamStatus:
                 and self.learner_state in (LearnerState.LEARNING, LearnerState.FROZEN))
 
     def __str__(self) -> str:
-        """"yard: its source is BACKING_OFF: no route to host", for people."""
+        """"yard: its source is BACKING_OFF: no route leads to its address", for people."""
         if self.learner_state in (LearnerState.FAILED, LearnerState.PAUSED):
             what, cause = f"its learner is {self.learner_state}", self.learner_cause
         else:

@@ -9,7 +9,7 @@ from google.protobuf import json_format
 
 from millrace._size import Size
 from millrace._states import LearnerState, SourceState
-from millrace._wire import WireEnum, duration_of, plain, share_of_no_motion
+from millrace._wire import WireEnum, duration_of, explained_share, plain
 from millrace.v1 import stream_pb2
 
 
@@ -32,8 +32,9 @@ class OverloadKind(WireEnum):
 
     UNSPECIFIED = 0
     NONE = 1
-    # Every frame is predicted, and one in several, or none, is learned from.
+    # Every frame is predicted, and one in several is learned from.
     LEARNS_LESS = 2
+    # Every frame is predicted, and none is learned from.
     ONLY_PREDICTS = 3
     # Frames are dropped.
     DROPS = 4
@@ -58,6 +59,21 @@ class FrameCounts:
 
 
 @dataclasses.dataclass(frozen=True)
+class Promise:
+    """What the plan promises for the camera, by the costs that were measured, and whether the last
+    ten seconds kept it."""
+
+    # Predictions a second.
+    frames_per_second: float
+    # From a frame's arrival to its prediction.
+    delay: datetime.timedelta
+    # Whether there are as many; what there is instead is Stream.predictions_per_second.
+    rate_kept: bool
+    # Whether they come as soon; how late they come instead is Stream.delay_p50.
+    delay_kept: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class LabelledTask:
     """What a model learns from labels: so many classes or values of the last `window` frames."""
 
@@ -78,10 +94,10 @@ class Stream:
 
     def __repr__(self) -> str:
         said = [repr(self.name), _with_cause(self.source_state, self.source_cause),
-                _with_cause(self.learner_state, self.learner_cause),
+                _with_cause(self.learner_state, self.learner_cause), self.overload_cause,
                 f"{self.frames_per_second_in:.1f} frames/s in",
                 f"{self.predictions_per_second:.1f} predictions/s",
-                share_of_no_motion(self.loss, self.loss_no_motion)]
+                explained_share(self.loss, self.loss_no_motion)]
         return f"Stream({', '.join(each for each in said if each)})"
 
     @property
@@ -141,6 +157,15 @@ class Stream:
     def overload_remedy(self) -> str:
         """Which values of its configuration end that, in words."""
         return self.message.overload.remedy
+
+    @property
+    def promise(self) -> Promise | None:
+        """What the plan promises, and whether it is kept. None where the server does not tell."""
+        if not self.message.HasField("promise"):
+            return None
+        promise = self.message.promise
+        delay = duration_of(promise, "delay") or datetime.timedelta()
+        return Promise(promise.frames_per_second, delay, promise.rate_kept, promise.delay_kept)
 
     @property
     def epoch(self) -> int:

@@ -2,6 +2,7 @@
 
 import datetime
 import enum
+import math
 from typing import Any, Self, TypeVar
 
 from google.protobuf.duration_pb2 import Duration
@@ -55,6 +56,11 @@ def _get(message: Message, field: str, kind: type[_Kind]) -> _Kind | None:
     return value
 
 
-def share_of_no_motion(loss: float, loss_no_motion: float) -> str:
-    """"0.74 of no motion", for people. Empty where there is no loss of no motion."""
-    return f"{loss / loss_no_motion:.2f} of no motion" if loss_no_motion > 0 else ""
+def explained_share(loss: float, loss_no_motion: float) -> str:
+    """"explains 26 % of the motion", for people. Empty where there is no loss of no motion, or a
+    loss is not finite."""
+    percent = 100 * (1 - loss / loss_no_motion) if loss_no_motion > 0 else math.nan
+    if not math.isfinite(percent):
+        return ""
+    share = f"{round(percent)} %" if round(percent) >= 0 else "none"
+    return f"explains {share} of the motion"
