@@ -21,7 +21,7 @@ constexpr double kSilenceS = 9;
 std::string StatusLine(const v1::StreamStatus& status) {
   const Hindrance what = HindranceOf(status);
   std::string line = absl::StrCat(
-      status.stream(), "  ", what.what, what.what.empty() ? "" : ", ",
+      status.stream(), "  ", what.what.empty() ? "source streaming" : what.what, ", ",
       status.has_prediction_age()
           ? absl::StrCat("last prediction ", DurationText(Seconds(status.prediction_age())), " ago")
           : "no prediction yet");

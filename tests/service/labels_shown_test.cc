@@ -110,9 +110,9 @@ TEST_F(LabelsShownTest, TheSummaryOfFlowHasNone) {
 }
 
 TEST_F(LabelsShownTest, TheProgressLineTellsHowManyWereRight) {
-  EXPECT_THAT(ProgressLine(stream_.Snapshot()), HasSubstr("  right 80 %  dropped"));
+  EXPECT_THAT(ProgressLine(stream_.Snapshot()), HasSubstr("dropped 4  right 80 %"));
   stream_.Set([](StreamSnapshot& snapshot) { snapshot.labels->scored = 0; });
-  EXPECT_THAT(ProgressLine(stream_.Snapshot()), HasSubstr("  right -  dropped"));
+  EXPECT_THAT(ProgressLine(stream_.Snapshot()), HasSubstr("dropped 4  right -"));
 }
 
 TEST_F(LabelsShownTest, ThePageHasTheClassesAndNoFlow) {

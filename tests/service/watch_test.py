@@ -107,13 +107,15 @@ class WatchTest(unittest.TestCase):
         with self.watching(self.serve("away"), "--count", "2") as process:
             first, *others = process.stdout.read().splitlines()
         self.assertEqual(first, "away  source backing off, last prediction 14 s ago: no route to host")
-        self.assertEqual([line.split("  ")[1] for line in others], ["frame 0", "frame 1"])
+        self.assertEqual([line.split("  ")[1] for line in others],
+                         ["source streaming, last prediction 15 s ago", "frame 0", "frame 1"])
 
     def test_programs_find_it_on_standard_error_and_predictions_alone_on_standard_output(self):
         with self.watching(self.serve("away"), "--json", "--count", "2") as process:
             numbers = [json.loads(line)["frame_number"] for line in process.stdout.read().splitlines()]
             self.assertEqual(process.stderr.read(),
-                             "away  source backing off, last prediction 14 s ago: no route to host\n")
+                             "away  source backing off, last prediction 14 s ago: no route to host\n"
+                             "away  source streaming, last prediction 15 s ago\n")
         self.assertEqual(numbers, [0, 1])
 
     def test_an_interrupt_ends_it_well(self):
