@@ -30,7 +30,7 @@ bool Says(std::string_view text, std::string_view part) {
 }
 
 /// Of "Not Enough Bandwidth (453)"; 0 where the text ends otherwise.
-int AnswerIn(std::string_view text) {
+int RtspAnswerOf(std::string_view text) {
   const std::size_t open = text.rfind('(');
   int code = 0;
   if (open == std::string_view::npos || !text.ends_with(')')) return 0;
@@ -93,7 +93,7 @@ absl::Status StatusFromRtspError(const CameraUri& camera, GstElement& rtspsrc, c
   if (IsWithoutConnection(error, why)) return WhyNoConnection(camera, why, stop);
   if (const std::optional<CameraFault> fault = FaultOfConversation(why)) return StatusOf(*fault);
   if (error.domain == GST_RESOURCE_ERROR) {
-    if (const std::optional<CameraFault> fault = FaultOfAnswer(AnswerIn(why))) {
+    if (const std::optional<CameraFault> fault = FaultOfAnswer(RtspAnswerOf(why))) {
       return StatusOf(*fault, *fault == CameraFault::kErrorAnswer ? why : std::string_view());
     }
   }
