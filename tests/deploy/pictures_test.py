@@ -35,7 +35,8 @@ def draw(text: str, name: str) -> None:
         browser = open_browser(1400, 900)
         stack.callback(browser.quit)
         page = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory())) / "terminal.html"
-        page.write_text(_PAGE.format(text=html.escape(text)), encoding="utf-8")
+        shown = text.replace(f"{ROOT}/", "")  # As where it is started in the checkout.
+        page.write_text(_PAGE.format(text=html.escape(shown)), encoding="utf-8")
         browser.get(page.as_uri())
         save_picture(browser, name, element="pre")
 
