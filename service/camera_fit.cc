@@ -11,12 +11,12 @@
 #include "ingest/uri.h"
 #include "pipeline/learning/flow_network_names.h"
 #include "service/caught.h"
+#include "service/device_budget.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
 namespace {
 
-constexpr double kUsualRate = 25;
 /// A plan made for one rate serves another that differs by less.
 constexpr double kSameRate = 0.1;
 
@@ -48,7 +48,7 @@ void SetRate(double camera, StreamConfig& config) {
     return;
   }
   const double most = config.source.max_frames_per_second;
-  const double comes = camera > 0 ? camera : kUsualRate;
+  const double comes = camera > 0 ? camera : kUsualFrameRate;
   config.learner.frames_per_second = most > 0 ? std::min(comes, most) : comes;
 }
 
@@ -63,7 +63,7 @@ void SayAssumed(const StreamConfig& fitted, const absl::Status& cause) {
   spdlog::warn(
       "stream '{}': {}. Until it shows a picture, a camera of 16:9 and {:.3g} frames a second is "
       "assumed, and the model is made for {}x{}",
-      fitted.name, std::string(cause.message()), kUsualRate, fitted.learner.width,
+      fitted.name, std::string(cause.message()), kUsualFrameRate, fitted.learner.width,
       fitted.learner.height);
 }
 
@@ -71,7 +71,7 @@ void SayAssumed(const StreamConfig& fitted, const absl::Status& cause) {
 
 ingest::SourceFacts UsualCamera() {
   constexpr ingest::Extent kPicture = {.width = 1920, .height = 1080};
-  return {.picture = kPicture, .sent = kPicture, .frames_per_second = kUsualRate};
+  return {.picture = kPicture, .sent = kPicture, .frames_per_second = kUsualFrameRate};
 }
 
 bool LeavesToCamera(const StreamConfig& config) {

@@ -1,8 +1,10 @@
 #include "service/watch_status.h"
 
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "service/status_notes.h"
 #include "service/terminal.h"
 #include "service/wire_status.h"
 
@@ -14,7 +16,7 @@ double Seconds(const google::protobuf::Duration& duration) {
 }
 
 /// Where nothing is the matter and no prediction has come for so long, that is worth saying, too.
-constexpr double kSilenceS = 9;
+constexpr std::chrono::duration<double> kSilence = StatusNotes::kMostSilence;
 
 }  // namespace
 
@@ -32,7 +34,8 @@ std::string StatusLine(const v1::StreamStatus& status) {
 bool KeepsWaiting(const v1::StreamStatus& status) {
   const bool is_over = status.source_state() == v1::SOURCE_STATE_ENDED ||
                        status.source_state() == v1::SOURCE_STATE_STOPPED;
-  const bool silent = status.has_prediction_age() && Seconds(status.prediction_age()) >= kSilenceS;
+  const bool silent =
+      status.has_prediction_age() && Seconds(status.prediction_age()) >= kSilence.count();
   return !is_over && (silent || !HindranceOf(status).what.empty());
 }
 

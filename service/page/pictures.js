@@ -21,14 +21,8 @@ export async function fetchPictures(stream, parts, wanted, viewer) {
 export function swapPicture(image, bytes) {
   if (!image.isConnected) return;
   const old = image.src;
-  image.onload = () => giveShape(image);
   image.src = URL.createObjectURL(bytes);
   if (old) URL.revokeObjectURL(old);
-}
-
-/** A frame has the shape of its picture, which is the camera's: without bars. */
-function giveShape(image) {
-  image.closest(".frame")?.style.setProperty("aspect-ratio", `${image.naturalWidth} / ${image.naturalHeight}`);
 }
 
 /** Takes `root` from the page, and frees the pictures in it: the browser keeps them otherwise. */
