@@ -102,10 +102,10 @@ class Watch {
 
   /// On standard error, where programs are that read each line of JSON as a prediction.
   void ShowStatus(const v1::StreamStatus& status) {
-    if (!KeepsWaiting(status)) return;
-    const std::string line = StatusLine(status);
-    if (!arguments_.json) return Print(line);
-    screen_.Say(std::cerr, absl::StrCat(line, "\n"));
+    const std::optional<std::string> line = lines_.Next(status);
+    if (!line) return;
+    if (!arguments_.json) return Print(*line);
+    screen_.Say(std::cerr, absl::StrCat(*line, "\n"));
   }
 
   void Print(const std::string& line) {
@@ -125,6 +125,7 @@ class Watch {
   WatchCalls& calls_;
   WatchScreen& screen_;
   v1::SubscribeRequest request_;
+  StatusLines lines_;
   std::uint64_t shown_ = 0;
   int tries_ = 0;       // Since the last that was shown.
   absl::Status saved_;  // OK, or why a picture was not.

@@ -7,10 +7,11 @@
 namespace millrace::service {
 namespace {
 
+// The figures of an overload change with every look, and are no news.
 bool SaySame(const v1::StreamStatus& one, const v1::StreamStatus& other) {
   return one.source_state() == other.source_state() && one.source_cause() == other.source_cause() &&
          one.learner_state() == other.learner_state() &&
-         one.learner_cause() == other.learner_cause();
+         one.learner_cause() == other.learner_cause() && one.overload() == other.overload();
 }
 
 StreamEvents::Cursor Now(const StreamEvents& events, const std::string& stream) {

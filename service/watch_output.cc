@@ -43,12 +43,6 @@ bool IsOfLearner(const v1::StreamEvent& event) {
          event.learner_state() == v1::LEARNER_STATE_FAILED;
 }
 
-/// What a stream that predicts gives up. That it learns less is as planned.
-Hindrance OverloadOf(const v1::StreamEvent& event) {
-  if (event.overload() < v1::OVERLOAD_KIND_ONLY_PREDICTS) return {};
-  return {.what = event.overload_cause(), .why = event.overload_remedy(), .stops = false};
-}
-
 /// "after_gap" of PREDICTION_FLAG_AFTER_GAP.
 std::string NameOf(v1::PredictionFlag flag) {
   constexpr std::size_t kPrefix = std::string_view("PREDICTION_FLAG_").size();
@@ -143,8 +137,10 @@ Hindrance Troubles::After(const v1::StreamEvent& event) {
   status.set_source_cause(causes.source);
   status.set_learner_state(event.learner_state());
   status.set_learner_cause(causes.learner);
-  Hindrance hindrance = HindranceOf(status);
-  return hindrance.what.empty() ? OverloadOf(event) : hindrance;
+  status.set_overload(event.overload());
+  status.set_overload_cause(event.overload_cause());
+  status.set_overload_remedy(event.overload_remedy());
+  return HindranceOf(status);
 }
 
 bool WatchScreen::Show(const std::string& stream, const std::string& line) {

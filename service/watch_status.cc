@@ -18,25 +18,38 @@ double Seconds(const google::protobuf::Duration& duration) {
 /// Where nothing is the matter and no prediction has come for so long, that is worth saying, too.
 constexpr std::chrono::duration<double> kSilence = StatusNotes::kMostSilence;
 
-}  // namespace
+bool IsOver(const v1::StreamStatus& status) {
+  return status.source_state() == v1::SOURCE_STATE_ENDED ||
+         status.source_state() == v1::SOURCE_STATE_STOPPED;
+}
 
-std::string StatusLine(const v1::StreamStatus& status) {
-  const Hindrance what = HindranceOf(status);
-  std::string line = absl::StrCat(
-      status.stream(), "  ", what.what.empty() ? "source streaming" : what.what, ", ",
-      status.has_prediction_age()
-          ? absl::StrCat("last prediction ", DurationText(Seconds(status.prediction_age())), " ago")
-          : "no prediction yet");
-  if (!what.why.empty()) absl::StrAppend(&line, ": ", what.why);
+bool IsSilent(const v1::StreamStatus& status) {
+  return status.has_prediction_age() && Seconds(status.prediction_age()) >= kSilence.count();
+}
+
+/// How long predictions have stayed away.
+std::string Silence(const v1::StreamStatus& status) {
+  if (!status.has_prediction_age()) return ", no prediction yet";
+  return absl::StrCat(", last prediction ", DurationText(Seconds(status.prediction_age())), " ago");
+}
+
+std::string LineOf(const v1::StreamStatus& status, const Hindrance& hindrance) {
+  std::string line = absl::StrCat(status.stream(), "  ",
+                                  hindrance.what.empty() ? "source streaming" : hindrance.what,
+                                  hindrance.stops ? Silence(status) : "");
+  if (!hindrance.why.empty()) absl::StrAppend(&line, ": ", hindrance.why);
   return OnOneLine(std::move(line));
 }
 
-bool KeepsWaiting(const v1::StreamStatus& status) {
-  const bool is_over = status.source_state() == v1::SOURCE_STATE_ENDED ||
-                       status.source_state() == v1::SOURCE_STATE_STOPPED;
-  const bool silent =
-      status.has_prediction_age() && Seconds(status.prediction_age()) >= kSilence.count();
-  return !is_over && (silent || !HindranceOf(status).what.empty());
+}  // namespace
+
+std::optional<std::string> StatusLines::Next(const v1::StreamStatus& status) {
+  const Hindrance hindrance = HindranceOf(status);
+  const bool gave_up = std::exchange(gives_up_, !hindrance.stops);
+  if (IsOver(status)) return std::nullopt;
+  if (!hindrance.what.empty() || IsSilent(status)) return LineOf(status, hindrance);
+  if (gave_up) return OnOneLine(absl::StrCat(status.stream(), "  the overload is over"));
+  return std::nullopt;
 }
 
 }  // namespace millrace::service

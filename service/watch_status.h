@@ -1,16 +1,25 @@
-// What `millrace watch` prints, elsewhere than on a terminal, of a stream that predicts nothing.
+// What `millrace watch` prints, elsewhere than on a terminal, of what a stream does beside its
+// predictions.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "millrace/v1/prediction_service.pb.h"
 
 namespace millrace::service {
 
-/// "yard  source backing off, last prediction 14 s ago: rtsp://yard/1: no frame within 2 s".
-[[nodiscard]] std::string StatusLine(const v1::StreamStatus& status);
+/// Puts the statuses of one stream in words, where they are news to somebody who reads its
+/// predictions. One thread at a time.
+class StatusLines {
+ public:
+  /// "yard  source backing off, last prediction 14 s ago: rtsp://yard/1: no frame within 2 s", or
+  /// "yard  drops 20.0 of 25.0 frames a second: ..." of an overload, and that it is over. Nothing
+  /// where predictions come as planned, or the subscription is about to end.
+  [[nodiscard]] std::optional<std::string> Next(const v1::StreamStatus& status);
 
-/// Whether a subscriber waits on for what keeps away: not where the subscription is about to end.
-[[nodiscard]] bool KeepsWaiting(const v1::StreamStatus& status);
+ private:
+  bool gives_up_ = false;  // What was said last is an overload.
+};
 
 }  // namespace millrace::service

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/clock.h"
+#include "service/overload_text.h"
 #include "service/wire_states.h"
 #include "service/wire_time.h"
 
@@ -20,24 +21,8 @@ std::string WordsOf(const std::string& name, std::string_view prefix, int number
   return absl::StrReplaceAll(absl::AsciiStrToLower(name.substr(prefix.size())), {{"_", " "}});
 }
 
-}  // namespace
-
-v1::StreamStatus StatusOf(const ServedStream& served, const Prediction* newest) {
-  const StreamSnapshot snapshot = served.stream->Snapshot();
-  v1::StreamStatus status;
-  status.set_stream(snapshot.name);
-  status.set_source_state(ToWire(snapshot.source.state));
-  status.set_source_cause(std::string(snapshot.source.cause.message()));
-  status.set_learner_state(ToWire(snapshot.learner_state));
-  status.set_learner_cause(std::string(snapshot.learner.message()));
-  if (newest != nullptr) {
-    const std::chrono::nanoseconds age = WallTime() - newest->emission_time;
-    SetDuration(std::max(age, std::chrono::nanoseconds(0)), *status.mutable_prediction_age());
-  }
-  return status;
-}
-
-Hindrance HindranceOf(const v1::StreamStatus& status) {
+/// What keeps predictions from coming.
+Hindrance WhatStops(const v1::StreamStatus& status) {
   switch (status.learner_state()) {
     case v1::LEARNER_STATE_FAILED:
       return {.what = "learner failed", .why = status.learner_cause()};
@@ -51,6 +36,33 @@ Hindrance HindranceOf(const v1::StreamStatus& status) {
   if (status.source_state() == v1::SOURCE_STATE_STREAMING) return {};
   return {.what = absl::StrCat("source ", WordsOf(status.source_state())),
           .why = status.source_cause()};
+}
+
+}  // namespace
+
+v1::StreamStatus StatusOf(const ServedStream& served, const Prediction* newest) {
+  const StreamSnapshot snapshot = served.stream->Snapshot();
+  v1::StreamStatus status;
+  status.set_stream(snapshot.name);
+  status.set_source_state(ToWire(snapshot.source.state));
+  status.set_source_cause(std::string(snapshot.source.cause.message()));
+  status.set_learner_state(ToWire(snapshot.learner_state));
+  status.set_learner_cause(std::string(snapshot.learner.message()));
+  status.set_overload(ToWire(snapshot.overload.kind));
+  status.set_overload_cause(DescribeOverload(snapshot.overload));
+  status.set_overload_remedy(DescribeRemedies(snapshot.overload));
+  if (newest != nullptr) {
+    const std::chrono::nanoseconds age = WallTime() - newest->emission_time;
+    SetDuration(std::max(age, std::chrono::nanoseconds(0)), *status.mutable_prediction_age());
+  }
+  return status;
+}
+
+Hindrance HindranceOf(const v1::StreamStatus& status) {
+  Hindrance hindrance = WhatStops(status);
+  const bool as_planned = status.overload() < v1::OVERLOAD_KIND_ONLY_PREDICTS;
+  if (!hindrance.what.empty() || as_planned) return hindrance;
+  return {.what = status.overload_cause(), .why = status.overload_remedy(), .stops = false};
 }
 
 std::string WordsOf(v1::SourceState state) {

@@ -55,12 +55,16 @@ void Show(const v1::SubscribeResponse& message) {
   std::fflush(stdout);
 }
 
-/// Why no prediction comes. Empty where some do, or the stream is being stopped.
+/// Why no prediction comes, or what is given up. Empty where all is well, or the stream is being
+/// stopped.
 std::string Hindrance(const v1::StreamStatus& status) {
   if (status.learner_state() == v1::LEARNER_STATE_FAILED) {
     return "learner failed  " + status.learner_cause();
   }
   if (status.learner_state() == v1::LEARNER_STATE_PAUSED) return "learner paused";
+  if (status.overload() >= v1::OVERLOAD_KIND_ONLY_PREDICTS) {
+    return status.overload_cause() + "  " + status.overload_remedy();
+  }
   const v1::SourceState now = status.source_state();
   if (now == v1::SOURCE_STATE_STREAMING || now == v1::SOURCE_STATE_STOPPED) return "";
   const std::string state = v1::SourceState_Name(now);

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import subprocess
 import unittest
 
 import client
@@ -54,6 +55,23 @@ class OverloadTest(unittest.TestCase):
             process.wait(millrace_process.PATIENCE_S)
             os.close(end)
 
+    @contextlib.contextmanager
+    def piped(self):
+        """What `millrace watch --json` says to programs beside the predictions."""
+        with subprocess.Popen([millrace_process.program(), "watch", self.server.grpc, "--json"], text=True,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            try:
+                yield process.stderr
+            finally:
+                process.kill()
+
+    def told(self) -> millrace.StreamStatus:
+        """What a client of predictions is told first."""
+        said: list[millrace.StreamStatus] = []
+        with self.client.predictions("gate", on_status=said.append) as predictions:
+            next(predictions)
+        return said[0]
+
     def test_is_said_once_everywhere_and_ends_as_the_remedy_says(self):
         stream = gate(FAST, LARGE, {"kind": "sequential", "stages": 1})
         self.start(stream)
@@ -78,12 +96,19 @@ class OverloadTest(unittest.TestCase):
         self.assertEqual((page["kind"], page["remedy"][:36]), ("drops", answer.overload_remedy[:36]))
         with self.watched() as end:
             terminal.read_until(end, r"gate  drops .* frames a second, frame .*source\.max_fps: ")
+        with self.piped() as said:
+            self.assertRegex(said.readline(), r"^gate  drops .* frames a second: .*source\.max_fps: ")
+        told = self.told()
+        self.assertIs(told.overload, OverloadKind.DROPS)
+        self.assertRegex(str(told), r"^gate: drops .* frames a second: .*source\.max_fps: ")
+        self.assertIs(self.client.latest("gate").status.overload, OverloadKind.DROPS)
         self.assertEqual(len(self.logged("overload: it drops")), 1, self.server.output)
         self.assertIn("source.max_fps: ", self.logged("overload: it drops")[0])
 
         run_id = answer.run_id
         self.client.update_stream("gate", gate(FAST, LARGE, stream["schedule"], max_fps=said.max_fps))
         self.assertIs(self.next_overload().overload, OverloadKind.NONE)
+        self.assertFalse(self.told().gives_up)
         answer = self.client.stream("gate")
         self.assertEqual((answer.overload_cause, answer.overload_remedy, answer.run_id), ("", "", run_id))
         self.assertEqual(self.metric("millrace_service_overload"), OverloadKind.NONE.value)

@@ -52,6 +52,23 @@ class StatusTest(unittest.TestCase):
             "rtsp://***@door/1: no route to host",
             "INFO:millrace:door: predictions come again"])
 
+    def test_an_overload_is_logged_once_and_that_it_is_over(self):
+        drops = {**BACK, "overload": millrace.OverloadKind.DROPS,
+                 "overload_cause": "drops 20.0 of 25.0 frames a second",
+                 "overload_remedy": "every frame is predicted and learned from with source.max_fps: 4"}
+        less = {**BACK, "overload": millrace.OverloadKind.LEARNS_LESS,
+                "overload_cause": "learns from one frame in 2"}
+        predictions = self.client.predictions()
+        with self.assertLogs("millrace", "INFO") as log:
+            for status in (BACK, less, drops, {**drops, "overload_cause": "drops 19.0"}, BACK):
+                self.server.tell(**status)
+                self.server.publish()
+                next(predictions)
+        self.assertEqual(log.output, [
+            "WARNING:millrace:door: drops 20.0 of 25.0 frames a second: every frame is predicted and "
+            "learned from with source.max_fps: 4",
+            "INFO:millrace:door: the overload is over"])
+
     def test_what_the_callback_raises_is_raised_and_the_next_prediction_comes(self):
         def fail(_: millrace.StreamStatus) -> None:
             raise RuntimeError("enough")

@@ -24,10 +24,9 @@ from millrace._prediction import Flag, GridView, Prediction
 from millrace._prediction_source import Parts, Policy
 from millrace._pushing import Frame, FrameOutcome, Pushing
 from millrace._size import Size
-from millrace._states import LearnerState, SourceState
+from millrace._states import LearnerState, OverloadKind, SourceState
 from millrace._status import StreamStatus
-from millrace._streams import (DropReason, FrameCounts, LabelKind, LabelledTask, OverloadKind,
-                               Promise, Stream)
+from millrace._streams import DropReason, FrameCounts, LabelKind, LabelledTask, Promise, Stream
 from millrace._subscription import Subscription
 from millrace._tls import Tls
 from millrace._update_policy import UpdatePolicy, UpdatePolicyKind

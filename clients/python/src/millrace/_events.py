@@ -6,8 +6,7 @@ from typing import Any
 
 from millrace._connection import Connection
 from millrace._errors import MillraceError
-from millrace._states import LearnerState, SourceState
-from millrace._streams import OverloadKind
+from millrace._states import LearnerState, OverloadKind, SourceState
 from millrace._wire import WireEnum, time_of
 from millrace.v1 import stream_service_pb2 as messages
 

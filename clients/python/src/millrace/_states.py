@@ -1,4 +1,4 @@
-"""What sources and learners are doing."""
+"""What sources and learners are doing, and what streams give up."""
 
 from millrace._wire import WireEnum
 
@@ -32,3 +32,16 @@ class LearnerState(WireEnum):
     FROZEN = 4
     # It does neither, as it was told: its frames are dropped.
     PAUSED = 5
+
+
+class OverloadKind(WireEnum):
+    """What a stream gives up because its camera sends more than the model has time for."""
+
+    UNSPECIFIED = 0
+    NONE = 1
+    # Every frame is predicted, and one in several is learned from.
+    LEARNS_LESS = 2
+    # Every frame is predicted, and none is learned from.
+    ONLY_PREDICTS = 3
+    # Frames are dropped.
+    DROPS = 4

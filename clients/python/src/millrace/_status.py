@@ -5,7 +5,7 @@ import datetime
 import logging
 from typing import Self
 
-from millrace._states import LearnerState, SourceState
+from millrace._states import LearnerState, OverloadKind, SourceState
 from millrace._wire import duration_of
 from millrace.v1 import prediction_service_pb2 as messages
 
@@ -17,7 +17,8 @@ _BROKEN = (SourceState.BACKING_OFF, SourceState.FAILED, SourceState.STALLED)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StreamStatus:
-    """What a stream is doing: why no prediction comes, where none does."""
+    """What a stream is doing: why no prediction comes, where none does, and what it gives up under
+    overload."""
 
     stream: str
     source_state: SourceState
@@ -28,6 +29,11 @@ class StreamStatus:
     learner_cause: str
     # How long ago the stream's newest prediction was made. None before its first.
     prediction_age: datetime.timedelta | None
+    # What it gives up because its camera sends more than the model has time for.
+    overload: OverloadKind
+    # What is given up, and the values of the configuration that end it, in words. Empty: nothing.
+    overload_cause: str
+    overload_remedy: str
 
     @classmethod
     def of(cls, message: messages.StreamStatus) -> Self:
@@ -36,7 +42,15 @@ class StreamStatus:
                    source_cause=message.source_cause,
                    learner_state=LearnerState(message.learner_state),
                    learner_cause=message.learner_cause,
-                   prediction_age=duration_of(message, "prediction_age"))
+                   prediction_age=duration_of(message, "prediction_age"),
+                   overload=OverloadKind(message.overload),
+                   overload_cause=message.overload_cause,
+                   overload_remedy=message.overload_remedy)
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether it drops frames, or learns from none. Learning from fewer is as planned."""
+        return self.overload in (OverloadKind.DROPS, OverloadKind.ONLY_PREDICTS)
 
     @property
     def predicts(self) -> bool:
@@ -46,6 +60,8 @@ class StreamStatus:
 
     def __str__(self) -> str:
         """"yard: its source is BACKING_OFF: no route leads to its address", for people."""
+        if self.predicts and self.gives_up:
+            return ": ".join(filter(None, (self.stream, self.overload_cause, self.overload_remedy)))
         if self.learner_state in (LearnerState.FAILED, LearnerState.PAUSED):
             what, cause = f"its learner is {self.learner_state}", self.learner_cause
         else:
@@ -54,11 +70,12 @@ class StreamStatus:
 
 
 class StatusLog:
-    """Tells the log, once each, that a stream's predictions stay away, why, and that they come
-    again. Not thread-safe."""
+    """Tells the log, once each, that a stream's predictions stay away, or what it gives up under
+    overload, why, and that this is over. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._said = ""  # What is wrong, since something is.
+        self._said = ""  # What keeps predictions away, since something does.
+        self._overload = OverloadKind.NONE  # That was said.
 
     def tell(self, status: StreamStatus) -> None:
         words = str(status)
@@ -66,9 +83,20 @@ class StatusLog:
             if self._said:
                 _LOG.info("%s: predictions come again", status.stream)
             self._said = ""
+            self._tell_overload(status)
         elif self._is_broken(status) and words != self._said:
             self._said = words
             _LOG.warning("no predictions of %s", words)
+
+    def _tell_overload(self, status: StreamStatus) -> None:
+        now = status.overload if status.gives_up else OverloadKind.NONE
+        if now is self._overload:
+            return
+        self._overload = now
+        if status.gives_up:
+            _LOG.warning("%s", status)
+        else:
+            _LOG.info("%s: the overload is over", status.stream)
 
     @staticmethod
     def _is_broken(status: StreamStatus) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf import json_format
 
 from millrace._size import Size
-from millrace._states import LearnerState, SourceState
+from millrace._states import LearnerState, OverloadKind, SourceState
 from millrace._wire import WireEnum, duration_of, explained_share, plain
 from millrace.v1 import stream_pb2
 
@@ -25,19 +25,6 @@ class DropReason(WireEnum):
     SHUTDOWN = 5
     # The learner was paused.
     PAUSED = 6
-
-
-class OverloadKind(WireEnum):
-    """What a stream gives up because its camera sends more than the model has time for."""
-
-    UNSPECIFIED = 0
-    NONE = 1
-    # Every frame is predicted, and one in several is learned from.
-    LEARNS_LESS = 2
-    # Every frame is predicted, and none is learned from.
-    ONLY_PREDICTS = 3
-    # Frames are dropped.
-    DROPS = 4
 
 
 class LabelKind(WireEnum):
