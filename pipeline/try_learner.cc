@@ -9,7 +9,6 @@
 #include "base/atomic_file.h"
 #include "base/status.h"
 #include "pipeline/checkpoints.h"
-#include "pipeline/device_choice.h"
 #include "pipeline/flow_options.h"
 #include "pipeline/flow_profile.h"
 #include "pipeline/flow_task.h"
@@ -114,8 +113,6 @@ void TryFlowStages(const FlowLearnerOptions& options, const LayerChain& chain, P
 
 std::vector<LearnerProblem> TryFlowLearner(const FlowLearnerOptions& options) {
   Problems problems;
-  Holds(
-      LearnerPart::kDevices, [&] { return ChooseDevices(options.devices).status(); }, problems);
   Holds(
       LearnerPart::kSchedule, [&] { return CheckFlowOptions(options); }, problems);
   LayerChain chain;

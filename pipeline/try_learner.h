@@ -14,14 +14,15 @@
 namespace millrace::pipeline {
 
 /// The part of a learner's options that a problem is about.
-enum class LearnerPart { kDevices, kNetwork, kWeights, kStages, kCuts, kSchedule, kCheckpoints };
+enum class LearnerPart { kNetwork, kWeights, kStages, kCuts, kSchedule, kCheckpoints };
 
 struct LearnerProblem {
   LearnerPart part = LearnerPart::kNetwork;
   absl::Status status;
 };
 
-/// What MakeFlowLearner() would refuse of `options`, but for what depends on measured costs. Opens
+/// What MakeFlowLearner() would refuse of `options`, but for its devices (ChooseDevices()) and what
+/// depends on measured costs. Opens
 /// the network, reads weights and the newest checkpoint, and changes nothing on disk. Parts that
 /// cannot be judged because of a problem of another part are passed over.
 [[nodiscard]] std::vector<LearnerProblem> TryFlowLearner(const FlowLearnerOptions& options);

@@ -49,7 +49,10 @@ Budget BudgetGate::budget() const {
 
 absl::Status BudgetGate::Admit(const StreamConfig& config,
                                const pipeline::LearnerDescription& learner) const {
-  StreamLoad load = LoadOf(config, learner, 0);
+  const Budget budget = this->budget();
+  const bool only_warns = config.of_file && !budget.said();
+  double camera = 0;
+  bool knows_camera = config.learner.frames_per_second > 0 || only_warns;
   std::vector<StreamLoad> others;
   for (const SharedStream& served : streams_.All()) {
     const StreamConfig now = served->config();
@@ -57,15 +60,20 @@ absl::Status BudgetGate::Admit(const StreamConfig& config,
       if (served->stream->running()) others.push_back(LoadOf(*served));
       continue;
     }
-    // The camera's own rate, where that is known, not an assumed one.
-    if (SameCamera(config.source, now.source)) load = LoadOf(config, learner, RateOf(*served));
+    if (SameCamera(config.source, now.source)) {
+      camera = RateOf(*served);
+      knows_camera = true;
+    }
     // The same entry may be another stream by now, where what holds for all of them has changed.
     const bool as_it_was = now.entry == config.entry && now.in_force == config.in_force;
-    if (as_it_was || TakesNoMore(load, LoadOf(*served))) return absl::OkStatus();
+    if (as_it_was || TakesNoMore(LoadOf(config, learner, camera), LoadOf(*served))) {
+      return absl::OkStatus();
+    }
   }
-  const Budget budget = this->budget();
-  const absl::Status fits = Fits(load, others, budget);
-  if (fits.ok() || !config.of_file || budget.said()) return fits;
+  // One alone fits at any rate.
+  if (!knows_camera && !others.empty()) camera = announced_(config.source);
+  const absl::Status fits = Fits(LoadOf(config, learner, camera), others, budget);
+  if (fits.ok() || !only_warns) return fits;
   const LogAbout about(config.name);
   spdlog::warn("stream '{}': {}", config.name, std::string(fits.message()));
   return absl::OkStatus();

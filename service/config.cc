@@ -124,21 +124,29 @@ std::string FolderOf(const std::string& path) {
 
 }  // namespace
 
+ConfigFile ParseConfigFile(std::string_view yaml, std::string_view name,
+                           const std::string& folder) {
+  ConfigErrors errors(folder);
+  ConfigFile file{.name = std::string(name)};
+  file.config.defaults.folder = folder;
+  if (const std::optional<YAML::Node> node = Parse(yaml, errors)) {
+    ReadConfig(ConfigValue("the file", *node, errors), file.config);
+    file.places = ConfigPlaces(*node);
+  }
+  file.problems = errors.problems();
+  return file;
+}
+
 absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name,
                                    const std::string& folder) {
-  ConfigErrors errors(name, folder);
-  Config config;
-  config.defaults.folder = folder;
-  if (const std::optional<YAML::Node> node = Parse(yaml, errors)) {
-    ReadConfig(ConfigValue("the file", *node, errors), config);
-  }
-  if (absl::Status status = errors.status(); !status.ok()) return status;
-  return config;
+  ConfigFile file = ParseConfigFile(yaml, name, folder);
+  MILLRACE_RETURN_IF_ERROR(AsStatus(file.name, std::move(file.problems)));
+  return std::move(file.config);
 }
 
 absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text, std::string_view field,
                                               const StreamConfig& defaults) {
-  ConfigErrors errors(field, defaults.folder);
+  ConfigErrors errors(defaults.folder);
   StreamConfig stream = defaults;
   if (const std::optional<YAML::Node> node = Parse(text, errors)) {
     ReadStream(ConfigValue("it", *node, errors, std::string(field)), stream);
@@ -149,14 +157,6 @@ absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text, std::string
   }
   if (!wrong.empty()) return InvalidFields(wrong);
   return stream;
-}
-
-absl::StatusOr<ConfigFile> ParseConfigFile(std::string_view yaml, std::string_view name,
-                                           const std::string& folder) {
-  MILLRACE_ASSIGN_OR_RETURN(Config config, ParseConfig(yaml, name, folder));
-  return ConfigFile{.name = std::string(name),
-                    .config = std::move(config),
-                    .places = ConfigPlaces(YAML::Load(std::string(yaml)))};
 }
 
 absl::StatusOr<ConfigFile> LoadConfigFile(const std::string& path) {

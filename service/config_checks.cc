@@ -15,8 +15,9 @@ void WrongAt(const ConfigValue& stream, std::string_view section, std::string_vi
   const std::optional<ConfigValue> in = stream.Find(section);
   const std::optional<ConfigValue> at = in ? in->Find(key) : std::nullopt;
   if (at) return at->Wrong(what);
-  stream.Wrong(absl::StrCat("has a ", std::string(section), " whose '", std::string(key), "' ",
-                            std::string(what)));
+  stream.WrongDefault(absl::StrCat(std::string(section), ".", std::string(key)),
+                      absl::StrCat("has a ", std::string(section), " whose '", std::string(key),
+                                   "' ", std::string(what)));
 }
 
 void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {

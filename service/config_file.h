@@ -1,28 +1,33 @@
-// A configuration file as it was read, and where its keys are.
+// A configuration file as it was read, where its keys are, and what is wrong with it.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "service/config.h"
 #include "service/config_places.h"
+#include "service/config_problem.h"
 
 namespace millrace::service {
 
 struct ConfigFile {
   /// Stands for the file in messages.
   std::string name;
-  Config config;
-  ConfigPlaces places;
+  /// As far as it could be read: what is wrong has its default.
+  Config config = {};
+  ConfigPlaces places = {};
+  /// What this file alone shows to be wrong. None: `config` is as ParseConfig() gives it.
+  std::vector<ConfigProblem> problems = {};
 };
 
-/// As ParseConfig().
-[[nodiscard]] absl::StatusOr<ConfigFile> ParseConfigFile(std::string_view yaml,
-                                                         std::string_view name,
-                                                         const std::string& folder = "");
+/// What is wrong with `yaml` is in the result's problems. As for ParseConfig(), `name` stands for
+/// the file in messages, and relative paths in it are relative to `folder`.
+[[nodiscard]] ConfigFile ParseConfigFile(std::string_view yaml, std::string_view name,
+                                         const std::string& folder = "");
 
-/// As LoadConfig().
+/// Fails only where the file cannot be read, with NOT_FOUND.
 [[nodiscard]] absl::StatusOr<ConfigFile> LoadConfigFile(const std::string& path);
 
 }  // namespace millrace::service

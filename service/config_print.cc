@@ -28,7 +28,7 @@ using Json = ConfigShape::Json;
 
 ConfigShape Describe(Config config) {
   ConfigShape shape;
-  ConfigErrors none("");
+  ConfigErrors none;
   ReadConfig(ConfigValue(shape, none), config);
   return shape;
 }
@@ -51,7 +51,7 @@ Json Said(const Json& value) {
 
 /// The keys of `file` that are wrong in it, as JSON pointers.
 std::vector<std::string> WrongKeys(const Json& file) {
-  ConfigErrors errors("");
+  ConfigErrors errors;
   Config ignored;
   ReadConfig(ConfigValue("the file", YAML::Load(ConfigShape::Dump(Said(file))), errors), ignored);
   std::vector<std::string> keys;

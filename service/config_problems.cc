@@ -2,50 +2,75 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 namespace millrace::service {
+namespace {
+
+std::string PathOf(std::size_t stream) { return absl::StrCat("streams[", stream, "]"); }
+
+std::string PathOf(std::size_t stream, std::string_view key) {
+  return absl::StrCat(PathOf(stream), ".", std::string(key));
+}
+
+/// Whether `path` is in the section `section`, or is it.
+bool IsIn(std::string_view path, std::string_view section) {
+  if (!absl::StartsWith(path, section)) return false;
+  const std::string_view rest = path.substr(section.size());
+  return rest.empty() || rest.front() == '.' || rest.front() == '[';
+}
+
+/// Whether `path` is that of a section of settings: not the whole file, and no whole stream, which
+/// say no key themselves.
+bool IsSection(std::string_view path) { return !path.empty() && path.back() != ']'; }
+
+}  // namespace
+
+void ConfigProblems::AddAt(const ConfigPlaces::Place& place, std::string what) {
+  added_.push_back({.line = place.line, .column = place.column, .what = std::move(what)});
+}
 
 void ConfigProblems::Add(std::string_view key, std::string_view what) {
   const ConfigPlaces& places = file_.places;
   std::optional<ConfigPlaces::Place> place = places.Find(key);
   if (!place) place = places.Find(key.substr(0, key.find('.')));
-  problems_.push_back({place.value_or(ConfigPlaces::Place()),
-                       absl::StrCat(std::string(key), ": ", std::string(what))});
+  AddAt(place.value_or(ConfigPlaces::Place()),
+        absl::StrCat(std::string(key), ": ", std::string(what)));
 }
 
 void ConfigProblems::AddToStream(std::size_t stream, std::string_view key, std::string_view what) {
-  const std::string at = absl::StrCat("streams[", stream, "]");
-  const std::string of_stream = absl::StrCat(at, ".", std::string(key));
+  const std::string of_stream = PathOf(stream, key);
   for (const std::string_view path : {std::string_view(of_stream), key}) {
     const std::optional<ConfigPlaces::Place> place = file_.places.Find(path);
     if (!place) continue;
-    problems_.push_back({*place, absl::StrCat(std::string(key), ": ", std::string(what))});
-    return;
+    return AddAt(*place, absl::StrCat(std::string(key), ": ", std::string(what)));
   }
-  problems_.push_back(
-      {file_.places.Find(at).value_or(ConfigPlaces::Place()),
-       absl::StrCat(std::string(key), " of stream '", file_.config.streams.at(stream).name,
-                    "': ", std::string(what))});
+  AddAt(file_.places.Find(PathOf(stream)).value_or(ConfigPlaces::Place()),
+        absl::StrCat(std::string(key), " of stream '", file_.config.streams.at(stream).name,
+                     "': ", std::string(what)));
 }
 
-absl::Status ConfigProblems::status(absl::StatusCode code) const {
-  if (problems_.empty()) return absl::OkStatus();
-  const auto order = [](const Problem& problem) {
-    return std::tie(problem.place.line, problem.place.column, problem.what);
-  };
-  std::vector<Problem> sorted = problems_;
-  std::ranges::sort(sorted, {}, order);
-  const auto same = std::ranges::unique(sorted, {}, order);
-  sorted.erase(same.begin(), same.end());
-  return {code, absl::StrJoin(sorted, "\n", [this](std::string* out, const Problem& problem) {
-            absl::StrAppend(out, file_.name, ":", problem.place.line, ":", problem.place.column,
-                            ": ", problem.what);
-          })};
+bool ConfigProblems::Unread(std::string_view key) const {
+  return std::ranges::any_of(file_.problems, [key](const ConfigProblem& problem) {
+    return IsIn(problem.path, key) || (IsSection(problem.path) && IsIn(key, problem.path));
+  });
+}
+
+bool ConfigProblems::UnreadInStream(std::size_t stream, std::string_view key) const {
+  return Unread(key) || Unread(PathOf(stream, key));
+}
+
+absl::Status ConfigProblems::status() const {
+  std::vector<ConfigProblem> all = file_.problems;
+  all.insert(all.end(), added_.begin(), added_.end());
+  return AsStatus(file_.name, std::move(all));
+}
+
+absl::Status ConfigProblems::added(absl::StatusCode code) const {
+  return AsStatus(file_.name, added_, code);
 }
 
 }  // namespace millrace::service

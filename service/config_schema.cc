@@ -426,7 +426,7 @@ ConfigShape::Json DescribeStream(StreamConfig stream) {
     stream.scores = {};
   }
   ConfigShape shape;
-  ConfigErrors none("");
+  ConfigErrors none;
   ReadStreamKeys(Value(shape, none), stream);
   return std::move(shape.now);
 }

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -39,29 +38,19 @@ std::string CommaList(const Range& range, NameOf name_of) {
 }  // namespace
 
 void ConfigErrors::Add(const YAML::Mark& mark, std::string path, std::string what) {
-  errors_.push_back(
-      {std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1, std::move(path), std::move(what)});
+  problems_.push_back({.line = std::max(mark.line, 0) + 1,
+                       .column = std::max(mark.column, 0) + 1,
+                       .path = std::move(path),
+                       .what = std::move(what)});
 }
 
 std::vector<FieldViolation> ConfigErrors::violations() const {
   std::vector<FieldViolation> violations;
-  violations.reserve(errors_.size());
-  for (const Error& error : errors_) {
-    violations.push_back({.field = error.path, .description = error.what});
+  violations.reserve(problems_.size());
+  for (const ConfigProblem& problem : problems_) {
+    violations.push_back({.field = problem.path, .description = problem.what});
   }
   return violations;
-}
-
-absl::Status ConfigErrors::status() const {
-  if (errors_.empty()) return absl::OkStatus();
-  std::vector<Error> sorted = errors_;
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Error& a, const Error& b) {
-    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-  });
-  return absl::InvalidArgumentError(
-      absl::StrJoin(sorted, "\n", [this](std::string* out, const Error& error) {
-        absl::StrAppend(out, file_, ":", error.line, ":", error.column, ": ", error.what);
-      }));
 }
 
 void ConfigValue::Text(std::string& out) const {
@@ -229,6 +218,11 @@ void ConfigValue::Describe(std::string_view key, bool required,
 void ConfigValue::Wrong(std::string_view why) const {
   if (describes()) return;
   errors_.Add(mark_, path_, absl::StrCat(what_, " ", std::string(why)));
+}
+
+void ConfigValue::WrongDefault(std::string_view key, std::string_view why) const {
+  if (describes()) return;
+  errors_.Add(mark_, PathOf(key), absl::StrCat(what_, " ", std::string(why)));
 }
 
 std::optional<ConfigValue> ConfigValue::Find(std::string_view key) const {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "service/config_problem.h"
 #include "service/config_shape.h"
 #include "service/error_reason.h"
 
@@ -24,33 +24,22 @@ namespace millrace::service {
 /// The errors found in one file. Not thread-safe.
 class ConfigErrors {
  public:
-  /// `file` stands for the file in messages. Relative paths in it are relative to `folder`; empty:
-  /// to the working folder.
-  explicit ConfigErrors(std::string_view file, std::string folder = "")
-      : file_(file), folder_(std::move(folder)) {}
+  /// Relative paths in the file are relative to `folder`; empty: to the working folder.
+  explicit ConfigErrors(std::string folder = "") : folder_(std::move(folder)) {}
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
   /// Notes `what` at `mark`, which yaml-cpp counts from 0, of the node at `path`: "source.uri".
   void Add(const YAML::Mark& mark, std::string path, std::string what);
 
-  /// OK, or INVALID_ARGUMENT with one line "FILE:LINE:COLUMN: WHAT" for each error, in the order of
-  /// the file.
-  [[nodiscard]] absl::Status status() const;
-  /// The same by the nodes' paths, as they were found: for what was no file.
+  /// In the order in which they were found.
+  [[nodiscard]] const std::vector<ConfigProblem>& problems() const { return problems_; }
+  /// The same by the nodes' paths: for what was no file.
   [[nodiscard]] std::vector<FieldViolation> violations() const;
 
  private:
-  struct Error {
-    int line;
-    int column;
-    std::string path;
-    std::string what;
-  };
-
-  const std::string file_;
   const std::string folder_;
-  std::vector<Error> errors_;
+  std::vector<ConfigProblem> problems_;
 };
 
 /// Whole numbers that are allowed: `least`, `least` + `step` ... up to `most`.
@@ -133,6 +122,8 @@ class ConfigValue {
 
   /// Notes an error at this node: its name, then `why`, such as "is empty".
   void Wrong(std::string_view why) const;
+  /// The same, of what `key` has as its default: this mapping does not have it.
+  void WrongDefault(std::string_view key, std::string_view why) const;
 
   /// The value of `key`, if this is a mapping that has it.
   [[nodiscard]] std::optional<ConfigValue> Find(std::string_view key) const;

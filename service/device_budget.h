@@ -29,7 +29,7 @@ struct StreamLoad {
 [[nodiscard]] double UsableCores();
 
 /// The frames that a source brings in a second: what the camera says, `camera_frames_per_second`,
-/// once it is known; else what is configured; else kUsualFrameRate; max_fps at most. 0: its frames
+/// where it is known; else what is configured; else kUsualFrameRate; max_fps at most. 0: its frames
 /// wait for the learner.
 [[nodiscard]] double FrameRateOf(const StreamConfig& config, double camera_frames_per_second);
 inline constexpr double kUsualFrameRate = 25;

@@ -21,6 +21,7 @@
 #include "ingest/look.h"
 #include "ingest/trusted_certificates.h"
 #include "ingest/uri.h"
+#include "pipeline/device_choice.h"
 #include "service/admission.h"
 #include "service/camera_fit.h"
 #include "service/grpc_credentials.h"
@@ -167,6 +168,10 @@ Machine ThisMachine() {
       .password = [](const ingest::Login& login) { return ingest::ReadPassword(login).status(); },
       .trusted = [](const ingest::Tls& tls) { return ingest::ReadTrusted(tls.ca_file).status(); },
       .folder = TryFolder,
+      .devices =
+          [](const std::vector<std::string>& names) {
+            return pipeline::ChooseDevices(names).status();
+          },
       .learner = TryLearner,
       .reference = TryReference};
 }

@@ -31,8 +31,10 @@ std::vector<Port> PortsOf(const Listen& listen) {
 std::string Where(const Port& port) { return absl::StrCat(UrlHost(port.address), ":", port.port); }
 
 void CheckListen(const Listen& listen, const Machine& machine, ConfigProblems& problems) {
-  for (const KeyProblem& problem : machine.security(listen.security)) {
-    problems.Add(problem.key, problem.what);
+  if (!problems.Unread("listen.tls")) {
+    for (const KeyProblem& problem : machine.security(listen.security)) {
+      problems.Add(problem.key, problem.what);
+    }
   }
   // Of whatever port: which is free does not matter.
   if (machine.bind(listen.address, 0) == EADDRNOTAVAIL) {
@@ -62,8 +64,6 @@ std::string WithoutAdvice(const absl::Status& status) {
 std::string_view KeyOf(pipeline::LearnerPart part) {
   using enum pipeline::LearnerPart;
   switch (part) {
-    case kDevices:
-      return "schedule.devices";
     case kNetwork:
       return "model.network";
     case kWeights:
@@ -80,28 +80,49 @@ std::string_view KeyOf(pipeline::LearnerPart part) {
   return "model";
 }
 
-/// Problems of one stream.
+/// Problems of one stream. What cannot be read in the file is not asked for.
 class StreamCheck {
  public:
   StreamCheck(const ConfigFile& file, std::size_t number, ConfigProblems& problems)
       : stream_(file.config.streams[number]), number_(number), problems_(problems) {}
 
   void Look(const Machine& machine) {
-    Note("source.uri", machine.source(stream_.source));
+    LookAtSource(machine);
+    if (const std::string& folder = FolderOf(); !folder.empty() && Read("checkpoints.folder")) {
+      Note("checkpoints.folder", machine.folder(folder));
+    }
+    if (Read("schedule.devices")) {
+      Note("schedule.devices", machine.devices(stream_.learner.devices));
+    }
+    if (!Read("model")) return;
+    LookAtLearner(machine);
+    if (Read("scores")) Note("scores.compare_with", machine.reference(stream_));
+  }
+
+ private:
+  void LookAtSource(const Machine& machine) {
+    if (Read("source.uri") && !stream_.source.uri.empty()) {
+      Note("source.uri", machine.source(stream_.source));
+    }
     const ingest::Login& login = stream_.source.camera.login;
     Note(login.password_file.empty() ? "source.password_env" : "source.password_file",
          machine.password(login));
     const ingest::Tls& tls = stream_.source.camera.tls;
     if (!tls.ca_file.empty()) Note("source.tls_ca_file", machine.trusted(tls));
-    const std::string& folder = FolderOf();
-    if (!folder.empty()) Note("checkpoints.folder", machine.folder(folder));
-    for (const pipeline::LearnerProblem& problem : machine.learner(stream_)) {
-      Note(KeyOf(problem.part), problem.status);
-    }
-    Note("scores.compare_with", machine.reference(stream_));
   }
 
- private:
+  void LookAtLearner(const Machine& machine) {
+    for (const pipeline::LearnerProblem& problem : machine.learner(stream_)) {
+      const std::string_view key = KeyOf(problem.part);
+      // Its keys go together: a number of cuts is wrong for a number of stages.
+      if (Read(key.substr(0, key.find('.')))) Note(key, problem.status);
+    }
+  }
+
+  [[nodiscard]] bool Read(std::string_view key) const {
+    return !problems_.UnreadInStream(number_, key);
+  }
+
   void Note(std::string_view key, const absl::Status& status) {
     if (!status.ok()) problems_.AddToStream(number_, key, WithoutAdvice(status));
   }
@@ -139,7 +160,7 @@ absl::Status PortsInUse(const ConfigFile& file, const Machine& machine) {
                                         "'` names the program; stop it, or "
                                         "choose another port (0: any free one)"));
   }
-  return problems.status(absl::StatusCode::kUnavailable);
+  return problems.added(absl::StatusCode::kUnavailable);
 }
 
 }  // namespace millrace::service

@@ -32,7 +32,8 @@ constexpr std::chrono::milliseconds kGrpcGrace(700);
 
 Serve::Serve(Options options)
     : options_(std::move(options)),
-      budget_(options_.config.budget, streams_),
+      budget_(options_.config.budget, streams_,
+              [this](const ingest::SourceOptions& source) { return AnnouncedBy(source); }),
       rules_({.defaults = options_.config.defaults, .sources = options_.config.client_sources}),
       fit_(options_.look),
       control_(
@@ -168,6 +169,14 @@ StreamObservers Serve::ObserversOf(const StreamConfig& config, StreamEvents::Lif
           [this, config](const pipeline::LearnerDescription& learner) {
             return budget_.Admit(config, learner);
           }};
+}
+
+double Serve::AnnouncedBy(const ingest::SourceOptions& source) const {
+  if (ingest::CanWait(source) || !ingest::CanLook(source)) return 0;
+  const absl::StatusOr<ingest::SourceFacts> facts = Caught(
+      [&]() -> absl::StatusOr<ingest::SourceFacts> { return options_.look(source); },
+      "looking at a camera");
+  return facts.ok() ? facts->frames_per_second : 0;
 }
 
 // On a thread of the source, which the change may stop.

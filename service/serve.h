@@ -95,6 +95,8 @@ class Serve {
   /// The source of the stream `name` shows pictures: where its camera was assumed, it is known now.
   void OnStreaming(const std::string& name);
   void FitToItsCamera(const std::string& name);
+  /// Frames a second, after a look at the camera; 0: it is away, or does not say.
+  [[nodiscard]] double AnnouncedBy(const ingest::SourceOptions& source) const;
   [[nodiscard]] StreamObservers ObserversOf(const StreamConfig& config, StreamEvents::Life life,
                                             const std::shared_ptr<RunRecorder>& record);
   absl::Status StartServers();

@@ -43,7 +43,7 @@ FAULTS = [
     (stream(TEST, "model: {input: [^65, 64]}"), ["is '65'; it must be"]),
     (stream(TEST, "model: {weights: ^~/w.safetensors}"), ["'weights' is '~/w.safetensors'; only a shell"]),
     (f"listen: {{address: ^camera.local}}\nstreams: []", ["'address' is 'camera.local'"]),
-    (f"listen: {{grpc_port: 1, http_port: ^1}}\nstreams: []", ["'http_port' is 1"]),
+    (f"listen: {{grpc_port: 7001, http_port: ^7001}}\nstreams: []", ["'http_port' is 7001"]),
     # Videos, pictures and tests.
     (stream("source: {uri: ^nowhere.avi}"), ["source.uri: {folder}/nowhere.avi: there is no such file"]),
     (stream("source: {uri: ^'file:no%20where.avi'}"), ["source.uri: file://{folder}/no%20where.avi: there is no such file"]),
@@ -92,6 +92,13 @@ FAULTS = [
      "- {name: b, source: {uri: ^nowhere.avi}, model: {network: ^grey.pt, weights: ^nowhere.bin}, schedule: {devices: ^'cuda:90'}}",
      ["listen.tokens_file", "source.password_env", "checkpoints.folder", "source.uri", "model.network", "model.weights",
       "schedule.devices"]),
+    # What the file alone shows, and what the machine shows, in the order of the file.
+    (f"{FREE}\nstreams:\n"
+     "- {name: a, source: {uri: ^'rtsp://me@:554/1', password_env: ^MILLRACE_TEST_UNSET}, checkpoints: {folder: ^/proc/nowhere, every: ^0}}\n"
+     "- {name: b, source: {uri: 'rtsp://camera:^0/1'}, model: {network: grey.pt, input: [64, ^65]}, schedule: {devices: ^'cuda:90', stages: ^0}}\n"
+     "- {name: c, source: {uri: ^nowhere.avi, max_fps: ^fast}, model: {weights: ^nowhere.bin}, colour: blue}",
+     ["'uri' ", "MILLRACE_TEST_UNSET.* is not set", "/proc/nowhere: ", "'every' is '0'", "'uri' ", "'65'; it must be", "schedule.devices: ",
+      "'stages' is '0'", "there is no such file", "'max_fps' is 'fast'", "there is no weight file", "unknown key 'colour'"]),
 ]
 
 # What is right, though it may look odd.

@@ -118,10 +118,16 @@ class BudgetGateTest : public testing::Test {
   Streams streams_;
   const pipeline::LearnerDescription learner_ = Stages({"cpu:0"});  // 0.85 cores.
   StreamConfig gate_ = Watching("rtsp://camera/2");
+  double says_ = 0;  // What cameras say to those who look at them.
+  int looks_ = 0;
+  const BudgetGate::Announced announced_ = [this](const ingest::SourceOptions&) {
+    ++looks_;
+    return says_;
+  };
 };
 
 TEST_F(BudgetGateTest, ReckonsWithWhatRuns) {
-  BudgetGate gate({.cores = 1.5}, streams_);
+  BudgetGate gate({.cores = 1.5}, streams_, announced_);
   EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
   Run("street");
   EXPECT_THAT(std::string(gate.Admit(gate_, learner_).message()),
@@ -132,8 +138,8 @@ TEST_F(BudgetGateTest, ReckonsWithWhatRuns) {
 // On a busy machine operations take longer, and learning is given up. Neither makes room for others
 // or takes it from them.
 TEST_F(BudgetGateTest, HowBusyTheMachineIsChangesNoAnswer) {
-  BudgetGate tight({.cores = 1.5}, streams_);
-  BudgetGate wide({.cores = 1.75}, streams_);
+  BudgetGate tight({.cores = 1.5}, streams_, announced_);
+  BudgetGate wide({.cores = 1.75}, streams_, announced_);
   Run("street");
   for (const int update_every : {1, 8, 0}) {
     for (const double slower : {1.0, 3.0}) {
@@ -151,7 +157,7 @@ TEST_F(BudgetGateTest, HowBusyTheMachineIsChangesNoAnswer) {
 }
 
 TEST_F(BudgetGateTest, OneThatTakesNoMoreThanBeforeIsNotAsked) {
-  BudgetGate gate({.cores = 0.1}, streams_);
+  BudgetGate gate({.cores = 0.1}, streams_, announced_);
   Run("street");
   Run("gate");
   EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
@@ -167,7 +173,7 @@ TEST_F(BudgetGateTest, OneThatTakesNoMoreThanBeforeIsNotAsked) {
 }
 
 TEST_F(BudgetGateTest, OneThatKeepsItsCameraIsReckonedAtTheRateOfThatCamera) {
-  BudgetGate gate({.cores = 1.5}, streams_);
+  BudgetGate gate({.cores = 1.5}, streams_, announced_);
   Run("street");
   Run("gate");  // Both together take 1.72 of 1.5 cores.
   StreamConfig changed = Watching("rtsp://user:secret@camera/1");
@@ -185,8 +191,43 @@ TEST_F(BudgetGateTest, OneThatKeepsItsCameraIsReckonedAtTheRateOfThatCamera) {
   streams_.Stop();
 }
 
+TEST_F(BudgetGateTest, ANewCameraIsReckonedAtTheRateThatItSays) {
+  BudgetGate gate({.cores = 1.5}, streams_, announced_);
+  says_ = 50;
+  EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
+  EXPECT_EQ(looks_, 0) << "one alone fits at any rate";
+  Run("street");
+  EXPECT_THAT(std::string(gate.Admit(gate_, learner_).message()),
+              HasSubstr("1.7 cores are needed at 50 frames a second"));
+  gate_.source.max_frames_per_second = 5;
+  EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
+  gate_.source.max_frames_per_second = 0;
+  says_ = 15;
+  EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
+  says_ = 0;
+  EXPECT_THAT(std::string(gate.Admit(gate_, learner_).message()),
+              HasSubstr("at 25 frames a second"))
+      << "a camera that is away";
+  streams_.Stop();
+}
+
+TEST_F(BudgetGateTest, WhereTheRateIsKnownNoCameraIsLookedAt) {
+  BudgetGate gate({}, streams_, announced_);
+  Run("street");
+  Run("gate");
+  static_cast<void>(gate.Admit(Watching("rtsp://user:secret@camera/1"), learner_));
+  gate_.name = "yard";
+  gate_.learner.frames_per_second = 10;
+  static_cast<void>(gate.Admit(gate_, learner_));
+  gate_.learner.frames_per_second = 0;
+  gate_.of_file = true;  // It starts anyway.
+  static_cast<void>(gate.Admit(gate_, learner_));
+  EXPECT_EQ(looks_, 0);
+  streams_.Stop();
+}
+
 TEST_F(BudgetGateTest, ATestPictureAtAnotherRateIsReckonedAtThat) {
-  BudgetGate gate({.cores = 1.5}, streams_);
+  BudgetGate gate({.cores = 1.5}, streams_, announced_);
   Run("street");
   Run("gate");
   StreamConfig faster = Watching("rtsp://user:secret@camera/1");
@@ -198,17 +239,17 @@ TEST_F(BudgetGateTest, ATestPictureAtAnotherRateIsReckonedAtThat) {
 }
 
 TEST_F(BudgetGateTest, TheFilesOwnStreamsStartAnywayUnlessTheFileSaysABudget) {
-  BudgetGate gate({}, streams_);
+  BudgetGate gate({}, streams_, announced_);
   Run("street", /*forward_ms=*/1e6);
   EXPECT_FALSE(gate.Admit(gate_, learner_).ok()) << "a client's";
   gate_.of_file = true;
   EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
-  EXPECT_FALSE(BudgetGate({.cores = 1}, streams_).Admit(gate_, learner_).ok());
+  EXPECT_FALSE(BudgetGate({.cores = 1}, streams_, announced_).Admit(gate_, learner_).ok());
   streams_.Stop();
 }
 
 TEST_F(BudgetGateTest, OneOfTheSameEntryThatAnotherDefaultMakesDearerIsAsked) {
-  BudgetGate gate({.cores = 0.1}, streams_);
+  BudgetGate gate({.cores = 0.1}, streams_, announced_);
   Run("street");
   Run("gate");
   StreamConfig changed = streams_.All().back()->config();

@@ -116,7 +116,8 @@ class GrpcFixture : public testing::Test {
              return budget_gate_.Admit(config, learner);
            },
        .most_streams = 4}};
-  BudgetGate budget_gate_{{.cores = 100}, streams_};
+  BudgetGate budget_gate_{
+      {.cores = 100}, streams_, [](const ingest::SourceOptions&) { return 0.0; }};
   ClientRules rules_;
   FakeStream& street_ = fakes_["street"];
   FakeStream& yard_ = fakes_["yard"];

@@ -9,14 +9,17 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "service/config_file.h"
 
 namespace millrace::service {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 /// A machine that has all that it is asked for.
 Machine Willing() {
@@ -26,6 +29,7 @@ Machine Willing() {
           .password = [](const ingest::Login&) { return absl::OkStatus(); },
           .trusted = [](const ingest::Tls&) { return absl::OkStatus(); },
           .folder = [](const std::string&) { return absl::OkStatus(); },
+          .devices = [](const std::vector<std::string>&) { return absl::OkStatus(); },
           .learner = [](const StreamConfig&) { return std::vector<pipeline::LearnerProblem>(); },
           .reference = [](const StreamConfig&) { return absl::OkStatus(); }};
 }
@@ -39,11 +43,7 @@ Machine FailingIn(pipeline::LearnerPart part) {
   return machine;
 }
 
-ConfigFile Parsed(const std::string& yaml) {
-  absl::StatusOr<ConfigFile> file = ParseConfigFile(yaml, "my.yaml");
-  EXPECT_TRUE(file.ok()) << file.status();
-  return *std::move(file);
-}
+ConfigFile Parsed(const std::string& yaml) { return ParseConfigFile(yaml, "my.yaml"); }
 
 std::string Problems(const std::string& yaml, const Machine& machine) {
   return std::string(CheckMachine(Parsed(yaml), machine).message());
@@ -69,7 +69,8 @@ TEST(MachineCheckTest, AMachineThatHasAllIsRight) {
 }
 
 TEST(MachineCheckTest, SaysAllAtOnceInTheOrderOfTheFile) {
-  Machine machine = FailingIn(pipeline::LearnerPart::kDevices);
+  Machine machine = Willing();
+  machine.devices = [](const std::vector<std::string>&) { return absl::NotFoundError("it fails"); };
   machine.security = [](const GrpcSecurity&) {
     return std::vector<KeyProblem>{{"listen.tokens_file", "is open to everybody"}};
   };
@@ -98,6 +99,72 @@ TEST(MachineCheckTest, SaysAllAtOnceInTheOrderOfTheFile) {
             "my.yaml:11:10: source.uri: no file gate.avi");
 }
 
+/// A machine that has nothing of what it is asked for.
+Machine Unwilling() {
+  const absl::Status no = absl::NotFoundError("no");
+  return {.security =
+              [](const GrpcSecurity&) {
+                return std::vector<KeyProblem>{{"listen.tls.key", "no"}};
+              },
+          .bind = [](const std::string&, int port) { return port == 0 ? 0 : EACCES; },
+          .source = [no](const ingest::SourceOptions&) { return no; },
+          .password = [no](const ingest::Login&) { return no; },
+          .trusted = [no](const ingest::Tls&) { return no; },
+          .folder = [no](const std::string&) { return no; },
+          .devices = [no](const std::vector<std::string>&) { return no; },
+          .learner =
+              [no](const StreamConfig&) {
+                return std::vector<pipeline::LearnerProblem>{
+                    {pipeline::LearnerPart::kNetwork, no}, {pipeline::LearnerPart::kCuts, no}};
+              },
+          .reference = [no](const StreamConfig&) { return no; }};
+}
+
+TEST(MachineCheckTest, WhatTheFileAloneShowsIsSaidAmongIt) {
+  Machine machine = Unwilling();
+  machine.bind = Willing().bind;
+  const std::string said = Problems(R"(version: 1
+listen: {tls: {certificate: a, key: b}}
+streams:
+- name: door
+  source: {uri: 'rtsp://me@/1', password_env: DOOR}
+  model: {network: flow}
+  schedule: {kind: partime, stages: many, devices: cuda}
+  scores: {compare_with: dis}
+  checkpoints: {folder: kept, every: 0}
+)",
+                                    machine);
+  EXPECT_THAT(absl::StrSplit(said, '\n'),
+              ElementsAre(StartsWith("my.yaml:2:37: listen.tls.key: no"),
+                          StartsWith("my.yaml:5:17: 'uri' "),
+                          StartsWith("my.yaml:5:47: source.password_env: no"),
+                          StartsWith("my.yaml:6:20: model.network: no"),
+                          StartsWith("my.yaml:7:37: 'stages' is 'many'"),
+                          StartsWith("my.yaml:7:52: schedule.devices: no"),
+                          StartsWith("my.yaml:8:26: scores.compare_with: no"),
+                          StartsWith("my.yaml:9:25: checkpoints.folder: no"),
+                          StartsWith("my.yaml:9:38: 'every' is '0'")));
+}
+
+TEST(MachineCheckTest, NothingIsSaidThatOnlyAMistakeOfTheFileMakesTrue) {
+  const auto problems = [](const std::string& key) {
+    return Problems("version: 1\nlisten: {grpc_port: 0, http_port: 0, metrics_port: 0}\n"
+                    "streams:\n- {name: door, source: {uri: 'test:ball'}, " + key + "}\n",
+                    Unwilling());
+  };
+  EXPECT_THAT(problems("schedule: {stages: 3, cut: [1, 2]}"), Not(HasSubstr("schedule.cuts")));
+  EXPECT_THAT(problems("schedule: {devices: gpu}"), Not(HasSubstr("schedule.devices")));
+  EXPECT_THAT(problems("model: {network: resnet}"), Not(HasSubstr("model.network")));
+  EXPECT_THAT(problems("model: {task: classification}"), Not(HasSubstr("model.network")));
+  EXPECT_THAT(problems("checkpoints: {folder: [a]}"), Not(HasSubstr("checkpoints.folder")));
+  EXPECT_THAT(problems("scores: {compare_with: farneback2}"), Not(HasSubstr("scores.compare_with")));
+}
+
+TEST(MachineCheckTest, WhatIsNoConfigurationAtAllIsAllThatIsSaid) {
+  EXPECT_EQ(Problems("streams: [", Willing()).find("my.yaml:1:"), 0);
+  EXPECT_EQ(Problems("", Willing()), "my.yaml:1:1: the file is empty; begin with 'version: 1'");
+}
+
 TEST(MachineCheckTest, WhatStreamsShareIsSaidOnceWhereTheFileSaysIt) {
   EXPECT_EQ(Problems(kFile, FailingIn(pipeline::LearnerPart::kNetwork)),
             "my.yaml:3:18: model.network: it fails");
@@ -110,7 +177,6 @@ TEST(MachineCheckTest, EachPartOfALearnerHasItsKey) {
   using enum pipeline::LearnerPart;
   for (const auto& [part, place] :
        std::initializer_list<std::pair<pipeline::LearnerPart, const char*>>{
-           {kDevices, "7:63: schedule.devices: "},
            {kStages, "7:37: schedule.stages: "},
            {kCuts, "7:46: schedule.cuts: "},
            {kSchedule, "7:20: schedule.kind: "},
