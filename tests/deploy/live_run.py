@@ -47,7 +47,7 @@ class Stream:
 # A model that keeps up with its camera, and one that cannot, so that it has frames to drop.
 STREAMS = {
     "steady": Stream(25, (64, 64), {"kind": "one_f_one_b_star", "stages": 2}),
-    "crowded": Stream(200, (96, 64), {"kind": "sequential", "stages": 1}),
+    "crowded": Stream(200, (192, 128), {"kind": "sequential", "stages": 1}),
 }
 # One to which everything happens that a healthy server can meet. Nobody judges its figures.
 RESTLESS = Stream(20, (64, 64), {"kind": "sequential", "stages": 1}, max_fps=10)
