@@ -22,9 +22,9 @@ struct LearnerProblem {
 };
 
 /// What MakeFlowLearner() would refuse of `options`, but for its devices (ChooseDevices()) and what
-/// depends on measured costs. Opens
-/// the network, reads weights and the newest checkpoint, and changes nothing on disk. Parts that
-/// cannot be judged because of a problem of another part are passed over.
+/// depends on measured costs. Opens the network, reads weights and the newest checkpoint, and
+/// changes nothing on disk. Parts that cannot be judged because of a problem of another part are
+/// passed over.
 [[nodiscard]] std::vector<LearnerProblem> TryFlowLearner(const FlowLearnerOptions& options);
 
 /// The same of MakeLabelStreamLearner().

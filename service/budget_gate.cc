@@ -1,11 +1,8 @@
 #include "service/budget_gate.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "base/log_about.h"
-#include "service/device_budget.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -25,6 +22,11 @@ bool SameCamera(const ingest::SourceOptions& source, const ingest::SourceOptions
   return ingest::WithoutCredentials(source.uri) == ingest::WithoutCredentials(other.uri) &&
          source.test_frames_per_second == other.test_frames_per_second &&
          source.images_per_second == other.images_per_second;
+}
+
+/// The same entry may be another stream by now: what holds for all streams may have changed.
+bool AsItWas(const StreamConfig& before, const StreamConfig& now) {
+  return before.entry == now.entry && before.in_force == now.in_force;
 }
 
 /// Whether one takes no more of any device than the other.
@@ -47,32 +49,38 @@ Budget BudgetGate::budget() const {
   return budget_;
 }
 
+std::optional<double> BudgetGate::KnownRateOf(const ingest::SourceOptions& source) const {
+  for (const SharedStream& served : streams_.All()) {
+    if (SameCamera(source, served->config().source)) return RateOf(*served);
+  }
+  return std::nullopt;
+}
+
+std::vector<StreamLoad> BudgetGate::LoadsBeside(const std::string& stream) const {
+  std::vector<StreamLoad> loads;
+  for (const SharedStream& served : streams_.All()) {
+    const bool other = served->config().name != stream;
+    if (other && served->stream->running()) loads.push_back(LoadOf(*served));
+  }
+  return loads;
+}
+
 absl::Status BudgetGate::Admit(const StreamConfig& config,
-                               const pipeline::LearnerDescription& learner) const {
+                               const pipeline::LearnerDescription& learner,
+                               std::optional<double> announced) const {
+  const std::vector<StreamLoad> others = LoadsBeside(config.name);
+  if (others.empty()) return absl::OkStatus();  // One alone fits at any rate.
+  const absl::StatusOr<SharedStream> before = streams_.Find(config.name);
+  if (before.ok() && AsItWas((*before)->config(), config)) return absl::OkStatus();
   const Budget budget = this->budget();
   const bool only_warns = config.of_file && !budget.said();
-  double camera = 0;
-  bool knows_camera = config.learner.frames_per_second > 0 || only_warns;
-  std::vector<StreamLoad> others;
-  for (const SharedStream& served : streams_.All()) {
-    const StreamConfig now = served->config();
-    if (now.name != config.name) {
-      if (served->stream->running()) others.push_back(LoadOf(*served));
-      continue;
-    }
-    if (SameCamera(config.source, now.source)) {
-      camera = RateOf(*served);
-      knows_camera = true;
-    }
-    // The same entry may be another stream by now, where what holds for all of them has changed.
-    const bool as_it_was = now.entry == config.entry && now.in_force == config.in_force;
-    if (as_it_was || TakesNoMore(LoadOf(config, learner, camera), LoadOf(*served))) {
-      return absl::OkStatus();
-    }
+  if (!announced) announced = KnownRateOf(config.source);
+  if (!announced && config.learner.frames_per_second == 0 && !only_warns) {
+    announced = announced_(config.source);
   }
-  // One alone fits at any rate.
-  if (!knows_camera && !others.empty()) camera = announced_(config.source);
-  const absl::Status fits = Fits(LoadOf(config, learner, camera), others, budget);
+  const StreamLoad load = LoadOf(config, learner, announced.value_or(0));
+  if (before.ok() && TakesNoMore(load, LoadOf(**before))) return absl::OkStatus();
+  const absl::Status fits = Fits(load, others, budget);
   if (fits.ok() || !only_warns) return fits;
   const LogAbout about(config.name);
   spdlog::warn("stream '{}': {}", config.name, std::string(fits.message()));

@@ -113,22 +113,24 @@ CameraFit::Seen CameraFit::LookOrRecall(const StreamConfig& config) {
   return look_(config.source);
 }
 
-absl::StatusOr<StreamConfig> CameraFit::Complete(const StreamConfig& config) {
+absl::StatusOr<FittedStream> CameraFit::Complete(const StreamConfig& config) {
   {
     const MutexLock lock(mu_);
     assumed_.erase(config.name);
   }
   if (!LeavesToCamera(config)) {
     // Of push: there is no camera, and what was the default is.
-    StreamConfig complete = FitTo({}, config);
-    complete.input_said = true;
+    FittedStream complete = {.config = FitTo({}, config)};
+    complete.config.input_said = true;
     return complete;
   }
   const Seen seen = LookOrRecall(config);
-  if (seen.ok()) return FitTo(*seen, config);
+  if (seen.ok()) {
+    return FittedStream{.config = FitTo(*seen, config), .announced = seen->frames_per_second};
+  }
   if (absl::IsCancelled(seen.status()) || !IsCamera(config.source)) return seen.status();
-  StreamConfig assumed = FitTo(UsualCamera(), config);
-  SayAssumed(assumed, seen.status());
+  FittedStream assumed = {.config = FitTo(UsualCamera(), config), .announced = kUsualFrameRate};
+  SayAssumed(assumed.config, seen.status());
   const MutexLock lock(mu_);
   assumed_.insert_or_assign(config.name, WithoutTokens(config));
   return assumed;

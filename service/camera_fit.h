@@ -30,6 +30,14 @@ namespace millrace::service {
 /// What is assumed of a camera that is away: 1920x1080, 25 frames a second.
 [[nodiscard]] ingest::SourceFacts UsualCamera();
 
+/// A stream with all that its entry leaves to its camera.
+struct FittedStream {
+  StreamConfig config;
+  /// Frames a second that its camera announces, 0 where it does not say. Of a camera that is away:
+  /// as assumed. Nothing where the entry leaves nothing to the camera, which was not looked at.
+  std::optional<double> announced = {};
+};
+
 /// Completes streams, and remembers for which of them a camera was assumed. Thread-safe.
 class CameraFit {
  public:
@@ -50,7 +58,7 @@ class CameraFit {
   /// `config`, complete. A camera that is away is said in the log, and a usual one is assumed.
   /// Fails as Look() where the source is no camera (a missing file), and with CANCELLED once
   /// `config.source.stop` says so.
-  [[nodiscard]] absl::StatusOr<StreamConfig> Complete(const StreamConfig& config)
+  [[nodiscard]] absl::StatusOr<FittedStream> Complete(const StreamConfig& config)
       ABSL_LOCKS_EXCLUDED(mu_);
 
   /// What the stream that is `now` is to be, now that its camera is known to be one of these facts:

@@ -29,6 +29,9 @@ class ConfigPlaces {
   /// Of every value of `document`. REQUIRES: it has an end (CanBeWalked() in config.cc).
   explicit ConfigPlaces(const YAML::Node& document);
 
+  /// Whether there is no document.
+  [[nodiscard]] bool empty() const { return places_.empty(); }
+
   /// Of the value at `path`, as "streams[0].source.uri"; nothing where the file has none.
   [[nodiscard]] std::optional<Place> Find(std::string_view path) const;
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace millrace::service {
@@ -18,7 +17,7 @@ std::string PathOf(std::size_t stream, std::string_view key) {
 
 /// Whether `path` is in the section `section`, or is it.
 bool IsIn(std::string_view path, std::string_view section) {
-  if (!absl::StartsWith(path, section)) return false;
+  if (!path.starts_with(section)) return false;
   const std::string_view rest = path.substr(section.size());
   return rest.empty() || rest.front() == '.' || rest.front() == '[';
 }
@@ -53,14 +52,18 @@ void ConfigProblems::AddToStream(std::size_t stream, std::string_view key, std::
                      "': ", std::string(what)));
 }
 
-bool ConfigProblems::Unread(std::string_view key) const {
-  return std::ranges::any_of(file_.problems, [key](const ConfigProblem& problem) {
-    return IsIn(problem.path, key) || (IsSection(problem.path) && IsIn(key, problem.path));
+bool ConfigProblems::Unread(std::string_view key, Keys besides) const {
+  return std::ranges::any_of(file_.problems, [&](const ConfigProblem& problem) {
+    const std::string& path = problem.path;
+    if (std::ranges::any_of(besides, [&path](auto one) { return path.ends_with(one); })) {
+      return false;
+    }
+    return IsIn(path, key) || (IsSection(path) && IsIn(key, path));
   });
 }
 
-bool ConfigProblems::UnreadInStream(std::size_t stream, std::string_view key) const {
-  return Unread(key) || Unread(PathOf(stream, key));
+bool ConfigProblems::UnreadInStream(std::size_t stream, std::string_view key, Keys besides) const {
+  return Unread(key, besides) || Unread(PathOf(stream, key), besides);
 }
 
 absl::Status ConfigProblems::status() const {

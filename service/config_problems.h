@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,16 +24,22 @@ class ConfigProblems {
   /// for all streams, or else where the stream is.
   void AddToStream(std::size_t stream, std::string_view key, std::string_view what);
 
-  /// Whether the file says `key`, or something in that section, in a way that cannot be read. What
-  /// is found by its default instead would be no help.
-  [[nodiscard]] bool Unread(std::string_view key) const;
-  /// The same of a key of a stream, whether it says it itself or the file for all.
-  [[nodiscard]] bool UnreadInStream(std::size_t stream, std::string_view key) const;
+  /// Paths of keys, as "model.network".
+  using Keys = std::span<const std::string_view>;
 
-  /// OK, or INVALID_ARGUMENT with one line "FILE:LINE:COLUMN: WHAT" for each, in the order of the
-  /// file, those that the file alone shows among them. What several streams share is said once.
+  /// Whether the file says `key`, or something in that section, in a way that cannot be read:
+  /// other keys than `besides`. The configuration has a default there, and a look at the machine
+  /// would judge that.
+  [[nodiscard]] bool Unread(std::string_view key, Keys besides = {}) const;
+  /// The same of a key of a stream, whether the stream says it or the file for all.
+  [[nodiscard]] bool UnreadInStream(std::size_t stream, std::string_view key,
+                                    Keys besides = {}) const;
+
+  /// OK, or INVALID_ARGUMENT with one line "FILE:LINE:COLUMN: WHAT" for each problem, in the order
+  /// of the file: of the machine and of the file alone. One that several streams share has one
+  /// line.
   [[nodiscard]] absl::Status status() const;
-  /// OK, or `code` with those lines, but for those that the file alone shows.
+  /// OK, or `code` with the lines of the problems that were added.
   [[nodiscard]] absl::Status added(absl::StatusCode code) const;
 
  private:

@@ -24,6 +24,7 @@
 #include "pipeline/device_choice.h"
 #include "service/admission.h"
 #include "service/camera_fit.h"
+#include "service/caught.h"
 #include "service/grpc_credentials.h"
 #include "service/private_file.h"
 #include "service/reference_comparison.h"
@@ -170,7 +171,8 @@ Machine ThisMachine() {
       .folder = TryFolder,
       .devices =
           [](const std::vector<std::string>& names) {
-            return pipeline::ChooseDevices(names).status();
+            return Caught([&] { return pipeline::ChooseDevices(names).status(); },
+                          "looking for a GPU");
           },
       .learner = TryLearner,
       .reference = TryReference};

@@ -32,7 +32,7 @@ struct Machine {
   std::function<absl::Status(const ingest::Tls&)> trusted;
   /// Whether the folder can be made, if it is missing, and written to.
   std::function<absl::Status(const std::string& folder)> folder;
-  /// Whether these devices compute.
+  /// Whether this machine has these devices.
   std::function<absl::Status(const std::vector<std::string>& names)> devices;
   /// Whether the stream's learner could start, but for its devices and what takes measuring.
   std::function<std::vector<pipeline::LearnerProblem>(const StreamConfig&)> learner;

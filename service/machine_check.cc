@@ -31,10 +31,9 @@ std::vector<Port> PortsOf(const Listen& listen) {
 std::string Where(const Port& port) { return absl::StrCat(UrlHost(port.address), ":", port.port); }
 
 void CheckListen(const Listen& listen, const Machine& machine, ConfigProblems& problems) {
-  if (!problems.Unread("listen.tls")) {
-    for (const KeyProblem& problem : machine.security(listen.security)) {
-      problems.Add(problem.key, problem.what);
-    }
+  const bool reads_tls = !problems.Unread("listen.tls");
+  for (const KeyProblem& problem : machine.security(listen.security)) {
+    if (reads_tls || !problem.key.starts_with("listen.tls")) problems.Add(problem.key, problem.what);
   }
   // Of whatever port: which is free does not matter.
   if (machine.bind(listen.address, 0) == EADDRNOTAVAIL) {
@@ -80,7 +79,13 @@ std::string_view KeyOf(pipeline::LearnerPart part) {
   return "model";
 }
 
-/// Problems of one stream. What cannot be read in the file is not asked for.
+/// Keys that play no part in which network it is, and how it is cut.
+constexpr std::string_view kNotOfTheNetwork[] = {
+    "model.learning_rate", "model.smoothness",           "model.seed",
+    "model.window",        "schedule.frames_per_second", "schedule.replan_share",
+    "schedule.devices",    "schedule.cuda_graphs"};
+
+/// Problems of one stream. The machine is not asked for keys that the file has, but cannot be read.
 class StreamCheck {
  public:
   StreamCheck(const ConfigFile& file, std::size_t number, ConfigProblems& problems)
@@ -91,12 +96,12 @@ class StreamCheck {
     if (const std::string& folder = FolderOf(); !folder.empty() && Read("checkpoints.folder")) {
       Note("checkpoints.folder", machine.folder(folder));
     }
-    if (Read("schedule.devices")) {
+    // A stream of labels computes on the CPU, whatever the file says for all.
+    if (!IsOfLabels(stream_.task) && Read("schedule.devices")) {
       Note("schedule.devices", machine.devices(stream_.learner.devices));
     }
-    if (!Read("model")) return;
-    LookAtLearner(machine);
     if (Read("scores")) Note("scores.compare_with", machine.reference(stream_));
+    if (ReadsNetworkOf("model")) LookAtLearner(machine);
   }
 
  private:
@@ -115,12 +120,15 @@ class StreamCheck {
     for (const pipeline::LearnerProblem& problem : machine.learner(stream_)) {
       const std::string_view key = KeyOf(problem.part);
       // Its keys go together: a number of cuts is wrong for a number of stages.
-      if (Read(key.substr(0, key.find('.')))) Note(key, problem.status);
+      if (ReadsNetworkOf(key.substr(0, key.find('.')))) Note(key, problem.status);
     }
   }
 
   [[nodiscard]] bool Read(std::string_view key) const {
     return !problems_.UnreadInStream(number_, key);
+  }
+  [[nodiscard]] bool ReadsNetworkOf(std::string_view section) const {
+    return !problems_.UnreadInStream(number_, section, kNotOfTheNetwork);
   }
 
   void Note(std::string_view key, const absl::Status& status) {
@@ -142,6 +150,7 @@ class StreamCheck {
 
 absl::Status CheckMachine(const ConfigFile& file, const Machine& machine) {
   ConfigProblems problems(file);
+  if (file.places.empty()) return problems.status();  // No YAML: there is nothing to look for.
   CheckListen(file.config.listen, machine, problems);
   for (std::size_t i = 0; i < file.config.streams.size(); ++i) {
     StreamCheck(file, i, problems).Look(machine);

@@ -65,7 +65,8 @@ absl::StatusOr<MeasuredModel> MeasureConfiguredModel(const std::string& path,
                                                      const std::string& stream) {
   MILLRACE_ASSIGN_OR_RETURN(const Config config, LoadConfig(path));
   MILLRACE_ASSIGN_OR_RETURN(const StreamConfig found, FindStream(config, stream));
-  MILLRACE_ASSIGN_OR_RETURN(const StreamConfig chosen, CameraFit().Complete(found));
+  MILLRACE_ASSIGN_OR_RETURN(const FittedStream fitted, CameraFit().Complete(found));
+  const StreamConfig& chosen = fitted.config;
   ProgressBar bar(std::cerr, ProgressBar::OnStandardError("samples measured"));
   absl::StatusOr<pipeline::NetworkCosts> costs =
       Measure(chosen, [&bar](int done, int all) { bar.Show(done, all); });

@@ -135,20 +135,26 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
   const std::stop_callback by_server(stop_.get_token(), stop);
   const std::stop_callback by_caller(config.learner.stop, stop);
   config.learner.stop = config.source.stop = either.get_token();
-  MILLRACE_ASSIGN_OR_RETURN(config, fit_.Complete(config));
+  MILLRACE_ASSIGN_OR_RETURN(FittedStream fitted, fit_.Complete(config));
+  config = std::move(fitted.config);
   auto record =
       std::make_shared<RunRecorder>(MonotonicClock(), start_,
                                     std::chrono::round<std::chrono::nanoseconds>(
                                         std::chrono::duration<double>(config.scores.window_s)));
   const StreamEvents::Life life = events_.Begin(config.name);
   absl::Cleanup forget = [&] { events_.Forget(life); };
+  StreamObservers observers = ObserversOf(config.name, life, record);
+  observers.admit = [this, config,
+                     announced = fitted.announced](const pipeline::LearnerDescription& learner) {
+    return budget_.Admit(config, learner, announced);
+  };
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<CameraStream> stream,
-                            options_.start_stream(config, ObserversOf(config, life, record)));
+                            options_.start_stream(config, std::move(observers)));
   std::move(forget).Cancel();
   return std::make_shared<ServedStream>(std::move(record), std::move(stream), life);
 }
 
-StreamObservers Serve::ObserversOf(const StreamConfig& config, StreamEvents::Life life,
+StreamObservers Serve::ObserversOf(const std::string& stream, StreamEvents::Life life,
                                    const std::shared_ptr<RunRecorder>& record) {
   return {
       .observe =
@@ -157,22 +163,23 @@ StreamObservers Serve::ObserversOf(const StreamConfig& config, StreamEvents::Lif
             if (record->predictions() == options_.frames) Wake();
           },
       .on_source_state =
-          [this, life, name = config.name](ingest::SourceState state, const absl::Status& cause) {
+          [this, life, stream](ingest::SourceState state, const absl::Status& cause) {
             events_.SourceIs(life, state, cause);
-            if (state == ingest::SourceState::kStreaming) OnStreaming(name);
+            if (state == ingest::SourceState::kStreaming) OnStreaming(stream);
           },
       .on_learner_state = [this, life](
                               LearnerState state,
                               const absl::Status& cause) { events_.LearnerIs(life, state, cause); },
-      .on_overload = [this, life](const Overload& overload) { events_.OverloadIs(life, overload); },
-      .admit =
-          [this, config](const pipeline::LearnerDescription& learner) {
-            return budget_.Admit(config, learner);
-          }};
+      .on_overload = [this, life](const Overload& overload) { events_.OverloadIs(life, overload); }};
 }
 
-double Serve::AnnouncedBy(const ingest::SourceOptions& source) const {
+double Serve::AnnouncedBy(ingest::SourceOptions source) const {
   if (ingest::CanWait(source) || !ingest::CanLook(source)) return 0;
+  std::stop_source either;
+  const auto stop = [&either] { either.request_stop(); };
+  const std::stop_callback by_server(stop_.get_token(), stop);
+  const std::stop_callback by_caller(source.stop, stop);
+  source.stop = either.get_token();
   const absl::StatusOr<ingest::SourceFacts> facts = Caught(
       [&]() -> absl::StatusOr<ingest::SourceFacts> { return options_.look(source); },
       "looking at a camera");

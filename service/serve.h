@@ -96,8 +96,9 @@ class Serve {
   void OnStreaming(const std::string& name);
   void FitToItsCamera(const std::string& name);
   /// Frames a second, after a look at the camera; 0: it is away, or does not say.
-  [[nodiscard]] double AnnouncedBy(const ingest::SourceOptions& source) const;
-  [[nodiscard]] StreamObservers ObserversOf(const StreamConfig& config, StreamEvents::Life life,
+  [[nodiscard]] double AnnouncedBy(ingest::SourceOptions source) const;
+  /// All but who admits it.
+  [[nodiscard]] StreamObservers ObserversOf(const std::string& stream, StreamEvents::Life life,
                                             const std::shared_ptr<RunRecorder>& record);
   absl::Status StartServers();
   /// What could not be reloaded before is, from now on.

@@ -41,15 +41,28 @@ std::string LineOf(const v1::StreamStatus& status, const Hindrance& hindrance) {
   return OnOneLine(std::move(line));
 }
 
+std::string OverloadInWords(const v1::StreamStatus& status) {
+  if (status.overload_cause().empty()) return "the overload is over";
+  return absl::StrCat(status.overload_cause(), ": ", status.overload_remedy());
+}
+
 }  // namespace
 
 std::optional<std::string> StatusLines::Next(const v1::StreamStatus& status) {
-  const Hindrance hindrance = HindranceOf(status);
-  const bool gave_up = std::exchange(gives_up_, !hindrance.stops);
   if (IsOver(status)) return std::nullopt;
-  if (!hindrance.what.empty() || IsSilent(status)) return LineOf(status, hindrance);
-  if (gave_up) return OnOneLine(absl::StrCat(status.stream(), "  the overload is over"));
-  return std::nullopt;
+  const Hindrance hindrance = HindranceOf(status);
+  if (!hindrance.what.empty() && hindrance.stops) return LineOf(status, hindrance);
+  if (IsNews(status.overload())) {
+    overload_ = status.overload();
+    return OnOneLine(absl::StrCat(status.stream(), "  ", OverloadInWords(status)));
+  }
+  return IsSilent(status) ? std::optional(LineOf(status, {})) : std::nullopt;
+}
+
+bool StatusLines::IsNews(v1::OverloadKind overload) const {
+  const bool as_planned = overload < v1::OVERLOAD_KIND_ONLY_PREDICTS;
+  if (overload_ == v1::OVERLOAD_KIND_NONE && as_planned) return false;
+  return overload != overload_;
 }
 
 }  // namespace millrace::service

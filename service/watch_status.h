@@ -13,13 +13,16 @@ namespace millrace::service {
 /// predictions. One thread at a time.
 class StatusLines {
  public:
-  /// "yard  source backing off, last prediction 14 s ago: rtsp://yard/1: no frame within 2 s", or
-  /// "yard  drops 20.0 of 25.0 frames a second: ..." of an overload, and that it is over. Nothing
-  /// where predictions come as planned, or the subscription is about to end.
+  /// "yard  source backing off, last prediction 14 s ago: rtsp://yard/1: no frame within 2 s", or,
+  /// once, "yard  drops 20.0 of 25.0 frames a second: ..." of an overload, and that it is over.
+  /// Nothing where predictions come as planned, or the subscription is about to end.
   [[nodiscard]] std::optional<std::string> Next(const v1::StreamStatus& status);
 
  private:
-  bool gives_up_ = false;  // What was said last is an overload.
+  /// Learning from fewer frames is as planned: it is news only after more was given up.
+  [[nodiscard]] bool IsNews(v1::OverloadKind overload) const;
+
+  v1::OverloadKind overload_ = v1::OVERLOAD_KIND_NONE;  // As it was said last.
 };
 
 }  // namespace millrace::service

@@ -62,11 +62,12 @@ std::string Hindrance(const v1::StreamStatus& status) {
     return "learner failed  " + status.learner_cause();
   }
   if (status.learner_state() == v1::LEARNER_STATE_PAUSED) return "learner paused";
-  if (status.overload() >= v1::OVERLOAD_KIND_ONLY_PREDICTS) {
-    return status.overload_cause() + "  " + status.overload_remedy();
-  }
   const v1::SourceState now = status.source_state();
-  if (now == v1::SOURCE_STATE_STREAMING || now == v1::SOURCE_STATE_STOPPED) return "";
+  if (now == v1::SOURCE_STATE_STREAMING) {
+    const bool gives_up = status.overload() >= v1::OVERLOAD_KIND_ONLY_PREDICTS;
+    return gives_up ? status.overload_cause() + "  " + status.overload_remedy() : "";
+  }
+  if (now == v1::SOURCE_STATE_STOPPED) return "";
   const std::string state = v1::SourceState_Name(now);
   return "camera " + state.substr(std::strlen("SOURCE_STATE_")) + "  " + status.source_cause();
 }

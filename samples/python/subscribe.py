@@ -29,13 +29,15 @@ def show(prediction):
 
 
 def show_status(status):
-    """Why no prediction comes, where none does. Without it, the log would say so."""
+    """Why no prediction comes, or what is given up under overload. Without it, the log would say so."""
     if status.learner_state is millrace.LearnerState.FAILED:
         print(f"learner failed  {status.learner_cause}", flush=True)
     elif status.learner_state is millrace.LearnerState.PAUSED:
         print("learner paused", flush=True)
     elif status.source_state not in (millrace.SourceState.STREAMING, millrace.SourceState.STOPPED):
         print(f"camera {status.source_state}  {status.source_cause}", flush=True)
+    elif status.gives_up:
+        print(f"{status.overload_cause}  {status.overload_remedy}", flush=True)
 
 
 def main(address="127.0.0.1:50051", stream=""):  # The stream may be empty if the server has one.

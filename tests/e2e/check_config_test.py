@@ -42,8 +42,8 @@ FAULTS = [
     (stream(TEST, "model: {network: ^resnet}"), ["'network' is 'resnet'"]),
     (stream(TEST, "model: {input: [^65, 64]}"), ["is '65'; it must be"]),
     (stream(TEST, "model: {weights: ^~/w.safetensors}"), ["'weights' is '~/w.safetensors'; only a shell"]),
-    (f"listen: {{address: ^camera.local}}\nstreams: []", ["'address' is 'camera.local'"]),
-    (f"listen: {{grpc_port: 7001, http_port: ^7001}}\nstreams: []", ["'http_port' is 7001"]),
+    (f"listen: {{address: ^camera.local, {PORTS}}}\nstreams: []", ["'address' is 'camera.local'"]),
+    (f"listen: {{grpc_port: 7001, http_port: ^7001, metrics_port: 0}}\nstreams: []", ["'http_port' is 7001"]),
     # Videos, pictures and tests.
     (stream("source: {uri: ^nowhere.avi}"), ["source.uri: {folder}/nowhere.avi: there is no such file"]),
     (stream("source: {uri: ^'file:no%20where.avi'}"), ["source.uri: file://{folder}/no%20where.avi: there is no such file"]),
@@ -95,8 +95,8 @@ FAULTS = [
     # What the file alone shows, and what the machine shows, in the order of the file.
     (f"{FREE}\nstreams:\n"
      "- {name: a, source: {uri: ^'rtsp://me@:554/1', password_env: ^MILLRACE_TEST_UNSET}, checkpoints: {folder: ^/proc/nowhere, every: ^0}}\n"
-     "- {name: b, source: {uri: 'rtsp://camera:^0/1'}, model: {network: grey.pt, input: [64, ^65]}, schedule: {devices: ^'cuda:90', stages: ^0}}\n"
-     "- {name: c, source: {uri: ^nowhere.avi, max_fps: ^fast}, model: {weights: ^nowhere.bin}, colour: blue}",
+     "- {name: b, source: {uri: ^'rtsp://camera:0/1'}, model: {network: grey.pt, input: [64, ^65]}, schedule: {devices: ^'cuda:90', stages: ^0}}\n"
+     "- {name: c, source: {uri: ^nowhere.avi, max_fps: ^fast}, model: {weights: ^nowhere.bin}, ^colour: blue}",
      ["'uri' ", "MILLRACE_TEST_UNSET.* is not set", "/proc/nowhere: ", "'every' is '0'", "'uri' ", "'65'; it must be", "schedule.devices: ",
       "'stages' is '0'", "there is no such file", "'max_fps' is 'fast'", "there is no weight file", "unknown key 'colour'"]),
 ]
@@ -216,6 +216,9 @@ class CheckConfigTest(unittest.TestCase):
             file = self.written(stream(TEST, SMALL).replace("grpc_port: 0, http_port: 0",
                                                             f"grpc_port: {ports[0]}, http_port: {ports[1]}"))
             checked, served = self.both(file)
+            # A file with a fault of its own may have its ports from a default.
+            faulty = self.written(pathlib.Path(file).read_text().removeprefix("version: 1\n") + "colour: blue")
+            self.assertEqual([run.returncode for run in self.both(faulty)], [2, 2])
         self.assertEqual(served.returncode, 1, served.stderr)
         self.assertEqual(len(served.stderr.splitlines()), 2, served.stderr)
         for key, port in (("grpc_port", ports[0]), ("http_port", ports[1])):

@@ -96,8 +96,8 @@ class OverloadTest(unittest.TestCase):
         self.assertEqual((page["kind"], page["remedy"][:36]), ("drops", answer.overload_remedy[:36]))
         with self.watched() as end:
             terminal.read_until(end, r"gate  drops .* frames a second, frame .*source\.max_fps: ")
-        with self.piped() as said:
-            self.assertRegex(said.readline(), r"^gate  drops .* frames a second: .*source\.max_fps: ")
+        with self.piped() as errors:
+            self.assertRegex(errors.readline(), r"^gate  drops .* frames a second: .*source\.max_fps: ")
         told = self.told()
         self.assertIs(told.overload, OverloadKind.DROPS)
         self.assertRegex(str(told), r"^gate: drops .* frames a second: .*source\.max_fps: ")

@@ -84,16 +84,17 @@ TEST(CameraFitTest, ACameraThatIsAwayIsAssumedAndCorrectedOnceItShowsItself) {
   CameraFit fit(Away);
   const auto assumed = fit.Complete(Camera());
   ASSERT_TRUE(assumed.ok()) << assumed.status();
-  EXPECT_EQ(assumed->learner.width, 400);
-  EXPECT_EQ(assumed->learner.frames_per_second, 25);
+  EXPECT_EQ(assumed->config.learner.width, 400);
+  EXPECT_EQ(assumed->config.learner.frames_per_second, 25);
+  EXPECT_EQ(assumed->announced, 25) << "it is not looked at again for its rate";
   EXPECT_TRUE(fit.Assumed("a"));
 
-  const auto corrected = fit.Correct(*assumed, Facts(640, 480, 25));
+  const auto corrected = fit.Correct(assumed->config, Facts(640, 480, 25));
   ASSERT_TRUE(corrected.has_value());
   EXPECT_EQ(corrected->learner.width, 320);
   EXPECT_EQ(corrected->learner.height, 240);
   EXPECT_FALSE(fit.Assumed("a"));
-  EXPECT_FALSE(fit.Correct(*assumed, Facts(1080, 1920, 25)).has_value()) << "only once";
+  EXPECT_FALSE(fit.Correct(assumed->config, Facts(1080, 1920, 25)).has_value()) << "only once";
 }
 
 // A mistyped address is corrected while its camera is away, which leaves the learner as it was.
@@ -126,7 +127,9 @@ TEST(CameraFitTest, NothingIsLookedAtWhereTheFileSaysAll) {
     ++looks;
     return Facts(640, 480, 25);
   });
-  ASSERT_TRUE(fit.Complete(Camera("model: {input: [64, 64]}, schedule: {kind: partime}")).ok());
+  const auto said = fit.Complete(Camera("model: {input: [64, 64]}, schedule: {kind: partime}"));
+  ASSERT_TRUE(said.ok());
+  EXPECT_EQ(said->announced, std::nullopt);
   ASSERT_TRUE(fit.Complete(StreamOf("uri: 'push:'")).ok());
   ASSERT_TRUE(fit.Complete(Camera("model: {task: regression, outputs: 1}")).ok());
   EXPECT_EQ(looks, 0);
@@ -148,7 +151,8 @@ TEST(CameraFitTest, LooksAtAllCamerasAtTheSameTimeAndOnceEach) {
   for (const StreamConfig& stream : streams) {
     const auto fitted = fit.Complete(stream);
     ASSERT_TRUE(fitted.ok()) << fitted.status();
-    EXPECT_EQ(fitted->learner.width, 320);
+    EXPECT_EQ(fitted->config.learner.width, 320);
+    EXPECT_EQ(fitted->announced, 25);
   }
   EXPECT_EQ(looks, kCameras);
 }

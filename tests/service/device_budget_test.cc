@@ -186,6 +186,7 @@ TEST_F(BudgetGateTest, OneThatKeepsItsCameraIsReckonedAtTheRateOfThatCamera) {
   same.stages[0].forward_ms += 10;
   EXPECT_THAT(std::string(gate.Admit(changed, same).message()),
               HasSubstr("0.96 cores are needed at 10 frames a second"));
+  EXPECT_EQ(looks_, 0);
   changed.source.uri = "rtsp://camera/2";
   EXPECT_THAT(std::string(gate.Admit(changed, same).message()), HasSubstr("at 25 frames a second"));
   streams_.Stop();
@@ -198,7 +199,7 @@ TEST_F(BudgetGateTest, ANewCameraIsReckonedAtTheRateThatItSays) {
   EXPECT_EQ(looks_, 0) << "one alone fits at any rate";
   Run("street");
   EXPECT_THAT(std::string(gate.Admit(gate_, learner_).message()),
-              HasSubstr("1.7 cores are needed at 50 frames a second"));
+              HasSubstr("1.70 cores are needed at 50 frames a second"));
   gate_.source.max_frames_per_second = 5;
   EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
   gate_.source.max_frames_per_second = 0;
@@ -211,11 +212,34 @@ TEST_F(BudgetGateTest, ANewCameraIsReckonedAtTheRateThatItSays) {
   streams_.Stop();
 }
 
+// What it took says nothing of what it takes: the new camera sends more.
+TEST_F(BudgetGateTest, AStreamThatGetsAnotherCameraIsReckonedAtThatOnesRate) {
+  BudgetGate gate({.cores = 2}, streams_, announced_);
+  Run("street");
+  Run("gate");  // Both together take 1.72 of 2 cores.
+  const pipeline::LearnerDescription same = *streams_.All().back()->stream->learner();
+  says_ = 60;
+  EXPECT_THAT(std::string(gate.Admit(gate_, same).message()), HasSubstr("at 60 frames a second"));
+  says_ = 10;
+  EXPECT_TRUE(gate.Admit(gate_, same).ok());
+  streams_.Stop();
+}
+
 TEST_F(BudgetGateTest, WhereTheRateIsKnownNoCameraIsLookedAt) {
-  BudgetGate gate({}, streams_, announced_);
+  BudgetGate gate({.cores = 1}, streams_, announced_);
   Run("street");
   Run("gate");
-  static_cast<void>(gate.Admit(Watching("rtsp://user:secret@camera/1"), learner_));
+  pipeline::LearnerDescription dearer = learner_;
+  dearer.stages[0].forward_ms += 100;
+  StreamConfig changed = Watching("rtsp://user:secret@camera/1");
+  changed.entry = R"({"name": "gate", "source": {"uri": "rtsp://camera/1", "queue": 4}})";
+  EXPECT_THAT(std::string(gate.Admit(changed, dearer).message()),
+              HasSubstr("at 10 frames a second"));
+  changed.name = "yard";  // A stream of its own, of a camera that another has.
+  EXPECT_THAT(std::string(gate.Admit(changed, dearer).message()),
+              HasSubstr("at 10 frames a second"));
+  EXPECT_THAT(std::string(gate.Admit(gate_, dearer, 15).message()),
+              HasSubstr("at 15 frames a second"));
   gate_.name = "yard";
   gate_.learner.frames_per_second = 10;
   static_cast<void>(gate.Admit(gate_, learner_));

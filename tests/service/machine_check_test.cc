@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -120,7 +121,7 @@ Machine Unwilling() {
           .reference = [no](const StreamConfig&) { return no; }};
 }
 
-TEST(MachineCheckTest, WhatTheFileAloneShowsIsSaidAmongIt) {
+TEST(MachineCheckTest, FileAndMachineProblemsComeInFileOrder) {
   Machine machine = Unwilling();
   machine.bind = Willing().bind;
   const std::string said = Problems(R"(version: 1
@@ -146,23 +147,67 @@ streams:
                           StartsWith("my.yaml:9:38: 'every' is '0'")));
 }
 
-TEST(MachineCheckTest, NothingIsSaidThatOnlyAMistakeOfTheFileMakesTrue) {
+TEST(MachineCheckTest, NothingIsJudgedByTheDefaultOfAKeyThatCannotBeRead) {
   const auto problems = [](const std::string& key) {
     return Problems("version: 1\nlisten: {grpc_port: 0, http_port: 0, metrics_port: 0}\n"
-                    "streams:\n- {name: door, source: {uri: 'test:ball'}, " + key + "}\n",
+                    "streams:\n- {name: door, source: {uri: 'test:ball'}, " +
+                        key + "}\n",
                     Unwilling());
   };
-  EXPECT_THAT(problems("schedule: {stages: 3, cut: [1, 2]}"), Not(HasSubstr("schedule.cuts")));
-  EXPECT_THAT(problems("schedule: {devices: gpu}"), Not(HasSubstr("schedule.devices")));
-  EXPECT_THAT(problems("model: {network: resnet}"), Not(HasSubstr("model.network")));
-  EXPECT_THAT(problems("model: {task: classification}"), Not(HasSubstr("model.network")));
-  EXPECT_THAT(problems("checkpoints: {folder: [a]}"), Not(HasSubstr("checkpoints.folder")));
-  EXPECT_THAT(problems("scores: {compare_with: farneback2}"), Not(HasSubstr("scores.compare_with")));
+  for (const auto& [entry, wrong, unsaid] :
+       std::initializer_list<std::tuple<const char*, const char*, const char*>>{
+           {"schedule: {stages: 3, cut: [1, 2]}", "unknown key 'cut'", "schedule.cuts"},
+           {"schedule: {devices: gpu}", "'devices' has 'gpu'", "schedule.devices"},
+           {"model: {network: resnet}", "'network' is 'resnet'", "model.network"},
+           {"model: {task: classification}", "'task' needs 'outputs'", "model.network"},
+           {"checkpoints: {folder: [a]}", "'folder'", "checkpoints.folder"},
+           {"scores: {compare_with: farneback2}", "is 'farneback2'", "scores.compare_with"}}) {
+    const std::string said = problems(entry);
+    EXPECT_THAT(said, HasSubstr(wrong));
+    EXPECT_THAT(said, Not(HasSubstr(unsaid)));
+  }
 }
 
-TEST(MachineCheckTest, WhatIsNoConfigurationAtAllIsAllThatIsSaid) {
-  EXPECT_EQ(Problems("streams: [", Willing()).find("my.yaml:1:"), 0);
-  EXPECT_EQ(Problems("", Willing()), "my.yaml:1:1: the file is empty; begin with 'version: 1'");
+TEST(MachineCheckTest, AKeyThatCannotBeReadHidesNothingThatItPlaysNoPartIn) {
+  const std::string said = Problems(R"(version: 1
+listen: {tls: {certificate: a, kee: b}, grpc_port: 0, http_port: 0, metrics_port: 0}
+streams:
+- name: door
+  source: {uri: 'test:ball'}
+  model: {network: flow, learning_rate: fast}
+  schedule: {kind: partime, stages: 2, cuts: [1], replan_share: much}
+)",
+                                    [] {
+                                      Machine machine = Unwilling();
+                                      machine.security = [](const GrpcSecurity&) {
+                                        return std::vector<KeyProblem>{
+                                            {"listen.tls.key", "no"},
+                                            {"listen.tokens_file", "is open to everybody"}};
+                                      };
+                                      return machine;
+                                    }());
+  EXPECT_THAT(said, Not(HasSubstr("listen.tls.key: no")));
+  EXPECT_THAT(said, HasSubstr("listen.tokens_file: is open to everybody"));
+  EXPECT_THAT(said, HasSubstr("'learning_rate' is 'fast'"));
+  EXPECT_THAT(said, HasSubstr("model.network: no"));
+  EXPECT_THAT(said, HasSubstr("'replan_share' is 'much'"));
+  EXPECT_THAT(said, HasSubstr("schedule.cuts: no"));
+}
+
+TEST(MachineCheckTest, AStreamOfLabelsNeedsNoGpuThatTheFileNamesForAll) {
+  Machine machine = Willing();
+  machine.devices = [](const std::vector<std::string>&) { return absl::NotFoundError("no GPU"); };
+  EXPECT_EQ(Problems("version: 1\nschedule: {devices: cuda}\nstreams:\n"
+                     "- name: digits\n  source: {uri: 'push:'}\n"
+                     "  model: {task: classification, outputs: 2}\n",
+                     machine),
+            "");
+}
+
+TEST(MachineCheckTest, BrokenYamlHasOneProblem) {
+  EXPECT_THAT(absl::StrSplit(Problems("streams: [", Unwilling()), '\n'),
+              ElementsAre(StartsWith("my.yaml:1:")));
+  EXPECT_EQ(Problems("", Unwilling()), "my.yaml:1:1: the file is empty; begin with 'version: 1'");
 }
 
 TEST(MachineCheckTest, WhatStreamsShareIsSaidOnceWhereTheFileSaysIt) {

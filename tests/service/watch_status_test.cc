@@ -63,6 +63,28 @@ TEST(StatusLinesTest, SayWhatIsGivenUpUnderOverloadAndThatItIsOver) {
   EXPECT_EQ(lines.Next(kWell), std::nullopt);
 }
 
+TEST(StatusLinesTest, SayAnOverloadOnceWhateverElseChanges) {
+  StatusLines lines;
+  const v1::StreamStatus drops = Overloaded(v1::OVERLOAD_KIND_DROPS);
+  EXPECT_NE(lines.Next(drops), std::nullopt);
+  EXPECT_EQ(lines.Next(drops), std::nullopt) << "a new subscription";
+  EXPECT_NE(lines.Next(Status(v1::SOURCE_STATE_BACKING_OFF)), std::nullopt);
+  EXPECT_EQ(lines.Next(drops), std::nullopt) << "as before the camera was away";
+  EXPECT_THAT(lines.Next(kWell), Optional(Eq("yard  the overload is over")));
+  EXPECT_NE(lines.Next(drops), std::nullopt) << "another one";
+}
+
+TEST(StatusLinesTest, AnOverloadThatGivesUpLessIsNotOver) {
+  StatusLines lines;
+  EXPECT_NE(lines.Next(Overloaded(v1::OVERLOAD_KIND_DROPS)), std::nullopt);
+  v1::StreamStatus less = Overloaded(v1::OVERLOAD_KIND_LEARNS_LESS);
+  less.set_overload_cause("learns from one frame in 2");
+  less.set_overload_remedy("every frame is learned from with source.max_fps: 9");
+  EXPECT_THAT(lines.Next(less), Optional(Eq("yard  learns from one frame in 2: every frame is "
+                                            "learned from with source.max_fps: 9")));
+  EXPECT_THAT(lines.Next(kWell), Optional(Eq("yard  the overload is over")));
+}
+
 TEST(StatusLinesTest, LearningFromFewerFramesIsAsPlanned) {
   StatusLines lines;
   EXPECT_EQ(lines.Next(Overloaded(v1::OVERLOAD_KIND_LEARNS_LESS)), std::nullopt);

@@ -14,6 +14,9 @@ _LOG = logging.getLogger("millrace")
 # States in which something is wrong, and those that only pass.
 _BROKEN = (SourceState.BACKING_OFF, SourceState.FAILED, SourceState.STALLED)
 
+# Overloads that are worth a line: learning from fewer frames is as planned.
+_GIVES_UP = (OverloadKind.DROPS, OverloadKind.ONLY_PREDICTS)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StreamStatus:
@@ -50,7 +53,7 @@ class StreamStatus:
     @property
     def gives_up(self) -> bool:
         """Whether it drops frames, or learns from none. Learning from fewer is as planned."""
-        return self.overload in (OverloadKind.DROPS, OverloadKind.ONLY_PREDICTS)
+        return self.overload in _GIVES_UP
 
     @property
     def predicts(self) -> bool:
@@ -75,7 +78,7 @@ class StatusLog:
 
     def __init__(self) -> None:
         self._said = ""  # What keeps predictions away, since something does.
-        self._overload = OverloadKind.NONE  # That was said.
+        self._overload = OverloadKind.NONE  # As it was said last.
 
     def tell(self, status: StreamStatus) -> None:
         words = str(status)
@@ -89,14 +92,14 @@ class StatusLog:
             _LOG.warning("no predictions of %s", words)
 
     def _tell_overload(self, status: StreamStatus) -> None:
-        now = status.overload if status.gives_up else OverloadKind.NONE
-        if now is self._overload:
+        as_planned = self._overload is OverloadKind.NONE and not status.gives_up
+        if as_planned or status.overload is self._overload:
             return
-        self._overload = now
+        self._overload = status.overload
         if status.gives_up:
             _LOG.warning("%s", status)
         else:
-            _LOG.info("%s: the overload is over", status.stream)
+            _LOG.info("%s: %s", status.stream, status.overload_cause or "the overload is over")
 
     @staticmethod
     def _is_broken(status: StreamStatus) -> bool:
