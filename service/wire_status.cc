@@ -16,7 +16,7 @@
 namespace millrace::service {
 namespace {
 
-std::string WordsOf(const std::string& name, std::string_view prefix, int number) {
+std::string InWords(const std::string& name, std::string_view prefix, int number) {
   if (name.size() <= prefix.size()) return absl::StrCat(number);
   return absl::StrReplaceAll(absl::AsciiStrToLower(name.substr(prefix.size())), {{"_", " "}});
 }
@@ -66,11 +66,11 @@ Hindrance HindranceOf(const v1::StreamStatus& status) {
 }
 
 std::string WordsOf(v1::SourceState state) {
-  return WordsOf(v1::SourceState_Name(state), "SOURCE_STATE_", state);
+  return InWords(v1::SourceState_Name(state), "SOURCE_STATE_", state);
 }
 
 std::string WordsOf(v1::LearnerState state) {
-  return WordsOf(v1::LearnerState_Name(state), "LEARNER_STATE_", state);
+  return InWords(v1::LearnerState_Name(state), "LEARNER_STATE_", state);
 }
 
 }  // namespace millrace::service
