@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -49,6 +50,8 @@ ConfigFile Parsed(const std::string& yaml) { return ParseConfigFile(yaml, "my.ya
 std::string Problems(const std::string& yaml, const Machine& machine) {
   return std::string(CheckMachine(Parsed(yaml), machine).message());
 }
+
+std::vector<std::string> Lines(const std::string& text) { return absl::StrSplit(text, '\n'); }
 
 constexpr char kFile[] = R"(version: 1
 listen: {address: 10.1.1.1, allow_plain_text: true, grpc_port: 50, http_port: 0}
@@ -135,7 +138,7 @@ streams:
   checkpoints: {folder: kept, every: 0}
 )",
                                     machine);
-  EXPECT_THAT(absl::StrSplit(said, '\n'),
+  EXPECT_THAT(Lines(said),
               ElementsAre(StartsWith("my.yaml:2:37: listen.tls.key: no"),
                           StartsWith("my.yaml:5:17: 'uri' "),
                           StartsWith("my.yaml:5:47: source.password_env: no"),
@@ -205,7 +208,7 @@ TEST(MachineCheckTest, AStreamOfLabelsNeedsNoGpuThatTheFileNamesForAll) {
 }
 
 TEST(MachineCheckTest, BrokenYamlHasOneProblem) {
-  EXPECT_THAT(absl::StrSplit(Problems("streams: [", Unwilling()), '\n'),
+  EXPECT_THAT(Lines(Problems("streams: [", Unwilling())),
               ElementsAre(StartsWith("my.yaml:1:")));
   EXPECT_EQ(Problems("", Unwilling()), "my.yaml:1:1: the file is empty; begin with 'version: 1'");
 }
