@@ -218,6 +218,7 @@ TEST_F(BudgetGateTest, AStreamThatGetsAnotherCameraIsReckonedAtThatOnesRate) {
   Run("street");
   Run("gate");  // Both together take 1.72 of 2 cores.
   const pipeline::LearnerDescription same = *streams_.All().back()->stream->learner();
+  gate_.entry = R"({"name": "gate", "source": {"uri": "rtsp://camera/2"}})";
   says_ = 60;
   EXPECT_THAT(std::string(gate.Admit(gate_, same).message()), HasSubstr("at 60 frames a second"));
   says_ = 10;
@@ -238,14 +239,15 @@ TEST_F(BudgetGateTest, WhereTheRateIsKnownNoCameraIsLookedAt) {
   changed.name = "yard";  // A stream of its own, of a camera that another has.
   EXPECT_THAT(std::string(gate.Admit(changed, dearer).message()),
               HasSubstr("at 10 frames a second"));
+  gate_.entry = R"({"name": "gate", "source": {"uri": "rtsp://camera/2"}})";
   EXPECT_THAT(std::string(gate.Admit(gate_, dearer, 15).message()),
               HasSubstr("at 15 frames a second"));
   gate_.name = "yard";
   gate_.learner.frames_per_second = 10;
   static_cast<void>(gate.Admit(gate_, learner_));
   gate_.learner.frames_per_second = 0;
-  gate_.of_file = true;  // It starts anyway.
-  static_cast<void>(gate.Admit(gate_, learner_));
+  gate_.of_file = true;  // Where the file says no budget it starts anyway.
+  EXPECT_TRUE(BudgetGate({}, streams_, announced_).Admit(gate_, dearer).ok());
   EXPECT_EQ(looks_, 0);
   streams_.Stop();
 }

@@ -106,15 +106,6 @@ class StreamStatusTest : public testing::Test {
       if (filmed_++ > 0) learner_->Predict();
     }
   }
-  /// For a minute the camera sends `frames` in each fifth of a second, of which one is predicted.
-  void FilmAMinute(int frames) {
-    for (int i = 0; i < 5 * 60; ++i) {
-      for (int frame = 0; frame < frames; ++frame) camera_->Push();
-      clock_.Advance(std::chrono::milliseconds(200));
-      learner_->Predict();
-      static_cast<void>(served_->stream->Snapshot());  // Whoever asks has it looked at.
-    }
-  }
   void Pass(std::chrono::nanoseconds time) {
     clock_.Advance(time);
     subscribers_.Wake();
@@ -150,8 +141,7 @@ class StreamStatusTest : public testing::Test {
     options.make_learner =
         [this](const pipeline::FlowLearnerOptions& /*asked*/,
                pipeline::OnPrediction call) -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
-      auto learner =
-          std::make_unique<FakeLearner>(FakeLearner::Options{.capacity = 1}, std::move(call));
+      auto learner = std::make_unique<FakeLearner>(FakeLearner::Options(), std::move(call));
       learner_ = learner.get();
       return learner;
     };
@@ -167,9 +157,6 @@ class StreamStatusTest : public testing::Test {
     };
     options.on_learner_state = [this, life](auto state, const absl::Status& cause) {
       events_.LearnerIs(life, state, cause);
-    };
-    options.on_overload = [this, life](const Overload& overload) {
-      events_.OverloadIs(life, overload);
     };
     return options;
   }
@@ -198,31 +185,6 @@ TEST_F(StreamStatusTest, IsSaidAtEachChange) {
   EXPECT_EQ(subscriber.Next()->status().source_state(), v1::SOURCE_STATE_STREAMING);
   ASSERT_TRUE(served_->stream->SetMode(LearnerState::kPaused).ok());
   EXPECT_EQ(subscriber.Next()->status().learner_state(), v1::LEARNER_STATE_PAUSED);
-}
-
-/// The next status of an overload of this kind; nothing where the subscription ends before.
-std::optional<v1::StreamStatus> NextOf(v1::OverloadKind kind, Subscriber& subscriber) {
-  while (const auto response = subscriber.Next()) {
-    if (response->has_status() && response->status().overload() == kind) return response->status();
-  }
-  return std::nullopt;
-}
-
-TEST_F(StreamStatusTest, IsSaidWhenAnOverloadBeginsAndWhenItIsOver) {
-  camera_->Become(SourceState::kStreaming);
-  Subscriber subscriber(*channel_, Asking());
-  EXPECT_EQ(subscriber.Next()->status().overload(), v1::OVERLOAD_KIND_NONE);
-  Film(1);
-  FilmAMinute(5);
-  const auto drops = NextOf(v1::OVERLOAD_KIND_DROPS, subscriber);
-  ASSERT_TRUE(drops);
-  EXPECT_THAT(drops->overload_cause(), testing::MatchesRegex("drops .* of .* frames a second"));
-  EXPECT_THAT(drops->overload_remedy(), testing::HasSubstr("source.max_fps: "));
-  FilmAMinute(1);
-  const auto over = NextOf(v1::OVERLOAD_KIND_NONE, subscriber);
-  ASSERT_TRUE(over);
-  EXPECT_EQ(over->overload_cause(), "");
-  EXPECT_EQ(over->overload_remedy(), "");
 }
 
 TEST_F(StreamStatusTest, IsSaidAgainAfterTenSecondsWithoutAPrediction) {
