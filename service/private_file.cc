@@ -25,6 +25,13 @@ absl::Status Unreadable(const std::string& path, std::string_view key, int error
       std::string(key), ": ", path, " cannot be read: ", std::generic_category().message(error)));
 }
 
+/// Somebody may have written the secret itself where its file is to be named: it is not repeated.
+absl::Status NoPrivateFile(std::string_view key, int error) {
+  return absl::NotFoundError(absl::StrCat(
+      std::string(key), ": the file that it names cannot be read: ",
+      std::generic_category().message(error), "; it takes a path, relative to the configuration"));
+}
+
 absl::Status CheckKind(const struct stat& info, const std::string& path, std::string_view key) {
   if (S_ISREG(info.st_mode)) return absl::OkStatus();
   if (S_ISDIR(info.st_mode)) return Unreadable(path, key, EISDIR);
@@ -52,7 +59,7 @@ absl::StatusOr<std::string> Read(const std::string& path, std::string_view key, 
   const File file = Open(path);
   struct stat info = {};
   if (file == nullptr || fstat(fileno(file.get()), &info) != 0) {
-    return Unreadable(path, key, errno);
+    return secret ? NoPrivateFile(key, errno) : Unreadable(path, key, errno);
   }
   MILLRACE_RETURN_IF_ERROR(CheckKind(info, path, key));
   if (absl::Status kept = secret ? CheckPrivate(info, path, key) : absl::OkStatus(); !kept.ok()) {

@@ -81,10 +81,10 @@ FAULTS = [
     (stream(f"{CAMERA}, tls_ca_file: ^text.txt}}"), ["source.tls_ca_file: .*{folder}/text.txt"]),
     # The server's own files and address.
     (f"listen: {{tls: {{certificate: ^no.pem, key: ^no.key}}, {PORTS}}}\nstreams: []",
-     ["listen.tls.certificate: {folder}/no.pem cannot be read", "listen.tls.key: {folder}/no.key cannot be read"]),
+     ["listen.tls.certificate: {folder}/no.pem cannot be read", "listen.tls.key: the file that it names cannot be read: No such file"]),
     (f"listen: {{tls: {{certificate: certificate.pem, key: ^other/key.pem}}, {PORTS}}}\nstreams: []",
      ["listen.tls.key: .*is the key of another certificate"]),
-    (f"listen: {{tokens_file: ^no.txt, {PORTS}}}\nstreams: []", ["listen.tokens_file: {folder}/no.txt cannot be read"]),
+    (f"listen: {{tokens_file: ^no.txt, {PORTS}}}\nstreams: []", ["listen.tokens_file: the file that it names cannot be read: No such file"]),
     (f"listen: {{address: ^192.0.2.77, allow_plain_text: true, {PORTS}}}\nstreams: []", ["listen.address: .*192.0.2.77"]),
     # Several at once.
     (f"listen: {{tokens_file: ^no.txt, {PORTS}}}\nstreams:\n"
