@@ -29,7 +29,7 @@ absl::Status Unreadable(const std::string& path, std::string_view key, int error
 absl::Status NoPrivateFile(std::string_view key, int error) {
   return absl::NotFoundError(absl::StrCat(
       std::string(key), ": the file that it names cannot be read: ",
-      std::generic_category().message(error), "; it takes a path, relative to the configuration"));
+      std::generic_category().message(error), "; it takes the path of a file"));
 }
 
 absl::Status CheckKind(const struct stat& info, const std::string& path, std::string_view key) {

@@ -83,7 +83,7 @@ TEST_F(TokenFileTest, OneThatEverybodyMayReadIsRefusedWithWhatToDo) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("chmod 600 " + path));
 }
 
-TEST_F(TokenFileTest, OneThatIsNotThereIsNamed) {
+TEST_F(TokenFileTest, OneThatIsNotThereMayBeATokenAndIsNotRepeated) {
   const absl::Status status = TokenFile::Open(files_.Path("none")).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()),
