@@ -109,6 +109,7 @@ class NarrowPageTest(PhoneTest):
                 self.assert_nothing_is_cut(browser)
                 wide, high = map(int, size.split("x"))
                 for name in ("picture", "flow"):
+                    browsers.wait(browser, lambda image=part(browser, name): image.get_property("naturalWidth") > 0)
                     shown, frame = browser.execute_script("""
                         const image = arguments[0];
                         const {width, height} = image.getBoundingClientRect();
