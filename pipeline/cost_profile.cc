@@ -11,6 +11,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "base/check.h"
+#include "pipeline/core_speed.h"
 #include "pipeline/device_time.h"
 #include "pipeline/kept_model.h"
 #include "pipeline/live_bytes.h"
@@ -143,6 +144,7 @@ class Profiling {
       const bool forward = step.kind == OperationKind::kForward;
       if (forward && step.stage == 1) {
         tell(step.first);
+        if (device_.is_cpu()) yardstick_ms_.push_back(yardstick_.RunMs());
         network_.Admit(step.first, input_);
       }
       if (forward && step.first == 0) {
@@ -155,15 +157,16 @@ class Profiling {
     if (!options.stop.stop_requested()) tell(all);
   }
 
-  // Medians into `layers`; returns the spread.
+  // Medians into `layers`, as on an idle core; returns the spread.
   double Summarize(std::vector<LayerCosts>& layers) {
+    const double slowness = FastestCoreOfThisProgram().SlownessOf(Median(yardstick_ms_));
     double weights = 0;
     double variances = 0;
     const auto median = [&](const Times& times) {
       const double cost = Median(times);
       weights += cost;
       variances += cost * Variance(times);
-      return cost;
+      return cost / slowness;
     };
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const int layer = static_cast<int>(i);
@@ -182,6 +185,9 @@ class Profiling {
   const Plan plan_;
   StagedNetwork network_;
   std::vector<std::array<Times, 3>> times_;
+  // Once a sample, in between: both were slowed by the same.
+  Yardstick yardstick_;
+  Times yardstick_ms_;
 };
 
 }  // namespace

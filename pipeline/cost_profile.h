@@ -27,7 +27,7 @@ struct ProfileOptions {
 /// output. Of each layer:
 ///
 ///  * the median time of forward, backward and update in milliseconds, of a device that has nothing
-///    else to do (device_time.h), however busy it is;
+///    else to do (device_time.h, core_speed.h), however busy it is;
 ///  * `output_bytes`: its output and the skips that pass behind it;
 ///  * `activation_bytes`: its inputs, its outputs and all else that its forward allocates and
 ///    autograd keeps. A stage of several layers keeps less than their sum: what one makes and the

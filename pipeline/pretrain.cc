@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numbers>
 
-#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
@@ -13,6 +12,7 @@
 #include "base/status.h"
 #include "pipeline/flow_loss.h"
 #include "pipeline/generated_stream.h"
+#include "pipeline/one_thread.h"
 #include "pipeline/open_flow_network.h"
 #include "pipeline/rmsprop.h"
 #include "pipeline/stage.h"
@@ -63,19 +63,6 @@ double RateShare(double done) {
 double EndPointError(const at::Tensor& flow, const at::Tensor& truth) {
   return (flow - truth).square().sum(1).sqrt().mean().item<double>();
 }
-
-// Holds the calling thread to one thread inside an operation: the weights must not depend on how
-// many the machine has.
-class OneThread {
- public:
-  OneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }
-  ~OneThread() { at::set_num_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  const int before_;
-};
 
 // Sums of what a report gives the means of.
 class Report {
