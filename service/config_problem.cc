@@ -19,7 +19,8 @@ absl::Status AsStatus(std::string_view file, std::vector<ConfigProblem> problems
   problems.erase(same.begin(), same.end());
   return {code,
           absl::StrJoin(problems, "\n", [file](std::string* out, const ConfigProblem& problem) {
-            absl::StrAppend(out, std::string(file), ":", problem.line, ":", problem.column, ": ", problem.what);
+            absl::StrAppend(out, std::string(file), ":", problem.line, ":", problem.column, ": ",
+                            problem.what);
           })};
 }
 

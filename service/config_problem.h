@@ -20,8 +20,7 @@ struct ConfigProblem {
 
 /// OK, or `code` with one line "FILE:LINE:COLUMN: WHAT" for each, in the order of `file`. What is
 /// said twice of one place is said once.
-[[nodiscard]] absl::Status AsStatus(
-    std::string_view file, std::vector<ConfigProblem> problems,
-    absl::StatusCode code = absl::StatusCode::kInvalidArgument);
+[[nodiscard]] absl::Status AsStatus(std::string_view file, std::vector<ConfigProblem> problems,
+                                    absl::StatusCode code = absl::StatusCode::kInvalidArgument);
 
 }  // namespace millrace::service

@@ -27,9 +27,9 @@ absl::Status Unreadable(const std::string& path, std::string_view key, int error
 
 /// Somebody may have written the secret itself where its file is to be named: it is not repeated.
 absl::Status NoPrivateFile(std::string_view key, int error) {
-  return absl::NotFoundError(absl::StrCat(
-      std::string(key), ": the file that it names cannot be read: ",
-      std::generic_category().message(error), "; it takes the path of a file"));
+  return absl::NotFoundError(
+      absl::StrCat(std::string(key), ": the file that it names cannot be read: ",
+                   std::generic_category().message(error), "; it takes the path of a file"));
 }
 
 absl::Status CheckKind(const struct stat& info, const std::string& path, std::string_view key) {

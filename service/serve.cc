@@ -156,21 +156,22 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
 
 StreamObservers Serve::ObserversOf(const std::string& stream, StreamEvents::Life life,
                                    const std::shared_ptr<RunRecorder>& record) {
-  return {
-      .observe =
-          [this, record](const Prediction& prediction) {
-            record->Record(prediction);
-            if (record->predictions() == options_.frames) Wake();
-          },
-      .on_source_state =
-          [this, life, stream](ingest::SourceState state, const absl::Status& cause) {
-            events_.SourceIs(life, state, cause);
-            if (state == ingest::SourceState::kStreaming) OnStreaming(stream);
-          },
-      .on_learner_state = [this, life](
-                              LearnerState state,
-                              const absl::Status& cause) { events_.LearnerIs(life, state, cause); },
-      .on_overload = [this, life](const Overload& overload) { events_.OverloadIs(life, overload); }};
+  return {.observe =
+              [this, record](const Prediction& prediction) {
+                record->Record(prediction);
+                if (record->predictions() == options_.frames) Wake();
+              },
+          .on_source_state =
+              [this, life, stream](ingest::SourceState state, const absl::Status& cause) {
+                events_.SourceIs(life, state, cause);
+                if (state == ingest::SourceState::kStreaming) OnStreaming(stream);
+              },
+          .on_learner_state =
+              [this, life](LearnerState state, const absl::Status& cause) {
+                events_.LearnerIs(life, state, cause);
+              },
+          .on_overload = [this,
+                          life](const Overload& overload) { events_.OverloadIs(life, overload); }};
 }
 
 double Serve::AnnouncedBy(ingest::SourceOptions source) const {
@@ -180,9 +181,9 @@ double Serve::AnnouncedBy(ingest::SourceOptions source) const {
   const std::stop_callback by_server(stop_.get_token(), stop);
   const std::stop_callback by_caller(source.stop, stop);
   source.stop = either.get_token();
-  const absl::StatusOr<ingest::SourceFacts> facts = Caught(
-      [&]() -> absl::StatusOr<ingest::SourceFacts> { return options_.look(source); },
-      "looking at a camera");
+  const absl::StatusOr<ingest::SourceFacts> facts =
+      Caught([&]() -> absl::StatusOr<ingest::SourceFacts> { return options_.look(source); },
+             "looking at a camera");
   return facts.ok() ? facts->frames_per_second : 0;
 }
 

@@ -118,8 +118,8 @@ Machine Unwilling() {
           .devices = [no](const std::vector<std::string>&) { return no; },
           .learner =
               [no](const StreamConfig&) {
-                return std::vector<pipeline::LearnerProblem>{
-                    {pipeline::LearnerPart::kNetwork, no}, {pipeline::LearnerPart::kCuts, no}};
+                return std::vector<pipeline::LearnerProblem>{{pipeline::LearnerPart::kNetwork, no},
+                                                             {pipeline::LearnerPart::kCuts, no}};
               },
           .reference = [no](const StreamConfig&) { return no; }};
 }
@@ -138,24 +138,24 @@ streams:
   checkpoints: {folder: kept, every: 0}
 )",
                                     machine);
-  EXPECT_THAT(Lines(said),
-              ElementsAre(StartsWith("my.yaml:2:37: listen.tls.key: no"),
-                          StartsWith("my.yaml:5:17: 'uri' "),
-                          StartsWith("my.yaml:5:47: source.password_env: no"),
-                          StartsWith("my.yaml:6:20: model.network: no"),
-                          StartsWith("my.yaml:7:37: 'stages' is 'many'"),
-                          StartsWith("my.yaml:7:52: schedule.devices: no"),
-                          StartsWith("my.yaml:8:26: scores.compare_with: no"),
-                          StartsWith("my.yaml:9:25: checkpoints.folder: no"),
-                          StartsWith("my.yaml:9:38: 'every' is '0'")));
+  EXPECT_THAT(Lines(said), ElementsAre(StartsWith("my.yaml:2:37: listen.tls.key: no"),
+                                       StartsWith("my.yaml:5:17: 'uri' "),
+                                       StartsWith("my.yaml:5:47: source.password_env: no"),
+                                       StartsWith("my.yaml:6:20: model.network: no"),
+                                       StartsWith("my.yaml:7:37: 'stages' is 'many'"),
+                                       StartsWith("my.yaml:7:52: schedule.devices: no"),
+                                       StartsWith("my.yaml:8:26: scores.compare_with: no"),
+                                       StartsWith("my.yaml:9:25: checkpoints.folder: no"),
+                                       StartsWith("my.yaml:9:38: 'every' is '0'")));
 }
 
 TEST(MachineCheckTest, NothingIsJudgedByTheDefaultOfAKeyThatCannotBeRead) {
   const auto problems = [](const std::string& key) {
-    return Problems("version: 1\nlisten: {grpc_port: 0, http_port: 0, metrics_port: 0}\n"
-                    "streams:\n- {name: door, source: {uri: 'test:ball'}, " +
-                        key + "}\n",
-                    Unwilling());
+    return Problems(
+        "version: 1\nlisten: {grpc_port: 0, http_port: 0, metrics_port: 0}\n"
+        "streams:\n- {name: door, source: {uri: 'test:ball'}, " +
+            key + "}\n",
+        Unwilling());
   };
   for (const auto& [entry, wrong, unsaid] :
        std::initializer_list<std::tuple<const char*, const char*, const char*>>{
@@ -172,7 +172,8 @@ TEST(MachineCheckTest, NothingIsJudgedByTheDefaultOfAKeyThatCannotBeRead) {
 }
 
 TEST(MachineCheckTest, AKeyThatCannotBeReadHidesNothingThatItPlaysNoPartIn) {
-  const std::string said = Problems(R"(version: 1
+  const std::string said =
+      Problems(R"(version: 1
 listen: {tls: {certificate: a, kee: b}, grpc_port: 0, http_port: 0, metrics_port: 0}
 streams:
 - name: door
@@ -180,15 +181,14 @@ streams:
   model: {network: flow, learning_rate: fast}
   schedule: {kind: partime, stages: 2, cuts: [1], replan_share: much}
 )",
-                                    [] {
-                                      Machine machine = Unwilling();
-                                      machine.security = [](const GrpcSecurity&) {
-                                        return std::vector<KeyProblem>{
-                                            {"listen.tls.key", "no"},
-                                            {"listen.tokens_file", "is open to everybody"}};
-                                      };
-                                      return machine;
-                                    }());
+               [] {
+                 Machine machine = Unwilling();
+                 machine.security = [](const GrpcSecurity&) {
+                   return std::vector<KeyProblem>{{"listen.tls.key", "no"},
+                                                  {"listen.tokens_file", "is open to everybody"}};
+                 };
+                 return machine;
+               }());
   EXPECT_THAT(said, Not(HasSubstr("listen.tls.key: no")));
   EXPECT_THAT(said, HasSubstr("listen.tokens_file: is open to everybody"));
   EXPECT_THAT(said, HasSubstr("'learning_rate' is 'fast'"));
@@ -208,8 +208,7 @@ TEST(MachineCheckTest, AStreamOfLabelsNeedsNoGpuThatTheFileNamesForAll) {
 }
 
 TEST(MachineCheckTest, BrokenYamlHasOneProblem) {
-  EXPECT_THAT(Lines(Problems("streams: [", Unwilling())),
-              ElementsAre(StartsWith("my.yaml:1:")));
+  EXPECT_THAT(Lines(Problems("streams: [", Unwilling())), ElementsAre(StartsWith("my.yaml:1:")));
   EXPECT_EQ(Problems("", Unwilling()), "my.yaml:1:1: the file is empty; begin with 'version: 1'");
 }
 
