@@ -102,6 +102,17 @@ class NarrowPageTest(PhoneTest):
                 self.assert_nothing_is_cut(phone)
                 save_picture(phone, f"narrow-overview-{width}")
 
+    def shape(self, image) -> list | None:
+        """[[width to height, how it fits] as it is shown, [width, height] of the picture], once one is loaded.
+
+        Each new picture of the stream has no size until it is loaded: all is read at one time."""
+        return image.parent.execute_script("""
+            const image = arguments[0];
+            const {width, height} = image.getBoundingClientRect();
+            return image.naturalWidth === 0 ? null
+              : [[width / height, getComputedStyle(image).objectFit], [image.naturalWidth, image.naturalHeight]];""",
+                                           image)
+
     def test_pictures_keep_the_cameras_shape(self):
         for width, size in ((360, "360x640"), (360, "640x360"), (360, "256x64"), (1440, "360x640"), (1440, "640x360")):
             with self.subTest(width=width, size=size):
@@ -109,12 +120,7 @@ class NarrowPageTest(PhoneTest):
                 self.assert_nothing_is_cut(browser)
                 wide, high = map(int, size.split("x"))
                 for name in ("picture", "flow"):
-                    browsers.wait(browser, lambda image=part(browser, name): image.get_property("naturalWidth") > 0)
-                    shown, frame = browser.execute_script("""
-                        const image = arguments[0];
-                        const {width, height} = image.getBoundingClientRect();
-                        return [[width / height, getComputedStyle(image).objectFit],
-                                [image.naturalWidth, image.naturalHeight]];""", part(browser, name))
+                    shown, frame = browsers.wait(browser, lambda image=part(browser, name): self.shape(image))
                     self.assertEqual(frame, [wide, high])
                     self.assertEqual(shown[1], "contain")  # Whatever room there is: never squashed.
                     if wide > high:
