@@ -29,6 +29,7 @@ constexpr int kWidth = 352;
 constexpr int kHeight = 256;
 // It is some 0.75 where a dozen other programs want the same two cores, and more where none does.
 constexpr double kOverlap = 0.6;
+constexpr int kTries = 5;
 
 std::vector<std::uint8_t> MovingWaves(int i) { return Waves(0.7 * (i % 40)); }
 
@@ -135,17 +136,26 @@ double OverlapUnder(const std::string& schedule) {
   return OverlappingShare(FromWhenReady(run.operations));
 }
 
+// What other programs take of the cores only makes it less, so the best of some tries counts.
+double BestOverlapUnder(const std::string& schedule) {
+  double best = 0;
+  for (int i = 0; i < kTries && best < kOverlap; ++i) best = std::max(best, OverlapUnder(schedule));
+  return best;
+}
+
 TEST(PipeliningTest, TwoStagesWorkAtTheSameTime) {
-  EXPECT_GE(OverlapUnder("one_f_one_b_star"), kOverlap);
+  EXPECT_GE(BestOverlapUnder("one_f_one_b_star"), kOverlap);
 }
 
 TEST(PipeliningTest, TwoStagesWorkAtTheSameTimeOnABusyMachine) {
   const BusyMachine busy;
-  EXPECT_GE(OverlapUnder("one_f_one_b_star"), kOverlap);
+  EXPECT_GE(BestOverlapUnder("one_f_one_b_star"), kOverlap);
 }
 
 // The test of the test.
-TEST(PipeliningTest, SequentialStagesDoNot) { EXPECT_LT(OverlapUnder("sequential"), kOverlap / 2); }
+TEST(PipeliningTest, SequentialStagesDoNot) {
+  EXPECT_LT(BestOverlapUnder("sequential"), kOverlap / 2);
+}
 
 }  // namespace
 }  // namespace millrace::pipeline
