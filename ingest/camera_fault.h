@@ -22,6 +22,7 @@ enum class CameraFault {
   kSilent,
   kHangsUp,
   kNotRtsp,
+  kTooLong,
   kNoTls,
   kCertificate,
   kUnauthorized,
@@ -41,7 +42,7 @@ struct CameraFaultText {
 };
 
 /// All of them, in the order of CameraFault.
-inline constexpr std::array<CameraFaultText, 18> kCameraFaults = {{
+inline constexpr std::array<CameraFaultText, 19> kCameraFaults = {{
     {CameraFault::kUnknownName, absl::StatusCode::kUnavailable, "this machine knows no such host",
      "check the name, or write the camera's IP address"},
     {CameraFault::kNoNameServer, absl::StatusCode::kUnavailable,
@@ -65,6 +66,9 @@ inline constexpr std::array<CameraFaultText, 18> kCameraFaults = {{
      "check the port; a camera that speaks TLS only needs rtsps:"},
     {CameraFault::kNotRtsp, absl::StatusCode::kUnavailable, "its port does not speak RTSP",
      "check the port; most cameras have 554, and their web pages another"},
+    {CameraFault::kTooLong, absl::StatusCode::kUnavailable,
+     "its answer is longer than 256 KiB, which no camera's is",
+     "check the host and the port; update or restart the camera"},
     {CameraFault::kNoTls, absl::StatusCode::kUnavailable,
      "no TLS connection to its port comes about",
      "write rtsp:, or the port that the camera has for rtsps:; old TLS needs newer firmware"},

@@ -5,16 +5,27 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ingest/abandoned_pipelines.h"
 #include "ingest/rate_limit.h"
 
 namespace millrace::ingest {
+namespace {
 
 using std::chrono::nanoseconds;
 
+PipelineOptions Owned(PipelineOptions pipeline, const SourceRequest& request) {
+  pipeline.owner = OwnerOf(request);
+  return pipeline;
+}
+
+}  // namespace
+
 CameraSource::CameraSource(const SourceRequest& request, PipelineOptions pipeline)
     : shown_(request.shown),
-      pipeline_options_(std::move(pipeline)),
+      pipeline_options_(Owned(std::move(pipeline), request)),
       clock_(*request.settings.clock),
+      pause_after_hanging_(request.settings.pause_after_hanging),
+      pause_with_too_many_(request.settings.pause_with_too_many),
       feed_(clock_, static_cast<std::size_t>(request.options.queue_capacity),
             WhenFullOf(request.options), request.options.max_frames_per_second),
       states_(shown_, StateLog::Of::kCamera, request.options.on_state, request.options.stream),
@@ -116,10 +127,10 @@ void CameraSource::Supervise() {
       if (*step == SessionMachine::Step::kBegin) {
         pipeline = BeginSession();
       } else {
-        pipeline.reset();
+        EndSession(std::move(pipeline));
       }
     }
-    pipeline.reset();
+    EndSession(std::move(pipeline));
     {
       MutexLock lock(mu_);
       states_.Enter(SourceState::kStopped, absl::OkStatus());
@@ -174,10 +185,21 @@ std::unique_ptr<GstPicturePipeline> CameraSource::BeginSession() {
       GstPicturePipeline::Create(pipeline_options_, *this);
   if (!pipeline.ok()) {
     OnOutcome(pipeline.status());
+    if (absl::IsResourceExhausted(pipeline.status())) {
+      MutexLock lock(mu_);
+      machine_.HoldOff(clock_.Now() + pause_with_too_many_);
+    }
     return nullptr;
   }
   (*pipeline)->Play();
   return *std::move(pipeline);
+}
+
+void CameraSource::EndSession(std::unique_ptr<GstPicturePipeline> pipeline) {
+  if (pipeline == nullptr || pipeline->End()) return;
+  const std::int64_t hanging = HangingOf(pipeline_options_.owner);
+  MutexLock lock(mu_);
+  machine_.HoldOff(clock_.Now() + hanging * pause_after_hanging_);
 }
 
 absl::StatusOr<std::unique_ptr<Source>> OpenCamera(const SourceRequest& request,

@@ -5,6 +5,7 @@
 // per session, because nothing comes back in one that has failed.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,8 @@ class CameraSource final : public Source, private PipelineListener {
   [[nodiscard]] std::optional<SessionMachine::Step> NextStep() ABSL_LOCKS_EXCLUDED(mu_);
   /// A playing pipeline; null if it could not even be built, which counts as a failed session.
   [[nodiscard]] std::unique_ptr<GstPicturePipeline> BeginSession() ABSL_LOCKS_EXCLUDED(mu_);
+  /// Waits longer for the next session if the pipeline hangs. `pipeline` may be null.
+  void EndSession(std::unique_ptr<GstPicturePipeline> pipeline) ABSL_LOCKS_EXCLUDED(mu_);
   /// What ended it for good, else the machine's cause; with the URI's name.
   [[nodiscard]] absl::Status Cause() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   /// Makes the machine's state the source's. Follows whatever may have changed it.
@@ -52,6 +55,8 @@ class CameraSource final : public Source, private PipelineListener {
   const std::string shown_;
   const PipelineOptions pipeline_options_;
   const Clock& clock_;
+  const std::chrono::nanoseconds pause_after_hanging_;
+  const std::chrono::nanoseconds pause_with_too_many_;
 
   // Self-synchronized.
   FrameFeed feed_;

@@ -29,8 +29,10 @@ PipelineOptions FilePipeline(const std::string& path, const SourceOptions& optio
 }
 
 FileSource::Round::Round(FileSource& source) : source_(source) {
+  PipelineOptions options = FilePipeline(source.path_, source.options_);
+  options.owner = source.owner_;
   absl::StatusOr<std::unique_ptr<GstPicturePipeline>> pipeline =
-      GstPicturePipeline::Create(FilePipeline(source.path_, source.options_), *this);
+      GstPicturePipeline::Create(options, *this);
   if (!pipeline.ok()) {
     outcome_.Set(pipeline.status());
     return;
@@ -41,6 +43,7 @@ FileSource::Round::Round(FileSource& source) : source_(source) {
 
 FileSource::FileSource(const SourceRequest& request, std::string path)
     : shown_(request.shown),
+      owner_(OwnerOf(request)),
       path_(std::move(path)),
       options_(request.options),
       clock_(*request.settings.clock),

@@ -74,6 +74,7 @@ class FileSource final : public Source {
 
   // Constant after construction.
   const std::string shown_;
+  const std::string owner_;  ///< As OwnerOf() says.
   const std::string path_;
   const SourceOptions options_;
   const Clock& clock_;

@@ -10,6 +10,7 @@ namespace millrace::ingest {
 
 struct GstRelease {
   void operator()(GCancellable* cancellable) const { g_object_unref(cancellable); }
+  void operator()(GSocket* socket) const { g_object_unref(socket); }
   void operator()(GSocketClient* client) const { g_object_unref(client); }
   void operator()(GSocketConnectable* address) const { g_object_unref(address); }
   void operator()(GSocketConnection* connection) const { g_object_unref(connection); }

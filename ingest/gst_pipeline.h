@@ -9,25 +9,27 @@
 // just covers the grid; what is left over is cropped while rows are copied (grid.h). Nothing in it
 // drops frames: the appsink is emptied by its own callback, and what to do with a frame that nobody
 // wants yet is the FrameQueue's to decide, which counts what it drops.
+//
+// GStreamer may hang, so its elements (pipeline_elements.h) change their state on a thread of their
+// own (state_thread.h), and whoever uses a pipeline waits for neither longer than for a limit.
 #pragma once
 
 #include <gio/gio.h>
 #include <gst/gst.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/mutex.h"
 #include "ingest/frame_feed.h"
 #include "ingest/grid.h"
-#include "ingest/gst_handles.h"
 #include "ingest/source.h"
+#include "ingest/state_thread.h"
 
 namespace millrace::ingest {
 
@@ -79,22 +81,27 @@ struct PipelineOptions {
   int width = 0;
   int height = 0;
   HardwareDecode hardware_decode = HardwareDecode::kAuto;
-  /// Its threads are its own, at the priority of who calls Prepare() or Play().
+  /// Its threads are its own, at the priority of who calls Create().
   bool own_threads = false;
-};
-
-/// Who gets a pipeline's pictures, and of which size.
-struct PictureReceiver {
-  PipelineListener& listener;
-  Extent grid;
+  /// Frees the threads of the source from what they wait for in each other, on the thread on which
+  /// it is about to end. It may hang as that. May be empty.
+  std::function<void(GstElement& source)> unblock = {};
+  /// Ends what the source waits for in the network, from any thread. It must not wait. May be
+  /// empty.
+  std::function<void(GstElement& source)> cut = {};
+  /// It fails once its source has sent so many bytes without a picture. 0: it may send any number.
+  std::int64_t most_unshown_bytes = 0;
+  /// Whose it is, where it hangs: the camera stream, or the URI without credentials.
+  std::string owner = {};
+  StateThread::Limits end = {};
 };
 
 /// A pipeline. Calls must come from one thread at a time, and not from the listener's. The
-/// destructor stops the pipeline: afterwards the listener hears nothing more.
+/// destructor ends it.
 class GstPicturePipeline {
  public:
   /// Builds the pipeline, at rest. `listener` must outlive it. Fails with FAILED_PRECONDITION if
-  /// this GStreamer lacks an element, and as `configure` does.
+  /// this GStreamer lacks an element, as `configure` does, and as MayBegin() for `options.owner`.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GstPicturePipeline>> Create(
       const PipelineOptions& options, PipelineListener& listener);
 
@@ -105,50 +112,24 @@ class GstPicturePipeline {
   GstPicturePipeline(const GstPicturePipeline&) = delete;
   GstPicturePipeline& operator=(const GstPicturePipeline&) = delete;
 
-  /// Makes ready to show the first picture, and shows none. What goes wrong is an outcome.
-  void Prepare() { SetState(GST_STATE_PAUSED); }
-  /// Lets pictures come. What goes wrong is an outcome.
-  void Play() { SetState(GST_STATE_PLAYING); }
+  /// Makes ready to show the first picture, and shows none. Never waits. What goes wrong is an
+  /// outcome.
+  void Prepare() { thread_.Want(GST_STATE_PAUSED); }
+  /// Lets pictures come. Never waits. What goes wrong is an outcome.
+  void Play() { thread_.Want(GST_STATE_PLAYING); }
   /// What the video is compressed with, in words. Empty where nothing is decoded, or not yet.
   [[nodiscard]] std::string Codec() const;
 
+  /// Ends it: afterwards the listener hears nothing more. Waits for what the listener does, and for
+  /// GStreamer `options.end` at most. Returns whether it has ended by then; if not, it is left
+  /// behind (abandoned_pipelines.h). Idempotent.
+  bool End() { return thread_.End(); }
+
  private:
-  GstPicturePipeline(GstOwned<GstElement> pipeline, const PipelineOptions& options,
-                     PipelineListener& listener);
-  void SetState(GstState state);
-  void WatchBus();
-  void WatchPictures();
-  void WatchFormat();
-  void WatchDecoder();
+  GstPicturePipeline(std::shared_ptr<PipelineElements> elements, const PipelineOptions& options);
 
-  // Called by GStreamer, with this pipeline as `self`.
-  static GstBusSyncReply OnMessage(GstBus* bus, GstMessage* message, gpointer self);
-  static void OnElementAdded(GstBin* bin, GstBin* parent, GstElement* element, gpointer self);
-  static gint OnAutoplugSelect(GstElement* decoder, GstPad* pad, GstCaps* caps,
-                               GstElementFactory* factory, gpointer self);
-  static void OnNoMorePads(GstElement* decoder, gpointer self);
-  static GstPadProbeReturn OnEvent(GstPad* pad, GstPadProbeInfo* info, gpointer self);
-
-  void HandleMessage(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
-  void HandleError(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
-  void ChooseThread(GstMessage* message);
-  void ScaleTo(const Extent& size);
-  [[nodiscard]] absl::Status Explained(absl::Status error) ABSL_LOCKS_EXCLUDED(mu_);
-
-  // Constant after construction.
-  PipelineListener& listener_;
-  PictureReceiver receiver_;
-  const HardwareDecode hardware_decode_;
-  const GstOwned<GstTaskPool> threads_;  ///< Null: GStreamer's.
-  const GstOwned<GstElement> pipeline_;
-  const GstOwned<GstElement> source_;
-  const decltype(PipelineOptions::explain) explain_;
-  const GstOwned<GCancellable> stop_;  ///< Cancelled when the pipeline is to end.
-
-  std::atomic<bool> has_failed_ = false;
-
-  Mutex mu_;
-  std::string missing_plugin_ ABSL_GUARDED_BY(mu_);  ///< Empty, or what would decode the stream.
+  const std::shared_ptr<PipelineElements> elements_;
+  StateThread thread_;
 };
 
 }  // namespace millrace::ingest

@@ -115,7 +115,9 @@ class Looking final : public PipelineListener {
   std::optional<absl::Status> outcome_ ABSL_GUARDED_BY(mu_);
 };
 
-absl::StatusOr<SourceFacts> LookAt(const PipelineOptions& options, const SourceOptions& source) {
+absl::StatusOr<SourceFacts> LookAt(PipelineOptions options, const SourceRequest& request) {
+  const SourceOptions& source = request.options;
+  options.owner = OwnerOf(request);
   Looking looking;
   MILLRACE_ASSIGN_OR_RETURN(const auto pipeline, GstPicturePipeline::Create(options, looking));
   pipeline->Play();
@@ -147,7 +149,7 @@ absl::StatusOr<SourceFacts> LookAtFile(const SourceRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string path, FilePath(request.uri));
   if (NamesImages(path)) return LookAtImages(path, request.options.images_per_second);
   if (!std::ifstream(path)) return absl::NotFoundError("there is no such file");
-  return LookAt(FilePipeline(path, request.options), request.options);
+  return LookAt(FilePipeline(path, request.options), request);
 }
 
 absl::StatusOr<SourceFacts> LookAt(const SourceRequest& request, SourceKind kind) {
@@ -155,12 +157,12 @@ absl::StatusOr<SourceFacts> LookAt(const SourceRequest& request, SourceKind kind
     case SourceKind::kFile:
       return LookAtFile(request);
     case SourceKind::kRtspCamera: {
-      MILLRACE_ASSIGN_OR_RETURN(const PipelineOptions pipeline, RtspPipeline(request));
-      return LookAt(pipeline, request.options);
+      MILLRACE_ASSIGN_OR_RETURN(PipelineOptions pipeline, RtspPipeline(request));
+      return LookAt(std::move(pipeline), request);
     }
     case SourceKind::kV4l2Camera: {
-      MILLRACE_ASSIGN_OR_RETURN(const PipelineOptions pipeline, V4l2Pipeline(request));
-      return LookAt(pipeline, request.options);
+      MILLRACE_ASSIGN_OR_RETURN(PipelineOptions pipeline, V4l2Pipeline(request));
+      return LookAt(std::move(pipeline), request);
     }
     case SourceKind::kTestPicture:
       return SourceFacts{

@@ -23,6 +23,12 @@ struct IngestSettings {
   SessionLimits limits = {};
   BackoffOptions backoff = {};
   std::uint64_t seed = 0;
+  /// Each pipeline that hangs costs memory. After one has been left behind, the next session of a
+  /// camera waits for so long, times the number that hang ...
+  std::chrono::nanoseconds pause_after_hanging = std::chrono::seconds(10);
+  /// ... and where there are too many (abandoned_pipelines.h), it is looked so often whether one
+  /// has ended.
+  std::chrono::nanoseconds pause_with_too_many = std::chrono::seconds(60);
   /// A file must show its first picture within this time.
   std::chrono::nanoseconds first_picture = std::chrono::seconds(10);
 };
@@ -41,6 +47,11 @@ struct SourceRequest {
   Uri uri;
   std::string shown;
 };
+
+/// Whose its pipelines are where they hang: the camera stream's, or the URI's if it is of none.
+[[nodiscard]] inline const std::string& OwnerOf(const SourceRequest& request) {
+  return request.options.stream.empty() ? request.shown : request.options.stream;
+}
 
 /// One factory per kind of source; each starts what it makes.
 

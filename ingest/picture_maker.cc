@@ -111,13 +111,18 @@ class ImageDecoding final : private PipelineListener {
     const PipelineOptions options{.head = head_,
                                   .configure =
                                       [this](GstElement& source) {
-                                        g_signal_connect(&source, "need-data", G_CALLBACK(OnNeed),
-                                                         this);
+                                        // Its own copy: GStreamer may hang with it
+                                        // (abandoned_pipelines.h).
+                                        g_signal_connect_data(
+                                            &source, "need-data", G_CALLBACK(OnNeed),
+                                            gst_buffer_new_memdup(bytes_.data(), bytes_.size()),
+                                            Forget, GConnectFlags(0));
                                         return absl::OkStatus();
                                       },
                                   .width = width,
                                   .height = height,
-                                  .own_threads = true};
+                                  .own_threads = true,
+                                  .owner = "images"};
     MILLRACE_ASSIGN_OR_RETURN(const auto pipeline, GstPicturePipeline::Create(options, *this));
     pipeline->Play();
     const absl::Status outcome = outcome_.Wait();
@@ -130,16 +135,13 @@ class ImageDecoding final : private PipelineListener {
   }
 
  private:
-  static void OnNeed(GstElement* source, guint /*length*/, gpointer self) {
-    auto& decoding = *static_cast<ImageDecoding*>(self);
-    if (std::exchange(decoding.fed_, true)) return;
-    const auto bytes = decoding.bytes_;
-    // GStreamer reads it while Decode() waits, and gives it back before the pipeline is gone.
-    GstBuffer* const buffer = gst_buffer_new_wrapped_full(
-        GST_MEMORY_FLAG_READONLY, const_cast<std::uint8_t*>(bytes.data()), bytes.size(), 0,
-        bytes.size(), nullptr, nullptr);
-    gst_app_src_push_buffer(GST_APP_SRC(source), buffer);
+  static void OnNeed(GstElement* source, guint /*length*/, gpointer image) {
+    // After the end nothing is taken any more.
+    gst_app_src_push_buffer(GST_APP_SRC(source), gst_buffer_ref(static_cast<GstBuffer*>(image)));
     gst_app_src_end_of_stream(GST_APP_SRC(source));
+  }
+  static void Forget(gpointer image, GClosure* /*closure*/) {
+    gst_buffer_unref(static_cast<GstBuffer*>(image));
   }
 
   void OnFormat(const CameraFormat& /*format*/) override {}
@@ -156,9 +158,6 @@ class ImageDecoding final : private PipelineListener {
   // Constant after construction.
   const std::span<const std::uint8_t> bytes_;
   std::string head_;
-
-  // Of the thread of the pipeline's source.
-  bool fed_ = false;
 
   // Self-synchronized.
   Outcome outcome_;

@@ -1,6 +1,7 @@
 // rtsp: and rtsps: cameras.
 #include <gio/gio.h>
 
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "ingest/gst_error.h"
 #include "ingest/login.h"
 #include "ingest/redirect_guard.h"
+#include "ingest/rtsp_connections.h"
 #include "ingest/rtsp_error.h"
 #include "ingest/source_attributes.h"
 #include "ingest/source_pipelines.h"
@@ -21,6 +23,9 @@
 
 namespace millrace::ingest {
 namespace {
+
+/// More than eight seconds of a camera of 60 Mbit/s, which may take as long to its next key frame.
+constexpr std::int64_t kMostUnshownBytes = 64 << 20;
 
 /// rtspsrc's words. TCP where nothing is said, because a camera's lost packets cost a learner whole
 /// seconds of damaged pictures.
@@ -113,6 +118,7 @@ absl::StatusOr<PipelineOptions> RtspPipeline(const SourceRequest& request) {
                              const std::string location = LocationOf(uri);
                              g_object_set(&source, "location", location.c_str(), nullptr);
                              TakeVideoOnly(source);
+                             NoteRtspConnections(source);
                              RefuseRedirects(location, source);
                              LeaveOutSourceAttributes(source);
                              MILLRACE_RETURN_IF_ERROR(SetLogin(camera.login, uri, source));
@@ -125,7 +131,10 @@ absl::StatusOr<PipelineOptions> RtspPipeline(const SourceRequest& request) {
                                },
                            .width = request.options.width,
                            .height = request.options.height,
-                           .hardware_decode = request.options.hardware_decode};
+                           .hardware_decode = request.options.hardware_decode,
+                           .unblock = FlushJitterBuffers,
+                           .cut = CutRtspConnection,
+                           .most_unshown_bytes = kMostUnshownBytes};
   return pipeline;
 }
 

@@ -26,7 +26,8 @@ SessionMachine::SessionMachine(const SessionLimits& limits, const Backoff& backo
 
 SessionMachine::Decision SessionMachine::Decide(nanoseconds now) {
   if (!InSession()) {
-    return now >= retry_at_ ? Begin(now) : Decision{.step = Step::kWait, .until = retry_at_};
+    const nanoseconds begin_at = std::max(retry_at_, held_off_until_);
+    return now >= begin_at ? Begin(now) : Decision{.step = Step::kWait, .until = begin_at};
   }
   Judge(now);
   if (!failure_.ok()) return End(now);

@@ -66,6 +66,8 @@ class SessionMachine {
   void OnFrame(std::chrono::nanoseconds now);
   /// The current session failed. Its first cause counts. Ignored between sessions.
   void OnFailure(absl::Status cause);
+  /// The next session begins at `until` or later.
+  void HoldOff(std::chrono::nanoseconds until) { held_off_until_ = until; }
   /// The camera says how often it sends frames. Believed until enough of them have come.
   void ExpectFrameEvery(std::chrono::nanoseconds interval) { rhythm_.Announce(interval); }
 
@@ -104,6 +106,7 @@ class SessionMachine {
   std::int64_t sessions_ = 0;
   FrameRhythm rhythm_;
   std::chrono::nanoseconds retry_at_ = std::chrono::nanoseconds::min();
+  std::chrono::nanoseconds held_off_until_ = std::chrono::nanoseconds::min();
   std::chrono::nanoseconds first_frame_at_{0};
   std::chrono::nanoseconds streaming_since_{0};
   std::chrono::nanoseconds last_frame_at_{0};

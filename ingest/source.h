@@ -154,7 +154,8 @@ class Source {
   /// Where the frames come out. Lives as long as the source.
   [[nodiscard]] virtual FrameQueue& queue() = 0;
   [[nodiscard]] virtual SourceStatus status() const = 0;
-  /// Ends the source and closes its queue, within a second even when the camera hangs. Idempotent.
+  /// Closes its queue and ends the source: within a second when a camera hangs, within two and a
+  /// bit when GStreamer does (abandoned_pipelines.h). Idempotent.
   virtual void Stop() = 0;
   /// Where its frames are pushed; null unless its URI is `push:`.
   [[nodiscard]] virtual std::shared_ptr<PushEntry> push_entry() { return nullptr; }

@@ -67,6 +67,14 @@ TEST_F(SessionMachineTest, StreamsFromTheFirstFrame) {
   EXPECT_EQ(WaitsFor(), seconds(2)) << "how fast it is, nobody knows yet";
 }
 
+TEST_F(SessionMachineTest, BeginsNoSessionBeforeItIsHeldOffNoLonger) {
+  ASSERT_EQ(Decide(), Step::kBegin);
+  machine_.HoldOff(clock_.Now() + seconds(10));
+  EXPECT_EQ(FailAndBackOff(), seconds(10));
+  EXPECT_EQ(Decide(), Step::kBegin);
+  EXPECT_EQ(FailAndBackOff(), milliseconds(400)) << "the second of the usual waits";
+}
+
 TEST_F(SessionMachineTest, GivesUpWithoutAFirstFrame) {
   ASSERT_EQ(Decide(), Step::kBegin);
   clock_.Advance(seconds(8) - nanoseconds(1));
