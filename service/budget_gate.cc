@@ -29,6 +29,11 @@ bool AsItWas(const StreamConfig& before, const StreamConfig& now) {
   return before.entry == now.entry && before.in_force == now.in_force;
 }
 
+/// Whether it starts whatever others take.
+bool OnlyWarns(const StreamConfig& config, const Budget& budget) {
+  return config.of_file && !budget.said();
+}
+
 /// Whether one takes no more of any device than the other.
 bool TakesNoMore(const StreamLoad& load, const StreamLoad& than) {
   return std::ranges::all_of(load.devices, [&than](const auto& device) {
@@ -44,9 +49,17 @@ void BudgetGate::SetBudget(const Budget& budget) {
   budget_ = budget;
 }
 
-Budget BudgetGate::budget() const {
+void BudgetGate::Hold(const std::string& stream) {
+  const absl::StatusOr<SharedStream> served = streams_.Find(stream);
+  if (!served.ok() || !(*served)->stream->running()) return;
+  StreamLoad load = LoadOf(**served);
   const MutexLock lock(mu_);
-  return budget_;
+  held_[stream] = std::move(load);
+}
+
+void BudgetGate::Release(const std::string& stream) {
+  const MutexLock lock(mu_);
+  held_.erase(stream);
 }
 
 std::optional<double> BudgetGate::KnownRateOf(const ingest::SourceOptions& source) const {
@@ -56,32 +69,54 @@ std::optional<double> BudgetGate::KnownRateOf(const ingest::SourceOptions& sourc
   return std::nullopt;
 }
 
+// Of one that runs while it is held, what is more counts: it may become what it is to be, or not.
 std::vector<StreamLoad> BudgetGate::LoadsBeside(const std::string& stream) const {
-  std::vector<StreamLoad> loads;
+  std::map<std::string, StreamLoad> loads = held_;
+  loads.erase(stream);
   for (const SharedStream& served : streams_.All()) {
-    const bool other = served->config().name != stream;
-    if (other && served->stream->running()) loads.push_back(LoadOf(*served));
+    const std::string name = served->config().name;
+    if (name == stream || !served->stream->running()) continue;
+    StreamLoad now = LoadOf(*served);
+    StreamLoad& counted = loads.try_emplace(name, now).first->second;
+    for (auto& [device, share] : now.devices) {
+      counted.devices[device] = std::max(counted.devices[device], share);
+    }
   }
-  return loads;
+  std::vector<StreamLoad> beside;
+  for (auto& [name, load] : loads) beside.push_back(std::move(load));
+  return beside;
 }
 
+bool BudgetGate::IsNoNews(const StreamConfig& config, const StreamLoad& load) const {
+  const absl::StatusOr<SharedStream> before = streams_.Find(config.name);
+  if (!before.ok()) return false;
+  return AsItWas((*before)->config(), config) || TakesNoMore(load, LoadOf(**before));
+}
+
+bool BudgetGate::RateMatters(const StreamConfig& config) const {
+  if (config.learner.frames_per_second != 0) return false;
+  const absl::StatusOr<SharedStream> before = streams_.Find(config.name);
+  if (before.ok() && AsItWas((*before)->config(), config)) return false;
+  const MutexLock lock(mu_);
+  return !OnlyWarns(config, budget_) && !LoadsBeside(config.name).empty();
+}
+
+// Cameras are looked at without the lock.
 absl::Status BudgetGate::Admit(const StreamConfig& config,
                                const pipeline::LearnerDescription& learner,
-                               std::optional<double> announced) const {
-  const std::vector<StreamLoad> others = LoadsBeside(config.name);
-  if (others.empty()) return absl::OkStatus();  // One alone fits at any rate.
-  const absl::StatusOr<SharedStream> before = streams_.Find(config.name);
-  if (before.ok() && AsItWas((*before)->config(), config)) return absl::OkStatus();
-  const Budget budget = this->budget();
-  const bool only_warns = config.of_file && !budget.said();
+                               std::optional<double> announced) {
   if (!announced) announced = KnownRateOf(config.source);
-  if (!announced && config.learner.frames_per_second == 0 && !only_warns) {
-    announced = announced_(config.source);
+  if (!announced && RateMatters(config)) announced = announced_(config.source);
+  StreamLoad load = LoadOf(config, learner, announced.value_or(0));
+  const bool no_news = IsNoNews(config, load);
+  absl::Status fits;
+  {
+    const MutexLock lock(mu_);
+    if (!no_news) fits = Fits(load, LoadsBeside(config.name), budget_);
+    if (!fits.ok() && !OnlyWarns(config, budget_)) return fits;
+    held_[config.name] = std::move(load);
   }
-  const StreamLoad load = LoadOf(config, learner, announced.value_or(0));
-  if (before.ok() && TakesNoMore(load, LoadOf(**before))) return absl::OkStatus();
-  const absl::Status fits = Fits(load, others, budget);
-  if (fits.ok() || !only_warns) return fits;
+  if (fits.ok()) return fits;
   const LogAbout about(config.name);
   spdlog::warn("stream '{}': {}", config.name, std::string(fits.message()));
   return absl::OkStatus();

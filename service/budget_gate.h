@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,7 +16,9 @@
 
 namespace millrace::service {
 
-/// Reckons a stream at the rate that its camera announces. Thread-safe.
+/// Reckons a stream at the rate that its camera announces. Streams that are changed at the same
+/// time cannot both have what is left: what one was admitted with counts until its change is over.
+/// Thread-safe.
 class BudgetGate {
  public:
   /// Frames a second of a camera that no stream has yet. The look at it may take seconds, and ends
@@ -30,20 +33,30 @@ class BudgetGate {
   /// Fits() does. Always OK for one that is made anew as it was, or takes no more than before; and,
   /// but logged, for a stream of the file where the file says no budget. `announced`: frames a
   /// second of its camera, where a look has told them already, 0 where the camera does not say.
-  /// Without it, a camera that no stream has is looked at, which may take seconds.
+  /// Without it, a camera that no stream has is looked at, which may take seconds. What it takes
+  /// counts from then on, until Release() or, where it runs by then, as long as that.
   [[nodiscard]] absl::Status Admit(const StreamConfig& config,
                                    const pipeline::LearnerDescription& learner,
-                                   std::optional<double> announced = {}) const;
+                                   std::optional<double> announced = {}) ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// A change of `stream` begins: what it takes, if it runs, counts until Release().
+  void Hold(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
+  /// The change is over: from now on what runs counts.
+  void Release(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// What holds from now on. Streams that are there stay.
   void SetBudget(const Budget& budget) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  [[nodiscard]] Budget budget() const ABSL_LOCKS_EXCLUDED(mu_);
   /// As the stream that has this camera says; nothing where none has it.
   [[nodiscard]] std::optional<double> KnownRateOf(const ingest::SourceOptions& source) const;
-  /// Of the streams that run, but for `stream`.
-  [[nodiscard]] std::vector<StreamLoad> LoadsBeside(const std::string& stream) const;
+  /// Whether the camera's rate, which is not known, decides.
+  [[nodiscard]] bool RateMatters(const StreamConfig& config) const ABSL_LOCKS_EXCLUDED(mu_);
+  /// Whether a stream is as it was, or takes no more than before.
+  [[nodiscard]] bool IsNoNews(const StreamConfig& config, const StreamLoad& load) const;
+  /// Of the streams that run or are held, but for `stream`.
+  [[nodiscard]] std::vector<StreamLoad> LoadsBeside(const std::string& stream) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after construction.
   const Streams& streams_;
@@ -51,6 +64,7 @@ class BudgetGate {
 
   mutable Mutex mu_;
   Budget budget_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, StreamLoad> held_ ABSL_GUARDED_BY(mu_);  ///< Of those that are changed.
 };
 
 }  // namespace millrace::service

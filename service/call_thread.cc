@@ -7,8 +7,9 @@
 
 namespace millrace::service {
 
-CallThread::CallThread(Options options)
-    : options_(std::move(options)), thread_([this] { Run(); }) {}
+CallThread::CallThread(Options options) : options_(std::move(options)) {
+  threads_.emplace_back([this] { Run(); });
+}
 
 CallThread::~CallThread() {
   const MutexLock lock(mu_);
@@ -18,9 +19,13 @@ CallThread::~CallThread() {
 
 absl::Status CallThread::Post(const void* owner, std::function<void()> work) {
   const MutexLock lock(mu_);
-  if (waiting_.size() >= options_.most_waiting) return options_.full;
+  const std::size_t there_are = waiting_.size() + working_;
+  if (there_are >= options_.most_waiting + options_.most_threads) return options_.full;
   waiting_.push_back({.owner = owner, .work = std::move(work)});
-  changed_.notify_all();
+  if (there_are >= threads_.size() && threads_.size() < options_.most_threads) {
+    threads_.emplace_back([this] { Run(); });
+  }
+  changed_.notify_one();
   return absl::OkStatus();
 }
 
@@ -34,7 +39,11 @@ void CallThread::Run() {
   if (options_.niceness > 0) {
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.niceness);
   }
-  while (const std::function<void()> work = Next()) work();
+  while (const std::function<void()> work = Next()) {
+    work();
+    const MutexLock lock(mu_);
+    --working_;
+  }
 }
 
 std::function<void()> CallThread::Next() {
@@ -43,6 +52,7 @@ std::function<void()> CallThread::Next() {
   if (waiting_.empty()) return nullptr;
   std::function<void()> work = std::move(waiting_.front().work);
   waiting_.pop_front();
+  ++working_;
   return work;
 }
 

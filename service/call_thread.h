@@ -1,22 +1,26 @@
-// A thread for calls that take long: gRPC's own threads must not wait.
+// Threads for calls that take long: gRPC's own threads must not wait.
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/mutex.h"
 
 namespace millrace::service {
 
-/// Runs what it is given, one after the other. Thread-safe. Destroying it runs what is left first.
+/// Runs what it is given, in its order, as many at a time as it has threads. Thread-safe.
+/// Destroying it runs what is left first.
 class CallThread {
  public:
   struct Options {
     std::size_t most_waiting = 64;
+    /// All but the first begin when all others work. They stay until it is destroyed.
+    std::size_t most_threads = 1;
     /// As nice(1) has it, up to 19: with more it works when nothing else has to. 0: as who makes
-    /// it.
+    /// its threads.
     int niceness = 0;
     /// What a call ends with that too many wait before.
     absl::Status full;
@@ -41,7 +45,8 @@ class CallThread {
     std::function<void()> work;
   };
 
-  void Run();
+  void Run() ABSL_LOCKS_EXCLUDED(mu_);
+  /// What is to be done next; empty once there is nothing more.
   [[nodiscard]] std::function<void()> Next() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
@@ -50,9 +55,10 @@ class CallThread {
   Mutex mu_;
   CondVar changed_;
   std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mu_);
+  std::size_t working_ ABSL_GUARDED_BY(mu_) = 0;
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
 
-  std::jthread thread_;
+  std::vector<std::jthread> threads_;  // Made with mu_ held.
 };
 
 }  // namespace millrace::service

@@ -97,6 +97,7 @@ void CameraFit::LookAhead(const std::vector<StreamConfig>& streams, const std::s
     if (!LeavesToCamera(config)) continue;
     looks.emplace_back([this, &config, stop] {
       ingest::SourceOptions source = config.source;
+      source.stream = config.name;
       source.stop = stop;
       Seen seen = Caught([&]() -> Seen { return look_(source); }, "looking at a camera");
       const MutexLock lock(mu_);
@@ -110,7 +111,9 @@ CameraFit::Seen CameraFit::LookOrRecall(const StreamConfig& config) {
     const MutexLock lock(mu_);
     if (auto found = seen_.extract(config.name)) return std::move(found.mapped());
   }
-  return look_(config.source);
+  ingest::SourceOptions source = config.source;
+  source.stream = config.name;
+  return look_(source);
 }
 
 absl::StatusOr<FittedStream> CameraFit::Complete(const StreamConfig& config) {

@@ -80,14 +80,15 @@ grpc::ServerUnaryReactor* CheckpointService::RestoreCheckpoint(grpc::CallbackSer
                                                                grpc::ByteBuffer* response) {
   return guard_.Threaded<v1::RestoreCheckpointRequest>(
       {context, request, response}, "RestoreCheckpoint", control_thread_,
-      [this](const auto& asked, const std::stop_token& /*stop*/) { return Restore(asked); });
+      [this](const auto& asked, const std::stop_token& stop) { return Restore(asked, stop); });
 }
 
 absl::StatusOr<v1::RestoreCheckpointResponse> CheckpointService::Restore(
-    const v1::RestoreCheckpointRequest& request) {
+    const v1::RestoreCheckpointRequest& request, const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(Named(request));
-  MILLRACE_ASSIGN_OR_RETURN(const SharedStream restored,
-                            control_.Restore({.name = request.stream()}, request.name()));
+  MILLRACE_ASSIGN_OR_RETURN(
+      const SharedStream restored,
+      control_.Restore({.name = request.stream(), .stop = stop}, request.name()));
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo info,
                             FindCheckpoint(restored->config(), request.name()));
   v1::RestoreCheckpointResponse response;
@@ -100,15 +101,18 @@ grpc::ServerUnaryReactor* CheckpointService::DeleteCheckpoint(grpc::CallbackServ
                                                               grpc::ByteBuffer* response) {
   return guard_.Threaded<v1::DeleteCheckpointRequest>(
       {context, request, response}, "DeleteCheckpoint", control_thread_,
-      [this](const auto& asked, const std::stop_token& /*stop*/) { return Delete(asked); });
+      [this](const auto& asked, const std::stop_token& stop) { return Delete(asked, stop); });
 }
 
 absl::StatusOr<v1::DeleteCheckpointResponse> CheckpointService::Delete(
-    const v1::DeleteCheckpointRequest& request) const {
+    const v1::DeleteCheckpointRequest& request, const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(Named(request));
-  MILLRACE_ASSIGN_OR_RETURN(const std::string path,
-                            PathOf(streams_, request.stream(), request.name()));
-  MILLRACE_RETURN_IF_ERROR(pipeline::RemoveCheckpoint(path));
+  const auto remove = [&]() -> absl::Status {
+    MILLRACE_ASSIGN_OR_RETURN(const std::string path,
+                              PathOf(streams_, request.stream(), request.name()));
+    return pipeline::RemoveCheckpoint(path);
+  };
+  MILLRACE_RETURN_IF_ERROR(control_.WithoutChange(request.stream(), stop, remove));
   return v1::DeleteCheckpointResponse();
 }
 

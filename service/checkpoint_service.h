@@ -50,10 +50,10 @@ class CheckpointService final : public CheckpointMethods {
   [[nodiscard]] absl::StatusOr<v1::ListCheckpointsResponse> List(
       const v1::ListCheckpointsRequest& request) const;
   [[nodiscard]] absl::StatusOr<v1::RestoreCheckpointResponse> Restore(
-      const v1::RestoreCheckpointRequest& request);
-  /// On the control thread, so that nothing is removed while it is gone back to.
+      const v1::RestoreCheckpointRequest& request, const std::stop_token& stop);
+  /// While the stream is not changed, so that nothing is removed while it is gone back to.
   [[nodiscard]] absl::StatusOr<v1::DeleteCheckpointResponse> Delete(
-      const v1::DeleteCheckpointRequest& request) const;
+      const v1::DeleteCheckpointRequest& request, const std::stop_token& stop);
 
   // Constant after construction.
   const Guard guard_;

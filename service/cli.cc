@@ -52,7 +52,7 @@ Exit codes
   1  something failed while it ran
   2  the command line or the configuration is wrong
   3  a GPU failed, or its memory is full
-  130, 143  it was to end at once: Ctrl-C, or SIGTERM, for the second time (128 + the signal)
+  130, 143  it ended at once: Ctrl-C, or SIGTERM, for the second time, or it hung (128 + the signal)
 
 Environment
   MILLRACE_LOG         least level of the log: debug, info, warning, error, off
@@ -62,7 +62,8 @@ Environment
 
 constexpr char kServeFooter[] = R"(
 SIGTERM and SIGINT (Ctrl-C) end it within three seconds: frames inside the pipeline get their
-predictions, subscribers are told, a summary is printed. A second signal ends it at once.
+predictions, subscribers are told, a summary is printed. Where something hangs it ends after twelve,
+as it is. A second signal ends it at once.
 SIGHUP has the configuration read again: streams come, go and change as it says; what takes a restart
 is named in the log.
 Logs go to stderr, banner, progress and summary to stdout.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/log_about.h"
 #include "base/status.h"
 #include "pipeline/learning/flow_network_names.h"
+#include "service/claims.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_log.h"
 #include "service/config_file.h"
@@ -27,6 +29,10 @@
 
 namespace millrace::service {
 namespace {
+
+/// From SIGTERM to the end, whatever hangs: time for a slow disk to take the last checkpoints, and
+/// less than systemd waits (deploy/systemd).
+constexpr std::chrono::seconds kStopLimit(12);
 
 /// A run of hours must not end in a summary that cannot be written.
 absl::Status CheckSummaryFile(const std::string& summary_json) {
@@ -55,9 +61,23 @@ void WarnOfColdStart(const StreamConfig& config) {
                config.learner.network, kCostOfColdStart);
 }
 
+/// What operations cost is measured when a learner is made: of one learner at a time, or each would
+/// count what the others cost.
+void MeasureInTurn(CameraStream::Options& options) {
+  static Claims measuring;
+  options.make_learner = [make = std::move(options.make_learner)](
+                             const pipeline::FlowLearnerOptions& learner,
+                             pipeline::OnPrediction call) mutable
+      -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
+    MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim turn, measuring.Take("", learner.stop));
+    return make(learner, std::move(call));
+  };
+}
+
 absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig& config,
                                                               StreamObservers observers) {
   CameraStream::Options options = RealStream(config);
+  MeasureInTurn(options);
   options.observe = std::move(observers.observe);
   options.on_source_state = std::move(observers.on_source_state);
   options.on_learner_state = std::move(observers.on_learner_state);
@@ -103,7 +123,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
 }  // namespace
 
 int RunServe(const ServeArguments& arguments) {
-  StopSignals signals(StopSignals::HangUp::kAsksToReload);
+  StopSignals signals(StopSignals::HangUp::kAsksToReload, kStopLimit);
   const absl::Status status = ServeConfig(arguments, signals);
   if (!status.ok()) LogFailure(std::string(status.message()));
   return ExitCodeOf(status);

@@ -111,7 +111,7 @@ class RunningServer final : public GrpcServer {
   const std::unique_ptr<const Admission> admission_;
   HealthStatuses statuses_;
   // The services outlive the server, which calls them.
-  CallThread control_thread_{{.full = TooManyChanges()}};
+  CallThread control_thread_{{.most_threads = kChangesAtOnce, .full = TooManyChanges()}};
   // Learning comes first.
   CallThread question_thread_{
       {.most_waiting = kMostLargeOnes, .niceness = 19, .full = TooManyQuestions()}};

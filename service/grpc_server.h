@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -10,6 +11,10 @@
 #include "service/stream_service.h"
 
 namespace millrace::service {
+
+/// So many streams are changed at a time: a camera that keeps a change waiting, for its first
+/// picture or its last, keeps no other waiting.
+inline constexpr std::size_t kChangesAtOnce = 32;
 
 /// Serves from Start() until Shutdown(). Thread-safe.
 class GrpcServer {

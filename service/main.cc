@@ -1,8 +1,12 @@
 #include <malloc.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <exception>
+#include <iostream>
 
+#include "ingest/abandoned_pipelines.h"
 #include "service/cli.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_log.h"
@@ -21,6 +25,14 @@ void KeepFreedMemory() {
   // NOLINTEND(concurrency-mt-unsafe)
 }
 
+// What hangs in GStreamer goes on using what an ordinary end would destroy.
+int EndWith(int code) {
+  if (millrace::ingest::CountAbandoned().hanging == 0) return code;
+  std::cout.flush();
+  std::fflush(nullptr);
+  _exit(code);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -30,7 +42,7 @@ int main(int argc, char** argv) {
   try {
     millrace::service::LogToStderr();
     millrace::service::LogGrpc();
-    return millrace::service::RunCommandLine(argc, argv);
+    return EndWith(millrace::service::RunCommandLine(argc, argv));
   } catch (const std::exception& error) {
     millrace::service::LogFailure(error.what());
     return millrace::service::kExitFailure;

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "base/check.h"
+#include "ingest/abandoned_pipelines.h"
 #include "prometheus/text_serializer.h"
 #include "service/log_counts.h"
 #include "service/metrics_family.h"
@@ -117,6 +118,19 @@ void AppendConfiguration(const ConfigStanding& standing, std::vector<MetricFamil
                            std::chrono::duration<double>(standing.held_at).count()));
 }
 
+void AppendAbandoned(std::vector<MetricFamily>& families) {
+  const ingest::AbandonedPipelines pipelines = ingest::CountAbandoned();
+  MetricBuilder family("millrace_ingest_pipelines_abandoned_total",
+                       "GStreamer pipelines of sources that hung when they were to end, and were "
+                       "left behind; the log names the stream.",
+                       MetricType::Counter);
+  families.push_back(family.Add({}, static_cast<double>(pipelines.so_far)).Take());
+  families.push_back(Gauge("millrace_ingest_pipelines_hanging",
+                           "Those of them that have not ended since: each keeps its threads and "
+                           "its memory.",
+                           static_cast<double>(pipelines.hanging)));
+}
+
 }  // namespace
 
 Metrics::Metrics(Options options) : options_(std::move(options)) {
@@ -138,6 +152,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
                              static_cast<double>(options_.viewers())));
   }
   if (options_.configuration) AppendConfiguration(options_.configuration(), families);
+  AppendAbandoned(families);
   families.push_back(LogMessagesFamily());
   families.push_back(GpuMemoryFamily(readings));
   Append(CollectProcessMetrics(), families);

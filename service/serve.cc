@@ -44,6 +44,8 @@ Serve::Serve(Options options)
                [this](const StreamConfig& config, const pipeline::LearnerDescription& learner) {
                  return budget_.Admit(config, learner);
                },
+           .begins = [this](const std::string& stream) { budget_.Hold(stream); },
+           .ends = [this](const std::string& stream) { budget_.Release(stream); },
            .most_streams = kMostStreams}),
       reload_({.load = options_.load,
                .control = &control_,

@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -15,8 +16,37 @@
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
+namespace {
 
-StopSignals::StopSignals(HangUp hang_up) {
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr auto kNever = steady_clock::time_point::max();
+
+/// For poll(2), rounded up.
+int LeftUntil(steady_clock::time_point until) {
+  if (until == kNever) return -1;
+  const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+  return std::max(0, static_cast<int>(left.count()));
+}
+
+/// Should even what EndAtOnce() says be waited for: by a terminal that takes nothing.
+void AlarmAfter(milliseconds limit) {
+  alarm(static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(limit).count() + 1));
+}
+
+[[noreturn]] void EndAtOnce(int signal, milliseconds limit) {
+  spdlog::critical(
+      "something hangs: the server has not ended within {} s of being asked to, and ends now as it "
+      "is; what was learned since the last checkpoint of a stream that hangs is lost",
+      static_cast<double>(limit.count()) / 1000);
+  spdlog::default_logger()->flush();
+  _exit(128 + signal);
+}
+
+}  // namespace
+
+StopSignals::StopSignals(HangUp hang_up, std::chrono::milliseconds limit) : limit_(limit) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
@@ -36,6 +66,7 @@ void StopSignals::Forget() {
 
 StopSignals::~StopSignals() {
   Forget();
+  alarm(0);
   close(signals_);
   close(end_);
 }
@@ -47,12 +78,14 @@ void StopSignals::Watch(std::function<void()> on_stop, std::function<void()> on_
 }
 
 void StopSignals::Wait(const Calls& calls) {
-  bool asked = false;
+  int asked_by = 0;
+  steady_clock::time_point until = kNever;
   std::array<pollfd, 2> files = {{{.fd = signals_, .events = POLLIN, .revents = 0},
                                   {.fd = end_, .events = POLLIN, .revents = 0}}};
   while (true) {
-    if (poll(files.data(), files.size(), /*timeout=*/-1) < 0 && errno != EINTR) return;
+    if (poll(files.data(), files.size(), LeftUntil(until)) < 0 && errno != EINTR) return;
     if ((files[1].revents & POLLIN) != 0) return;
+    if (LeftUntil(until) == 0) EndAtOnce(asked_by, limit_);
     if ((files[0].revents & POLLIN) == 0) continue;
     signalfd_siginfo signal = {};
     if (read(signals_, &signal, sizeof(signal)) != sizeof(signal)) continue;
@@ -60,10 +93,14 @@ void StopSignals::Wait(const Calls& calls) {
       if (calls.reload) calls.reload();
       continue;
     }
-    if (asked) _exit(128 + static_cast<int>(signal.ssi_signo));
-    asked = true;
+    if (asked_by != 0) _exit(128 + static_cast<int>(signal.ssi_signo));
+    asked_by = static_cast<int>(signal.ssi_signo);
+    if (limit_.count() > 0) {
+      until = steady_clock::now() + limit_;
+      AlarmAfter(limit_);
+    }
     spdlog::info("{}: ending; a second signal ends at once",
-                 signal.ssi_signo == SIGINT ? "interrupted" : "asked to terminate");
+                 asked_by == SIGINT ? "interrupted" : "asked to terminate");
     calls.stop();
   }
 }

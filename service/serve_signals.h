@@ -2,9 +2,11 @@
 //
 // A signal handler may do next to nothing. So the signals are blocked, in every thread, and one
 // thread waits for them: the first of SIGTERM and SIGINT asks the program to end in good order, the
-// second ends it at once; SIGHUP asks it to read its configuration again.
+// second ends it at once, and so does the limit for the good order, if there is one, whatever
+// hangs; SIGHUP asks it to read its configuration again.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <stop_token>
 #include <thread>
@@ -18,14 +20,17 @@ class StopSignals {
  public:
   enum class HangUp { kEnds, kAsksToReload };
 
-  explicit StopSignals(HangUp hang_up = HangUp::kEnds);
+  /// `limit`: for the good order. 0: none.
+  explicit StopSignals(HangUp hang_up = HangUp::kEnds,
+                       std::chrono::milliseconds limit = std::chrono::milliseconds(0));
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   /// Stops waiting; the signals stay blocked.
   ~StopSignals();
 
   /// Calls `on_stop` on a thread of its own at the first signal, also at one that came already; at
-  /// the second the process exits with 128 + its number. REQUIRES: called once at most.
+  /// the second the process exits with 128 + its number, as it does where it goes on for longer
+  /// than the limit. REQUIRES: called once at most.
   /// `on_reload` is called at each SIGHUP, on the same thread: it must be quick.
   void Watch(std::function<void()> on_stop, std::function<void()> on_reload = {});
 
@@ -41,7 +46,9 @@ class StopSignals {
 
   void Wait(const Calls& calls);
 
-  // Constant after construction. Owned file descriptors.
+  // Constant after construction.
+  const std::chrono::milliseconds limit_;
+  // Owned file descriptors.
   int signals_ = -1;
   int end_ = -1;
 

@@ -79,18 +79,19 @@ std::string TimeNow() {
 
 }  // namespace
 
-StreamControl::StreamControl(Options options) : options_(std::move(options)) {
+StreamControl::StreamControl(Options options)
+    : options_(std::move(options)), claims_(options_.begins, options_.ends) {
   MILLRACE_CHECK(options_.streams != nullptr && options_.events != nullptr && options_.start);
 }
 
 absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
-  const MutexLock lock(busy_);
-  const std::size_t count = options_.streams->All().size();
-  if (count >= options_.most_streams) {
-    return Because("TOO_MANY_STREAMS", {{"limit", absl::StrCat(options_.most_streams)}},
-                   absl::ResourceExhaustedError(absl::StrCat(
-                       "there are ", count, " streams, and no room for more; delete one first")));
-  }
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim,
+                            claims_.Take(config.name, config.learner.stop));
+  MILLRACE_RETURN_IF_ERROR(MakeRoom());
+  const absl::Cleanup made = [this] {
+    const MutexLock lock(mu_);
+    --being_made_;
+  };
   // Looked for before seconds are spent on it.
   if (!config.name.empty() && options_.streams->Find(config.name).ok()) {
     return options_.streams->AlreadyExists(config.name);
@@ -100,9 +101,30 @@ absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
     GiveUp(started);
     return added;
   }
-  if (config.of_file) of_file_.insert(config.name);
+  if (config.of_file) {
+    const MutexLock lock(mu_);
+    of_file_.insert(config.name);
+  }
   options_.events->Happened(started->life, StreamEvent::Kind::kCreated);
   return started;
+}
+
+// An empty name may be that of the only stream.
+absl::StatusOr<Claims::Claim> StreamControl::TakeTurn(const Target& target) {
+  const absl::StatusOr<SharedStream> found = options_.streams->Find(target.name);
+  return claims_.Take(found.ok() ? (*found)->stream->config().name : target.name, target.stop);
+}
+
+absl::Status StreamControl::MakeRoom() {
+  const MutexLock lock(mu_);
+  const std::size_t count = options_.streams->All().size() + being_made_;
+  if (count >= options_.most_streams) {
+    return Because("TOO_MANY_STREAMS", {{"limit", absl::StrCat(options_.most_streams)}},
+                   absl::ResourceExhaustedError(absl::StrCat(
+                       "there are ", count, " streams, and no room for more; delete one first")));
+  }
+  ++being_made_;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<SharedStream> StreamControl::Start(const StreamConfig& config) const {
@@ -146,7 +168,7 @@ absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const S
 
 absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const Next& next,
                                                    bool allow_reset) {
-  const MutexLock lock(busy_);
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(SharedStream old, Find(target));
   const StreamConfig now = old->config();
   MILLRACE_ASSIGN_OR_RETURN(const StreamConfig config, next(now));
@@ -246,18 +268,18 @@ StreamControl::Between StreamControl::SettingAside(const std::string& folder, st
           .undo = [=] { pipeline::TakeBack(folder, after, name); }};
 }
 
-absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target, std::stop_token stop) {
-  const MutexLock lock(busy_);
+absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target) {
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   StreamConfig config = old->config();
-  config.learner.stop = config.source.stop = std::move(stop);
+  config.learner.stop = config.source.stop = target.stop;
   const std::string folder = FolderOf(config);
   if (folder.empty()) return StartThenStop(old, config);
   return StopThenStart(old, config, SettingAside(folder, -1, "reset"));
 }
 
 absl::StatusOr<SharedStream> StreamControl::Restore(const Target& target, const std::string& name) {
-  const MutexLock lock(busy_);
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   const StreamConfig config = old->config();
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo found, FindCheckpoint(config, name));
@@ -281,26 +303,40 @@ absl::StatusOr<SharedStream> StreamControl::Restore(const Target& target, const 
 absl::Status StreamControl::MakeAnew(
     const std::string& name,
     const std::function<std::optional<StreamConfig>(const ServedStream& now)>& next) {
-  const MutexLock lock(busy_);
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(name, {}));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find({.name = name}));
   const std::optional<StreamConfig> config = next(*old);
   return config ? Restart(old, *config).status() : absl::OkStatus();
 }
 
+absl::Status StreamControl::WithoutChange(const std::string& name, const std::stop_token& stop,
+                                          const std::function<absl::Status()>& act) {
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(name, stop));
+  return act();
+}
+
 absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {
-  const MutexLock lock(busy_);
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, Find(target));
   options_.streams->Remove(stream);
-  of_file_.erase(target.name);
+  {
+    const MutexLock lock(mu_);
+    of_file_.erase(target.name);
+  }
   stream->stream->Stop();
   RemoveFolderIfEmpty(stream->stream->config());
   options_.events->Happened(stream->life, StreamEvent::Kind::kDeleted);
   return stream;
 }
 
+bool StreamControl::IsOfFile(const std::string& name) const {
+  const MutexLock lock(mu_);
+  return of_file_.contains(name);
+}
+
 absl::StatusOr<SharedStream> StreamControl::Find(const Target& target) const {
   MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, options_.streams->Find(target.name));
-  if (target.of_file && !of_file_.contains(target.name)) {
+  if (target.of_file && !IsOfFile(target.name)) {
     return absl::AlreadyExistsError(
         absl::StrCat("a client has added a stream '", target.name, "', which stays"));
   }

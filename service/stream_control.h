@@ -26,14 +26,16 @@
 
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
+#include "service/claims.h"
 #include "service/config.h"
 #include "service/stream_events.h"
 #include "service/streams.h"
 
 namespace millrace::service {
 
-/// One change at a time: each call waits for the one before, and takes as long as a stream takes to
-/// start and to stop: seconds. Thread-safe.
+/// One change of a stream at a time, of others at the same time: each call waits for those of the
+/// same stream before it, and takes as long as a stream takes to start and to stop: seconds. No
+/// lock is held meanwhile. Thread-safe.
 class StreamControl {
  public:
   struct Options {
@@ -47,6 +49,10 @@ class StreamControl {
     std::function<absl::Status(const StreamConfig& config,
                                const pipeline::LearnerDescription& learner)>
         admit = {};
+    /// Told that a change of the stream of that name begins, and that it is over: as the first and
+    /// the last of it. May be empty.
+    Claims::Tell begins = {};
+    Claims::Tell ends = {};
     std::size_t most_streams = 64;
   };
 
@@ -58,6 +64,8 @@ class StreamControl {
     /// The file's own, and none that a client has added by its name, for which it fails with
     /// ALREADY_EXISTS.
     bool of_file = false;
+    /// Gives up waiting for the changes before: CANCELLED. Once begun, a change is finished.
+    std::stop_token stop = {};
   };
   /// What a stream is to be, of what it is. Fails as Update() is to fail. It must not call in here.
   using Next = std::function<absl::StatusOr<StreamConfig>(const StreamConfig& now)>;
@@ -71,7 +79,7 @@ class StreamControl {
   /// be, with CANCELLED once `config.learner.stop` says so, even in its last moment, and as `start`
   /// does: then nothing is left of it.
   [[nodiscard]] absl::StatusOr<SharedStream> Create(const StreamConfig& config)
-      ABSL_LOCKS_EXCLUDED(busy_);
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Makes `target` what `config` says. Fails with NOT_FOUND; with ABORTED if its etag is another
   /// one; with FAILED_PRECONDITION if what it has learned would be lost and `allow_reset` is not
@@ -81,34 +89,37 @@ class StreamControl {
   /// whatever change comes next, even to what it is.
   [[nodiscard]] absl::StatusOr<SharedStream> Update(const Target& target,
                                                     const StreamConfig& config, bool allow_reset)
-      ABSL_LOCKS_EXCLUDED(busy_);
+      ABSL_LOCKS_EXCLUDED(mu_);
   /// The same, with what `next` makes of what it is: nobody else changes it in between.
   [[nodiscard]] absl::StatusOr<SharedStream> Update(const Target& target, const Next& next,
-                                                    bool allow_reset) ABSL_LOCKS_EXCLUDED(busy_);
+                                                    bool allow_reset) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Makes it anew with the weights of its configuration, even one that has failed or ended. Its
   /// checkpoints are set aside in a folder `reset-` and the time. Fails with NOT_FOUND, ABORTED,
-  /// with CANCELLED as Create() once `stop` says so, as `start` does, and as the system does where
-  /// they cannot be moved; then it is as it was before, as after Update().
-  [[nodiscard]] absl::StatusOr<SharedStream> Reset(const Target& target, std::stop_token stop = {})
-      ABSL_LOCKS_EXCLUDED(busy_);
+  /// with CANCELLED as Create() once `target.stop` says so, as `start` does, and as the system does
+  /// where they cannot be moved; then it is as it was before, as after Update().
+  [[nodiscard]] absl::StatusOr<SharedStream> Reset(const Target& target) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Makes it anew from the checkpoint `name`; newer ones are set aside in a folder `restored-` and
   /// the time. Once begun, it is finished. Fails as Reset(), with FAILED_PRECONDITION if it keeps
   /// none, with NOT_FOUND if there is no such checkpoint, and with DATA_LOSS if it is damaged.
   [[nodiscard]] absl::StatusOr<SharedStream> Restore(const Target& target, const std::string& name)
-      ABSL_LOCKS_EXCLUDED(busy_);
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Restarts the stream `name` with the configuration that `next` returns; nullopt leaves it as it
   /// is. No other change runs between the two. Checkpoints stay. Fails as Reset().
   [[nodiscard]] absl::Status MakeAnew(
       const std::string& name,
       const std::function<std::optional<StreamConfig>(const ServedStream& now)>& next)
-      ABSL_LOCKS_EXCLUDED(busy_);
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Does `act`, and fails as that does, while nobody changes the stream `name`, or adds it. Fails
+  /// with CANCELLED once `stop` says so before its turn.
+  [[nodiscard]] absl::Status WithoutChange(const std::string& name, const std::stop_token& stop,
+                                           const std::function<absl::Status()>& act);
 
   /// Takes it out and stops it. Returns it, stopped. Fails with NOT_FOUND and ABORTED.
-  [[nodiscard]] absl::StatusOr<SharedStream> Delete(const Target& target)
-      ABSL_LOCKS_EXCLUDED(busy_);
+  [[nodiscard]] absl::StatusOr<SharedStream> Delete(const Target& target) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   /// What is done when the old one is stopped, and undone if the new one cannot start.
@@ -117,8 +128,15 @@ class StreamControl {
     std::function<void()> undo = [] {};
   };
 
+  [[nodiscard]] absl::StatusOr<Claims::Claim> TakeTurn(const Target& target);
+  /// Counts one more as being made. Fails where there is no room for it.
+  [[nodiscard]] absl::Status MakeRoom() ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] bool IsOfFile(const std::string& name) const ABSL_LOCKS_EXCLUDED(mu_);
+
+  // What follows is for who has claimed the stream.
+
   [[nodiscard]] absl::StatusOr<SharedStream> Find(const Target& target) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
+      ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] static Between SettingAside(const std::string& folder, std::int64_t after,
                                             const std::string& why);
   /// As `start`, whatever that throws.
@@ -133,32 +151,31 @@ class StreamControl {
   /// Makes it what `config` says while its learner goes on. Fails as Update(), and then it is as it
   /// was. Absent: that takes a new learner.
   [[nodiscard]] std::optional<absl::Status> ChangeWhileItLearns(ServedStream& served,
-                                                                const StreamConfig& config) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
+                                                                const StreamConfig& config) const;
   /// Another source takes the seat.
   [[nodiscard]] absl::Status ReplaceSource(const ServedStream& served,
-                                           const StreamConfig& config) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
+                                           const StreamConfig& config) const;
   /// Makes `old` anew, in the order that it allows.
   [[nodiscard]] absl::StatusOr<SharedStream> Restart(const SharedStream& old,
-                                                     const StreamConfig& config)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
+                                                     const StreamConfig& config);
   [[nodiscard]] absl::StatusOr<SharedStream> StartThenStop(const SharedStream& old,
-                                                           const StreamConfig& config)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
+                                                           const StreamConfig& config);
   /// What `between.make` fails with, this fails with.
   [[nodiscard]] absl::StatusOr<SharedStream> StopThenStart(const SharedStream& old,
                                                            const StreamConfig& config,
-                                                           const Between& between)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
-  void StartAgain(const SharedStream& old) ABSL_EXCLUSIVE_LOCKS_REQUIRED(busy_);
+                                                           const Between& between);
+  void StartAgain(const SharedStream& old);
 
   // Constant after construction.
   const Options options_;
 
-  Mutex busy_;  // Held while a stream is changed: what makes it one at a time.
+  // Self-synchronized. By the streams' names: who changes one has claimed it.
+  Claims claims_;
+
+  mutable Mutex mu_;
   /// The streams that the file has added, whoever has changed them since.
-  std::set<std::string> of_file_ ABSL_GUARDED_BY(busy_);
+  std::set<std::string> of_file_ ABSL_GUARDED_BY(mu_);
+  std::size_t being_made_ ABSL_GUARDED_BY(mu_) = 0;  ///< Those that no other is there for yet.
 };
 
 }  // namespace millrace::service

@@ -108,10 +108,12 @@ absl::StatusOr<v1::UpdateStreamResponse> StreamService::Update(
     return InvalidFields({{"config.name", "differs from 'stream'; a stream keeps its name"}});
   }
   MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, rules->sources, current));
-  config.learner.stop = config.source.stop = std::move(stop);
-  MILLRACE_ASSIGN_OR_RETURN(const SharedStream updated,
-                            api_.control->Update({.name = request.stream(), .etag = request.etag()},
-                                                 config, request.allow_reset()));
+  config.learner.stop = config.source.stop = stop;
+  MILLRACE_ASSIGN_OR_RETURN(
+      const SharedStream updated,
+      api_.control->Update(
+          {.name = request.stream(), .etag = request.etag(), .stop = std::move(stop)}, config,
+          request.allow_reset()));
   v1::UpdateStreamResponse response;
   ToMessage(*updated, *response.mutable_stream());
   return response;
@@ -122,15 +124,15 @@ grpc::ServerUnaryReactor* StreamService::DeleteStream(grpc::CallbackServerContex
                                                       grpc::ByteBuffer* response) {
   return guard_.Threaded<v1::DeleteStreamRequest>(
       {context, request, response}, "DeleteStream", control_thread_,
-      [this](const auto& asked, const std::stop_token& /*stop*/) { return Delete(asked); });
+      [this](const auto& asked, const std::stop_token& stop) { return Delete(asked, stop); });
 }
 
 absl::StatusOr<v1::DeleteStreamResponse> StreamService::Delete(
-    const v1::DeleteStreamRequest& request) {
+    const v1::DeleteStreamRequest& request, const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(Required(request.stream()));
   MILLRACE_ASSIGN_OR_RETURN(
       const SharedStream deleted,
-      api_.control->Delete({.name = request.stream(), .etag = request.etag()}));
+      api_.control->Delete({.name = request.stream(), .etag = request.etag(), .stop = stop}));
   v1::DeleteStreamResponse response;
   ToMessage(*deleted, *response.mutable_stream());
   return response;

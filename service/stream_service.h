@@ -66,7 +66,7 @@ class StreamService final : public StreamMethods {
   [[nodiscard]] absl::StatusOr<v1::UpdateStreamResponse> Update(
       const v1::UpdateStreamRequest& request, std::stop_token stop);
   [[nodiscard]] absl::StatusOr<v1::DeleteStreamResponse> Delete(
-      const v1::DeleteStreamRequest& request);
+      const v1::DeleteStreamRequest& request, const std::stop_token& stop);
 
   // Constant after construction.
   const StreamApi api_;

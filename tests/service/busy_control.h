@@ -1,69 +1,61 @@
-// A server whose thread for changes is busy, with others waiting.
+// A stream that is being changed, with other changes of it waiting.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
 #include <future>
 #include <memory>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "millrace/v1/learner_service.grpc.pb.h"
 #include "millrace/v1/stream_service.grpc.pb.h"
-#include "service/config.h"
+#include "service/grpc_server.h"
+#include "service/stream_control.h"
 
 namespace millrace::service {
 
-/// A reset of the stream "street" that goes on for as long as this lives.
+/// A change of a stream, or of one that is to be, that goes on for as long as this lives.
 class HeldChange {
  public:
-  /// `starting`: what is called before each start of a stream. It must outlive this.
-  HeldChange(const std::shared_ptr<grpc::Channel>& channel,
-             std::function<absl::Status(const StreamConfig&)>& starting)
-      : starting_(starting), stub_(v1::LearnerService::NewStub(channel)) {
-    starting_ = [this](const StreamConfig& config) {
-      if (config.name != "street") return absl::OkStatus();
-      begun_.set_value();
-      go_on_.get_future().wait();
-      return absl::OkStatus();
-    };
-    request_.set_stream("street");
-    stub_->async()->ResetLearner(&context_, &request_, &response_,
-                                 [this](const grpc::Status& status) { done_.set_value(status); });
+  HeldChange(StreamControl& control, const std::string& stream)
+      : change_([this, &control, stream] {
+          EXPECT_TRUE(control.WithoutChange(stream, {}, [this] { return Hold(); }).ok());
+        }) {
     begun_.get_future().wait();
   }
-  ~HeldChange() {
-    go_on_.set_value();
-    done_.get_future().wait();
-    starting_ = nullptr;
-  }
+  ~HeldChange() { go_on_.set_value(); }
 
   HeldChange(const HeldChange&) = delete;
   HeldChange& operator=(const HeldChange&) = delete;
 
  private:
-  std::function<absl::Status(const StreamConfig&)>& starting_;
-  const std::unique_ptr<v1::LearnerService::Stub> stub_;
-  grpc::ClientContext context_;
-  v1::ResetLearnerRequest request_;
-  v1::ResetLearnerResponse response_;
+  absl::Status Hold() {
+    begun_.set_value();
+    go_on_.get_future().wait();
+    return absl::OkStatus();
+  }
+
   std::promise<void> begun_;
   std::promise<void> go_on_;
-  std::promise<grpc::Status> done_;
+  std::jthread change_;
 };
 
-/// Changes of a stream that there is not, behind a HeldChange: as many as may wait, and one more.
+/// Changes of the stream "street" that it refuses when their turn comes, behind a HeldChange: as
+/// many as may wait, and one more.
 class WaitingChanges {
  public:
-  static constexpr int kMayWait = 64;
+  static constexpr int kMayWait = 64 + static_cast<int>(kChangesAtOnce);
 
   explicit WaitingChanges(const std::shared_ptr<grpc::Channel>& channel)
       : stub_(v1::StreamService::NewStub(channel)) {
     for (int i = 0; i <= kMayWait; ++i) {
       Call& call = *calls_.emplace_back(std::make_unique<Call>());
-      call.request.set_stream("nowhere");
+      call.request.set_stream("street");
+      call.request.set_etag("another");
       stub_->async()->DeleteStream(&call.context, &call.request, &call.response,
                                    [this, &call](const grpc::Status& status) {
                                      if (++ended_ == 1) refused_.set_value(status);
@@ -82,7 +74,7 @@ class WaitingChanges {
     int served = 0;
     for (const auto& call : calls_) {
       const grpc::Status status = call->done.get_future().get();
-      served += status.error_code() == grpc::StatusCode::NOT_FOUND ? 1 : 0;
+      served += status.error_code() == grpc::StatusCode::ABORTED ? 1 : 0;
     }
     return served;
   }

@@ -1,5 +1,6 @@
 #include "service/call_thread.h"
 
+#include <atomic>
 #include <future>
 #include <vector>
 
@@ -38,6 +39,31 @@ TEST(CallThreadTest, WorkThatIsTakenBackLeavesItsPlaceAndIsNotDone) {
     go_on.set_value();
   }
   EXPECT_THAT(done, ElementsAre(2, 3));
+}
+
+// Hangs, and is killed by the test's timeout, where one waits for another.
+TEST(CallThreadTest, SoManyAreDoneAtATime) {
+  constexpr int kAtOnce = 3;
+  std::promise<void> go_on;
+  const std::shared_future<void> gone_on = go_on.get_future().share();
+  std::atomic<int> begun = 0;
+  std::promise<void> all_begun;
+  const int owner = 0;
+  CallThread thread(
+      {.most_waiting = 1, .most_threads = kAtOnce, .full = absl::UnavailableError("full")});
+  for (int i = 0; i < kAtOnce; ++i) {
+    ASSERT_TRUE(thread
+                    .Post(&owner,
+                          [&] {
+                            if (++begun == kAtOnce) all_begun.set_value();
+                            gone_on.wait();
+                          })
+                    .ok());
+  }
+  all_begun.get_future().wait();
+  EXPECT_TRUE(thread.Post(&owner, [] {}).ok()) << "one more may wait";
+  EXPECT_FALSE(thread.Post(&owner, [] {}).ok());
+  go_on.set_value();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 namespace millrace::service {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -272,6 +273,30 @@ TEST_F(BudgetGateTest, TheFilesOwnStreamsStartAnywayUnlessTheFileSaysABudget) {
   EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
   EXPECT_FALSE(BudgetGate({.cores = 1}, streams_, announced_).Admit(gate_, learner_).ok());
   streams_.Stop();
+}
+
+// The other one is still being made: no stream of its name runs.
+TEST_F(BudgetGateTest, WhatIsLeftIsGivenToOneOfTwoThatAreMadeAtTheSameTime) {
+  BudgetGate gate({.cores = 2.5}, streams_, announced_);
+  Run("street");
+  StreamConfig other = gate_;
+  other.name = "yard";
+  EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
+  EXPECT_THAT(std::string(gate.Admit(other, learner_).message()),
+              AllOf(HasSubstr("'gate' takes 0.85"), HasSubstr("'street' takes 0.86")));
+  gate.Release("gate");  // It could not start.
+  EXPECT_TRUE(gate.Admit(other, learner_).ok());
+  streams_.Stop();
+}
+
+TEST_F(BudgetGateTest, WhatAStreamTakesIsKeptForItWhileItIsMadeAnew) {
+  BudgetGate gate({.cores = 1.5}, streams_, announced_);
+  Run("street");
+  gate.Hold("street");
+  streams_.Stop();  // Its old life ends before the new one begins.
+  EXPECT_FALSE(gate.Admit(gate_, learner_).ok());
+  gate.Release("street");
+  EXPECT_TRUE(gate.Admit(gate_, learner_).ok());
 }
 
 TEST_F(BudgetGateTest, OneOfTheSameEntryThatAnotherDefaultMakesDearerIsAsked) {

@@ -150,7 +150,7 @@ TEST_F(EveryMethodTest, OneThatThereIsNotIsUnimplemented) {
 }
 
 TEST_F(EveryMethodTest, WaitsForTheChangesBeforeUnlessTooManyDoAndThenSaysSo) {
-  std::optional<HeldChange> held(std::in_place, channel_, starting_);
+  std::optional<HeldChange> held(std::in_place, control_, "street");
   WaitingChanges waiting(channel_);
   EXPECT_EQ(ReasonOf(waiting.AwaitRefused()), "TOO_MANY_CHANGES");
   std::vector<std::string> refused;

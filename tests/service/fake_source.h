@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -33,7 +34,13 @@ class FakeSource final : public ingest::Source {
     std::scoped_lock lock(mu_);
     return status_;
   }
-  void Stop() override { Close(ingest::SourceState::kStopped); }
+  void Stop() override {
+    Close(ingest::SourceState::kStopped);
+    if (stop_until_.valid()) stop_until_.wait();
+  }
+
+  /// Once its queue is closed, Stop() waits for `until`.
+  void HoldStop(std::shared_future<void> until) { stop_until_ = std::move(until); }
 
   /// Pushes the next frame: with its predecessor, or `without` one.
   void Push(ingest::NoPredecessor without = ingest::NoPredecessor::kHasOne) {
@@ -126,6 +133,8 @@ class FakeSource final : public ingest::Source {
   std::int64_t gaps_ = 0;
   std::shared_ptr<const ingest::Picture> last_picture_;
   std::shared_ptr<const ingest::Picture> last_previous_;
+
+  std::shared_future<void> stop_until_;  // Constant once it may be stopped.
 
   ingest::FrameQueue queue_;
   mutable std::mutex mu_;

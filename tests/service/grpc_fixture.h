@@ -93,6 +93,12 @@ class GrpcFixture : public testing::Test {
     while (!start_begun_) start_changed_.wait(start_mu_);
   }
 
+  /// Changes of one stream come one after the other: those that have begun are made, or given up,
+  /// by then.
+  void AwaitChanges(const std::string& name) {
+    EXPECT_TRUE(control_.WithoutChange(name, {}, [] { return absl::OkStatus(); }).ok());
+  }
+
   FakeStreamOptions options_;
   absl::Status start_fails_;  // What the next stream's start fails with.
   /// Called before each start of a stream, which fails as this does. Empty: none does.
@@ -115,6 +121,8 @@ class GrpcFixture : public testing::Test {
            [this](const StreamConfig& config, const pipeline::LearnerDescription& learner) {
              return budget_gate_.Admit(config, learner);
            },
+       .begins = [this](const std::string& stream) { budget_gate_.Hold(stream); },
+       .ends = [this](const std::string& stream) { budget_gate_.Release(stream); },
        .most_streams = 4}};
   BudgetGate budget_gate_{
       {.cores = 100}, streams_, [](const ingest::SourceOptions&) { return 0.0; }};

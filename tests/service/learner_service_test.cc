@@ -76,12 +76,6 @@ class LearnerServiceTest : public GrpcFixture {
     return names;
   }
 
-  /// Changes come one after the other: all that were asked for are made, or given up, by then.
-  void AwaitChanges() {
-    EXPECT_EQ(Call(&v1::LearnerService::Stub::ResetLearner, "nowhere").error_code(),
-              grpc::StatusCode::NOT_FOUND);
-  }
-
   /// Has the learner of "street" fail.
   void Fail() {
     street_.learner->Fail(absl::InternalError("out of memory"));
@@ -263,7 +257,7 @@ TEST_F(LearnerServiceTest, AResetThatIsCancelledIsNone) {
   });
   EXPECT_EQ(stub_->ResetLearner(&context, request, &response).error_code(),
             grpc::StatusCode::CANCELLED);
-  AwaitChanges();
+  AwaitChanges("street");
   EXPECT_EQ(Served("street")->run_id, run);
   Film(street_, 1);
   EXPECT_EQ(street().Snapshot().frames.predicted, 3u) << "it has never stopped";
@@ -279,7 +273,7 @@ TEST_F(LearnerServiceTest, AResetWhoseDeadlinePassesIsNone) {
   v1::ResetLearnerResponse response;
   EXPECT_EQ(stub_->ResetLearner(&context, request, &response).error_code(),
             grpc::StatusCode::DEADLINE_EXCEEDED);
-  AwaitChanges();
+  AwaitChanges("street");
   EXPECT_THAT(InFolder(), ElementsAre("checkpoint-000000000099")) << "nothing is set aside";
   EXPECT_TRUE(street().running()) << "it was started again";
 }

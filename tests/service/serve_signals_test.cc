@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -84,6 +85,19 @@ TEST(StopSignalsDeathTest, TheSecondSignalEndsTheProcessAtOnce) {
         signals.Watch([&] { calls.Add(); });
         kill(getpid(), SIGTERM);
         calls.WaitFor(1);
+        kill(getpid(), SIGTERM);
+        calls.WaitFor(2);  // Never comes.
+      },
+      ::testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
+TEST(StopSignalsDeathTest, AnEndThatHangsIsOverAfterItsLimit) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        StopSignals signals(StopSignals::HangUp::kEnds, std::chrono::milliseconds(50));
+        Calls calls;
+        signals.Watch([&] { calls.Add(); });
         kill(getpid(), SIGTERM);
         calls.WaitFor(2);  // Never comes.
       },
