@@ -80,7 +80,8 @@ absl::Status PageControl::AdmitOrigin(const HttpRequest& request) const {
   const std::string origin = OriginOf(request);
   const bool ours = origin == absl::StrCat("http://", host) ||
                     (wants_tokens_ && origin == absl::StrCat("https://", host));
-  if (!origin.empty() && !ours) {
+  // A browser may leave the origin out, by a policy of the page that asks.
+  if ((!origin.empty() && !ours) || IsOfAnotherSite(request)) {
     return absl::PermissionDeniedError(
         "the page's buttons work only where it is opened at this server's own address, or with a "
         "token (listen.tokens_file) through a proxy that passes the Host on");

@@ -4,9 +4,10 @@
 // Whoever may do it over gRPC may do it here, by the same rules (admission.h). Some come on top,
 // because the page is plain HTTP in a browser:
 //
-// - A page of another site cannot press the buttons. A request that names an origin must come from
-//   the page itself; and where no token is needed, the page must have been opened by an address,
-//   which no name of somebody else's can be made to stand for (page_host.h).
+// - A page of another site cannot press the buttons. A request that names an origin, or says
+//   `Sec-Fetch-Site`, must come from the page itself; and where no token is needed, the page must
+//   have been opened by an address, which no name of somebody else's can be made to stand for
+//   (page_host.h).
 // - Nobody else can press them through a proxy on this machine, for whom everybody comes from here:
 //   what was forwarded needs a token. With one, the proxy may speak TLS under the same host's name.
 // - Where gRPC is TLS or wants tokens, the buttons are for this machine only: nothing that is

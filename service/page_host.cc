@@ -59,6 +59,11 @@ std::string OriginOf(const HttpRequest& request) {
   return host == std::string::npos ? "" : referer.substr(0, referer.find('/', host + 3));
 }
 
+bool IsOfAnotherSite(const HttpRequest& request) {
+  const std::string site = request.Header("sec-fetch-site");
+  return !site.empty() && site != "same-origin" && site != "none";
+}
+
 std::vector<HttpRoute> UnderTrustedNames(std::vector<HttpRoute> routes) {
   for (HttpRoute& route : routes) {
     route.handler = [answer = std::move(route.handler)](const HttpRequest& request) {

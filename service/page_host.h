@@ -27,6 +27,9 @@ namespace millrace::service {
 /// GET of the page's own has no `Origin`. Empty where neither came.
 [[nodiscard]] std::string OriginOf(const HttpRequest& request);
 
+/// Whether the browser says that a page of another origin sends the request (`Sec-Fetch-Site`).
+[[nodiscard]] bool IsOfAnotherSite(const HttpRequest& request);
+
 /// `routes`, which answer 421 (Misdirected Request), in words, under a name that is nobody's to
 /// trust.
 [[nodiscard]] std::vector<HttpRoute> UnderTrustedNames(std::vector<HttpRoute> routes);

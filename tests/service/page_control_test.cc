@@ -187,6 +187,21 @@ TEST_F(PageControlTest, WithATokenAProxyMaySpeakTlsUnderAName) {
   EXPECT_EQ(mode(), LearnerState::kPaused);
 }
 
+// As where a policy of the other page keeps the browser from saying an origin.
+TEST_F(PageControlTest, RefusesAnotherSiteThatSaysNoOrigin) {
+  for (const char* site : {"cross-site", "same-site"}) {
+    EXPECT_EQ(Press("pause", kHere, {{"host", "127.0.0.1:8080"}, {"sec-fetch-site", site}}).status,
+              403)
+        << site;
+  }
+  EXPECT_EQ(mode(), LearnerState::kLearning);
+  for (const char* site : {"same-origin", "none"}) {
+    EXPECT_EQ(Press("pause", kHere, {{"host", "127.0.0.1:8080"}, {"sec-fetch-site", site}}).status,
+              200)
+        << site;
+  }
+}
+
 // The page's own GET says no origin: what it is told must be what a press will meet.
 TEST_F(PageControlTest, TellsAGetWhatAPressWillMeet) {
   const auto may = [this](const std::string& host, const std::string& referer) {
