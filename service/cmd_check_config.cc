@@ -10,7 +10,7 @@
 #include "service/cli_exit_codes.h"
 #include "service/config_file.h"
 #include "service/config_print.h"
-#include "service/http_server.h"
+#include "service/http_message.h"
 #include "service/machine.h"
 #include "service/machine_check.h"
 #include "service/serve_banner.h"

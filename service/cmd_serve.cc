@@ -18,6 +18,7 @@
 #include "service/config_file.h"
 #include "service/machine.h"
 #include "service/machine_check.h"
+#include "service/open_files.h"
 #include "service/progress.h"
 #include "service/real_stream.h"
 #include "service/reference_comparison.h"
@@ -97,6 +98,7 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
 absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) {
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
   MILLRACE_ASSIGN_OR_RETURN(ConfigFile file, LoadOrSayHow(arguments.config));
+  MILLRACE_RETURN_IF_ERROR(RaiseOpenFiles(file.config.streams.size()));
   // Before the layers are measured, which takes a while.
   const Machine machine = ThisMachine();
   if (file.problems.empty()) MILLRACE_RETURN_IF_ERROR(PortsInUse(file, machine));

@@ -14,6 +14,7 @@
 #include "service/error_reason.h"
 #include "service/frame_service.h"
 #include "service/grpc_credentials.h"
+#include "service/grpc_handover.h"
 #include "service/health_reporter.h"
 #include "service/health_service.h"
 #include "service/health_statuses.h"
@@ -22,6 +23,7 @@
 #include "service/learner_service.h"
 #include "service/prediction_service.h"
 #include "service/stream_service.h"
+#include "service/tcp_server.h"
 #include "service/unknown_calls.h"
 
 namespace millrace::service {
@@ -48,11 +50,6 @@ absl::Status TooManyLabels() {
 
 int Milliseconds(milliseconds time) { return static_cast<int>(time.count()); }
 
-std::string HostPort(const GrpcServer::Options& options) {
-  const bool ipv6 = options.address.find(':') != std::string::npos;
-  return absl::StrCat(ipv6 ? "[" : "", options.address, ipv6 ? "]" : "", ":", options.port);
-}
-
 /// Clients may ping as often as every 10 s to notice a dead server.
 void SetKeepalive(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(options.keepalive_time));
@@ -61,6 +58,12 @@ void SetKeepalive(const GrpcServer::Options& options, grpc::ServerBuilder& build
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              Milliseconds(seconds(10)));
+}
+
+/// With bytes that are no handshake, or none, it would wait for two minutes.
+void BoundHandshake(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument("grpc.server_handshake_timeout_ms",
+                             Milliseconds(options.most_handshake));
 }
 
 void BoundAge(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
@@ -94,16 +97,17 @@ class RunningServer final : public GrpcServer {
                     .admission = *admission_}),
         health_(statuses_) {}
   ~RunningServer() override {
-    if (server_ != nullptr) RunningServer::Shutdown(seconds(0));
+    if (handover_ != nullptr) RunningServer::Shutdown(seconds(0));
   }
 
   absl::Status Listen(const Options& options, const StreamApi& api);
 
-  int port() const override { return port_; }
+  int port() const override { return handover_->port(); }
   void Drain() override { statuses_.Drain(); }
   void Shutdown(std::chrono::nanoseconds grace) override {
     Drain();
     health_.EndWatches();
+    handover_->Stop();
     server_->Shutdown(std::chrono::system_clock::now() + grace);
   }
 
@@ -126,12 +130,18 @@ class RunningServer final : public GrpcServer {
   InferenceService inference_;
   HealthService health_;
   UnknownCalls unknown_;
-  int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<GrpcHandover> handover_;
   std::unique_ptr<HealthReporter> reporter_;
 };
 
 absl::Status RunningServer::Listen(const Options& options, const StreamApi& api) {
+  MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<TcpServer> tcp,
+                            TcpServer::Listen({.address = options.address,
+                                               .port = options.port,
+                                               .port_key = "listen.grpc_port",
+                                               .connections = options.connections,
+                                               .counts = options.counts}));
   MILLRACE_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options.security.tls));
   // Concerns every server built from here on: gRPC has no finer switch.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -150,12 +160,14 @@ absl::Status RunningServer::Listen(const Options& options, const StreamApi& api)
   std::vector<std::string> all = services;
   all.insert(all.end(), of_models.begin(), of_models.end());
   CountCalls(all, api.streams->calls(), builder);
-  builder.AddListeningPort(HostPort(options), credentials, &port_);
-  // Without this a second server would share the port, and calls would go to either.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  using Builder = grpc::ServerBuilder::experimental_type;
+  std::unique_ptr<GrpcHandover::Grpc> acceptor =
+      builder.experimental().AddExternalConnectionAcceptor(Builder::ExternalConnectionType::FROM_FD,
+                                                           credentials);
   builder.SetMaxReceiveMessageSize(kMostRequestBytes);
   SetKeepalive(options, builder);
   BoundAge(options, builder);
+  BoundHandshake(options, builder);
   // Health checks and reflection, which tell nothing of cameras, are for everybody.
   builder.RegisterService(&predictions_);
   builder.RegisterService(&streams_);
@@ -168,11 +180,13 @@ absl::Status RunningServer::Listen(const Options& options, const StreamApi& api)
   builder.RegisterCallbackGenericService(&unknown_);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot serve gRPC at ", HostPort(options),
-                     ": another program may have the port, or the address is not of this machine; "
-                     "set listen.grpc_port or listen.address"));
+    return absl::InternalError(
+        "gRPC does not start, for a reason of its own: its log lines say why");
   }
+  handover_ = std::make_unique<GrpcHandover>(
+      std::move(tcp), std::move(acceptor),
+      GrpcHandover::Options{.most_silent = options.most_handshake,
+                            .most_unacknowledged = options.keepalive_timeout});
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "service/connection_bounds.h"
 #include "service/grpc_security.h"
 #include "service/stream_service.h"
 
@@ -36,6 +37,12 @@ class GrpcServer {
     /// network broke is noticed after both at most.
     std::chrono::milliseconds keepalive_time = std::chrono::seconds(30);
     std::chrono::milliseconds keepalive_timeout = std::chrono::seconds(10);
+    /// A connection on which no call can be made yet, because the client says nothing or does not
+    /// finish its handshake, is ended after so long.
+    std::chrono::milliseconds most_handshake = std::chrono::seconds(10);
+    ConnectionLimits connections = {};
+    /// Must outlive the server. Null: nobody asks.
+    ConnectionCounts* counts = nullptr;
     GrpcSecurity security = {};
   };
 

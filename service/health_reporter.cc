@@ -37,7 +37,7 @@ void HealthReporter::Report() {
   for (const SharedStream& served : streams_.All()) {
     snapshots.push_back(served->stream->Snapshot());
   }
-  const bool ready = JudgeReadiness(snapshots, /*stopping=*/false).ready;
+  const bool ready = JudgeReadiness(snapshots, /*stopping=*/false, liveness_.unreachable()).ready;
   ReportLiveness();
   for (const std::string& name : options_.services) statuses_.Set(name, true);
   for (const std::string& name : options_.services_of_models) statuses_.Set(name, ready);

@@ -4,8 +4,8 @@
 // | ------------------------------- | -------------------------------------------------------- |
 // | ""                              | the process is alive (Liveness), and not draining        |
 // | every other service             | the server is up and not draining                        |
-// | millrace.v1.PredictionService,  | so, and it is ready: not every model has failed          |
-// | inference.GRPCInferenceService  |                                                          |
+// | millrace.v1.PredictionService,  | so, and it is ready: its ports take connections, and not |
+// | inference.GRPCInferenceService  | every model has failed                                   |
 //
 // No single camera decides: one that is away is an ordinary day, and StreamService tells of it.
 #pragma once

@@ -52,13 +52,20 @@ struct HttpRoute {
   bool listed = true;
 };
 
+/// The request's target as it was sent, "/a%20b?c=d", "http://host/a%20b?c=d": its path, decoded,
+/// and its query, as sent. False, and nothing is changed, where it is no path: "*", "host:80".
+[[nodiscard]] bool ReadTarget(std::string_view target, HttpRequest& request);
+
+/// `address` as it stands in a URL: IPv6 in brackets.
+[[nodiscard]] std::string UrlHost(std::string_view address);
+
 /// Whether `path` fits `pattern`, segment by segment; then fills `captures` with what its `*`
 /// segments stand for.
 [[nodiscard]] bool MatchesRoute(std::string_view pattern, std::string_view path,
                                 std::vector<std::string>& captures);
 
 /// The answer of the first route that fits: 404 as plain text, with the paths that there are, where
-/// none does, 405 where only the method does not, 500 where a handler throws.
+/// none does, 405 where only the method does not, 500 where a handler throws, whatever it is.
 [[nodiscard]] HttpResponse Dispatch(const std::vector<HttpRoute>& routes, HttpRequest request);
 
 }  // namespace millrace::service

@@ -30,8 +30,8 @@ std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const Streams& stream
          return HttpResponse{.status = verdict.alive ? 200 : 503, .body = std::move(verdict.text)};
        }},
       {"/readyz",
-       [&streams, &stopping](const HttpRequest&) {
-         Readiness readiness = JudgeReadiness(Snapshots(streams), stopping);
+       [&streams, &stopping, &liveness](const HttpRequest&) {
+         Readiness readiness = JudgeReadiness(Snapshots(streams), stopping, liveness.unreachable());
          return HttpResponse{.status = readiness.ready ? 200 : 503,
                              .body = std::move(readiness.text)};
        }},

@@ -1,25 +1,25 @@
-// A small web server with an owner: civetweb's C context, started at construction and stopped at
-// destruction, with a table of routes.
+// A small web server with an owner: it listens from its start to its destruction, with a table of
+// routes.
 //
-// Metrics and probes have one of their own, so that people who watch the live page cannot starve
-// what watches the server.
+// One thread waits for all connections, so that any number of them, idle or slow, keeps nobody
+// waiting; a few others run the handlers. Metrics and probes have a server of their own, so that
+// people who watch the live page cannot starve what watches the server.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "service/connection_bounds.h"
 #include "service/http_message.h"
-
-struct mg_context;
 
 namespace millrace::service {
 
-/// Answers by its routes, HEAD as GET; 405 to other methods, 404 to other paths. Reads no body: it
-/// answers once it has a request's headers, and closes.
+/// Answers by its routes, HEAD as GET; 405 to other methods, 404 to other paths, 400, 408 and 431
+/// to what is no request, comes too slowly or is too long. Reads no body: it answers once it has a
+/// request's header, and closes.
 ///
 /// Thread-safe. Handlers run on the server's own threads, several at once, until the destructor
 /// returns; what they refer to must outlive the server.
@@ -29,9 +29,15 @@ class HttpServer {
     std::string address = "127.0.0.1";
     /// 0 takes a free port.
     int port = 0;
-    /// Requests answered at once. Connections are not kept open, so that an idle browser holds
-    /// none.
+    /// Requests answered at once.
     int threads = 4;
+    /// Within which a request has to come, so that nobody holds a connection by saying nothing, and
+    /// its answer to be taken.
+    std::chrono::milliseconds most_reading = std::chrono::seconds(10);
+    std::chrono::milliseconds most_writing = std::chrono::seconds(30);
+    ConnectionLimits connections = {};
+    /// Must outlive the server. Null: nobody asks.
+    ConnectionCounts* counts = nullptr;
     /// Names the configuration's key in errors: "listen.http_port".
     std::string port_key = {};
     std::vector<HttpRoute> routes = {};
@@ -45,31 +51,22 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();
 
-  /// Begins to stop and returns at once; the destructor waits for the end.
-  /// For one thread. Idempotent.
+  /// Begins to stop and returns at once: it listens no more, and has a second to send the answers
+  /// under way. The destructor waits for the end. Idempotent.
   void BeginStop();
 
   /// The port that it really listens on.
-  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] int port() const;
   /// "http://127.0.0.1:8080".
   [[nodiscard]] std::string url() const;
 
  private:
-  explicit HttpServer(Options options);
-  absl::Status Listen();
-  void Stop();
+  struct Running;
+  explicit HttpServer(std::string address);
 
   // Constant after Start().
-  const Options options_;
-  mg_context* context_ = nullptr;  // Owned; civetweb frees it when it stops.
-  int port_ = 0;
-
-  // Of the owner's thread.
-  bool stopping_ = false;
-  std::jthread stopper_;
+  const std::string address_;
+  std::unique_ptr<Running> running_;
 };
-
-/// `address` as it stands in a URL: IPv6 in brackets.
-[[nodiscard]] std::string UrlHost(std::string_view address);
 
 }  // namespace millrace::service

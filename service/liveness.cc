@@ -28,15 +28,25 @@ std::string WhyNotAlive(const StreamSnapshot& stream, nanoseconds stuck) {
 
 Liveness::Liveness(const Streams& streams, const Clock& clock) : streams_(streams), clock_(clock) {}
 
+void Liveness::SetUnreachable(std::string why) {
+  const MutexLock lock(mu_);
+  unreachable_ = std::move(why);
+}
+
+std::string Liveness::unreachable() const {
+  const MutexLock lock(mu_);
+  return unreachable_;
+}
+
 Liveness::Verdict Liveness::Judge() {
   std::vector<std::pair<std::string, StreamSnapshot>> lives;
   for (const SharedStream& served : streams_.All()) {
     lives.emplace_back(served->run_id, served->stream->Snapshot());
   }
   const nanoseconds now = clock_.Now();
-  std::string why;
   std::map<std::string, Progress> seen;
   const MutexLock lock(mu_);
+  std::string why = unreachable_;
   for (const auto& [life, stream] : lives) {
     const auto before = seen_.find(life);
     const Progress progress = After(before == seen_.end() ? nullptr : &before->second, stream, now);

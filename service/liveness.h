@@ -1,6 +1,7 @@
 // Whether the process is to be started again: what liveness probes and systemd's watchdog are told.
 //
-// The rule. The process is alive unless, for one of its streams,
+// The rule. The process is alive unless one of its ports takes no connections (SelfDial), or, for
+// one of its streams,
 //
 //   the GPU failed    its learner failed with what the program's exit code 3 stands for: no process
 //                     that has met it recovers;
@@ -43,6 +44,10 @@ class Liveness {
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;
 
+  /// What `why`, a line for each, says of ports that take no connections; empty: all do.
+  void SetUnreachable(std::string why) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::string unreachable() const ABSL_LOCKS_EXCLUDED(mu_);
+
   /// Looks at every stream, and does not return while the locks of one hang.
   [[nodiscard]] Verdict Judge() ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -60,7 +65,8 @@ class Liveness {
   const Streams& streams_;
   const Clock& clock_;
 
-  Mutex mu_;
+  mutable Mutex mu_;
+  std::string unreachable_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, Progress> seen_ ABSL_GUARDED_BY(mu_);  // Of each life, by its run_id.
 };
 

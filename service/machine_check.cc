@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "service/config_problems.h"
-#include "service/http_server.h"
+#include "service/http_message.h"
 
 namespace millrace::service {
 namespace {

@@ -88,6 +88,23 @@ MetricFamily CallDurationFamily(const CallCounts& calls) {
   return family.Add({}, calls.Durations()).Take();
 }
 
+void AppendConnections(const std::map<std::string, const ConnectionCounts*>& connections,
+                       std::vector<MetricFamily>& families) {
+  if (connections.empty()) return;
+  MetricBuilder open("millrace_service_connections", "Connections now, by port.",
+                     MetricType::Gauge);
+  MetricBuilder turned_away("millrace_service_connections_turned_away_total",
+                            "Connections that were refused, or closed while they only waited, "
+                            "because there were as many as there may be.",
+                            MetricType::Counter);
+  for (const auto& [port, counts] : connections) {
+    open.Add({{"port", port}}, static_cast<double>(counts->open));
+    turned_away.Add({{"port", port}}, static_cast<double>(counts->turned_away));
+  }
+  families.push_back(open.Take());
+  families.push_back(turned_away.Take());
+}
+
 // Streams on one GPU share it, and each says the same of it.
 MetricFamily GpuMemoryFamily(const StreamReadings& readings) {
   MetricBuilder family("millrace_pipeline_gpu_memory_bytes",
@@ -151,6 +168,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
     families.push_back(Gauge("millrace_service_viewers", "Viewers of the live page now.",
                              static_cast<double>(options_.viewers())));
   }
+  AppendConnections(options_.connections, families);
   if (options_.configuration) AppendConfiguration(options_.configuration(), families);
   AppendAbandoned(families);
   families.push_back(LogMessagesFamily());

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
 #include "service/config_standing.h"
+#include "service/connection_bounds.h"
 #include "service/metrics_totals.h"
 #include "service/streams.h"
 
@@ -25,6 +27,8 @@ class Metrics final : public prometheus::Collectable {
     const Streams* streams = nullptr;
     /// Viewers of the live page now. May be empty; called at each scrape, from any thread.
     std::function<std::size_t()> viewers = {};
+    /// What there is at each port, by its name. They must outlive the metrics.
+    std::map<std::string, const ConnectionCounts*> connections = {};
     /// Whether the server is what its file says. As `viewers`.
     std::function<ConfigStanding()> configuration = {};
   };

@@ -1,5 +1,6 @@
 # The web side (millrace_web: HTTP, metrics, the live page) and the program `millrace`.
-find_package(civetweb CONFIG REQUIRED)
+find_package(Boost 1.74 REQUIRED)  # Headers alone: Asio and Beast.
+find_package(Threads REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 
 set(millrace_page_files answer.js badges.js card.js chart.js controls.js favicon.svg index.html overview.js page.css page.js
@@ -15,7 +16,9 @@ add_custom_command(
   VERBATIM)
 
 add_library(millrace_web
+  connection_bounds.cc
   debug_trace.cc
+  http_exchange.cc
   http_message.cc
   http_probes.cc
   http_server.cc
@@ -33,23 +36,27 @@ add_library(millrace_web
   metrics_states.cc
   metrics_stream.cc
   metrics_totals.cc
+  open_files.cc
   page_control.cc
   page_host.cc
   progress.cc
   progress_bar.cc
+  self_dial.cc
   serve_web.cc
   summary.cc
+  tcp_server.cc
   terminal.cc
   ${CMAKE_CURRENT_BINARY_DIR}/live_page_assets.cc)
 add_library(millrace::web ALIAS millrace_web)
+target_include_directories(millrace_web SYSTEM PUBLIC ${Boost_INCLUDE_DIRS})
 set_source_files_properties(live_page.cc metrics.cc summary.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
 set_property(SOURCE metrics.cc APPEND PROPERTY COMPILE_DEFINITIONS
   MILLRACE_CUDA="$<IF:$<TARGET_EXISTS:millrace_cuda_kernels>,true,false>")
 target_link_libraries(millrace_web
   PUBLIC millrace::access millrace::base millrace::streams prometheus-cpp::core nlohmann_json::nlohmann_json
-          spdlog::spdlog
-  PRIVATE civetweb::civetweb millrace::plan absl::cleanup absl::strings absl::str_format absl::time)
+          spdlog::spdlog Threads::Threads
+  PRIVATE millrace::plan absl::cleanup absl::strings absl::str_format absl::time)
 
 if(MILLRACE_STRICT_TARGETS_ONLY)
   return()

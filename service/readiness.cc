@@ -43,11 +43,13 @@ std::string LineOf(const StreamSnapshot& stream) {
 
 }  // namespace
 
-Readiness JudgeReadiness(const std::vector<StreamSnapshot>& streams, bool stopping) {
+Readiness JudgeReadiness(const std::vector<StreamSnapshot>& streams, bool stopping,
+                         const std::string& unreachable) {
   const bool works = streams.empty() || std::ranges::any_of(streams, [](const auto& stream) {
                        return stream.learner.ok();
                      });
-  Readiness readiness = {.ready = works && !stopping, .text = stopping ? "server: stopping\n" : ""};
+  Readiness readiness = {.ready = works && !stopping && unreachable.empty(),
+                         .text = absl::StrCat(stopping ? "server: stopping\n" : "", unreachable)};
   if (readiness.ready) readiness.text = "ready\n";
   for (const StreamSnapshot& stream : streams) readiness.text += LineOf(stream);
   return readiness;

@@ -13,7 +13,8 @@
 #include "ingest/gstreamer.h"
 #include "service/caught.h"
 #include "service/config_schema.h"
-#include "service/http_server.h"
+#include "service/http_message.h"
+#include "service/open_files.h"
 #include "service/plural.h"
 #include "service/progress.h"
 #include "service/serve_banner.h"
@@ -231,6 +232,8 @@ absl::Status Serve::StartServers() {
       GrpcServer::Start({.address = config.listen.address,
                          .port = config.listen.grpc_port,
                          .connection_age = std::chrono::seconds(config.listen.connection_age_s),
+                         .connections = ShareOpenFiles(MostOpenFiles()).grpc,
+                         .counts = &grpc_connections_,
                          .security = config.listen.security},
                         {.streams = &streams_,
                          .events = &events_,
@@ -241,8 +244,19 @@ absl::Status Serve::StartServers() {
       web_, ServeWeb::Start({.listen = config.listen,
                              .streams = &streams_,
                              .liveness = &liveness_,
+                             .grpc_connections = &grpc_connections_,
                              .configuration = [this] { return reload_.standing(); }}));
+  DialOwnPorts();
   return absl::OkStatus();
+}
+
+void Serve::DialOwnPorts() {
+  std::vector<SelfDial::Port> ports = web_->ports();
+  ports.push_back(
+      {.name = "gRPC", .address = options_.config.listen.address, .number = grpc_->port()});
+  dial_ = std::make_unique<SelfDial>(SelfDial::Options{
+      .ports = std::move(ports),
+      .tell = [this](std::string why) { liveness_.SetUnreachable(std::move(why)); }});
 }
 
 void Serve::ShowBanner() {
@@ -332,6 +346,8 @@ void Serve::Stop() {
   // Or gRPC would wait for a client's stream that is just starting.
   stop_.request_stop();
   systemd_.Stopping();
+  dial_.reset();
+  liveness_.SetUnreachable({});
   if (web_ != nullptr) web_->BeginStop();
   if (grpc_ != nullptr) grpc_->Drain();
   streams_.Stop();

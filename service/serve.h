@@ -26,6 +26,7 @@
 #include "service/config_reload.h"
 #include "service/grpc_server.h"
 #include "service/liveness.h"
+#include "service/self_dial.h"
 #include "service/serve_web.h"
 #include "service/stream_control.h"
 #include "service/stream_events.h"
@@ -101,6 +102,7 @@ class Serve {
   [[nodiscard]] StreamObservers ObserversOf(const std::string& stream, StreamEvents::Life life,
                                             const std::shared_ptr<RunRecorder>& record);
   absl::Status StartServers();
+  void DialOwnPorts();
   /// What could not be reloaded before is, from now on.
   void Started() ABSL_LOCKS_EXCLUDED(mu_);
   void PostReload();
@@ -146,8 +148,10 @@ class Serve {
 
   // Of Run()'s thread.
   SystemdNotifier systemd_;
+  ConnectionCounts grpc_connections_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<ServeWeb> web_;
+  std::unique_ptr<SelfDial> dial_;
 };
 
 }  // namespace millrace::service

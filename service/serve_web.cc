@@ -9,6 +9,7 @@
 #include "service/debug_trace.h"
 #include "service/grpc_security.h"
 #include "service/http_probes.h"
+#include "service/open_files.h"
 #include "service/page_host.h"
 #include "spdlog/spdlog.h"
 
@@ -26,17 +27,16 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
         "not on {}: listen.allow_plain_text says otherwise",
         address, listen.address);
   }
+  const OpenFileShares shares = ShareOpenFiles(MostOpenFiles());
   std::vector<HttpRoute> routes = web->page_.Routes();
   std::ranges::move(web->control_.Routes(), std::back_inserter(routes));
   if (IsLoopback(address)) routes = UnderTrustedNames(std::move(routes));
-  MILLRACE_ASSIGN_OR_RETURN(
-      web->page_server_,
-      HttpServer::Start({.address = address,
-                         .port = listen.http_port,
-                         // A browser may open six connections at a time; they are short.
-                         .threads = 12,
-                         .port_key = "listen.http_port",
-                         .routes = std::move(routes)}));
+  MILLRACE_ASSIGN_OR_RETURN(web->page_server_, HttpServer::Start({.address = address,
+                                                                  .port = listen.http_port,
+                                                                  .connections = shares.page,
+                                                                  .counts = &web->page_connections_,
+                                                                  .port_key = "listen.http_port",
+                                                                  .routes = std::move(routes)}));
   std::vector<HttpRoute> probes =
       ProbeRoutes(web->metrics_, *web->options_.streams, *web->options_.liveness, web->stopping_);
   std::ranges::move(
@@ -46,6 +46,8 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
                             HttpServer::Start({.address = address,
                                                .port = listen.metrics_port,
                                                .threads = 3,
+                                               .connections = shares.probes,
+                                               .counts = &web->probe_connections_,
                                                .port_key = "listen.metrics_port",
                                                .routes = std::move(probes)}));
   return web;
@@ -62,7 +64,21 @@ ServeWeb::ServeWeb(Options options, std::unique_ptr<Admission> admission)
              .control = &control_}),
       metrics_({.streams = options_.streams,
                 .viewers = [this] { return page_.viewers().count(); },
+                .connections = Connections(),
                 .configuration = options_.configuration}) {}
+
+std::vector<SelfDial::Port> ServeWeb::ports() const {
+  const std::string address = options_.listen.web_address();
+  return {{.name = "the live page", .address = address, .number = page_server_->port()},
+          {.name = "the probes", .address = address, .number = probe_server_->port()}};
+}
+
+std::map<std::string, const ConnectionCounts*> ServeWeb::Connections() const {
+  std::map<std::string, const ConnectionCounts*> counts = {{"http_port", &page_connections_},
+                                                           {"metrics_port", &probe_connections_}};
+  if (options_.grpc_connections != nullptr) counts["grpc_port"] = options_.grpc_connections;
+  return counts;
+}
 
 void ServeWeb::BeginStop() {
   AnnounceStop();

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "service/admission.h"
@@ -16,6 +18,7 @@
 #include "service/liveness.h"
 #include "service/metrics.h"
 #include "service/page_control.h"
+#include "service/self_dial.h"
 
 namespace millrace::service {
 
@@ -26,6 +29,8 @@ class ServeWeb {
     Listen listen = {};
     const Streams* streams = nullptr;
     Liveness* liveness = nullptr;
+    /// Of the gRPC port; null: there is none.
+    const ConnectionCounts* grpc_connections = nullptr;
     /// As in Metrics::Options.
     std::function<ConfigStanding()> configuration = {};
     const Clock* clock = &MonotonicClock();
@@ -43,11 +48,14 @@ class ServeWeb {
   /// gets the answers under way. The destructor waits for the end. Idempotent.
   void BeginStop();
 
+  /// Where both listen.
+  [[nodiscard]] std::vector<SelfDial::Port> ports() const;
   [[nodiscard]] std::string page_url() const { return page_server_->url(); }
   [[nodiscard]] std::string metrics_url() const { return probe_server_->url() + "/metrics"; }
 
  private:
   ServeWeb(Options options, std::unique_ptr<Admission> admission);
+  [[nodiscard]] std::map<std::string, const ConnectionCounts*> Connections() const;
 
   // Constant after construction.
   const Options options_;
@@ -55,6 +63,8 @@ class ServeWeb {
 
   // Self-synchronized.
   std::atomic<bool> stopping_ = false;
+  ConnectionCounts page_connections_;
+  ConnectionCounts probe_connections_;
   PageControl control_;
   LivePage page_;
   Metrics metrics_;

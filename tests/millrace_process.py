@@ -110,12 +110,14 @@ def run(*arguments: str, **options) -> subprocess.CompletedProcess:
 
 
 @contextlib.contextmanager
-def start(configuration: dict, *arguments: str) -> Iterator[tuple[subprocess.Popen, pathlib.Path]]:
+def start(configuration: dict, *arguments: str, open_files: int | None = None,
+          ) -> Iterator[tuple[subprocess.Popen, pathlib.Path]]:
     """Starts `millrace serve` in the checkout's root; it does not outlive the block. Also returns
-    where its summary will be."""
+    where its summary will be. `open_files`: its limit of open files, which it cannot raise."""
     with _command(configuration, *arguments) as (command, summary):
+        limit = [] if open_files is None else ["prlimit", f"--nofile={open_files}:{open_files}"]
         with subprocess.Popen(
-            command,
+            [*limit, *command],
             cwd=ROOT,
             text=True,
             stdin=subprocess.DEVNULL,
@@ -130,9 +132,9 @@ def start(configuration: dict, *arguments: str) -> Iterator[tuple[subprocess.Pop
 
 
 @contextlib.contextmanager
-def serve(configuration: dict, *arguments: str) -> Iterator[Server]:
-    """Runs `millrace serve` while the block runs, in the checkout's root."""
-    with start(configuration, *arguments) as (process, summary):
+def serve(configuration: dict, *arguments: str, open_files: int | None = None) -> Iterator[Server]:
+    """Runs `millrace serve` while the block runs, in the checkout's root. `open_files`: as of start()."""
+    with start(configuration, *arguments, open_files=open_files) as (process, summary):
         server = stands(process)
         yield server
         stop(server)

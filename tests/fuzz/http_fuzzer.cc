@@ -1,4 +1,5 @@
-// A path and a query, a line each, as the web server hands them over.
+// A path and a query, a line each, as the web server hands them over; and the first line as a
+// request's target.
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char* name : {"since", "width", ""}) {
     const auto value = request.Parameter(name);
     Require(!value || value->size() <= 255, "a value has 255 bytes at most");
+  }
+  HttpRequest read{.path = "/"};
+  if (ReadTarget(text.substr(0, line), read)) {
+    Require(read.path.starts_with('/'), "a path begins with a slash");
   }
   const auto captured = [](const HttpRequest& matched) {
     Require(matched.captures.size() == 1, "a star captures one segment");

@@ -40,7 +40,9 @@ class GrpcFixture : public testing::Test {
                            "config", StreamConfig());
       MILLRACE_CHECK(config.ok() && control_.Create(*config).ok());
     }
-    auto started = GrpcServer::Start(server, Api());
+    GrpcServer::Options counted = server;
+    counted.counts = &counts_;
+    auto started = GrpcServer::Start(counted, Api());
     MILLRACE_CHECK(started.ok());
     server_ = *std::move(started);
     channel_ = NewChannel();
@@ -129,6 +131,7 @@ class GrpcFixture : public testing::Test {
   ClientRules rules_;
   FakeStream& street_ = fakes_["street"];
   FakeStream& yard_ = fakes_["yard"];
+  ConnectionCounts counts_;
   std::unique_ptr<GrpcServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
 

@@ -132,7 +132,8 @@ TEST_F(GrpcServerTest, SecondServerOnThePortIsRefused) {
   const auto second = GrpcServer::Start({.address = "127.0.0.1", .port = server_->port()}, Api());
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(second.status().message()),
-              HasSubstr(absl::StrCat("cannot serve gRPC at 127.0.0.1:", server_->port())));
+              HasSubstr(absl::StrCat("cannot listen on 127.0.0.1:", server_->port())));
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr("listen.grpc_port"));
 }
 
 TEST_F(GrpcServerTest, AddressOfAnotherMachineIsRefused) {

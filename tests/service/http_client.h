@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,18 @@ class HttpConnection {
                                 " HTTP/1.1\r\nHost: " + std::string(host) +
                                 "\r\nConnection: close\r\n\r\n";
     MILLRACE_CHECK(Send(request));
+    return Receive();
+  }
+
+  /// The next byte that the server says; nullopt: it closes.
+  std::optional<char> ReceiveByte() {
+    char byte = 0;
+    if (recv(socket_, &byte, 1, 0) != 1) return std::nullopt;
+    return byte;
+  }
+
+  /// What the server says until it closes. Status 0: nothing that is an answer.
+  HttpAnswer Receive() {
     std::string text;
     char buffer[4096];
     while (true) {

@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <future>
+#include <latch>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -100,6 +102,15 @@ TEST_F(HttpServerTest, RefusesOtherMethods) {
   }
 }
 
+TEST_F(HttpServerTest, AnswersARequestWithABodyWithoutReadingIt) {
+  for (const char* rest : {"Content-Length: 0\r\n\r\n", "Content-Length: 4\r\n\r\nbody",
+                           "Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"}) {
+    HttpConnection connection(server->port());
+    ASSERT_TRUE(connection.Send(std::string("POST /hello HTTP/1.1\r\nHost: x\r\n") + rest));
+    EXPECT_EQ(connection.Receive().status, 405) << rest;
+  }
+}
+
 TEST_F(HttpServerTest, SaysPlainlyThatAPathIsUnknown) {
   for (const char* path : {"/", "/hello/", "/hello/more", "/echo//of/c", "/%3Cscript%3E"}) {
     const HttpAnswer answer = Get(server->port(), path);
@@ -116,11 +127,120 @@ TEST_F(HttpServerTest, SurvivesAHandlerThatThrows) {
   EXPECT_EQ(Get(server->port(), "/hello").status, 200);
 }
 
-TEST_F(HttpServerTest, AnIdleConnectionDoesNotKeepOthersWaiting) {
-  std::vector<std::unique_ptr<HttpConnection>> idle;  // As many as there are threads, less one.
-  for (int i = 0; i < kThreads - 1; ++i)
-    idle.push_back(std::make_unique<HttpConnection>(server->port()));
+TEST_F(HttpServerTest, RefusesAnUpgradeInOrdinaryHttp) {
+  HttpConnection connection(server->port());
+  ASSERT_TRUE(connection.Send(
+      "GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\n\r\n"));
+  const HttpAnswer answer = connection.Receive();
+  EXPECT_EQ(answer.status, 200) << "whoever does not upgrade answers as ever (RFC 9110, 7.8)";
+  EXPECT_THAT(answer.headers, HasSubstr("Content-Length: 6"));
+  EXPECT_EQ(answer.body, "hello\n");
+}
+
+TEST_F(HttpServerTest, SaysWhatIsNoRequest) {
+  for (const char* text :
+       {"nonsense\r\n\r\n", "GET * HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "GET /hello HTTP/1.1\r\nno colon\r\n\r\n", "CONNECT localhost:80 HTTP/1.1\r\n\r\n",
+        "\x16\x03\x01\x02\r\n\r\n"}) {
+    HttpConnection connection(server->port());
+    ASSERT_TRUE(connection.Send(text));
+    EXPECT_EQ(connection.Receive().status, 400) << text;
+  }
+}
+
+TEST_F(HttpServerTest, SaysThatAHeaderIsTooLong) {
+  HttpConnection connection(server->port());
+  ASSERT_TRUE(connection.Send("GET /hello HTTP/1.1\r\nX: " + std::string(100'000, 'x')));
+  EXPECT_EQ(connection.Receive().status, 431);
+}
+
+TEST_F(HttpServerTest, AnswersAsProxiesAsk) {
+  EXPECT_EQ(Get(server->port(), "http://localhost/hello").body, "hello\n");
+  EXPECT_EQ(Get(server->port(), "http://localhost").status, 404) << "there is no /";
+}
+
+TEST_F(HttpServerTest, ConnectionsThatSayNothingOrLittleKeepNobodyWaiting) {
+  std::vector<std::unique_ptr<HttpConnection>> others;
+  for (int i = 0; i < 100; ++i) {
+    others.push_back(std::make_unique<HttpConnection>(server->port()));
+    if (i % 2 == 0) {
+      ASSERT_TRUE(others.back()->Send("GET /he"));
+    }
+  }
   EXPECT_EQ(Get(server->port(), "/hello").status, 200);
+}
+
+TEST(BoundedHttpServerTest, EndsWhatDoesNotComeInTime) {
+  const auto server =
+      HttpServer::Start({.most_reading = std::chrono::milliseconds(50), .routes = SomeRoutes()});
+  ASSERT_TRUE(server.ok()) << server.status();
+  HttpConnection silent((*server)->port());
+  EXPECT_EQ(silent.Receive().status, 0) << "it is closed without a word";
+  HttpConnection slow((*server)->port());
+  ASSERT_TRUE(slow.Send("GET /hello HTT"));
+  EXPECT_EQ(slow.Receive().status, 408);
+}
+
+TEST(BoundedHttpServerTest, EndsWhatIsNotTakenInTime) {
+  ConnectionCounts counts;
+  const auto server =
+      HttpServer::Start({.most_writing = std::chrono::milliseconds(50),
+                         .counts = &counts,
+                         .routes = {{"/large", [](const HttpRequest&) {
+                                       return HttpResponse{.body = std::string(64 << 20, 'x')};
+                                     }}}});
+  ASSERT_TRUE(server.ok()) << server.status();
+  HttpConnection idle((*server)->port());
+  ASSERT_TRUE(idle.Send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  while (counts.open < 1) std::this_thread::yield();
+  while (counts.open > 0) std::this_thread::yield();
+  EXPECT_LT(idle.Receive().body.size(), 64U << 20);
+}
+
+TEST(BoundedHttpServerTest, ClosesTheOldestThatWaitsForANewOne) {
+  const auto server =
+      HttpServer::Start({.connections = {.in_all = 3, .per_client = 3}, .routes = SomeRoutes()});
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::vector<std::unique_ptr<HttpConnection>> waiting;
+  for (int i = 0; i < 3; ++i) {
+    waiting.push_back(std::make_unique<HttpConnection>((*server)->port()));
+  }
+  EXPECT_EQ(Get((*server)->port(), "/hello").status, 200);
+  EXPECT_EQ(waiting[0]->Receive().status, 0) << "it ended";
+  EXPECT_EQ(waiting[2]->Ask("GET", "/hello").status, 200) << "it did not";
+}
+
+// Each handler holds a thread until the other one has begun.
+TEST(BoundedHttpServerTest, HandlersRunBesideEachOther) {
+  std::latch both(2);
+  const auto server =
+      HttpServer::Start({.threads = 2, .routes = {{"/waits", [&both](const HttpRequest&) {
+                                                     both.arrive_and_wait();
+                                                     return HttpResponse{.body = "both"};
+                                                   }}}});
+  ASSERT_TRUE(server.ok()) << server.status();
+  auto first = std::async(std::launch::async, [&] { return Get((*server)->port(), "/waits"); });
+  EXPECT_EQ(Get((*server)->port(), "/waits").body, "both");
+  EXPECT_EQ(first.get().body, "both");
+}
+
+TEST(StoppingHttpServerTest, SendsTheAnswersUnderWay) {
+  std::promise<void> asked;
+  std::promise<void> stopping;
+  const auto server = HttpServer::Start({.routes = {{"/waits", [&](const HttpRequest&) {
+                                                       asked.set_value();
+                                                       stopping.get_future().wait();
+                                                       return HttpResponse{.body = "late"};
+                                                     }}}});
+  ASSERT_TRUE(server.ok()) << server.status();
+  HttpConnection idle((*server)->port());
+  auto late = std::async(std::launch::async, [&] { return Get((*server)->port(), "/waits"); });
+  asked.get_future().wait();
+  (*server)->BeginStop();
+  EXPECT_EQ(idle.Receive().status, 0) << "it ended at once";
+  stopping.set_value();
+  EXPECT_EQ(late.get().body, "late");
 }
 
 // The tricklers come first, so that each has a thread before there is one for who asks. Never ends,

@@ -51,6 +51,14 @@ TEST_F(LivenessTest, IsAliveWithoutAnyStream) {
   EXPECT_EQ(liveness.Judge().text, "ok\n");
 }
 
+TEST_F(LivenessTest, IsNotAliveWhileAPortTakesNoConnections) {
+  liveness_.SetUnreachable("gRPC takes no connections\n");
+  EXPECT_FALSE(liveness_.Judge().alive);
+  EXPECT_EQ(liveness_.Judge().text, "gRPC takes no connections\n");
+  liveness_.SetUnreachable("");
+  EXPECT_TRUE(liveness_.Judge().alive);
+}
+
 TEST_F(LivenessTest, AStreamHangsOnceNothingHasBecomeOfItsFramesForAMinute) {
   SetInFlight(yard_, 0);
   EXPECT_TRUE(LookFor(Liveness::kPatience - kALook).alive);

@@ -49,9 +49,13 @@ class MetricsPageTest : public ::testing::Test {
   const std::filesystem::path docs_{MILLRACE_DOCS};
   const std::string page_ = ReadFile(docs_ / "metrics.md");
   const EveryKindOfStream kinds_;
+  const ConnectionCounts counts_;
   const std::vector<prometheus::MetricFamily> families_ =
       Metrics({.streams = &kinds_.streams,
                .viewers = [] { return std::size_t{1}; },
+               .connections = {{"grpc_port", &counts_},
+                               {"http_port", &counts_},
+                               {"metrics_port", &counts_}},
                .configuration = [] { return ConfigStanding(); }})
           .Collect();
 };

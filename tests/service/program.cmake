@@ -1,6 +1,7 @@
 # Tests of the program, HTTP, metrics and the live page.
 millrace_add_test(service_web
   SOURCES
+    connection_bounds_test.cc
     debug_trace_test.cc
     flow_colors_test.cc
     http_probes_test.cc
@@ -12,9 +13,11 @@ millrace_add_test(service_web
     log_limit_test.cc
     metrics_page_test.cc
     metrics_test.cc
+    open_files_test.cc
     page_control_test.cc
     page_host_test.cc
     progress_test.cc
+    self_dial_test.cc
     serve_web_test.cc
     summary_recorder_test.cc
     summary_test.cc

@@ -64,5 +64,11 @@ TEST(ReadinessTest, IsNotReadyWhileStopping) {
   EXPECT_EQ(readiness.text, "server: stopping\n");
 }
 
+TEST(ReadinessTest, IsNotReadyWhileAPortTakesNoConnections) {
+  const Readiness readiness = JudgeReadiness({LearningSnapshot("gate")}, false, "gRPC: gone\n");
+  EXPECT_FALSE(readiness.ready);
+  EXPECT_EQ(readiness.text, "gRPC: gone\n");
+}
+
 }  // namespace
 }  // namespace millrace::service
