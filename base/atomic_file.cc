@@ -1,6 +1,5 @@
 #include "base/atomic_file.h"
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/descriptor.h"
 #include "base/status.h"
 
 namespace millrace {
@@ -17,22 +17,6 @@ namespace {
 absl::Status SystemError(const char* action, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", action, " ", path));
 }
-
-// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  [[nodiscard]] int value() const { return value_; }
-
- private:
-  const int value_;
-};
 
 absl::Status WriteAll(int descriptor, std::string_view content, const std::string& path) {
   while (!content.empty()) {
@@ -90,23 +74,6 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view conte
   // The name is kept by the folder.
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   return SyncFolder(folder.empty() ? "." : folder.string());
-}
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.value() < 0) return SystemError("open", path);
-  std::string content;
-  std::array<char, 1 << 16> part;
-  for (;;) {
-    const ssize_t got = ::read(file.value(), part.data(), part.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EISDIR) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
-    }
-    if (got < 0) return SystemError("read", path);
-    if (got == 0) return content;
-    content.append(part.data(), static_cast<std::size_t>(got));
-  }
 }
 
 }  // namespace millrace

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 namespace millrace {
 
@@ -20,8 +19,5 @@ namespace millrace {
 /// Whether WriteFileAtomically() could write to `path` now: for a caller about to work for minutes.
 /// The error names the file and the cause.
 [[nodiscard]] absl::Status CheckWritable(const std::string& path);
-
-/// The whole file. NOT_FOUND if there is none.
-[[nodiscard]] absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 }  // namespace millrace

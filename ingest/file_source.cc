@@ -1,12 +1,11 @@
 #include "ingest/file_source.h"
 
 #include <exception>
-#include <filesystem>
 #include <stop_token>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "ingest/folder_source.h"
 #include "ingest/image_folder.h"
@@ -16,13 +15,25 @@ namespace millrace::ingest {
 
 using std::chrono::nanoseconds;
 
+namespace {
+
+/// filesrc would wait for a pipe's writer, and play a device without end.
+absl::Status CheckVideo(const std::string& path) {
+  const absl::Status opened = RegularFile::Open(path).status();
+  if (opened.ok()) return opened;
+  if (absl::IsNotFound(opened)) return absl::NotFoundError("there is no such file");
+  return {opened.code(), absl::StrCat("it cannot be read: ", opened.message())};
+}
+
+}  // namespace
+
 PipelineOptions FilePipeline(const std::string& path, const SourceOptions& options) {
   return {.head = "filesrc name=source ! decodebin name=decoder",
-          .configure =
-              [path](GstElement& filesrc) {
-                g_object_set(&filesrc, "location", path.c_str(), nullptr);
-                return absl::OkStatus();
-              },
+          .configure = [path](GstElement& filesrc) -> absl::Status {
+            MILLRACE_RETURN_IF_ERROR(CheckVideo(path));
+            g_object_set(&filesrc, "location", path.c_str(), nullptr);
+            return absl::OkStatus();
+          },
           .width = options.width,
           .height = options.height,
           .hardware_decode = options.hardware_decode};
@@ -215,14 +226,8 @@ absl::StatusOr<std::unique_ptr<Source>> OpenFile(const SourceRequest& request) {
     return absl::InvalidArgumentError(absl::StrCat(
         request.shown, ": fps is for folders of images only; a video says its own rate"));
   }
-  std::error_code unreadable;
-  const std::filesystem::file_status found = std::filesystem::status(path, unreadable);
-  if (found.type() == std::filesystem::file_type::none) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(request.shown, ": cannot be looked at: ", unreadable.message()));
-  }
-  if (!std::filesystem::exists(found)) {
-    return absl::NotFoundError(absl::StrCat(request.shown, ": there is no such file"));
+  if (const absl::Status checked = CheckVideo(path); !checked.ok()) {
+    return absl::Status(checked.code(), absl::StrCat(request.shown, ": ", checked.message()));
   }
   auto source = std::make_unique<FileSource>(request, std::move(path));
   const std::stop_callback cancel(request.options.stop, [&] { source->Cancel(); });

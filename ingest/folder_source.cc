@@ -2,12 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,9 +19,7 @@ using std::chrono::nanoseconds;
 constexpr double kUsualRate = 30;
 
 absl::StatusOr<MadePicture> Read(const std::string& path, const PictureMaker& maker) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::UnavailableError(absl::StrCat("cannot be read: ", std::strerror(errno)));
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  MILLRACE_ASSIGN_OR_RETURN(const std::string bytes, ReadImage(path));
   return maker.FromImage({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 

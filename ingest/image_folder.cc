@@ -4,16 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <system_error>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/regular_file.h"
 
 namespace millrace::ingest {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostImageBytes = 32 << 20;
 
 bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 
@@ -102,6 +106,13 @@ absl::StatusOr<std::vector<std::string>> ListImages(const std::string& path) {
   std::ranges::sort(names, NaturallyLess);
   for (std::string& name : names) name = (folder / name).string();
   return names;
+}
+
+absl::StatusOr<std::string> ReadImage(const std::string& path) {
+  absl::StatusOr<std::string> bytes = ContentOf(path, kMostImageBytes);
+  if (bytes.ok()) return bytes;
+  return absl::Status(bytes.status().code(),
+                      absl::StrCat("it cannot be read: ", bytes.status().message()));
 }
 
 }  // namespace millrace::ingest

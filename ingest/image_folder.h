@@ -18,6 +18,10 @@ namespace millrace::ingest {
 /// FAILED_PRECONDITION if it has none; the message says what was looked for.
 [[nodiscard]] absl::StatusOr<std::vector<std::string>> ListImages(const std::string& path);
 
+/// The bytes of an image's file. Fails as RegularFile does, or if there are more than 32 MiB, which
+/// is what clients may push; the message says what is wrong with "it".
+[[nodiscard]] absl::StatusOr<std::string> ReadImage(const std::string& path);
+
 /// Whether `a` comes before `b`: by characters, but runs of digits by the numbers that they write.
 /// Equal numbers: the one with fewer zeros in front.
 [[nodiscard]] bool NaturallyLess(std::string_view a, std::string_view b);

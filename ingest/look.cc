@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -127,12 +125,14 @@ absl::StatusOr<SourceFacts> LookAt(PipelineOptions options, const SourceRequest&
   return facts;
 }
 
+absl::StatusOr<ImageHeader> HeaderOf(const std::string& path) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::string bytes, ReadImage(path));
+  return ReadImageHeader({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+}
+
 absl::StatusOr<SourceFacts> LookAtImages(const std::string& path, double images_per_second) {
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<std::string> images, ListImages(path));
-  std::ifstream file(images.front(), std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  const absl::StatusOr<ImageHeader> header =
-      ReadImageHeader({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+  const absl::StatusOr<ImageHeader> header = HeaderOf(images.front());
   if (!header.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("its first image, ", images.front(), ": ", header.status().message()));
@@ -148,7 +148,6 @@ absl::StatusOr<SourceFacts> LookAtImages(const std::string& path, double images_
 absl::StatusOr<SourceFacts> LookAtFile(const SourceRequest& request) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string path, FilePath(request.uri));
   if (NamesImages(path)) return LookAtImages(path, request.options.images_per_second);
-  if (!std::ifstream(path)) return absl::NotFoundError("there is no such file");
   return LookAt(FilePipeline(path, request.options), request);
 }
 

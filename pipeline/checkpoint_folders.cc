@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "pipeline/checksum.h"
 
@@ -21,6 +22,8 @@ namespace fs = std::filesystem;
 
 constexpr char kPrefix[] = "checkpoint-";
 constexpr char kKeptFile[] = "kept";
+/// The shapes of a million layers.
+constexpr std::uint64_t kMostManifestBytes = 64 << 20;
 
 std::chrono::nanoseconds WrittenAt(const std::string& path) {
   std::error_code ignored;
@@ -98,7 +101,7 @@ absl::Status RemoveCheckpoint(const std::string& folder) {
 
 absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& folder) {
   const std::string path = absl::StrCat(folder, "/", kManifestFile);
-  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostManifestBytes));
   absl::StatusOr<CheckpointManifest> manifest = DecodeManifest(text);
   if (manifest.ok()) return manifest;
   return absl::Status(manifest.status().code(),
@@ -107,11 +110,13 @@ absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& folder) {
 
 absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const StageFile& expected) {
   const std::string path = absl::StrCat(folder, "/", expected.name);
-  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
-  if (bytes.size() != expected.bytes) {
-    return absl::DataLossError(absl::StrCat(path, " has ", bytes.size(), " bytes where ",
+  const absl::StatusOr<RegularFile> file = RegularFile::Open(path);
+  // Before it is read: it may be of any length.
+  if (file.ok() && static_cast<std::uint64_t>(file->info().st_size) != expected.bytes) {
+    return absl::DataLossError(absl::StrCat(path, " has ", file->info().st_size, " bytes where ",
                                             expected.bytes, " were written"));
   }
+  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, expected.bytes));
   if (Checksum(bytes) != expected.checksum) {
     return absl::DataLossError(absl::StrCat(path, " is damaged: its checksum is wrong"));
   }

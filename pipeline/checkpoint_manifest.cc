@@ -73,11 +73,19 @@ absl::StatusOr<CheckpointManifest> DecodeManifest(std::string_view text) {
   json.erase(kChecksum);
   if (checksum != Checksum(json.dump())) return absl::DataLossError("its checksum is wrong");
   try {
-    return CheckpointManifest{.sample = json.at("sample").get<std::int64_t>(),
-                              .score = json.at("score").get<double>(),
-                              .network = json.at("network").get<std::vector<LayerShape>>(),
-                              .stages = json.at("stages").get<std::vector<StageFile>>(),
-                              .facts = json.at("facts").get<std::map<std::string, std::string>>()};
+    CheckpointManifest manifest{
+        .sample = json.at("sample").get<std::int64_t>(),
+        .score = json.at("score").get<double>(),
+        .network = json.at("network").get<std::vector<LayerShape>>(),
+        .stages = json.at("stages").get<std::vector<StageFile>>(),
+        .facts = json.at("facts").get<std::map<std::string, std::string>>()};
+    const auto leaves_folder = [](const StageFile& file) {
+      return file.name.find('/') != std::string::npos;
+    };
+    if (std::ranges::any_of(manifest.stages, leaves_folder)) {
+      return absl::DataLossError("it names a file outside of its folder");
+    }
+    return manifest;
   } catch (const Json::exception&) {
     return absl::DataLossError("a part of it is missing");
   }

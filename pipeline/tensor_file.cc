@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "pipeline/foreign_error.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "pipeline/checkpoints.h"
 #include "pipeline/flow_options.h"

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "base/atomic_file.h"
 #include "base/check.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "pipeline/finite.h"
 #include "pipeline/safetensors.h"

@@ -1,8 +1,8 @@
 #include "service/checkpoint_download.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,10 +19,7 @@ constexpr std::uint64_t kPiece = 64 << 10;
 CheckpointDownload::CheckpointDownload(const What& what, Subscribers& subscribers)
     : StreamWriter(subscribers), stream_(what.stream) {
   const auto add = [&](const std::string& name) {
-    std::error_code ignored;
-    const std::string file = absl::StrCat(what.path, "/", name);
-    files_.push_back(
-        {.path = file, .name = name, .bytes = std::filesystem::file_size(file, ignored)});
+    files_.push_back({.path = absl::StrCat(what.path, "/", name), .name = name});
   };
   add(pipeline::kManifestFile);
   for (const pipeline::StageFile& stage : what.manifest.stages) add(stage.name);
@@ -31,26 +28,31 @@ CheckpointDownload::CheckpointDownload(const What& what, Subscribers& subscriber
 bool CheckpointDownload::OpenNext() {
   now_ = std::move(files_.back());
   files_.pop_back();
-  in_ = std::ifstream(now_.path, std::ios::binary);
-  left_ = now_.bytes;
-  return in_.is_open();
+  in_.reset();
+  absl::StatusOr<RegularFile> file = RegularFile::Open(now_.path);
+  if (!file.ok()) return false;
+  in_.emplace(*std::move(file));
+  bytes_ = static_cast<std::uint64_t>(in_->info().st_size);
+  sent_ = 0;
+  return true;
 }
 
 CheckpointDownload::Step CheckpointDownload::Advance(v1::DownloadCheckpointResponse& message,
                                                      absl::Status& end) {
-  if (left_ == 0 && files_.empty()) return Step::kEnd;
-  const bool open = left_ > 0 || OpenNext();
-  const std::uint64_t size = std::min(left_, kPiece);
-  std::string piece(open ? size : 0, '\0');
-  if (!open || !in_.read(piece.data(), static_cast<std::streamsize>(size))) {
+  if (sent_ == bytes_ && files_.empty()) return Step::kEnd;
+  const bool open = sent_ < bytes_ || OpenNext();
+  std::string piece(open ? std::min(bytes_ - sent_, kPiece) : 0, '\0');
+  const auto size = static_cast<ssize_t>(piece.size());
+  if (!open ||
+      ::pread(in_->descriptor(), piece.data(), piece.size(), static_cast<off_t>(sent_)) != size) {
     end = absl::DataLossError(
         absl::StrCat(now_.name, " cannot be read; the checkpoint may have been removed"));
     return Step::kEnd;
   }
-  left_ -= size;
+  sent_ += piece.size();
   message.set_file(now_.name);
   message.set_data(std::move(piece));
-  message.set_file_bytes(now_.bytes);
+  message.set_file_bytes(bytes_);
   return Step::kMessage;
 }
 

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/regular_file.h"
 #include "millrace/v1/checkpoint_service.pb.h"
 #include "pipeline/checkpoint_folders.h"
 #include "service/stream_writer.h"
@@ -31,13 +32,12 @@ class CheckpointDownload final : public StreamWriter<v1::DownloadCheckpointRespo
  protected:
   Step Advance(v1::DownloadCheckpointResponse& message, absl::Status& end) override;
   absl::Status Stalled(std::chrono::nanoseconds limit) override;
-  void Ending() override { in_.close(); }
+  void Ending() override { in_.reset(); }
 
  private:
   struct File {
     std::string path = {};
     std::string name = {};
-    std::uint64_t bytes = 0;
   };
 
   [[nodiscard]] bool OpenNext();
@@ -48,8 +48,9 @@ class CheckpointDownload final : public StreamWriter<v1::DownloadCheckpointRespo
   // Of whoever is in Advance().
   std::vector<File> files_;  // Those that are still to come, the last one first.
   File now_;
-  std::ifstream in_;
-  std::uint64_t left_ = 0;
+  std::optional<RegularFile> in_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t sent_ = 0;
 };
 
 }  // namespace millrace::service

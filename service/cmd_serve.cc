@@ -110,7 +110,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
                .out = &std::cout,
                .terminal = isatty(STDOUT_FILENO) != 0,
                .columns = [] { return TerminalColumns(kProgressColumns); },
-               .load = [path = arguments.config] { return LoadConfig(path); },
+               .load = [path = arguments.config] { return LoadConfigAgain(path); },
                .start_stream = StartRealStream});
   // A terminal that is closed says so in the same way as who has changed the configuration.
   const auto hang_up = [&serve, had_terminal = HasTerminal()] {

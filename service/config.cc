@@ -3,9 +3,9 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
-#include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <system_error>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "service/config_file.h"
 #include "service/config_schema.h"
@@ -103,16 +104,17 @@ std::optional<YAML::Node> Parse(std::string_view yaml, ConfigErrors& errors) {
   return std::nullopt;
 }
 
+// More than any configuration has; and how long a program may think that writes one into a pipe.
+constexpr std::uint64_t kMostBytes = 16 << 20;
+constexpr std::chrono::seconds kPatience(30);
+
+absl::StatusOr<std::string> OrNotFound(absl::StatusOr<std::string> text) {
+  if (!text.ok()) return absl::NotFoundError(text.status().message());
+  return text;
+}
+
 absl::StatusOr<std::string> ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  file.peek();  // A folder opens, but cannot be read.
-  if (!file.is_open() || file.bad()) {
-    return absl::NotFoundError(
-        absl::StrCat(path, ": cannot be read: ", std::generic_category().message(errno)));
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return OrNotFound(ReadFileOrPipe(path, kMostBytes, kPatience));
 }
 
 /// What relative paths in the file are relative to. What is piped has no folder of its own.
@@ -162,6 +164,11 @@ absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text, std::string
 absl::StatusOr<ConfigFile> LoadConfigFile(const std::string& path) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   return ParseConfigFile(text, path, FolderOf(path));
+}
+
+absl::StatusOr<Config> LoadConfigAgain(const std::string& path) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::string text, OrNotFound(ReadFile(path, kMostBytes)));
+  return ParseConfig(text, path, FolderOf(path));
 }
 
 absl::StatusOr<Config> LoadConfig(const std::string& path) {

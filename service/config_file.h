@@ -30,4 +30,8 @@ struct ConfigFile {
 /// Fails only where the file cannot be read, with NOT_FOUND.
 [[nodiscard]] absl::StatusOr<ConfigFile> LoadConfigFile(const std::string& path);
 
+/// As LoadConfig(), for who has read `path` before: of a regular file only, because a pipe has said
+/// all that it had to say.
+[[nodiscard]] absl::StatusOr<Config> LoadConfigAgain(const std::string& path);
+
 }  // namespace millrace::service

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 

@@ -85,19 +85,11 @@ int TryPort(const std::string& address, int port) {
   return Bind(AF_INET6, &v6, sizeof v6);
 }
 
-/// A pipe would be empty afterwards.
-bool CanBeTried(const std::string& path) {
-  std::error_code error;
-  return ingest::NamesImages(path) || !fs::exists(path, error) || fs::is_regular_file(path, error);
-}
-
-/// Whether it is a source that shows the same to everybody who opens it: no camera, and no pipe.
+/// Whether it is a source that shows the same to everybody who opens it: no camera.
 absl::StatusOr<bool> CanBeOpened(const ingest::SourceOptions& options) {
   MILLRACE_ASSIGN_OR_RETURN(const ingest::Uri uri, ingest::ParseUri(options.uri));
   const std::optional<ingest::SourceKind> kind = ingest::KindOf(uri);
-  if (kind != ingest::SourceKind::kFile) return kind == ingest::SourceKind::kTestPicture;
-  MILLRACE_ASSIGN_OR_RETURN(const std::string path, ingest::FilePath(uri));
-  return CanBeTried(path);
+  return kind == ingest::SourceKind::kFile || kind == ingest::SourceKind::kTestPicture;
 }
 
 absl::Status TrySource(const ingest::SourceOptions& options) {

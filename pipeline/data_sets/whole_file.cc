@@ -1,12 +1,12 @@
 #include "pipeline/data_sets/whole_file.h"
 
+#include <fcntl.h>
 #include <zlib.h>
 
-#include <filesystem>
 #include <memory>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/regular_file.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -26,12 +26,12 @@ absl::Status Unreadable(const std::string& path, const std::string& why) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
+  const absl::StatusOr<RegularFile> opened = RegularFile::Open(path);
+  if (absl::IsNotFound(opened.status())) {
     return absl::NotFoundError(absl::StrCat("there is no file ", path));
   }
-  if (!std::filesystem::is_regular_file(path, error)) return Unreadable(path, "it is no file");
-  const GzFile file(gzopen(path.c_str(), "rb"));
+  if (!opened.ok()) return Unreadable(path, std::string(opened.status().message()));
+  const GzFile file(gzdopen(fcntl(opened->descriptor(), F_DUPFD_CLOEXEC, 0), "rb"));
   if (file == nullptr) return Unreadable(path, "it cannot be opened");
   std::string content;
   while (true) {

@@ -15,7 +15,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 
 namespace millrace::pipeline {

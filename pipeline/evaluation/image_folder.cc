@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -18,6 +19,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "pipeline/evaluation/flow_files.h"
 
@@ -79,9 +81,12 @@ absl::StatusOr<FileOfPair> ForPairs(const Files& pictures, const std::string& fo
 }
 
 absl::StatusOr<cv::Mat> ReadPicture(const fs::path& path) {
+  constexpr std::uint64_t kMostBytes = 256 << 20;
+  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path.string(), kMostBytes));
   cv::Mat picture;
   try {
-    picture = cv::imread(path.string(), cv::IMREAD_COLOR);
+    const cv::Mat content(1, static_cast<int>(bytes.size()), CV_8U, bytes.data());
+    picture = cv::imdecode(content, cv::IMREAD_COLOR);
   } catch (const cv::Exception&) {  // Of an absurd size, for one.
   }
   if (!picture.empty()) return picture;

@@ -1,4 +1,5 @@
 #include "base/atomic_file.h"
+#include "base/regular_file.h"
 
 #include <unistd.h>
 
@@ -55,10 +56,6 @@ TEST_F(AtomicFileTest, ChecksWithoutTouchingTheFile) {
   const std::string path = folder_ / "summary.json";
   EXPECT_TRUE(CheckWritable(path).ok());
   EXPECT_EQ(Entries(), 0);
-}
-
-TEST_F(AtomicFileTest, ReadsNoFileThatIsNotThere) {
-  EXPECT_TRUE(absl::IsNotFound(ReadFile(folder_ / "missing").status()));
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ FAULTS = [
     (f"listen: {{grpc_port: 7001, http_port: ^7001, metrics_port: 0}}\nstreams: []", ["'http_port' is 7001"]),
     # Videos, pictures and tests.
     (stream("source: {uri: ^nowhere.avi}"), ["source.uri: {folder}/nowhere.avi: there is no such file"]),
+    (stream("source: {uri: ^pipe.mp4}"), ["source.uri: {folder}/pipe.mp4: it cannot be read: it is a pipe, socket or device"]),
     (stream("source: {uri: ^'file:no%20where.avi'}"), ["source.uri: file://{folder}/no%20where.avi: there is no such file"]),
     (stream("source: {uri: ^text.txt}"), ["source.uri: {folder}/text.txt"]),
     (stream("source: {uri: ^empty}"), ["source.uri: {folder}/empty"]),
@@ -62,6 +63,7 @@ FAULTS = [
     (stream(TEST, "model: {network: ^grey.pt}"), ["model.network: {folder}/grey.pt cannot be used: it fails on a pair of pictures"]),
     (stream(TEST, "model: {network: ^narrow.pt}"), ["model.network: {folder}/narrow.pt cannot be used: it makes"]),
     (stream(TEST, "model: {network: good.pt, weights: ^nowhere.bin}"), ["model.weights: there is no weight file {folder}/nowhere.bin"]),
+    (stream(TEST, "model: {weights: ^pipe.mp4}"), ["model.weights: {folder}/pipe.mp4 cannot be read: it is a pipe, socket or device"]),
     (stream(TEST, f"model: {{{LABELS}, network: ^nowhere.pt}}"), ["model.network: there is no model {folder}/nowhere.pt"]),
     (stream(TEST, f"model: {{{LABELS}, network: ^good.pt}}"), ["model.network: "]),
     (stream(TEST, f"model: {{{LABELS}, weights: ^nowhere.bin}}"), ["model.weights: there is no weight file {folder}/nowhere.bin"]),
@@ -76,8 +78,10 @@ FAULTS = [
     # Logins and certificates of cameras.
     (stream(f"{CAMERA}, password_env: ^MILLRACE_TEST_UNSET}}"), ["source.password_env: .*MILLRACE_TEST_UNSET.* is not set"]),
     (stream(f"{CAMERA}, password_file: ^nowhere.txt}}"), ["source.password_file: .*{folder}/nowhere.txt"]),
-    (stream(f"{CAMERA}, password_file: ^empty}}"), ["source.password_file: .*{folder}/empty: it is no file"]),
+    (stream(f"{CAMERA}, password_file: ^empty}}"), ["source.password_file: .*{folder}/empty: it is a folder"]),
     (stream(f"{CAMERA}, tls_ca_file: ^nowhere.pem}}"), ["source.tls_ca_file: .*{folder}/nowhere.pem"]),
+    (stream(f"{CAMERA}, password_file: ^pipe.mp4}}"), ["source.password_file: .*{folder}/pipe.mp4: it is a pipe"]),
+    (stream(f"{CAMERA}, tls_ca_file: ^pipe.mp4}}"), ["source.tls_ca_file: .*{folder}/pipe.mp4 cannot be read: it is a pipe"]),
     (stream(f"{CAMERA}, tls_ca_file: ^text.txt}}"), ["source.tls_ca_file: .*{folder}/text.txt"]),
     # The server's own files and address.
     (f"listen: {{tls: {{certificate: ^no.pem, key: ^no.key}}, {PORTS}}}\nstreams: []",
@@ -85,6 +89,7 @@ FAULTS = [
     (f"listen: {{tls: {{certificate: certificate.pem, key: ^other/key.pem}}, {PORTS}}}\nstreams: []",
      ["listen.tls.key: .*is the key of another certificate"]),
     (f"listen: {{tokens_file: ^no.txt, {PORTS}}}\nstreams: []", ["listen.tokens_file: the file that it names cannot be read: No such file"]),
+    (f"listen: {{tokens_file: ^pipe.mp4, {PORTS}}}\nstreams: []", ["listen.tokens_file: {folder}/pipe.mp4 cannot be read: it is a pipe"]),
     (f"listen: {{address: ^192.0.2.77, allow_plain_text: true, {PORTS}}}\nstreams: []", ["listen.address: .*192.0.2.77"]),
     # Several at once.
     (f"listen: {{tokens_file: ^no.txt, {PORTS}}}\nstreams:\n"
@@ -129,6 +134,7 @@ class CheckConfigTest(unittest.TestCase):
         (cls.folder / "text.txt").write_text("nothing\n")
         (cls.folder / "text.pt").write_text("nothing\n")
         (cls.folder / "empty").mkdir()
+        os.mkfifo(cls.folder / "pipe.mp4", 0o600)
         (cls.folder / "start.safetensors").symlink_to(ROOT / "samples/weights/flow-start.safetensors")
         certificates.make_certificate(cls.folder, "millrace.test")
         (cls.folder / "other").mkdir()
@@ -232,6 +238,12 @@ class CheckConfigTest(unittest.TestCase):
         with millrace_process.serve(configuration) as server:
             checked = self.run_millrace("check-config", str(server.config_file))
             self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_a_configuration_may_come_through_a_pipe(self):
+        for command in (["check-config", "/dev/stdin"], ["serve", "--config", "/dev/stdin", "--frames", "1", "--no-progress"]):
+            ran = subprocess.run([millrace_process.program(), *command], input=f"version: 1\n{stream(TEST, SMALL)}\n",
+                                 text=True, capture_output=True, timeout=millrace_process.PATIENCE_S, check=False)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
 
     def test_what_is_printed_holds_in_every_folder(self):
         file = self.written(stream(TEST, "model: {input: [64, 64], weights: start.safetensors}"))

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -217,6 +218,37 @@ TEST(FileSourceTest, FailsWhenALoopedFileIsGone) {
   EXPECT_THAT(logged.text(), testing::StartsWith("error " + path + ": failed: "));
   EXPECT_EQ(source->status().state, SourceState::kFailed);
   EXPECT_EQ(source->status().cause.code(), absl::StatusCode::kNotFound);
+}
+
+// Each of these hangs, and is killed by the test's timeout, if the pipe or device is opened.
+TEST(FileSourceTest, APipeOrDeviceIsRefusedAtOnce) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "movie.mp4";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    const absl::Status refused = OpenSource({.uri = path}).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                testing::HasSubstr(path + ": it cannot be read: it is a pipe, socket or device"));
+  }
+}
+
+TEST(FileSourceTest, FailsWhenALoopedFileIsAPipeNow) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "movie.mp4";
+  WriteMovie(path, /*frames=*/20, /*frames_per_second=*/30);
+  const auto source = Open({.uri = path, .loop = true});
+  std::filesystem::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_GE(PopAll(*source).size(), 20u);
+  EXPECT_EQ(source->status().cause.code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(FileSourceTest, PlaysWhatALinkLeadsTo) {
+  const TemporaryFolder folder;
+  WriteMovie(folder / "movie.mp4", /*frames=*/3, /*frames_per_second=*/30);
+  std::filesystem::create_symlink("movie.mp4", folder / "link.mp4");
+  EXPECT_EQ(PopAll(*Open({.uri = folder / "link.mp4"})).size(), 3u);
 }
 
 TEST(FileSourceTest, AStatusIsOfOneMoment) {

@@ -1,6 +1,7 @@
 // Images of a folder as a video.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -12,6 +13,7 @@ namespace millrace::ingest {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class FolderSourceTest : public testing::Test {
@@ -96,6 +98,25 @@ TEST_F(FolderSourceTest, LeavesOutWhatCannotBeReadAndSaysSoOnce) {
   const std::size_t said = text.find("1.png: this is neither a JPEG nor a PNG image");
   EXPECT_NE(said, std::string::npos) << text;
   EXPECT_EQ(text.find("1.png", said + 1), std::string::npos) << text;
+}
+
+// A device without an end took all memory, and a pipe without a writer was waited for without end.
+TEST_F(FolderSourceTest, LeavesOutWhatIsNoFileOrTooLargeAndSaysSo) {
+  Write(2, "pngenc", "png");
+  std::filesystem::create_symlink("/dev/zero", folder_ / "2.png");
+  ASSERT_EQ(mkfifo((folder_ / "3.png").c_str(), 0600), 0);
+  static_cast<void>(folder_.Write("4.png", ""));
+  std::filesystem::resize_file(folder_ / "4.png", std::uintmax_t{1} << 40);
+  std::filesystem::create_symlink("0.png", folder_ / "5.png");
+  const Logged logged;
+  const auto source = Open({.uri = ""});
+  int frames = 0;
+  while (source->queue().Pop()) ++frames;
+  EXPECT_EQ(frames, 3) << "0, 1, and 5, which is a link to a file";
+  EXPECT_THAT(logged.text(),
+              AllOf(HasSubstr("2.png: it cannot be read: it is a pipe, socket or device"),
+                    HasSubstr("3.png: it cannot be read: it is a pipe, socket or device"),
+                    HasSubstr("4.png: it cannot be read: it holds more than the 33554432 bytes")));
 }
 
 TEST_F(FolderSourceTest, AnImageOfAnotherSizeBeginsAnEpoch) {

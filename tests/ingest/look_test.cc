@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
+#include <filesystem>
 #include <stop_token>
 #include <thread>
 
@@ -79,6 +81,12 @@ TEST(LookTest, LooksAtEveryKindOfSource) {
 
 TEST(LookTest, SaysWhyThereIsNothingToSeeAndNoPassword) {
   const SilentPort refuses(/*listens=*/false);
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe.mp4";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::string images = folder / "images";
+  std::filesystem::create_directory(images);
+  std::filesystem::create_symlink("/dev/zero", images + "/0.png");
   const struct {
     std::string uri;
     absl::StatusCode code;
@@ -86,6 +94,8 @@ TEST(LookTest, SaysWhyThereIsNothingToSeeAndNoPassword) {
   } cases[] = {
       {refuses.Url(), absl::StatusCode::kUnavailable, "rtsp://***@127.0.0.1"},
       {"missing.mp4", absl::StatusCode::kNotFound, "no such file"},
+      {pipe, absl::StatusCode::kInvalidArgument, "it is a pipe"},
+      {images, absl::StatusCode::kFailedPrecondition, "0.png: it cannot be read: it is a pipe"},
       {"gopher://x", absl::StatusCode::kInvalidArgument, "unknown scheme"},
       {"v4l2:/dev/no-such-camera", absl::StatusCode::kNotFound, "/dev/no-such-camera"},
   };

@@ -1,6 +1,7 @@
 #include "pipeline/checkpoints.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "pipeline/checkpoint_folders.h"
 #include "tests/pipeline/small_chain.h"
 #include "tests/pipeline/small_checkpoints.h"
@@ -132,6 +134,36 @@ TEST_F(CheckpointsTest, AFileCutShortIsRefused) {
   Write({1, 2});
   fs::resize_file(FileOf(2, "stage-2.safetensors"), 100);
   ExpectTheOneBefore("has 100 bytes where");
+}
+
+// Each of these hangs, or takes all memory, if it is opened.
+TEST_F(CheckpointsTest, APipeOrDeviceIsRefusedWhereverItIs) {
+  for (const char* const name : {"stage-1.safetensors", "manifest.json"}) {
+    Write({1, 2});
+    const fs::path file = FileOf(2, name);
+    fs::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    ExpectTheOneBefore("it is a pipe, socket or device");
+    fs::remove(file);
+    fs::create_symlink("/dev/zero", file);
+    ExpectTheOneBefore("it is a pipe, socket or device");
+    fs::remove_all(file.parent_path());
+  }
+}
+
+TEST_F(CheckpointsTest, AFileThatIsLongerThanWrittenIsRefused) {
+  Write({1, 2});
+  fs::resize_file(FileOf(2, "stage-2.safetensors"), std::uintmax_t{1} << 40);
+  ExpectTheOneBefore("has 1099511627776 bytes where");
+}
+
+TEST_F(CheckpointsTest, AFileOutsideOfItsFolderIsRefused) {
+  Write({1, 2});
+  const std::string path = FileOf(2, "manifest.json").string();
+  CheckpointManifest manifest = *DecodeManifest(*ReadFile(path));
+  manifest.stages[0].name = "../checkpoint-000000000001/stage-1.safetensors";
+  ASSERT_TRUE(WriteFileAtomically(path, EncodeManifest(manifest)).ok());
+  ExpectTheOneBefore("outside of its folder");
 }
 
 TEST_F(CheckpointsTest, OneFlippedBitIsRefusedWhereverItIs) {

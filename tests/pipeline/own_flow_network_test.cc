@@ -10,7 +10,7 @@
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
-#include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "pipeline/export_weights.h"
 #include "pipeline/finite.h"
 #include "pipeline/learner.h"

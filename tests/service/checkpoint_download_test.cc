@@ -1,6 +1,9 @@
 // Checkpoints that clients download, and the ways in which a download ends.
+#include <sys/stat.h>
+
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -49,6 +52,16 @@ TEST_F(CheckpointServiceTest, ADownloadEndsWhereTheCheckpointIsDeletedMeanwhile)
   EXPECT_EQ(status.error_code(), grpc::StatusCode::DATA_LOSS);
   EXPECT_THAT(status.error_message(), HasSubstr("the checkpoint may have been removed"));
   EXPECT_THAT(files, Not(Contains("manifest.json"))) << "it is not taken for complete";
+}
+
+// It would be waited for on a thread of gRPC's.
+TEST_F(CheckpointServiceTest, ADownloadEndsWhereAFileHasBecomeAPipe) {
+  const std::string name = Write(99);
+  const std::string file = folder_ / name / "stage-1.safetensors";
+  std::filesystem::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  std::map<std::string, std::string> files;
+  EXPECT_EQ(Download(name, files).error_code(), grpc::StatusCode::DATA_LOSS);
 }
 
 // More than a connection holds for a client that does not read. The server, when it ends, waits for

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "service/config.h"
 #include "tests/base/temporary_folder.h"
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "service/camera_fit.h"
 #include "service/cmd_init.h"
 #include "service/config.h"

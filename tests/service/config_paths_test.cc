@@ -2,14 +2,17 @@
 // is started.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "ingest/uri.h"
 #include "service/config.h"
+#include "service/config_file.h"
 
 namespace millrace::service {
 namespace {
@@ -127,6 +130,24 @@ class ConfigFileTest : public ::testing::Test {
       std::filesystem::path(::testing::TempDir()) /
       ::testing::UnitTest::GetInstance()->current_test_info()->name();
 };
+
+// `millrace serve --config <(command)`. Once read, a pipe that is read again would be waited for.
+TEST_F(ConfigFileTest, APipeIsReadOnceAndHasNoFolder) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  {
+    std::jthread writer([&pipe] {
+      std::ofstream(pipe) << "version: 1\nstreams: [{name: a, source: {uri: b.avi}}]\n";
+    });
+    EXPECT_EQ(VideoOf(pipe), "b.avi");
+  }
+  EXPECT_THAT(std::string(LoadConfigAgain(pipe).status().message()),
+              HasSubstr(pipe + " cannot be read: it is a pipe"));
+}
+
+TEST_F(ConfigFileTest, WhatNeverEndsIsRefused) {
+  EXPECT_THAT(VideoOf("/dev/zero"), HasSubstr("it holds more than the 16777216 bytes"));
+}
 
 TEST_F(ConfigFileTest, TheFolderIsThatOfTheNameByWhichItIsRead) {
   std::ofstream(folder_ / "real/a.yaml")

@@ -254,7 +254,7 @@ TEST(ConfigTest, AnEntryThatCannotBeParsedIsWrongAsAWhole) {
 
 TEST(ConfigTest, UnreadableFileIsNotFound) {
   EXPECT_EQ(LoadConfig("no/such.yaml").status(),
-            absl::NotFoundError("no/such.yaml: cannot be read: No such file or directory"));
+            absl::NotFoundError("no/such.yaml cannot be read: No such file or directory"));
   EXPECT_EQ(LoadConfig(MILLRACE_SOURCE_DIR).status().code(), absl::StatusCode::kNotFound);
 }
 

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "service/evaluation_json.h"
 #include "service/evaluation_metrics.h"
 #include "service/evaluation_plots.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "pipeline/schedules.h"
 
 namespace millrace::service {

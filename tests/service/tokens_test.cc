@@ -89,7 +89,7 @@ TEST_F(TokenFileTest, OneThatIsNotThereMayBeATokenAndIsNotRepeated) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("listen.tokens_file: the file that it names cannot be read: No such"));
   EXPECT_THAT(std::string(TokenFile::Open(files_.Path("")).status().message()),
-              HasSubstr("Is a directory"));
+              HasSubstr("it is a folder"));
 }
 
 // A pipe that nobody writes to would be waited for without end.
@@ -98,7 +98,7 @@ TEST_F(TokenFileTest, APipeOrDeviceIsRefusedAtOnce) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string& path : {pipe, std::string("/dev/zero")}) {
     EXPECT_THAT(std::string(TokenFile::Open(path).status().message()),
-                HasSubstr(path + " is a pipe, socket or device"));
+                HasSubstr(path + " cannot be read: it is a pipe, socket or device; name a file"));
   }
 }
 

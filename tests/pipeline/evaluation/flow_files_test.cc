@@ -9,7 +9,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/video/tracking.hpp>
 
-#include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/pipeline/evaluation/made_clip.h"
 #include "tests/pipeline/evaluation/png_head.h"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "pipeline/flow_network.h"
 #include "pipeline/weights_file.h"
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/atomic_file.h"
+#include "base/regular_file.h"
 #include "pipeline/flow_network.h"
 #include "pipeline/safetensors.h"
 #include "pipeline/stage.h"

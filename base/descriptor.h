@@ -1,0 +1,26 @@
+// Owns a file descriptor.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace millrace {
+
+/// Closes its descriptor at the end; -1 is none. Not thread-safe.
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(Descriptor&& from) noexcept : value_(std::exchange(from.value_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+
+  [[nodiscard]] int value() const { return value_; }
+
+ private:
+  int value_;
+};
+
+}  // namespace millrace
