@@ -8,7 +8,7 @@ add_library(millrace_flow
   flow_network.cc flow_networks.cc flow_terms.cc flownets.cc generated_scene.cc
   generated_stream.cc match.cc ndconv.cc next_frame.cc occlusion.cc open_flow_network.cc operator_hook.cc
   optimizer.cc optimizers.cc pretrain.cc relative_loss.cc resunet.cc rmsprop.cc safetensors.cc
-  seeded_draws.cc sgd.cc stage.cc stage_buffers.cc tensor_file.cc texture.cc torchscript_chain.cc
+  seeded_draws.cc sgd.cc stage.cc stage_buffers.cc tensor_archive.cc tensor_file.cc texture.cc torchscript_chain.cc
   unit_layers.cc warp.cc weights_file.cc
   gpu/launch.cc gpu/match.cc gpu/relative_loss.cc gpu/steps.cc
   kernels/best.cc kernels/plain.cc)

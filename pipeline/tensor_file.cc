@@ -1,11 +1,11 @@
 #include "pipeline/tensor_file.h"
 
 #include <string_view>
+#include <utility>
 
 #include <ATen/core/Dict.h>
 #include <ATen/core/ivalue.h>
 #include <caffe2/serialize/inline_container.h>
-#include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +13,7 @@
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "pipeline/foreign_error.h"
+#include "pipeline/tensor_archive.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -56,12 +57,17 @@ void WriteArchive(const c10::IValue& dict, std::string& bytes) {
 }  // namespace
 
 absl::StatusOr<NamedTensors> ReadTensors(const std::string& path) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::string content, ReadFile(path));
+  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
+  return DecodeTensors(std::move(bytes), path);
+}
+
+absl::StatusOr<NamedTensors> DecodeTensors(std::string bytes, const std::string& path) {
   NamedTensors tensors;
   try {
-    const c10::IValue value = torch::jit::pickle_load({content.begin(), content.end()});
-    if (!value.isGenericDict()) return NotTensors(path, "it holds no dict");
-    for (const auto& entry : value.toGenericDict()) {
+    const absl::StatusOr<c10::IValue> value = TensorArchive(std::move(bytes)).Read("data");
+    if (!value.ok()) return NotTensors(path, std::string(value.status().message()));
+    if (!value->isGenericDict()) return NotTensors(path, "it holds no dict");
+    for (const auto& entry : value->toGenericDict()) {
       if (!entry.key().isString() || !entry.value().isTensor()) {
         return NotTensors(path, "something in its dict is no tensor, or has no name");
       }

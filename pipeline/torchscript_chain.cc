@@ -1,6 +1,5 @@
 #include "pipeline/torchscript_chain.h"
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -12,8 +11,10 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "pipeline/foreign_error.h"
+#include "pipeline/tensor_archive.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -69,19 +70,38 @@ absl::Status Unusable(const std::string& path, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(path, " cannot be used: ", why));
 }
 
-absl::StatusOr<torch::jit::Module> LoadModule(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) {
-    return absl::NotFoundError(
-        absl::StrCat("there is no model ", path,
-                     "; save one with Python's torch.jit.script(network).save(\"", path, "\")"));
+absl::Status Missing(const std::string& path) {
+  return absl::NotFoundError(
+      absl::StrCat("there is no model ", path,
+                   "; save one with Python's torch.jit.script(network).save(\"", path, "\")"));
+}
+
+absl::Status NoNetwork(const std::string& path, const std::string& why) {
+  return Unusable(path, absl::StrCat("it is no TorchScript network (", why,
+                                     "); save one with Python's torch.jit.script(network).save(\"",
+                                     path, "\")"));
+}
+
+// Throws what LibTorch does.
+absl::StatusOr<torch::jit::Module> Decode(const std::string& path, std::string bytes) {
+  TensorArchive archive(std::move(bytes));
+  if (archive.Has("model.json")) return NoNetwork(path, "a PyTorch before 1.3 wrote it");
+  // All that LibTorch reads tensors from. It does so anew, from the same bytes.
+  for (const char* const pickle : {"constants", "data"}) {
+    const absl::Status checked = archive.Read(pickle).status();
+    if (!checked.ok()) return Unusable(path, std::string(checked.message()));
   }
+  return torch::jit::load(archive.bytes(), at::kCPU);
+}
+
+absl::StatusOr<torch::jit::Module> LoadModule(const std::string& path) {
+  absl::StatusOr<std::string> bytes = ReadFile(path);
+  if (absl::IsNotFound(bytes.status())) return Missing(path);
+  if (!bytes.ok()) return bytes.status();
   try {
-    return torch::jit::load(path, at::kCPU);
+    return Decode(path, *std::move(bytes));
   } catch (const std::exception& e) {
-    return Unusable(
-        path,
-        absl::StrCat("it is no TorchScript network (", CauseLine(e.what()),
-                     "); save one with Python's torch.jit.script(network).save(\"", path, "\")"));
+    return NoNetwork(path, CauseLine(e.what()));
   }
 }
 

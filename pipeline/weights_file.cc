@@ -72,7 +72,7 @@ absl::StatusOr<NamedTensors> TensorsOf(const std::string& path, const std::strin
     MILLRACE_ASSIGN_OR_RETURN(SafeTensors content, Decode(path, bytes));
     return std::move(content.tensors);
   }
-  absl::StatusOr<NamedTensors> tensors = ReadTensors(path);
+  absl::StatusOr<NamedTensors> tensors = DecodeTensors(bytes, path);
   if (!tensors.ok()) return Damaged(path, tensors.status().message());
   return tensors;
 }
