@@ -103,12 +103,16 @@ absl::Status CheckIpv6(const std::string& address) {
   return Wrong("has an address of a link only: write its interface behind it: [fe80::1%25eth0]");
 }
 
+absl::Status OddHost() {
+  return Wrong(absl::StrCat("has a host with characters that no host has: write a name such as ",
+                            "camera.local, an address such as 192.168.1.64, or [fd00::64]"));
+}
+
 absl::Status CheckHost(const std::string& host) {
   if (host.find(':') != std::string::npos) return CheckIpv6(host);
   if (!std::ranges::all_of(host, IsHostCharacter) || host.front() == '.' ||
       host.find("..") != std::string::npos) {
-    return Wrong(absl::StrCat("has a host with characters that no host has: write a name such as ",
-                              "camera.local, an address such as 192.168.1.64, or [fd00::64]"));
+    return OddHost();
   }
   const bool is_of_numbers = host.find_first_not_of("0123456789.") == std::string::npos;
   if (!is_of_numbers || g_hostname_is_ip_address(host.c_str()) != FALSE) return absl::OkStatus();
@@ -137,6 +141,10 @@ absl::Status CheckParts(GUri& parts, const Uri& uri) {
     }
   }
   if (BehindAuthority(uri).find("%00") != std::string_view::npos) return WrongPercent();
+  // For GLib a host or port ends at a semicolon, and the path begins there.
+  if (*g_uri_get_path(&parts) == ';') {
+    return g_uri_get_port(&parts) > 0 ? WrongPort(uri) : OddHost();
+  }
   return CheckHost(host);
 }
 

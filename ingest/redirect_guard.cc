@@ -26,12 +26,21 @@ std::optional<std::string> PlaceOf(const std::string& uri) {
       absl::StrCat(uri.substr(0, uri.find(':')), "://", url->host, ":", port));
 }
 
+/// rtspsrc itself follows without end, a hundred times a second.
+constexpr int kMostRedirects = 4;
+
 /// One rtspsrc's.
 struct RedirectGuard {
   const std::optional<std::string> place;
   /// From SETUP to TEARDOWN `location` may be a control URL, and OPTIONS keeps the session alive.
   std::atomic<bool> in_session = false;
+  /// Conversations begun, each with OPTIONS: one, and one more for each time that it was sent on.
+  std::atomic<int> begun = 0;
 };
+
+void Refuse(GstElement* rtspsrc, const std::string& why) {
+  GST_ELEMENT_ERROR(rtspsrc, RESOURCE, OPEN_READ, ("%s", why.c_str()), (nullptr));
+}
 
 /// Before each request. What it returns FALSE for is not sent.
 gboolean MaySend(GstElement* rtspsrc, GstRTSPMessage* request, gpointer data) {
@@ -41,17 +50,18 @@ gboolean MaySend(GstElement* rtspsrc, GstRTSPMessage* request, gpointer data) {
   const bool begins = method == GST_RTSP_OPTIONS || method == GST_RTSP_DESCRIBE;
   if (!begins) guard.in_session = method != GST_RTSP_TEARDOWN;
   if (!begins || guard.in_session) return TRUE;
+  if (method == GST_RTSP_OPTIONS && ++guard.begun > 1 + kMostRedirects) {
+    Refuse(rtspsrc, "the camera sends its viewers on again and again; check its path");
+    return FALSE;
+  }
   gchar* text = nullptr;
   g_object_get(rtspsrc, "location", &text, nullptr);
   const std::unique_ptr<gchar, void (*)(gpointer)> owned(text, &g_free);
   const std::string location = text != nullptr ? text : "";
   if (PlaceOf(location) == guard.place) return TRUE;
-  GST_ELEMENT_ERROR(
-      rtspsrc, RESOURCE, OPEN_READ,
-      ("the camera sends its viewers on to %s, which is not followed; if it is right, "
-       "configure it as source.uri",
-       WithoutCredentials(location).c_str()),
-      (nullptr));
+  Refuse(rtspsrc, absl::StrCat("the camera sends its viewers on to ", WithoutCredentials(location),
+                               ", which is not followed; if it is right, configure it as "
+                               "source.uri"));
   return FALSE;
 }
 

@@ -10,7 +10,8 @@
 namespace millrace::ingest {
 
 /// Has `rtspsrc`, which asks the camera at `uri`, say nothing to another scheme, host or port that
-/// the camera sends it on to: it fails instead, with what to do. To be called before it starts.
+/// the camera sends it on to: it fails instead, with what to do. So it does where the camera sends
+/// it on within the same place more than four times. To be called before it starts.
 ///
 /// rtspsrc connects there before it asks what to say, so a connection is made, and ended without a
 /// word. Addresses inside a camera's description (control URLs) lead nowhere: rtspsrc names them to
