@@ -79,6 +79,11 @@ absl::Status StatusFromError(const GError& error, const gchar* detail) {
   }
   std::string text(WithoutEnd(error.message));
   if (!why.empty() && text.find(why) == std::string::npos) {
+  if (why.find("not-negotiated") != std::string_view::npos) {
+    return absl::FailedPreconditionError(
+        "its video is of a kind or size that cannot be decoded here; set H.264 or H.265, and a "
+        "usual size");
+  }
     absl::StrAppend(&text, ": ", std::string(why));
   }
   return {CodeOf(error), WithoutCredentials(text)};

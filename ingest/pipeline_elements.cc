@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "ingest/content_guard.h"
 #include "ingest/gst_error.h"
 #include "ingest/gst_sample.h"
 #include "ingest/loss_gate.h"
@@ -253,6 +254,7 @@ void PipelineElements::WatchFormat() {
 void PipelineElements::WatchDecoder() {
   const GstOwned<GstElement> decoder = Find(pipeline_.get(), "decoder");
   if (!decoder) return;
+  GuardContent(*decoder);
   g_signal_connect(decoder.get(), "no-more-pads", G_CALLBACK(OnNoMorePads), this);
   if (hardware_decode_ == HardwareDecode::kAuto) return;  // As GStreamer ranks them.
   g_signal_connect(decoder.get(), "autoplug-select", G_CALLBACK(OnAutoplugSelect), this);
@@ -369,9 +371,13 @@ absl::Status PipelineElements::Explained(absl::Status error) {
         absl::StrCat("this machine's GStreamer has no ", missing_plugin_,
                      " in hardware: set source.hw_decode to auto, or install its plugin"));
   }
+  // Codecs that everybody has are at fault here, and others that nobody has where they come from.
+  const bool usual = missing_plugin_.find("H.264") != std::string::npos ||
+                     missing_plugin_.find("H.265") != std::string::npos;
   return absl::FailedPreconditionError(
-      absl::StrCat("this machine's GStreamer has no ", missing_plugin_,
-                   "; install the plugin that has it (most are in gstreamer1.0-libav)"));
+      absl::StrCat("this machine's GStreamer has no ", missing_plugin_, "; ",
+                   usual ? "" : "set H.264 or H.265 where the video comes from, or ",
+                   "install the plugin that has it (most are in gstreamer1.0-libav)"));
 }
 
 void PipelineElements::OnElementAdded(GstBin* /*bin*/, GstBin* /*parent*/, GstElement* element,

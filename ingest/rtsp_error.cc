@@ -98,6 +98,8 @@ absl::Status StatusFromRtspError(const CameraUri& camera, GstElement& rtspsrc, c
       return StatusOf(*fault, *fault == CameraFault::kErrorAnswer ? why : std::string_view());
     }
   }
+  if (Says(why, "SDP contains no streams")) return StatusOf(CameraFault::kNoVideo);
+  if (Says(why, "no protocols left")) return StatusOf(CameraFault::kTransport);
   if (IsWithoutStream(error, why)) {
     const bool has_video = g_object_get_data(G_OBJECT(&rtspsrc), kHasVideo) != nullptr;
     return StatusOf(has_video ? CameraFault::kTransport : CameraFault::kNoVideo);

@@ -215,7 +215,7 @@ class CausesTest(unittest.TestCase):
         configuration = millrace_process.config(streams=[{"name": "c", "source": {"uri": uri}}])
         with millrace_process.serve(configuration) as server, millrace.Client(server.grpc) as client:
             cause = millrace_process.wait_for("the cause", lambda: client.stream("c").message.source_cause)
-        self.assertRegex(cause, "this machine's GStreamer has no .*; install the plugin that has it")
+        self.assertRegex(cause, "this machine's GStreamer has no .*; set H.264 or H.265 where the video comes from, or install the plugin that has it")
 
 
 if __name__ == "__main__":

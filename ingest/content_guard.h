@@ -1,0 +1,16 @@
+// Keeps a file or a camera from having GStreamer do what no video needs.
+//
+// decodebin takes whatever decodes what it finds, whatever a file is called. Elements for playlists
+// (HLS, DASH, Smooth Streaming) fetch what the playlist names, over the network of this machine.
+// Raw video without pixels has rtpvrawdepay give a buffer back twice.
+#pragma once
+
+#include <gst/gst.h>
+
+namespace millrace::ingest {
+
+/// Has `decodebin` fail, with what to do, where it meets a playlist or raw pictures of a size that
+/// no picture may have (raw_picture.h). To be called before it starts.
+void GuardContent(GstElement& decodebin);
+
+}  // namespace millrace::ingest
