@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "ingest/gst_handles.h"
+#include "ingest/library_log.h"
 #include "ingest/source.h"
 
 namespace millrace::ingest {
@@ -35,6 +36,7 @@ void InitializeGStreamer() {
   static std::once_flag once;
   std::call_once(once, [] {
     gst_init(nullptr, nullptr);
+    LogLibraries();
     // The pool that they come from takes the priority of who makes the first of its kind.
     const auto nothing = [](gpointer /*data*/, gpointer /*user_data*/) {};
     g_thread_pool_free(g_thread_pool_new(nothing, nullptr, 1, FALSE, nullptr), FALSE, TRUE);
@@ -77,13 +79,13 @@ absl::Status StatusFromError(const GError& error, const gchar* detail) {
   if (why.find("not-linked") != std::string_view::npos) {
     return NoVideo();
   }
-  std::string text(WithoutEnd(error.message));
-  if (!why.empty() && text.find(why) == std::string::npos) {
   if (why.find("not-negotiated") != std::string_view::npos) {
     return absl::FailedPreconditionError(
         "its video is of a kind or size that cannot be decoded here; set H.264 or H.265, and a "
         "usual size");
   }
+  std::string text(WithoutEnd(error.message));
+  if (!why.empty() && text.find(why) == std::string::npos) {
     absl::StrAppend(&text, ": ", std::string(why));
   }
   return {CodeOf(error), WithoutCredentials(text)};

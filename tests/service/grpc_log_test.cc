@@ -1,5 +1,6 @@
 #include "service/grpc_log.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 
 #include <memory>
@@ -8,25 +9,46 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "millrace/v1/stream_service.pb.h"
 #include "spdlog/sinks/ostream_sink.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
 namespace {
 
-TEST(GrpcLogTest, PutsWhatGrpcSaysIntoTheLog) {
-  std::ostringstream log;
-  const auto before = spdlog::default_logger();
-  const auto here = std::make_shared<spdlog::logger>(
-      "here", std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
-  here->set_pattern("%l %v");
-  spdlog::set_default_logger(here);
-  LogGrpc();
+class GrpcLogTest : public testing::Test {
+ protected:
+  GrpcLogTest() {
+    const auto here = std::make_shared<spdlog::logger>(
+        "here", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_));
+    here->set_pattern("%l %v");
+    spdlog::set_default_logger(here);
+    LogGrpc();
+  }
+  ~GrpcLogTest() override {
+    gpr_set_log_function(nullptr);
+    google::protobuf::SetLogHandler(nullptr);
+    spdlog::set_default_logger(before_);
+  }
+
+  const std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
+  std::ostringstream log_;
+};
+
+TEST_F(GrpcLogTest, PutsWhatGrpcSaysIntoTheLog) {
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
   gpr_log_message("src/core/server.cc", 12, GPR_LOG_SEVERITY_ERROR, "no address");
-  gpr_set_log_function(nullptr);
-  spdlog::set_default_logger(before);
-  EXPECT_EQ(log.str(), "error gRPC: no address (server.cc:12)\n");
+  EXPECT_EQ(log_.str(), "error gRPC: no address (server.cc:12)\n");
+}
+
+// A client that sends such bytes had protobuf write to standard error, without a limit.
+TEST_F(GrpcLogTest, PutsWhatProtobufSaysIntoTheLog) {
+  testing::internal::CaptureStderr();
+  v1::GetStreamRequest request;
+  EXPECT_FALSE(request.ParseFromString("\x0a\x02\xc3\x28"));  // No UTF-8.
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_THAT(log_.str(), testing::AllOf(testing::StartsWith("warning protobuf: "),
+                                         testing::HasSubstr("invalid UTF-8")));
 }
 
 }  // namespace
