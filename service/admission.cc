@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
+#include "spdlog/spdlog.h"
 
 namespace millrace::service {
 namespace {
@@ -94,6 +95,9 @@ absl::StatusOr<Role> Admission::RoleOf(const CallFacts& call) const {
   }
   const std::optional<Role> role = tokens_->RoleOf(said.substr(kScheme.size()));
   if (role) return *role;
+  // Somebody may try them one by one. The log sums up repeats.
+  spdlog::warn("a call with a token that is none of this server's was refused; it came from {}",
+               AddressOf(call.peer));
   return absl::UnauthenticatedError(
       "the token is none of this server's: ask whoever runs it for one (listen.tokens_file)");
 }

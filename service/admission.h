@@ -38,7 +38,7 @@ class Admission {
 
   /// OK if the call may be served. UNAUTHENTICATED without a token that is known, where there are
   /// any; PERMISSION_DENIED if the method needs another role, or is not for calls from there. The
-  /// message says what to do, and repeats nothing secret.
+  /// message says what to do, and repeats nothing secret. The log warns of a wrong token.
   [[nodiscard]] absl::Status Admit(const CallFacts& call) const;
 
  private:

@@ -2,11 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <memory>
+#include <sstream>
+
 #include "absl/strings/match.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "millrace/v1/prediction_service.grpc.pb.h"
 #include "millrace/v1/stream_service.grpc.pb.h"
 #include "service/admission.h"
+#include "service/log_limit.h"
+#include "spdlog/sinks/ostream_sink.h"
+#include "spdlog/spdlog.h"
 #include "tests/service/grpc_fixture.h"
 #include "tests/service/raw_calls.h"
 #include "tests/service/secret_files.h"
@@ -131,6 +138,36 @@ TEST_F(GrpcTokensTest, ASubscriberIsServedWithItsTokenOnly) {
   EXPECT_TRUE(reader->Read(&response));
   context.TryCancel();
   reader->Finish().error_code();
+}
+
+// Thousands left no trace.
+TEST_F(GrpcTokensTest, WrongTokensLeaveOneLineASecondWithTheAddressAndWithoutThem) {
+  std::ostringstream log;
+  FakeClock clock;
+  LogCounts counts;
+  const auto before = spdlog::default_logger();
+  const auto limit = std::make_shared<LogLimit>(
+      LogLimit::Options{.to = std::make_shared<spdlog::sinks::ostream_sink_mt>(log),
+                        .counts = &counts,
+                        .clock = &clock});
+  limit->set_pattern("%l %v");
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>("here", limit));
+  const auto admission = Admission::Make({.tokens_file = files_.Path("tokens")});
+  for (int i = 0; i < 2000; ++i) {
+    const std::string token = absl::StrCat("Bearer guess-", 1'000'000 + i, "-0123456789");
+    const std::string peer = absl::StrCat("ipv4:192.0.2.7:", 40'000 + i);
+    EXPECT_EQ((*admission)->Admit({.method = "a/b", .peer = peer, .authorization = {token}}).code(),
+              absl::StatusCode::kUnauthenticated);
+  }
+  clock.Advance(std::chrono::seconds(1));
+  limit->flush();
+  spdlog::set_default_logger(before);
+  EXPECT_EQ(log.str(),
+            "warning a call with a token that is none of this server's was refused; it came from "
+            "192.0.2.7\n"
+            "warning a call with a token that is none of this server's was refused; it came from "
+            "192.0.2.7 ... and 1998 more like it\n");
+  EXPECT_EQ(counts.of(spdlog::level::warn), 2000U);
 }
 
 TEST_F(GrpcTokensTest, ABadFileOfTokensIsNamedAtTheStart) {
