@@ -148,6 +148,15 @@ void AppendAbandoned(std::vector<MetricFamily>& families) {
                            static_cast<double>(pipelines.hanging)));
 }
 
+MetricFamily CertificateFamily(const std::optional<nanoseconds>& expiry) {
+  MetricBuilder family("millrace_service_certificate_expiry_timestamp_seconds",
+                       "When the certificate of the gRPC port expires, since 1970. Absent without "
+                       "TLS.",
+                       MetricType::Gauge);
+  if (expiry) family.Add({}, std::chrono::duration<double>(*expiry).count());
+  return family.Take();
+}
+
 }  // namespace
 
 Metrics::Metrics(Options options) : options_(std::move(options)) {
@@ -170,6 +179,9 @@ std::vector<MetricFamily> Metrics::Collect() const {
   }
   AppendConnections(options_.connections, families);
   if (options_.configuration) AppendConfiguration(options_.configuration(), families);
+  if (options_.certificate_expiry) {
+    families.push_back(CertificateFamily(options_.certificate_expiry()));
+  }
   AppendAbandoned(families);
   families.push_back(LogMessagesFamily());
   families.push_back(GpuMemoryFamily(readings));

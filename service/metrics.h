@@ -7,9 +7,11 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
@@ -31,6 +33,8 @@ class Metrics final : public prometheus::Collectable {
     std::map<std::string, const ConnectionCounts*> connections = {};
     /// Whether the server is what its file says. As `viewers`.
     std::function<ConfigStanding()> configuration = {};
+    /// When the certificate of the gRPC port expires, since 1970. As `viewers`.
+    std::function<std::optional<nanoseconds>()> certificate_expiry = {};
   };
 
   explicit Metrics(Options options);

@@ -5,6 +5,9 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
 #include <memory>
 #include <utility>
 
@@ -45,7 +48,22 @@ absl::StatusOr<Key> KeyOf(const std::string& pem, const PemFile& file) {
   return key;
 }
 
+// Years that a nanosecond's count does not reach are its end.
+std::chrono::nanoseconds SinceEpoch(const ASN1_TIME* time) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 33;
+  std::tm parts = {};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return std::chrono::nanoseconds(0);
+  return std::chrono::seconds(std::clamp<std::int64_t>(timegm(&parts), 0, kMost));
+}
+
 }  // namespace
+
+absl::StatusOr<Validity> ReadValidity(const PemFile& file) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::string pem, ReadNamedFile(file.path, file.name));
+  MILLRACE_ASSIGN_OR_RETURN(const Certificate first, FirstOf(pem, file));
+  return Validity{.from = SinceEpoch(X509_get0_notBefore(first.get())),
+                  .until = SinceEpoch(X509_get0_notAfter(first.get()))};
+}
 
 absl::StatusOr<std::string> ReadCertificates(const PemFile& file) {
   MILLRACE_ASSIGN_OR_RETURN(std::string pem, ReadNamedFile(file.path, file.name));

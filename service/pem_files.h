@@ -2,6 +2,7 @@
 // wrong.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,15 @@ struct Identity {
   std::string certificate;
   std::string key;
 };
+
+/// When a certificate is valid, since 1970.
+struct Validity {
+  std::chrono::nanoseconds from{0};
+  std::chrono::nanoseconds until{0};
+};
+
+/// Of the first certificate of `file`. Fails as ReadCertificates() does.
+[[nodiscard]] absl::StatusOr<Validity> ReadValidity(const PemFile& file);
 
 /// What `file` holds, which begins with a certificate. NOT_FOUND or INVALID_ARGUMENT, with what is
 /// wrong, for any other file; no message repeats what a file holds.

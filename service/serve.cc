@@ -58,7 +58,8 @@ Serve::Serve(Options options)
                .stop = stop_.get_token()},
               options_.config),
       reloading_({.most_waiting = 1, .full = absl::OkStatus()}),
-      fitting_({.most_waiting = kMostStreams, .full = absl::OkStatus()}) {
+      fitting_({.most_waiting = kMostStreams, .full = absl::OkStatus()}),
+      certificate_({.tls = options_.config.listen.security.tls}) {
   MILLRACE_CHECK(options_.out != nullptr && options_.start_stream);
 }
 
@@ -245,7 +246,8 @@ absl::Status Serve::StartServers() {
                              .streams = &streams_,
                              .liveness = &liveness_,
                              .grpc_connections = &grpc_connections_,
-                             .configuration = [this] { return reload_.standing(); }}));
+                             .configuration = [this] { return reload_.standing(); },
+                             .certificate_expiry = [this] { return certificate_.expiry(); }}));
   DialOwnPorts();
   return absl::OkStatus();
 }
@@ -306,6 +308,7 @@ bool Serve::Pause(std::chrono::milliseconds pause) {
   // A file that ends wakes nobody: look at least once a second.
   const auto end = std::chrono::steady_clock::now() + pause;
   while (!TimeToEnd()) {
+    certificate_.Look();
     if (liveness_.Judge().alive) systemd_.Alive(MonotonicClock().Now());
     const auto now = std::chrono::steady_clock::now();
     if (now >= end) return false;

@@ -21,6 +21,7 @@
 #include "service/budget_gate.h"
 #include "service/call_thread.h"
 #include "service/camera_fit.h"
+#include "service/certificate_watch.h"
 #include "service/client_rules.h"
 #include "service/config.h"
 #include "service/config_reload.h"
@@ -149,6 +150,7 @@ class Serve {
   // Of Run()'s thread.
   SystemdNotifier systemd_;
   ConnectionCounts grpc_connections_;
+  CertificateWatch certificate_;  // Metrics ask it, too.
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<ServeWeb> web_;
   std::unique_ptr<SelfDial> dial_;

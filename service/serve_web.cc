@@ -65,7 +65,8 @@ ServeWeb::ServeWeb(Options options, std::unique_ptr<Admission> admission)
       metrics_({.streams = options_.streams,
                 .viewers = [this] { return page_.viewers().count(); },
                 .connections = Connections(),
-                .configuration = options_.configuration}) {}
+                .configuration = options_.configuration,
+                .certificate_expiry = options_.certificate_expiry}) {}
 
 std::vector<SelfDial::Port> ServeWeb::ports() const {
   const std::string address = options_.listen.web_address();

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ class ServeWeb {
     const ConnectionCounts* grpc_connections = nullptr;
     /// As in Metrics::Options.
     std::function<ConfigStanding()> configuration = {};
+    std::function<std::optional<nanoseconds>()> certificate_expiry = {};
     const Clock* clock = &MonotonicClock();
   };
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <regex>
 #include <set>
 #include <string>
@@ -53,10 +54,11 @@ class MetricsPageTest : public ::testing::Test {
   const std::vector<prometheus::MetricFamily> families_ =
       Metrics({.streams = &kinds_.streams,
                .viewers = [] { return std::size_t{1}; },
-               .connections = {{"grpc_port", &counts_},
-                               {"http_port", &counts_},
-                               {"metrics_port", &counts_}},
-               .configuration = [] { return ConfigStanding(); }})
+                .connections = {{"grpc_port", &counts_},
+                                {"http_port", &counts_},
+                                {"metrics_port", &counts_}},
+               .configuration = [] { return ConfigStanding(); },
+               .certificate_expiry = [] { return std::optional<nanoseconds>(); }})
           .Collect();
 };
 
