@@ -12,6 +12,7 @@
 #include "base/log_about.h"
 #include "base/status.h"
 #include "pipeline/learning/flow_network_names.h"
+#include "service/address_space.h"
 #include "service/claims.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_log.h"
@@ -99,6 +100,7 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
   MILLRACE_ASSIGN_OR_RETURN(ConfigFile file, LoadOrSayHow(arguments.config));
   MILLRACE_RETURN_IF_ERROR(RaiseOpenFiles(file.config.streams.size()));
+  MILLRACE_RETURN_IF_ERROR(CheckAddressSpace(file.config.streams.size()));
   // Before the layers are measured, which takes a while.
   const Machine machine = ThisMachine();
   if (file.problems.empty()) MILLRACE_RETURN_IF_ERROR(PortsInUse(file, machine));

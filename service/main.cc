@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "ingest/abandoned_pipelines.h"
+#include "service/address_space.h"
 #include "service/cli.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_log.h"
@@ -32,6 +33,11 @@ int EndWith(int code) {
   std::fflush(nullptr);
   _exit(code);
 }
+
+// The libraries' own initialization needs memory, and ends with SIGABRT without: of all that runs
+// in a program, only this list comes before it.
+__attribute__((section(".preinit_array"),
+               used)) void (*const kBeforeLibraries)() = millrace::service::EndIfAddressSpaceIsTiny;
 
 }  // namespace
 

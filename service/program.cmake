@@ -84,6 +84,7 @@ add_library(millrace_program
   cmd_evaluate_labels.cc
   cmd_export.cc
   cmd_init.cc
+  address_space.cc
   evaluation_json.cc
   evaluation_metrics.cc
   evaluation_plots.cc
