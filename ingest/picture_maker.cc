@@ -18,6 +18,7 @@
 #include "ingest/gst_pipeline.h"
 #include "ingest/image_header.h"
 #include "ingest/outcome.h"
+#include "ingest/png_picture.h"
 
 namespace millrace::ingest {
 namespace {
@@ -94,18 +95,15 @@ absl::StatusOr<std::shared_ptr<const Picture>> Scaled(Picture& from, const Exten
   return MiddleOf(std::move(to), grid);
 }
 
-/// Hands an image to a pipeline of its own, and takes the picture that comes out.
-class ImageDecoding final : private PipelineListener {
+/// Hands a JPEG image to a pipeline of its own, and takes the picture that comes out.
+class JpegDecoding final : private PipelineListener {
  public:
   /// Of an image that begins with `bytes`, as its header says.
-  ImageDecoding(std::span<const std::uint8_t> bytes, const ImageHeader& header)
-      : bytes_(bytes.first(header.bytes)) {
-    const bool jpeg = header.format == ImageFormat::kJpeg;
-    head_ = absl::StrCat("appsrc name=source caps=image/", jpeg ? "jpeg" : "png", " ! ",
-                         jpeg ? "jpegdec" : "pngdec",
-                         // Whatever the decoder finds, it makes room for no other size.
-                         " ! video/x-raw,width=", header.width, ",height=", header.height);
-  }
+  JpegDecoding(std::span<const std::uint8_t> bytes, const ImageHeader& header)
+      : bytes_(bytes.first(header.bytes)),
+        // Whatever the decoder finds, it makes room for no other size.
+        head_(absl::StrCat("appsrc name=source caps=image/jpeg ! jpegdec ! video/x-raw,width=",
+                           header.width, ",height=", header.height)) {}
 
   absl::StatusOr<std::shared_ptr<const Picture>> Decode(int width, int height) {
     const PipelineOptions options{.head = head_,
@@ -157,7 +155,7 @@ class ImageDecoding final : private PipelineListener {
 
   // Constant after construction.
   const std::span<const std::uint8_t> bytes_;
-  std::string head_;
+  const std::string head_;
 
   // Self-synchronized.
   Outcome outcome_;
@@ -180,9 +178,16 @@ absl::StatusOr<MadePicture> PictureMaker::FromPixels(const RawPicture& raw) cons
 
 absl::StatusOr<MadePicture> PictureMaker::FromImage(std::span<const std::uint8_t> bytes) const {
   MILLRACE_ASSIGN_OR_RETURN(const ImageHeader header, ReadImageHeader(bytes));
-  MILLRACE_ASSIGN_OR_RETURN(auto picture, ImageDecoding(bytes, header).Decode(width_, height_));
-  return MadePicture{
-      .picture = std::move(picture), .own_width = header.width, .own_height = header.height};
+  MadePicture made = {.picture = nullptr, .own_width = header.width, .own_height = header.height};
+  if (header.format == ImageFormat::kJpeg) {
+    MILLRACE_ASSIGN_OR_RETURN(made.picture, JpegDecoding(bytes, header).Decode(width_, height_));
+    return made;
+  }
+  MILLRACE_ASSIGN_OR_RETURN(std::shared_ptr<Picture> whole, DecodePng(bytes.first(header.bytes)));
+  made.picture = whole;
+  if (whole->width == width_ && whole->height == height_) return made;
+  MILLRACE_ASSIGN_OR_RETURN(made.picture, Scaled(*whole, {.width = width_, .height = height_}));
+  return made;
 }
 
 absl::StatusOr<MadePicture> PictureMaker::From(const PictureContent& content) const {

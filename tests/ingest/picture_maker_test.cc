@@ -147,7 +147,7 @@ class NicenessOfDecoders {
 };
 
 TEST(PictureMakerTest, AnImageIsDecodedAtThePriorityOfWhoAsks) {
-  const std::vector<std::uint8_t> image = Image("pngenc");
+  const std::vector<std::uint8_t> image = Image("jpegenc");
   const PictureMaker maker(16, 16);
   ASSERT_TRUE(maker.FromImage(image).ok()) << "there are threads of another priority";
   const NicenessOfDecoders niceness;
@@ -183,12 +183,29 @@ TEST(PictureMakerTest, SaysWhatIsWrongWithAnImage) {
   EXPECT_TRUE(absl::IsInvalidArgument(maker.FromImage({}).status()));
 }
 
+// Transparent and grey ones, and those of 16 bits, are pictures, too.
+TEST(PictureMakerTest, DecodesEveryKindOfPng) {
+  const Picture picture = Motif();
+  for (const std::string format : {"RGBA", "GRAY8", "GRAY16_BE"}) {
+    const auto made = PictureMaker(160, 120).FromImage(
+        Image("videoconvert ! video/x-raw,format=" + format + " ! pngenc"));
+    ASSERT_TRUE(made.ok()) << made.status();
+    if (format == "RGBA") {
+      EXPECT_EQ(made->picture->rgb, picture.rgb);
+    } else {
+      EXPECT_EQ(made->picture->rgb[0], made->picture->rgb[1]) << format;
+    }
+  }
+}
+
 // Its middle is gone, its end is there. A JPEG has no checksum: it would be decoded, wrongly.
 TEST(PictureMakerTest, SaysThatAPngIsDamaged) {
   std::vector<std::uint8_t> image = Image("pngenc");
   const auto half = static_cast<std::ptrdiff_t>(image.size() / 2);
   std::fill(image.begin() + half / 2, image.end() - 20, 0);
+  testing::internal::CaptureStderr();
   const absl::Status damaged = PictureMaker(16, 16).FromImage(image).status();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "libpng's words are in the message";
   EXPECT_EQ(damaged.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(damaged.message()), HasSubstr("cannot be decoded"));
 }
