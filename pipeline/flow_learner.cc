@@ -82,7 +82,7 @@ class FlowLearner final : public Learner {
                                   ? std::optional(MeanDifference(pair.before, pair.previous))
                                   : std::nullopt,
          .learn_from_every = learn_from_every_,
-         .held = frozen_});
+         .held = frozen_ || lasting_->safe().gave_up()});
     // Copies to GPUs go on while these compute.
     const c10::MultiStreamGuard uploads(uploads_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {

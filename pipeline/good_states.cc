@@ -4,11 +4,6 @@
 #include <utility>
 
 namespace millrace::pipeline {
-namespace {
-
-constexpr double kLeastScale = 1.0 / 64;
-
-}  // namespace
 
 std::optional<NetworkState> GoodStates::Add(NetworkState state, std::int64_t proven) {
   const bool finite = AllFinite(state);
@@ -60,15 +55,24 @@ bool GoodStates::Prove(std::int64_t proven) {
 
 double RateScale::OnRollBack() {
   quiet_ = 0;
-  scale_ = std::max(scale_ / 2, kLeastScale);
+  ++in_a_row_;
+  scale_ /= 2;
   return scale_;
 }
 
 double RateScale::OnLearned() {
   if (++quiet_ >= recover_after_) {
     quiet_ = 0;
+    in_a_row_ = 0;
     scale_ = std::min(2 * scale_, 1.0);
   }
+  return scale_;
+}
+
+double RateScale::TryAgain(bool whole) {
+  quiet_ = 0;
+  in_a_row_ = 0;
+  if (whole) scale_ = 1;
   return scale_;
 }
 

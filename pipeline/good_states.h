@@ -50,6 +50,11 @@ class GoodStates {
 /// doubled again, up to the whole, after each long time without one. Not thread-safe.
 class RateScale {
  public:
+  /// So many roll-backs in a row, with no long time without one between two of them, are enough.
+  /// The rate is then a 4,096th: of 1, which is as much as can be configured, 0.00024 are left, at
+  /// which every network here learns. Where these weights go wrong the rate is not why.
+  static constexpr int kMostInARow = 12;
+
   /// Samples learned from without a roll-back after which it doubles, and the share to begin with.
   explicit RateScale(std::int64_t recover_after, double scale = 1)
       : recover_after_(recover_after), scale_(scale) {}
@@ -57,10 +62,17 @@ class RateScale {
   /// Each returns the share from now on.
   double OnRollBack();
   double OnLearned();
+  /// Counts roll-backs anew. `whole`: the share is 1 again.
+  double TryAgain(bool whole);
+
+  [[nodiscard]] double scale() const { return scale_; }
+  /// Whether there were kMostInARow.
+  [[nodiscard]] bool exhausted() const { return in_a_row_ >= kMostInARow; }
 
  private:
   const std::int64_t recover_after_;
   double scale_;
+  int in_a_row_ = 0;
   std::int64_t quiet_ = 0;
 };
 

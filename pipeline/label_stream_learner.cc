@@ -126,7 +126,8 @@ class LabelStreamLearner final : public Learner {
 
   [[nodiscard]] ModelPrediction Described(const LabelPrediction& made) const {
     ModelPrediction prediction = PredictionOf(made, options_);
-    if (frozen_ && prediction.skipped == SkipReason::kNone) prediction.skipped = SkipReason::kHeld;
+    const bool held = frozen_ || learner_->learning().rate_scale == 0;
+    if (held && prediction.skipped == SkipReason::kNone) prediction.skipped = SkipReason::kHeld;
     return prediction;
   }
 

@@ -82,7 +82,8 @@ void LastingLearning::Begin(StagedNetwork& network) {
   safe_ = std::make_unique<SafeLearning>(
       SafeLearning::Options{.divergence = options_.divergence,
                             .copy_every = options_.copy_every,
-                            .on_good = [this](const NetworkState& good) { Keep(good); }},
+                            .most_kept_ratio = options_.most_kept_ratio,
+                            .on_good = [this](const SafeLearning::Kept& good) { Keep(good); }},
       std::move(start));
 }
 
@@ -105,16 +106,17 @@ absl::StatusOr<std::int64_t> LastingLearning::AskForCheckpoint() {
 
 void LastingLearning::Finish(bool finished) {
   if (checkpoints_ == nullptr) return;
-  checkpoints_->Finish(CheckpointOf(safe_->Last(*network_, finished)));
+  std::optional<SafeLearning::Kept> last = safe_->Last(*network_, finished);
+  checkpoints_->Finish(last ? std::optional(CheckpointOf(*std::move(last))) : std::nullopt);
 }
 
 // On a stage's thread.
-void LastingLearning::Keep(const NetworkState& good) {
-  if (checkpoints_ == nullptr || !checkpoints_->IsDue(good.sample)) return;
+void LastingLearning::Keep(const SafeLearning::Kept& good) {
+  if (checkpoints_ == nullptr || !checkpoints_->IsDue(good.state.sample)) return;
   checkpoints_->Offer(CheckpointOf(good));
 }
 
-Checkpoint LastingLearning::CheckpointOf(NetworkState state) const {
+Checkpoint LastingLearning::CheckpointOf(SafeLearning::Kept kept) const {
   const Plan& plan = network_->plan();
   CheckpointFacts facts{.task = options_.task,
                         .seed = options_.seed,
@@ -123,12 +125,14 @@ Checkpoint LastingLearning::CheckpointOf(NetworkState state) const {
                         .pattern = PatternText(plan),
                         .learning = figures(),
                         .position = resumption().position};
+  // Where learning was given up, the next process tries once more with what was left.
+  facts.learning.rate_scale = safe_->rate_share();
   facts.learning.roll_backs += before_.roll_backs;
   facts.learning.drifts += before_.drifts;
   if (options_.checkpoints.position) facts.position = options_.checkpoints.position();
-  return {.network = std::move(state),
+  return {.network = std::move(kept.state),
           .cuts = network_->cuts(),
-          .score = safe_->ratio(),
+          .score = kept.ratio,
           .facts = WriteFacts(facts)};
 }
 

@@ -68,7 +68,7 @@ struct LearningFigures {
   /// Gradients that were not finite: where they came up, and in the stages before, nothing was
   /// learned from the sample.
   std::int64_t gradients_not_finite = 0;
-  /// The share of the configured learning rate in force: less for a while after a roll-back.
+  /// The share of the configured learning rate in force: less after roll-backs; 0: it gave up.
   double rate_scale = 1;
   CheckpointFigures checkpoints = {};
 };

@@ -16,7 +16,9 @@ std::size_t MostUnproven(const SafeLearning::Options& options) {
 }  // namespace
 
 SafeLearning::SafeLearning(const Options& options, Start start)
-    : on_good_(options.on_good),
+    : most_left_out_(options.divergence.most_refused),
+      most_kept_ratio_(options.most_kept_ratio),
+      on_good_(options.on_good),
       health_(options.divergence),
       good_(std::move(start.state), MostUnproven(options)),
       collector_(options.copy_every, [this](NetworkState state) { OnCopy(std::move(state)); }),
@@ -29,23 +31,35 @@ SafeLearning::SafeLearning(const Options& options, Start start)
 void SafeLearning::OnCopy(NetworkState state) {
   // No update makes it so (Optimizer::Step()); what a user's own layer does to itself may.
   if (!AllFinite(state)) not_finite_ = true;
-  const std::optional<NetworkState> good = good_.Add(std::move(state), health_.proven());
-  if (good && on_good_) on_good_(*good);
+  std::optional<NetworkState> good = good_.Add(std::move(state), health_.proven());
+  const double ratio = proven_ratio_;
+  if (good && on_good_ && ratio <= most_kept_ratio_) {
+    on_good_({.state = *std::move(good), .ratio = ratio});
+  }
 }
 
 bool SafeLearning::OnJudged(const Judged& judged, StagedNetwork& network) {
   counts_.last_sample = judged.sample;
-  if (judged.learned) {
-    ++learned_;
-    const MutexLock lock(rate_mu_);
-    counts_.rate_scale = rate_.OnLearned();
-    ApplyRate(network);
+  if (const std::int64_t proven = health_.proven(); std::exchange(proven_, proven) != proven) {
+    proven_ratio_ = health_.ratio();
   }
+  if (judged.learned) OnLearned(network);
   if (!judged.ratio || !std::isfinite(*judged.ratio)) return false;
   const auto change = ratios_.Add(*judged.ratio);
   const bool drift = change && change->after > change->before;
   counts_.drifts += drift ? 1 : 0;
   return drift;
+}
+
+// What came of the sample's own updates shows at the next one.
+void SafeLearning::OnLearned(StagedNetwork& network) {
+  ++learned_;
+  const std::int64_t not_finite = network.gradients_not_finite();
+  left_out_ = std::exchange(gradients_not_finite_, not_finite) < not_finite ? left_out_ + 1 : 0;
+  const MutexLock lock(rate_mu_);
+  if (gave_up()) return;
+  counts_.rate_scale = rate_.OnLearned();
+  ApplyRate(network);
 }
 
 void SafeLearning::RollBack(StagedNetwork& network) {
@@ -64,9 +78,11 @@ void SafeLearning::RollBack(StagedNetwork& network) {
   ratios_.Restart();
   learned_ = 0;
   not_finite_ = false;
+  left_out_ = 0;
   {
     const MutexLock lock(rate_mu_);
-    counts_.rate_scale = rate_.OnRollBack();
+    const double share = rate_.OnRollBack();
+    counts_.rate_scale = rate_.exhausted() ? 0 : share;
     ApplyRate(network);
   }
   ++counts_.roll_backs;
@@ -75,19 +91,29 @@ void SafeLearning::RollBack(StagedNetwork& network) {
 void SafeLearning::SetRateFactor(double factor, StagedNetwork& network) {
   const MutexLock lock(rate_mu_);
   rate_factor_ = factor;
+  if (factor > 0) {
+    const bool other = std::exchange(last_factor_, factor) != factor;
+    if (gave_up()) counts_.rate_scale = rate_.TryAgain(/*whole=*/other);
+  }
   ApplyRate(network);
+}
+
+double SafeLearning::rate_share() const {
+  const MutexLock lock(rate_mu_);
+  return rate_.scale();
 }
 
 void SafeLearning::ApplyRate(StagedNetwork& network) const {
   network.ScaleLearningRates(counts_.rate_scale * rate_factor_);
 }
 
-NetworkState SafeLearning::Last(const StagedNetwork& network, bool finished) {
-  if (finished && health_.sound()) {
+std::optional<SafeLearning::Kept> SafeLearning::Last(const StagedNetwork& network, bool finished) {
+  if (finished && health_.sound() && health_.ratio() <= most_kept_ratio_) {
     NetworkState last{.sample = counts_.last_sample, .layers = network.Save()};
-    if (AllFinite(last)) return last;
+    if (AllFinite(last)) return Kept{.state = std::move(last), .ratio = health_.ratio()};
   }
-  return good_.Settle(health_.proven());
+  if (proven_ratio_ > most_kept_ratio_) return std::nullopt;
+  return Kept{.state = good_.Settle(health_.proven()), .ratio = proven_ratio_};
 }
 
 }  // namespace millrace::pipeline

@@ -3,6 +3,7 @@
 //   health       of the weights, by what they predict
 //   states       copies of the network that have proven good
 //   roll-back    to the newest of these, with half the learning rate, between two samples
+//   giving up    after RateScale::kMostInARow of them: the last good weights stay as they are
 #pragma once
 
 #include <atomic>
@@ -26,22 +27,32 @@ struct LearningCounts {
   std::atomic<std::int64_t> roll_backs = 0;
   /// Times that the loss, relative to that of a model that does nothing, rose for good.
   std::atomic<std::int64_t> drifts = 0;
-  /// The share of the configured learning rate in force.
+  /// The share of the configured learning rate in force; 0: learning is given up.
   std::atomic<double> rate_scale = 1;
 };
 
 /// The keeper of one network. Each call says on which thread.
 class SafeLearning {
  public:
+  /// A state of the network, and the loss over that of a model that does nothing of the window by
+  /// which it is known; 1: of none.
+  struct Kept {
+    NetworkState state;
+    double ratio = 1;
+  };
+
   struct Options {
     DivergenceOptions divergence = {};
     /// A copy of the network is taken every so many samples.
     int copy_every = 100;
     /// Samples learned from without a roll-back after which the learning rate is doubled again.
     std::int64_t recover_after = 2000;
-    /// Called with copies that have proven good, each newer than the one before, on a stage's
-    /// thread. May be empty.
-    std::function<void(const NetworkState&)> on_good = {};
+    /// Weights whose loss, over that of a model that does nothing, is above it are not worth
+    /// keeping beyond the process, good as they may be to go back to.
+    double most_kept_ratio = 1.05;
+    /// Called with copies that have proven good and are worth keeping, each newer than the one
+    /// before, on a stage's thread. May be empty.
+    std::function<void(const Kept&)> on_good = {};
   };
 
   /// What learning starts with.
@@ -84,9 +95,13 @@ class SafeLearning {
   /// Whether the network should go back: it has gone wrong, and there is something to go back to
   /// that it did not just come from. On the thread that admits samples.
   [[nodiscard]] bool RollBackIsDue() const {
-    const bool wrong = health_.diverged() || not_finite_;
-    return wrong && (learned_ > 0 || (origin_ && !good_.any_proven()));
+    const bool wrong = health_.diverged() || not_finite_ || left_out_ >= most_left_out_;
+    return wrong && !gave_up() && (learned_ > 0 || (origin_ && !good_.any_proven()));
   }
+
+  /// Whether the network has gone wrong too often in a row: it has gone back, and nothing may be
+  /// learned any more until SetRateFactor() says how far. Updates then go nowhere. Thread-safe.
+  [[nodiscard]] bool gave_up() const { return counts_.rate_scale == 0; }
 
   /// Takes `network` back. On the thread that admits samples. REQUIRES: StagedNetwork::Switch() was
   /// the network's last call, and nothing runs.
@@ -94,37 +109,52 @@ class SafeLearning {
 
   /// What is worth keeping of `network` at its end: what it holds if all of it was `finished` and
   /// nothing speaks against it; else the newest that has proven good. REQUIRES: nothing runs.
-  [[nodiscard]] NetworkState Last(const StagedNetwork& network, bool finished);
+  [[nodiscard]] std::optional<Kept> Last(const StagedNetwork& network, bool finished);
 
-  /// The learning rate is `factor` of what it would be. Thread-safe.
+  /// The learning rate is `factor` of what it would be. Where learning was given up a factor above
+  /// 0 lets it begin again: with the whole rate where the factor is another one than before, else
+  /// with the share that was left. Thread-safe.
   void SetRateFactor(double factor, StagedNetwork& network);
+
+  /// The share of the configured learning rate to go on with in another process. Thread-safe.
+  [[nodiscard]] double rate_share() const ABSL_LOCKS_EXCLUDED(rate_mu_);
 
   /// What was being copied is given up. REQUIRES: nothing runs.
   void OnSwitch() { collector_.Restart(); }
 
   [[nodiscard]] const LearningCounts& counts() const { return counts_; }
-  /// As WeightHealth::ratio(). Thread-safe.
-  [[nodiscard]] double ratio() const { return health_.ratio(); }
 
  private:
   void OnCopy(NetworkState state);
   void ApplyRate(StagedNetwork& network) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(rate_mu_);
+  void OnLearned(StagedNetwork& network) ABSL_LOCKS_EXCLUDED(rate_mu_);
 
-  const std::function<void(const NetworkState&)> on_good_;
+  const int most_left_out_;
+  const double most_kept_ratio_;
+  const std::function<void(const Kept&)> on_good_;
   WeightHealth health_;
   GoodStates good_;
   StateCollector collector_;
   LearningCounts counts_;
   std::atomic<std::int64_t> learned_ = 0;  // Samples since the last roll-back.
   std::atomic<bool> not_finite_ = false;   // A copy of the network was not.
+  // Samples in a row with an update that was refused for its gradients. Counted by the thread of
+  // the last stage.
+  std::atomic<int> left_out_ = 0;
+  // WeightHealth::ratio() of the window by which the newest good weights have proven so.
+  std::atomic<double> proven_ratio_ = 1;
   // Of the thread that admits samples.
   std::optional<NetworkState> origin_;
   bool went_back_to_start_ = false;
   // Of the last stage's thread.
   AdaptiveWindow ratios_;
+  std::int64_t gradients_not_finite_ = 0;  // At the last sample that was learned from.
+  std::int64_t proven_ = -1;               // As WeightHealth's.
 
-  Mutex rate_mu_;  // Held until the network has the rate: nobody's older one comes after it.
+  mutable Mutex
+      rate_mu_;  // Held until the network has the rate: nobody's older one comes after it.
   double rate_factor_ ABSL_GUARDED_BY(rate_mu_) = 1;
+  double last_factor_ ABSL_GUARDED_BY(rate_mu_) = 1;  // Above 0.
   RateScale rate_ ABSL_GUARDED_BY(rate_mu_);
 };
 

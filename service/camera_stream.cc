@@ -3,9 +3,16 @@
 #include <utility>
 
 #include "base/status.h"
+#include "service/learner_life.h"
 #include "service/running_stream.h"
 
 namespace millrace::service {
+
+std::string LearnerCause(const StreamSnapshot& snapshot) {
+  if (!snapshot.learner.ok()) return std::string(snapshot.learner.message());
+  if (snapshot.learner_state != LearnerState::kGivenUp) return "";
+  return std::string(GivenUp(snapshot.name).message());
+}
 
 absl::StatusOr<std::unique_ptr<CameraStream>> CameraStream::Start(Options options) {
   const std::stop_token stop = options.config.learner.stop;

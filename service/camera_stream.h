@@ -72,6 +72,9 @@ struct StreamSnapshot {
   std::optional<LabelCounts> labels = {};
 };
 
+/// Why the learner failed, or learning was given up, in words. Empty: neither.
+[[nodiscard]] std::string LearnerCause(const StreamSnapshot& snapshot);
+
 /// Runs from Start() to Stop(). Thread-safe.
 class CameraStream {
  public:
@@ -145,8 +148,9 @@ class CameraStream {
   /// FAILED_PRECONDITION as TakesLabels().
   [[nodiscard]] virtual absl::Status Label(std::int64_t frame_number, const ClientLabel& label) = 0;
 
-  /// Has the learner do what `mode` says, from the next frame on. FAILED_PRECONDITION once it has
-  /// failed or the stream has ended. REQUIRES: kLearning, kFrozen or kPaused.
+  /// Has the learner do what `mode` says, from the next frame on: kLearning also where learning was
+  /// given up, with the share of the rate that was left. FAILED_PRECONDITION once it has failed or
+  /// the stream has ended. REQUIRES: kLearning, kFrozen or kPaused.
   [[nodiscard]] virtual absl::Status SetMode(LearnerState mode) = 0;
   /// Changes all of it or, failing as pipeline::Learner does, nothing. FAILED_PRECONDITION as
   /// SetMode().

@@ -14,6 +14,8 @@ std::string_view Name(LearnerState state) {
       return "frozen";
     case LearnerState::kPaused:
       return "paused";
+    case LearnerState::kGivenUp:
+      return "given up";
     case LearnerState::kFailed:
       return "failed";
     case LearnerState::kEnded:

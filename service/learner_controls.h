@@ -17,11 +17,12 @@ enum class LearnerState {
   kLearning,  ///< It predicts and learns.
   kFrozen,    ///< It predicts, and learns nothing, because it was told so.
   kPaused,    ///< It does neither, because it was told so.
+  kGivenUp,   ///< It predicts, and learns nothing: its weights went wrong too often in a row.
   kFailed,    ///< It does neither any more.
   kEnded,     ///< The stream has ended, and every frame is accounted for.
 };
 
-/// "learning", "frozen", "paused", "failed", "ended".
+/// "learning", "frozen", "paused", "given up", "failed", "ended".
 [[nodiscard]] std::string_view Name(LearnerState state);
 
 /// What can be changed of a learner at work. Absent: it stays.

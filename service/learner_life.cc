@@ -8,6 +8,14 @@
 
 namespace millrace::service {
 
+absl::Status GivenUp(const std::string& stream) {
+  return Because("NOT_LEARNING", {{"stream", stream}, {"state", "given up"}},
+                 absl::FailedPreconditionError(
+                     "learning is given up: the weights went wrong too often in a row, each time "
+                     "with half the learning rate; the learner predicts with the last that were "
+                     "good; set a lower model.learning_rate, or resume it to try once more"));
+}
+
 void LearnerLife::Begin() {
   const MutexLock telling(telling_);
   Say(LearnerState::kLearning, absl::OkStatus());
@@ -18,6 +26,11 @@ absl::Status LearnerLife::Change(LearnerState mode, const std::function<bool()>&
   MILLRACE_RETURN_IF_ERROR(Alive());
   if (change()) Say(mode, absl::OkStatus());
   return absl::OkStatus();
+}
+
+void LearnerLife::Note(LearnerState state, const absl::Status& cause) {
+  const MutexLock telling(telling_);
+  if (Alive().ok()) Say(state, cause);
 }
 
 void LearnerLife::Fail(const absl::Status& cause) {

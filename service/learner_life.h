@@ -1,7 +1,7 @@
 // How a stream's learner fares, from its start to its end, and the telling of it.
 //
-//   learning ◀─▶ frozen, paused ──▶ ended
-//        └──────────┴────▶ failed ──▶ (ended: it stays known as failed)
+//   learning ◀─▶ frozen, paused, given up ──▶ ended
+//        └──────────┴─────────▶ failed ──▶ (ended: it stays known as failed)
 //
 // What is told comes in the order in which it happened, from whatever threads: an order of a client
 // that comes as the stream ends is told before the end, or refused.
@@ -15,6 +15,9 @@
 #include "service/learner_controls.h"
 
 namespace millrace::service {
+
+/// What kGivenUp means, and what to do: FAILED_PRECONDITION, NOT_LEARNING.
+[[nodiscard]] absl::Status GivenUp(const std::string& stream);
 
 /// Thread-safe.
 class LearnerLife {
@@ -34,6 +37,8 @@ class LearnerLife {
   /// FAILED_PRECONDITION as Alive(), and then `change` is not called.
   [[nodiscard]] absl::Status Change(LearnerState mode, const std::function<bool()>& change)
       ABSL_LOCKS_EXCLUDED(telling_);
+  /// It is in another state by itself, or no longer. Not told once it has failed or ended.
+  void Note(LearnerState state, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(telling_);
   /// It has failed. Keeps, logs and tells the first cause; later ones follow from it.
   void Fail(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(telling_);
   /// The stream is over, and every frame accounted for. Told, unless it has failed, before

@@ -69,7 +69,7 @@ json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
   const auto description = stream.learner();
   const pipeline::LearnerDescription& learner = *description;
   return {{"ok", snapshot.learner.ok()},
-          {"cause", std::string(snapshot.learner.message())},
+          {"cause", LearnerCause(snapshot)},
           {"state", Text(Name(snapshot.learner_state))},
           {"schedule", learner.schedule},
           {"labels", TaskJson(learner.labels)},

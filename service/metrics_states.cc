@@ -11,8 +11,8 @@ namespace millrace::service {
 namespace {
 
 constexpr std::array kLearnerStates = {LearnerState::kLearning, LearnerState::kFrozen,
-                                       LearnerState::kPaused, LearnerState::kFailed,
-                                       LearnerState::kEnded};
+                                       LearnerState::kPaused,   LearnerState::kGivenUp,
+                                       LearnerState::kFailed,   LearnerState::kEnded};
 
 /// Every state by its number: "1 connecting, 2 streaming".
 template <typename States>
@@ -60,6 +60,8 @@ int CodeOf(LearnerState state) {
       return 4;
     case LearnerState::kPaused:
       return 5;
+    case LearnerState::kGivenUp:
+      return 6;
   }
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
@@ -114,7 +115,7 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.source = source_->status();
   snapshot.source.epoch += begin_.epochs;
   snapshot.learner = life_.status();
-  snapshot.learner_state = life_.StateIn(controls_.mode());
+  snapshot.learner_state = life_.StateIn(Mode());
   snapshot.frames = ledger_.Audit(*source_, [this] {
     // In this order: a frame that goes from one to the other meanwhile is counted twice, not
     // missed.
@@ -145,7 +146,8 @@ void RunningStream::JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) con
   const std::shared_ptr<const pipeline::LearnerDescription> learner = learner_->description();
   const FrameCounts& frames = snapshot.frames;
   const bool learns = snapshot.learner_state == LearnerState::kLearning;
-  const bool predicts = learns || snapshot.learner_state == LearnerState::kFrozen;
+  const bool predicts = learns || snapshot.learner_state == LearnerState::kFrozen ||
+                        snapshot.learner_state == LearnerState::kGivenUp;
   const OverloadReading reading = {
       .now = now,
       .received = frames.received,
@@ -180,8 +182,17 @@ absl::Status RunningStream::TakesLabels() const {
   return life_.Alive();
 }
 
+LearnerState RunningStream::Mode() const {
+  const LearnerState mode = controls_.mode();
+  const bool gave_up = mode == LearnerState::kLearning && learner_->learning().rate_scale == 0;
+  return gave_up ? LearnerState::kGivenUp : mode;
+}
+
 absl::Status RunningStream::SetMode(LearnerState mode) {
   MILLRACE_RETURN_IF_ERROR(life_.Change(mode, [&] { return controls_.SetMode(mode, *learner_); }));
+  if (Mode() == LearnerState::kGivenUp && mode == LearnerState::kLearning) {
+    MILLRACE_RETURN_IF_ERROR(learner_->SetLearningRate(learner_->learning_rate()));
+  }
   if (const absl::Status learning = Learning(); !learning.ok()) checkpoints_.GiveUp(learning);
   return absl::OkStatus();
 }
@@ -193,8 +204,9 @@ absl::Status RunningStream::Change(const LearnerChange& change) {
 
 absl::Status RunningStream::Learning() const {
   MILLRACE_RETURN_IF_ERROR(life_.Alive());
-  const LearnerState mode = controls_.mode();
+  const LearnerState mode = Mode();
   if (mode == LearnerState::kLearning) return absl::OkStatus();
+  if (mode == LearnerState::kGivenUp) return GivenUp(options_.config.name);
   const std::string state(Name(mode));
   return Because(
       "NOT_LEARNING", {{"stream", options_.config.name}, {"state", state}},
@@ -275,17 +287,31 @@ void RunningStream::AwaitRoom() {
     FailLearner(room);
   }
   LogRollBacks();
+  TellWhetherItGaveUp();
 }
 
 void RunningStream::LogRollBacks() {
   const pipeline::LearningFigures learning = learner_->learning();
   if (learning.roll_backs == roll_backs_logged_) return;
   roll_backs_logged_ = learning.roll_backs;
+  if (learning.rate_scale == 0) return;  // Said by itself.
   const LogAbout about(options_.config.name);
   spdlog::warn(
       "stream '{}': the weights had gone wrong; it goes on from the last that were good, "
       "with {:.3g} of the learning rate",
       options_.config.name, learning.rate_scale);
+}
+
+void RunningStream::TellWhetherItGaveUp() {
+  const LearnerState mode = Mode();
+  const bool gave_up = mode == LearnerState::kGivenUp;
+  if (std::exchange(gave_up_told_, gave_up) == gave_up) return;
+  const absl::Status cause = gave_up ? GivenUp(options_.config.name) : absl::OkStatus();
+  life_.Note(mode, cause);
+  if (!gave_up) return;
+  checkpoints_.GiveUp(cause);
+  const LogAbout about(options_.config.name);
+  spdlog::error("stream '{}': {}", options_.config.name, std::string(cause.message()));
 }
 
 void RunningStream::Handle(const ingest::Frame& frame) {

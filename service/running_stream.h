@@ -114,6 +114,7 @@ class RunningStream final : public CameraStream {
   void OpenLabels();
   void SetPace(const ingest::SourceOptions& source);
   void LogRollBacks();
+  void TellWhetherItGaveUp();
   void JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) const;
 
   // On the learner's thread.
@@ -133,6 +134,8 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] pipeline::SourcePosition position() const {
     return {.frames = frames_, .epochs = epochs_};
   }
+  /// What it was told to do, or kGivenUp where that is to learn and learning was given up.
+  [[nodiscard]] LearnerState Mode() const;
   /// FAILED_PRECONDITION, saying why, unless it learns, so that weights can prove good.
   [[nodiscard]] absl::Status Learning() const;
   [[nodiscard]] bool next_frame() const { return options_.config.learner.next_frame; }
@@ -171,6 +174,7 @@ class RunningStream final : public CameraStream {
 
   // Of the learner's thread.
   std::int64_t roll_backs_logged_ = 0;
+  bool gave_up_told_ = false;
   std::int64_t gaps_seen_ = 0;  // Up to the frame admitted last.
   std::int64_t size_changes_seen_ = 0;
 

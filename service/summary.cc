@@ -220,6 +220,7 @@ std::string LearningText(const StreamSnapshot& snapshot) {
   if (learning.roll_backs > 0) {
     absl::StrAppend(&text, ", went back ", Plural(learning.roll_backs, "time"));
   }
+  if (learning.rate_scale == 0) absl::StrAppend(&text, ", then gave up learning");
   if (learning.drifts > 0) absl::StrAppend(&text, ", ", Plural(learning.drifts, "drift"));
   const pipeline::CheckpointFigures& checkpoints = learning.checkpoints;
   if (checkpoints.written + checkpoints.failed > 0) {

@@ -69,7 +69,7 @@ void ToMessage(const CameraStream& stream, v1::Learner& message) {
   const StreamSnapshot snapshot = stream.Snapshot();
   message.set_stream(snapshot.name);
   message.set_state(ToWire(snapshot.learner_state));
-  message.set_cause(std::string(snapshot.learner.message()));
+  message.set_cause(LearnerCause(snapshot));
   message.set_learning_rate(snapshot.learning_rate);
   message.set_learning_rate_share(snapshot.learning.rate_scale);
   if (!snapshot.labels) WritePolicy(snapshot.policy, *message.mutable_policy());

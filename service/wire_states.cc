@@ -32,6 +32,8 @@ v1::LearnerState ToWire(LearnerState state) {
       return v1::LEARNER_STATE_FROZEN;
     case LearnerState::kPaused:
       return v1::LEARNER_STATE_PAUSED;
+    case LearnerState::kGivenUp:
+      return v1::LEARNER_STATE_GIVEN_UP;
     case LearnerState::kFailed:
       return v1::LEARNER_STATE_FAILED;
     case LearnerState::kEnded:

@@ -47,7 +47,7 @@ v1::StreamStatus StatusOf(const ServedStream& served, const Prediction* newest) 
   status.set_source_state(ToWire(snapshot.source.state));
   status.set_source_cause(std::string(snapshot.source.cause.message()));
   status.set_learner_state(ToWire(snapshot.learner_state));
-  status.set_learner_cause(std::string(snapshot.learner.message()));
+  status.set_learner_cause(LearnerCause(snapshot));
   status.set_overload(ToWire(snapshot.overload.kind));
   status.set_overload_cause(DescribeOverload(snapshot.overload));
   status.set_overload_remedy(DescribeRemedies(snapshot.overload));

@@ -110,7 +110,7 @@ void ToMessage(const ServedStream& served, v1::Stream& message) {
   message.set_uri(snapshot.uri);
   WriteSource(snapshot.source, message);
   message.set_learner_state(ToWire(snapshot.learner_state));
-  message.set_learner_cause(std::string(snapshot.learner.message()));
+  message.set_learner_cause(LearnerCause(snapshot));
   WriteFrames(snapshot.frames, *message.mutable_frames());
   message.set_frames_per_second_in(snapshot.frames_per_second_in);
   message.set_predictions_per_second(snapshot.predictions_per_second);

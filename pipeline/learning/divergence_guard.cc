@@ -5,6 +5,15 @@
 #include <limits>
 
 namespace millrace::pipeline {
+namespace {
+
+// A start may be worse than no model. What a rate that is far too high makes of one is worse than
+// that within a few updates, and so in the first fifth of a window already: only the first
+// prediction is surely the start's own. One prediction varies, and a cold start of a network may be
+// four times as bad after a few updates, so the limit is well above it.
+constexpr double kMostGrowth = 10;
+
+}  // namespace
 
 SkipReason DivergenceGuard::Next(const PredictionHealth& health) {
   const SkipReason refusal = Judge(health);
@@ -17,6 +26,7 @@ SkipReason DivergenceGuard::Next(const PredictionHealth& health) {
                      .no_motion = counts ? health.loss_no_motion : 0,
                      .refused = refused});
   if (static_cast<int>(window_.size()) > options_.window) window_.pop_front();
+  if (best_ == std::numeric_limits<double>::infinity()) best_ = kMostGrowth * RatioOfLast(1);
   if (IsFull() || static_cast<int>(window_.size()) == fifth()) {
     best_ = std::min(best_, RatioOfLast(static_cast<int>(window_.size())));
   }
@@ -39,7 +49,7 @@ bool DivergenceGuard::Diverged() const {
 
 bool DivergenceGuard::Healthy() const {
   return IsFull() && RefusedOfLast(options_.window) == 0 &&
-         RatioOfLast(options_.window) <= MostRatio((1 + options_.most_loss) / 2);
+         RatioOfLast(options_.window) <= (1 + options_.most_loss) / 2;
 }
 
 bool DivergenceGuard::Sound() const {

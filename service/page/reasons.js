@@ -20,7 +20,7 @@ const kSkipped = {
   rate: {text: "no time to learn", wrong: true},
   policy: {text: "nothing new to learn"},
   unlabelled: {text: "no label in time"},
-  held: {text: "while the learner was frozen"},
+  held: {text: "while the learner was frozen, or had given up"},
 };
 
 const bold = count => element("b", number(count));

@@ -24,6 +24,7 @@ const kWays = {
   ended: {one: "the source has ended", sum: count => `${count} ended`},
   paused: {one: "paused", sum: count => `${count} paused`, badge: true},
   frozen: {one: "frozen", sum: count => `${count} frozen`, badge: true},
+  "given up": {one: "learning given up", sum: count => `${count} given up`, badge: true},
   predicting: {one: "only predicting", sum: count => `${count} only predicting`, badge: true},
   learning: {one: "learning"},
 };
@@ -46,7 +47,7 @@ function wayOf({source, learner}) {
   return learner.update_every === 0 ? "predicting" : "learning";
 }
 
-const predicts = stream => ["learning", "frozen", "predicting"].includes(wayOf(stream));
+const predicts = stream => ["learning", "frozen", "given up", "predicting"].includes(wayOf(stream));
 
 /** Whether frames come, and are given up or learned from not at all, for want of time. */
 export function isOverloaded(stream) {

@@ -1,5 +1,6 @@
 #include "pipeline/good_states.h"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -130,12 +131,35 @@ TEST(RateScaleTest, IsWholeWhileNothingGoesWrong) {
   EXPECT_EQ(Learn(rate, 100), 1);
 }
 
-TEST(RateScaleTest, EachRollBackHalvesItDownToALeast) {
+TEST(RateScaleTest, EachRollBackHalvesIt) {
   RateScale rate(/*recover_after=*/10);
   EXPECT_EQ(rate.OnRollBack(), 0.5);
   EXPECT_EQ(rate.OnRollBack(), 0.25);
-  for (int i = 0; i < 100; ++i) rate.OnRollBack();
-  EXPECT_EQ(rate.OnRollBack(), 1.0 / 64);
+  for (int i = 0; i < 18; ++i) rate.OnRollBack();
+  EXPECT_EQ(rate.scale(), std::ldexp(1, -20));
+}
+
+TEST(RateScaleTest, TwelveRollBacksInARowAreEnough) {
+  RateScale rate(/*recover_after=*/10);
+  for (int i = 0; i < 11; ++i) {
+    rate.OnRollBack();
+    Learn(rate, 9);
+  }
+  EXPECT_FALSE(rate.exhausted());
+  rate.OnRollBack();
+  EXPECT_TRUE(rate.exhausted());
+  Learn(rate, 10);
+  EXPECT_FALSE(rate.exhausted()) << "a long time without one ends the row";
+}
+
+TEST(RateScaleTest, TriesAgainWithTheWholeOrWithWhatIsLeft) {
+  RateScale rate(/*recover_after=*/10);
+  for (int i = 0; i < 12; ++i) rate.OnRollBack();
+  EXPECT_EQ(rate.TryAgain(/*whole=*/false), std::ldexp(1, -12));
+  EXPECT_FALSE(rate.exhausted());
+  rate.OnRollBack();
+  EXPECT_FALSE(rate.exhausted()) << "they are counted anew";
+  EXPECT_EQ(rate.TryAgain(/*whole=*/true), 1);
 }
 
 TEST(RateScaleTest, DoublesAfterEachLongTimeWithoutOneUpToTheWhole) {

@@ -5,12 +5,15 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/checkpoint_folders.h"
+#include "pipeline/good_states.h"
 #include "pipeline/label_learner.h"
 #include "pipeline/random.h"
 
@@ -65,6 +68,13 @@ class TestLearner {
   }
   void Predict(int samples) {
     for (int i = 0; i < samples; ++i, ++next_) Admit(std::nullopt);
+  }
+  /// Their sum, which a network can learn.
+  void LearnSum(int samples) {
+    for (int i = 0; i < samples; ++i, ++next_) {
+      const std::vector<float> values = SampleAt(next_);
+      Admit(std::vector<float>{std::accumulate(values.begin(), values.end(), 0.0F)});
+    }
   }
   void LearnValues(int samples, float value) {
     for (int i = 0; i < samples; ++i, ++next_) Admit(std::vector<float>{value});
@@ -179,6 +189,51 @@ class LabelCheckpointsTest : public ::testing::Test {
 
   const fs::path folder_;
 };
+
+// At a rate of 1 the first update tears the weights apart, so there never was a good prediction to
+// compare with but the first. With the halves of it that are left it learns after all.
+TEST_F(LabelCheckpointsTest, ARateThatIsFarTooHighFallsUntilItLearnsAndNothingBadIsKept) {
+  LabelLearnerOptions options = Options();
+  options.task = LabelTask::kRegression;
+  options.outputs = 1;
+  options.optimizer.learning_rate = 1;
+  options.safety->divergence = {.window = 100, .most_loss = 3, .most_refused = 20};
+  TestLearner learner(options);
+  int samples = 0;
+  const auto learns = [&] { return learner->learning().checkpoints.written > 0; };
+  for (; samples < 20'000 && !learns(); ++samples) learner.LearnSum(1);
+  const std::vector<LabelPrediction> predicted = learner.End();
+  EXPECT_GE(learner->learning().roll_backs, 1);
+  EXPECT_LT(learner->learning().rate_scale, 1);
+  const std::vector<CheckpointInfo> kept = ListCheckpoints(folder_.string());
+  ASSERT_FALSE(kept.empty()) << "after " << samples;
+  for (const CheckpointInfo& checkpoint : kept) {
+    EXPECT_LE(checkpoint.score, 1.05) << checkpoint.name;
+  }
+}
+
+// A rate with which no halving helps: its predictions are those of the weights that it began with.
+TEST_F(LabelCheckpointsTest, ALearnerThatGoesWrongTwelveTimesInARowIsHeldOnItsLastGoodWeights) {
+  LabelLearnerOptions options = Options();
+  options.task = LabelTask::kRegression;
+  options.outputs = 1;
+  options.optimizer.learning_rate = 1e5;
+  TestLearner learner(options);
+  const std::vector<std::vector<float>> start = learner->Model().Outputs(SampleAt(0));
+  for (int i = 0; i < 10'000 && learner->learning().rate_scale > 0; ++i) learner.LearnSum(1);
+  EXPECT_EQ(learner->learning().rate_scale, 0);
+  EXPECT_EQ(learner->learning().roll_backs, RateScale::kMostInARow);
+  learner.LearnSum(200);
+  EXPECT_EQ(learner->learning().roll_backs, RateScale::kMostInARow);
+  for (const LabelPrediction& made : learner.End()) EXPECT_GE(made.sample, 0);
+  EXPECT_EQ(learner->Model().Outputs(SampleAt(0)), start);
+  // The next process tries what is left of the rate, and no more.
+  TestLearner next(options);
+  ASSERT_TRUE(next.status().ok()) << next.status();
+  if (next->resumption().first_sample > 0) {
+    EXPECT_NEAR(next->learning().rate_scale, 1.0 / 4096, 1e-9);
+  }
+}
 
 TEST_F(LabelCheckpointsTest, GoesOnBitForBitWhereEachSampleStandsAlone) {
   LabelLearnerOptions options = Options();

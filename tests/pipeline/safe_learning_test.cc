@@ -139,6 +139,80 @@ TEST(SafeLearningTest, AGradientThatIsNotFiniteTeachesNothingAndIsCounted) {
       << "of the last stage's weights, and on the way to the first";
 }
 
+// Each prediction is fine, and no update is.
+TEST(SafeLearningTest, UpdatesThatAreAllLeftOutAreAReasonToGoBack) {
+  StagedNetwork* network = nullptr;
+  SafeLearning* safe = nullptr;
+  Judge judge = Minimising(
+      [](const Judgement& j) { return (j.output - j.output.detach()).abs().sqrt().sum(); });
+  judge.decide = [&](const Judgement& made, const Measured& /*measured*/) {
+    static_cast<void>(
+        safe->health().Next({.sample = made.sample, .loss = 0.5, .loss_no_motion = 1}));
+    safe->OnJudged({.sample = made.sample, .learned = true}, *network);
+    return true;
+  };
+  LearningNetwork learning("sequential", {3}, {}, std::move(judge));
+  network = &learning.network();
+  SafeLearning own({.divergence = {.most_refused = 5}},
+                   {.state = {.sample = -1, .layers = network->Save()}});
+  safe = &own;
+  learning.Learn(5);
+  EXPECT_FALSE(own.RollBackIsDue()) << "what came of the fifth is not known yet";
+  learning.SwitchTo("sequential", {3});
+  learning.Learn(1);
+  ASSERT_TRUE(own.RollBackIsDue());
+  learning.SwitchTo("sequential", {3});
+  own.RollBack(*network);
+  EXPECT_FALSE(own.RollBackIsDue());
+}
+
+// Learning is given up, the rate is 0 in every respect, and whoever sets one lets it begin again.
+class GivenUpTest : public ::testing::Test {
+ protected:
+  GivenUpTest() {
+    for (int i = 0; i < RateScale::kMostInARow; ++i) {
+      EXPECT_FALSE(safe_.gave_up()) << "after " << i;
+      GoWrong();
+      EXPECT_TRUE(safe_.RollBackIsDue()) << "after " << i;
+      learning_.SwitchTo("sequential", {});
+      safe_.RollBack(network_);
+    }
+  }
+  void GoWrong() {
+    static_cast<void>(safe_.health().Next({.finite = false}));
+    safe_.OnJudged({.sample = 0, .learned = true}, network_);
+  }
+
+  LearningNetwork learning_{"sequential", {}};
+  StagedNetwork& network_ = learning_.network();
+  SafeLearning safe_{{.divergence = {.most_refused = 1}, .recover_after = 2},
+                     {.state = {.sample = -1, .layers = network_.Save()}}};
+};
+
+TEST_F(GivenUpTest, LearnsNothingAndGoesBackNoMore) {
+  EXPECT_TRUE(safe_.gave_up());
+  EXPECT_EQ(safe_.counts().roll_backs, RateScale::kMostInARow);
+  for (int i = 0; i < 10; ++i) GoWrong();
+  EXPECT_TRUE(safe_.gave_up()) << "what is predicted meanwhile is no recovery";
+  EXPECT_FALSE(safe_.RollBackIsDue());
+  EXPECT_EQ(network_.learning_rate_scale(), 0);
+  EXPECT_EQ(safe_.rate_share(), 1.0 / 4096) << "for the next process";
+}
+
+TEST_F(GivenUpTest, AnotherRateIsTriedWhole) {
+  safe_.SetRateFactor(0.5, network_);
+  EXPECT_FALSE(safe_.gave_up());
+  EXPECT_EQ(network_.learning_rate_scale(), 0.5);
+}
+
+TEST_F(GivenUpTest, TheSameRateIsTriedWithTheShareThatWasLeft) {
+  safe_.SetRateFactor(0, network_);  // A learner of labels that is frozen.
+  EXPECT_TRUE(safe_.gave_up());
+  safe_.SetRateFactor(1, network_);
+  EXPECT_FALSE(safe_.gave_up());
+  EXPECT_EQ(network_.learning_rate_scale(), 1.0 / 4096);
+}
+
 // A run that ended there tells what every stage holds after a sample; the copies that were made
 // while the pipeline went on must be that, with all that the optimizers keep. (Not under partime,
 // whose stages learn from a sample with the activations of later ones.)
@@ -195,6 +269,52 @@ TEST(SafeLearningTest, ALearnerThatExplodesComesBackAndGoesOn) {
     const std::vector<float>& flow = *predictions[sample].flow;
     EXPECT_TRUE(std::ranges::all_of(flow, [](float x) { return x == 0; })) << sample;
     EXPECT_NE(*predictions[sample - 1].flow, flow) << "it had gone wrong";
+  }
+}
+
+// Whatever the rate, it ends with weights that see something plausible: it learns with the share of
+// the rate that is left, or is held on those that were good.
+TEST(SafeLearningTest, ALearnerWhoseRateIsFarTooHighEndsPlausible) {
+  for (const double rate : {0.05, 1.0}) {
+    std::mutex mu;
+    std::vector<SkipReason> skipped;
+    auto learner = MakeFlowLearner({.width = kSide,
+                                    .height = kSide,
+                                    .schedule = "sequential",
+                                    .stages = 1,
+                                    .learning_rate = rate,
+                                    .learning = {.divergence = {.window = 10, .most_refused = 5}},
+                                    .copy_every = 10},
+                                   [&](const ModelPrediction& prediction) {
+                                     const std::lock_guard lock(mu);
+                                     skipped.push_back(prediction.skipped);
+                                   });
+    ASSERT_TRUE(learner.ok()) << learner.status();
+    // Good for so long that the next roll-back would begin another row.
+    auto is_over = [&, quiet = 0, before = std::int64_t{0}]() mutable {
+      const LearningFigures now = (*learner)->learning();
+      quiet = now.roll_backs == before ? quiet + 1 : 0;
+      before = now.roll_backs;
+      return now.rate_scale == 0 || quiet == 300;
+    };
+    int i = 0;
+    for (; i < 4000 && !is_over(); ++i) {
+      ASSERT_TRUE((*learner)->AwaitRoom().ok());
+      ASSERT_TRUE((*learner)->Admit({Waves(i % 40), Waves(i % 40 + 1)}).ok());
+    }
+    EXPECT_LT(i, 4000) << rate;
+    const std::int64_t roll_backs = (*learner)->learning().roll_backs;
+    EXPECT_GE(roll_backs, 1) << rate;
+    EXPECT_LE(roll_backs, RateScale::kMostInARow) << rate;
+    for (int last = 0; last < 20; ++last) {
+      ASSERT_TRUE((*learner)->AwaitRoom().ok());
+      ASSERT_TRUE((*learner)->Admit({Waves(last), Waves(last + 1)}).ok());
+    }
+    ASSERT_TRUE((*learner)->Drain().ok());
+    const bool held = (*learner)->learning().rate_scale == 0;
+    for (std::size_t k = skipped.size() - 20; k < skipped.size(); ++k) {
+      EXPECT_EQ(skipped[k], held ? SkipReason::kHeld : SkipReason::kNone) << rate;
+    }
   }
 }
 

@@ -111,7 +111,10 @@ class FakeLearner final : public pipeline::Learner {
   void Freeze(bool now) override { frozen = now; }
   absl::Status SetLearningRate(double now) override {
     const absl::Status checked = pipeline::RateFactor(now, options_.learning_rate).status();
-    if (checked.ok()) rate = now;
+    if (!checked.ok()) return checked;
+    rate = now;
+    std::scoped_lock lock(mu_);
+    if (learning_.rate_scale == 0) learning_.rate_scale = 1;
     return checked;
   }
   double learning_rate() const override { return rate; }

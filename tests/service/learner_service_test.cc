@@ -149,6 +149,29 @@ TEST_F(LearnerServiceTest, WatchersSeeWhatALearnerWasTold) {
   EXPECT_EQ(events_.Next(cursor, "street").event->learner, LearnerState::kFrozen);
 }
 
+TEST_F(LearnerServiceTest, ALearnerThatGaveUpSaysSoUntilItIsResumed) {
+  std::deque<StreamEvent> now;
+  StreamEvents::Cursor cursor = events_.Watch("", now);
+  street_.learner->SetLearning({.roll_backs = 12, .rate_scale = 0});
+  StreamEvent told;
+  while (told.learner != LearnerState::kGivenUp) {
+    Film(street_, 1);
+    while (const auto next = events_.Next(cursor, "street").event) told = *next;
+  }
+  EXPECT_EQ(told.learner, LearnerState::kGivenUp);
+  EXPECT_THAT(told.cause, testing::HasSubstr("set a lower model.learning_rate"));
+  ASSERT_TRUE(Get().ok());
+  EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_GIVEN_UP);
+  EXPECT_EQ(learner_.cause(), told.cause);
+  EXPECT_EQ(learner_.learning_rate_share(), 0);
+
+  ASSERT_TRUE(Freeze().ok());
+  EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_FROZEN) << "as it was told";
+  ASSERT_TRUE(Resume().ok());
+  EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_LEARNING);
+  EXPECT_EQ(learner_.cause(), "");
+}
+
 TEST_F(LearnerServiceTest, RateAndPolicyAreChangedWhileItRuns) {
   v1::Learner change = Street();
   change.set_learning_rate(0.01);

@@ -14,7 +14,7 @@ TEST(StateCodesTest, AreThoseOfTheApi) {
   }
   for (const LearnerState state :
        {LearnerState::kLearning, LearnerState::kFrozen, LearnerState::kPaused,
-        LearnerState::kFailed, LearnerState::kEnded}) {
+        LearnerState::kGivenUp, LearnerState::kFailed, LearnerState::kEnded}) {
     EXPECT_EQ(CodeOf(state), ToWire(state));
   }
   for (const OverloadKind kind : kOverloadKinds) EXPECT_EQ(CodeOf(kind), ToWire(kind));

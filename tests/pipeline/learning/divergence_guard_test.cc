@@ -50,6 +50,22 @@ TEST(DivergenceGuardTest, ALossThatWasAboveNoMotionFromTheStartMayFall) {
   EXPECT_TRUE(guard.Diverged()) << "but these are worse than those";
 }
 
+// A rate that is far too high: the second prediction comes from another network than the first.
+TEST(DivergenceGuardTest, AStartThatIsTornApartAtOnceIsDivergence) {
+  DivergenceGuard guard = After(1, Good(1));
+  Take(1, Good(1e6), guard);
+  Take(98, Good(1e22), guard);
+  EXPECT_TRUE(guard.Diverged());
+  EXPECT_FALSE(guard.Healthy());
+  EXPECT_FALSE(guard.Sound());
+}
+
+TEST(DivergenceGuardTest, WhatIsWorseThanNoModelMayLearnButProvesNothingGood) {
+  const DivergenceGuard guard = After(500, Good(1.5));
+  EXPECT_FALSE(guard.Diverged());
+  EXPECT_FALSE(guard.Healthy());
+}
+
 TEST(DivergenceGuardTest, ManyRefusalsInARowAreDivergence) {
   DivergenceGuard guard = After(19, {.finite = false});
   EXPECT_FALSE(guard.Diverged());
@@ -97,6 +113,14 @@ TEST(DivergenceGuardTest, TheNewestWeightsAreSoundByTheLastPredictions) {
   Take(30, Good(), guard);
   EXPECT_TRUE(guard.Sound());
   static_cast<void>(guard.Next({.finite = false}));
+  EXPECT_FALSE(guard.Sound());
+}
+
+// A stream that ends after a moment keeps what it has learned, unless that explodes.
+TEST(DivergenceGuardTest, WhatExplodesAtOnceIsNotSound) {
+  EXPECT_TRUE(After(30, Good(1.5)).Sound());
+  DivergenceGuard guard = After(1, Good(1));
+  Take(10, Good(1e3), guard);
   EXPECT_FALSE(guard.Sound());
 }
 

@@ -32,6 +32,8 @@ class LearnerState(WireEnum):
     FROZEN = 4
     # It does neither, as it was told: its frames are dropped.
     PAUSED = 5
+    # It predicts only: its weights went wrong too often in a row.
+    GIVEN_UP = 6
 
 
 class OverloadKind(WireEnum):
