@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "absl/functional/function_ref.h"
 #include "base/check.h"
 #include "pipeline/core_speed.h"
 #include "pipeline/device_time.h"
@@ -66,28 +67,44 @@ double Bytes(at::TensorList tensors) {
   return bytes;
 }
 
-// Weights, inputs and what crosses each cut; all that needs no graph.
-std::vector<LayerCosts> SizesOf(const LayerChain& chain, const at::Tensor& input) {
-  const at::NoGradGuard no_graph;
+// Runs a layer, of which the outputs are returned without a graph, and returns the rest of its
+// costs.
+using RunLayer = absl::FunctionRef<Tensors(const Stage& layer, const Tensors& inputs, LayerCosts&)>;
+
+// Weights, inputs and what crosses each cut.
+std::vector<LayerCosts> GoThrough(const LayerChain& chain, const at::Tensor& input,
+                                  const std::stop_token& stop, RunLayer run) {
   std::vector<LayerCosts> layers;
   std::vector<at::Tensor> on_their_way(chain.skips.size());
   at::Tensor main = input;
   for (const Stage& layer : CutIntoStages(chain, AllCuts(chain))) {
+    if (stop.stop_requested()) break;
     Tensors inputs = {main};
     for (const Wire& wire : layer.incoming()) {
       if (wire.edge != Wire::kNeighbour) inputs.push_back(std::move(on_their_way[wire.edge]));
     }
-    const Tensors outputs = layer.Forward(inputs);
+    LayerCosts costs{.name = layer.layer_names()[0],
+                     .weight_bytes = Bytes(layer.parameters()),
+                     .activation_bytes = Bytes(inputs)};
+    const Tensors outputs = run(layer, inputs, costs);
     main = outputs[0];
     for (std::size_t i = 1; i < outputs.size(); ++i) {
       on_their_way[layer.outgoing()[i].edge] = outputs[i];
     }
-    layers.push_back({.name = layer.layer_names()[0],
-                      .output_bytes = Bytes(main) + Bytes(on_their_way),
-                      .weight_bytes = Bytes(layer.parameters()),
-                      .activation_bytes = Bytes(inputs)});
+    costs.output_bytes = Bytes(main) + Bytes(on_their_way);
+    layers.push_back(std::move(costs));
   }
   return layers;
+}
+
+// All that needs no graph.
+std::vector<LayerCosts> SizesOf(const LayerChain& chain, const at::Tensor& input,
+                                const std::stop_token& stop) {
+  const at::NoGradGuard no_graph;
+  return GoThrough(chain, input, stop,
+                   [](const Stage& layer, const Tensors& inputs, LayerCosts& /*costs*/) {
+                     return layer.Forward(inputs);
+                   });
 }
 
 // Milliseconds to copy so many bytes from one place in memory to another.
@@ -199,12 +216,32 @@ NetworkCosts ProfileLayers(const LayerChain& chain, const at::Tensor& input,
   for (const auto& layer : chain.layers) MoveTo(options.device, *layer);
   const KeptModel kept(chain);
   const at::Tensor there = input.to(options.device);
-  NetworkCosts network{.layers = SizesOf(chain, there)};
+  NetworkCosts network{.layers = SizesOf(chain, there, options.stop)};
+  if (options.stop.stop_requested()) return network;
   Profiling profiling(chain, there, options.device, objective);
   profiling.Run(options, network.layers);
   network.spread = profiling.Summarize(network.layers);
   if (!options.stop.stop_requested()) AddCopies(network, options.runs);
   return network;
+}
+
+std::vector<LayerCosts> MeasureMemory(const LayerChain& chain, const at::Tensor& input,
+                                      const std::function<at::Tensor(const at::Tensor&)>& objective,
+                                      const std::stop_token& stop) {
+  const KeptModel kept(chain);
+  std::size_t number = 0;
+  return GoThrough(chain, input, stop,
+                   [&](const Stage& layer, const Tensors& inputs, LayerCosts& costs) {
+                     Tensors outputs;
+                     at::Tensor scalar;
+                     const bool last = ++number == chain.layers.size();
+                     costs.activation_bytes += BytesLeftBy([&] {
+                       outputs = layer.Forward(inputs);
+                       if (last) scalar = objective(outputs[0]);
+                     });
+                     for (at::Tensor& output : outputs) output = output.detach();
+                     return outputs;
+                   });
 }
 
 }  // namespace millrace::pipeline

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <stop_token>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -45,5 +46,12 @@ struct ProfileOptions {
     const LayerChain& chain, const at::Tensor& input,
     const std::function<at::Tensor(const at::Tensor&)>& objective,
     const ProfileOptions& options = {});
+
+/// The bytes alone, layer after layer: no more than one layer's activations are there at once, and
+/// nothing is timed. Ends after the layer at hand once `stop` is requested: then they mean nothing.
+[[nodiscard]] std::vector<LayerCosts> MeasureMemory(
+    const LayerChain& chain, const at::Tensor& input,
+    const std::function<at::Tensor(const at::Tensor&)>& objective,
+    const std::stop_token& stop = {});
 
 }  // namespace millrace::pipeline

@@ -64,11 +64,14 @@ class FlowLearner final : public Learner {
     MILLRACE_ASSIGN_OR_RETURN(DeviceChoice choice, ChooseDevices(options.devices));
     FlowLearnerOptions placed = options;
     placed.devices = std::move(choice.names);
+    const auto not_wanted = [&] { return absl::CancelledError("the learner is not wanted"); };
     MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(placed));
+    if (options.stop.stop_requested()) return not_wanted();
     std::unique_ptr<FlowLearner> learner(
         new FlowLearner(placed, std::move(on_prediction), std::move(flow.chain)));
     learner->where_ = std::move(choice.where);
     MILLRACE_ASSIGN_OR_RETURN(learner->inference_, FlowInference::Open(placed));
+    if (options.stop.stop_requested()) return not_wanted();
     MILLRACE_RETURN_IF_ERROR(learner->Start(std::move(flow)));
     return learner;
   }

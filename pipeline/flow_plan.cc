@@ -26,6 +26,7 @@ absl::Status PlanForTheRate(const FlowLearnerOptions& options, PlannerRequest re
   };
   request.interval = 1000 / options.frames_per_second;
   request.devices = options.stages;
+  request.stop = options.stop;
   MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline found, PlanFor(request));
   flow.cuts = found.cuts;
   flow.phases = {{.plan = found.plan}};

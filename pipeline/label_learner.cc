@@ -109,10 +109,12 @@ class StagedLabelLearner final : public LabelLearner {
     judge_ = std::make_unique<LabelJudge>(
         options_, *labels_, std::move(on_prediction),
         [this] { return run_->network().updates().back(); }, ScoreTaker());
+    if (options_.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
     MILLRACE_RETURN_IF_ERROR(TryStages(input, options_.schedule,
                                        [this](const at::Tensor& output, const std::string& what) {
                                          return judge_->CheckFits(output, what);
                                        }));
+    if (options_.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
     if (options_.copy_every > 0) {
       copies_ =
           std::make_unique<StateCollector>(options_.copy_every, [this](const NetworkState& state) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,8 @@ struct LabelLearnerOptions {
   OnLabelCopy on_copy = {};
   /// Nothing: what goes wrong stays wrong, as in the papers.
   std::optional<LabelSafety> safety = {};
+  /// Gives up making the learner, between two layers that are built or tried.
+  std::stop_token stop = {};
 };
 
 /// "mlp": fully connected layers with ReLUs; "convolutional": 3x3 convolutions with ReLUs, the size

@@ -57,11 +57,15 @@ class LinearLayer final : public NamedLayer {
   std::vector<at::Tensor> parameters_;
 };
 
+std::int64_t NumbersOf(const LabelLearnerOptions& options) {
+  return std::accumulate(options.sample_shape.begin(), options.sample_shape.end(), std::int64_t{1},
+                         std::multiplies<>());
+}
+
 LayerChain Mlp(const LabelLearnerOptions& options, at::Generator& random) {
-  std::int64_t inputs = std::accumulate(options.sample_shape.begin(), options.sample_shape.end(),
-                                        std::int64_t{1}, std::multiplies<>());
+  std::int64_t inputs = NumbersOf(options);
   LayerChain chain;
-  for (int i = 1; i <= options.layers; ++i) {
+  for (int i = 1; i <= options.layers && !options.stop.stop_requested(); ++i) {
     const bool last = i == options.layers;
     const std::int64_t outputs = last ? options.outputs : options.width;
     chain.layers.push_back(std::make_unique<LinearLayer>(
@@ -72,15 +76,19 @@ LayerChain Mlp(const LabelLearnerOptions& options, at::Generator& random) {
   return chain;
 }
 
-// The size is halved after a third and two thirds of the convolutions.
+// The size is halved after a third and two thirds of the convolutions, of which this is the i-th.
+bool Halves(int i, int convolutions) {
+  return i > 1 && 3 * (i - 1) / convolutions != 3 * (i - 2) / convolutions;
+}
+
 LayerChain Convolutional(const LabelLearnerOptions& options, at::Generator& random) {
   LayerChain chain;
   int channels = static_cast<int>(options.sample_shape[0]);
   const int convolutions = options.layers - 1;
-  for (int i = 1; i <= convolutions; ++i) {
-    const bool halves = i > 1 && 3 * (i - 1) / convolutions != 3 * (i - 2) / convolutions;
-    ConvolutionUnit unit({.inputs = channels, .outputs = options.width, .stride = halves ? 2 : 1},
-                         random);
+  for (int i = 1; i <= convolutions && !options.stop.stop_requested(); ++i) {
+    ConvolutionUnit unit(
+        {.inputs = channels, .outputs = options.width, .stride = Halves(i, convolutions) ? 2 : 1},
+        random);
     chain.layers.push_back(
         std::make_unique<ConvolutionLayer>(absl::StrCat("convolution ", i), std::move(unit)));
     channels = options.width;
@@ -93,16 +101,15 @@ LayerChain Convolutional(const LabelLearnerOptions& options, at::Generator& rand
   return chain;
 }
 
-absl::StatusOr<LayerChain> Build(const LabelLearnerOptions& options) {
+absl::Status CheckNetwork(const LabelLearnerOptions& options) {
   if (options.layers < 2 || options.layers > 1000 || options.width < 1 || options.width > 65'536) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.layers, " layers ", options.width,
         " wide cannot be built; use 2 to 1000 layers, 1 to 65536 numbers or channels wide"));
   }
-  at::Generator random = at::make_generator<at::CPUGeneratorImpl>(options.seed);
-  if (options.network == "mlp") return Mlp(options, random);
+  if (options.network == "mlp") return absl::OkStatus();
   if (options.network == "convolutional" && options.sample_shape.size() == 3) {
-    return Convolutional(options, random);
+    return absl::OkStatus();
   }
   if (options.network == "convolutional") {
     return absl::InvalidArgumentError(
@@ -113,7 +120,66 @@ absl::StatusOr<LayerChain> Build(const LabelLearnerOptions& options) {
                    "\"; use one of: ", absl::StrJoin(LabelNetworkNames(), ", ")));
 }
 
+absl::StatusOr<LayerChain> Build(const LabelLearnerOptions& options) {
+  MILLRACE_RETURN_IF_ERROR(CheckNetwork(options));
+  at::Generator random = at::make_generator<at::CPUGeneratorImpl>(options.seed);
+  LayerChain chain =
+      options.network == "mlp" ? Mlp(options, random) : Convolutional(options, random);
+  if (options.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
+  return chain;
+}
+
+constexpr double kBytesPerNumber = sizeof(float);
+
+/// `weights` numbers that make `outputs` of `inputs` of a sample, and what ReLU makes of them.
+LayerCosts Described(const LabelLearnerOptions& options, double weights, double inputs,
+                     double outputs) {
+  const double window = kBytesPerNumber * options.window;
+  return {.name = {},
+          .output_bytes = window * outputs,
+          .weight_bytes = kBytesPerNumber * weights,
+          .activation_bytes = window * (inputs + 2 * outputs)};
+}
+
+std::vector<LayerCosts> DescribeMlp(const LabelLearnerOptions& options) {
+  std::vector<LayerCosts> layers;
+  auto inputs = static_cast<double>(NumbersOf(options));
+  for (int i = 1; i <= options.layers; ++i) {
+    const double outputs = i == options.layers ? options.outputs : options.width;
+    layers.push_back(Described(options, (inputs + 1) * outputs, inputs, outputs));
+    inputs = outputs;
+  }
+  return layers;
+}
+
+std::vector<LayerCosts> DescribeConvolutional(const LabelLearnerOptions& options) {
+  constexpr double kKernel = 9;
+  std::vector<LayerCosts> layers;
+  auto channels = static_cast<double>(options.sample_shape[0]);
+  std::int64_t rows = options.sample_shape[1];
+  std::int64_t columns = options.sample_shape[2];
+  double inputs = channels * static_cast<double>(rows * columns);
+  const int convolutions = options.layers - 1;
+  for (int i = 1; i <= convolutions; ++i) {
+    if (Halves(i, convolutions)) {
+      rows = (rows + 1) / 2;
+      columns = (columns + 1) / 2;
+    }
+    const double outputs = options.width * static_cast<double>(rows * columns);
+    layers.push_back(Described(options, (kKernel * channels + 1) * options.width, inputs, outputs));
+    channels = options.width;
+    inputs = outputs;
+  }
+  layers.push_back(Described(options, (channels + 1) * options.outputs, inputs, options.outputs));
+  return layers;
+}
+
 }  // namespace
+
+absl::StatusOr<std::vector<LayerCosts>> DescribeLabelNetwork(const LabelLearnerOptions& options) {
+  MILLRACE_RETURN_IF_ERROR(CheckNetwork(options));
+  return options.network == "mlp" ? DescribeMlp(options) : DescribeConvolutional(options);
+}
 
 const std::vector<std::string>& LabelNetworkNames() {
   static const std::vector<std::string> names = {"mlp", "convolutional"};

@@ -2,15 +2,22 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "pipeline/label_learner.h"
+#include "pipeline/layer_costs.h"
 #include "pipeline/opened_network.h"
 
 namespace millrace::pipeline {
 
 /// What is learned, as a checkpoint says it: "classification of 'shut', 'open'".
 [[nodiscard]] std::string TaskInWords(const LabelLearnerOptions& options);
+
+/// The bytes that the layers of the network that the options name take for a window of samples, by
+/// their description alone. INVALID_ARGUMENT as OpenLabelNetwork(). REQUIRES: no `model`.
+[[nodiscard]] absl::StatusOr<std::vector<LayerCosts>> DescribeLabelNetwork(
+    const LabelLearnerOptions& options);
 
 /// The network that the options name: a user's or a built-in one. Each call makes a new one, with
 /// the same weights. INVALID_ARGUMENT or NOT_FOUND, saying what is allowed, and as LoadWeights().

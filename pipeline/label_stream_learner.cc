@@ -153,6 +153,7 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeLabelStreamLearner(const LabelStrea
                                                                 OnPrediction on_prediction) {
   LabelStreamOptions made = options;
   made.learner.sample_shape = {options.grey ? 1 : 3, options.height, options.width};
+  made.learner.stop = options.stop;
   try {
     MILLRACE_ASSIGN_OR_RETURN(const NetworkCosts costs,
                               MeasureLabelNetwork(made.learner, {.stop = options.stop}));

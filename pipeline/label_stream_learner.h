@@ -26,7 +26,7 @@ struct LabelStreamOptions {
   int height = 32;
   /// Whether the network sees them in grey or in colour.
   bool grey = true;
-  /// Gives up making the learner, between two layers that are measured.
+  /// Gives up making the learner, between two layers that are measured or built.
   std::stop_token stop = {};
 };
 

@@ -42,7 +42,31 @@ bool TakesNoMore(const StreamLoad& load, const StreamLoad& than) {
   });
 }
 
+constexpr double kBytesPerGb = 1e9;
+
+/// What a life of the stream holds; 0: there is none.
+double HeldBy(const absl::StatusOr<SharedStream>& served) {
+  return served.ok() && (*served)->memory != nullptr ? (*served)->memory->bytes : 0;
+}
+
 }  // namespace
+
+absl::StatusOr<HeldMemory> BudgetGate::HoldMemory(const StreamConfig& config, double bytes) {
+  const MemoryShare share{.stream = config.name, .bytes = bytes};
+  if (bytes <= HeldBy(streams_.Find(config.name))) return memory_.TakeAnyway(share);
+  const Budget budget = CurrentBudget();
+  const double all = budget.memory_gb ? *budget.memory_gb * kBytesPerGb : UsableMemoryBytes();
+  absl::StatusOr<HeldMemory> held = memory_.Take(share, all);
+  if (held.ok() || !config.of_file || budget.said()) return held;
+  const LogAbout about(config.name);
+  spdlog::warn("{}", std::string(held.status().message()));
+  return memory_.TakeAnyway(share);
+}
+
+Budget BudgetGate::CurrentBudget() const {
+  const MutexLock lock(mu_);
+  return budget_;
+}
 
 void BudgetGate::SetBudget(const Budget& budget) {
   const MutexLock lock(mu_);

@@ -12,6 +12,7 @@
 #include "base/mutex.h"
 #include "service/config.h"
 #include "service/device_budget.h"
+#include "service/memory_budget.h"
 #include "service/streams.h"
 
 namespace millrace::service {
@@ -44,10 +45,18 @@ class BudgetGate {
   /// The change is over: from now on what runs counts.
   void Release(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
 
+  /// Holds the memory that a stream of `config` needs, `bytes`, from before it is made. Fails as
+  /// MemoryBudget::Take(); never for one that needs no more than its life before, and only logged
+  /// for a stream of the file where the file says no budget. Both lives of one that is made anew
+  /// count as long as both are there.
+  [[nodiscard]] absl::StatusOr<HeldMemory> HoldMemory(const StreamConfig& config, double bytes)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
   /// What holds from now on. Streams that are there stay.
   void SetBudget(const Budget& budget) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  [[nodiscard]] Budget CurrentBudget() const ABSL_LOCKS_EXCLUDED(mu_);
   /// As the stream that has this camera says; nothing where none has it.
   [[nodiscard]] std::optional<double> KnownRateOf(const ingest::SourceOptions& source) const;
   /// Whether the camera's rate, which is not known, decides.
@@ -57,6 +66,9 @@ class BudgetGate {
   /// Of the streams that run or are held, but for `stream`.
   [[nodiscard]] std::vector<StreamLoad> LoadsBeside(const std::string& stream) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Self-synchronized.
+  MemoryBudget memory_;
 
   // Constant after construction.
   const Streams& streams_;

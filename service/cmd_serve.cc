@@ -113,7 +113,8 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
                .terminal = isatty(STDOUT_FILENO) != 0,
                .columns = [] { return TerminalColumns(kProgressColumns); },
                .load = [path = arguments.config] { return LoadConfigAgain(path); },
-               .start_stream = StartRealStream});
+               .start_stream = StartRealStream,
+               .memory_need = MemoryNeedOf});
   // A terminal that is closed says so in the same way as who has changed the configuration.
   const auto hang_up = [&serve, had_terminal = HasTerminal()] {
     had_terminal && !HasTerminal() ? serve.RequestStop() : serve.Reload();

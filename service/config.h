@@ -87,8 +87,10 @@ struct Budget {
   std::optional<double> cores = {};
   /// Of each GPU's time.
   std::optional<double> gpu = {};
+  /// 10^9 bytes of this machine's memory (memory_budget.h).
+  std::optional<double> memory_gb = {};
 
-  [[nodiscard]] bool said() const { return cores || gpu; }
+  [[nodiscard]] bool said() const { return cores || gpu || memory_gb; }
 };
 
 struct Listen {

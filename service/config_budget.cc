@@ -16,6 +16,10 @@ constexpr ConfigKey<Budget> kBudgetKeys[] = {
      [](const Value& v, Budget& b) {
        v.Real({0.01, 100}, b.gpu);
      }},
+    {"memory_gb", kOptional,
+     [](const Value& v, Budget& b) {
+       v.Real({0.01, 1e6}, b.memory_gb);
+     }},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "ingest/source.h"
 #include "pipeline/label_stream_learner.h"
 #include "pipeline/learner.h"
+#include "pipeline/memory_need.h"
 #include "service/camera_stream.h"
 
 namespace millrace::service {
@@ -29,6 +30,14 @@ namespace millrace::service {
   options.config = std::move(config);
   options.open_source = ingest::OpenSource;
   return options;
+}
+
+/// What the learner of such a stream will take (pipeline/memory_need.h).
+[[nodiscard]] inline absl::StatusOr<double> MemoryNeedOf(const StreamConfig& config) {
+  if (!IsOfLabels(config.task)) return pipeline::MemoryNeedOf(config.learner);
+  pipeline::LabelStreamOptions labels = config.labels;
+  labels.stop = config.learner.stop;
+  return pipeline::MemoryNeedOf(labels);
 }
 
 }  // namespace millrace::service

@@ -141,6 +141,7 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
   config.learner.stop = config.source.stop = either.get_token();
   MILLRACE_ASSIGN_OR_RETURN(FittedStream fitted, fit_.Complete(config));
   config = std::move(fitted.config);
+  MILLRACE_ASSIGN_OR_RETURN(HeldMemory memory, HoldMemory(config));
   auto record =
       std::make_shared<RunRecorder>(MonotonicClock(), start_,
                                     std::chrono::round<std::chrono::nanoseconds>(
@@ -155,7 +156,16 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
   MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<CameraStream> stream,
                             options_.start_stream(config, std::move(observers)));
   std::move(forget).Cancel();
-  return std::make_shared<ServedStream>(std::move(record), std::move(stream), life);
+  return std::make_shared<ServedStream>(std::move(record), std::move(stream), life,
+                                        std::move(memory));
+}
+
+absl::StatusOr<HeldMemory> Serve::HoldMemory(const StreamConfig& config) {
+  if (!options_.memory_need) return nullptr;
+  const absl::StatusOr<double> bytes = options_.memory_need(config);
+  if (absl::IsCancelled(bytes.status())) return bytes.status();
+  if (!bytes.ok()) return nullptr;
+  return budget_.HoldMemory(config, *bytes);
 }
 
 StreamObservers Serve::ObserversOf(const std::string& stream, StreamEvents::Life life,

@@ -70,6 +70,9 @@ class Serve {
     std::function<absl::StatusOr<std::unique_ptr<CameraStream>>(const StreamConfig&,
                                                                 StreamObservers observers)>
         start_stream = {};
+    /// Bytes that the learner of a stream will take, before it is made. What it fails with is left
+    /// to `start_stream` to say. Empty: nobody reckons.
+    std::function<absl::StatusOr<double>(const StreamConfig&)> memory_need = {};
     /// How a camera is looked at before its stream is made.
     CameraFit::LookAt look = ingest::Look;
   };
@@ -99,6 +102,8 @@ class Serve {
   void FitToItsCamera(const std::string& name);
   /// Frames a second, after a look at the camera; 0: it is away, or does not say.
   [[nodiscard]] double AnnouncedBy(ingest::SourceOptions source) const;
+  /// Null: nobody could reckon.
+  [[nodiscard]] absl::StatusOr<HeldMemory> HoldMemory(const StreamConfig& config);
   /// All but who admits it.
   [[nodiscard]] StreamObservers ObserversOf(const std::string& stream, StreamEvents::Life life,
                                             const std::shared_ptr<RunRecorder>& record);

@@ -15,9 +15,11 @@ std::string RandomId() {
 }  // namespace
 
 ServedStream::ServedStream(std::shared_ptr<RunRecorder> the_record,
-                           std::shared_ptr<CameraStream> the_stream, StreamEvents::Life the_life)
+                           std::shared_ptr<CameraStream> the_stream, StreamEvents::Life the_life,
+                           HeldMemory the_memory)
     : run_id(RandomId()),
       life(the_life),
+      memory(std::move(the_memory)),
       record(std::move(the_record)),
       stream(std::move(the_stream)),
       learner_as_made(stream->learner()),

@@ -9,6 +9,7 @@
 #include "base/mutex.h"
 #include "service/camera_stream.h"
 #include "service/live_page_pictures.h"
+#include "service/memory_budget.h"
 #include "service/stream_events.h"
 #include "service/subscriber_counts.h"
 #include "service/summary_recorder.h"
@@ -22,7 +23,7 @@ class ServedStream {
  public:
   /// `the_life`: by which the stream tells what it does.
   ServedStream(std::shared_ptr<RunRecorder> the_record, std::shared_ptr<CameraStream> the_stream,
-               StreamEvents::Life the_life = 0);
+               StreamEvents::Life the_life = 0, HeldMemory the_memory = nullptr);
 
   /// As the stream was made, or, where its source has been replaced since, as SetConfig() said
   /// then: for whoever calls ReplaceSource() to call next. Without tokens, which are not kept.
@@ -32,6 +33,8 @@ class ServedStream {
   /// Stands for this life: a random text, of no other life of any stream.
   const std::string run_id;
   const StreamEvents::Life life;
+  /// What the stream was reckoned to need, held until it is gone. Null: nobody reckoned.
+  const HeldMemory memory;
   /// Outlives the stream, which writes to it.
   const std::shared_ptr<RunRecorder> record;
   const std::shared_ptr<CameraStream> stream;

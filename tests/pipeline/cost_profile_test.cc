@@ -35,6 +35,24 @@ class RestlessLayer final : public Layer {
   const at::Tensor forwards_ = at::full({1}, 0.0F);
 };
 
+// Counts forwards, and wants no more from the second one on.
+class StoppingLayer final : public Layer {
+ public:
+  StoppingLayer(std::stop_source& stop, int& forwards) : stop_(stop), forwards_(forwards) {}
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
+    if (++forwards_ == 2) stop_.request_stop();
+    return {inputs.main * weight_, {}};
+  }
+  [[nodiscard]] std::vector<at::Tensor> parameters() const override { return {weight_}; }
+
+ private:
+  const std::string name_ = "stopping";
+  std::stop_source& stop_;
+  int& forwards_;
+  const at::Tensor weight_ = at::full({kWidth}, 1.0F).set_requires_grad(true);
+};
+
 NetworkCosts Profile(const LayerChain& chain, int runs = 5) {
   const at::Tensor input = at::full({1, kWidth}, 0.5);
   return ProfileLayers(chain, input,
@@ -135,6 +153,26 @@ TEST(LiveBytesTest, CountsWhatIsLeft) {
     after = at::full({100}, 1.0F);
   });
   EXPECT_EQ(bytes, 400);
+}
+
+// The first that is looked at is how large things are, before anything is timed.
+TEST(CostProfileTest, EndsAfterTheLayerAtHandFromTheFirstForwardOn) {
+  const at::Tensor input = at::full({1, kWidth}, 0.5);
+  const auto objective = [](const at::Tensor& output) { return output.sum(); };
+  for (const bool timed : {true, false}) {
+    std::stop_source stop;
+    int forwards = 0;
+    LayerChain chain;
+    for (int i = 0; i < 6; ++i) {
+      chain.layers.push_back(std::make_unique<StoppingLayer>(stop, forwards));
+    }
+    if (timed) {
+      static_cast<void>(ProfileLayers(chain, input, objective, {.stop = stop.get_token()}));
+    } else {
+      static_cast<void>(MeasureMemory(chain, input, objective, stop.get_token()));
+    }
+    EXPECT_EQ(forwards, 2);
+  }
 }
 
 }  // namespace

@@ -105,13 +105,16 @@ class BudgetGateTest : public testing::Test {
  protected:
   /// A stream at 10 frames a second: as the fake's stages cost, 0.86 cores, with a forward of 20
   /// ms.
-  void Run(const std::string& name, double forward_ms = 20) {
+  void Run(const std::string& name, double forward_ms = 20, HeldMemory memory = nullptr) {
     FakeStreamOptions options;
     options.config = Watching("rtsp://user:secret@camera/1", name);
     FakeStream fake = StartFakeStream(options);
     fake.learner->Describe([&](auto& learner) { learner.stages[0].forward_ms = forward_ms; });
     auto record = std::make_shared<RunRecorder>(MonotonicClock(), std::chrono::nanoseconds(0));
-    ASSERT_TRUE(streams_.Add(std::make_shared<ServedStream>(record, std::move(fake.stream))).ok());
+    ASSERT_TRUE(streams_
+                    .Add(std::make_shared<ServedStream>(record, std::move(fake.stream),
+                                                        /*the_life=*/0, std::move(memory)))
+                    .ok());
     fakes_.push_back(std::move(fake));
   }
 
@@ -310,6 +313,33 @@ TEST_F(BudgetGateTest, OneOfTheSameEntryThatAnotherDefaultMakesDearerIsAsked) {
   changed.in_force = R"({"name": "gate", "model": {"input": [640, 480]}})";
   EXPECT_FALSE(gate.Admit(changed, dearer).ok());
   streams_.Stop();
+}
+
+TEST_F(BudgetGateTest, MemoryIsHeldByWhatStartsAndByWhatRuns) {
+  BudgetGate gate({.memory_gb = 8}, streams_, announced_);
+  Run("street", 20, *gate.HoldMemory(Watching("rtsp://camera/1", "street"), 5e9));
+  const absl::StatusOr<HeldMemory> starting = gate.HoldMemory(gate_, 2e9);
+  ASSERT_TRUE(starting.ok());
+  const StreamConfig yard = Watching("rtsp://camera/3", "yard");
+  EXPECT_EQ(gate.HoldMemory(yard, 2e9).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(gate.HoldMemory(yard, 1e9).ok());
+  streams_.Stop();
+}
+
+TEST_F(BudgetGateTest, OneThatNeedsNoMoreMemoryThanBeforeIsNotAsked) {
+  BudgetGate gate({.memory_gb = 8}, streams_, announced_);
+  Run("gate", 20, *gate.HoldMemory(gate_, 5e9));
+  EXPECT_TRUE(gate.HoldMemory(gate_, 5e9).ok()) << "both lives are there for a while";
+  EXPECT_FALSE(gate.HoldMemory(gate_, 5.1e9).ok());
+  streams_.Stop();
+}
+
+TEST_F(BudgetGateTest, TheFilesOwnStreamsTakeMemoryAnywayUnlessTheFileSaysABudget) {
+  gate_.of_file = true;
+  EXPECT_TRUE(BudgetGate({}, streams_, announced_).HoldMemory(gate_, 1e15).ok());
+  EXPECT_FALSE(BudgetGate({.memory_gb = 8}, streams_, announced_).HoldMemory(gate_, 9e9).ok());
+  gate_.of_file = false;
+  EXPECT_FALSE(BudgetGate({}, streams_, announced_).HoldMemory(gate_, 1e15).ok());
 }
 
 }  // namespace
