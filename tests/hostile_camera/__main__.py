@@ -1,7 +1,7 @@
 """Runs cameras that lie, until standard input ends.
 
     python3 -m hostile_camera --list
-    python3 -m hostile_camera --lie sequence-random [--lie NAME...] [--port 0]
+    python3 -m hostile_camera --lie sequence-random [--lie NAME...] [--port 0] [--behave-for N]
     python3 -m hostile_camera --all
 
 Prints `NAME URL` for each, then `told NAME` each time that somebody has come so far that they hear it.
@@ -10,10 +10,11 @@ Prints `NAME URL` for each, then `told NAME` each time that somebody has come so
 import argparse
 import asyncio
 import contextlib
+import dataclasses
 import sys
 
 from hostile_camera.camera import Camera
-from hostile_camera.lie import HONEST
+from hostile_camera.lie import HONEST, Lie
 from hostile_camera.lies import LIES
 
 
@@ -22,12 +23,11 @@ def _say(line: str) -> None:
         print(line, flush=True)
 
 
-async def _run(names: list[str], port: int) -> None:
+async def _run(lies: list[Lie], port: int) -> None:
     async with contextlib.AsyncExitStack() as stack:
-        for name in names:
-            lie = HONEST if name == HONEST.name else LIES[name]
+        for lie in lies:
             camera = await stack.enter_async_context(Camera(lie, port, told=lambda lie: _say(f"told {lie.name}")))
-            _say(f"{name} {camera.url}")
+            _say(f"{lie.name} {camera.url}")
         await asyncio.to_thread(sys.stdin.read)
 
 
@@ -42,6 +42,11 @@ def main() -> int:
                         help="run a camera that tells this one; 'honest' tells none")
     parser.add_argument("--all", action="store_true", help="run a camera for every lie")
     parser.add_argument("--port", type=int, default=0, help="of the one camera; 0 takes a free one")
+    parser.add_argument("--behave-for",
+                        type=int,
+                        default=0,
+                        metavar="N",
+                        help="show so many honest pictures before a lie about pictures")
     options = parser.parse_args()
     if options.list:
         for lie in LIES.values():
@@ -50,7 +55,8 @@ def main() -> int:
     names = list(LIES) if options.all else options.lie
     if not names or (options.port and len(names) > 1):
         parser.error("name a --lie, or --all; --port is for one alone")
-    asyncio.run(_run(names, options.port))
+    lies = [LIES.get(name, HONEST) for name in names]
+    asyncio.run(_run([dataclasses.replace(lie, behaves_for=options.behave_for) for lie in lies], options.port))
     return 0
 
 

@@ -1,6 +1,7 @@
 """What a lie is: an honest camera, and the one thing that it does otherwise."""
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 
 from hostile_camera import material, rtp
@@ -24,6 +25,8 @@ class Lie:
     codec: str = "h264"
     # The URL has a login, so that a client answers a camera that asks for one.
     login: str = ""
+    # So many honest pictures come before a lie about pictures.
+    behaves_for: int = 0
 
     greeting: Callable[[], Actions] = tuple  # Before the first request.
     sdp: Callable[[str], bytes] = str.encode
@@ -39,9 +42,12 @@ class Lie:
 
     def played(self) -> Iterator[Action]:
         """What follows the answer to PLAY, without an end."""
-        pictures = () if self.codec == "jpeg" else material.endless(self.codec)
-        packets = self.packets(rtp.packets(self.codec, self.pictures(iter(pictures))))
-        return rtp.actions(self.frames(rtp.frames(packets)))
+        pictures = iter(() if self.codec == "jpeg" else material.endless(self.codec))
+        behaved = list(rtp.packets(self.codec, itertools.islice(pictures, self.behaves_for)))
+        first = sum(isinstance(item, Packet) for item in behaved)
+        packets = self.packets(rtp.packets(self.codec, self.pictures(pictures), first, self.behaves_for))
+        yield from rtp.actions(rtp.frames(behaved))
+        yield from rtp.actions(self.frames(rtp.frames(packets)))
 
 
 HONEST = Lie("honest", "an honest camera", step=CONNECT)

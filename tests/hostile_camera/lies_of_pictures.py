@@ -30,15 +30,21 @@ def _payload(change):
     return each_packet(lambda packet, number: dataclasses.replace(packet, payload=change(packet.payload, number)))
 
 
+def _next(packets: Packets) -> Packet:
+    """What an honest camera would send. There is none of JPEG."""
+    return next((item for item in packets if isinstance(item, Packet)), Packet(b"", 0, 0))
+
+
 def _only(*payloads: bytes):
     """For Lie.packets: each picture is these."""
 
     def told(packets: Packets) -> Packets:
-        del packets
-        numbers = itertools.count()
+        first = _next(packets)
+        numbers = itertools.count(first.sequence)
         for picture in itertools.count():
+            timestamp = first.timestamp + picture * rtp.CLOCK // RATE
             for payload in payloads:
-                yield Packet(payload, next(numbers), picture * rtp.CLOCK // RATE, payload is payloads[-1])
+                yield Packet(payload, next(numbers), timestamp, payload is payloads[-1])
             yield Pause(1 / RATE)
 
     return told
@@ -112,9 +118,10 @@ def _without_end(codec: str, header: bytes):
     """For Lie.packets: one unit whose fragments go on for ever."""
 
     def told(packets: Packets) -> Packets:
-        del packets
+        first = _next(packets)
         for number in itertools.count():
-            yield Packet(rtp.fragment_header(codec, header, start=number == 0, end=False) + _BIG, number, 0)
+            fragment = rtp.fragment_header(codec, header, start=number == 0, end=False) + _BIG
+            yield Packet(fragment, first.sequence + number, first.timestamp)
             if number % 100 == 99:  # Two and a half megabytes a second.
                 yield Pause(1 / RATE)
 

@@ -4,6 +4,7 @@ Each check fails on what an honest camera says.
 """
 
 import asyncio
+import dataclasses
 import itertools
 import math
 import re
@@ -529,6 +530,14 @@ class OnTheWireTest(unittest.TestCase):
                 true = [unit for picture in material.access_units(codec) for unit in picture]
                 self.assertEqual(heard.units(codec)[:len(true)], true)
                 self.assertEqual([p.sequence for p in heard.packets], list(range(len(heard.packets))))
+
+    def test_a_camera_may_behave_before_it_lies(self):
+        honest, _ = hear(Lie("honest", ""))
+        for name in ("sequence-still", "fu-of-nothing", "unit-without-end", "slice-random", "frame-longer"):
+            with self.subTest(name):
+                heard, _ = hear(dataclasses.replace(LIES[name], behaves_for=20))
+                count = next(i for i, pair in enumerate(zip(heard.packets, honest.packets)) if pair[0] != pair[1])
+                self.assertEqual(sum(packet.marker for packet in heard.packets[:count]), 20)
 
     def test_pieces_are_one_byte(self):
         stream = LIES["frame-in-pieces"].played()

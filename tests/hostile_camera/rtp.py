@@ -65,10 +65,11 @@ def fragment_header(codec: str, unit: bytes, start: bool, end: bool) -> bytes:
     return bytes([unit[0] & 0x81 | 49 << 1, unit[1], flags | unit[0] >> 1 & 63])
 
 
-def packets(codec: str, pictures: Iterable[AccessUnit | Pause]) -> Iterator[Packet | Pause]:
-    """In the camera's own time: a Pause follows each picture."""
-    sequence = 0
-    for number, picture in enumerate(pictures):
+def packets(codec: str, pictures: Iterable[AccessUnit | Pause], sequence: int = 0,
+            first: int = 0) -> Iterator[Packet | Pause]:
+    """In the camera's own time: a Pause follows each picture. The first packet and the first picture have
+    these numbers."""
+    for number, picture in enumerate(pictures, first):
         if isinstance(picture, Pause):
             yield picture
             continue
