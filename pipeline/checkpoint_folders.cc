@@ -99,6 +99,22 @@ absl::Status RemoveCheckpoint(const std::string& folder) {
   return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot remove ", folder));
 }
 
+void RemoveLeftovers(const std::string& folder) {
+  for (const std::string& path : CheckpointsIn(folder)) {
+    if (!IsComplete(path)) RemoveCheckpoint(path).IgnoreError();
+  }
+  // Of CheckWritable().
+  std::vector<fs::path> temporary;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (absl::StartsWith(name, absl::StrCat(kManifestFile, ".")) && absl::EndsWith(name, ".tmp")) {
+      temporary.push_back(entry.path());
+    }
+  }
+  for (const fs::path& path : temporary) fs::remove(path, ignored);
+}
+
 absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& folder) {
   const std::string path = absl::StrCat(folder, "/", kManifestFile);
   MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostManifestBytes));

@@ -34,6 +34,10 @@ void KeepNoLonger(const std::string& path);
 /// there is nothing there.
 [[nodiscard]] absl::Status RemoveCheckpoint(const std::string& path);
 
+/// Removes what writers that were killed have left in `folder`. What stays is passed over all the
+/// same. REQUIRES: nobody else writes there.
+void RemoveLeftovers(const std::string& folder);
+
 /// Fails with DATA_LOSS and FAILED_PRECONDITION as DecodeManifest(), naming the file.
 [[nodiscard]] absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& path);
 /// The bytes of one of its files. DATA_LOSS if they are not those that were written.

@@ -107,10 +107,7 @@ absl::StatusOr<Checkpoints> Checkpoints::Open(const Options& options, const Laye
   }
   MILLRACE_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(options.folder));
   MILLRACE_RETURN_IF_ERROR(CheckWritable(absl::StrCat(options.folder, "/", kManifestFile)));
-  for (const std::string& folder : CheckpointsIn(options.folder)) {
-    // Its writer was stopped. One that stays is passed over all the same.
-    if (!IsComplete(folder)) RemoveCheckpoint(folder).IgnoreError();
-  }
+  RemoveLeftovers(options.folder);
   return Checkpoints(options, LayersOf(chain), std::move(lock));
 }
 

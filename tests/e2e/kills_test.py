@@ -1,5 +1,9 @@
-"""A server that is killed again and again, at times drawn at random, loses no complete checkpoint."""
+"""A server that is killed again and again, at times drawn at random, comes up again, goes on with what it had
+learned, loses no complete checkpoint, and leaves nothing behind. MILLRACE_TEST_KILLS says how often.
+"""
 
+import contextlib
+import json
 import os
 import pathlib
 import random
@@ -25,6 +29,24 @@ torch.nn.init.zeros_(network[1].bias)
 torch.jit.script(network).save('{path}')"""
 # What to wait for before a kill: how far the checkpoint has come that is written next, or the one after it.
 MOMENTS = ("its folder", "stage-1.safetensors", "stage-2.safetensors", "manifest.json")
+# One of so many kills comes while the server starts.
+AT_THE_START = 5
+
+
+def checksum(content: bytes) -> str:
+    """As manifests have it: FNV-1a."""
+    value = 0xCBF29CE484222325
+    for byte in content:
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    return f"{value:016x}"
+
+
+def tensors(file: pathlib.Path) -> dict[str, bytes]:
+    """Of a safetensors file, by name."""
+    content = file.read_bytes()
+    begin = 8 + int.from_bytes(content[:8], "little")
+    return {name: content[begin + at["data_offsets"][0]:begin + at["data_offsets"][1]]
+            for name, at in json.loads(content[8:begin]).items() if name != "__metadata__"}
 
 
 class KillsTest(unittest.TestCase):
@@ -32,19 +54,26 @@ class KillsTest(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="millrace.")))
         self.stream = self.folder / "street"
         in_pytorch(NETWORK.format(path=self.folder / "small.pt"))
+        # As a kill leaves it that comes while the server tries whether it can write there.
+        self.stream.mkdir()
+        (self.stream / "manifest.json.1.tmp").touch()
         self.random = random.Random(2)
         self.halves = 0  # Checkpoints that a kill left half written.
 
-    def configuration(self) -> dict:
+    def configuration(self, **model) -> dict:
         return millrace_process.config(
             streams=[millrace_process.test_stream("street", frames_per_second=1000)],
-            model={"input": [64, 64], "network": str(self.folder / "small.pt")},
+            model={"input": [64, 64], "network": str(self.folder / "small.pt"), **model},
             checkpoints={"folder": str(self.folder), "every": 1})
 
+    def newest(self) -> pathlib.Path | None:
+        """The checkpoint that has its last file."""
+        return max((path.parent for path in self.stream.glob("checkpoint-*/manifest.json")), default=None)
+
     def complete(self) -> int:
-        """The frames behind the newest checkpoint that has its last file; 0: there is none."""
-        found = [path.parent.name for path in self.stream.glob("checkpoint-*/manifest.json")]
-        return 1 + max((int(name.removeprefix("checkpoint-")) for name in found), default=-1)
+        """The frames behind it; 0: there is none."""
+        newest = self.newest()
+        return 0 if newest is None else 1 + int(newest.name.removeprefix("checkpoint-"))
 
     def wait_for(self, moment: str, newer_than: int, process: subprocess.Popen) -> None:
         def has_come() -> bool:
@@ -65,7 +94,10 @@ class KillsTest(unittest.TestCase):
         """Returns after how many frames the server said that it goes on, and how many were behind a
         complete checkpoint just before it was killed."""
         with millrace_process.start(self.configuration()) as (process, _):
+            begin = time.monotonic()
             server = millrace_process.stands(process)
+            self.start_s = time.monotonic() - begin
+            self.assertNotIn("passing over a checkpoint", "".join(server.output))
             begun = RESUMED.search("".join(server.output))
             for _ in range(self.random.choice((0, 1, 1, 2))):
                 self.wait_for(self.random.choice(MOMENTS), self.complete(), process)
@@ -77,16 +109,55 @@ class KillsTest(unittest.TestCase):
                             if not (folder / "manifest.json").exists()])
         return int(begun[1]) if begun else 0, complete
 
+    def kill_at_the_start(self) -> None:
+        """Within what a start takes."""
+        with millrace_process.start(self.configuration()) as (process, _):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(self.random.uniform(0, self.start_s))
+            self.assertIsNone(process.poll(), "it ended by itself")
+            process.kill()
+
+    def weights(self) -> dict[str, bytes]:
+        """Of the newest checkpoint, without what the optimizer keeps, which changes at a rate of 0, too."""
+        return {name: value for file in self.newest().glob("stage-*.safetensors")
+                for name, value in tensors(file).items() if ".optimizer." not in name}
+
+    def last_run(self) -> None:
+        """Learns no more. Ends by itself as soon as it has predicted, and writes what it has."""
+        before = self.weights()
+        ended = millrace_process.serve_to_end(self.configuration(learning_rate=0), "--frames", "300")
+        self.assertEqual(ended.code, 0, ended.output)
+        self.assertEqual(self.weights(), before, "it goes on with what it had learned")
+
+    def judge_the_folder(self) -> None:
+        """Every checkpoint is whole, and there is nothing else."""
+        for folder in self.stream.glob("checkpoint-*"):
+            stages = json.loads((folder / "manifest.json").read_text())["stages"]
+            self.assertEqual({path.name for path in folder.iterdir()},
+                             {"manifest.json", *(stage["file"] for stage in stages)})
+            for stage in stages:
+                content = (folder / stage["file"]).read_bytes()
+                self.assertEqual((len(content), checksum(content)), (stage["bytes"], stage["checksum"]))
+        others = [path.name for path in self.stream.iterdir() if not path.name.startswith("checkpoint-")]
+        self.assertEqual(others, [])
+
     def test_no_kill_loses_a_complete_checkpoint(self):
         expected = 0
         for kill in range(KILLS):
+            if kill % AT_THE_START == AT_THE_START - 1:
+                self.kill_at_the_start()
+                self.assertGreaterEqual(self.complete(), expected)
+                expected = self.complete()
+                continue
             with self.subTest(kill=kill):
                 begun, complete = self.run_until_killed()
                 self.assertEqual(begun, expected, "the newest that was complete")
                 self.assertGreaterEqual(complete, begun)
                 expected = self.complete()
                 self.assertGreaterEqual(expected, complete)
-        self.assertGreater(expected, 15 * KILLS, "it hardly got to write")
+        self.last_run()
+        self.judge_the_folder()
+        self.assertGreater(expected, 12 * KILLS, "it hardly got to write")
         self.assertGreater(self.halves, 0, "no kill came while something was written")
         print(f"{KILLS} kills, {self.halves} amid a checkpoint; {expected} frames learned from")
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <random>
 #include <string>
@@ -251,6 +252,7 @@ TEST_F(CheckpointsTest, LeavesOtherFoldersAlone) {
 TEST_F(CheckpointsTest, WhatAKilledWriterLeftIsRemovedBeforeAnythingIsWritten) {
   Write({1});
   fs::create_directories(folder_ / "checkpoint-000000000002");
+  std::ofstream(folder_ / "manifest.json.4711.tmp").close();
   static_cast<void>(Open());
   EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000001"));
 }
