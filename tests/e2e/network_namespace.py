@@ -50,8 +50,7 @@ class NetworkNamespace:
         """Moves this process there, and all that it starts from now on. Before it has threads. Raises
         unittest.SkipTest where namespaces are not permitted."""
         try:
-            self._unshare()
-            _call(_libc.mount, b"none", b"/", None, _MS_REC_PRIVATE, None)
+            _unshare(_CLONE_NEWNET)
             self._replace("/etc/hosts", "".join(f"{address} {name}\n"
                                                 for name, address in self._hosts.items()))
             self._replace("/etc/nsswitch.conf", f"hosts: files {'dns' if self._name_server else ''}\n")
@@ -62,16 +61,6 @@ class NetworkNamespace:
         self._bring_up_loopback()
         for address in self._addresses:
             self._add(address)
-
-    @staticmethod
-    def _unshare() -> None:
-        user, group = os.geteuid(), os.getegid()
-        if user == 0:
-            return _call(_libc.unshare, _CLONE_NEWNET | _CLONE_NEWNS)
-        _call(_libc.unshare, _CLONE_NEWUSER | _CLONE_NEWNET | _CLONE_NEWNS)
-        pathlib.Path("/proc/self/setgroups").write_text("deny")
-        pathlib.Path("/proc/self/uid_map").write_text(f"0 {user} 1")
-        return pathlib.Path("/proc/self/gid_map").write_text(f"0 {group} 1")
 
     @staticmethod
     def _replace(file: str, text: str) -> None:
@@ -94,6 +83,28 @@ class NetworkNamespace:
         if ipaddress.ip_address(address).is_loopback:
             return
         subprocess.run(["ip", "address", "add", address, "dev", "lo"], check=True)
+
+
+def own_mounts() -> None:
+    """What this process mounts from now on is for itself and those that it starts. Before it has
+    threads. Raises unittest.SkipTest where namespaces are not permitted."""
+    try:
+        _unshare(0)
+    except PermissionError as error:
+        raise unittest.SkipTest(f"a mount namespace is not permitted here: {error}") from error
+
+
+def _unshare(more: int) -> None:
+    """Enters a mount namespace, and those of the flags `more`, as root of its own if need be."""
+    user, group = os.geteuid(), os.getegid()
+    if user == 0:
+        _call(_libc.unshare, _CLONE_NEWNS | more)
+    else:
+        _call(_libc.unshare, _CLONE_NEWUSER | _CLONE_NEWNS | more)
+        pathlib.Path("/proc/self/setgroups").write_text("deny")
+        pathlib.Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+        pathlib.Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+    _call(_libc.mount, b"none", b"/", None, _MS_REC_PRIVATE, None)
 
 
 def _call(function, *arguments) -> None:

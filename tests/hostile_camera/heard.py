@@ -8,7 +8,7 @@ import re
 import struct
 
 from hostile_camera import rtp
-from hostile_camera.camera import Camera, Ended
+from hostile_camera.camera import Camera
 from hostile_camera.conversation import DESCRIBE, OPTIONS, PLAY, SETUP, STEPS
 from hostile_camera.lie import Lie
 

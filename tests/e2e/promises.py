@@ -1,0 +1,139 @@
+"""What a server promises at every moment, whatever its cameras do: answers, books that balance, bounded memory.
+
+    with Promises(server, suspects=lambda: ["sequence-random"]) as promises:  # Threads look.
+        ...
+    promises.broken  # What did not hold, when, and who was there.
+"""
+
+import collections
+import contextlib
+import dataclasses
+import math
+import os
+import pathlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import client
+import millrace
+import millrace_process
+
+# An answer to CreateStream, UpdateStream, DeleteStream, GetStream and ListStreams, on an idle machine.
+ANSWERS_WITHIN_S = 2
+# A call that has no answer by then is taken to hang.
+HANGS_AFTER_S = 60
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def busy() -> float:
+    """What takes a second on an idle machine may take so many here and now."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+    """What a process holds."""
+
+    bytes: int
+    threads: int
+    files: int
+
+    def __str__(self) -> str:
+        return f"{self.bytes / 1e6:.0f} MB, {self.threads} threads, {self.files} files"
+
+
+def held(pid: int) -> Held:
+    process = pathlib.Path(f"/proc/{pid}")
+    return Held(bytes=int((process / "statm").read_text().split()[1]) * _PAGE,
+                threads=len(os.listdir(process / "task")), files=len(os.listdir(process / "fd")))
+
+
+class Promises:
+    """A context manager. `suspects()` says who may be the cause of what breaks now."""
+
+    def __init__(self, server: millrace_process.Server, suspects: Callable[[], list[str]] = list,
+                 most_bytes: float = math.inf):
+        self.broken: list[str] = []
+        self.more_s = 0.0  # Answers may take so much longer: the server is kept from running.
+        self.slowest_s: dict[str, float] = collections.defaultdict(float)
+        self.calls: dict[str, int] = collections.defaultdict(int)
+        self.audits = 0
+        self.most = held(server.process.pid)
+        self._server = server
+        self._suspects = suspects
+        self._most_bytes = most_bytes
+        self._api = millrace.Client(server.grpc, timeout=HANGS_AFTER_S)
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._repeat, args=(what,))
+                         for what in (self._change, self._ask, self._audit)]
+
+    def __enter__(self) -> "Promises":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+        self._api.close()
+
+    def breaks(self, what: str) -> None:
+        self.broken.append(f"{what}; there were: {', '.join(self._suspects()) or 'none'}")
+
+    @contextlib.contextmanager
+    def answers(self, call: str, who: str = "", within_s: float = ANSWERS_WITHIN_S) -> Iterator[None]:
+        """The block is one call, which must be answered in time. What it raises is no answer."""
+        begin = time.monotonic()
+        problem = ""
+        try:
+            yield
+        except millrace.MillraceError as error:
+            problem = f", and then {error}"
+        took_s, limit_s = time.monotonic() - begin, within_s * busy() + self.more_s
+        self.calls[call] += 1
+        self.slowest_s[call] = max(self.slowest_s[call], took_s)
+        if problem or took_s > limit_s:
+            self.breaks(f"{call} of {who or 'another stream'} took {took_s:.2f} s{problem}, "
+                        f"and may take {limit_s:.2f} s")
+
+    def _repeat(self, what: Callable[[], None]) -> None:
+        while not self._stopping.wait(0.1):
+            try:
+                what()
+            except Exception as error:  # Whatever it is, the test must hear of it.
+                if not self._stopping.is_set():
+                    self.breaks(f"{what.__name__}: {error!r}")
+                return
+
+    def _change(self) -> None:
+        door = millrace_process.test_stream("door", frames_per_second=1)
+        with self.answers("CreateStream"):
+            self._api.create_stream(door, timeout=HANGS_AFTER_S)
+        with self.answers("UpdateStream"):
+            self._api.update_stream("door", millrace_process.test_stream("door", frames_per_second=2),
+                                    timeout=HANGS_AFTER_S)
+        with self.answers("DeleteStream"):
+            self._api.delete_stream("door", timeout=HANGS_AFTER_S)
+
+    def _ask(self) -> None:
+        with self.answers("ListStreams"):
+            names = [stream.name for stream in self._api.streams()]
+        with self.answers("GetStream"):
+            self._api.stream(names[0])
+        now = held(self._server.process.pid)
+        if now.bytes > self._most_bytes >= self.most.bytes:
+            self.breaks(f"it has {now.bytes / 1e6:.0f} MB of memory, and may have {self._most_bytes / 1e6:.0f}")
+        self.most = Held(*(max(pair) for pair in zip(dataclasses.astuple(now), dataclasses.astuple(self.most))))
+
+    def _audit(self) -> None:
+        scrape = client.get(self._server.metrics)[1]
+        all_books = [client.books_of_scrape(scrape)]
+        all_books += [client.books_of_stream(stream.name, stream.message.frames) for stream in self._api.streams()]
+        for books in all_books:
+            self.audits += 1
+            if not books.balance():
+                self.breaks(f"the books do not balance: {books}")
+        if client.sums(scrape)["millrace_service_frames_unaccounted"] != 0:
+            self.breaks("frames are unaccounted for")

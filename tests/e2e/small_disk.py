@@ -1,0 +1,30 @@
+"""A disk that is soon full, for this process and those that it starts."""
+
+import contextlib
+import pathlib
+import subprocess
+from collections.abc import Iterator
+
+from network_namespace import own_mounts
+
+
+@contextlib.contextmanager
+def mounted(folder: pathlib.Path, size_bytes: int) -> Iterator[None]:
+    """A disk of this size at `folder` while the block runs, which nobody else sees. Before there are
+    threads. Raises unittest.SkipTest where that is not permitted."""
+    own_mounts()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "millrace-small", folder], check=True)
+    yield
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def fill(folder: pathlib.Path) -> pathlib.Path:
+    """Takes what is left of the disk. Returns the file that took it."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            pass  # It is full.
+    return filler

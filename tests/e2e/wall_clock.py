@@ -1,0 +1,34 @@
+"""The machine's wall clock, as servers see it that are started inside a Clock.
+
+libfaketime sets the clock that they alone see; it leaves the monotonic clock as it is, as the kernel does.
+"""
+
+import os
+import pathlib
+from unittest import mock
+
+_LIBRARY = "/usr/$LIB/faketime/libfaketime.so.1"
+
+
+class Clock:
+    """What the server's clock is ahead by. A context manager: servers started inside see it."""
+
+    def __init__(self, folder: str):
+        self._file = pathlib.Path(folder, "clock")
+        self.step_to(0)
+        self._environment = mock.patch.dict(os.environ, {
+            "LD_PRELOAD": _LIBRARY, "FAKETIME_TIMESTAMP_FILE": str(self._file),
+            "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "DONT_FAKE_MONOTONIC": "1"})
+
+    def step_to(self, seconds: int) -> None:
+        new = self._file.with_suffix(".new")
+        new.write_text(f"{seconds:+d}\n")
+        new.rename(self._file)
+
+    def __enter__(self) -> "Clock":
+        self._environment.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._environment.stop()
