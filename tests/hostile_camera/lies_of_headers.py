@@ -9,7 +9,8 @@ from hostile_camera.conversation import (CONNECT, DESCRIBE, OPTIONS, PLAY, SETUP
 from hostile_camera.lie import Lie, at, header
 
 _described = functools.partial(Lie, step=DESCRIBE)
-_LOGIN = "user:word"
+# By every answer, the first among them.
+_refused = functools.partial(Lie, step=OPTIONS, login="user:word")
 
 
 def _status(line: str, step: str = DESCRIBE):
@@ -234,30 +235,22 @@ LIES = (
                              b"REDIRECT * RTSP/1.0\r\nCSeq: 9\r\nLocation: rtsp://127.0.0.2:1/\r\n\r\n")),
 
     # Logins and redirects.
-    _described("unauthorized-for-ever",
-               "401 for ever, Basic",
-               login=_LOGIN,
-               answer=_unauthorized(lambda number: 'Basic realm="camera"')),
-    _described("nonce-changes-for-ever",
-               "401 for ever, Digest with another nonce",
-               login=_LOGIN,
-               answer=_unauthorized(_digest)),
-    _described("nonce-stale-for-ever",
-               "401 for ever, Digest whose nonce is always stale",
-               login=_LOGIN,
-               answer=_unauthorized(lambda number: _digest(number, ", stale=true"))),
-    _described("digest-garbage",
-               "401 with a challenge that is garbage",
-               login=_LOGIN,
-               answer=_unauthorized(lambda number: 'Digest realm="a, nonce=,,=\x01, qop="auth')),
-    _described("digest-huge",
-               "401 with a nonce of a megabyte",
-               login=_LOGIN,
-               answer=_unauthorized(lambda number: 'Digest realm="a", nonce="' + "n" * 1_000_000 + '"')),
-    _described("challenges-1000",
-               "401 with a thousand challenges",
-               login=_LOGIN,
-               answer=_unauthorized(lambda number: ", ".join(['Basic realm="a"'] * 1000))),
+    _refused("unauthorized-for-ever",
+             "401 for ever, Basic",
+             answer=_unauthorized(lambda number: 'Basic realm="camera"')),
+    _refused("nonce-changes-for-ever", "401 for ever, Digest with another nonce", answer=_unauthorized(_digest)),
+    _refused("nonce-stale-for-ever",
+             "401 for ever, Digest whose nonce is always stale",
+             answer=_unauthorized(lambda number: _digest(number, ", stale=true"))),
+    _refused("digest-garbage",
+             "401 with a challenge that is garbage",
+             answer=_unauthorized(lambda number: 'Digest realm="a, nonce=,,=\x01, qop="auth')),
+    _refused("digest-huge",
+             "401 with a nonce of a megabyte",
+             answer=_unauthorized(lambda number: 'Digest realm="a", nonce="' + "n" * 1_000_000 + '"')),
+    _refused("challenges-1000",
+             "401 with a thousand challenges",
+             answer=_unauthorized(lambda number: ", ".join(['Basic realm="a"'] * 1000))),
     _described("redirect-to-itself", "moved to where it is", answer=_redirect(lambda url: url)),
     _described("redirect-further", "moved further with each request", answer=_redirect(lambda url: url + "x")),
     _described("redirect-elsewhere",

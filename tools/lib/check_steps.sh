@@ -3,7 +3,7 @@
 # time did not suffice for may return $exit_incomplete. Sourced by tools/check.
 
 # shellcheck disable=SC2034  # tools/check walks through it.
-steps=(format spelling types protos scripts dockerfile kubernetes prometheus tsan fuzz clang asan tidy)
+steps=(format spelling types protos scripts dockerfile kubernetes prometheus chaos hostile tsan fuzz clang asan tidy)
 exit_incomplete=75
 
 venv_bin=$root/.deps/venv/bin
@@ -76,6 +76,14 @@ step_prometheus() {
   # Checks the rules that the configuration names, too.
   need_file deploy/prometheus/prometheus.yml
   "$promtool" check config deploy/prometheus/prometheus.yml
+}
+
+step_chaos() { tools/chaos 10; }
+
+# Longer than in `make test`: each lie several times, beside ever other ones.
+step_hostile() {
+  tools/build release --tests millrace millrace_rtsp_camera millrace_python_client
+  MILLRACE_HOSTILE_MINUTES=30 tools/run-tests release -R '^e2e[.]hostile_cameras$'
 }
 
 # Within a budget the first failure ends a step: what is found must not be lost when time runs out.
