@@ -11,7 +11,7 @@ class BitWriter:
         return self
 
     def golomb(self, *values: int) -> "BitWriter":
-        """Each as ue(v)."""
+        """Each as an Exp-Golomb code."""
         for value in values:
             length = (value + 1).bit_length()
             self.u(length - 1, 0).u(length, value + 1)
