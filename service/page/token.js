@@ -3,7 +3,7 @@
 // What the server takes for one: tokens.cc. A browser cannot even send some other characters.
 const kOddCharacter = /[^A-Za-z0-9\-._~+/=]/;
 const kShortest = 16;
-const kLongest = 4096;  // Of all headers civetweb takes four times as much.
+const kLongest = 4096;  // Of all headers the web server takes four times as much.
 
 /** What is wrong with `text` as a token; nothing of one that may be right. */
 export function faultOf(text) {
