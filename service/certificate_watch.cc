@@ -86,8 +86,7 @@ void CertificateWatch::Say(Standing standing) const {
     case Standing::kNotYet:
       return spdlog::warn(
           "listen.tls.certificate: {} is not valid before {}, so that clients refuse it; check "
-          "this "
-          "machine's clock, or take another certificate",
+          "this machine's clock, or take another certificate",
           path, Day(validity_->from));
     case Standing::kSoon:
       return spdlog::warn("listen.tls.certificate: {} expires on {}; put a new one in its place",

@@ -1,5 +1,6 @@
 #include "service/log_limit.h"
 
+#include <algorithm>
 #include <cctype>
 #include <chrono>
 
@@ -14,13 +15,27 @@ constexpr std::chrono::seconds kPause(1);
 // More that differ in a second than that are no repeats: they are shown.
 constexpr std::size_t kMostKinds = 256;
 
-/// Each number is one '0'.
+bool IsAmong(std::string_view characters, char c) {
+  return characters.find(c) != std::string_view::npos;
+}
+
+/// How many of the first characters are an IPv6 address, or a time of day.
+std::size_t LengthOfAddress(std::string_view text) {
+  const std::size_t end = text.find_first_not_of("0123456789abcdefABCDEF:.");
+  const std::string_view word = text.substr(0, end);
+  return std::ranges::count(word, ':') >= 2 ? word.size() : 0;
+}
+
+/// Each number, and each IPv6 address, is one '0'.
 std::string WithoutNumbers(std::string_view text) {
   std::string without;
-  for (const char each : text) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(each)) != 0;
-    if (!digit) without += each;
-    if (digit && (without.empty() || without.back() != '0')) without += '0';
+  for (std::size_t i = 0; i < text.size();) {
+    const bool in_a_word = i > 0 && std::isalnum(static_cast<unsigned char>(text[i - 1])) != 0;
+    const std::size_t address = in_a_word ? 0 : LengthOfAddress(text.substr(i));
+    const bool number = address > 0 || IsAmong("0123456789", text[i]);
+    if (!number) without += text[i];
+    if (number && (without.empty() || without.back() != '0')) without += '0';
+    i += std::max<std::size_t>(address, 1);
   }
   return without;
 }

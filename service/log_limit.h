@@ -4,7 +4,7 @@
 //   12:00:01 warning push: a frame of 64x97 is no 64x64 ... and 41 more like it
 //
 // Messages are alike where they are of the same level, about the same stream, and equal but for
-// their numbers. Those for who debugs are all shown.
+// their numbers and IPv6 addresses. Those for who debugs are all shown.
 #pragma once
 
 #include <array>

@@ -86,7 +86,6 @@ class CrowdsTest(unittest.TestCase):
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (before[0], before[1]))
         self.limit = before[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (self.limit, self.limit))
-        self.assertGreater(self.limit, IDLE + 1000, "this test needs a greater limit of open files (ulimit -Hn)")
 
     def serve(self, open_files: int | None = None) -> millrace_process.Server:
         configuration = millrace_process.config(
@@ -121,6 +120,8 @@ class CrowdsTest(unittest.TestCase):
         return sums(self.ask(server.metrics))["process_open_fds"]
 
     def test_everything_answers_beside_ten_thousand_idle_connections(self):
+        if self.limit < IDLE + 1000:
+            self.skipTest(f"{self.limit} open files (ulimit -Hn) are too few for {IDLE} connections")
         server = self.serve()
         for url, share in ((server.metrics, 8), (server.page, 8), (server.grpc, 2)):
             with self.subTest(url):

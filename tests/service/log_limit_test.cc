@@ -84,6 +84,16 @@ TEST_F(LogLimitTest, RepeatsAreSummedUpOnceASecond) {
   EXPECT_THAT(kept_->Take(), ElementsAre("warning  frame 1000 was refused", "info  another"));
 }
 
+TEST_F(LogLimitTest, AddressesMakeNoDifference) {
+  for (const char* const address : {"fe80::1", "2001:db8::dead:beef", "::ffff:10.0.0.1", "::1"}) {
+    log_.warn("it came from {}: no token", address);
+  }
+  EXPECT_THAT(kept_->Take(), ElementsAre("warning  it came from fe80::1: no token"));
+  log_.warn("std::bad: a face: a bed");
+  log_.warn("std::bad: a face: a dad");
+  EXPECT_THAT(kept_->Take(), SizeIs(2)) << "words are no addresses";
+}
+
 TEST_F(LogLimitTest, AfterAQuietSecondItIsNoRepeatAnyMore) {
   log_.warn("frame 7 was refused");
   clock_.Advance(seconds(1));

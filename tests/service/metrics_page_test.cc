@@ -54,9 +54,9 @@ class MetricsPageTest : public ::testing::Test {
   const std::vector<prometheus::MetricFamily> families_ =
       Metrics({.streams = &kinds_.streams,
                .viewers = [] { return std::size_t{1}; },
-                .connections = {{"grpc_port", &counts_},
-                                {"http_port", &counts_},
-                                {"metrics_port", &counts_}},
+               .connections = {{"grpc_port", &counts_},
+                               {"http_port", &counts_},
+                               {"metrics_port", &counts_}},
                .configuration = [] { return ConfigStanding(); },
                .certificate_expiry = [] { return std::optional<nanoseconds>(); }})
           .Collect();
