@@ -14,6 +14,7 @@
 #include "ingest/camera_uri.h"
 #include "ingest/gst_error.h"
 #include "ingest/login.h"
+#include "ingest/media_limit.h"
 #include "ingest/redirect_guard.h"
 #include "ingest/rtsp_connections.h"
 #include "ingest/rtsp_error.h"
@@ -121,6 +122,7 @@ absl::StatusOr<PipelineOptions> RtspPipeline(const SourceRequest& request) {
                              NoteRtspConnections(source);
                              RefuseRedirects(location, source);
                              LeaveOutSourceAttributes(source);
+                             LimitMedia(source);
                              MILLRACE_RETURN_IF_ERROR(SetLogin(camera.login, uri, source));
                              return SetTls(camera.tls, source);
                            },

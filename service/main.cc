@@ -1,4 +1,3 @@
-#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -15,17 +14,6 @@
 
 namespace {
 
-// What a sample frees, the next takes again: giving it back to the system in between costs page
-// faults, a twentieth of the time of a small network.
-void KeepFreedMemory() {
-  constexpr int kGreatestOfAThread = 32 << 20;  // glibc takes no more for M_MMAP_THRESHOLD.
-  constexpr int kNever = -1;
-  // NOLINTBEGIN(concurrency-mt-unsafe): before any thread starts.
-  mallopt(M_MMAP_THRESHOLD, kGreatestOfAThread);
-  mallopt(M_TRIM_THRESHOLD, kNever);
-  // NOLINTEND(concurrency-mt-unsafe)
-}
-
 // What hangs in GStreamer goes on using what an ordinary end would destroy.
 int EndWith(int code) {
   if (millrace::ingest::CountAbandoned().hanging == 0) return code;
@@ -41,8 +29,14 @@ __attribute__((section(".preinit_array"),
 
 }  // namespace
 
+// Read by jemalloc. One thread gives back to the system what is unused for ten seconds: threads that
+// have ended leave nothing behind, and what a sample frees is there for the next one.
+extern "C" {
+extern const char* malloc_conf;
+const char* malloc_conf = "background_thread:true,max_background_threads:1";
+}
+
 int main(int argc, char** argv) {
-  KeepFreedMemory();
   // Writing to a browser that has gone is an error value, not the end.
   std::signal(SIGPIPE, SIG_IGN);
   try {

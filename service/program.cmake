@@ -113,6 +113,7 @@ add_library(millrace_program
   video_clip.cc)
 add_library(millrace::program ALIAS millrace_program)
 pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET GLOBAL jemalloc)
 set_source_files_properties(cli.cc evaluation_json.cc serve_banner.cc PROPERTIES
   COMPILE_DEFINITIONS MILLRACE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(millrace_program
@@ -120,8 +121,15 @@ target_link_libraries(millrace_program
          millrace::flow_evaluation
   PRIVATE CLI11::CLI11 spdlog::spdlog PkgConfig::SYSTEMD)
 
+# For the programs of main.cc alone. A sanitizer has an allocator of its own.
+add_library(millrace_allocator INTERFACE)
+add_library(millrace::allocator ALIAS millrace_allocator)
+if(NOT MILLRACE_SANITIZE)
+  target_link_libraries(millrace_allocator INTERFACE PkgConfig::JEMALLOC)
+endif()
+
 add_executable(millrace main.cc)
-target_link_libraries(millrace PRIVATE millrace::program)
+target_link_libraries(millrace PRIVATE millrace::program millrace::allocator)
 # As tools/install lays it out: what it loads lies beside it, wherever that is.
 set_target_properties(millrace PROPERTIES
   INSTALL_RPATH "$ORIGIN/../lib/millrace:$ORIGIN/../lib/millrace/torch/lib")
