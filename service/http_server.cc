@@ -9,15 +9,10 @@
 #include "service/tcp_server.h"
 
 namespace millrace::service {
-namespace {
-
-constexpr std::chrono::milliseconds kStopGrace(1000);
-
-}  // namespace
-
 struct HttpServer::Running {
   Running(std::unique_ptr<TcpServer> listening, Options options)
-      : tcp(std::move(listening)),
+      : stop_grace(options.stop_grace),
+        tcp(std::move(listening)),
         handlers(static_cast<std::size_t>(options.threads)),
         shared{.routes = std::move(options.routes),
                .handlers = handlers,
@@ -29,11 +24,13 @@ struct HttpServer::Running {
     });
   }
   ~Running() {
-    tcp->BeginStop(kStopGrace);
+    tcp->BeginStop(stop_grace);
     tcp->Join();
-    handlers.stop();  // Those that run are waited for, below.
+    handlers.stop();
+    handlers.join();  // A handler that runs still uses its route.
   }
 
+  const std::chrono::milliseconds stop_grace;
   const std::unique_ptr<TcpServer> tcp;
   boost::asio::thread_pool handlers;
   const HttpExchange::Server shared;
@@ -55,7 +52,7 @@ HttpServer::HttpServer(std::string address) : address_(std::move(address)) {}
 
 HttpServer::~HttpServer() = default;
 
-void HttpServer::BeginStop() { running_->tcp->BeginStop(kStopGrace); }
+void HttpServer::BeginStop() { running_->tcp->BeginStop(running_->stop_grace); }
 
 int HttpServer::port() const { return running_->tcp->port(); }
 

@@ -35,6 +35,8 @@ class HttpServer {
     /// its answer to be taken.
     std::chrono::milliseconds most_reading = std::chrono::seconds(10);
     std::chrono::milliseconds most_writing = std::chrono::seconds(30);
+    /// For the answers under way when the server begins to stop.
+    std::chrono::milliseconds stop_grace = std::chrono::seconds(1);
     ConnectionLimits connections = {};
     /// Must outlive the server. Null: nobody asks.
     ConnectionCounts* counts = nullptr;
@@ -51,8 +53,8 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();
 
-  /// Begins to stop and returns at once: it listens no more, and has a second to send the answers
-  /// under way. The destructor waits for the end. Idempotent.
+  /// Begins to stop and returns at once: it listens no more, and has `stop_grace` to send the
+  /// answers under way. The destructor waits for the end. Idempotent.
   void BeginStop();
 
   /// The port that it really listens on.
