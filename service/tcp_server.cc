@@ -41,6 +41,16 @@ bool LacksDescriptors(const boost::system::error_code& error) {
          error == boost::system::errc::too_many_files_open_in_system;
 }
 
+/// Whether it ended the connection that was to be accepted, and no other (accept(2), "Error
+/// handling").
+bool IsOfItsClient(const boost::system::error_code& error) {
+  namespace errc = boost::system::errc;
+  return error == errc::connection_aborted || error == errc::protocol_error ||
+         error == errc::no_protocol_option || error == errc::operation_not_permitted ||
+         error == errc::operation_not_supported || error == errc::host_unreachable ||
+         error == errc::network_down || error == errc::network_unreachable;
+}
+
 absl::Status CannotListen(const TcpServer::Options& options, const std::string& why) {
   return absl::UnavailableError(
       absl::StrCat("cannot listen on ", UrlHost(options.address), ":", options.port, ": ", why,
@@ -112,9 +122,12 @@ void TcpServer::Join() {
 void TcpServer::Run() {
   while (!stopping_) {
     try {
+      if (!accepting_) Accept();
       loop_.run_one();
     } catch (const std::exception& error) {
       spdlog::error("{}: a connection failed: {}", options_.port_key, error.what());
+      // Memory may be short, so that a timer could not be had either.
+      if (!accepting_) std::this_thread::sleep_for(kPause);
     }
   }
   try {
@@ -126,11 +139,13 @@ void TcpServer::Run() {
 
 void TcpServer::Accept() {
   acceptor_.async_accept([this](const ErrorCode& error, Socket socket) {
+    accepting_ = false;
     if (stopping_) return;
     if (error) return Recover(error);
-    Accept();  // First: whatever comes of this one, there is a next.
+    Accept();  // Before Admit(), which may throw.
     Admit(std::move(socket));
   });
+  accepting_ = true;
 }
 
 void TcpServer::Admit(Socket socket) {
@@ -149,13 +164,15 @@ void TcpServer::Admit(Socket socket) {
 }
 
 void TcpServer::Recover(const ErrorCode& error) {
-  if (!LacksDescriptors(error)) return Accept();  // Of a client that did not wait.
+  if (IsOfItsClient(error)) return Accept();
   spdlog::error("{}: a connection cannot be accepted: {}", options_.port_key, error.message());
-  if (bounds_.CloseOldest()) return Accept();
+  if (LacksDescriptors(error) && bounds_.CloseOldest()) return Accept();
   pause_.expires_after(kPause);
   pause_.async_wait([this](const ErrorCode& cancelled) {
+    accepting_ = false;
     if (!cancelled && !stopping_) Accept();
   });
+  accepting_ = true;
 }
 
 }  // namespace millrace::service

@@ -21,6 +21,7 @@ millrace_add_test(service_web
     serve_web_test.cc
     summary_recorder_test.cc
     summary_test.cc
+    tcp_server_test.cc
   LIBS millrace::web PkgConfig::TURBOJPEG)
 target_compile_definitions(service_web_test PRIVATE
   MILLRACE_PROMTOOL="${PROJECT_SOURCE_DIR}/.deps/prometheus/usr/bin/promtool"
