@@ -25,12 +25,20 @@ std::unique_ptr<ConnectionBounds::Lease> ConnectionBounds::Admit(const std::stri
   return std::make_unique<Lease>(*this, id);
 }
 
-bool ConnectionBounds::MakeRoom(const std::string& client) {
+bool ConnectionBounds::HasItsShare(const std::string& client) const {
   const auto found = clients_.find(client);
-  if (found != clients_.end() && found->second.connections >= limits_.per_client) {
-    return CloseFirst(found->second.waiting);
-  }
-  return connections_.size() < limits_.in_all || CloseOldest();
+  return found != clients_.end() && found->second.connections >= limits_.per_client;
+}
+
+bool ConnectionBounds::HasRoom(const std::string& client) const {
+  return connections_.size() < limits_.in_all && !HasItsShare(client);
+}
+
+bool ConnectionBounds::MakeRoom(const std::string& client) {
+  if (HasRoom(client)) return true;
+  release_();
+  if (HasRoom(client)) return true;
+  return HasItsShare(client) ? CloseFirst(clients_[client].waiting) : CloseOldest();
 }
 
 bool ConnectionBounds::CloseOldest() { return CloseFirst(waiting_); }

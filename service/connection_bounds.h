@@ -1,12 +1,12 @@
-// How many connections there may be, in all and for each client, and which one is closed for a new
+// Bounds the number of connections, in all and for each client, and closes a connection for a new
 // one where there is no room.
 //
 //             MayBeClosed()            Keep()
 //   admitted ──────────────▶ waiting ◀────────▶ kept
 //
-// A connection whose client is to say something may wait for ever, so it gives way: the oldest of
-// them first. So a new client gets in beside any number of idle ones. Only where all are kept is a
-// new one refused.
+// A connection whose client is to speak next may wait for ever. So the oldest of these gives way,
+// and a new client gets in beside any number of idle ones. A new connection is refused only where
+// all others are kept.
 #pragma once
 
 #include <atomic>
@@ -17,20 +17,21 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace millrace::service {
 
 struct ConnectionLimits {
   std::size_t in_all = 16'384;
-  /// So that no client takes all of them.
+  /// Lower than `in_all`, so that no client takes all of them.
   std::size_t per_client = 4'096;
 };
 
-/// What metrics tell of them. For any thread.
+/// The figures of a port's metrics. Thread-safe.
 struct ConnectionCounts {
-  /// Those that there are.
+  /// Connections now.
   std::atomic<std::size_t> open = 0;
-  /// Those that were refused, or closed for others, so far.
+  /// Connections that were refused, or closed for others, so far.
   std::atomic<std::uint64_t> turned_away = 0;
 };
 
@@ -39,18 +40,22 @@ class ConnectionBounds {
  public:
   class Lease;
 
-  /// `counts` must outlive it; null: it counts for itself. REQUIRES: no limit is 0.
+  /// `counts` must outlive the bounds; null: they count for themselves. REQUIRES: no limit is 0.
   explicit ConnectionBounds(ConnectionLimits limits, ConnectionCounts* counts = nullptr);
 
   ConnectionBounds(const ConnectionBounds&) = delete;
   ConnectionBounds& operator=(const ConnectionBounds&) = delete;
   ~ConnectionBounds();
 
-  /// A connection of `client`, which is one until its lease ends. Closes another one where there is
-  /// no room, first of the same client where that has its share. Null: there is none to close.
+  /// Ends the leases of connections that have gone. Admit() calls `release` where there is no room,
+  /// before it closes or refuses a connection.
+  void SetRelease(std::function<void()> release) { release_ = std::move(release); }
+
+  /// Counts a connection of `client` until its lease ends. Where there is no room, closes the one
+  /// that has waited longest: of the same client, if that has its share. Null: none waits.
   [[nodiscard]] std::unique_ptr<Lease> Admit(const std::string& client);
 
-  /// Closes the one that has waited longest. Whether there was one.
+  /// Closes the connection that has waited longest. Returns whether there was one.
   bool CloseOldest();
 
   [[nodiscard]] const ConnectionCounts& counts() const { return counts_; }
@@ -60,7 +65,7 @@ class ConnectionBounds {
 
   struct Connection {
     std::string client;
-    std::function<void()> close = {};  // Empty: it is kept.
+    std::function<void()> close = {};  // Empty: the connection is kept.
   };
   struct Client {
     std::size_t connections = 0;
@@ -70,10 +75,13 @@ class ConnectionBounds {
   void SetClose(Id id, std::function<void()> close);
   void Remove(Id id);
   bool CloseFirst(const std::set<Id>& waiting);
-  /// Whether there is room for one more of `client`, which another one may have been closed for.
+  [[nodiscard]] bool HasItsShare(const std::string& client) const;
+  [[nodiscard]] bool HasRoom(const std::string& client) const;
+  /// Releases or closes a connection where `client` has no room. Returns whether it has now.
   bool MakeRoom(const std::string& client);
 
   const ConnectionLimits limits_;
+  std::function<void()> release_ = [] {};
   ConnectionCounts own_counts_;
   ConnectionCounts& counts_;
 
@@ -83,7 +91,7 @@ class ConnectionBounds {
   std::set<Id> waiting_;
 };
 
-/// That a connection counts. For the thread of its bounds.
+/// Counts a connection while it lives. For the thread of its bounds.
 class ConnectionBounds::Lease {
  public:
   Lease(ConnectionBounds& bounds, Id id) : bounds_(bounds), id_(id) {}
@@ -92,9 +100,9 @@ class ConnectionBounds::Lease {
   Lease& operator=(const Lease&) = delete;
   ~Lease() { bounds_.Remove(id_); }
 
-  /// From now on `close` may be called, once: the connection no longer counts then.
+  /// From now on `close` may be called, once. The connection no longer counts then.
   void MayBeClosed(std::function<void()> close) { bounds_.SetClose(id_, std::move(close)); }
-  /// From now on it is not.
+  /// From now on the connection is not closed for another one.
   void Keep() { bounds_.SetClose(id_, {}); }
 
  private:

@@ -14,6 +14,9 @@ namespace {
 using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kLookEvery(500);
+/// Between two looks, for each connection. A look at it takes a tenth, so that clients who are
+/// refused again and again do not take all of the thread.
+constexpr std::chrono::microseconds kRest(4);
 
 /// Of the socket that `descriptor` is now.
 std::optional<ino_t> InodeOf(int descriptor) {
@@ -44,7 +47,8 @@ struct GrpcHandover::Silent {
 GrpcHandover::GrpcHandover(std::unique_ptr<TcpServer> tcp, std::unique_ptr<Grpc> grpc,
                            Options options)
     : options_(options), tcp_(std::move(tcp)), grpc_(std::move(grpc)), look_(tcp_->loop()) {
-  LookWhoHasGone();
+  tcp_->SetRelease([this] { ReleaseGone(); });
+  LookEverySoOften();
   tcp_->Start([this](TcpServer::Socket socket, const std::string& /*client*/, auto lease) {
     Take(std::move(socket), std::move(lease));
   });
@@ -90,12 +94,19 @@ void GrpcHandover::OnHeard(Silent& connection) {
   grpc_->HandleNewConnection(&parameters);
 }
 
-void GrpcHandover::LookWhoHasGone() {
+void GrpcHandover::ReleaseGone() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < not_before_) return;
+  not_before_ = now + kRest * handed_.size();
   std::erase_if(handed_,
                 [](const Handed& handed) { return InodeOf(handed.descriptor) != handed.inode; });
+}
+
+void GrpcHandover::LookEverySoOften() {
+  ReleaseGone();
   look_.expires_after(kLookEvery);
   look_.async_wait([this](const error_code& cancelled) {
-    if (!cancelled) LookWhoHasGone();
+    if (!cancelled) LookEverySoOften();
   });
 }
 

@@ -4,8 +4,8 @@
 // accepts again. So a TcpServer accepts in its place. A connection is handed over once its client
 // has said something: until then it costs gRPC nothing and may be closed for another one.
 //
-// gRPC does not say when a connection ends. Its descriptor is looked at, twice a second, whether it
-// still is the socket that was handed over.
+// gRPC does not say when a connection ends. So the descriptors are looked at twice a second, and
+// before a connection is refused: one that is another socket by now has ended.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -56,7 +56,8 @@ class GrpcHandover {
 
   void Take(TcpServer::Socket socket, std::unique_ptr<ConnectionBounds::Lease> lease);
   void OnHeard(Silent& connection);
-  void LookWhoHasGone();
+  void LookEverySoOften();
+  void ReleaseGone();
 
   // Constant after construction.
   const Options options_;
@@ -66,6 +67,7 @@ class GrpcHandover {
   // Of the loop's thread.
   std::vector<Handed> handed_;
   boost::asio::steady_timer look_;
+  std::chrono::steady_clock::time_point not_before_;  // The next look.
 };
 
 }  // namespace millrace::service

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "service/connection_bounds.h"
@@ -57,6 +58,10 @@ class TcpServer {
   void BeginStop(std::chrono::milliseconds grace);
   /// Waits for the end. REQUIRES: BeginStop() was called, or Start() was not. For one thread.
   void Join();
+
+  /// As ConnectionBounds::SetRelease(). `release` is called on the loop's thread. REQUIRES: Start()
+  /// was not called.
+  void SetRelease(std::function<void()> release) { bounds_.SetRelease(std::move(release)); }
 
   [[nodiscard]] boost::asio::io_context& loop() { return loop_; }
   /// The port in use, also where the options left the choice to the system.

@@ -72,6 +72,16 @@ TEST_F(ConnectionBoundsTest, WhoHasEndedMakesRoom) {
   EXPECT_EQ(bounds_.counts().open, 3U);
 }
 
+TEST_F(ConnectionBoundsTest, TheOnesThatHaveGoneMakeRoomBeforeOthersAreClosed) {
+  const Lease waiting = Waiting("a", "waiting");
+  std::vector<Lease> gone;
+  for (int i = 0; i < 2; ++i) gone.push_back(bounds_.Admit("a"));
+  bounds_.SetRelease([&gone] { gone.clear(); });
+  EXPECT_NE(bounds_.Admit("a"), nullptr);
+  EXPECT_THAT(closed_, IsEmpty());
+  EXPECT_EQ(bounds_.counts().turned_away, 0U);
+}
+
 TEST_F(ConnectionBoundsTest, OneThatIsClosedMayEndItsLeaseThen) {
   Lease lease = bounds_.Admit("a");
   lease->MayBeClosed([&lease] { lease.reset(); });

@@ -1,4 +1,6 @@
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -62,6 +64,26 @@ TEST_F(GrpcConnectionsTest, ThoseBeyondTheBoundAreRefusedUntilOthersHaveGone) {
   EXPECT_EQ(counts_.open, 3U);
   clients.clear();
   EXPECT_TRUE(Check().ok());
+}
+
+/// Of this process, the server's among them.
+std::size_t OpenFiles() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+TEST_F(GrpcConnectionsTest, ThoseThatHaveGoneMakeRoomAtOnce) {
+  for (int round = 0; round < 10; ++round) {
+    std::vector<std::unique_ptr<HttpConnection>> clients;
+    for (int i = 0; i < 3; ++i) {
+      clients.push_back(Client(kPreface));
+      WaitForSettings(*clients.back());
+    }
+    const std::size_t with_them = OpenFiles();
+    clients.clear();
+    while (OpenFiles() + 6 > with_them) std::this_thread::yield();  // Both ends of each.
+  }
+  EXPECT_EQ(counts_.turned_away, 0U);
 }
 
 class HastyGrpcTest : public GrpcConnectionsTest {
