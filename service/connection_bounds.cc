@@ -22,7 +22,7 @@ std::unique_ptr<ConnectionBounds::Lease> ConnectionBounds::Admit(const std::stri
   connections_[id] = {.client = client};
   ++clients_[client].connections;
   counts_.open = connections_.size();
-  return std::make_unique<Lease>(*this, id);
+  return std::make_unique<Lease>(*this, id, client);
 }
 
 bool ConnectionBounds::HasItsShare(const std::string& client) const {

@@ -94,7 +94,8 @@ class ConnectionBounds {
 /// Counts a connection while it lives. For the thread of its bounds.
 class ConnectionBounds::Lease {
  public:
-  Lease(ConnectionBounds& bounds, Id id) : bounds_(bounds), id_(id) {}
+  Lease(ConnectionBounds& bounds, Id id, std::string client)
+      : bounds_(bounds), id_(id), client_(std::move(client)) {}
 
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -105,9 +106,12 @@ class ConnectionBounds::Lease {
   /// From now on the connection is not closed for another one.
   void Keep() { bounds_.SetClose(id_, {}); }
 
+  [[nodiscard]] const std::string& client() const { return client_; }
+
  private:
   ConnectionBounds& bounds_;
   const Id id_;
+  const std::string client_;
 };
 
 }  // namespace millrace::service

@@ -1,5 +1,6 @@
 #include "service/http_exchange.h"
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <limits>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "spdlog/spdlog.h"
 
 namespace millrace::service {
 namespace {
@@ -54,10 +56,16 @@ HttpResponse Refusal(const boost::system::error_code& error) {
   return {.status = 400, .body = absl::StrCat("This is no request: ", error.message(), ".\n")};
 }
 
+HttpResponse TooManyRequests() {
+  return {.status = 503,
+          .body = "Too many requests wait for their answers. Ask again in a second.\n",
+          .headers = {{"Retry-After", "1"}}};
+}
+
 }  // namespace
 
 HttpExchange::HttpExchange(asio::ip::tcp::socket socket, std::string client,
-                           std::unique_ptr<ConnectionBounds::Lease> lease, const Server& server)
+                           std::unique_ptr<ConnectionBounds::Lease> lease, Server& server)
     : server_(server),
       client_(std::move(client)),
       lease_(std::move(lease)),
@@ -91,11 +99,22 @@ void HttpExchange::OnRead(const ErrorCode& error) {
   if (error) return IsNonsense(error) ? Write(Refusal(error)) : Close();
   std::optional<HttpRequest> request = Request();
   if (!request) return Write({.status = 400, .body = "This is no request for a path.\n"});
+  Answer(*std::move(request));
+}
+
+void HttpExchange::Answer(HttpRequest request) {
+  Answering& answering = AnsweringOf(request);
+  request_ = answering.requests.Admit(lease_->client());
+  if (request_ == nullptr) {
+    spdlog::warn("http: a request of {} for {} was refused: too many wait for their answers",
+                 client_, request.path);
+    return Write(TooManyRequests());
+  }
   lease_->Keep();
   Enter(State::kAnswering, {});
   // The loop does not end while a handler has not.
-  asio::post(server_.handlers, [self = shared_from_this(), request = *std::move(request),
-                                work = asio::make_work_guard(socket_.get_executor())]() mutable {
+  asio::post(answering.threads, [self = shared_from_this(), request = std::move(request),
+                                 work = asio::make_work_guard(socket_.get_executor())]() mutable {
     HttpResponse response = Dispatch(self->server_.routes, std::move(request));
     asio::post(work.get_executor(),
                [self = std::move(self), response = std::move(response)]() mutable {
@@ -117,10 +136,21 @@ std::optional<HttpRequest> HttpExchange::Request() const {
   return request;
 }
 
+HttpExchange::Answering& HttpExchange::AnsweringOf(const HttpRequest& request) const {
+  const bool probe = std::ranges::any_of(server_.routes, [&request](const HttpRoute& route) {
+    return route.probe && route.pattern == request.path;
+  });
+  return probe ? server_.probes : server_.ordinary;
+}
+
 void HttpExchange::Write(HttpResponse response) {
+  request_.reset();
   if (state_ == State::kClosed) return;
   Enter(State::kWriting, server_.most_writing);
   lease_->Keep();
+  untaken_ = server_.untaken.Add(response.body.size(), [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->GiveUp();
+  });
   const bool head =
       parser_ && parser_->is_header_done() && parser_->get().method() == http::verb::head;
   answer_.emplace(Message(std::move(response), !head));
@@ -133,6 +163,7 @@ void HttpExchange::Write(HttpResponse response) {
 
 // A socket that is closed with something unread takes the answer back.
 void HttpExchange::End() {
+  untaken_.reset();
   Enter(State::kEnding, kMostEnding);
   ErrorCode ignored;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
@@ -156,7 +187,14 @@ void HttpExchange::Close() {
   ErrorCode ignored;
   socket_.close(ignored);
   limit_.cancel();
+  untaken_.reset();
   lease_.reset();
+}
+
+void HttpExchange::GiveUp() {
+  spdlog::warn("http: {} has not taken its answer, whose memory others need: it is closed",
+               client_);
+  Close();
 }
 
 void HttpExchange::MayBeClosed() {

@@ -50,6 +50,8 @@ struct HttpRoute {
   std::string method = "GET";
   /// Whether an answer of 404 names it. Not the parts of a page.
   bool listed = true;
+  /// Answered on a thread of its own, so that no other route keeps it waiting. Without `*`.
+  bool probe = false;
 };
 
 /// The request's target as it was sent, "/a%20b?c=d", "http://host/a%20b?c=d": its path, decoded,

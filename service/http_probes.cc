@@ -23,18 +23,26 @@ std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const Streams& stream
          return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
                              .body = metrics.Text()};
        }},
-      {"/startupz", [](const HttpRequest&) { return HttpResponse{.body = "started\n"}; }},
-      {"/healthz",
-       [&liveness](const HttpRequest&) {
-         Liveness::Verdict verdict = liveness.Judge();
-         return HttpResponse{.status = verdict.alive ? 200 : 503, .body = std::move(verdict.text)};
-       }},
-      {"/readyz",
-       [&streams, &stopping, &liveness](const HttpRequest&) {
-         Readiness readiness = JudgeReadiness(Snapshots(streams), stopping, liveness.unreachable());
-         return HttpResponse{.status = readiness.ready ? 200 : 503,
-                             .body = std::move(readiness.text)};
-       }},
+      {.pattern = "/startupz",
+       .handler = [](const HttpRequest&) { return HttpResponse{.body = "started\n"}; },
+       .probe = true},
+      {.pattern = "/healthz",
+       .handler =
+           [&liveness](const HttpRequest&) {
+             Liveness::Verdict verdict = liveness.Judge();
+             return HttpResponse{.status = verdict.alive ? 200 : 503,
+                                 .body = std::move(verdict.text)};
+           },
+       .probe = true},
+      {.pattern = "/readyz",
+       .handler =
+           [&streams, &stopping, &liveness](const HttpRequest&) {
+             Readiness readiness =
+                 JudgeReadiness(Snapshots(streams), stopping, liveness.unreachable());
+             return HttpResponse{.status = readiness.ready ? 200 : 503,
+                                 .body = std::move(readiness.text)};
+           },
+       .probe = true},
   };
 }
 

@@ -1,5 +1,6 @@
 #include "service/http_server.h"
 
+#include <algorithm>
 #include <boost/asio/thread_pool.hpp>
 #include <utility>
 
@@ -12,12 +13,15 @@ namespace millrace::service {
 struct HttpServer::Running {
   Running(std::unique_ptr<TcpServer> listening, Options options)
       : stop_grace(options.stop_grace),
+        shared{.routes = std::move(options.routes),
+               .ordinary{.threads = handlers, .requests = ConnectionBounds(options.requests)},
+               .probes{.threads = probes, .requests = ConnectionBounds(options.requests)},
+               .untaken = UntakenAnswers(options.most_untaken_bytes),
+               .most_reading = options.most_reading,
+               .most_writing = options.most_writing},
         tcp(std::move(listening)),
         handlers(static_cast<std::size_t>(options.threads)),
-        shared{.routes = std::move(options.routes),
-               .handlers = handlers,
-               .most_reading = options.most_reading,
-               .most_writing = options.most_writing} {
+        probes(std::ranges::any_of(shared.routes, &HttpRoute::probe) ? 1 : 0) {
     tcp->Start([this](auto socket, std::string client, auto lease) {
       std::make_shared<HttpExchange>(std::move(socket), std::move(client), std::move(lease), shared)
           ->Begin();
@@ -26,14 +30,14 @@ struct HttpServer::Running {
   ~Running() {
     tcp->BeginStop(stop_grace);
     tcp->Join();
-    handlers.stop();
-    handlers.join();  // A handler that runs still uses its route.
   }
 
   const std::chrono::milliseconds stop_grace;
+  HttpExchange::Server shared;  // Outlives the exchanges, which the loop destroys with itself.
   const std::unique_ptr<TcpServer> tcp;
+  // Destroyed first: that drops the requests that wait, and waits for the handlers that run.
   boost::asio::thread_pool handlers;
-  const HttpExchange::Server shared;
+  boost::asio::thread_pool probes;
 };
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(Options options) {

@@ -22,6 +22,7 @@ add_library(millrace_web
   http_message.cc
   http_probes.cc
   http_server.cc
+  untaken_answers.cc
   labels_json.cc
   live_page.cc
   live_page_json.cc

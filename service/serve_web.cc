@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
   MILLRACE_ASSIGN_OR_RETURN(web->probe_server_,
                             HttpServer::Start({.address = address,
                                                .port = listen.metrics_port,
-                                               .threads = 3,
+                                               .threads = 2,
                                                .connections = shares.probes,
                                                .counts = &web->probe_connections_,
                                                .port_key = "listen.metrics_port",

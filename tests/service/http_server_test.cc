@@ -232,6 +232,81 @@ TEST(BoundedHttpServerTest, HandlersRunBesideEachOther) {
   EXPECT_EQ(first.get().body, "both");
 }
 
+/// Answers requests of "/waits" once it may, and tells how many have come.
+class WaitingHandler {
+ public:
+  explicit WaitingHandler(int requests) : come_(requests) {}
+
+  HttpRoute Route() {
+    return {"/waits", [this](const HttpRequest&) {
+              come_.count_down();
+              may_answer_.wait();
+              return HttpResponse{.body = "late"};
+            }};
+  }
+  void AwaitRequests() { come_.wait(); }
+  void Answer() { may_answer_.count_down(); }
+
+ private:
+  std::latch come_;
+  std::latch may_answer_{1};
+};
+
+TEST(BoundedHttpServerTest, RefusesRequestsBeyondItsBoundUntilOthersAreAnswered) {
+  WaitingHandler handler(2);
+  std::vector<HttpRoute> routes = SomeRoutes();
+  routes.push_back(handler.Route());
+  const auto server = HttpServer::Start(
+      {.threads = 2, .requests = {.in_all = 3, .per_client = 2}, .routes = routes});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto ask = [&] { return Get((*server)->port(), "/waits"); };
+  auto first = std::async(std::launch::async, ask);
+  auto second = std::async(std::launch::async, ask);
+  handler.AwaitRequests();
+  const HttpAnswer third = Get((*server)->port(), "/hello");
+  handler.Answer();
+  EXPECT_EQ(third.status, 503);
+  EXPECT_THAT(third.headers, HasSubstr("Retry-After: 1"));
+  EXPECT_EQ(first.get().body + second.get().body, "latelate");
+  EXPECT_EQ(Get((*server)->port(), "/hello").status, 200);
+}
+
+TEST(BoundedHttpServerTest, ProbesAreAnsweredWhileAllOthersWait) {
+  WaitingHandler handler(1);
+  const auto server = HttpServer::Start(
+      {.threads = 1,
+       .requests = {.in_all = 1, .per_client = 1},
+       .routes = {handler.Route(),
+                  {.pattern = "/healthz",
+                   .handler = [](const HttpRequest&) { return HttpResponse{.body = "ok\n"}; },
+                   .probe = true}}});
+  ASSERT_TRUE(server.ok()) << server.status();
+  auto late = std::async(std::launch::async, [&] { return Get((*server)->port(), "/waits"); });
+  handler.AwaitRequests();
+  EXPECT_EQ(Get((*server)->port(), "/healthz").body, "ok\n");
+  handler.Answer();
+  EXPECT_EQ(late.get().body, "late");
+}
+
+TEST(BoundedHttpServerTest, TheOldestAnswerThatIsNotTakenGivesWayToANewOne) {
+  constexpr std::size_t kBytes = 64 << 20;
+  const auto server =
+      HttpServer::Start({.most_untaken_bytes = 2 * kBytes,
+                         .routes = {{"/large", [](const HttpRequest&) {
+                                       return HttpResponse{.body = std::string(kBytes, 'x')};
+                                     }}}});
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::vector<std::unique_ptr<HttpConnection>> idle;
+  for (int i = 0; i < 3; ++i) {
+    idle.push_back(std::make_unique<HttpConnection>((*server)->port()));
+    ASSERT_TRUE(idle.back()->Send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    EXPECT_EQ(idle.back()->ReceiveByte(), 'H') << "its answer is under way";
+  }
+  EXPECT_LT(idle[0]->Receive().body.size(), kBytes);
+  EXPECT_EQ(idle[1]->Receive().body.size(), kBytes);
+  EXPECT_EQ(idle[2]->Receive().body.size(), kBytes);
+}
+
 TEST(StoppingHttpServerTest, SendsTheAnswersUnderWay) {
   std::promise<void> asked;
   std::promise<void> stopping;
