@@ -37,8 +37,8 @@ class GrpcServer {
     /// network broke is noticed after both at most.
     std::chrono::milliseconds keepalive_time = std::chrono::seconds(30);
     std::chrono::milliseconds keepalive_timeout = std::chrono::seconds(10);
-    /// A connection on which no call can be made yet, because the client says nothing or does not
-    /// finish its handshake, is ended after so long.
+    /// A connection whose client says nothing is ended after so long, and one whose client does not
+    /// finish its handshake so long after its first byte.
     std::chrono::milliseconds most_handshake = std::chrono::seconds(10);
     ConnectionLimits connections = {};
     /// Must outlive the server. Null: nobody asks.

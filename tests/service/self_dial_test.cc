@@ -51,11 +51,11 @@ class DeafPort {
 
 class SelfDialTest : public ::testing::Test {
  protected:
-  std::unique_ptr<SelfDial> Dial(int port) {
+  std::unique_ptr<SelfDial> Dial(int port, milliseconds patience = milliseconds(20)) {
     return std::make_unique<SelfDial>(SelfDial::Options{
         .ports = {{.name = "gRPC", .address = "0.0.0.0", .number = port}},
         .every = milliseconds(1),
-        .patience = milliseconds(20),
+        .patience = patience,
         .failures = 3,
         .tell = [this](std::string why) { told_.PushOrDropOldest(std::move(why)); }});
   }
@@ -84,7 +84,10 @@ TEST_F(SelfDialTest, TellsOfAPortThatIsClosed) {
   const auto dial = Dial(port->number());
   AcceptSome(*port);
   port.reset();
-  EXPECT_THAT(told_.Pop().value(), HasSubstr("takes no connections: Connection refused"));
+  // Where this thread was late to accept, that is told first.
+  while (told_.Pop().value().find("takes no connections: Connection refused") ==
+         std::string::npos) {
+  }
 }
 
 TEST_F(SelfDialTest, SaysNothingOfAServerThatAnswers) {
@@ -93,7 +96,7 @@ TEST_F(SelfDialTest, SaysNothingOfAServerThatAnswers) {
       HttpServer::Start({.connections = {.in_all = 1, .per_client = 1}, .counts = &counts});
   ASSERT_TRUE(server.ok()) << server.status();
   {
-    const auto dial = Dial((*server)->port());
+    const auto dial = Dial((*server)->port(), std::chrono::seconds(60));
     // So that it is full while it is dialled: one takes the place of the other.
     std::unique_ptr<HttpConnection> held;
     while (counts.turned_away < 20) {
