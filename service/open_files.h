@@ -1,7 +1,7 @@
-// How many files, sockets among them, this process may have open at a time, and who gets how many.
+// Shares out the files, sockets among them, that this process may have open at a time.
 //
-// A process that has no descriptor left can accept nobody, write no checkpoint and open no camera.
-// So what clients may have is bounded below that.
+// A process that has no descriptor left can accept no client, write no checkpoint and open no
+// camera. So the connections of clients are bounded below that.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,18 @@
 
 namespace millrace::service {
 
-/// What each port's clients may have. A quarter at least is left to cameras, files and libraries.
+/// The bounds of each port's connections, and of streams.
 struct OpenFileShares {
   ConnectionLimits grpc;
   ConnectionLimits page;
   ConnectionLimits probes;
-  /// How many it is then good for.
-  std::size_t cameras = 0;
+  /// Streams that the rest suffices for, clients' own among them.
+  std::size_t streams = 0;
 };
 
-[[nodiscard]] OpenFileShares ShareOpenFiles(std::size_t limit);
+/// The shares of a server that starts with so many `streams`: they come first. A quarter of `limit`
+/// at least is left to cameras, files and libraries.
+[[nodiscard]] OpenFileShares ShareOpenFiles(std::size_t limit, std::size_t streams);
 
 /// The limit (RLIMIT_NOFILE) that is in force.
 [[nodiscard]] std::size_t MostOpenFiles();

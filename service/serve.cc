@@ -33,6 +33,7 @@ constexpr std::chrono::milliseconds kGrpcGrace(700);
 
 Serve::Serve(Options options)
     : options_(std::move(options)),
+      shares_(ShareOpenFiles(MostOpenFiles(), options_.config.streams.size())),
       budget_(options_.config.budget, streams_,
               [this](const ingest::SourceOptions& source) { return AnnouncedBy(source); }),
       rules_({.defaults = options_.config.defaults, .sources = options_.config.client_sources}),
@@ -47,7 +48,7 @@ Serve::Serve(Options options)
                },
            .begins = [this](const std::string& stream) { budget_.Hold(stream); },
            .ends = [this](const std::string& stream) { budget_.Release(stream); },
-           .most_streams = kMostStreams}),
+           .most_streams = std::min(kMostStreams, shares_.streams)}),
       reload_({.load = options_.load,
                .control = &control_,
                .on_read =
@@ -243,7 +244,7 @@ absl::Status Serve::StartServers() {
       GrpcServer::Start({.address = config.listen.address,
                          .port = config.listen.grpc_port,
                          .connection_age = std::chrono::seconds(config.listen.connection_age_s),
-                         .connections = ShareOpenFiles(MostOpenFiles()).grpc,
+                         .connections = shares_.grpc,
                          .counts = &grpc_connections_,
                          .security = config.listen.security},
                         {.streams = &streams_,
@@ -256,6 +257,8 @@ absl::Status Serve::StartServers() {
                              .streams = &streams_,
                              .liveness = &liveness_,
                              .grpc_connections = &grpc_connections_,
+                             .page_limits = shares_.page,
+                             .probe_limits = shares_.probes,
                              .configuration = [this] { return reload_.standing(); },
                              .certificate_expiry = [this] { return certificate_.expiry(); }}));
   DialOwnPorts();

@@ -27,6 +27,7 @@
 #include "service/config_reload.h"
 #include "service/grpc_server.h"
 #include "service/liveness.h"
+#include "service/open_files.h"
 #include "service/self_dial.h"
 #include "service/serve_web.h"
 #include "service/stream_control.h"
@@ -130,6 +131,7 @@ class Serve {
   // Constant after construction.
   const Options options_;
   const std::chrono::nanoseconds start_ = MonotonicClock().Now();
+  const OpenFileShares shares_;
 
   // What streams call into, and starts under way: they outlive both. Requested, the stop ends a
   // start that is still going on, too.

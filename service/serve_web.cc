@@ -9,7 +9,6 @@
 #include "service/debug_trace.h"
 #include "service/grpc_security.h"
 #include "service/http_probes.h"
-#include "service/open_files.h"
 #include "service/page_host.h"
 #include "spdlog/spdlog.h"
 
@@ -27,13 +26,12 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
         "not on {}: listen.allow_plain_text says otherwise",
         address, listen.address);
   }
-  const OpenFileShares shares = ShareOpenFiles(MostOpenFiles());
   std::vector<HttpRoute> routes = web->page_.Routes();
   std::ranges::move(web->control_.Routes(), std::back_inserter(routes));
   if (IsLoopback(address)) routes = UnderTrustedNames(std::move(routes));
   MILLRACE_ASSIGN_OR_RETURN(web->page_server_, HttpServer::Start({.address = address,
                                                                   .port = listen.http_port,
-                                                                  .connections = shares.page,
+                                                                  .connections = web->options_.page_limits,
                                                                   .counts = &web->page_connections_,
                                                                   .port_key = "listen.http_port",
                                                                   .routes = std::move(routes)}));
@@ -46,7 +44,7 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
                             HttpServer::Start({.address = address,
                                                .port = listen.metrics_port,
                                                .threads = 2,
-                                               .connections = shares.probes,
+                                               .connections = web->options_.probe_limits,
                                                .counts = &web->probe_connections_,
                                                .port_key = "listen.metrics_port",
                                                .routes = std::move(probes)}));

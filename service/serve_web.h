@@ -32,6 +32,8 @@ class ServeWeb {
     Liveness* liveness = nullptr;
     /// Of the gRPC port; null: there is none.
     const ConnectionCounts* grpc_connections = nullptr;
+    ConnectionLimits page_limits = {};
+    ConnectionLimits probe_limits = {};
     /// As in Metrics::Options.
     std::function<ConfigStanding()> configuration = {};
     std::function<std::optional<nanoseconds>()> certificate_expiry = {};

@@ -2,15 +2,16 @@
 
 #include <sys/resource.h>
 
+#include <cstdlib>
+#include <iostream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace::service {
 namespace {
 
-using ::testing::HasSubstr;
-
-/// Sets the limit back.
+/// Restores the limit.
 class OpenFilesTest : public ::testing::Test {
  protected:
   OpenFilesTest() { getrlimit(RLIMIT_NOFILE, &before_); }
@@ -32,20 +33,41 @@ TEST_F(OpenFilesTest, RaisesTheLimitAsFarAsItMay) {
   EXPECT_EQ(MostOpenFiles(), std::min<std::size_t>(before_.rlim_max, 1 << 20));
 }
 
+// In a process of its own, which cannot raise its limit again.
 TEST_F(OpenFilesTest, SaysHowManyAreNeeded) {
-  const absl::Status status = RaiseOpenFiles(1 << 20);
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("for 1048576 streams: raise the limit"));
+  const auto start_where_few_may_be_open = [] {
+    const rlimit few = {.rlim_cur = 512, .rlim_max = 512};
+    setrlimit(RLIMIT_NOFILE, &few);
+    const absl::Status status = RaiseOpenFiles(64);
+    std::cerr << status;
+    std::_Exit(absl::IsResourceExhausted(status) ? 0 : 1);
+  };
+  EXPECT_EXIT(start_where_few_may_be_open(), ::testing::ExitedWithCode(0),
+              "may have 512 files open, and needs 880 for 64 streams: raise the limit");
+}
+
+std::size_t OfClients(const OpenFileShares& shares) {
+  return shares.grpc.in_all + shares.page.in_all + shares.probes.in_all;
 }
 
 TEST_F(OpenFilesTest, LeavesAQuarterToCamerasAndFiles) {
   for (const std::size_t limit : {256U, 1024U, 4096U, 65'536U, 1U << 20}) {
-    const OpenFileShares shares = ShareOpenFiles(limit);
-    const std::size_t clients = shares.grpc.in_all + shares.page.in_all + shares.probes.in_all;
-    EXPECT_LE(clients, limit - limit / 4) << limit;
+    const OpenFileShares shares = ShareOpenFiles(limit, 1);
+    EXPECT_LE(OfClients(shares), limit - limit / 4) << limit;
     EXPECT_LT(shares.grpc.per_client, shares.grpc.in_all) << limit;
   }
-  EXPECT_GE(ShareOpenFiles(1U << 20).page.in_all, 10'000U);
+  EXPECT_GE(ShareOpenFiles(1U << 20, 1).page.in_all, 10'000U);
+}
+
+// At the least limit that it starts with, too.
+TEST_F(OpenFilesTest, LeavesWhatTheStreamsNeed) {
+  constexpr std::size_t kOfStream = 12;
+  for (const std::size_t limit : {880U, 1024U, 4096U}) {
+    const OpenFileShares shares = ShareOpenFiles(limit, 64);
+    EXPECT_GE(shares.streams, 64U) << limit;
+    EXPECT_LE(OfClients(shares) + shares.streams * kOfStream, limit) << limit;
+  }
+  EXPECT_EQ(ShareOpenFiles(1024, 1).streams, 16U) << "clients may add no more than that";
 }
 
 }  // namespace
