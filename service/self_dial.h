@@ -1,8 +1,8 @@
-// Connects to the server's own ports again and again, as a client would: whether the process can
-// still accept is seen by nothing else.
+// Connects to the server's own ports again and again, as a client would. Nothing else shows whether
+// the process can still accept.
 //
-// A port takes a connection when it does something with it. The system itself accepts into a queue,
-// so that to be connected means nothing: the call hangs up, and waits for the server to do so, too.
+// The system itself accepts into a queue, so a connection alone proves nothing. The dialer hangs up,
+// and waits until the server does so, too.
 #pragma once
 
 #include <chrono>
@@ -22,24 +22,24 @@ class SelfDial {
   struct Port {
     /// "gRPC".
     std::string name;
-    /// What it listens on: an IP address, perhaps every one ("0.0.0.0", "::").
+    /// The server's IP address, perhaps that of all interfaces ("0.0.0.0", "::").
     std::string address;
     int number = 0;
   };
   struct Options {
     std::vector<Port> ports;
     std::chrono::milliseconds every = std::chrono::seconds(2);
-    /// A port that does nothing for so long has failed once.
+    /// A port that does nothing with a connection for so long has failed once.
     std::chrono::milliseconds patience = std::chrono::seconds(5);
-    /// So often in a row it fails before that is told.
+    /// A port is reported after so many failures in a row.
     int failures = 3;
-    /// Is told, a line for each, which ports take no connections, when that changes; empty: all do.
-    /// Called on the thread. A port that was never reached is not told of: a rule of this machine's
-    /// network may be in the way.
+    /// Is called on the thread when the ports that take no connections change. `why` has a line for
+    /// each of them. A port that was never reached is not reported: a rule of this machine's network
+    /// may be in the way.
     std::function<void(std::string why)> tell;
   };
 
-  /// Throws where the system has no descriptor left.
+  /// Throws std::system_error where the system has no descriptor or thread left.
   explicit SelfDial(Options options);
   ~SelfDial();
 

@@ -120,7 +120,9 @@ void Serve::PostReload() {
 absl::Status Serve::Start() {
   ingest::InitializeGStreamer();  // Before a thread of low priority has it decode something.
   absl::Status started = StartStreams();
-  if (started.ok() && !StopRequested()) started = StartServers();
+  if (started.ok() && !StopRequested()) {
+    started = Caught([this] { return StartServers(); }, "listening");
+  }
   return StopRequested() && absl::IsCancelled(started) ? absl::OkStatus() : started;
 }
 
