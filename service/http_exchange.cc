@@ -106,8 +106,7 @@ void HttpExchange::Answer(HttpRequest request) {
   Answering& answering = AnsweringOf(request);
   request_ = answering.requests.Admit(lease_->client());
   if (request_ == nullptr) {
-    spdlog::warn("http: a request of {} for {} was refused: too many wait for their answers",
-                 client_, request.path);
+    spdlog::warn("http: a request of {} was refused: too many wait for their answers", client_);
     return Write(TooManyRequests());
   }
   lease_->Keep();
