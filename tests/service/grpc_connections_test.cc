@@ -77,7 +77,7 @@ TEST_F(GrpcConnectionsTest, ThoseThatHaveGoneMakeRoomAtOnce) {
     std::vector<std::unique_ptr<HttpConnection>> clients;
     for (int i = 0; i < 3; ++i) {
       clients.push_back(Client(kPreface));
-      WaitForSettings(*clients.back());
+      ASSERT_NO_FATAL_FAILURE(WaitForSettings(*clients.back())) << "round " << round;
     }
     const std::size_t with_them = OpenFiles();
     clients.clear();

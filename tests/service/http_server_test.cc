@@ -289,7 +289,7 @@ TEST(BoundedHttpServerTest, ProbesAreAnsweredWhileAllOthersWait) {
 }
 
 TEST(BoundedHttpServerTest, TheOldestAnswerThatIsNotTakenGivesWayToANewOne) {
-  constexpr std::size_t kBytes = 64 << 20;
+  constexpr std::size_t kBytes = 32 << 20;
   const auto server =
       HttpServer::Start({.most_untaken_bytes = 2 * kBytes,
                          .routes = {{"/large", [](const HttpRequest&) {
