@@ -31,7 +31,8 @@ namespace millrace::service {
 /// `threads`.
 class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
  public:
-  /// The threads that answer requests, and the bound of requests that wait for them or are answered.
+  /// The threads that answer requests, and the bound of requests that wait for them or are
+  /// answered.
   struct Answering {
     boost::asio::thread_pool& threads;
     ConnectionBounds requests;

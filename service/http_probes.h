@@ -1,5 +1,5 @@
-// Answers monitoring systems: /metrics, and the probes /startupz, /healthz and /readyz, which do not
-// wait for /metrics.
+// Answers monitoring systems: /metrics, and the probes /startupz, /healthz and /readyz, which do
+// not wait for /metrics.
 //
 // /startupz is 200 once it answers at all: this server starts when every stream has.
 // /healthz is 200 while the process is alive, else 503 with a line for each reason; see Liveness.

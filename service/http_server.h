@@ -18,9 +18,10 @@
 
 namespace millrace::service {
 
-/// Answers by its routes, and HEAD as GET. Other methods get 405, other paths 404. A text that is no
-/// request gets 400, one that comes too slowly 408, one that is too long 431, and a request beyond
-/// `requests` 503. The server reads no body: it answers once it has a request's header, and closes.
+/// Answers by its routes, and HEAD as GET. Other methods get 405, other paths 404. A text that is
+/// no request gets 400, one that comes too slowly 408, one that is too long 431, and a request
+/// beyond `requests` 503. The server reads no body: it answers once it has a request's header, and
+/// closes.
 ///
 /// Thread-safe. Handlers run on the server's own threads, several at once, until the destructor
 /// returns. Objects that they refer to must outlive the server.

@@ -1,8 +1,8 @@
 // Connects to the server's own ports again and again, as a client would. Nothing else shows whether
 // the process can still accept.
 //
-// The system itself accepts into a queue, so a connection alone proves nothing. The dialer hangs up,
-// and waits until the server does so, too.
+// The system itself accepts into a queue, so a connection alone proves nothing. The dialer hangs
+// up, and waits until the server does so, too.
 #pragma once
 
 #include <chrono>
@@ -34,8 +34,8 @@ class SelfDial {
     /// A port is reported after so many failures in a row.
     int failures = 3;
     /// Is called on the thread when the ports that take no connections change. `why` has a line for
-    /// each of them. A port that was never reached is not reported: a rule of this machine's network
-    /// may be in the way.
+    /// each of them. A port that was never reached is not reported: a rule of this machine's
+    /// network may be in the way.
     std::function<void(std::string why)> tell;
   };
 

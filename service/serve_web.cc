@@ -29,12 +29,13 @@ absl::StatusOr<std::unique_ptr<ServeWeb>> ServeWeb::Start(Options options) {
   std::vector<HttpRoute> routes = web->page_.Routes();
   std::ranges::move(web->control_.Routes(), std::back_inserter(routes));
   if (IsLoopback(address)) routes = UnderTrustedNames(std::move(routes));
-  MILLRACE_ASSIGN_OR_RETURN(web->page_server_, HttpServer::Start({.address = address,
-                                                                  .port = listen.http_port,
-                                                                  .connections = web->options_.page_limits,
-                                                                  .counts = &web->page_connections_,
-                                                                  .port_key = "listen.http_port",
-                                                                  .routes = std::move(routes)}));
+  MILLRACE_ASSIGN_OR_RETURN(web->page_server_,
+                            HttpServer::Start({.address = address,
+                                               .port = listen.http_port,
+                                               .connections = web->options_.page_limits,
+                                               .counts = &web->page_connections_,
+                                               .port_key = "listen.http_port",
+                                               .routes = std::move(routes)}));
   std::vector<HttpRoute> probes =
       ProbeRoutes(web->metrics_, *web->options_.streams, *web->options_.liveness, web->stopping_);
   std::ranges::move(

@@ -310,13 +310,12 @@ TEST(BoundedHttpServerTest, TheOldestAnswerThatIsNotTakenGivesWayToANewOne) {
 TEST(StoppingHttpServerTest, SendsTheAnswersUnderWay) {
   std::promise<void> asked;
   std::promise<void> stopping;
-  const auto server =
-      HttpServer::Start({.stop_grace = std::chrono::seconds(60),
-                         .routes = {{"/waits", [&](const HttpRequest&) {
-                                       asked.set_value();
-                                       stopping.get_future().wait();
-                                       return HttpResponse{.body = "late"};
-                                     }}}});
+  const auto server = HttpServer::Start(
+      {.stop_grace = std::chrono::seconds(60), .routes = {{"/waits", [&](const HttpRequest&) {
+                                                             asked.set_value();
+                                                             stopping.get_future().wait();
+                                                             return HttpResponse{.body = "late"};
+                                                           }}}});
   ASSERT_TRUE(server.ok()) << server.status();
   HttpConnection idle((*server)->port());
   auto late = std::async(std::launch::async, [&] { return Get((*server)->port(), "/waits"); });
@@ -337,12 +336,11 @@ TEST(StoppingHttpServerTest, KeepsTheRouteOfAHandlerThatRunsBeyondTheGrace) {
   std::atomic<bool> freed_meanwhile = false;
   auto of_route = std::shared_ptr<void>(nullptr, [&](void*) { freed.set_value(); });
   auto server =
-      HttpServer::Start({.stop_grace = {},
-                         .routes = {{"/waits", [&, of_route](const HttpRequest&) {
-                                       asked.set_value();
-                                       freed_meanwhile = freed_by_then();
-                                       return HttpResponse{};
-                                     }}}});
+      HttpServer::Start({.stop_grace = {}, .routes = {{"/waits", [&, of_route](const HttpRequest&) {
+                                                         asked.set_value();
+                                                         freed_meanwhile = freed_by_then();
+                                                         return HttpResponse{};
+                                                       }}}});
   ASSERT_TRUE(server.ok()) << server.status();
   of_route.reset();
   HttpConnection client((*server)->port());

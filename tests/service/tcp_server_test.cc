@@ -38,9 +38,7 @@ class FirstLine final : public spdlog::sinks::base_sink<std::mutex> {
 
 class TcpServerTest : public ::testing::Test {
  protected:
-  TcpServerTest() {
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", first_));
-  }
+  TcpServerTest() { spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", first_)); }
   ~TcpServerTest() override { spdlog::set_default_logger(usual_); }
 
   const std::shared_ptr<spdlog::logger> usual_ = spdlog::default_logger();
