@@ -14,8 +14,8 @@ namespace {
 using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kLookEvery(500);
-/// Between two looks, for each connection. A look at it takes a tenth, so that clients who are
-/// refused again and again do not take all of the thread.
+/// Rest between two looks, for each connection. To look at one takes half a microsecond, so clients
+/// that are refused again and again do not take all of the thread.
 constexpr std::chrono::microseconds kRest(4);
 
 /// Of the socket that `descriptor` is now.
@@ -96,8 +96,8 @@ void GrpcHandover::OnHeard(Silent& connection) {
 
 void GrpcHandover::ReleaseGone() {
   const auto now = std::chrono::steady_clock::now();
-  if (now < not_before_) return;
-  not_before_ = now + kRest * handed_.size();
+  if (now < next_look_) return;
+  next_look_ = now + kRest * handed_.size();
   std::erase_if(handed_,
                 [](const Handed& handed) { return InodeOf(handed.descriptor) != handed.inode; });
 }

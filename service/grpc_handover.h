@@ -67,7 +67,7 @@ class GrpcHandover {
   // Of the loop's thread.
   std::vector<Handed> handed_;
   boost::asio::steady_timer look_;
-  std::chrono::steady_clock::time_point not_before_;  // The next look.
+  std::chrono::steady_clock::time_point next_look_;  // At the earliest.
 };
 
 }  // namespace millrace::service
