@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <system_error>
 #include <utility>
 
 namespace millrace::service {
@@ -21,10 +22,13 @@ absl::Status CallThread::Post(const void* owner, std::function<void()> work) {
   const MutexLock lock(mu_);
   const std::size_t there_are = waiting_.size() + working_;
   if (there_are >= options_.most_waiting + options_.most_threads) return options_.full;
-  waiting_.push_back({.owner = owner, .work = std::move(work)});
   if (there_are >= threads_.size() && threads_.size() < options_.most_threads) {
-    threads_.emplace_back([this] { Run(); });
+    try {
+      threads_.emplace_back([this] { Run(); });
+    } catch (const std::system_error&) {  // Then the work waits for a thread that there is.
+    }
   }
+  waiting_.push_back({.owner = owner, .work = std::move(work)});
   changed_.notify_one();
   return absl::OkStatus();
 }

@@ -17,7 +17,7 @@ class CallThread {
  public:
   struct Options {
     std::size_t most_waiting = 64;
-    /// All but the first begin when all others work. They stay until it is destroyed.
+    /// All but the first begin when all others work and the system has a thread left. They stay.
     std::size_t most_threads = 1;
     /// As nice(1) has it, up to 19: with more it works when nothing else has to. 0: as who makes
     /// its threads.

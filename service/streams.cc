@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -94,7 +95,11 @@ void Streams::Stop() {
   std::vector<std::jthread> stopping;
   for (const SharedStream& stream : All()) {
     if (!stream->stream->ended()) stream->stream->ring().EndWith(ServerStops());
-    stopping.emplace_back([stream] { stream->stream->Stop(); });
+    try {
+      stopping.emplace_back([stream] { stream->stream->Stop(); });
+    } catch (const std::system_error&) {  // The system has no thread left.
+      stream->stream->Stop();
+    }
   }
 }
 

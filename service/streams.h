@@ -44,8 +44,8 @@ class Streams {
   /// Calls of the API to them: the gRPC server counts, the metrics show.
   [[nodiscard]] CallCounts& calls() const { return calls_; }
 
-  /// Stops all of them, at the same time, and takes no more. They stay, to be looked at.
-  /// Idempotent.
+  /// Stops all of them, at the same time as far as the system has threads, and takes no more. They
+  /// stay, to be looked at. Idempotent.
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/base/no_more_threads.h"
+
 namespace millrace::service {
 namespace {
 
@@ -64,6 +66,32 @@ TEST(CallThreadTest, SoManyAreDoneAtATime) {
   EXPECT_TRUE(thread.Post(&owner, [] {}).ok()) << "one more may wait";
   EXPECT_FALSE(thread.Post(&owner, [] {}).ok());
   go_on.set_value();
+}
+
+// Hangs, and is killed by the test's timeout, where Post() throws.
+TEST(CallThreadTest, WorkForWhichTheSystemHasNoThreadWaitsForOneThatThereIs) {
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  std::vector<int> done;
+  {
+    CallThread thread({.most_threads = 2, .full = absl::UnavailableError("full")});
+    const int owner = 0;
+    ASSERT_TRUE(thread
+                    .Post(&owner,
+                          [&] {
+                            begun.set_value();
+                            go_on.get_future().wait();
+                            done.push_back(1);
+                          })
+                    .ok());
+    begun.get_future().wait();
+    {
+      const NoMoreThreads no_more_threads;
+      EXPECT_TRUE(thread.Post(&owner, [&done] { done.push_back(2); }).ok());
+    }
+    go_on.set_value();
+  }
+  EXPECT_THAT(done, ElementsAre(1, 2));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/base/no_more_threads.h"
 #include "tests/service/fake_stream.h"
 
 namespace millrace::service {
@@ -94,6 +95,16 @@ TEST_F(StreamsTest, StopEndsAllOfThemAndTakesNoMore) {
   streams_.Stop();
   for (const SharedStream& served : streams_.All()) EXPECT_TRUE(served->stream->ring().closed());
   EXPECT_TRUE(absl::IsCancelled(streams_.Add(Start("gate"))));
+}
+
+TEST_F(StreamsTest, StopEndsAllOfThemWhereTheSystemHasNoThreadLeft) {
+  ASSERT_TRUE(streams_.Add(Start("street")).ok());
+  ASSERT_TRUE(streams_.Add(Start("yard")).ok());
+  {
+    const NoMoreThreads no_more_threads;
+    streams_.Stop();
+  }
+  for (const SharedStream& served : streams_.All()) EXPECT_TRUE(served->stream->ring().closed());
 }
 
 }  // namespace
