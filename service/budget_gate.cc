@@ -84,6 +84,12 @@ void BudgetGate::Hold(const std::string& stream) {
 void BudgetGate::Release(const std::string& stream) {
   const MutexLock lock(mu_);
   held_.erase(stream);
+  ++released_;
+}
+
+std::uint64_t BudgetGate::released() const {
+  const MutexLock lock(mu_);
+  return released_;
 }
 
 std::optional<double> BudgetGate::KnownRateOf(const ingest::SourceOptions& source) const {
@@ -93,22 +99,35 @@ std::optional<double> BudgetGate::KnownRateOf(const ingest::SourceOptions& sourc
   return std::nullopt;
 }
 
-// Of one that runs while it is held, what is more counts: it may become what it is to be, or not.
-std::vector<StreamLoad> BudgetGate::LoadsBeside(const std::string& stream) const {
-  std::map<std::string, StreamLoad> loads = held_;
-  loads.erase(stream);
+BudgetGate::Loads BudgetGate::RunningBeside(const std::string& stream) const {
+  Loads loads;
   for (const SharedStream& served : streams_.All()) {
     const std::string name = served->config().name;
-    if (name == stream || !served->stream->running()) continue;
-    StreamLoad now = LoadOf(*served);
-    StreamLoad& counted = loads.try_emplace(name, now).first->second;
-    for (auto& [device, share] : now.devices) {
+    if (name != stream && served->stream->running()) loads.try_emplace(name, LoadOf(*served));
+  }
+  return loads;
+}
+
+// Of one that runs while it is held, what is more counts: it may become what it is to be, or not.
+std::vector<StreamLoad> BudgetGate::WithHeld(Loads running, const std::string& stream) const {
+  for (const auto& [name, held] : held_) {
+    if (name == stream) continue;
+    StreamLoad& counted = running.try_emplace(name, held).first->second;
+    for (const auto& [device, share] : held.devices) {
       counted.devices[device] = std::max(counted.devices[device], share);
     }
   }
-  std::vector<StreamLoad> beside;
-  for (auto& [name, load] : loads) beside.push_back(std::move(load));
-  return beside;
+  std::vector<StreamLoad> loads;
+  for (auto& [name, load] : running) loads.push_back(std::move(load));
+  return loads;
+}
+
+bool BudgetGate::HasOthers(const std::string& stream) const {
+  for (const SharedStream& served : streams_.All()) {
+    if (served->config().name != stream && served->stream->running()) return true;
+  }
+  const MutexLock lock(mu_);
+  return held_.size() > held_.count(stream);
 }
 
 bool BudgetGate::IsNoNews(const StreamConfig& config, const StreamLoad& load) const {
@@ -121,11 +140,11 @@ bool BudgetGate::RateMatters(const StreamConfig& config) const {
   if (config.learner.frames_per_second != 0) return false;
   const absl::StatusOr<SharedStream> before = streams_.Find(config.name);
   if (before.ok() && AsItWas((*before)->config(), config)) return false;
-  const MutexLock lock(mu_);
-  return !OnlyWarns(config, budget_) && !LoadsBeside(config.name).empty();
+  return !OnlyWarns(config, CurrentBudget()) && HasOthers(config.name);
 }
 
-// Cameras are looked at without the lock.
+// Cameras and streams are looked at without the lock. A stream whose change is over meanwhile may
+// neither have run when those were looked at nor be held any more: so they are looked at again.
 absl::Status BudgetGate::Admit(const StreamConfig& config,
                                const pipeline::LearnerDescription& learner,
                                std::optional<double> announced) {
@@ -134,11 +153,15 @@ absl::Status BudgetGate::Admit(const StreamConfig& config,
   StreamLoad load = LoadOf(config, learner, announced.value_or(0));
   const bool no_news = IsNoNews(config, load);
   absl::Status fits;
-  {
+  while (true) {
+    const std::uint64_t before = released();
+    Loads running = RunningBeside(config.name);
     const MutexLock lock(mu_);
-    if (!no_news) fits = Fits(load, LoadsBeside(config.name), budget_);
+    if (released_ != before) continue;
+    if (!no_news) fits = Fits(load, WithHeld(std::move(running), config.name), budget_);
     if (!fits.ok() && !OnlyWarns(config, budget_)) return fits;
     held_[config.name] = std::move(load);
+    break;
   }
   if (fits.ok()) return fits;
   const LogAbout about(config.name);

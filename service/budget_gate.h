@@ -1,6 +1,7 @@
 // Lets streams in as long as the devices have room for them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -61,11 +62,19 @@ class BudgetGate {
   [[nodiscard]] std::optional<double> KnownRateOf(const ingest::SourceOptions& source) const;
   /// Whether the camera's rate, which is not known, decides.
   [[nodiscard]] bool RateMatters(const StreamConfig& config) const ABSL_LOCKS_EXCLUDED(mu_);
+  /// Whether another stream than `stream` runs, or is held.
+  [[nodiscard]] bool HasOthers(const std::string& stream) const ABSL_LOCKS_EXCLUDED(mu_);
   /// Whether a stream is as it was, or takes no more than before.
   [[nodiscard]] bool IsNoNews(const StreamConfig& config, const StreamLoad& load) const;
-  /// Of the streams that run or are held, but for `stream`.
-  [[nodiscard]] std::vector<StreamLoad> LoadsBeside(const std::string& stream) const
+
+  using Loads = std::map<std::string, StreamLoad>;  // By the streams' names.
+
+  /// Of the streams that run, but for `stream`. It calls the streams, one of which may hang.
+  [[nodiscard]] Loads RunningBeside(const std::string& stream) const ABSL_LOCKS_EXCLUDED(mu_);
+  /// Those, and what is held for others than `stream`.
+  [[nodiscard]] std::vector<StreamLoad> WithHeld(Loads running, const std::string& stream) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  [[nodiscard]] std::uint64_t released() const ABSL_LOCKS_EXCLUDED(mu_);
 
   // Self-synchronized.
   MemoryBudget memory_;
@@ -76,7 +85,8 @@ class BudgetGate {
 
   mutable Mutex mu_;
   Budget budget_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, StreamLoad> held_ ABSL_GUARDED_BY(mu_);  ///< Of those that are changed.
+  Loads held_ ABSL_GUARDED_BY(mu_);                  ///< Of those that are changed.
+  std::uint64_t released_ ABSL_GUARDED_BY(mu_) = 0;  ///< Changes that are over.
 };
 
 }  // namespace millrace::service

@@ -1,5 +1,9 @@
 #include "service/device_budget.h"
 
+#include <future>
+#include <mutex>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -289,6 +293,47 @@ TEST_F(BudgetGateTest, WhatIsLeftIsGivenToOneOfTwoThatAreMadeAtTheSameTime) {
               AllOf(HasSubstr("'gate' takes 0.85"), HasSubstr("'street' takes 0.86")));
   gate.Release("gate");  // It could not start.
   EXPECT_TRUE(gate.Admit(other, learner_).ok());
+  streams_.Stop();
+}
+
+// Hangs, and is killed by the test's timeout, where the changes of others wait for the stream that
+// hangs.
+TEST_F(BudgetGateTest, AStreamThatHangsHoldsUpNoChangeOfAnother) {
+  BudgetGate gate({.cores = 1.5}, streams_, announced_);
+  Run("street");
+  Run("yard");
+  std::promise<void> asked;
+  std::promise<void> go_on;
+  std::once_flag hangs;
+  fakes_.front().learner->AtDescriptions([&] {
+    std::call_once(hangs, [&] {
+      asked.set_value();
+      go_on.get_future().wait();
+    });
+  });
+  auto admitted = std::async(std::launch::async, [&] { return gate.Admit(gate_, learner_); });
+  asked.get_future().wait();
+  gate.Hold("yard");
+  gate.Release("yard");
+  go_on.set_value();
+  EXPECT_FALSE(admitted.get().ok());
+  streams_.Stop();
+}
+
+TEST_F(BudgetGateTest, AStreamWhoseChangeIsOverWhileOthersAreLookedAtCounts) {
+  BudgetGate gate({.cores = 2}, streams_, announced_);
+  Run("street");
+  StreamConfig yard = gate_;
+  yard.name = "yard";
+  EXPECT_TRUE(gate.Admit(yard, learner_).ok());
+  bool is_over = false;
+  fakes_.front().learner->AtDescriptions([&] {
+    if (std::exchange(is_over, true)) return;
+    Run("yard");
+    gate.Release("yard");
+  });
+  EXPECT_THAT(std::string(gate.Admit(gate_, learner_).message()),
+              AllOf(HasSubstr("'street' takes 0.86"), HasSubstr("'yard' takes 0.86")));
   streams_.Stop();
 }
 
