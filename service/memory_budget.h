@@ -1,8 +1,8 @@
-// What streams hold of this machine's memory together, and whether one more fits.
+// Shares of this machine's memory that streams hold, and whether one more fits.
 //
-// A stream holds what its learner is reckoned to need (pipeline/memory_need.h), from before it is
-// made until it is destroyed: two that start at once cannot both take what is left, and one that
-// was stopped still has its memory as long as somebody keeps it.
+// A stream holds the estimated need of its learner (pipeline/memory_need.h) from before it is made
+// until it is destroyed. So two streams that start at the same time cannot both take what is left,
+// and a stopped stream counts as long as somebody keeps it: its memory is still in use.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@
 
 namespace millrace::service {
 
-/// Held as long as somebody keeps it.
+/// Counts until its last HeldMemory is gone.
 struct MemoryShare {
   std::string stream;
   double bytes = 0;
 };
 using HeldMemory = std::shared_ptr<const MemoryShare>;
 
-/// Where the system says how much there is.
+/// The files that say how much memory there is.
 struct MemoryFiles {
   std::string groups_of_this_process = "/proc/self/cgroup";
   std::string groups = "/sys/fs/cgroup";
@@ -30,18 +30,18 @@ struct MemoryFiles {
   double machine_bytes = 0;
 };
 
-/// The bytes that this process may use: the machine's or, if that is less, what its control groups
-/// (version 2) allow it, less a tenth, at least half a gigabyte, for all that is no learner.
+/// The bytes for learners: of the machine's memory or, if that is less, of the limit of this
+/// process's control groups (version 2), all but a tenth, which is half a gigabyte at least.
 [[nodiscard]] double UsableMemoryBytes(const MemoryFiles& files = {});
 
-/// Thread-safe.
+/// The shares that are held. Thread-safe.
 class MemoryBudget {
  public:
-  /// Holds `share`, if of `budget_bytes` so much is left beside what is held. Fails with
+  /// Holds `share` if it fits into `budget_bytes` beside the shares that are held. Fails with
   /// RESOURCE_EXHAUSTED (DEVICE_BUDGET_EXCEEDED), with the figures and what to lower.
   [[nodiscard]] absl::StatusOr<HeldMemory> Take(const MemoryShare& share, double budget_bytes)
       ABSL_LOCKS_EXCLUDED(mu_);
-  /// The same, whatever is left.
+  /// Holds `share`, even where it does not fit.
   [[nodiscard]] HeldMemory TakeAnyway(const MemoryShare& share) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

@@ -109,10 +109,13 @@ absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
   return started;
 }
 
-// An empty name may be that of the only stream.
-absl::StatusOr<Claims::Claim> StreamControl::TakeTurn(const Target& target) {
-  const absl::StatusOr<SharedStream> found = options_.streams->Find(target.name);
-  return claims_.Take(found.ok() ? (*found)->stream->config().name : target.name, target.stop);
+// An empty name is that of the only stream: of the one that there is now, whatever there is later.
+absl::StatusOr<Claims::Claim> StreamControl::TakeTurn(Target& target) {
+  if (target.name.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(const SharedStream only, options_.streams->Find(""));
+    target.name = only->stream->config().name;
+  }
+  return claims_.Take(target.name, target.stop);
 }
 
 absl::Status StreamControl::MakeRoom() {
@@ -158,15 +161,15 @@ void StreamControl::GiveUp(const SharedStream& started) const {
   options_.events->Forget(started->life);
 }
 
-absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const StreamConfig& config,
+absl::StatusOr<SharedStream> StreamControl::Update(Target target, const StreamConfig& config,
                                                    bool allow_reset) {
   return Update(
-      target,
+      std::move(target),
       [&config](const StreamConfig& /*now*/) -> absl::StatusOr<StreamConfig> { return config; },
       allow_reset);
 }
 
-absl::StatusOr<SharedStream> StreamControl::Update(const Target& target, const Next& next,
+absl::StatusOr<SharedStream> StreamControl::Update(Target target, const Next& next,
                                                    bool allow_reset) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(SharedStream old, Find(target));
@@ -268,7 +271,7 @@ StreamControl::Between StreamControl::SettingAside(const std::string& folder, st
           .undo = [=] { pipeline::TakeBack(folder, after, name); }};
 }
 
-absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target) {
+absl::StatusOr<SharedStream> StreamControl::Reset(Target target) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   StreamConfig config = old->config();
@@ -278,7 +281,7 @@ absl::StatusOr<SharedStream> StreamControl::Reset(const Target& target) {
   return StopThenStart(old, config, SettingAside(folder, -1, "reset"));
 }
 
-absl::StatusOr<SharedStream> StreamControl::Restore(const Target& target, const std::string& name) {
+absl::StatusOr<SharedStream> StreamControl::Restore(Target target, const std::string& name) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   const StreamConfig config = old->config();
@@ -315,7 +318,7 @@ absl::Status StreamControl::WithoutChange(const std::string& name, const std::st
   return act();
 }
 
-absl::StatusOr<SharedStream> StreamControl::Delete(const Target& target) {
+absl::StatusOr<SharedStream> StreamControl::Delete(Target target) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, Find(target));
   options_.streams->Remove(stream);

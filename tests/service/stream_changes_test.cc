@@ -88,6 +88,27 @@ TEST_F(StreamChangesTest, AStreamWhoseSourceHangsHoldsUpNoOther) {
   EXPECT_THAT(Names(), ElementsAre("yard"));
 }
 
+// As the stream's turn comes, another one is the only one.
+TEST_F(StreamChangesTest, AChangeOfTheOnlyStreamIsOfTheOneThatThereWasAsTheCallCame) {
+  const SharedStream street = Served("street");
+  const SharedStream yard = Served("yard");
+  streams_.Remove(yard);
+  StreamControl control({.streams = &streams_,
+                         .events = &events_,
+                         .start = [](const StreamConfig& config) -> absl::StatusOr<SharedStream> {
+                           return absl::InternalError(absl::StrCat(config.name, " is made anew"));
+                         },
+                         .begins =
+                             [&](const std::string& name) {
+                               EXPECT_EQ(name, "street");
+                               streams_.Remove(street);
+                               EXPECT_TRUE(streams_.Add(yard).ok());
+                             }});
+  const absl::Status reset = control.Reset({.name = ""}).status();
+  EXPECT_TRUE(absl::IsNotFound(reset)) << reset;
+  EXPECT_TRUE(yard->stream->running());
+}
+
 TEST_F(StreamChangesTest, ASourceThatCannotBeOpenedChangesNothing) {
   // Files are not for clients, so the server's own fixture lets one through as a test picture.
   const StreamConfig config =
