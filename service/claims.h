@@ -1,9 +1,12 @@
-// Turns by name: what belongs to one stream is done by one at a time, and waits for no other
-// stream.
+// Turns by name: the changes of one stream run one after the other, and wait for no other stream's.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
-#include <set>
+#include <limits>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -13,10 +16,11 @@
 
 namespace millrace::service {
 
-/// Thread-safe. Must outlive the claims.
+/// Each name has one holder at a time; the others get it in the order of their calls. Thread-safe.
+/// Must outlive the claims.
 class Claims {
  public:
-  /// A name that is claimed until this is destroyed.
+  /// Holds a name until it is destroyed.
   class Claim {
    public:
     Claim(Claim&& other) noexcept
@@ -36,26 +40,36 @@ class Claims {
 
   using Tell = std::function<void(const std::string& name)>;
 
-  /// Called by who has `name`: as the first and as the last that is done. May be empty.
+  static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
+  /// The holder of a name calls `taken` as the first and `released` as the last of its turn. Both
+  /// may be empty.
   explicit Claims(Tell taken = {}, Tell released = {})
       : tell_taken_(std::move(taken)), tell_released_(std::move(released)) {}
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
-  /// Waits until nobody else has `name`. Fails with CANCELLED once `stop` says so.
-  [[nodiscard]] absl::StatusOr<Claim> Take(const std::string& name, const std::stop_token& stop)
+  /// Waits for the turn of this call. Fails with CANCELLED once `stop` is requested, and at once
+  /// with UNAVAILABLE (TOO_MANY_CHANGES) if `most_waiting` calls wait for the name already.
+  [[nodiscard]] absl::StatusOr<Claim> Take(const std::string& name, const std::stop_token& stop,
+                                           std::size_t most_waiting = kNoLimit)
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  using Ticket = std::uint64_t;
+
   void Release(const std::string& name) ABSL_LOCKS_EXCLUDED(mu_);
+  void Leave(const std::string& name, Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after construction.
   const Tell tell_taken_;
   const Tell tell_released_;
 
   Mutex mu_;
-  CondVar released_;
-  std::set<std::string> taken_ ABSL_GUARDED_BY(mu_);
+  CondVar changed_;
+  Ticket next_ ABSL_GUARDED_BY(mu_) = 0;
+  /// By name: the holder's ticket, then those of the calls that wait. None is empty.
+  std::map<std::string, std::deque<Ticket>> queues_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service

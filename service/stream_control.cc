@@ -31,6 +31,11 @@ absl::Status WouldForget(const std::string& name) {
           "allow_reset to make it all the same, or set checkpoints.folder when adding a stream")));
 }
 
+/// What the file says is made so, however many clients wait.
+std::size_t MostWaiting(bool of_file) {
+  return of_file ? Claims::kNoLimit : StreamControl::kMostWaiting;
+}
+
 /// Whether it was stopped, and could not be started again.
 bool Dead(const CameraStream& stream) { return !stream.running() && !stream.ended(); }
 
@@ -85,8 +90,9 @@ StreamControl::StreamControl(Options options)
 }
 
 absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
-  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim,
-                            claims_.Take(config.name, config.learner.stop));
+  MILLRACE_ASSIGN_OR_RETURN(
+      const Claims::Claim claim,
+      claims_.Take(config.name, config.learner.stop, MostWaiting(config.of_file)));
   MILLRACE_RETURN_IF_ERROR(MakeRoom());
   const absl::Cleanup made = [this] {
     const MutexLock lock(mu_);
@@ -115,7 +121,7 @@ absl::StatusOr<Claims::Claim> StreamControl::TakeTurn(Target& target) {
     MILLRACE_ASSIGN_OR_RETURN(const SharedStream only, options_.streams->Find(""));
     target.name = only->stream->config().name;
   }
-  return claims_.Take(target.name, target.stop);
+  return claims_.Take(target.name, target.stop, MostWaiting(target.of_file));
 }
 
 absl::Status StreamControl::MakeRoom() {
@@ -314,7 +320,7 @@ absl::Status StreamControl::MakeAnew(
 
 absl::Status StreamControl::WithoutChange(const std::string& name, const std::stop_token& stop,
                                           const std::function<absl::Status()>& act) {
-  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(name, stop));
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(name, stop, kMostWaiting));
   return act();
 }
 

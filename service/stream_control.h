@@ -33,9 +33,13 @@ namespace millrace::service {
 
 /// One change of a stream runs at a time, and changes of other streams at the same time. The calls
 /// for one stream run in their order, and each takes as long as a stream takes to start and to
-/// stop: seconds. No lock is held meanwhile. Thread-safe.
+/// stop: seconds. A client's call that finds kMostWaiting others waiting for its stream fails with
+/// TOO_MANY_CHANGES, so that a stream that hangs does not keep every thread of clients' calls. No
+/// lock is held meanwhile. Thread-safe.
 class StreamControl {
  public:
+  static constexpr std::size_t kMostWaiting = 4;
+
   struct Options {
     /// Both must outlive it.
     Streams* streams = nullptr;
@@ -62,7 +66,7 @@ class StreamControl {
     /// Of its entry, as the client knows it. Empty: any.
     std::string etag = {};
     /// The configuration file's stream. The change fails with ALREADY_EXISTS where a client has
-    /// added another of its name.
+    /// added another of its name, and waits however many others do.
     bool of_file = false;
     /// Ends the wait for the changes before: CANCELLED.
     std::stop_token stop = {};
@@ -109,8 +113,8 @@ class StreamControl {
       ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Restarts the stream `name` with the configuration that `next` returns; nullopt leaves it as it
-  /// is. No other change runs between the two. Checkpoints stay. Fails as
-  /// Reset().
+  /// is. No other change runs between the two. Checkpoints stay. Waits however many others do.
+  /// Fails as Reset().
   [[nodiscard]] absl::Status MakeAnew(
       const std::string& name,
       const std::function<std::optional<StreamConfig>(const ServedStream& now)>& next)

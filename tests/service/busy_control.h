@@ -1,10 +1,10 @@
-// A stream that is being changed, with other changes of it waiting.
+// Streams that are being changed, and calls that wait for that.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <cstddef>
 #include <future>
 #include <memory>
 #include <string>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/mutex.h"
 #include "millrace/v1/stream_service.grpc.pb.h"
-#include "service/grpc_server.h"
 #include "service/stream_control.h"
 
 namespace millrace::service {
@@ -44,39 +44,37 @@ class HeldChange {
   std::jthread change_;
 };
 
-/// Changes of the stream "street" that it refuses when their turn comes, behind a HeldChange: as
-/// many as may wait, and one more.
-class WaitingChanges {
+/// Calls of DeleteStream, all at the same time, that change nothing: no stream has their etag.
+class VainDeletes {
  public:
-  static constexpr int kMayWait = 64 + static_cast<int>(kChangesAtOnce);
-
-  explicit WaitingChanges(const std::shared_ptr<grpc::Channel>& channel)
+  VainDeletes(const std::shared_ptr<grpc::Channel>& channel,
+              const std::vector<std::string>& streams)
       : stub_(v1::StreamService::NewStub(channel)) {
-    for (int i = 0; i <= kMayWait; ++i) {
+    for (const std::string& stream : streams) {
       Call& call = *calls_.emplace_back(std::make_unique<Call>());
-      call.request.set_stream("street");
+      call.request.set_stream(stream);
       call.request.set_etag("another");
       stub_->async()->DeleteStream(&call.context, &call.request, &call.response,
-                                   [this, &call](const grpc::Status& status) {
-                                     if (++ended_ == 1) refused_.set_value(status);
-                                     call.done.set_value(status);
-                                   });
+                                   [this](const grpc::Status& status) { Ended(status); });
     }
   }
 
-  WaitingChanges(const WaitingChanges&) = delete;
-  WaitingChanges& operator=(const WaitingChanges&) = delete;
+  VainDeletes(const VainDeletes&) = delete;
+  VainDeletes& operator=(const VainDeletes&) = delete;
 
-  /// What the one was told for which there was no room. All others wait by then. Once.
-  grpc::Status AwaitRefused() { return refused_.get_future().get(); }
-  /// Waits until each has ended; how many had their turn. Once.
-  int AwaitServed() {
-    int served = 0;
-    for (const auto& call : calls_) {
-      const grpc::Status status = call->done.get_future().get();
-      served += status.error_code() == grpc::StatusCode::ABORTED ? 1 : 0;
+  /// Waits until so many have ended, and says how.
+  std::vector<grpc::Status> AwaitEnded(std::size_t calls) {
+    const MutexLock lock(mu_);
+    while (ended_.size() < calls) changed_.wait(mu_);
+    return ended_;
+  }
+  /// Waits until all have ended. How many of them so. To be called before it is destroyed.
+  std::size_t AwaitAll(grpc::StatusCode code) {
+    std::size_t ended = 0;
+    for (const grpc::Status& status : AwaitEnded(calls_.size())) {
+      if (status.error_code() == code) ++ended;
     }
-    return served;
+    return ended;
   }
 
  private:
@@ -84,13 +82,19 @@ class WaitingChanges {
     grpc::ClientContext context;
     v1::DeleteStreamRequest request;
     v1::DeleteStreamResponse response;
-    std::promise<grpc::Status> done;
   };
+
+  void Ended(const grpc::Status& status) {
+    const MutexLock lock(mu_);
+    ended_.push_back(status);
+    changed_.notify_all();
+  }
 
   const std::unique_ptr<v1::StreamService::Stub> stub_;
   std::vector<std::unique_ptr<Call>> calls_;
-  std::atomic<int> ended_ = 0;
-  std::promise<grpc::Status> refused_;
+  Mutex mu_;
+  CondVar changed_;
+  std::vector<grpc::Status> ended_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millrace::service

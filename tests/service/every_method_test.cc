@@ -150,9 +150,15 @@ TEST_F(EveryMethodTest, OneThatThereIsNotIsUnimplemented) {
 }
 
 TEST_F(EveryMethodTest, WaitsForTheChangesBeforeUnlessTooManyDoAndThenSaysSo) {
-  std::optional<HeldChange> held(std::in_place, control_, "street");
-  WaitingChanges waiting(channel_);
-  EXPECT_EQ(ReasonOf(waiting.AwaitRefused()), "TOO_MANY_CHANGES");
+  constexpr std::size_t kMayWait = 64 + kChangesAtOnce;
+  std::vector<std::string> streams;
+  std::vector<std::unique_ptr<HeldChange>> held;
+  for (std::size_t i = 0; i <= kMayWait; ++i) {
+    streams.push_back(absl::StrCat("gate", i));
+    held.push_back(std::make_unique<HeldChange>(control_, streams.back()));
+  }
+  VainDeletes deletes(channel_, streams);
+  EXPECT_EQ(ReasonOf(deletes.AwaitEnded(1).front()), "TOO_MANY_CHANGES");
   std::vector<std::string> refused;
   for (const MethodDescriptor* method : ListMethods(channel_)) {
     const grpc::Status status = Call(*method, RequestFor(*method, "nowhere"));
@@ -164,8 +170,8 @@ TEST_F(EveryMethodTest, WaitsForTheChangesBeforeUnlessTooManyDoAndThenSaysSo) {
   EXPECT_THAT(refused,
               UnorderedElementsAre("CreateStream", "UpdateStream", "DeleteStream", "ResetLearner",
                                    "RestoreCheckpoint", "DeleteCheckpoint"));
-  held.reset();
-  EXPECT_EQ(waiting.AwaitServed(), WaitingChanges::kMayWait);
+  held.clear();
+  EXPECT_EQ(deletes.AwaitAll(grpc::StatusCode::NOT_FOUND), kMayWait);
 }
 
 TEST_F(EveryMethodTest, StreamsAsLongAsAClientWantsUnlessTooManyDoAndThenSaysSo) {

@@ -3,10 +3,12 @@
 #include <chrono>
 #include <deque>
 #include <future>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "service/config_entry.h"
+#include "tests/service/busy_control.h"
 #include "tests/service/error_details.h"
 #include "tests/service/stream_changes.h"
 #include "tests/service/subscriber.h"
@@ -86,6 +89,23 @@ TEST_F(StreamChangesTest, AStreamWhoseSourceHangsHoldsUpNoOther) {
   go_on.set_value();
   EXPECT_TRUE(deleted.get().ok());
   EXPECT_THAT(Names(), ElementsAre("yard"));
+}
+
+// Hangs, and is killed by the test's timeout, where the calls for one stream take all threads.
+TEST_F(StreamChangesTest, AStreamThatHangsHoldsUpNoOtherHoweverManyCallsWaitForIt) {
+  std::optional<HeldChange> held(std::in_place, control_, "street");
+  const std::vector<std::string> streams(kChangesAtOnce + 1, "street");
+  VainDeletes deletes(channel_, streams);
+  const std::vector<grpc::Status> refused =
+      deletes.AwaitEnded(streams.size() - StreamControl::kMostWaiting);
+  for (const grpc::Status& status : refused) {
+    EXPECT_EQ(ReasonOf(status), "TOO_MANY_CHANGES");
+    EXPECT_TRUE(DetailsOf(status).has_retry);
+  }
+  EXPECT_TRUE(Update("yard", kOtherCamera).ok());
+  EXPECT_THAT(Names(), ElementsAre("street", "yard"));
+  held.reset();
+  EXPECT_EQ(deletes.AwaitAll(grpc::StatusCode::ABORTED), StreamControl::kMostWaiting);
 }
 
 // As the stream's turn comes, another one is the only one.
