@@ -7,9 +7,11 @@
 #include <memory>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
 #include "base/log_about.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/learning/flow_network_names.h"
 #include "service/address_space.h"
@@ -96,7 +98,42 @@ absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig
   return CameraStream::Start(std::move(options));
 }
 
-absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) {
+/// Hands what signals ask for on to the server while there is one. The start before it and its
+/// destruction may hang, too: so signals are watched all the time. Thread-safe.
+class SignalRelay {
+ public:
+  void RequestStop() ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    stop_ = true;
+    Tell();
+  }
+  void Reload() ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    reload_ = true;
+    Tell();
+  }
+  /// Null: there is no server any more.
+  void HandTo(Serve* serve) ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    serve_ = serve;
+    Tell();
+  }
+
+ private:
+  // With the lock held, so that the server is not destroyed meanwhile. Both calls are quick.
+  void Tell() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (serve_ == nullptr) return;
+    if (stop_) serve_->RequestStop();
+    if (std::exchange(reload_, false)) serve_->Reload();
+  }
+
+  Mutex mu_;
+  Serve* serve_ ABSL_GUARDED_BY(mu_) = nullptr;
+  bool stop_ ABSL_GUARDED_BY(mu_) = false;
+  bool reload_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) {
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
   MILLRACE_ASSIGN_OR_RETURN(ConfigFile file, LoadOrSayHow(arguments.config));
   MILLRACE_RETURN_IF_ERROR(RaiseOpenFiles(file.config.streams.size()));
@@ -115,21 +152,22 @@ absl::Status ServeConfig(const ServeArguments& arguments, StopSignals& signals) 
                .load = [path = arguments.config] { return LoadConfigAgain(path); },
                .start_stream = StartRealStream,
                .memory_need = MemoryNeedOf});
-  // A terminal that is closed says so in the same way as who has changed the configuration.
-  const auto hang_up = [&serve, had_terminal = HasTerminal()] {
-    had_terminal && !HasTerminal() ? serve.RequestStop() : serve.Reload();
-  };
-  signals.Watch([&serve] { serve.RequestStop(); }, hang_up);
-  absl::Status status = serve.Run();
-  signals.Forget();
-  return status;
+  signals.HandTo(&serve);
+  const absl::Cleanup no_server = [&signals] { signals.HandTo(nullptr); };
+  return serve.Run();
 }
 
 }  // namespace
 
 int RunServe(const ServeArguments& arguments) {
+  SignalRelay relay;
   StopSignals signals(StopSignals::HangUp::kAsksToReload, kStopLimit);
-  const absl::Status status = ServeConfig(arguments, signals);
+  // A terminal that is closed and a user who has changed the configuration send the same signal.
+  const auto hang_up = [&relay, had_terminal = HasTerminal()] {
+    had_terminal && !HasTerminal() ? relay.RequestStop() : relay.Reload();
+  };
+  signals.Watch([&relay] { relay.RequestStop(); }, hang_up);
+  const absl::Status status = ServeConfig(arguments, relay);
   if (!status.ok()) LogFailure(std::string(status.message()));
   return ExitCodeOf(status);
 }

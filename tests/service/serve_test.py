@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import tempfile
 import unittest
 import urllib.error
@@ -178,6 +179,24 @@ class StartTest(unittest.TestCase):
             self.assertLessEqual(took_s, millrace_process.stop_limit_s())
             self.assertNotIn("open  ", "".join(output), "it had started before")
             self.assertEqual(json.loads(summary.read_text())["frames_received"], 0)
+
+    def test_a_stop_while_it_reads_its_configuration_is_heard_at_once(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="millrace."))
+        pipe = pathlib.Path(folder) / "millrace.yaml"
+        os.mkfifo(pipe)
+        output = []
+        with subprocess.Popen([millrace_process.program(), "serve", "--config", str(pipe)], text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            with pipe.open("w", encoding="utf-8") as configuration:  # Waits for who reads it.
+                process.send_signal(signal.SIGTERM)
+                for line in process.stdout:
+                    output.append(line)
+                    if "asked to terminate" in line:
+                        break
+                json.dump(millrace_process.config(), configuration)
+            output.append(process.stdout.read())
+            self.assertEqual(process.wait(millrace_process.PATIENCE_S), 0, "".join(output))
+        self.assertNotIn("measuring the layers", "".join(output))
 
 
 if __name__ == "__main__":
