@@ -28,8 +28,10 @@ absl::Status WriteAll(int descriptor, std::string_view content, const std::strin
   return absl::OkStatus();
 }
 
+/// The name can be guessed, so a pipe or a link may stand there. O_EXCL opens neither.
 absl::Status WriteAndSync(const std::string& path, std::string_view content) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  ::unlink(path.c_str());
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (file.value() < 0) return SystemError("create", path);
   MILLRACE_RETURN_IF_ERROR(WriteAll(file.value(), content, path));
   if (::fsync(file.value()) != 0) return SystemError("sync", path);

@@ -106,8 +106,8 @@ absl::StatusOr<Checkpoints> Checkpoints::Open(const Options& options, const Laye
                                                    options.folder, ": ", error.message()));
   }
   MILLRACE_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(options.folder));
-  MILLRACE_RETURN_IF_ERROR(CheckWritable(absl::StrCat(options.folder, "/", kManifestFile)));
   RemoveLeftovers(options.folder);
+  MILLRACE_RETURN_IF_ERROR(CheckWritable(absl::StrCat(options.folder, "/", kManifestFile)));
   return Checkpoints(options, LayersOf(chain), std::move(lock));
 }
 

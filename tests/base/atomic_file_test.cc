@@ -1,9 +1,11 @@
 #include "base/atomic_file.h"
 #include "base/regular_file.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 
 #include <gmock/gmock.h>
@@ -56,6 +58,25 @@ TEST_F(AtomicFileTest, ChecksWithoutTouchingTheFile) {
   const std::string path = folder_ / "summary.json";
   EXPECT_TRUE(CheckWritable(path).ok());
   EXPECT_EQ(Entries(), 0);
+}
+
+// Hangs, and is killed by the test's timeout, where the pipe is opened: nobody reads from it.
+TEST_F(AtomicFileTest, NothingUnderTheTemporaryNameIsOpenedOrFollowed) {
+  const std::string path = folder_ / "summary.json";
+  const std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
+  const std::string other = folder_ / "other";
+  ASSERT_EQ(mkfifo(temporary.c_str(), 0600), 0);
+  EXPECT_TRUE(WriteFileAtomically(path, "new").ok());
+  std::ofstream(other) << "precious";
+  for (const char* content : {"newer", "newest"}) {
+    std::filesystem::create_symlink(other, temporary);
+    EXPECT_TRUE(CheckWritable(path).ok());
+    std::filesystem::create_symlink(other, temporary);
+    EXPECT_TRUE(WriteFileAtomically(path, content).ok());
+    EXPECT_EQ(ReadFile(path).value(), content);
+  }
+  EXPECT_EQ(ReadFile(other).value(), "precious");
+  EXPECT_EQ(Entries(), 2);
 }
 
 }  // namespace
