@@ -81,10 +81,8 @@ struct PipelineOptions {
   int width = 0;
   int height = 0;
   HardwareDecode hardware_decode = HardwareDecode::kAuto;
-  /// Its threads are its own, at the priority of who calls Create().
-  bool own_threads = false;
-  /// Frees the threads of the source from what they wait for in each other, on the thread on which
-  /// it is about to end. It may hang as that. May be empty.
+  /// Frees the threads of the source that wait for each other, on the thread that is about to end
+  /// it. It may hang. May be empty.
   std::function<void(GstElement& source)> unblock = {};
   /// Ends what the source waits for in the network, from any thread. It must not wait. May be
   /// empty.

@@ -1,23 +1,16 @@
 #include "ingest/picture_maker.h"
 
-#include <gst/app/gstappsrc.h>
 #include <gst/video/video.h>
 
 #include <cstddef>
-#include <cstring>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "base/mutex.h"
 #include "base/status.h"
 #include "ingest/grid.h"
-#include "ingest/gst_error.h"
-#include "ingest/gst_pipeline.h"
+#include "ingest/gstreamer.h"
 #include "ingest/image_header.h"
-#include "ingest/outcome.h"
+#include "ingest/jpeg_picture.h"
 #include "ingest/png_picture.h"
 
 namespace millrace::ingest {
@@ -95,75 +88,12 @@ absl::StatusOr<std::shared_ptr<const Picture>> Scaled(Picture& from, const Exten
   return MiddleOf(std::move(to), grid);
 }
 
-/// Hands a JPEG image to a pipeline of its own, and takes the picture that comes out.
-class JpegDecoding final : private PipelineListener {
- public:
-  /// Of an image that begins with `bytes`, as its header says.
-  JpegDecoding(std::span<const std::uint8_t> bytes, const ImageHeader& header)
-      : bytes_(bytes.first(header.bytes)),
-        // Whatever the decoder finds, it makes room for no other size.
-        head_(absl::StrCat("appsrc name=source caps=image/jpeg ! jpegdec ! video/x-raw,width=",
-                           header.width, ",height=", header.height)) {}
-
-  absl::StatusOr<std::shared_ptr<const Picture>> Decode(int width, int height) {
-    const PipelineOptions options{.head = head_,
-                                  .configure =
-                                      [this](GstElement& source) {
-                                        // Its own copy: GStreamer may hang with it
-                                        // (abandoned_pipelines.h).
-                                        g_signal_connect_data(
-                                            &source, "need-data", G_CALLBACK(OnNeed),
-                                            gst_buffer_new_memdup(bytes_.data(), bytes_.size()),
-                                            Forget, GConnectFlags(0));
-                                        return absl::OkStatus();
-                                      },
-                                  .width = width,
-                                  .height = height,
-                                  .own_threads = true,
-                                  .owner = "images"};
-    MILLRACE_ASSIGN_OR_RETURN(const auto pipeline, GstPicturePipeline::Create(options, *this));
-    pipeline->Play();
-    const absl::Status outcome = outcome_.Wait();
-    const MutexLock lock(mu_);
-    // A decoder that fills in what is missing warns of it.
-    const absl::Status& wrong = outcome.ok() ? warning_ : outcome;
-    if (wrong.ok() && picture_ != nullptr) return picture_;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "this image cannot be decoded", wrong.ok() ? "" : ": ", std::string(wrong.message())));
-  }
-
- private:
-  static void OnNeed(GstElement* source, guint /*length*/, gpointer image) {
-    // After the end nothing is taken any more.
-    gst_app_src_push_buffer(GST_APP_SRC(source), gst_buffer_ref(static_cast<GstBuffer*>(image)));
-    gst_app_src_end_of_stream(GST_APP_SRC(source));
-  }
-  static void Forget(gpointer image, GClosure* /*closure*/) {
-    gst_buffer_unref(static_cast<GstBuffer*>(image));
-  }
-
-  void OnFormat(const CameraFormat& /*format*/) override {}
-  void OnPicture(DecodedPicture picture) override {
-    const MutexLock lock(mu_);
-    if (picture_ == nullptr) picture_ = std::move(picture.picture);
-  }
-  void OnWarning(const absl::Status& warning) override {
-    const MutexLock lock(mu_);
-    warning_ = warning;
-  }
-  void OnOutcome(absl::Status outcome) override { outcome_.Set(std::move(outcome)); }
-
-  // Constant after construction.
-  const std::span<const std::uint8_t> bytes_;
-  const std::string head_;
-
-  // Self-synchronized.
-  Outcome outcome_;
-
-  Mutex mu_;
-  std::shared_ptr<const Picture> picture_ ABSL_GUARDED_BY(mu_);
-  absl::Status warning_ ABSL_GUARDED_BY(mu_);
-};
+/// At its own size.
+absl::StatusOr<std::shared_ptr<Picture>> Decode(std::span<const std::uint8_t> bytes,
+                                                const ImageHeader& header) {
+  if (header.format == ImageFormat::kJpeg) return DecodeJpeg(bytes, header);
+  return DecodePng(bytes.first(header.bytes));
+}
 
 }  // namespace
 
@@ -179,11 +109,7 @@ absl::StatusOr<MadePicture> PictureMaker::FromPixels(const RawPicture& raw) cons
 absl::StatusOr<MadePicture> PictureMaker::FromImage(std::span<const std::uint8_t> bytes) const {
   MILLRACE_ASSIGN_OR_RETURN(const ImageHeader header, ReadImageHeader(bytes));
   MadePicture made = {.picture = nullptr, .own_width = header.width, .own_height = header.height};
-  if (header.format == ImageFormat::kJpeg) {
-    MILLRACE_ASSIGN_OR_RETURN(made.picture, JpegDecoding(bytes, header).Decode(width_, height_));
-    return made;
-  }
-  MILLRACE_ASSIGN_OR_RETURN(std::shared_ptr<Picture> whole, DecodePng(bytes.first(header.bytes)));
+  MILLRACE_ASSIGN_OR_RETURN(std::shared_ptr<Picture> whole, Decode(bytes, header));
   made.picture = whole;
   if (whole->width == width_ && whole->height == height_) return made;
   MILLRACE_ASSIGN_OR_RETURN(made.picture, Scaled(*whole, {.width = width_, .height = height_}));

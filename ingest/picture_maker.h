@@ -21,8 +21,7 @@ struct MadePicture {
   int own_height = 0;
 };
 
-/// Thread-safe: each call stands alone. What others' threads do for it they do at the priority of
-/// who calls.
+/// Thread-safe: each call stands alone, and works on the caller's thread.
 class PictureMaker {
  public:
   /// REQUIRES: both positive.
@@ -32,8 +31,7 @@ class PictureMaker {
   /// CheckRawPicture().
   [[nodiscard]] absl::StatusOr<MadePicture> FromPixels(const RawPicture& raw) const;
 
-  /// Decodes a JPEG or PNG image. INVALID_ARGUMENT, saying why, where it cannot be;
-  /// FAILED_PRECONDITION where this GStreamer lacks the decoder.
+  /// Decodes a JPEG or PNG image. INVALID_ARGUMENT, saying why, where it cannot be.
   [[nodiscard]] absl::StatusOr<MadePicture> FromImage(std::span<const std::uint8_t> bytes) const;
 
   /// As the one that it is.

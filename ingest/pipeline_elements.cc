@@ -16,7 +16,6 @@
 #include "ingest/gst_error.h"
 #include "ingest/gst_sample.h"
 #include "ingest/loss_gate.h"
-#include "ingest/own_threads.h"
 #include "ingest/source.h"
 
 namespace millrace::ingest {
@@ -176,7 +175,6 @@ PipelineElements::PipelineElements(GstOwned<GstElement> pipeline, const Pipeline
     : listener_(listener),
       receiver_{.listener = listener_, .grid = {.width = options.width, .height = options.height}},
       hardware_decode_(options.hardware_decode),
-      threads_(options.own_threads ? NewOwnThreads() : nullptr),
       pipeline_(std::move(pipeline)),
       source_(Find(pipeline_.get(), "source")),
       explain_(options.explain),
@@ -332,9 +330,6 @@ void PipelineElements::HandleMessage(GstMessage* message) {
         missing_plugin_ = what.get();
       }
       break;
-    case GST_MESSAGE_STREAM_STATUS:
-      ChooseThread(message);
-      break;
     default:
       break;
   }
@@ -347,17 +342,6 @@ void PipelineElements::HandleError(GstMessage* message) {
   absl::Status status = explain_ ? explain_(*source_, *failure.error, failure.detail.get(), *stop_)
                                  : StatusFromError(*failure.error, failure.detail.get());
   listener_.OnOutcome(Explained(std::move(status)));
-}
-
-// Posted before a task's thread is made, and later.
-void PipelineElements::ChooseThread(GstMessage* message) {
-  GstStreamStatusType type = GST_STREAM_STATUS_TYPE_CREATE;
-  GstElement* owner = nullptr;
-  gst_message_parse_stream_status(message, &type, &owner);
-  if (threads_ == nullptr || type != GST_STREAM_STATUS_TYPE_CREATE) return;
-  const GValue* const task = gst_message_get_stream_status_object(message);
-  if (task == nullptr || !G_VALUE_HOLDS(task, GST_TYPE_TASK)) return;
-  gst_task_set_pool(static_cast<GstTask*>(g_value_get_object(task)), threads_.get());
 }
 
 // `error`, or the missing plugin that it comes from.

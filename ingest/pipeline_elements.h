@@ -74,7 +74,6 @@ class PipelineElements {
 
   void HandleMessage(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
   void HandleError(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
-  void ChooseThread(GstMessage* message);
   void ScaleTo(const Extent& size);
   [[nodiscard]] absl::Status Explained(absl::Status error) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -84,7 +83,6 @@ class PipelineElements {
   // Constant after construction.
   PictureReceiver receiver_;
   const HardwareDecode hardware_decode_;
-  const GstOwned<GstTaskPool> threads_;  ///< Null: GStreamer's.
   const GstOwned<GstElement> pipeline_;
   const GstOwned<GstElement> source_;
   const decltype(PipelineOptions::explain) explain_;
