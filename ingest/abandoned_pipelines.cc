@@ -1,6 +1,7 @@
 #include "ingest/abandoned_pipelines.h"
 
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
@@ -8,16 +9,61 @@
 namespace millrace::ingest {
 namespace {
 
+/// One owner's.
+struct Tally {
+  std::int64_t open = 0;
+  std::int64_t hanging = 0;
+};
+
 /// Of this process. Never destroyed: threads that hang may end while it exits.
 struct Abandoned {
   Mutex mu;
   AbandonedPipelines counts ABSL_GUARDED_BY(mu);
-  std::map<std::string, std::int64_t> hanging ABSL_GUARDED_BY(mu);  ///< By owner, above 0.
+  std::map<PipelineOwner, Tally> tallies ABSL_GUARDED_BY(mu);  ///< None is zero in both.
+
+  [[nodiscard]] Tally Of(const PipelineOwner& owner) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
+    const auto found = tallies.find(owner);
+    return found == tallies.end() ? Tally{} : found->second;
+  }
+
+  [[nodiscard]] std::int64_t HangingAt(const std::string& place) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
+    std::int64_t hanging = 0;
+    for (const auto& [owner, tally] : tallies) {
+      if (owner.place == place) hanging += tally.hanging;
+    }
+    return hanging;
+  }
 };
 
 Abandoned& All() {
   static auto* const all = new Abandoned;
   return *all;
+}
+
+absl::Status TooMany(std::int64_t hanging, std::string_view whose) {
+  return absl::ResourceExhaustedError(absl::StrCat(
+      hanging, " pipelines of ", std::string(whose),
+      " hang in GStreamer; no other begins before one of them has ended; restart the camera, then "
+      "this server"));
+}
+
+/// Whether another of `owner` may begin.
+absl::Status Check(const Abandoned& all, const PipelineOwner& owner)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(all.mu) {
+  const Tally own = all.Of(owner);
+  if (own.hanging > 0 && own.hanging + own.open >= kMostHangingOfOne) {
+    return TooMany(own.hanging, "earlier sessions");
+  }
+  const std::int64_t of_place = all.HangingAt(owner.place);
+  if (of_place >= kMostHangingOfPlace) {
+    return TooMany(of_place, absl::StrCat("sources at ", owner.place));
+  }
+  if (of_place > 0 && all.counts.hanging >= kMostHanging) {
+    return TooMany(all.counts.hanging,
+                   absl::StrCat("all sources, and of those at ", owner.place, " too,"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -28,43 +74,42 @@ AbandonedPipelines CountAbandoned() {
   return all.counts;
 }
 
-std::int64_t HangingOf(const std::string& owner) {
+std::int64_t HangingOf(const PipelineOwner& owner) {
   Abandoned& all = All();
   const MutexLock lock(all.mu);
-  const auto found = all.hanging.find(owner);
-  return found == all.hanging.end() ? 0 : found->second;
+  return all.Of(owner).hanging;
 }
 
-absl::Status MayBegin(const std::string& owner) {
-  if (const std::int64_t hanging = HangingOf(owner); hanging >= kMostHangingOfOne) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        hanging,
-        " pipelines of earlier sessions hang in GStreamer; no other begins before one of "
-        "them has ended; restart the camera, then this server"));
-  }
-  if (const std::int64_t hanging = CountAbandoned().hanging; hanging >= kMostHanging) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(hanging,
-                     " pipelines of all sources hang in GStreamer; no other begins before "
-                     "one of them has ended; restart this server"));
-  }
-  return absl::OkStatus();
-}
-
-std::int64_t Abandon(const std::string& owner) {
+absl::StatusOr<PipelineSlot> PipelineSlot::Take(const PipelineOwner& owner) {
   Abandoned& all = All();
   const MutexLock lock(all.mu);
+  if (absl::Status checked = Check(all, owner); !checked.ok()) return checked;
+  ++all.tallies[owner].open;
+  return PipelineSlot(owner);
+}
+
+PipelineSlot::PipelineSlot(PipelineSlot&& from) noexcept
+    : owner_(std::exchange(from.owner_, std::nullopt)), hangs_(from.hangs_) {}
+
+std::int64_t PipelineSlot::Abandon() {
+  Abandoned& all = All();
+  const MutexLock lock(all.mu);
+  hangs_ = true;
   ++all.counts.so_far;
   ++all.counts.hanging;
-  return ++all.hanging[owner];
+  Tally& own = all.tallies[*owner_];
+  --own.open;
+  return ++own.hanging;
 }
 
-void EndAbandoned(const std::string& owner) {
+PipelineSlot::~PipelineSlot() {
+  if (!owner_) return;
   Abandoned& all = All();
   const MutexLock lock(all.mu);
-  --all.counts.hanging;
-  const auto found = all.hanging.find(owner);
-  if (--found->second == 0) all.hanging.erase(found);
+  const auto own = all.tallies.find(*owner_);
+  if (hangs_) --all.counts.hanging;
+  --(hangs_ ? own->second.hanging : own->second.open);
+  if (own->second.open == 0 && own->second.hanging == 0) all.tallies.erase(own);
 }
 
 }  // namespace millrace::ingest

@@ -15,6 +15,7 @@ using std::chrono::nanoseconds;
 
 PipelineOptions Owned(PipelineOptions pipeline, const SourceRequest& request) {
   pipeline.owner = OwnerOf(request);
+  pipeline.end = request.settings.end;
   return pipeline;
 }
 

@@ -42,6 +42,7 @@ PipelineOptions FilePipeline(const std::string& path, const SourceOptions& optio
 FileSource::Round::Round(FileSource& source) : source_(source) {
   PipelineOptions options = FilePipeline(source.path_, source.options_);
   options.owner = source.owner_;
+  options.end = source.end_;
   absl::StatusOr<std::unique_ptr<GstPicturePipeline>> pipeline =
       GstPicturePipeline::Create(options, *this);
   if (!pipeline.ok()) {
@@ -55,6 +56,7 @@ FileSource::Round::Round(FileSource& source) : source_(source) {
 FileSource::FileSource(const SourceRequest& request, std::string path)
     : shown_(request.shown),
       owner_(OwnerOf(request)),
+      end_(request.settings.end),
       path_(std::move(path)),
       options_(request.options),
       clock_(*request.settings.clock),
@@ -134,11 +136,15 @@ absl::Status FileSource::PlayRounds() {
     round->Play();
     finished = nullptr;  // Takes some milliseconds: not while the next frame is waited for.
     auto next = options_.loop ? std::make_unique<Round>(*this) : nullptr;
-    MILLRACE_RETURN_IF_ERROR(PlayToEnd(*round));
-    if (feed_.frames() == frames_before) {
-      return absl::FailedPreconditionError("it ended without a picture");
+    absl::Status outcome = PlayToEnd(*round);
+    if (outcome.ok() && feed_.frames() == frames_before) {
+      outcome = absl::FailedPreconditionError("it ended without a picture");
     }
-    if (!next) return absl::OkStatus();
+    if (!outcome.ok() || !next) {
+      round->BeginEnd();  // Both may hang, and are waited for at once.
+      if (next) next->BeginEnd();
+      return outcome;
+    }
     BeginRound();
     finished = std::exchange(round, std::move(next));
   }

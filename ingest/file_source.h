@@ -47,6 +47,10 @@ class FileSource final : public Source {
     void Play() {
       if (pipeline_) pipeline_->Play();
     }
+    /// Begins to end, which the destructor waits for.
+    void BeginEnd() {
+      if (pipeline_) pipeline_->BeginEnd();
+    }
     [[nodiscard]] Outcome& outcome() { return outcome_; }
 
    private:
@@ -74,7 +78,8 @@ class FileSource final : public Source {
 
   // Constant after construction.
   const std::string shown_;
-  const std::string owner_;  ///< As OwnerOf() says.
+  const PipelineOwner owner_;
+  const EndLimits end_;
   const std::string path_;
   const SourceOptions options_;
   const Clock& clock_;

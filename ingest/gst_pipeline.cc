@@ -3,17 +3,17 @@
 #include <utility>
 
 #include "base/status.h"
-#include "ingest/abandoned_pipelines.h"
 #include "ingest/pipeline_elements.h"
 
 namespace millrace::ingest {
 
 absl::StatusOr<std::unique_ptr<GstPicturePipeline>> GstPicturePipeline::Create(
     const PipelineOptions& options, PipelineListener& listener) {
-  MILLRACE_RETURN_IF_ERROR(MayBegin(options.owner));
+  MILLRACE_ASSIGN_OR_RETURN(PipelineSlot slot, PipelineSlot::Take(options.owner));
   MILLRACE_ASSIGN_OR_RETURN(std::shared_ptr<PipelineElements> elements,
                             PipelineElements::Create(options, listener));
-  return std::unique_ptr<GstPicturePipeline>(new GstPicturePipeline(std::move(elements), options));
+  return std::unique_ptr<GstPicturePipeline>(
+      new GstPicturePipeline(std::move(elements), std::move(slot), options.end));
 }
 
 absl::Status GstPicturePipeline::Check(const PipelineOptions& options) {
@@ -21,8 +21,8 @@ absl::Status GstPicturePipeline::Check(const PipelineOptions& options) {
 }
 
 GstPicturePipeline::GstPicturePipeline(std::shared_ptr<PipelineElements> elements,
-                                       const PipelineOptions& options)
-    : elements_(std::move(elements)), thread_(elements_, options.owner, options.end) {}
+                                       PipelineSlot slot, const EndLimits& end)
+    : elements_(std::move(elements)), thread_(elements_, std::move(slot), end) {}
 
 GstPicturePipeline::~GstPicturePipeline() = default;
 

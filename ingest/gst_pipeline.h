@@ -26,6 +26,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ingest/abandoned_pipelines.h"
 #include "ingest/frame_feed.h"
 #include "ingest/grid.h"
 #include "ingest/source.h"
@@ -84,14 +85,12 @@ struct PipelineOptions {
   /// Frees the threads of the source that wait for each other, on the thread that is about to end
   /// it. It may hang. May be empty.
   std::function<void(GstElement& source)> unblock = {};
-  /// Ends what the source waits for in the network, from any thread. It must not wait. May be
-  /// empty.
+  /// Ends the source's waits for the network, from any thread. It must not wait. May be empty.
   std::function<void(GstElement& source)> cut = {};
   /// It fails once its source has sent so many bytes without a picture. 0: it may send any number.
   std::int64_t most_unshown_bytes = 0;
-  /// Whose it is, where it hangs: the camera stream, or the URI without credentials.
-  std::string owner = {};
-  StateThread::Limits end = {};
+  PipelineOwner owner = {};
+  EndLimits end = {};
 };
 
 /// A pipeline. Calls must come from one thread at a time, and not from the listener's. The
@@ -99,7 +98,7 @@ struct PipelineOptions {
 class GstPicturePipeline {
  public:
   /// Builds the pipeline, at rest. `listener` must outlive it. Fails with FAILED_PRECONDITION if
-  /// this GStreamer lacks an element, as `configure` does, and as MayBegin() for `options.owner`.
+  /// this GStreamer lacks an element, as `configure` does, and as PipelineSlot::Take().
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GstPicturePipeline>> Create(
       const PipelineOptions& options, PipelineListener& listener);
 
@@ -118,13 +117,16 @@ class GstPicturePipeline {
   /// What the video is compressed with, in words. Empty where nothing is decoded, or not yet.
   [[nodiscard]] std::string Codec() const;
 
+  /// Begins to end it, as StateThread::BeginEnd(): for several that are to end at once.
+  void BeginEnd() { thread_.BeginEnd(); }
   /// Ends it: afterwards the listener hears nothing more. Waits for what the listener does, and for
   /// GStreamer `options.end` at most. Returns whether it has ended by then; if not, it is left
   /// behind (abandoned_pipelines.h). Idempotent.
   bool End() { return thread_.End(); }
 
  private:
-  GstPicturePipeline(std::shared_ptr<PipelineElements> elements, const PipelineOptions& options);
+  GstPicturePipeline(std::shared_ptr<PipelineElements> elements, PipelineSlot slot,
+                     const EndLimits& end);
 
   const std::shared_ptr<PipelineElements> elements_;
   StateThread thread_;

@@ -1,5 +1,5 @@
-// What a pipeline says reaches its listener through a gate, which is closed when the pipeline is to
-// end: GStreamer may go on calling for ever, and the listener is gone by then.
+// A gate between a pipeline and its listener, which is closed when the pipeline is to end:
+// GStreamer may go on calling for ever, and the listener is gone by then.
 #pragma once
 
 #include "base/mutex.h"

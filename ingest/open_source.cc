@@ -5,9 +5,11 @@
 #include <random>
 #include <string_view>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "ingest/camera_uri.h"
 
 namespace millrace::ingest {
 
@@ -61,6 +63,18 @@ absl::Status CheckOptions(const SourceOptions& options, std::string_view shown) 
 }
 
 }  // namespace
+
+PipelineOwner OwnerOf(const SourceRequest& request) {
+  PipelineOwner owner = {
+      .name = request.options.stream.empty() ? request.shown : request.options.stream,
+      .place = request.shown};
+  if (KindOf(request.uri) != SourceKind::kRtspCamera) return owner;
+  const absl::StatusOr<CameraUri> camera = ParseCameraUri(request.uri);
+  if (camera.ok()) {
+    owner.place = absl::StrCat(absl::AsciiStrToLower(camera->host), ":", camera->port);
+  }
+  return owner;
+}
 
 absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options) {
   IngestSettings settings;

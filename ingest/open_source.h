@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "ingest/abandoned_pipelines.h"
 #include "ingest/backoff.h"
 #include "ingest/session_machine.h"
 #include "ingest/source.h"
@@ -23,12 +24,12 @@ struct IngestSettings {
   SessionLimits limits = {};
   BackoffOptions backoff = {};
   std::uint64_t seed = 0;
-  /// Each pipeline that hangs costs memory. After one has been left behind, the next session of a
-  /// camera waits for so long, times the number that hang ...
+  /// Each pipeline that hangs costs memory. After one of a camera was left behind, its next session
+  /// waits for this time, multiplied by the number that hang.
   std::chrono::nanoseconds pause_after_hanging = std::chrono::seconds(10);
-  /// ... and where there are too many (abandoned_pipelines.h), it is looked so often whether one
-  /// has ended.
+  /// The interval at which a camera of which too many hang (abandoned_pipelines.h) is tried again.
   std::chrono::nanoseconds pause_with_too_many = std::chrono::seconds(60);
+  EndLimits end = {};
   /// A file must show its first picture within this time.
   std::chrono::nanoseconds first_picture = std::chrono::seconds(10);
 };
@@ -48,10 +49,8 @@ struct SourceRequest {
   std::string shown;
 };
 
-/// Whose its pipelines are where they hang: the camera stream's, or the URI's if it is of none.
-[[nodiscard]] inline const std::string& OwnerOf(const SourceRequest& request) {
-  return request.options.stream.empty() ? request.shown : request.options.stream;
-}
+/// Whose its pipelines are.
+[[nodiscard]] PipelineOwner OwnerOf(const SourceRequest& request);
 
 /// One factory per kind of source; each starts what it makes.
 

@@ -191,9 +191,10 @@ PipelineElements::PipelineElements(GstOwned<GstElement> pipeline, const Pipeline
 }
 
 void PipelineElements::SetState(GstState state) {
-  if (gst_element_set_state(pipeline_.get(), state) == GST_STATE_CHANGE_FAILURE) {
+  if (gst_element_set_state(pipeline_.get(), state) != GST_STATE_CHANGE_FAILURE) return;
+  Guarded(listener_, [this] {
     listener_.OnOutcome(absl::UnavailableError("GStreamer could not start the pipeline"));
-  }
+  });
 }
 
 void PipelineElements::Cancel() { g_cancellable_cancel(stop_.get()); }
@@ -203,7 +204,9 @@ void PipelineElements::Cut() {
 }
 
 void PipelineElements::End() {
-  if (unblock_) unblock_(*source_);
+  Guarded(listener_, [this] {
+    if (unblock_) unblock_(*source_);
+  });
   gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
   const GstOwned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
   gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);

@@ -1,7 +1,7 @@
 // The elements of a GstPicturePipeline, and what of ours GStreamer calls.
 //
-// They may hang for ever, and GStreamer goes on calling then. So they touch nothing but what they
-// own: what they have to say goes through a gate, which is closed when their owner leaves them.
+// They may hang for ever, and GStreamer goes on calling then. So they touch only their own members,
+// and speak through a gate, which is closed when their owner leaves them.
 #pragma once
 
 #include <gio/gio.h>
@@ -21,7 +21,7 @@
 
 namespace millrace::ingest {
 
-/// Who gets a pipeline's pictures, and of which size.
+/// The listener that gets a pipeline's pictures, and their size.
 struct PictureReceiver {
   PipelineListener& listener;
   Extent grid;
@@ -43,10 +43,10 @@ class PipelineElements {
 
   /// What goes wrong is an outcome.
   void SetState(GstState state);
-  /// Has nothing run on threads of GStreamer any more. To be called last.
+  /// Ends all threads of GStreamer. To be called last.
   void End();
 
-  /// What waits to explain an error gives up.
+  /// Ends the wait for the explanation of an error.
   void Cancel();
   /// The listener hears nothing more, once it has returned from what it was told.
   void Silence() { listener_.Close(); }

@@ -155,7 +155,7 @@ class Source {
   [[nodiscard]] virtual FrameQueue& queue() = 0;
   [[nodiscard]] virtual SourceStatus status() const = 0;
   /// Closes its queue and ends the source: within a second when a camera hangs, within two and a
-  /// bit when GStreamer does (abandoned_pipelines.h). Idempotent.
+  /// bit when GStreamer does (twice that for a looped file; abandoned_pipelines.h). Idempotent.
   virtual void Stop() = 0;
   /// Where its frames are pushed; null unless its URI is `push:`.
   [[nodiscard]] virtual std::shared_ptr<PushEntry> push_entry() { return nullptr; }

@@ -5,9 +5,9 @@
 //   thread "pipeline"    └▶ PAUSED ─────┴▶ PLAYING ─ ... ──────┴▶ NULL ─▶ ended
 //
 // A pipeline that is told to end goes to NULL in good order first, so that an RTSP camera hears a
-// TEARDOWN. If that takes long its connections are cut, which ends most of what waits for a camera.
-// If it hangs even then it is abandoned (abandoned_pipelines.h): its elements are the thread's from
-// then on, and the thread is detached. That is the one exception from the rule that no thread is
+// TEARDOWN. If that takes long, its connections are cut, which ends most waits for a camera.
+// If it hangs even then it is abandoned (abandoned_pipelines.h): its elements belong to the thread
+// from then on, and the thread is detached. No other thread is
 // (docs/decisions/0026-pipelines-that-hang.md).
 #pragma once
 
@@ -15,8 +15,10 @@
 
 #include <chrono>
 #include <memory>
-#include <string>
+#include <optional>
 #include <thread>
+
+#include "ingest/abandoned_pipelines.h"
 
 namespace millrace::ingest {
 
@@ -25,15 +27,9 @@ class PipelineElements;
 /// Calls must come from one thread at a time.
 class StateThread {
  public:
-  struct Limits {
-    /// After so long its connections are cut.
-    std::chrono::milliseconds in_good_order{500};
-    /// After so long in all it is abandoned.
-    std::chrono::milliseconds in_all{2000};
-  };
-
-  /// Its thread begins, at the priority of the caller. `owner`: as Abandon() has it.
-  StateThread(std::shared_ptr<PipelineElements> elements, std::string owner, const Limits& limits);
+  /// Its thread begins, at the priority of the caller.
+  StateThread(std::shared_ptr<PipelineElements> elements, PipelineSlot slot,
+              const EndLimits& limits);
   /// Ends it.
   ~StateThread() { static_cast<void>(End()); }
   StateThread(const StateThread&) = delete;
@@ -42,22 +38,26 @@ class StateThread {
   /// Has it change to `state` next. Never waits. A failure is an outcome of the pipeline.
   void Want(GstState state);
 
-  /// Ends the pipeline: afterwards its listener hears nothing more. Returns whether it has ended
-  /// within the limits; if not it is abandoned. Idempotent.
+  /// Begins to end the pipeline: afterwards its listener hears nothing more. Waits for what the
+  /// listener does, and for nothing else. Idempotent.
+  void BeginEnd();
+  /// Ends the pipeline. Returns whether it has ended within the limits, since BeginEnd(); if not it
+  /// is abandoned. Idempotent.
   bool End();
 
  private:
   struct Work;
 
   static void Run(const std::shared_ptr<Work>& work);
-  void LeaveBehind();
 
   // Constant after construction.
-  const Limits limits_;
+  const EndLimits limits_;
   const std::shared_ptr<Work> work_;  ///< Shared with the thread, which may outlive this.
 
-  bool has_ended_ = false;  ///< Of the owner's thread.
-  std::thread thread_;      ///< None once End() was called.
+  // Of the owner's thread.
+  std::optional<std::chrono::steady_clock::time_point> ending_since_;
+  bool has_ended_ = false;
+  std::thread thread_;  ///< None once End() was called.
 };
 
 }  // namespace millrace::ingest

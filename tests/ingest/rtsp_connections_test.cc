@@ -70,8 +70,10 @@ class EndlessCamera {
 TEST(RtspConnectionsTest, ASourceStopsInTheMiddleOfAnAnswerWithoutEnd) {
   const std::int64_t abandoned = CountAbandoned().so_far;
   for (const char* more : {"X-Lie: more\r\n", "and on and on "}) {
+  IngestSettings settings = Patient();
+  settings.end.in_all = std::chrono::minutes(10);
     EndlessCamera camera("", more);
-    const auto source = Open(camera.url(), Patient());
+    const auto source = Open(camera.url(), settings);
     WaitUntil([&] { return camera.sent() > 10000; });
     source->Stop();
   }
