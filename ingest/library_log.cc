@@ -4,6 +4,7 @@
 #include <gst/gst.h>
 #include <spdlog/spdlog.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,20 @@ namespace {
 
 using spdlog::level::level_enum;
 
-std::string_view TextOr(const char* text, std::string_view otherwise) {
-  return text == nullptr ? otherwise : std::string_view(text);
+/// A field of no length ends in NUL; others need not.
+std::string TextOf(const GLogField& field) {
+  const auto* const text = static_cast<const char*>(field.value);
+  return field.length < 0 ? std::string(text)
+                          : std::string(text, static_cast<std::size_t>(field.length));
+}
+
+/// A line that cannot be written is lost: nothing may be thrown into C code.
+template <typename Work>
+void Guarded(Work work) noexcept {
+  try {
+    work();
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
+  }
 }
 
 /// What GLib calls critical is a broken rule of a library's, which goes on.
@@ -25,19 +38,20 @@ level_enum LevelOf(GLogLevelFlags level) {
   return (level & G_LOG_LEVEL_DEBUG) != 0 ? level_enum::debug : level_enum::info;
 }
 
+void Log(GLogLevelFlags level, const GLogField* fields, gsize count) {
+  std::string domain = "GLib";
+  std::string message;
+  for (const GLogField* field = fields; field != fields + count; ++field) {
+    if (std::string_view(field->key) == "MESSAGE") message = TextOf(*field);
+    if (std::string_view(field->key) == "GLIB_DOMAIN") domain = TextOf(*field);
+  }
+  if (g_log_writer_default_would_drop(level, domain.c_str()) != FALSE) return;
+  spdlog::log(LevelOf(level), "{}: {}", domain, WithoutCredentials(message));
+}
+
 GLogWriterOutput OnGLib(GLogLevelFlags level, const GLogField* fields, gsize count,
                         gpointer /*unused*/) {
-  const char* domain = nullptr;
-  const char* message = nullptr;
-  for (const GLogField* field = fields; field != fields + count; ++field) {
-    if (std::string_view(field->key) == "MESSAGE") message = static_cast<const char*>(field->value);
-    if (std::string_view(field->key) == "GLIB_DOMAIN") {
-      domain = static_cast<const char*>(field->value);
-    }
-  }
-  if (g_log_writer_default_would_drop(level, domain) != FALSE) return G_LOG_WRITER_HANDLED;
-  spdlog::log(LevelOf(level), "{}: {}", TextOr(domain, "GLib"),
-              WithoutCredentials(TextOr(message, "")));
+  Guarded([&] { Log(level, fields, count); });
   return G_LOG_WRITER_HANDLED;
 }
 
@@ -50,8 +64,11 @@ void OnGStreamer(GstDebugCategory* category, GstDebugLevel level, const gchar* /
                  const gchar* /*function*/, gint /*line*/, GObject* /*object*/,
                  GstDebugMessage* message, gpointer /*unused*/) {
   if (level > gst_debug_category_get_threshold(category)) return;
-  spdlog::log(LevelOf(level), "GStreamer: {}: {}", gst_debug_category_get_name(category),
-              WithoutCredentials(TextOr(gst_debug_message_get(message), "")));
+  Guarded([&] {
+    const gchar* const text = gst_debug_message_get(message);
+    spdlog::log(LevelOf(level), "GStreamer: {}: {}", gst_debug_category_get_name(category),
+                WithoutCredentials(text == nullptr ? "" : text));
+  });
 }
 
 }  // namespace

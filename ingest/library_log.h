@@ -3,9 +3,9 @@
 
 namespace millrace::ingest {
 
-/// From now on they go to spdlog's default logger, without logins. How much GStreamer has to say
-/// the variable GST_DEBUG decides: nothing, unless it is set. To be called once, after gst_init()
-/// and before a second thread.
+/// From now on they go to spdlog's default logger, without logins. GStreamer has something to say
+/// only where the variable GST_DEBUG asks for it. To be called once, after gst_init() and before a
+/// second thread.
 void LogLibraries();
 
 }  // namespace millrace::ingest

@@ -30,5 +30,15 @@ TEST(LibraryLogTest, PutsWhatGStreamerAndGLibSayIntoTheLog) {
             "error GStreamer: default: no 1 of rtsp://***@camera/1\n");
 }
 
+// Such a field need not end in NUL.
+TEST(LibraryLogTest, ReadsNoFurtherThanAFieldIsLong) {
+  InitializeGStreamer();
+  const Logged logged;
+  const GLogField fields[] = {{.key = "GLIB_DOMAIN", .value = "GLib-GIOs", .length = 8},
+                              {.key = "MESSAGE", .value = "brief, and more", .length = 5}};
+  g_log_structured_array(G_LOG_LEVEL_WARNING, fields, std::size(fields));
+  EXPECT_EQ(logged.text(), "warning GLib-GIO: brief\n");
+}
+
 }  // namespace
 }  // namespace millrace::ingest
