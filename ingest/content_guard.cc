@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
+#include "ingest/guarded_callback.h"
 #include "ingest/raw_picture.h"
 
 namespace millrace::ingest {
@@ -37,18 +38,22 @@ std::optional<std::int64_t> SideOf(const GstStructure* caps, const char* field) 
   return absl::SimpleAtoi({text.data(), text.size()}, &said) ? said : 0;
 }
 
-/// Asked for each stream that decodebin finds. FALSE: it is not decoded.
-gboolean MayGoOn(GstElement* decodebin, GstPad* /*pad*/, GstCaps* caps, gpointer /*unused*/) {
-  if (gst_caps_is_any(caps) != FALSE || gst_caps_is_empty(caps) != FALSE) return TRUE;
+/// Whether a stream that decodebin has found is decoded.
+bool MayGoOn(GstElement* decodebin, GstCaps* caps) {
+  if (gst_caps_is_any(caps) != FALSE || gst_caps_is_empty(caps) != FALSE) return true;
   const GstStructure* const first = gst_caps_get_structure(caps, 0);
-  if (!AreRaw(first)) return TRUE;
+  if (!AreRaw(first)) return true;
   const std::optional<std::int64_t> width = SideOf(first, "width");
   const std::optional<std::int64_t> height = SideOf(first, "height");
-  if (!width || !height) return TRUE;
+  if (!width || !height) return true;
   const absl::Status checked = CheckPictureSize(*width, *height);
-  if (checked.ok()) return TRUE;
+  if (checked.ok()) return true;
   Refuse(decodebin, std::string(checked.message()).c_str());
-  return FALSE;
+  return false;
+}
+
+gboolean OnStream(GstElement* decodebin, GstPad* /*pad*/, GstCaps* caps, gpointer /*unused*/) {
+  return GuardedCallback(decodebin, FALSE, [&] { return MayGoOn(decodebin, caps) ? TRUE : FALSE; });
 }
 
 /// Asked for each element that would take a stream on; decodebin's own answers have no header.
@@ -68,7 +73,7 @@ gint MayTake(GstElement* decodebin, GstPad* /*pad*/, GstCaps* /*caps*/, GstEleme
 }  // namespace
 
 void GuardContent(GstElement& decodebin) {
-  g_signal_connect(&decodebin, "autoplug-continue", G_CALLBACK(MayGoOn), nullptr);
+  g_signal_connect(&decodebin, "autoplug-continue", G_CALLBACK(OnStream), nullptr);
   g_signal_connect(&decodebin, "autoplug-select", G_CALLBACK(MayTake), nullptr);
 }
 

@@ -1,6 +1,6 @@
-// Keeps a file or a camera from having GStreamer do what no video needs.
+// Keeps files and cameras from making GStreamer fetch other things, or count below zero.
 //
-// decodebin takes whatever decodes what it finds, whatever a file is called. Elements for playlists
+// decodebin takes any element that decodes, whatever a file is called. Elements for playlists
 // (HLS, DASH, Smooth Streaming) fetch what the playlist names, over the network of this machine.
 // Raw video without pixels has rtpvrawdepay give a buffer back twice.
 #pragma once

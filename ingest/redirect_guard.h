@@ -9,13 +9,13 @@
 
 namespace millrace::ingest {
 
-/// Has `rtspsrc`, which asks the camera at `uri`, say nothing to another scheme, host or port that
-/// the camera sends it on to: it fails instead, with what to do. So it does where the camera sends
-/// it on within the same place more than four times. To be called before it starts.
+/// Has `rtspsrc`, which asks the camera at `uri`, fail with what to do where the camera sends it on
+/// to another scheme, host or port, or within the same place more than four times. To be called
+/// before it starts.
 ///
-/// rtspsrc connects there before it asks what to say, so a connection is made, and ended without a
-/// word. Addresses inside a camera's description (control URLs) lead nowhere: rtspsrc names them to
-/// the camera, over the connection that it has.
+/// rtspsrc connects to the other place before its signal is emitted, so a connection is made, and
+/// ended without a word. Addresses inside a camera's description (control URLs) are not followed:
+/// rtspsrc names them to the camera, over the connection that it has.
 void RefuseRedirects(const std::string& uri, GstElement& rtspsrc);
 
 }  // namespace millrace::ingest

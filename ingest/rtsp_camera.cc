@@ -13,6 +13,7 @@
 #include "ingest/camera_source.h"
 #include "ingest/camera_uri.h"
 #include "ingest/gst_error.h"
+#include "ingest/guarded_callback.h"
 #include "ingest/login.h"
 #include "ingest/media_limit.h"
 #include "ingest/redirect_guard.h"
@@ -88,9 +89,11 @@ std::string WhatIsWrong(GTlsCertificateFlags errors) {
 gboolean OnBadCertificate(GstElement* rtspsrc, GTlsConnection* /*connection*/,
                           GTlsCertificate* /*certificate*/, GTlsCertificateFlags errors,
                           gpointer /*unused*/) {
-  const std::string why(StatusOf(CameraFault::kCertificate, WhatIsWrong(errors)).message());
-  GST_ELEMENT_ERROR(rtspsrc, RESOURCE, NOT_AUTHORIZED, ("%s", why.c_str()), (nullptr));
-  return FALSE;
+  return GuardedCallback(rtspsrc, FALSE, [&] {
+    const std::string why(StatusOf(CameraFault::kCertificate, WhatIsWrong(errors)).message());
+    GST_ELEMENT_ERROR(rtspsrc, RESOURCE, NOT_AUTHORIZED, ("%s", why.c_str()), (nullptr));
+    return FALSE;
+  });
 }
 
 absl::Status SetTls(const Tls& tls, GstElement& source) {
