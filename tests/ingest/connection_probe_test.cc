@@ -2,17 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <string>
+#include <array>
 #include <thread>
-#include <vector>
 
 #include "ingest/camera_fault.h"
 #include "ingest/gst_handles.h"
-#include "tests/ingest/silent_port.h"
+#include "tests/ingest/loopback_port.h"
 
 namespace millrace::ingest {
 namespace {
@@ -27,46 +25,35 @@ absl::Status Probe(int port, std::chrono::seconds limit = kLong) {
 /// A port that has no room for another connection: it answers to none, as a machine that is off.
 class FullPort {
  public:
-  FullPort() : listener_(Socket()) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(bind(listener_, generic, size), 0);
-    EXPECT_EQ(getsockname(listener_, generic, &size), 0);
-    EXPECT_EQ(listen(listener_, 0), 0);
-    number_ = ntohs(address.sin_port);
-    for (int i = 0; i < 4; ++i) {
-      clients_.push_back(Socket());
-      (void)connect(clients_.back(), generic, size);  // It goes on by itself.
+  FullPort() {
+    const sockaddr_in& address = port_.address();
+    for (int& client : clients_) {
+      client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+      // It goes on by itself.
+      (void)connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
     }
   }
   ~FullPort() {
     for (const int client : clients_) close(client);
-    close(listener_);
   }
   FullPort(const FullPort&) = delete;
   FullPort& operator=(const FullPort&) = delete;
 
-  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] int number() const { return port_.number(); }
 
  private:
-  static int Socket() { return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
-
-  const int listener_;
-  std::vector<int> clients_;
-  int number_ = 0;
+  const LoopbackPort port_{/*backlog=*/0};
+  std::array<int, 4> clients_ = {};
 };
 
 TEST(ConnectionProbeTest, AConnectionThatComesAboutIsNoFault) {
-  const SilentPort port(/*listens=*/true);
-  EXPECT_TRUE(Probe(port.port()).ok());
+  const LoopbackPort port;
+  EXPECT_TRUE(Probe(port.number()).ok());
 }
 
 TEST(ConnectionProbeTest, ARefusalIsOne) {
-  const SilentPort port(/*listens=*/false);
-  EXPECT_EQ(Probe(port.port()), StatusOf(CameraFault::kRefused));
+  const LoopbackPort port(LoopbackPort::kDoesNotListen);
+  EXPECT_EQ(Probe(port.number()), StatusOf(CameraFault::kRefused));
 }
 
 TEST(ConnectionProbeTest, AnAddressThatDoesNotAnswerIsGivenUp) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -13,8 +14,13 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "ingest/gst_error.h"
+#include "ingest/gst_handles.h"
+#include "ingest/gstreamer.h"
+#include "ingest/guarded_callback.h"
 #include "ingest/look.h"
 #include "tests/ingest/camera_tests.h"
+#include "tests/ingest/loopback_port.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/spoken_rtsp.h"
 
@@ -25,7 +31,7 @@ using ::testing::HasSubstr;
 
 // They made the server fetch what they name.
 TEST(ContentGuardTest, APlaylistIsRefusedAndNothingIsFetched) {
-  const Port other;
+  const LoopbackPort other;
   std::atomic<bool> fetched = false;
   std::jthread waiting([&] { fetched = other.Accept() >= 0; });
   const std::string video = absl::StrCat("http://127.0.0.1:", other.number(), "/video");
@@ -87,7 +93,7 @@ void Play(int client, const std::string& description) {
 
 /// What becomes of a camera of this description.
 std::string CauseOf(const std::string& description) {
-  const Port camera;
+  const LoopbackPort camera;
   std::jthread serving([&] {
     for (int client = 0; (client = camera.Accept()) >= 0; close(client)) Play(client, description);
   });
@@ -122,6 +128,19 @@ TEST(ContentGuardTest, ACauseThatIsTheCamerasIsSaidToBe) {
   EXPECT_THAT(CauseOf(Described("m=video 0 RTP/SAVP 96\r\na=rtpmap:96 H264/90000\r\n"
                                 "a=control:video\r\n")),
               HasSubstr("its video is of a kind or size that cannot be decoded here"));
+}
+
+TEST(GuardedCallbackTest, WhatIsThrownIsWhyTheElementFails) {
+  InitializeGStreamer();
+  const GstOwned<GstElement> element(gst_bin_new("a"));
+  const GstOwned<GstBus> bus(gst_bus_new());
+  gst_element_set_bus(element.get(), bus.get());
+  EXPECT_EQ(GuardedCallback(element.get(), 1, [] { return 2; }), 2);
+  EXPECT_EQ(gst_bus_pop(bus.get()), nullptr);
+  EXPECT_EQ(GuardedCallback(element.get(), 1, []() -> int { throw std::bad_alloc(); }), 1);
+  const GstOwned<GstMessage> message(gst_bus_pop(bus.get()));
+  ASSERT_NE(message, nullptr);
+  EXPECT_THAT(std::string(StatusFromMessage(message.get()).message()), HasSubstr("bad_alloc"));
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "tests/ingest/loopback_port.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/rtsp_process.h"
-#include "tests/ingest/silent_port.h"
 
 namespace millrace::ingest {
 namespace {
@@ -80,7 +80,7 @@ TEST(LookTest, LooksAtEveryKindOfSource) {
 }
 
 TEST(LookTest, SaysWhyThereIsNothingToSeeAndNoPassword) {
-  const SilentPort refuses(/*listens=*/false);
+  const LoopbackPort refuses(LoopbackPort::kDoesNotListen);
   const TemporaryFolder folder;
   const std::string pipe = folder / "pipe.mp4";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -107,14 +107,14 @@ TEST(LookTest, SaysWhyThereIsNothingToSeeAndNoPassword) {
 }
 
 TEST(LookTest, EndsInTimeWhereACameraSaysNothing) {
-  const SilentPort silent(/*listens=*/true);
+  const LoopbackPort silent;
   SourceOptions options = {.uri = silent.Url()};
   options.camera.connect_timeout = milliseconds(400);
   EXPECT_FALSE(Look(options).ok());
 }
 
 TEST(LookTest, IsGivenUpOnDemand) {
-  const SilentPort silent(/*listens=*/true);
+  const LoopbackPort silent;
   std::stop_source stop;
   SourceOptions options = {.uri = silent.Url(), .stop = stop.get_token()};
   options.camera.connect_timeout = std::chrono::hours(1);

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/ingest/camera_tests.h"
+#include "tests/ingest/loopback_port.h"
 #include "tests/ingest/spoken_rtsp.h"
 
 namespace millrace::ingest {
@@ -21,8 +22,8 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(RedirectGuardTest, NothingIsToldToWhomACameraSendsItsViewersOn) {
-  const Port camera;
-  const Port other;
+  const LoopbackPort camera;
+  const LoopbackPort other;
   const std::string elsewhere = absl::StrCat("rtsp://127.0.0.1:", other.number(), "/x");
   std::jthread serving([&] {
     for (int client = 0; (client = camera.Accept()) >= 0; close(client)) {
@@ -49,32 +50,45 @@ TEST(RedirectGuardTest, NothingIsToldToWhomACameraSendsItsViewersOn) {
   camera.Close();
 }
 
+/// What a camera says that sends its viewers to `again`, for ever.
+std::string SentOn(const std::string& request, const std::string& again) {
+  if (!request.starts_with("OPTIONS")) {
+    return Answer(request, "302 Moved", absl::StrCat("Location: ", again, "\r\n"));
+  }
+  return Answer(request, "200 OK", "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\n");
+}
+
+/// Each conversation begins with OPTIONS. If `asks` is true, a login is wanted even for that.
+class RoundAndRoundTest : public ::testing::TestWithParam<bool> {};
+
 // Never to another place, and never with a picture.
-TEST(RedirectGuardTest, ACameraThatSendsItsViewersRoundAndRoundIsLeft) {
-  const Port camera;
-  const std::string again = absl::StrCat("rtsp://127.0.0.1:", camera.number(), "/live");
+TEST_P(RoundAndRoundTest, ACameraThatSendsItsViewersRoundAndRoundIsLeft) {
+  const bool asks = GetParam();
+  const LoopbackPort camera;
   std::atomic<int> conversations = 0;
   std::jthread serving([&] {
     for (int client = 0; (client = camera.Accept()) >= 0; close(client)) {
       for (std::string request; !(request = Request(client)).empty();) {
-        const bool options = request.starts_with("OPTIONS");
-        if (options) ++conversations;
+        const bool unknown = asks && request.find("Authorization: ") == std::string::npos;
+        if (!unknown && request.starts_with("OPTIONS")) ++conversations;
         const std::string answer =
-            options ? Answer(request, "200 OK", "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\n")
-                    : Answer(request, "302 Moved", absl::StrCat("Location: ", again, "\r\n"));
+            unknown ? Answer(request, "401 Unauthorized", "WWW-Authenticate: Basic realm=\"x\"\r\n")
+                    : SentOn(request, absl::StrCat("rtsp://127.0.0.1:", camera.number(), "/live"));
         send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
       }
     }
   });
   IngestSettings once = Patient();
   once.backoff.first = once.backoff.longest = std::chrono::hours(1);
-  const auto source = Open(again, once);
+  const auto source = Open(camera.Url(), once);
   while (TimesIn(*source, SourceState::kBackingOff) == 0) std::this_thread::yield();
   EXPECT_THAT(Cause(*source), HasSubstr("the camera sends its viewers on again and again"));
   EXPECT_EQ(conversations, 5);
   source->Stop();
   camera.Close();
 }
+
+INSTANTIATE_TEST_SUITE_P(RedirectGuardTest, RoundAndRoundTest, ::testing::Bool());
 
 }  // namespace
 }  // namespace millrace::ingest

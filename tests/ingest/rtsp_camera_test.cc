@@ -8,9 +8,9 @@
 #include "tests/base/temporary_folder.h"
 #include "tests/ingest/camera_tests.h"
 #include "tests/ingest/logged.h"
+#include "tests/ingest/loopback_port.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/rtsp_process.h"
-#include "tests/ingest/silent_port.h"
 
 namespace millrace::ingest {
 namespace {
@@ -163,7 +163,7 @@ TEST(RtspCameraTest, StopsWhileTheCameraIsFrozen) {
 }
 
 TEST(RtspCameraTest, GivesUpACameraThatAcceptsAndSaysNothing) {
-  const SilentPort port(/*listens=*/true);
+  const LoopbackPort port;
   IngestSettings settings = Patient();
   settings.limits.first_frame = milliseconds(200);
   const auto source = Open(port.Url(), settings);
@@ -176,7 +176,7 @@ TEST(RtspCameraTest, GivesUpACameraThatAcceptsAndSaysNothing) {
 
 TEST(RtspCameraTest, TriesForEverWhereNobodyListensAndSaysSoOnce) {
   const Logged logged;
-  const SilentPort port(/*listens=*/false);
+  const LoopbackPort port(LoopbackPort::kDoesNotListen);
   IngestSettings settings = Patient();
   settings.limits.first_frame = std::chrono::minutes(1);  // The refusal comes first, always.
   const auto source = Open(port.Url(), settings);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "ingest/abandoned_pipelines.h"
 #include "tests/ingest/camera_tests.h"
+#include "tests/ingest/loopback_port.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/spoken_rtsp.h"
 
@@ -59,7 +60,7 @@ class EndlessCamera {
 
   const std::string begin_;
   const std::string more_;
-  const Port port_;
+  const LoopbackPort port_;
   std::atomic<bool> ending_ = false;
   std::atomic<std::size_t> sent_ = 0;
   std::atomic<int> client_ = -1;
