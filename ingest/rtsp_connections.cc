@@ -4,6 +4,7 @@
 #include <gio/gio.h>
 #include <gst/rtsp/gstrtspconnection.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -16,6 +17,9 @@ namespace {
 /// Of the connection that this thread has made last, until it is noted whose it is: rtspsrc
 /// connects and sends from one thread.
 thread_local GstOwned<GSocket> connected;
+
+/// Of the RTSP message that this thread reads. Nothing: it reads none.
+thread_local std::optional<std::size_t> read_of_message;
 
 /// One rtspsrc's. Thread-safe.
 class NotedConnection {
@@ -93,6 +97,31 @@ GstRTSPResult gst_rtsp_connection_create(const GstRTSPUrl* url, GstRTSPConnectio
   if (result != GST_RTSP_OK) return result;
   gst_rtsp_connection_set_content_length_limit(*connection, ingest::kMostBytesOfRtspBody);
   return result;
+}
+
+GstRTSPResult gst_rtsp_connection_receive_usec(GstRTSPConnection* connection,
+                                               GstRTSPMessage* message, gint64 timeout) {
+  namespace ingest = millrace::ingest;
+  static auto* const receive =
+      ingest::Next<decltype(gst_rtsp_connection_receive_usec)>("gst_rtsp_connection_receive_usec");
+  ingest::read_of_message = 0;
+  const GstRTSPResult result = receive(connection, message, timeout);
+  const bool too_long = *ingest::read_of_message > ingest::kMostBytesOfRtspMessage;
+  ingest::read_of_message.reset();
+  return too_long ? GST_RTSP_ENOMEM : result;
+}
+
+// Of all streams of the program; only those of RTSP messages have a bound.
+gssize g_input_stream_read(GInputStream* stream, void* buffer, gsize count,
+                           GCancellable* cancellable, GError** error) {
+  namespace ingest = millrace::ingest;
+  static auto* const read = ingest::Next<decltype(g_input_stream_read)>("g_input_stream_read");
+  const gssize got = read(stream, buffer, count, cancellable, error);
+  if (!ingest::read_of_message || got <= 0) return got;
+  *ingest::read_of_message += static_cast<std::size_t>(got);
+  if (*ingest::read_of_message <= ingest::kMostBytesOfRtspMessage) return got;
+  g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_MESSAGE_TOO_LARGE, "the answer is too long");
+  return -1;
 }
 
 GstRTSPResult gst_rtsp_connection_connect_with_response_usec(GstRTSPConnection* connection,
