@@ -5,20 +5,24 @@
 
 namespace millrace::pipeline {
 
-std::optional<NetworkState> GoodStates::Add(NetworkState state, std::int64_t proven) {
-  const bool finite = AllFinite(state);
+bool GoodStates::Add(NetworkState state) {
+  if (!AllFinite(state)) return false;
   const MutexLock lock(mu_);
-  const bool newer = Prove(proven);
-  if (finite) {
-    if (unproven_.size() >= most_unproven_) Thin();
-    unproven_.push_back(std::move(state));
-  }
-  return newer ? std::optional(good_) : std::nullopt;
+  if (unproven_.size() >= most_unproven_) Thin();
+  unproven_.push_back(std::move(state));
+  return true;
 }
 
-NetworkState GoodStates::Settle(std::int64_t proven) {
+std::optional<GoodState> GoodStates::Prove(std::int64_t sample, double ratio) {
   const MutexLock lock(mu_);
-  Prove(proven);
+  proven_ = sample;
+  ratio_ = ratio;
+  return TakeProven() ? std::optional(good_) : std::nullopt;
+}
+
+GoodState GoodStates::Settle() {
+  const MutexLock lock(mu_);
+  TakeProven();
   unproven_.clear();
   return good_;
 }
@@ -30,7 +34,7 @@ bool GoodStates::any_proven() const {
 
 void GoodStates::Reset(NetworkState start) {
   const MutexLock lock(mu_);
-  good_ = std::move(start);
+  good_ = {.state = std::move(start)};
   any_proven_ = false;
   unproven_.clear();
 }
@@ -42,11 +46,11 @@ void GoodStates::Thin() {
   unproven_ = std::move(kept);
 }
 
-// Whether any has.
-bool GoodStates::Prove(std::int64_t proven) {
+// Whether there is any.
+bool GoodStates::TakeProven() {
   bool any = false;
-  while (!unproven_.empty() && unproven_.front().sample <= proven) {
-    good_ = std::move(unproven_.front());
+  while (!unproven_.empty() && unproven_.front().sample <= proven_) {
+    good_ = {.state = std::move(unproven_.front()), .ratio = ratio_};
     unproven_.pop_front();
     any = any_proven_ = true;
   }

@@ -13,21 +13,32 @@
 
 namespace millrace::pipeline {
 
+/// A state that has proven good, and by what.
+struct GoodState {
+  NetworkState state;
+  /// Loss over that of a model that does nothing, of the window of predictions by which it has
+  /// proven good; 1: of none.
+  double ratio = 1;
+};
+
 /// What to go back to when learning has gone wrong. Thread-safe.
 class GoodStates {
  public:
   /// `start`: good until another has proven so. Of those that have not, `most_unproven` (2 or more)
   /// are kept: the oldest, the newest, and fewer between them the longer none proves.
   GoodStates(NetworkState start, std::size_t most_unproven)
-      : most_unproven_(most_unproven), good_(std::move(start)) {}
+      : most_unproven_(most_unproven), good_{.state = std::move(start)} {}
 
-  /// A newer state, which may prove good later: by now, states after sample `proven` or before it
-  /// have (LearningDecisions). Left out unless all of it is finite. Returns what has proven good
-  /// since the last call, the newest of it.
-  std::optional<NetworkState> Add(NetworkState state, std::int64_t proven) ABSL_LOCKS_EXCLUDED(mu_);
+  /// A newer state, which may prove good later. Left out, returning false, unless all of it is
+  /// finite.
+  bool Add(NetworkState state) ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// States after `sample` or before it have proven good (WeightHealth::proven()): those that
+  /// had not before, by a window with this ratio. Returns the newest of these.
+  std::optional<GoodState> Prove(std::int64_t sample, double ratio) ABSL_LOCKS_EXCLUDED(mu_);
 
   /// The newest state that has proven good by now. Those that have not never will.
-  [[nodiscard]] NetworkState Settle(std::int64_t proven) ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] GoodState Settle() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Whether any has proven good, beside what it started with.
   [[nodiscard]] bool any_proven() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -37,13 +48,16 @@ class GoodStates {
 
  private:
   void Thin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool Prove(std::int64_t proven) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool TakeProven() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::size_t most_unproven_;
   mutable Mutex mu_;
-  NetworkState good_ ABSL_GUARDED_BY(mu_);
+  GoodState good_ ABSL_GUARDED_BY(mu_);
   bool any_proven_ ABSL_GUARDED_BY(mu_) = false;
   std::deque<NetworkState> unproven_ ABSL_GUARDED_BY(mu_);  // The oldest first.
+  // Of the last Prove(). A state may be added later than it proves: stages copy one by one.
+  std::int64_t proven_ ABSL_GUARDED_BY(mu_) = -1;
+  double ratio_ ABSL_GUARDED_BY(mu_) = 1;
 };
 
 /// The share of the configured learning rate that is in force: halved by each roll-back, and

@@ -71,9 +71,6 @@ class CopiedModel final : public LabelModel {
   const std::uint64_t seed_;
 };
 
-// Values that are worse than zeros are worth nothing. For probabilities see LabelSafety.
-double MostKeptRatio(LabelTask task) { return task == LabelTask::kRegression ? 1.05 : 2; }
-
 class StagedLabelLearner final : public LabelLearner {
  public:
   struct Networks {
@@ -266,7 +263,6 @@ class StagedLabelLearner final : public LabelLearner {
   [[nodiscard]] LastingLearning::Options LastingOptions() {
     return {.divergence = options_.safety->divergence,
             .copy_every = options_.safety->copy_every,
-            .most_kept_ratio = MostKeptRatio(options_.task),
             .checkpoints = options_.safety->checkpoints,
             .task = TaskInWords(options_),
             .seed = options_.seed};

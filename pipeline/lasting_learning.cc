@@ -82,8 +82,7 @@ void LastingLearning::Begin(StagedNetwork& network) {
   safe_ = std::make_unique<SafeLearning>(
       SafeLearning::Options{.divergence = options_.divergence,
                             .copy_every = options_.copy_every,
-                            .most_kept_ratio = options_.most_kept_ratio,
-                            .on_good = [this](const SafeLearning::Kept& good) { Keep(good); }},
+                            .on_good = [this](const GoodState& good) { Keep(good); }},
       std::move(start));
 }
 
@@ -106,17 +105,17 @@ absl::StatusOr<std::int64_t> LastingLearning::AskForCheckpoint() {
 
 void LastingLearning::Finish(bool finished) {
   if (checkpoints_ == nullptr) return;
-  std::optional<SafeLearning::Kept> last = safe_->Last(*network_, finished);
+  std::optional<GoodState> last = safe_->Last(*network_, finished);
   checkpoints_->Finish(last ? std::optional(CheckpointOf(*std::move(last))) : std::nullopt);
 }
 
 // On a stage's thread.
-void LastingLearning::Keep(const SafeLearning::Kept& good) {
+void LastingLearning::Keep(const GoodState& good) {
   if (checkpoints_ == nullptr || !checkpoints_->IsDue(good.state.sample)) return;
   checkpoints_->Offer(CheckpointOf(good));
 }
 
-Checkpoint LastingLearning::CheckpointOf(SafeLearning::Kept kept) const {
+Checkpoint LastingLearning::CheckpointOf(GoodState kept) const {
   const Plan& plan = network_->plan();
   CheckpointFacts facts{.task = options_.task,
                         .seed = options_.seed,

@@ -25,8 +25,6 @@ class LastingLearning {
     DivergenceOptions divergence = {};
     /// A copy of the network is taken every so many samples.
     int copy_every = 100;
-    /// As SafeLearning::Options: no checkpoint has a higher score.
-    double most_kept_ratio = 1.05;
     /// Without a folder nothing outlives the process.
     CheckpointOptions checkpoints = {};
     /// What is learned, in words: a checkpoint that was learned for another task is refused.
@@ -70,8 +68,8 @@ class LastingLearning {
  private:
   explicit LastingLearning(Options options) : options_(std::move(options)) {}
 
-  void Keep(const SafeLearning::Kept& good);
-  [[nodiscard]] Checkpoint CheckpointOf(SafeLearning::Kept kept) const;
+  void Keep(const GoodState& good);
+  [[nodiscard]] Checkpoint CheckpointOf(GoodState kept) const;
 
   // Constant after Begin(), but for their insides.
   const Options options_;

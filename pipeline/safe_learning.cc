@@ -7,6 +7,9 @@ namespace millrace::pipeline {
 
 namespace {
 
+// Of GoodState: weights with a higher one may be good to go back to, and no model at all is better.
+constexpr double kMostKeptRatio = 1;
+
 // Where every sample says something of the weights, so many that the oldest has had the time to
 // prove good, with a pipeline's length to spare.
 std::size_t MostUnproven(const SafeLearning::Options& options) {
@@ -17,7 +20,6 @@ std::size_t MostUnproven(const SafeLearning::Options& options) {
 
 SafeLearning::SafeLearning(const Options& options, Start start)
     : most_left_out_(options.divergence.most_refused),
-      most_kept_ratio_(options.most_kept_ratio),
       on_good_(options.on_good),
       health_(options.divergence),
       good_(std::move(start.state), MostUnproven(options)),
@@ -30,19 +32,19 @@ SafeLearning::SafeLearning(const Options& options, Start start)
 
 void SafeLearning::OnCopy(NetworkState state) {
   // No update makes it so (Optimizer::Step()); what a user's own layer does to itself may.
-  if (!AllFinite(state)) not_finite_ = true;
-  std::optional<NetworkState> good = good_.Add(std::move(state), health_.proven());
-  const double ratio = proven_ratio_;
-  if (good && on_good_ && ratio <= most_kept_ratio_) {
-    on_good_({.state = *std::move(good), .ratio = ratio});
-  }
+  if (!good_.Add(std::move(state))) not_finite_ = true;
+}
+
+void SafeLearning::TakeProven() {
+  const std::int64_t proven = health_.proven();
+  if (std::exchange(proven_, proven) == proven) return;
+  const std::optional<GoodState> good = good_.Prove(proven, health_.ratio());
+  if (good && on_good_ && good->ratio <= kMostKeptRatio) on_good_(*good);
 }
 
 bool SafeLearning::OnJudged(const Judged& judged, StagedNetwork& network) {
   counts_.last_sample = judged.sample;
-  if (const std::int64_t proven = health_.proven(); std::exchange(proven_, proven) != proven) {
-    proven_ratio_ = health_.ratio();
-  }
+  TakeProven();
   if (judged.learned) OnLearned(network);
   if (!judged.ratio || !std::isfinite(*judged.ratio)) return false;
   const auto change = ratios_.Add(*judged.ratio);
@@ -51,7 +53,7 @@ bool SafeLearning::OnJudged(const Judged& judged, StagedNetwork& network) {
   return drift;
 }
 
-// What came of the sample's own updates shows at the next one.
+// The network's count shows the updates of the sample before: those of this one are still to come.
 void SafeLearning::OnLearned(StagedNetwork& network) {
   ++learned_;
   const std::int64_t not_finite = network.gradients_not_finite();
@@ -63,7 +65,7 @@ void SafeLearning::OnLearned(StagedNetwork& network) {
 }
 
 void SafeLearning::RollBack(StagedNetwork& network) {
-  NetworkState good = good_.Settle(health_.proven());
+  NetworkState good = good_.Settle().state;
   if (!good_.any_proven()) {
     // What it went on from may be bad itself: it is tried once more, if it ever taught anything.
     if (origin_ && (went_back_to_start_ || learned_ == 0)) {
@@ -107,13 +109,13 @@ void SafeLearning::ApplyRate(StagedNetwork& network) const {
   network.ScaleLearningRates(counts_.rate_scale * rate_factor_);
 }
 
-std::optional<SafeLearning::Kept> SafeLearning::Last(const StagedNetwork& network, bool finished) {
-  if (finished && health_.sound() && health_.ratio() <= most_kept_ratio_) {
+std::optional<GoodState> SafeLearning::Last(const StagedNetwork& network, bool finished) {
+  if (finished && health_.sound() && health_.ratio() <= kMostKeptRatio) {
     NetworkState last{.sample = counts_.last_sample, .layers = network.Save()};
-    if (AllFinite(last)) return Kept{.state = std::move(last), .ratio = health_.ratio()};
+    if (AllFinite(last)) return GoodState{.state = std::move(last), .ratio = health_.ratio()};
   }
-  if (proven_ratio_ > most_kept_ratio_) return std::nullopt;
-  return Kept{.state = good_.Settle(health_.proven()), .ratio = proven_ratio_};
+  GoodState good = good_.Settle();
+  return good.ratio <= kMostKeptRatio ? std::optional(std::move(good)) : std::nullopt;
 }
 
 }  // namespace millrace::pipeline

@@ -34,25 +34,16 @@ struct LearningCounts {
 /// The keeper of one network. Each call says on which thread.
 class SafeLearning {
  public:
-  /// A state of the network, and the loss over that of a model that does nothing of the window by
-  /// which it is known; 1: of none.
-  struct Kept {
-    NetworkState state;
-    double ratio = 1;
-  };
-
   struct Options {
     DivergenceOptions divergence = {};
     /// A copy of the network is taken every so many samples.
     int copy_every = 100;
     /// Samples learned from without a roll-back after which the learning rate is doubled again.
     std::int64_t recover_after = 2000;
-    /// Weights whose loss, over that of a model that does nothing, is above it are not worth
-    /// keeping beyond the process, good as they may be to go back to.
-    double most_kept_ratio = 1.05;
-    /// Called with copies that have proven good and are worth keeping, each newer than the one
-    /// before, on a stage's thread. May be empty.
-    std::function<void(const Kept&)> on_good = {};
+    /// Called with copies that have proven good, and better than a model that does nothing: worth
+    /// keeping beyond the process. Each is newer than the one before. On the last stage's thread.
+    /// May be empty.
+    std::function<void(const GoodState&)> on_good = {};
   };
 
   /// What learning starts with.
@@ -108,8 +99,9 @@ class SafeLearning {
   void RollBack(StagedNetwork& network);
 
   /// What is worth keeping of `network` at its end: what it holds if all of it was `finished` and
-  /// nothing speaks against it; else the newest that has proven good. REQUIRES: nothing runs.
-  [[nodiscard]] std::optional<Kept> Last(const StagedNetwork& network, bool finished);
+  /// nothing speaks against it; else the newest that has proven good. Nothing if that is worse than
+  /// a model that does nothing. REQUIRES: nothing runs.
+  [[nodiscard]] std::optional<GoodState> Last(const StagedNetwork& network, bool finished);
 
   /// The learning rate is `factor` of what it would be. Where learning was given up a factor above
   /// 0 lets it begin again: with the whole rate where the factor is another one than before, else
@@ -126,12 +118,12 @@ class SafeLearning {
 
  private:
   void OnCopy(NetworkState state);
+  void TakeProven();
   void ApplyRate(StagedNetwork& network) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(rate_mu_);
   void OnLearned(StagedNetwork& network) ABSL_LOCKS_EXCLUDED(rate_mu_);
 
   const int most_left_out_;
-  const double most_kept_ratio_;
-  const std::function<void(const Kept&)> on_good_;
+  const std::function<void(const GoodState&)> on_good_;
   WeightHealth health_;
   GoodStates good_;
   StateCollector collector_;
@@ -141,8 +133,6 @@ class SafeLearning {
   // Samples in a row with an update that was refused for its gradients. Counted by the thread of
   // the last stage.
   std::atomic<int> left_out_ = 0;
-  // WeightHealth::ratio() of the window by which the newest good weights have proven so.
-  std::atomic<double> proven_ratio_ = 1;
   // Of the thread that admits samples.
   std::optional<NetworkState> origin_;
   bool went_back_to_start_ = false;
@@ -151,8 +141,8 @@ class SafeLearning {
   std::int64_t gradients_not_finite_ = 0;  // At the last sample that was learned from.
   std::int64_t proven_ = -1;               // As WeightHealth's.
 
-  mutable Mutex
-      rate_mu_;  // Held until the network has the rate: nobody's older one comes after it.
+  // Held until the network has the rate: no older one comes after it.
+  mutable Mutex rate_mu_;
   double rate_factor_ ABSL_GUARDED_BY(rate_mu_) = 1;
   double last_factor_ ABSL_GUARDED_BY(rate_mu_) = 1;  // Above 0.
   RateScale rate_ ABSL_GUARDED_BY(rate_mu_);

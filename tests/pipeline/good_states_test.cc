@@ -20,15 +20,17 @@ NetworkState StateAfter(std::int64_t sample, double number = 1) {
 }
 
 constexpr std::int64_t kStart = -1;  // The sample of what there is before any other.
-constexpr std::int64_t kNone = -1;   // Nothing has proven.
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 class GoodStatesTest : public ::testing::Test {
  protected:
-  void Add(const std::vector<std::int64_t>& samples, std::int64_t proven = kNone) {
-    for (std::int64_t sample : samples) states_.Add(StateAfter(sample), proven);
+  void Add(const std::vector<std::int64_t>& samples) {
+    for (std::int64_t sample : samples) EXPECT_TRUE(states_.Add(StateAfter(sample)));
   }
-  std::int64_t Settle(std::int64_t proven) { return states_.Settle(proven).sample; }
+  std::int64_t Settle(std::int64_t proven) {
+    states_.Prove(proven, 1);
+    return states_.Settle().state.sample;
+  }
 
   GoodStates states_{StateAfter(kStart), /*most_unproven=*/3};
 };
@@ -57,7 +59,8 @@ TEST_F(GoodStatesTest, WhatHasNotProvenWhenItSettlesNeverWill) {
 
 TEST_F(GoodStatesTest, WhatProvesWhileOthersAreAddedIsKept) {
   Add({10, 20});
-  Add({30}, /*proven=*/20);
+  states_.Prove(20, 1);
+  Add({30});
   EXPECT_EQ(Settle(20), 20);
 }
 
@@ -71,11 +74,11 @@ TEST_F(GoodStatesTest, ThoseBetweenAreLeftOutWhereTooManyWait) {
   EXPECT_EQ(Settle(75), 70);
 }
 
-// What proves just as the next is added is good, not given up for it.
 TEST_F(GoodStatesTest, AStateThatProvesMakesRoom) {
   Add({10, 20, 30});
-  Add({40}, /*proven=*/10);
-  EXPECT_EQ(Settle(10), 10);
+  states_.Prove(10, 1);
+  Add({40});
+  EXPECT_EQ(Settle(20), 20) << "not given up for it";
 }
 
 TEST_F(GoodStatesTest, AStateWithANumberThatIsNotFiniteIsLeftOut) {
@@ -83,25 +86,46 @@ TEST_F(GoodStatesTest, AStateWithANumberThatIsNotFiniteIsLeftOut) {
   bad_buffer.layers[0].buffers[0][1] = kNaN;
   NetworkState bad_optimizer = StateAfter(30);
   bad_optimizer.layers[0].optimizer.of_parameters[0][0][1] = kNaN;
-  states_.Add(StateAfter(10, std::numeric_limits<double>::infinity()), kNone);
-  states_.Add(bad_buffer, kNone);
-  states_.Add(bad_optimizer, kNone);
+  EXPECT_FALSE(states_.Add(StateAfter(10, std::numeric_limits<double>::infinity())));
+  EXPECT_FALSE(states_.Add(bad_buffer));
+  EXPECT_FALSE(states_.Add(bad_optimizer));
   EXPECT_EQ(Settle(30), kStart);
 }
 
 TEST_F(GoodStatesTest, WhatIsLeftOutTakesNoRoom) {
   Add({10, 20, 30});
-  states_.Add(StateAfter(40, kNaN), kNone);
+  EXPECT_FALSE(states_.Add(StateAfter(40, kNaN)));
   EXPECT_EQ(Settle(10), 10);
 }
 
 TEST_F(GoodStatesTest, SaysOnceWhatHasProvenGood) {
-  Add({10, 20});
-  const auto proven = states_.Add(StateAfter(30), 20);
+  Add({10, 20, 30});
+  const auto proven = states_.Prove(25, 0.5);
   ASSERT_TRUE(proven);
-  EXPECT_EQ(proven->sample, 20) << "the newest";
-  EXPECT_FALSE(states_.Add(StateAfter(40), 20));
-  EXPECT_TRUE(states_.Add(StateAfter(50, kNaN), 30)) << "whatever is added";
+  EXPECT_EQ(proven->state.sample, 20) << "the newest";
+  EXPECT_EQ(proven->ratio, 0.5);
+  EXPECT_FALSE(states_.Prove(26, 0.5));
+  EXPECT_TRUE(states_.Prove(30, 0.5));
+}
+
+// What later windows say of later weights takes nothing from it.
+TEST_F(GoodStatesTest, AStateKeepsTheRatioOfTheWindowByWhichItHasProven) {
+  EXPECT_EQ(states_.Settle().ratio, 1) << "the start has none";
+  Add({10, 40});
+  states_.Prove(10, 0.5);
+  states_.Prove(30, 1.5);
+  const GoodState good = states_.Settle();
+  EXPECT_EQ(good.state.sample, 10);
+  EXPECT_EQ(good.ratio, 0.5);
+}
+
+// Stages copy one by one: the window after it may be over before the last of them has.
+TEST_F(GoodStatesTest, AStateThatIsAddedAfterItsWindowHasProven) {
+  states_.Prove(10, 0.5);
+  Add({10});
+  const GoodState good = states_.Settle();
+  EXPECT_EQ(good.state.sample, 10);
+  EXPECT_EQ(good.ratio, 0.5);
 }
 
 TEST_F(GoodStatesTest, BeginsAnewFromAnotherStart) {
@@ -113,8 +137,9 @@ TEST_F(GoodStatesTest, BeginsAnewFromAnotherStart) {
 }
 
 TEST_F(GoodStatesTest, GivesTheNumbersBackAsTheyWere) {
-  states_.Add(StateAfter(10, 0.25), kNone);
-  const NetworkState good = states_.Settle(10);
+  states_.Add(StateAfter(10, 0.25));
+  states_.Prove(10, 1);
+  const NetworkState good = states_.Settle().state;
   ASSERT_EQ(good.layers.size(), 1U);
   EXPECT_EQ(good.layers[0].parameters[0][1].item<double>(), 0.25);
 }

@@ -166,6 +166,67 @@ TEST(SafeLearningTest, UpdatesThatAreAllLeftOutAreAReasonToGoBack) {
   EXPECT_FALSE(own.RollBackIsDue());
 }
 
+// Learns from one prediction after the other, whose ratios are given: each a window of its own, and
+// after each a copy.
+class JudgedRun {
+ public:
+  /// Of the last sample.
+  enum class Judged { kBeforeItsCopy, kAfterItsCopy };
+
+  void Learn(const std::vector<double>& ratios, Judged judged) {
+    Judge judge = ByInput();
+    judge.decide = [&](const Judgement& made, const Measured& /*measured*/) {
+      static_cast<void>(safe_->health().Next(
+          {.sample = made.sample, .loss = ratios.at(made.sample), .loss_no_motion = 1}));
+      if (judged == Judged::kBeforeItsCopy) OnJudged(made.sample);
+      return true;
+    };
+    const auto on_update = [&](const Step& update) {
+      safe_->OnUpdate(learning_->network(), update);
+      if (judged == Judged::kAfterItsCopy) OnJudged(update.first);
+    };
+    learning_.emplace("sequential", Cuts{}, on_update, std::move(judge));
+    safe_.emplace(
+        SafeLearning::Options{
+            .divergence = {.window = 1, .most_loss = 3},
+            .copy_every = 1,
+            .on_good = [this](const GoodState& good) { kept_.push_back(good.state.sample); }},
+        SafeLearning::Start{.state = {.sample = -1, .layers = learning_->network().Save()}});
+    learning_->Learn(static_cast<int>(ratios.size()));
+  }
+  std::optional<GoodState> Last() { return safe_->Last(learning_->network(), /*finished=*/false); }
+  /// After which samples.
+  [[nodiscard]] const std::vector<std::int64_t>& kept() const { return kept_; }
+
+ private:
+  void OnJudged(std::int64_t sample) {
+    safe_->OnJudged({.sample = sample, .learned = true}, learning_->network());
+  }
+
+  std::optional<LearningNetwork> learning_;
+  std::optional<SafeLearning> safe_;
+  std::vector<std::int64_t> kept_;
+};
+
+// The weights after the third sample are known by the fourth prediction, and it is bad.
+TEST(SafeLearningTest, WhatIsKeptIsKnownByItsOwnWindowWhoeverIsFirst) {
+  for (const auto judged : {JudgedRun::Judged::kBeforeItsCopy, JudgedRun::Judged::kAfterItsCopy}) {
+    JudgedRun run;
+    run.Learn({0.5, 0.5, 0.5, 1.5, 1.5}, judged);
+    EXPECT_EQ(run.kept(), (std::vector<std::int64_t>{0, 1}));
+  }
+}
+
+// A prediction that is refused proves nothing, and says nothing of weights that have proven good.
+TEST(SafeLearningTest, WhatHasProvenGoodKeepsItsRatio) {
+  JudgedRun run;
+  run.Learn({0.5, 0.5, 0.25, 5}, JudgedRun::Judged::kBeforeItsCopy);
+  const std::optional<GoodState> last = run.Last();
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->state.sample, 1);
+  EXPECT_EQ(last->ratio, 0.25);
+}
+
 // Learning is given up, the rate is 0 in every respect, and whoever sets one lets it begin again.
 class GivenUpTest : public ::testing::Test {
  protected:
