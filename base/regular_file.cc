@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -18,10 +19,6 @@ constexpr std::size_t kPartBytes = 1 << 16;
 
 absl::Status Cause(int error) {
   return {absl::ErrnoToStatusCode(error), std::generic_category().message(error)};
-}
-
-absl::Status Named(const absl::Status& cause, const std::string& path) {
-  return {cause.code(), absl::StrCat(path, " cannot be read: ", cause.message())};
 }
 
 absl::Status Folder() { return absl::InvalidArgumentError("it is a folder, not a file"); }
@@ -50,10 +47,11 @@ absl::Status Await(int descriptor, std::chrono::milliseconds patience) {
                                                   " s"));
 }
 
-/// A regular file is always ready: of it, `patience` plays no part.
+/// Behind `content`, which has room for what is to be expected. A regular file is always ready: of
+/// it, `patience` plays no part.
 absl::StatusOr<std::string> ReadToEnd(int descriptor, std::uint64_t most_bytes,
-                                      std::chrono::milliseconds patience) {
-  std::string content;
+                                      std::chrono::milliseconds patience,
+                                      std::string content = {}) {
   std::array<char, kPartBytes> part;
   while (content.size() <= most_bytes) {
     MILLRACE_RETURN_IF_ERROR(Await(descriptor, patience));
@@ -80,7 +78,15 @@ absl::StatusOr<RegularFile> RegularFile::Open(const std::string& path) {
 
 absl::StatusOr<std::string> RegularFile::Read(std::uint64_t most_bytes) const {
   if (static_cast<std::uint64_t>(info_.st_size) > most_bytes) return TooMuch(most_bytes);
-  return ReadToEnd(descriptor_.value(), most_bytes, std::chrono::milliseconds(0));
+  std::string content;
+  content.reserve(static_cast<std::size_t>(info_.st_size));
+  return ReadToEnd(descriptor_.value(), most_bytes, std::chrono::milliseconds(0),
+                   std::move(content));
+}
+
+absl::Status NamingFile(const absl::Status& cause, const std::string& path) {
+  if (cause.ok()) return cause;
+  return {cause.code(), absl::StrCat(path, " cannot be read: ", cause.message())};
 }
 
 absl::StatusOr<std::string> ContentOf(const std::string& path, std::uint64_t most_bytes) {
@@ -90,7 +96,7 @@ absl::StatusOr<std::string> ContentOf(const std::string& path, std::uint64_t mos
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::uint64_t most_bytes) {
   absl::StatusOr<std::string> content = ContentOf(path, most_bytes);
-  if (!content.ok()) return Named(content.status(), path);
+  if (!content.ok()) return NamingFile(content.status(), path);
   return content;
 }
 
@@ -99,7 +105,7 @@ absl::StatusOr<std::string> ReadFileOrPipe(const std::string& path, std::uint64_
   const Descriptor descriptor = OpenWithoutWaiting(path);
   absl::StatusOr<std::string> content =
       descriptor.value() < 0 ? Cause(errno) : ReadToEnd(descriptor.value(), most_bytes, patience);
-  if (!content.ok()) return Named(content.status(), path);
+  if (!content.ok()) return NamingFile(content.status(), path);
   return content;
 }
 

@@ -16,11 +16,11 @@
 
 namespace millrace {
 
-/// A file of four billion weights, and more than any other file that is read as a whole.
-inline constexpr std::uint64_t kMostFileBytes = std::uint64_t{16} << 30;
+/// More than any file that people write by hand.
+inline constexpr std::uint64_t kMostFileBytes = 64 << 20;
 
-/// A regular file that is open for reading. Its messages say the cause alone: the caller names the
-/// file. Not thread-safe.
+/// A regular file that is open for reading. Its messages say the cause alone: NamingFile() adds
+/// which file. Not thread-safe.
 class RegularFile {
  public:
   /// Opens `path`, or what it is a link to. NOT_FOUND if there is none, PERMISSION_DENIED if it may
@@ -41,6 +41,9 @@ class RegularFile {
   Descriptor descriptor_;
   struct stat info_;
 };
+
+/// With the file's name in its words, if it says the cause alone; OK as it is.
+[[nodiscard]] absl::Status NamingFile(const absl::Status& cause, const std::string& path);
 
 /// The whole file. Fails as RegularFile does; the message says the cause alone.
 [[nodiscard]] absl::StatusOr<std::string> ContentOf(const std::string& path,

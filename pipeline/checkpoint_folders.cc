@@ -24,6 +24,8 @@ constexpr char kPrefix[] = "checkpoint-";
 constexpr char kKeptFile[] = "kept";
 /// The shapes of a million layers.
 constexpr std::uint64_t kMostManifestBytes = 64 << 20;
+/// Two billion weights, and as many numbers that an optimizer keeps of them.
+constexpr std::uint64_t kMostStageBytes = std::uint64_t{16} << 30;
 
 std::chrono::nanoseconds WrittenAt(const std::string& path) {
   std::error_code ignored;
@@ -126,14 +128,20 @@ absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& folder) {
 
 absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const StageFile& expected) {
   const std::string path = absl::StrCat(folder, "/", expected.name);
+  if (expected.bytes > kMostStageBytes) {
+    return absl::DataLossError(absl::StrCat("the manifest says that ", path, " has ",
+                                            expected.bytes, " bytes: no stage has so many"));
+  }
   const absl::StatusOr<RegularFile> file = RegularFile::Open(path);
+  MILLRACE_RETURN_IF_ERROR(NamingFile(file.status(), path));
   // Before it is read: it may be of any length.
-  if (file.ok() && static_cast<std::uint64_t>(file->info().st_size) != expected.bytes) {
+  if (static_cast<std::uint64_t>(file->info().st_size) != expected.bytes) {
     return absl::DataLossError(absl::StrCat(path, " has ", file->info().st_size, " bytes where ",
                                             expected.bytes, " were written"));
   }
-  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, expected.bytes));
-  if (Checksum(bytes) != expected.checksum) {
+  absl::StatusOr<std::string> bytes = file->Read(expected.bytes);
+  MILLRACE_RETURN_IF_ERROR(NamingFile(bytes.status(), path));
+  if (Checksum(*bytes) != expected.checksum) {
     return absl::DataLossError(absl::StrCat(path, " is damaged: its checksum is wrong"));
   }
   return bytes;

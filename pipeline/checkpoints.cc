@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <numeric>
 #include <system_error>
 
 #include "absl/strings/match.h"
@@ -20,6 +21,22 @@ namespace millrace::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
+
+// More than the file of a stage has: every number of the network, and two that the optimizer keeps
+// of it, in the widest format; names; counts.
+std::uint64_t MostBytesOf(const std::vector<LayerShape>& layers) {
+  constexpr double kOfNumber = 3 * sizeof(double);
+  constexpr double kAround = 16 << 20;
+  double bytes = kAround;
+  for (const LayerShape& layer : layers) {
+    for (const auto* shapes : {&layer.parameters, &layer.buffers}) {
+      for (const std::vector<std::int64_t>& shape : *shapes) {
+        bytes += kOfNumber * std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies<>());
+      }
+    }
+  }
+  return static_cast<std::uint64_t>(bytes);
+}
 
 std::vector<std::vector<std::int64_t>> ShapesOf(const std::vector<at::Tensor>& tensors) {
   std::vector<std::vector<std::int64_t>> shapes;
@@ -178,6 +195,11 @@ absl::StatusOr<Checkpoint> Checkpoints::ReadOne(const std::string& folder) const
                         .score = manifest.score,
                         .facts = manifest.facts};
   for (const StageFile& file : manifest.stages) {
+    if (file.bytes > MostBytesOf(layers_)) {
+      return absl::DataLossError(absl::StrCat("the manifest of ", folder, " says that ", file.name,
+                                              " has ", file.bytes,
+                                              " bytes: the whole network has fewer"));
+    }
     MILLRACE_ASSIGN_OR_RETURN(const std::string bytes, ReadStageFile(folder, file));
     const absl::StatusOr<SafeTensors> tensors = DecodeSafeTensors(bytes);
     if (!tensors.ok()) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -148,8 +149,14 @@ absl::StatusOr<c10::IValue> TensorArchive::Read(const std::string& name) {
     return copied;
   };
   BytesOfStorages there;
+  std::size_t left = bytes_->size();
   const auto storage = [&](const std::string& key) {
-    auto [bytes, count] = records_.getRecord(absl::StrCat(name, "/", key));
+    const std::string record = absl::StrCat(name, "/", key);
+    // Nobody compresses tensors. Some bytes that say how many zeros they are would take all memory.
+    const std::size_t needed = records_.getRecordSize(record);
+    if (needed > left) throw std::length_error("its tensors have more bytes than the file");
+    left -= needed;
+    auto [bytes, count] = records_.getRecord(record);
     there[bytes.get()] = count;
     return std::move(bytes);
   };

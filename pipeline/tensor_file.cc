@@ -18,6 +18,9 @@
 namespace millrace::pipeline {
 namespace {
 
+// Four billion numbers: it may also hold samples to learn from.
+constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 30;
+
 absl::Status NotTensors(const std::string& path, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(
       path, " is no file of tensors (", why,
@@ -57,7 +60,7 @@ void WriteArchive(const c10::IValue& dict, std::string& bytes) {
 }  // namespace
 
 absl::StatusOr<NamedTensors> ReadTensors(const std::string& path) {
-  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
+  MILLRACE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, kMostBytes));
   return DecodeTensors(std::move(bytes), path);
 }
 

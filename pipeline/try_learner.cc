@@ -88,7 +88,8 @@ absl::Status TryWeights(const std::string& weights, LayerChain& chain) {
 void FindWeights(const std::string& weights, Problems& problems) {
   if (weights.empty()) return;
   Holds(
-      LearnerPart::kWeights, [&] { return ReadFile(weights).status(); }, problems);
+      LearnerPart::kWeights,
+      [&] { return NamingFile(RegularFile::Open(weights).status(), weights); }, problems);
 }
 
 FlowLearnerOptions WithoutWeights(FlowLearnerOptions options) {

@@ -65,14 +65,43 @@ absl::Status CheckTensors(const std::string& path, const NamedTensors& found,
   return absl::OkStatus();
 }
 
-// The tensors of a file, however it was written.
-absl::StatusOr<NamedTensors> TensorsOf(const std::string& path, const std::string& bytes) {
+// What a file of these may take: their numbers, and names and places around them.
+std::uint64_t MostBytesOf(const NamedTensors& tensors) {
+  constexpr std::uint64_t kOfAny = 1 << 20;
+  constexpr std::uint64_t kAroundEach = 4096;
+  std::uint64_t bytes = kOfAny;
+  for (const auto& [name, tensor] : tensors) bytes += tensor.nbytes() + name.size() + kAroundEach;
+  return bytes;
+}
+
+absl::StatusOr<std::string> BytesOf(const std::string& path, const NamedTensors& needed) {
+  const absl::StatusOr<RegularFile> file = RegularFile::Open(path);
+  if (absl::IsNotFound(file.status())) {
+    return absl::NotFoundError(absl::StrCat("there is no weight file ", path,
+                                            "; make one with `millrace pretrain --output ", path,
+                                            "`"));
+  }
+  MILLRACE_RETURN_IF_ERROR(NamingFile(file.status(), path));
+  const std::uint64_t most = MostBytesOf(needed);
+  if (static_cast<std::uint64_t>(file->info().st_size) > most) {
+    return Foreign(path, absl::StrCat("it has ", file->info().st_size, " bytes where at most ",
+                                      most, " are needed"));
+  }
+  absl::StatusOr<std::string> bytes = file->Read(most);
+  MILLRACE_RETURN_IF_ERROR(NamingFile(bytes.status(), path));
+  return bytes;
+}
+
+// The tensors of a file for a network of these, however it was written.
+absl::StatusOr<NamedTensors> TensorsOf(const std::string& path, const NamedTensors& needed) {
+  absl::StatusOr<std::string> bytes = BytesOf(path, needed);
+  if (!bytes.ok()) return bytes.status();
   constexpr absl::string_view kZip = "PK";  // What torch.save() writes.
-  if (!absl::StartsWith(bytes, kZip)) {
-    MILLRACE_ASSIGN_OR_RETURN(SafeTensors content, Decode(path, bytes));
+  if (!absl::StartsWith(*bytes, kZip)) {
+    MILLRACE_ASSIGN_OR_RETURN(SafeTensors content, Decode(path, *bytes));
     return std::move(content.tensors);
   }
-  absl::StatusOr<NamedTensors> tensors = DecodeTensors(bytes, path);
+  absl::StatusOr<NamedTensors> tensors = DecodeTensors(*std::move(bytes), path);
   if (!tensors.ok()) return Damaged(path, tensors.status().message());
   return tensors;
 }
@@ -106,15 +135,8 @@ absl::Status SaveWeights(const LayerChain& network, const std::string& path) {
 }
 
 absl::Status LoadWeights(const std::string& path, LayerChain& network) {
-  const absl::StatusOr<std::string> bytes = ReadFile(path);
-  if (absl::IsNotFound(bytes.status())) {
-    return absl::NotFoundError(absl::StrCat("there is no weight file ", path,
-                                            "; make one with `millrace pretrain --output ", path,
-                                            "`"));
-  }
-  if (!bytes.ok()) return bytes.status();
-  MILLRACE_ASSIGN_OR_RETURN(const NamedTensors found, TensorsOf(path, *bytes));
   const NamedTensors needed = ParametersOf(network);
+  MILLRACE_ASSIGN_OR_RETURN(const NamedTensors found, TensorsOf(path, needed));
   MILLRACE_RETURN_IF_ERROR(CheckTensors(path, found, needed));
   for (const auto& [name, tensor] : needed) tensor.copy_(FindTensor(found, name));
   return absl::OkStatus();

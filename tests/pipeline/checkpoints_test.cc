@@ -158,6 +158,17 @@ TEST_F(CheckpointsTest, AFileThatIsLongerThanWrittenIsRefused) {
   ExpectTheOneBefore("has 1099511627776 bytes where");
 }
 
+// It takes no memory: eight gigabytes of holes, as the manifest says.
+TEST_F(CheckpointsTest, AFileThatIsLargerThanItsNetworkIsNotRead) {
+  Write({1, 2});
+  const std::string path = FileOf(2, "manifest.json").string();
+  CheckpointManifest manifest = *DecodeManifest(*ReadFile(path));
+  manifest.stages[0].bytes = std::uint64_t{8} << 30;
+  ASSERT_TRUE(WriteFileAtomically(path, EncodeManifest(manifest)).ok());
+  fs::resize_file(FileOf(2, manifest.stages[0].name), manifest.stages[0].bytes);
+  ExpectTheOneBefore("has 8589934592 bytes: the whole network has fewer");
+}
+
 TEST_F(CheckpointsTest, AFileOutsideOfItsFolderIsRefused) {
   Write({1, 2});
   const std::string path = FileOf(2, "manifest.json").string();

@@ -10,6 +10,7 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 #include <caffe2/serialize/inline_container.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -180,6 +181,21 @@ TEST_F(TensorArchiveTest, AFileThatWasCutIsRefusedWhereverItEnds) {
       EXPECT_TRUE(absl::IsInvalidArgument(status)) << left << ": " << status;
     }
   }
+}
+
+// A thousandth of the bytes says how many zeros they are.
+TEST_F(TensorArchiveTest, TensorsThatWereCompressedAreRefused) {
+  ASSERT_TRUE(WriteTensors(samples_, {{"zeros", at::zeros({1 << 20})}}).ok());
+  const std::string small = folder_ / "small.pt";
+  caffe2::serialize::PyTorchStreamWriter writer(small);
+  for (const auto& [name, bytes] : Read(samples_)) {
+    writer.writeRecord(name, bytes.data(), bytes.size(), /*compress=*/true);
+  }
+  writer.writeEndOfFile();
+  ASSERT_LT(std::filesystem::file_size(small), 100'000);
+  const absl::Status status = ReadTensors(small).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("have more bytes than the file"));
 }
 
 TEST_F(TensorArchiveTest, OldAndQuantizedOnesAreRefusedInWords) {

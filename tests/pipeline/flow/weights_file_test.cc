@@ -196,6 +196,15 @@ TEST_F(WeightsFileTest, AnotherNetworkIsRefusedWithBothShapes) {
   EXPECT_TRUE(at::equal(WholeChain(network).parameters().front(), before));
 }
 
+// It takes no memory: eight gigabytes of holes.
+TEST_F(WeightsFileTest, AFileThatIsLargerThanTheNetworkIsNotRead) {
+  ASSERT_TRUE(SaveWeights(SmallNetwork(1), path_).ok());
+  std::filesystem::resize_file(path_, std::uintmax_t{8} << 30);
+  const absl::Status status = Load();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("it has 8589934592 bytes where at most"));
+}
+
 TEST_F(WeightsFileTest, TensorTooManyIsRefused) {
   const LayerChain longer = SmallNetwork(1);
   LayerChain shorter = SmallNetwork(1);
