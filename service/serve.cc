@@ -1,6 +1,9 @@
 #include "service/serve.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -11,6 +14,7 @@
 #include "base/log_about.h"
 #include "base/status.h"
 #include "ingest/gstreamer.h"
+#include "pipeline/learning/flow_network_names.h"
 #include "service/caught.h"
 #include "service/config_schema.h"
 #include "service/http_message.h"
@@ -28,6 +32,19 @@ constexpr std::chrono::milliseconds kTerminalPause(500);
 constexpr std::chrono::milliseconds kLogPause(5000);
 // For subscribers to take what the rings still hold, once the streams have stopped.
 constexpr std::chrono::milliseconds kGrpcGrace(700);
+// Of the file of a user's own network, while it is loaded: its bytes, its tensors as they are
+// looked at, and those of the network.
+constexpr double kCopiesToLoad = 3;
+
+// Bytes, at least, to load the user's own network that the stream names; 0: it names none.
+double MemoryToLoad(const StreamConfig& config) {
+  const std::string& file =
+      IsOfLabels(config.task) ? config.labels.learner.model : config.learner.network;
+  if (!pipeline::IsNetworkFile(file)) return 0;
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+  return error ? 0 : kCopiesToLoad * static_cast<double>(bytes);
+}
 
 }  // namespace
 
@@ -165,9 +182,18 @@ absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
 
 absl::StatusOr<HeldMemory> Serve::HoldMemory(const StreamConfig& config) {
   if (!options_.memory_need) return nullptr;
+  const double to_load = MemoryToLoad(config);
+  std::optional<absl::StatusOr<Claims::Claim>> turn;
+  HeldMemory meanwhile;  // Until the need is known.
+  if (to_load > 0) {
+    turn.emplace(loading_.Take("", config.learner.stop));
+    MILLRACE_RETURN_IF_ERROR(turn->status());
+    MILLRACE_ASSIGN_OR_RETURN(meanwhile, budget_.HoldMemory(config, to_load));
+  }
   const absl::StatusOr<double> bytes = options_.memory_need(config);
   if (absl::IsCancelled(bytes.status())) return bytes.status();
   if (!bytes.ok()) return nullptr;
+  meanwhile = nullptr;
   return budget_.HoldMemory(config, *bytes);
 }
 

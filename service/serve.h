@@ -22,6 +22,7 @@
 #include "service/call_thread.h"
 #include "service/camera_fit.h"
 #include "service/certificate_watch.h"
+#include "service/claims.h"
 #include "service/client_rules.h"
 #include "service/config.h"
 #include "service/config_reload.h"
@@ -103,7 +104,8 @@ class Serve {
   void FitToItsCamera(const std::string& name);
   /// Frames a second, after a look at the camera; 0: it is away, or does not say.
   [[nodiscard]] double AnnouncedBy(ingest::SourceOptions source) const;
-  /// Null: nobody could reckon.
+  /// Null: it could not be reckoned. A network of the user's own is loaded for that: one at a time,
+  /// and only where what loading takes is left.
   [[nodiscard]] absl::StatusOr<HeldMemory> HoldMemory(const StreamConfig& config);
   /// All but who admits it.
   [[nodiscard]] StreamObservers ObserversOf(const std::string& stream, StreamEvents::Life life,
@@ -147,6 +149,7 @@ class Serve {
   Streams streams_;
   Liveness liveness_{streams_};
   BudgetGate budget_;
+  Claims loading_;  // Of users' own networks, to reckon what they take.
   ClientRules rules_;
   CameraFit fit_;
   StreamControl control_;
