@@ -205,6 +205,9 @@ class StagedLabelLearner final : public LabelLearner {
     figures.gradients_not_finite = run_->network().gradients_not_finite();
     return figures;
   }
+  [[nodiscard]] bool gave_up() const override {
+    return lasting_ != nullptr && lasting_->safe().gave_up();
+  }
   [[nodiscard]] const Resumption& resumption() const override {
     static const Resumption anew;
     return lasting_ != nullptr ? lasting_->resumption() : anew;

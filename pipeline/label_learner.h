@@ -130,7 +130,8 @@ struct LabelLearnerOptions {
 [[nodiscard]] const std::vector<std::string>& LabelNetworkNames();
 
 /// Learns from samples and labels, and predicts. Admit(), AwaitRoom() and Drain() are for one
-/// thread; Label(), updates(), figures(), learning() and OperationsSince() are thread-safe.
+/// thread; Label(), updates(), figures(), learning(), gave_up() and OperationsSince() are
+/// thread-safe.
 class LabelLearner {
  public:
   virtual ~LabelLearner() = default;
@@ -181,6 +182,8 @@ class LabelLearner {
   [[nodiscard]] virtual std::vector<StageTime> worked() const = 0;
   [[nodiscard]] virtual LabelFigures figures() const = 0;
   [[nodiscard]] virtual LearningFigures learning() const = 0;
+  /// Whether learning is given up (LearningFigures): quick, to be asked at each prediction.
+  [[nodiscard]] virtual bool gave_up() const = 0;
   /// Constant.
   [[nodiscard]] virtual const Resumption& resumption() const = 0;
   /// As Learner::OperationsSince().

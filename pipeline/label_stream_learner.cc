@@ -126,7 +126,7 @@ class LabelStreamLearner final : public Learner {
 
   [[nodiscard]] ModelPrediction Described(const LabelPrediction& made) const {
     ModelPrediction prediction = PredictionOf(made, options_);
-    const bool held = frozen_ || learner_->learning().rate_scale == 0;
+    const bool held = frozen_ || learner_->gave_up();
     if (held && prediction.skipped == SkipReason::kNone) prediction.skipped = SkipReason::kHeld;
     return prediction;
   }
