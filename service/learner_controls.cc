@@ -31,11 +31,17 @@ pipeline::UpdatePolicyOptions LearnerControls::policy() const {
 
 bool LearnerControls::SetMode(LearnerState mode, pipeline::Learner& learner) {
   const MutexLock lock(mu_);
-  if (mode_.exchange(mode) == mode) return false;
-  learner.Freeze(mode == LearnerState::kFrozen);
-  const LogAbout about(stream_);
-  spdlog::info("stream '{}': the learner is {} now, as it was told", stream_, Name(mode));
-  return true;
+  const bool other = mode_.exchange(mode) != mode;
+  if (other) {
+    learner.Freeze(mode == LearnerState::kFrozen);
+    const LogAbout about(stream_);
+    spdlog::info("stream '{}': the learner is {} now, as it was told", stream_, Name(mode));
+  }
+  // Where learning was given up, its own rate lets it begin again. No other may come in between.
+  if (mode == LearnerState::kLearning && learner.learning().rate_scale == 0) {
+    learner.SetLearningRate(learner.learning_rate()).IgnoreError();  // It was accepted before.
+  }
+  return other;
 }
 
 // What changes nothing where it fails comes last.

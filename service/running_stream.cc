@@ -190,9 +190,6 @@ LearnerState RunningStream::Mode() const {
 
 absl::Status RunningStream::SetMode(LearnerState mode) {
   MILLRACE_RETURN_IF_ERROR(life_.Change(mode, [&] { return controls_.SetMode(mode, *learner_); }));
-  if (Mode() == LearnerState::kGivenUp && mode == LearnerState::kLearning) {
-    MILLRACE_RETURN_IF_ERROR(learner_->SetLearningRate(learner_->learning_rate()));
-  }
   if (const absl::Status learning = Learning(); !learning.ok()) checkpoints_.GiveUp(learning);
   return absl::OkStatus();
 }

@@ -172,6 +172,24 @@ TEST_F(LearnerServiceTest, ALearnerThatGaveUpSaysSoUntilItIsResumed) {
   EXPECT_EQ(learner_.cause(), "");
 }
 
+// Whoever resumes must not bring the rate of before back.
+TEST_F(LearnerServiceTest, ARateThatIsSetHoldsWhoeverResumesMeanwhile) {
+  std::atomic<std::int64_t> resumed = 0;
+  const std::jthread resumer([&](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); ++resumed) {
+      street_.learner->SetLearning({.rate_scale = 0});
+      EXPECT_TRUE(street().SetMode(LearnerState::kLearning).ok());
+    }
+  });
+  for (int i = 0; i < 3000; ++i) {
+    const double rate = i % 2 == 0 ? 1e-4 : 2e-4;
+    ASSERT_TRUE(street().Change({.learning_rate = rate}).ok());
+    const std::int64_t now = resumed;
+    while (resumed < now + 2) std::this_thread::yield();  // All that had begun are over.
+    ASSERT_EQ(street_.learner->rate, rate) << "after " << i;
+  }
+}
+
 TEST_F(LearnerServiceTest, RateAndPolicyAreChangedWhileItRuns) {
   v1::Learner change = Street();
   change.set_learning_rate(0.01);
