@@ -29,8 +29,8 @@ __attribute__((section(".preinit_array"),
 
 }  // namespace
 
-// Read by jemalloc. One thread gives back to the system what is unused for ten seconds: threads that
-// have ended leave nothing behind, and what a sample frees is there for the next one.
+// Read by jemalloc. One thread gives back to the system what is unused for ten seconds: threads
+// that have ended leave nothing behind, and what a sample frees is there for the next one.
 extern "C" {
 extern const char* malloc_conf;
 const char* malloc_conf = "background_thread:true,max_background_threads:1";
