@@ -80,7 +80,7 @@ step_prometheus() {
 
 step_chaos() { tools/chaos 10; }
 
-# Longer than in `make test`: each lie several times, beside ever other ones.
+# Longer than in `make test`: each lie several times, beside others each time.
 step_hostile() {
   tools/build release --tests millrace millrace_rtsp_camera millrace_python_client
   MILLRACE_HOSTILE_MINUTES=30 tools/run-tests release -R '^e2e[.]hostile_cameras$'
