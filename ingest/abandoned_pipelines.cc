@@ -1,6 +1,7 @@
 #include "ingest/abandoned_pipelines.h"
 
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
