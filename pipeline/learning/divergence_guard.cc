@@ -54,8 +54,7 @@ bool DivergenceGuard::Healthy() const {
 
 bool DivergenceGuard::Sound() const {
   return !Diverged() && RefusedOfLast(fifth()) == 0 &&
-         RatioOfLast(fifth()) <= MostRatio(options_.most_loss) &&
-         (IsFull() || RatioOfLast(options_.window) <= 1);
+         RatioOfLast(fifth()) <= MostRatio(options_.most_loss);
 }
 
 void DivergenceGuard::Restart() {

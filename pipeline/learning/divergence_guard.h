@@ -63,8 +63,8 @@ class DivergenceGuard {
   /// refused: what made them is worth keeping.
   [[nodiscard]] bool Healthy() const;
 
-  /// Whether nothing speaks against the newest weights: the last fifth of a window was not refused,
-  /// nor worse than Diverged() allows; and a window that is not full is no worse than no model.
+  /// Whether nothing speaks against the newest weights: the last fifth of a window was no worse
+  /// than Diverged() allows, and none of it had to be refused.
   [[nodiscard]] bool Sound() const;
 
   /// Loss over that of no motion, of a whole window; 1 while there is none.

@@ -20,17 +20,17 @@
 #include "tests/benchmarks/camera_pauses.h"
 #include "tests/benchmarks/open_or_exit.h"
 #include "tests/benchmarks/report.h"
+#include "tests/ingest/loopback_port.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/other_servers.h"
 #include "tests/ingest/rtsp_process.h"
-#include "tests/ingest/silent_port.h"
 
 namespace millrace::benchmarks {
 namespace {
 
 using ingest::FfmpegPublisher;
+using ingest::LoopbackPort;
 using ingest::RtspProcess;
-using ingest::SilentPort;
 using ingest::Source;
 using ingest::SourceOptions;
 using ingest::SourceState;
@@ -154,17 +154,18 @@ Fault FromTheStart(const std::string& name, const std::function<SourceOptions()>
 }
 
 Fault AtPort(const std::string& name, bool listens) {
-  std::unique_ptr<SilentPort> port;
+  std::unique_ptr<LoopbackPort> port;
   std::unique_ptr<RtspProcess> camera;
   return FromTheStart(
       name,
       [&]() -> SourceOptions {
         camera = nullptr;
-        port = std::make_unique<SilentPort>(listens);
+        port = listens ? std::make_unique<LoopbackPort>()
+                       : std::make_unique<LoopbackPort>(LoopbackPort::kDoesNotListen);
         return {.uri = port->Url()};
       },
       [&] {
-        const std::string number = std::to_string(port->port());
+        const std::string number = std::to_string(port->number());
         port = nullptr;
         camera = std::make_unique<RtspProcess>(std::vector<std::string>{"--port", number});
       });

@@ -25,9 +25,9 @@
 
 #include "ingest/open_source.h"
 #include "spdlog/spdlog.h"
+#include "tests/ingest/loopback_port.h"
 #include "tests/ingest/media.h"
 #include "tests/ingest/rtsp_process.h"
-#include "tests/ingest/silent_port.h"
 
 namespace {
 
@@ -95,14 +95,14 @@ int main(int argc, char** argv) {
   }
   spdlog::set_level(spdlog::level::err);
   std::unique_ptr<ingest::RtspProcess> camera;
-  std::unique_ptr<ingest::SilentPort> nobody;
+  std::unique_ptr<ingest::LoopbackPort> nobody;
   std::string url;
   if (kind == "ends") {
     camera = std::make_unique<ingest::RtspProcess>(std::vector<std::string>{
         "--frames", "2", "--fps", "100", "--width", "64", "--height", "64"});
     url = camera->url();
   } else {
-    nobody = std::make_unique<ingest::SilentPort>(/*listens=*/false);
+    nobody = std::make_unique<ingest::LoopbackPort>(ingest::LoopbackPort::kDoesNotListen);
     url = nobody->Url();
   }
   const ingest::IngestSettings settings{

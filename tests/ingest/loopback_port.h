@@ -22,6 +22,9 @@ class LoopbackPort {
     address_.sin_family = AF_INET;
     address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof(address_);
+    // So that a camera may listen there afterwards.
+    const int yes = 1;
+    EXPECT_EQ(setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)), 0);
     EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&address_), size), 0);
     EXPECT_EQ(getsockname(socket_, reinterpret_cast<sockaddr*>(&address_), &size), 0);
     EXPECT_TRUE(backlog == kDoesNotListen || listen(socket_, backlog) == 0);

@@ -116,14 +116,10 @@ TEST(DivergenceGuardTest, TheNewestWeightsAreSoundByTheLastPredictions) {
   EXPECT_FALSE(guard.Sound());
 }
 
-// A stream that ends after a moment keeps what it has learned, unless that is worse than no model.
-TEST(DivergenceGuardTest, WhatThereIsOfTheFirstWindowTellsWhetherItIsSound) {
-  EXPECT_TRUE(DivergenceGuard({}).Sound()) << "nothing was predicted";
-  EXPECT_TRUE(After(30, Good()).Sound());
-  EXPECT_FALSE(After(30, Good(1.01)).Sound());
-  DivergenceGuard guard = After(1, Good(1.5));
-  Take(29, Good(), guard);
-  EXPECT_TRUE(guard.Sound()) << "all in all";
+// A stream that ends after a moment keeps what it has learned, unless that explodes.
+TEST(DivergenceGuardTest, WhatExplodesAtOnceIsNotSound) {
+  EXPECT_TRUE(After(30, Good(1.5)).Sound());
+  DivergenceGuard guard = After(1, Good(1));
   Take(10, Good(1e3), guard);
   EXPECT_FALSE(guard.Sound());
 }
