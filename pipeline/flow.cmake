@@ -7,7 +7,7 @@ add_library(millrace_flow
   adam.cc batch_statistics.cc by_operators.cc convolution.cc convolutions.cc device_step.cc finite.cc flow_levels.cc flow_loss.cc
   flow_network.cc flow_networks.cc flow_terms.cc flownets.cc generated_scene.cc
   generated_stream.cc match.cc ndconv.cc next_frame.cc occlusion.cc open_flow_network.cc operator_hook.cc
-  optimizer.cc optimizers.cc pretrain.cc relative_loss.cc resunet.cc rmsprop.cc safetensors.cc
+  optimizer.cc optimizers.cc pickle_check.cc pretrain.cc relative_loss.cc resunet.cc rmsprop.cc safetensors.cc
   seeded_draws.cc sgd.cc stage.cc stage_buffers.cc tensor_archive.cc tensor_file.cc texture.cc torchscript_chain.cc
   unit_layers.cc warp.cc weights_file.cc
   gpu/launch.cc gpu/match.cc gpu/relative_loss.cc gpu/steps.cc

@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "pipeline/pickle_check.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -136,8 +137,17 @@ TensorArchive::TensorArchive(std::string bytes)
     : bytes_(std::make_shared<Memory>(std::move(bytes))), records_(bytes_) {}
 
 absl::StatusOr<c10::IValue> TensorArchive::Read(const std::string& name) {
-  const auto [data, size] = records_.getRecord(name + ".pkl");
+  std::size_t left = bytes_->size();
+  const auto record = [this, &left](const std::string& called) {
+    // Nobody compresses these. Some bytes that say how many zeros they are would take all memory.
+    const std::size_t needed = records_.getRecordSize(called);
+    if (needed > left) throw std::length_error("its parts have more bytes than the file");
+    left -= needed;
+    return records_.getRecord(called);
+  };
+  const auto [data, size] = record(name + ".pkl");
   const std::string_view pickle(static_cast<const char*>(data.get()), size);
+  MILLRACE_RETURN_IF_ERROR(CheckPickle(pickle));
   // Their scales are read before they can be looked at.
   if (pickle.find("_rebuild_qtensor") != std::string_view::npos) {
     return absl::InvalidArgumentError("a tensor of it is quantized, which cannot learn");
@@ -149,14 +159,8 @@ absl::StatusOr<c10::IValue> TensorArchive::Read(const std::string& name) {
     return copied;
   };
   BytesOfStorages there;
-  std::size_t left = bytes_->size();
   const auto storage = [&](const std::string& key) {
-    const std::string record = absl::StrCat(name, "/", key);
-    // Nobody compresses tensors. Some bytes that say how many zeros they are would take all memory.
-    const std::size_t needed = records_.getRecordSize(record);
-    if (needed > left) throw std::length_error("its tensors have more bytes than the file");
-    left -= needed;
-    auto [bytes, count] = records_.getRecord(record);
+    auto [bytes, count] = record(absl::StrCat(name, "/", key));
     there[bytes.get()] = count;
     return std::move(bytes);
   };

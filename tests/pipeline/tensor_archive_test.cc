@@ -170,6 +170,21 @@ TEST_F(TensorArchiveTest, AShapeThatDoesNotFitItsBytesIsRefused) {
   }
 }
 
+// LibTorch would take 16 bytes for each value before it.
+TEST_F(TensorArchiveTest, AMemoNumberBeyondThePickleIsRefusedWhicheverPickleItIs) {
+  using std::string_literals::operator""s;
+  for (const std::string& path : {network_, samples_}) {
+    const Records whole = Read(path);
+    for (const std::string pickle : {"data.pkl", "constants.pkl"}) {
+      if (!whole.contains(pickle)) continue;
+      SCOPED_TRACE(absl::StrCat(path, " ", pickle));
+      Records changed = whole;
+      changed[pickle].insert(changed[pickle].size() - 1, "r\0\0\0\1"s);
+      ExpectRefused(path, changed);
+    }
+  }
+}
+
 TEST_F(TensorArchiveTest, AFileThatWasCutIsRefusedWhereverItEnds) {
   const std::string cut = folder_ / "cut.pt";
   for (const std::string& path : {network_, samples_}) {
@@ -196,6 +211,17 @@ TEST_F(TensorArchiveTest, TensorsThatWereCompressedAreRefused) {
   const absl::Status status = ReadTensors(small).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("have more bytes than the file"));
+}
+
+TEST_F(TensorArchiveTest, APickleThatWasCompressedIsRefused) {
+  const std::string pickle = "\x80\x02" + std::string(1 << 20, 'N') + ".";
+  const std::string small = folder_ / "small.pt";
+  caffe2::serialize::PyTorchStreamWriter writer(small);
+  writer.writeRecord("data.pkl", pickle.data(), pickle.size(), /*compress=*/true);
+  writer.writeEndOfFile();
+  ASSERT_LT(std::filesystem::file_size(small), 100'000);
+  EXPECT_THAT(std::string(ReadTensors(small).status().message()),
+              HasSubstr("have more bytes than the file"));
 }
 
 TEST_F(TensorArchiveTest, OldAndQuantizedOnesAreRefusedInWords) {
