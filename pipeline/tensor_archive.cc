@@ -17,6 +17,7 @@
 #include <ATen/core/class_type.h>
 #include <caffe2/serialize/read_adapter_interface.h>
 #include <torch/csrc/jit/api/compilation_unit.h>
+#include <torch/csrc/jit/serialization/storage_context.h>
 #include <torch/csrc/jit/serialization/unpickler.h>
 
 #include "absl/strings/str_cat.h"
@@ -164,8 +165,10 @@ absl::StatusOr<c10::IValue> TensorArchive::Read(const std::string& name) {
     there[bytes.get()] = count;
     return std::move(bytes);
   };
+  // Views of one tensor have its storage in common, which is read once.
   torch::jit::Unpickler unpickler(next, ResolvedType, HolderOf, storage, at::kCPU,
-                                  /*use_storage_device=*/false, TypeNamed);
+                                  /*use_storage_device=*/false, TypeNamed,
+                                  std::make_shared<torch::jit::DeserializationStorageContext>());
   unpickler.set_version(records_.version());
   const c10::IValue value = unpickler.parse_ivalue();
   MILLRACE_RETURN_IF_ERROR(CheckAll(value, there));

@@ -38,6 +38,16 @@ TEST_F(TensorFileTest, ReadsWhatPythonWrote) {
   EXPECT_FALSE(FindTensor(*read, "outputs").defined());
 }
 
+// Of PyTorch 1.13, too: x = torch.arange(300.).view(100, 3), and
+// torch.save({"inputs": x[:, :2], "targets": x[:, 2]}, ...). It saves what both are views of once.
+TEST_F(TensorFileTest, ReadsViewsOfOneTensor) {
+  const auto read = ReadTensors(MILLRACE_SOURCE_DIR "/tests/pipeline/data/python_views.pt");
+  ASSERT_TRUE(read.ok()) << read.status();
+  const at::Tensor whole = at::arange(300, at::kFloat).view({100, 3});
+  EXPECT_TRUE(at::equal(FindTensor(*read, "inputs"), whole.slice(1, 0, 2)));
+  EXPECT_TRUE(at::equal(FindTensor(*read, "targets"), whole.select(1, 2)));
+}
+
 TEST_F(TensorFileTest, WhatIsWrittenComesBack) {
   const at::Tensor whole = at::randn({4, 6});
   const NamedTensors tensors = {{"part", whole.slice(1, 2, 4)},
