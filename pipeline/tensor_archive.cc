@@ -119,7 +119,7 @@ void AddParts(const c10::IValue& value, std::vector<c10::IValue>& parts) {
   }
 }
 
-// A pickle may say that a list stands in itself.
+// A value may stand in any number of others.
 absl::Status CheckAll(const c10::IValue& root, const BytesOfStorages& there) {
   std::vector<c10::IValue> left = {root};
   std::set<const void*> seen;

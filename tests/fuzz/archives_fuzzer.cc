@@ -56,8 +56,8 @@ void ReadConstants(const std::string& bytes) {
 
 }  // namespace
 
-// A pickle may say that a list stands in itself. LibTorch counts references, so that one stays. And
-// its errors find out where they were thrown, which takes and frees many times the memory.
+// LibTorch loses some bytes of a zip that it refuses. And its errors find out where they were
+// thrown, which takes and frees many times the memory.
 extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
   return "detect_leaks=0:quarantine_size_mb=16";
 }

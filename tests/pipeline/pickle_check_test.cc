@@ -44,8 +44,9 @@ TEST(PickleCheckTest, ANumberInTheMemoIsNoLargerThanThePickle) {
 
 // It took memory for the text, and read behind its buffer for the name.
 TEST(PickleCheckTest, WhatNeedsBytesBehindTheEndIsRefused) {
+  EXPECT_THAT(Refusal("h\1."s), HasSubstr("needs a value at byte 2"));
   for (const std::string& instruction :
-       {"K\1"s, "h\1"s, "q\1"s, "M\1\1"s, "J\1\1\1\1"s, "j\1\1\1\1"s, "r\1\0\0\0"s,
+       {"K\1"s, "Nq\1"s, "Nq\1h\1"s, "M\1\1"s, "J\1\1\1\1"s, "Nr\1\0\0\0"s, "Nq\1j\1\0\0\0"s,
         "G\1\1\1\1\1\1\1\1"s, "\x8a\x08\1\1\1\1\1\1\1\1"s, "X\3\0\0\0abc"s,
         "\x8d\3\0\0\0\0\0\0\0abc"s, "cmodule\nname\n"s}) {
     SCOPED_TRACE(testing::PrintToString(instruction));
@@ -56,6 +57,56 @@ TEST(PickleCheckTest, WhatNeedsBytesBehindTheEndIsRefused) {
   }
   EXPECT_THAT(Refusal("X\xff\xff\xff\xff."s), HasSubstr("has no end"));
   EXPECT_THAT(Refusal("\x8d\xff\xff\xff\xff\xff\xff\xff\xff."s), HasSubstr("has no end"));
+}
+
+std::string Repeated(const std::string& part, int times) {
+  std::string all;
+  for (int time = 0; time < times; ++time) all += part;
+  return all;
+}
+
+// LibTorch frees them by as many calls within calls.
+TEST(PickleCheckTest, ValuesNestNoDeeperThanTheStackIs) {
+  const struct {
+    std::string before;
+    std::string after;
+  } wraps[] = {{"", "\x85"},
+               {"N", "\x86"},
+               {"NN", "\x87"},
+               {"(", "t"},
+               {"(", "l"},
+               {"(N", "d"},
+               {"]", "a"},
+               {"](", "e"},
+               {"}N", "s"},
+               {"}(N", "u"},
+               {"cm\nf\n", "R"},
+               {"cm\nf\n", "b"},
+               {"", "\x85r\1\0\0\0j\1\0\0\0\x86"s}};
+  for (const auto& [before, after] : wraps) {
+    SCOPED_TRACE(testing::PrintToString(after));
+    const auto nested = [&before, &after](int times) {
+      return Repeated(before, times) + ")" + Repeated(after, times) + ".";
+    };
+    EXPECT_THAT(Refusal(nested(400)), IsEmpty());
+    EXPECT_THAT(Refusal(nested(1001)), HasSubstr("nests more than 1000 values"));
+  }
+}
+
+// It could make what they stand in deeper, or stand in itself.
+TEST(PickleCheckTest, NothingIsPutIntoWhatStandsElsewhere) {
+  EXPECT_THAT(Refusal("]q\0\x85h\0Na\x86."s), HasSubstr("an object with items"));
+  EXPECT_THAT(Refusal("]q\0(h\0e."s), HasSubstr("an object with items"));
+  EXPECT_THAT(Refusal("ccollections\nOrderedDict\n)RNNs."s), HasSubstr("an object with items"));
+  EXPECT_THAT(Refusal("]q\0(NNe(NNe\x85."s), IsEmpty());  // By thousands, as Python does.
+}
+
+TEST(PickleCheckTest, WhatNeedsMoreValuesThanThereAreIsRefused) {
+  for (const std::string& instruction : {"\x85"s, "N\x86"s, "NN\x87"s, "t"s, "Ne"s, "]a"s, "}Ns"s,
+                                         "(Na"s + "e", "NN(\x86t"s, "NR"s, "q\1"s, "Q"s, "\x81"s}) {
+    SCOPED_TRACE(testing::PrintToString(instruction));
+    EXPECT_THAT(Refusal(instruction + "."), testing::Not(IsEmpty()));
+  }
 }
 
 // Otherwise what comes behind an instruction would be taken for its bytes, or the other way round.

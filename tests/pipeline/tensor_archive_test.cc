@@ -185,6 +185,15 @@ TEST_F(TensorArchiveTest, AMemoNumberBeyondThePickleIsRefusedWhicheverPickleItIs
   }
 }
 
+// LibTorch would free them by a million calls within calls, for which no stack suffices.
+TEST_F(TensorArchiveTest, ValuesThatNestAMillionTimesAreRefused) {
+  for (const std::string& path : {network_, samples_}) {
+    Records changed = Read(path);
+    changed["data.pkl"] = "\x80\x02)" + std::string(1'000'000, '\x85') + ".";
+    ExpectRefused(path, changed);
+  }
+}
+
 TEST_F(TensorArchiveTest, AFileThatWasCutIsRefusedWhereverItEnds) {
   const std::string cut = folder_ / "cut.pt";
   for (const std::string& path : {network_, samples_}) {
