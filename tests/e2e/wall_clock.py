@@ -7,7 +7,8 @@ import os
 import pathlib
 from unittest import mock
 
-_LIBRARY = "/usr/$LIB/faketime/libfaketime.so.1"
+# With glibc's allocator: the program's own, jemalloc, asks for the time as it begins, and libfaketime for memory.
+_LIBRARIES = "/usr/$LIB/faketime/libfaketime.so.1:libstdc++.so.6:libc.so.6"
 
 
 class Clock:
@@ -17,7 +18,7 @@ class Clock:
         self._file = pathlib.Path(folder, "clock")
         self.step_to(0)
         self._environment = mock.patch.dict(os.environ, {
-            "LD_PRELOAD": _LIBRARY, "FAKETIME_TIMESTAMP_FILE": str(self._file),
+            "LD_PRELOAD": _LIBRARIES, "FAKETIME_TIMESTAMP_FILE": str(self._file),
             "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             "DONT_FAKE_MONOTONIC": "1"})
 
