@@ -2,10 +2,8 @@
 #include "service/push_call.h"
 
 #include <grpcpp/server_context.h>
-#include <pthread.h>
 
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +16,7 @@
 #include "base/clock.h"
 #include "millrace/v1/frame_service.pb.h"
 #include "service/parse.h"
+#include "tests/base/no_more_threads.h"
 #include "tests/service/web_fakes.h"
 
 namespace millrace::service {
@@ -111,27 +110,6 @@ class GuardedEntry final : public ingest::PushEntry {
   Mutex mu_;
   CondVar changed_;
   bool open_ ABSL_GUARDED_BY(mu_) = false;
-};
-
-/// While one lives no thread can be made: there is no room for its stack.
-class NoMoreThreads {
- public:
-  NoMoreThreads() {
-    pthread_attr_t huge;
-    MILLRACE_CHECK(pthread_getattr_default_np(&before_) == 0 && pthread_attr_init(&huge) == 0);
-    MILLRACE_CHECK(pthread_attr_setstacksize(&huge, std::size_t{1} << 60) == 0);
-    MILLRACE_CHECK(pthread_setattr_default_np(&huge) == 0);
-    pthread_attr_destroy(&huge);
-  }
-  ~NoMoreThreads() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
-  }
-  NoMoreThreads(const NoMoreThreads&) = delete;
-  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
-
- private:
-  pthread_attr_t before_;
 };
 
 /// A call that has begun to read its first request, of a server with the stream "door".
