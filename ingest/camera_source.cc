@@ -28,7 +28,8 @@ CameraSource::CameraSource(const SourceRequest& request, PipelineOptions pipelin
       pause_after_hanging_(request.settings.pause_after_hanging),
       pause_with_too_many_(request.settings.pause_with_too_many),
       feed_(clock_, static_cast<std::size_t>(request.options.queue_capacity),
-            WhenFullOf(request.options), request.options.max_frames_per_second),
+            WhenFullOf(request.options), request.options.max_frames_per_second,
+            FrameFeed::Times::kAndOfArrival),
       states_(shown_, StateLog::Of::kCamera, request.options.on_state, request.options.stream),
       machine_(request.settings.limits, Backoff(request.settings.backoff, request.settings.seed)),
       supervisor_([this] { Supervise(); }) {}

@@ -7,8 +7,11 @@ namespace millrace::ingest {
 using std::chrono::nanoseconds;
 
 FrameFeed::FrameFeed(const Clock& clock, std::size_t capacity, WhenFull when_full,
-                     double max_frames_per_second)
-    : clock_(clock), queue_(capacity, when_full), limit_(max_frames_per_second) {}
+                     double max_frames_per_second, Times times)
+    : clock_(clock),
+      queue_(capacity, when_full),
+      limit_(max_frames_per_second),
+      arrival_limit_(times == Times::kAndOfArrival ? max_frames_per_second : 0) {}
 
 bool FrameFeed::Take(DecodedPicture decoded) {
   std::optional<Frame> frame = Stamp(std::move(decoded));
@@ -65,7 +68,7 @@ std::optional<Frame> FrameFeed::Stamp(DecodedPicture decoded) {
   }
   const nanoseconds stream_time = decoded.stream_time.value_or(arrival - epoch_start_);
   static_cast<void>(pictures_.IsGap(stream_time));
-  if (!limit_.Passes(stream_time)) {
+  if (!limit_.Passes(stream_time) || !arrival_limit_.Passes(arrival)) {
     ++skipped_;
     return std::nullopt;
   }

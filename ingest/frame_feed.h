@@ -33,9 +33,15 @@ struct DecodedPicture {
 /// the threads that feed it.
 class FrameFeed {
  public:
+  /// Whose times count for the greatest rate.
+  enum class Times {
+    kOfStream,      ///< Its own alone, however fast it comes: a file's, a client's.
+    kAndOfArrival,  ///< A camera may lie about its own.
+  };
+
   /// `clock` stamps arrivals and must outlive the feed.
   FrameFeed(const Clock& clock, std::size_t capacity, WhenFull when_full,
-            double max_frames_per_second = 0);
+            double max_frames_per_second = 0, Times times = Times::kOfStream);
 
   /// Takes the next picture of the stream, or skips it, as if it had never been, where there are
   /// more a second than there may be. Waits for room if the queue does. Returns whether it is a
@@ -76,6 +82,7 @@ class FrameFeed {
   GapDetector pictures_ ABSL_GUARDED_BY(mu_);  ///< Of all; only their typical step is asked for.
   GapDetector gaps_ ABSL_GUARDED_BY(mu_);      ///< Between those that were not skipped.
   RateLimit limit_ ABSL_GUARDED_BY(mu_);
+  ArrivalLimit arrival_limit_ ABSL_GUARDED_BY(mu_);
   std::int64_t skipped_ ABSL_GUARDED_BY(mu_) = 0;
   std::shared_ptr<const Picture> previous_ ABSL_GUARDED_BY(mu_);  ///< Null at an epoch's start.
   std::shared_ptr<const Picture> before_ ABSL_GUARDED_BY(mu_);  ///< The newest frame's `previous`.

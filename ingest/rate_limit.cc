@@ -26,4 +26,16 @@ bool RateLimit::Passes(nanoseconds stream_time) {
   return true;
 }
 
+// The generic cell rate algorithm (ITU-T I.371).
+ArrivalLimit::ArrivalLimit(double frames_per_second)
+    : interval_(frames_per_second > 0 ? FrameInterval(1.25 * frames_per_second) : nanoseconds(0)),
+      at_once_(std::max<nanoseconds>(std::chrono::seconds(2), interval_)) {}
+
+bool ArrivalLimit::Passes(nanoseconds arrival) {
+  if (interval_ == nanoseconds(0)) return true;
+  if (due_ && arrival + at_once_ < *due_) return false;
+  due_ = std::max(due_.value_or(arrival), arrival) + interval_;
+  return true;
+}
+
 }  // namespace millrace::ingest

@@ -1,4 +1,5 @@
-// Lets so many frames a second through, evenly, by the stream's own time.
+// Lets so many frames a second through: evenly, by the stream's own time; and, of a camera whose
+// times are not to be believed, not many more by the time at which they arrive.
 #pragma once
 
 #include <chrono>
@@ -27,6 +28,24 @@ class RateLimit {
  private:
   const std::chrono::nanoseconds interval_;
   std::optional<std::chrono::nanoseconds> due_;  // Of the next one.
+};
+
+/// Bounds frames by their arrival, where RateLimit believes what a stream says of their times. One
+/// that keeps to the limit by its own clock loses none, also where that clock is a fifth too fast,
+/// and where what the network held back for two seconds comes at once. Not thread-safe.
+class ArrivalLimit {
+ public:
+  /// 0: everything passes. REQUIRES: not negative.
+  explicit ArrivalLimit(double frames_per_second);
+
+  /// Whether the frame that arrives now passes: of those that did, at most a quarter more than the
+  /// limit a second, and the frames of two seconds at once.
+  [[nodiscard]] bool Passes(std::chrono::nanoseconds arrival);
+
+ private:
+  const std::chrono::nanoseconds interval_;
+  const std::chrono::nanoseconds at_once_;
+  std::optional<std::chrono::nanoseconds> due_;  // Of the next one, were they even.
 };
 
 }  // namespace millrace::ingest

@@ -67,6 +67,16 @@ TEST_F(FrameFeedTest, WhatIsSkippedHasNeverBeen) {
   }
 }
 
+TEST_F(FrameFeedTest, ACameraThatIsFasterThanItsTimesIsHeldByTheirArrival) {
+  const auto frames = [this](FrameFeed::Times times) {
+    FrameFeed feed(clock_, 16, WhenFull::kDropOldest, /*max_frames_per_second=*/2, times);
+    for (int i = 0; i < 1000; ++i) feed.Take(PictureAt(i * milliseconds(500)));  // All of them now.
+    return feed.frames();
+  };
+  EXPECT_EQ(frames(FrameFeed::Times::kOfStream), 1000);
+  EXPECT_LE(frames(FrameFeed::Times::kAndOfArrival), 7);
+}
+
 TEST_F(FrameFeedTest, GivesEachFrameTheOneBefore) {
   const Frame first = TakeAndPop(PictureAt(milliseconds(0)));
   const Frame second = TakeAndPop(PictureAt(milliseconds(40)));

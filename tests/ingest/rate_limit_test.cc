@@ -64,5 +64,38 @@ TEST(RateLimitTest, GoesOnAfterAPauseAndWhereTimeJumpsBack) {
   EXPECT_TRUE(limit.Passes(seconds(3) + milliseconds(50)));
 }
 
+// How many of the frames pass that arrive at `rate` for `time`.
+int Arriving(ArrivalLimit& limit, double rate, seconds time) {
+  int passing = 0;
+  const int count = static_cast<int>(rate * static_cast<double>(time.count()));
+  for (int i = 0; i < count; ++i) {
+    passing += limit.Passes(nanoseconds(static_cast<std::int64_t>(i * 1e9 / rate))) ? 1 : 0;
+  }
+  return passing;
+}
+
+TEST(ArrivalLimitTest, ManyMoreThanTheLimitAreAQuarterMoreInTheLongRun) {
+  ArrivalLimit limit(2);
+  EXPECT_NEAR(Arriving(limit, 1000, seconds(100)), 2.5 * 100 + 2.5 * 2, 2);
+}
+
+TEST(ArrivalLimitTest, WhatKeepsToItLosesNone) {
+  for (const double rate : {0.1, 5.0, 10.0, 12.0}) {
+    ArrivalLimit limit(10);
+    const seconds time(1000);
+    EXPECT_EQ(Arriving(limit, rate, time), static_cast<int>(rate * 1000)) << rate;
+  }
+  ArrivalLimit none(0);
+  EXPECT_EQ(Arriving(none, 1000, seconds(1)), 1000);
+}
+
+TEST(ArrivalLimitTest, WhatTwoSecondsHeldBackMayComeAtOnce) {
+  ArrivalLimit limit(10);
+  int passing = 0;
+  for (int i = 0; i < 100; ++i) passing += limit.Passes(seconds(7)) ? 1 : 0;
+  EXPECT_GE(passing, 20);
+  EXPECT_LE(passing, 30);
+}
+
 }  // namespace
 }  // namespace millrace::ingest
