@@ -7,18 +7,17 @@ import json
 import os
 import pathlib
 import random
-import re
 import signal
 import subprocess
 import tempfile
 import time
 import unittest
 
+import client
 import millrace_process
 from debian_pytorch import in_pytorch
 
 KILLS = int(os.environ.get("MILLRACE_TEST_KILLS", "20"))
-RESUMED = re.compile(r"where it ended after (\d+) frames")
 # So small that checkpoints, for which weights must prove good over a hundred frames, come several times a
 # second. It begins with no motion.
 NETWORK = """
@@ -98,7 +97,7 @@ class KillsTest(unittest.TestCase):
             server = millrace_process.stands(process)
             self.start_s = time.monotonic() - begin
             self.assertNotIn("passing over a checkpoint", "".join(server.output))
-            begun = RESUMED.search("".join(server.output))
+            begun = client.resumed_after("".join(server.output))
             for _ in range(self.random.choice((0, 1, 1, 2))):
                 self.wait_for(self.random.choice(MOMENTS), self.complete(), process)
             time.sleep(self.random.choice((0, 0, 0.001, 0.005, 0.05)))
@@ -107,7 +106,7 @@ class KillsTest(unittest.TestCase):
             process.wait()
         self.halves += len([folder for folder in self.stream.glob("checkpoint-*")
                             if not (folder / "manifest.json").exists()])
-        return int(begun[1]) if begun else 0, complete
+        return begun, complete
 
     def kill_at_the_start(self) -> None:
         """Within what a start takes."""

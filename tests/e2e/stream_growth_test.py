@@ -1,24 +1,17 @@
 """Streams that clients add and delete, again and again, leave nothing behind: no memory, threads or files."""
 
-import os
-import pathlib
+import dataclasses
 import sys
 import unittest
 
 import growth
 import millrace
 import millrace_process
+from promises import held
 
 TIMES = 40
-PAGE = os.sysconf("SC_PAGE_SIZE")
 # Over the second half. One learner that is not let go is a megabyte and more, each time.
 LIMITS = {"bytes": 12e6, "threads": 3, "files": 4}
-
-
-def held(pid: int) -> dict[str, float]:
-    process = pathlib.Path(f"/proc/{pid}")
-    return {"bytes": int((process / "statm").read_text().split()[1]) * PAGE,
-            "threads": len(os.listdir(process / "task")), "files": len(os.listdir(process / "fd"))}
 
 
 class StreamGrowthTest(unittest.TestCase):
@@ -38,7 +31,7 @@ class StreamGrowthTest(unittest.TestCase):
         samples = []
         for _ in range(TIMES):
             self.add_and_delete()
-            samples.append(held(self.server.process.pid))
+            samples.append(dataclasses.asdict(held(self.server.process.pid)))
         for name, limit in LIMITS.items():
             values = [sample[name] for sample in samples]
             print(f"{name}: {values[0]}, {values[TIMES // 2]}, {values[-1]}", file=sys.stderr)
