@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ingest/abandoned_pipelines.h"
+#include "ingest/new_pipeline.h"
 #include "ingest/rate_limit.h"
 
 namespace millrace::ingest {
@@ -121,7 +122,7 @@ absl::Status CameraSource::Cause() const {
 
 void CameraSource::Supervise() {
   try {
-    std::unique_ptr<GstPicturePipeline> pipeline;
+    std::unique_ptr<PicturePipeline> pipeline;
     for (;;) {
       const std::optional<SessionMachine::Step> step = NextStep();
       states_.Say();
@@ -177,14 +178,13 @@ void CameraSource::TakeState() {
   if (machine_.holds()) states_.Hold();
 }
 
-std::unique_ptr<GstPicturePipeline> CameraSource::BeginSession() {
+std::unique_ptr<PicturePipeline> CameraSource::BeginSession() {
   {
     MutexLock lock(mu_);
     warning_ = absl::OkStatus();
   }
   feed_.BeginEpoch();
-  absl::StatusOr<std::unique_ptr<GstPicturePipeline>> pipeline =
-      GstPicturePipeline::Create(pipeline_options_, *this);
+  absl::StatusOr<std::unique_ptr<PicturePipeline>> pipeline = NewPipeline(pipeline_options_, *this);
   if (!pipeline.ok()) {
     OnOutcome(pipeline.status());
     if (absl::IsResourceExhausted(pipeline.status())) {
@@ -197,7 +197,7 @@ std::unique_ptr<GstPicturePipeline> CameraSource::BeginSession() {
   return *std::move(pipeline);
 }
 
-void CameraSource::EndSession(std::unique_ptr<GstPicturePipeline> pipeline) {
+void CameraSource::EndSession(std::unique_ptr<PicturePipeline> pipeline) {
   if (pipeline == nullptr || pipeline->End()) return;
   const std::int64_t hanging = HangingOf(pipeline_options_.owner);
   MutexLock lock(mu_);

@@ -41,9 +41,9 @@ class CameraSource final : public Source, private PipelineListener {
   /// Waits until the machine wants something done. Returns nullopt once stopping.
   [[nodiscard]] std::optional<SessionMachine::Step> NextStep() ABSL_LOCKS_EXCLUDED(mu_);
   /// A playing pipeline; null if it could not even be built, which counts as a failed session.
-  [[nodiscard]] std::unique_ptr<GstPicturePipeline> BeginSession() ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::unique_ptr<PicturePipeline> BeginSession() ABSL_LOCKS_EXCLUDED(mu_);
   /// Waits longer for the next session if the pipeline hangs. `pipeline` may be null.
-  void EndSession(std::unique_ptr<GstPicturePipeline> pipeline) ABSL_LOCKS_EXCLUDED(mu_);
+  void EndSession(std::unique_ptr<PicturePipeline> pipeline) ABSL_LOCKS_EXCLUDED(mu_);
   /// What ended it for good, else the machine's cause; with the URI's name.
   [[nodiscard]] absl::Status Cause() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   /// Makes the machine's state the source's. Follows whatever may have changed it.

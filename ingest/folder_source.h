@@ -9,10 +9,10 @@
 
 #include "base/mutex.h"
 #include "ingest/frame_feed.h"
-#include "ingest/gst_pipeline.h"
 #include "ingest/open_source.h"
 #include "ingest/pacer.h"
 #include "ingest/picture_maker.h"
+#include "ingest/picture_pipeline.h"
 #include "ingest/source.h"
 #include "ingest/state_log.h"
 

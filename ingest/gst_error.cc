@@ -32,11 +32,18 @@ std::string_view WithoutEnd(std::string_view text) {
 
 }  // namespace
 
-void InitializeGStreamer() {
+void LoadGStreamer() {
   static std::once_flag once;
   std::call_once(once, [] {
     gst_init(nullptr, nullptr);
     LogLibraries();
+  });
+}
+
+void InitializeGStreamer() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LoadGStreamer();
     // The pool that they come from takes the priority of who makes the first of its kind.
     const auto nothing = [](gpointer /*data*/, gpointer /*user_data*/) {};
     g_thread_pool_free(g_thread_pool_new(nothing, nullptr, 1, FALSE, nullptr), FALSE, TRUE);

@@ -17,56 +17,21 @@
 #include <gio/gio.h>
 #include <gst/gst.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ingest/abandoned_pipelines.h"
-#include "ingest/frame_feed.h"
-#include "ingest/grid.h"
+#include "ingest/isolation/camera_task.h"
+#include "ingest/picture_pipeline.h"
 #include "ingest/source.h"
 #include "ingest/state_thread.h"
 
 namespace millrace::ingest {
-
-/// The camera's own picture, before scaling.
-struct CameraFormat {
-  int width = 0;
-  int height = 0;
-  double frames_per_second = 0;  ///< 0 where the stream does not say.
-  double pixel_aspect = 1;       ///< Width of a pixel by its height: 12/11 of a PAL camera's.
-
-  /// Its size in square pixels: with as many rows as the camera has.
-  [[nodiscard]] Extent shown() const {
-    return {.width = std::max(1, static_cast<int>(std::lround(width * pixel_aspect))),
-            .height = std::max(1, height)};
-  }
-
-  /// Whether pictures of the one and of the other show the same part of the world. Before the first
-  /// format there is nothing to differ from.
-  [[nodiscard]] bool SameSize(const CameraFormat& before) const {
-    return before.width == 0 || shown() == before.shown();
-  }
-};
-
-/// Hears from a pipeline, on GStreamer's threads. OnPicture() may wait, which holds the pipeline
-/// up; the others must not.
-class PipelineListener {
- public:
-  virtual ~PipelineListener() = default;
-  /// The pictures from now on are of this format.
-  virtual void OnFormat(const CameraFormat& format) = 0;
-  virtual void OnPicture(DecodedPicture picture) = 0;
-  /// Something is wrong, but the pipeline goes on. Often the reason for an end that follows.
-  virtual void OnWarning(const absl::Status& warning) = 0;
-  /// The pipeline is over: OK at the stream's end, else why. Only the first one counts.
-  virtual void OnOutcome(absl::Status outcome) = 0;
-};
 
 struct PipelineOptions {
   /// Its head in gst-launch's words, with one element named `source`.
@@ -91,11 +56,13 @@ struct PipelineOptions {
   std::int64_t most_unshown_bytes = 0;
   PipelineOwner owner = {};
   EndLimits end = {};
+  /// It may run in a process of its own, which makes these options anew from this (new_pipeline.h).
+  std::optional<CameraTask> task = {};
 };
 
-/// A pipeline. Calls must come from one thread at a time, and not from the listener's. The
-/// destructor ends it.
-class GstPicturePipeline {
+/// A pipeline in this process. If it hangs when it is to end it is left behind
+/// (abandoned_pipelines.h).
+class GstPicturePipeline final : public PicturePipeline {
  public:
   /// Builds the pipeline, at rest. `listener` must outlive it. Fails with FAILED_PRECONDITION if
   /// this GStreamer lacks an element, as `configure` does, and as PipelineSlot::Take().
@@ -105,24 +72,20 @@ class GstPicturePipeline {
   /// Whether it could be built: what Create() would fail with.
   [[nodiscard]] static absl::Status Check(const PipelineOptions& options);
 
-  ~GstPicturePipeline();
+  ~GstPicturePipeline() override;
   GstPicturePipeline(const GstPicturePipeline&) = delete;
   GstPicturePipeline& operator=(const GstPicturePipeline&) = delete;
 
   /// Makes ready to show the first picture, and shows none. Never waits. What goes wrong is an
   /// outcome.
   void Prepare() { thread_.Want(GST_STATE_PAUSED); }
-  /// Lets pictures come. Never waits. What goes wrong is an outcome.
-  void Play() { thread_.Want(GST_STATE_PLAYING); }
-  /// What the video is compressed with, in words. Empty where nothing is decoded, or not yet.
-  [[nodiscard]] std::string Codec() const;
+  void Play() override { thread_.Want(GST_STATE_PLAYING); }
+  [[nodiscard]] std::string Codec() const override;
 
   /// Begins to end it, as StateThread::BeginEnd(): for several that are to end at once.
   void BeginEnd() { thread_.BeginEnd(); }
-  /// Ends it: afterwards the listener hears nothing more. Waits for what the listener does, and for
-  /// GStreamer `options.end` at most. Returns whether it has ended by then; if not, it is left
-  /// behind (abandoned_pipelines.h). Idempotent.
-  bool End() { return thread_.End(); }
+  /// Waits for GStreamer `options.end` at most.
+  bool End() override { return thread_.End(); }
 
  private:
   GstPicturePipeline(std::shared_ptr<PipelineElements> elements, PipelineSlot slot,

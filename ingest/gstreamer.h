@@ -3,7 +3,10 @@
 
 namespace millrace::ingest {
 
-/// Initializes GStreamer on the first call. Thread-safe. GStreamer's own threads run at the
+/// Initializes GStreamer on the first call, and starts no thread. Thread-safe.
+void LoadGStreamer();
+
+/// LoadGStreamer(), and the pool of its threads. Thread-safe. GStreamer's own threads run at the
 /// priority of whoever calls first, for as long as the process lives.
 void InitializeGStreamer();
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/mutex.h"
-#include "ingest/gst_pipeline.h"
+#include "ingest/picture_pipeline.h"
 
 namespace millrace::ingest {
 

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "ingest/image_folder.h"
 #include "ingest/image_header.h"
+#include "ingest/new_pipeline.h"
 #include "ingest/open_source.h"
 #include "ingest/source_pipelines.h"
 #include "ingest/uri.h"
@@ -117,7 +118,7 @@ absl::StatusOr<SourceFacts> LookAt(PipelineOptions options, const SourceRequest&
   const SourceOptions& source = request.options;
   options.owner = OwnerOf(request);
   Looking looking;
-  MILLRACE_ASSIGN_OR_RETURN(const auto pipeline, GstPicturePipeline::Create(options, looking));
+  MILLRACE_ASSIGN_OR_RETURN(const auto pipeline, NewPipeline(options, looking));
   pipeline->Play();
   MILLRACE_RETURN_IF_ERROR(looking.Await(source.camera.connect_timeout, source.stop));
   SourceFacts facts = looking.facts();

@@ -5,9 +5,9 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "ingest/frame_feed.h"
-#include "ingest/gst_pipeline.h"
 #include "ingest/open_source.h"
 #include "ingest/picture_maker.h"
+#include "ingest/picture_pipeline.h"
 #include "ingest/push_entry.h"
 #include "ingest/state_log.h"
 

@@ -140,6 +140,13 @@ absl::StatusOr<PipelineOptions> RtspPipeline(const SourceRequest& request) {
                            .unblock = FlushJitterBuffers,
                            .cut = CutRtspConnection,
                            .most_unshown_bytes = kMostUnshownBytes};
+  if (request.options.camera.isolate) {
+    pipeline.task = {.uri = request.options.uri,
+                     .width = request.options.width,
+                     .height = request.options.height,
+                     .hardware_decode = request.options.hardware_decode,
+                     .camera = request.options.camera};
+  }
   return pipeline;
 }
 

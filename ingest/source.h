@@ -55,6 +55,8 @@ struct CameraOptions {
   std::chrono::milliseconds latency{100};
   Login login = {};
   Tls tls = {};
+  /// Its video is decoded in a process of its own, where one can be started (new_pipeline.h).
+  bool isolate = false;
   /// As in SessionLimits (session_machine.h).
   std::chrono::milliseconds connect_timeout{8000};
   std::chrono::milliseconds stall_timeout{2000};

@@ -49,6 +49,16 @@ void WriteMovie(const std::string& path, int frames, int frames_per_second) {
               "/1 ! x264enc speed-preset=ultrafast ! mp4mux ! filesink location=" + path);
 }
 
+void WriteStreet(const std::string& path) {
+  RunPipeline("filesrc location=" + SampleVideo() +
+              " ! decodebin ! videoconvert ! videoscale add-borders=false"
+              " ! videorate rate=2.5 ! video/x-raw,width=640,height=480,"
+              "pixel-aspect-ratio=1/1,framerate=25/1"
+              " ! x264enc speed-preset=ultrafast bitrate=8000 ! mp4mux"
+              " ! filesink location=" +
+              path);
+}
+
 Picture SlowlyDecoded(const std::string& path, int number, int width, int height) {
   const GstOwned<GstElement> pipeline = Launch(
       "filesrc location=" + path +

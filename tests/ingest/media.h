@@ -23,6 +23,9 @@ void RunPipeline(const std::string& launch);
 /// Writes an H264 movie of `frames` frames, 160 x 120.
 void WriteMovie(const std::string& path, int frames, int frames_per_second);
 
+/// Writes the sample video's street, 640x480, each of its pictures once, 25 a second: 31 seconds.
+void WriteStreet(const std::string& path);
+
 /// Frame `number` of a file by the slow and obvious path: convert first, crop then, scale last.
 [[nodiscard]] Picture SlowlyDecoded(const std::string& path, int number, int width, int height);
 

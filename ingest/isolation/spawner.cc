@@ -1,0 +1,229 @@
+#include "ingest/isolation/spawner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <list>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ingest/isolation/messages.h"
+#include "ingest/isolation/packets.h"
+
+namespace millrace::ingest {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Where a process finds its socket: behind the standard streams.
+constexpr int kSocket = 3;
+constexpr int kThrew = 71;
+
+/// What ends a server is for it to hear; it ends the others.
+void LeaveSignalsToTheServer() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) {
+    std::signal(signal, SIG_IGN);
+  }
+}
+
+void ShutStandardStreams() {
+  const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (nothing.value() < 0) return;
+  dup2(nothing.value(), STDIN_FILENO);
+  dup2(nothing.value(), STDOUT_FILENO);
+}
+
+void TakeName(const Spawner::Options& options) {
+  prctl(PR_SET_NAME, "camera");
+  if (options.arguments.empty()) return;
+  std::memset(options.arguments.data(), 0, options.arguments.size());
+  const std::size_t most = options.arguments.size() - 1;
+  std::memcpy(options.arguments.data(), options.name, std::min(most, std::strlen(options.name)));
+}
+
+struct Process {
+  pid_t pid;
+  Descriptor socket;  ///< Of the process, too: what it says comes before how it has ended.
+  std::optional<Clock::time_point> end_by = {};
+  bool is_killed = false;
+};
+
+/// What the spawner does, in its own process.
+class Spawning {
+ public:
+  Spawning(const Spawner::Options& options, int control) : options_(options), control_(control) {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, &before_);
+    ended_ = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+
+  /// Until the server is gone.
+  void Run() {
+    while (Poll()) {
+      Reap();
+      EndThoseThatAreToEnd();
+    }
+  }
+
+ private:
+  bool Poll() {
+    std::vector<pollfd> polled = {{.fd = control_, .events = POLLIN, .revents = 0},
+                                  {.fd = ended_, .events = POLLIN, .revents = 0}};
+    for (const Process& process : processes_) {
+      const bool ends = process.end_by.has_value();
+      polled.push_back({.fd = process.is_killed ? -1 : process.socket.value(),
+                        .events = static_cast<short>(ends ? 0 : POLLRDHUP),
+                        .revents = 0});
+    }
+    poll(polled.data(), polled.size(), MillisecondsToNextEnd());
+    auto next = polled.begin() + 2;
+    for (Process& process : processes_) {
+      const short happened = (next++)->revents;
+      if ((happened & POLLHUP) != 0) {
+        process.end_by = Clock::now();
+      } else if ((happened & POLLRDHUP) != 0) {
+        process.end_by = Clock::now() + options_.in_good_order;
+      }
+    }
+    return polled.front().revents == 0 || Take();
+  }
+
+  int MillisecondsToNextEnd() const {
+    std::optional<Clock::time_point> next;
+    for (const Process& process : processes_) {
+      if (!process.end_by || process.is_killed) continue;
+      next = next ? std::min(*next, *process.end_by) : *process.end_by;
+    }
+    if (!next) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now());
+    return std::max(0, static_cast<int>(left.count()));
+  }
+
+  // False: the server is gone.
+  bool Take() {
+    std::optional<Packet> asked = ReceivePacket(control_, 1, /*with_file=*/true);
+    if (!asked) return false;
+    if (asked->file.value() < 0) return true;
+    if (options_.prepare) std::exchange(options_.prepare, {})();
+    const pid_t spawner = getpid();
+    const pid_t pid = fork();
+    if (pid == 0) Begin(asked->file, spawner);
+    if (pid < 0) {
+      Say(asked->file, {.fork_error = errno});
+    } else {
+      processes_.push_back({.pid = pid, .socket = std::move(asked->file)});
+    }
+    return true;
+  }
+
+  [[noreturn]] void Begin(const Descriptor& socket, pid_t spawner) {
+    dup2(socket.value(), kSocket);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+    Confine(options_.confinement, spawner, kSocket + 1);
+    try {
+      _exit(options_.run(Descriptor(kSocket)));
+    } catch (const std::exception& error) {
+      _exit(kThrew);
+    }
+  }
+
+  void Reap() {
+    signalfd_siginfo told;
+    while (read(ended_, &told, sizeof(told)) > 0) continue;
+    int status = 0;
+    for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
+      const auto process = std::ranges::find(processes_, pid, &Process::pid);
+      if (process == processes_.end()) continue;
+      Say(process->socket, {.wait_status = status & 0xffff});
+      processes_.erase(process);
+    }
+  }
+
+  static void Say(const Descriptor& socket, const ProcessEnded& ended) {
+    SendPacket(socket.value(), Encode(ended), /*wait=*/false);
+  }
+
+  void EndThoseThatAreToEnd() {
+    const Clock::time_point now = Clock::now();
+    for (Process& process : processes_) {
+      if (process.is_killed || !process.end_by || *process.end_by > now) continue;
+      kill(process.pid, SIGKILL);
+      process.is_killed = true;
+    }
+  }
+
+  Spawner::Options options_;
+  const int control_;
+  int ended_ = -1;
+  sigset_t before_ = {};
+  std::list<Process> processes_;
+};
+
+/// Cameras' processes have a descriptor each here.
+void AllowAsManyDescriptorsAsMayBe() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+[[noreturn]] void BeSpawner(const Spawner::Options& options, const Descriptor& control,
+                            pid_t server) {
+  EndWith(server);
+  LeaveSignalsToTheServer();
+  ShutStandardStreams();
+  AllowAsManyDescriptorsAsMayBe();
+  TakeName(options);
+  try {
+    Spawning(options, control.value()).Run();
+  } catch (const std::exception& error) {
+    _exit(kThrew);
+  }
+  _exit(0);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Spawner>> Spawner::Start(const Options& options) {
+  auto ends = NewPacketSocket();
+  if (!ends.ok()) return ends.status();
+  const pid_t server = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the process that starts those of cameras cannot be started: ", std::strerror(errno)));
+  }
+  if (pid == 0) {
+    { const Descriptor of_the_server = std::move(ends->first); }
+    BeSpawner(options, ends->second, server);
+  }
+  return std::unique_ptr<Spawner>(new Spawner(pid, std::move(ends->first)));
+}
+
+Spawner::~Spawner() {
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+absl::Status Spawner::Spawn(const Descriptor& socket) const {
+  if (SendPacket(control_.value(), "+", /*wait=*/true, socket.value())) return absl::OkStatus();
+  return absl::UnavailableError(
+      "the process that starts those of cameras has ended; restart this server");
+}
+
+}  // namespace millrace::ingest
