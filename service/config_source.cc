@@ -29,8 +29,8 @@ constexpr std::array<std::string_view, 3> kTransports = {"tcp", "udp", "auto"};
 constexpr std::array<std::string_view, 3> kQueuePolicies = {"drop_oldest", "drop_newest", "block"};
 constexpr std::array<std::string_view, 3> kHardwareDecodes = {"auto", "require", "off"};
 // What only an RTSP camera has.
-constexpr std::array<std::string_view, 5> kRtspKeys = {"transport", "latency_ms", "user",
-                                                       "password_file", "password_env"};
+constexpr std::array<std::string_view, 6> kRtspKeys = {"transport",     "latency_ms",   "user",
+                                                       "password_file", "password_env", "isolate"};
 constexpr std::array<std::string_view, 2> kRtspsKeys = {"tls_ca_file", "tls_verify"};
 // What only what is connected to has.
 constexpr std::array<std::string_view, 3> kConnectionKeys = {"connect_timeout_ms",
@@ -147,6 +147,8 @@ constexpr Key kSourceKeys[] = {
      [](const Value& v, StreamConfig& s) { v.Path(s.source.camera.tls.ca_file); }},
     {"tls_verify", kOptional,
      [](const Value& v, StreamConfig& s) { v.Flag(s.source.camera.tls.verify); }},
+    {"isolate", kOptional,
+     [](const Value& v, StreamConfig& s) { v.Flag(s.source.camera.isolate); }},
 };
 
 // Notes those of `keys` that `source` has, though its kind knows none.

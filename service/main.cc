@@ -1,11 +1,16 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
+#include <string_view>
 
+#include "absl/status/status.h"
 #include "ingest/abandoned_pipelines.h"
+#include "ingest/camera_process.h"
 #include "service/address_space.h"
 #include "service/cli.h"
 #include "service/cli_exit_codes.h"
@@ -27,6 +32,14 @@ int EndWith(int code) {
 __attribute__((section(".preinit_array"),
                used)) void (*const kBeforeLibraries)() = millrace::service::EndIfAddressSpaceIsTiny;
 
+/// `serve` decodes cameras' video in processes of their own, which are forked from one that has no
+/// threads but jemalloc's, which jemalloc takes care of. The arguments lie behind each other.
+absl::Status StartWhatServeNeeds(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "serve") return absl::OkStatus();
+  const char* const end = argv[argc - 1] + std::strlen(argv[argc - 1]) + 1;
+  return millrace::ingest::StartCameraProcesses({argv[0], static_cast<std::size_t>(end - argv[0])});
+}
+
 }  // namespace
 
 // Read by jemalloc. One thread gives back to the system what is unused for ten seconds: threads
@@ -40,8 +53,13 @@ int main(int argc, char** argv) {
   // Writing to a browser that has gone is an error value, not the end.
   std::signal(SIGPIPE, SIG_IGN);
   try {
+    const absl::Status started = StartWhatServeNeeds(argc, argv);
     millrace::service::LogToStderr();
     millrace::service::LogGrpc();
+    if (!started.ok()) {
+      millrace::service::LogFailure(started.ToString(absl::StatusToStringMode::kWithNoExtraData));
+      return millrace::service::kExitFailure;
+    }
     return EndWith(millrace::service::RunCommandLine(argc, argv));
   } catch (const std::exception& error) {
     millrace::service::LogFailure(error.what());

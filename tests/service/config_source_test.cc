@@ -45,6 +45,21 @@ TEST(ConfigSourceTest, ACameraIsHeldOnToAsTheFileSays) {
   EXPECT_EQ(source.queue_capacity, 5);
 }
 
+TEST(ConfigSourceTest, ACameraInTheNetworkMayHaveAProcessOfItsOwn) {
+  const auto isolates = [](const std::string& source) {
+    const auto config = Parse(source);
+    EXPECT_TRUE(config.ok()) << config.status();
+    return config->streams.front().source.camera.isolate;
+  };
+  EXPECT_TRUE(isolates("uri: 'rtsp://camera/1', isolate: true"));
+  EXPECT_TRUE(isolates("uri: 'rtsps://camera/1', isolate: true"));
+  EXPECT_FALSE(isolates("uri: 'rtsp://camera/1', isolate: false"));
+  for (const std::string uri : {"'test:'", "'push:'", "'v4l2:/dev/video0'", "street.avi"}) {
+    EXPECT_THAT(WhatIsWrong("uri: " + uri + ", isolate: true"),
+                HasSubstr("'isolate' is for rtsp: and rtsps: only"));
+  }
+}
+
 TEST(ConfigSourceTest, AFullQueueDoesWhatIsSaidAndWhatTheSourceCan) {
   const auto policy = [](const std::string& source) {
     const auto config = Parse(source);
