@@ -249,17 +249,6 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// The sample video's street, 640x480, each of its pictures once, 25 a second.
-void WriteStreet(const std::string& path) {
-  ingest::RunPipeline("filesrc location=" + ingest::SampleVideo() +
-                      " ! decodebin ! videoconvert ! videoscale add-borders=false"
-                      " ! videorate rate=2.5 ! video/x-raw,width=640,height=480,"
-                      "pixel-aspect-ratio=1/1,framerate=25/1"
-                      " ! x264enc speed-preset=ultrafast bitrate=8000 ! mp4mux"
-                      " ! filesink location=" +
-                      path);
-}
-
 std::vector<double> FramesReceived(const std::vector<std::unique_ptr<Source>>& sources) {
   std::vector<double> frames;
   for (const auto& source : sources) {
@@ -292,7 +281,7 @@ nlohmann::json MeasureEight() {
   constexpr int kStreams = 8;
   constexpr std::chrono::seconds kWatched(20);  // The street lasts for 31.
   const TemporaryFolder folder;
-  WriteStreet(folder / "street.mp4");
+  ingest::WriteStreet(folder / "street.mp4");
   const RtspProcess camera(
       {"--file", folder / "street.mp4", "--width", "640", "--height", "480", "--fps", "25"});
   std::vector<std::unique_ptr<Source>> sources;
