@@ -192,6 +192,7 @@ void CheckLogin(const Value& stream, const StreamConfig& config, const ingest::C
 }  // namespace
 
 void ReadSource(const ConfigValue& value, StreamConfig& stream) {
+  stream.source.camera.isolate = true;  // Unless the file says otherwise, and where it can be.
   value.Map<StreamConfig>(kSourceKeys, stream);
 }
 

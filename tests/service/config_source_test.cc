@@ -51,6 +51,7 @@ TEST(ConfigSourceTest, ACameraInTheNetworkMayHaveAProcessOfItsOwn) {
     EXPECT_TRUE(config.ok()) << config.status();
     return config->streams.front().source.camera.isolate;
   };
+  EXPECT_TRUE(isolates("uri: 'rtsp://camera/1'"));
   EXPECT_TRUE(isolates("uri: 'rtsp://camera/1', isolate: true"));
   EXPECT_TRUE(isolates("uri: 'rtsps://camera/1', isolate: true"));
   EXPECT_FALSE(isolates("uri: 'rtsp://camera/1', isolate: false"));
