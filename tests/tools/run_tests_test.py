@@ -1,0 +1,64 @@
+"""tools/run-tests with a real ctest: which failures it tries a second time, and what it says of them."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PRESETS = {
+    "version": 3,
+    "configurePresets": [{"name": "release", "binaryDir": "${sourceDir}/build/release", "generator": "Ninja"}],
+    "testPresets": [{"name": "release", "configurePreset": "release"}],
+}
+PASSES, FAILS = "true", "false"
+
+
+class RunTestsTest(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="millrace-tests.")))
+        (self.root / "tools").mkdir()
+        shutil.copy(SOURCE / "tools/run-tests", self.root / "tools")
+        (self.root / "CMakePresets.json").write_text(json.dumps(PRESETS))
+        (self.root / "build/release").mkdir(parents=True)
+
+    def passes_at_the_second_try(self, name: str) -> str:
+        mark = self.root / name
+        return f"test -e {mark} || {{ touch {mark}; false; }}"
+
+    def run_tests(self, **commands: str) -> subprocess.CompletedProcess:
+        (self.root / "build/release/CTestTestfile.cmake").write_text("".join(
+            f'add_test({name} /bin/sh -c "{command}")\n' for name, command in commands.items()))
+        return subprocess.run([self.root / "tools/run-tests", "release"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False)
+
+    def test_what_passes_is_not_tried_again(self):
+        run = self.run_tests(good=PASSES)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertNotIn("second try", run.stdout)
+
+    def test_what_fails_twice_fails(self):
+        run = self.run_tests(good=PASSES, bad=FAILS, shaky=self.passes_at_the_second_try("shaky"))
+        self.assertNotEqual(run.returncode, 0)
+        self.assertNotIn("second try", run.stdout)
+
+    def test_what_passes_at_the_second_try_is_named(self):
+        run = self.run_tests(good=PASSES, shaky=self.passes_at_the_second_try("shaky"))
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertTrue(run.stdout.endswith("Passed at the second try only:\n  shaky\n"), run.stdout)
+
+    def test_many_failures_are_not_tried_again(self):
+        names = [f"shaky{number}" for number in range(4)]
+        run = self.run_tests(**{name: self.passes_at_the_second_try(name) for name in names})
+        self.assertNotEqual(run.returncode, 0)
+
+    def test_a_failure_of_before_does_not_count(self):
+        self.run_tests(good=PASSES, bad=FAILS)
+        run = self.run_tests(good=PASSES)
+        self.assertEqual(run.returncode, 0, run.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
