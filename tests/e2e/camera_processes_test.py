@@ -8,6 +8,7 @@ import unittest
 
 import client
 import millrace_process
+from process_tree import children
 from rtsp_camera import RtspCamera
 
 RATE = 10
@@ -29,15 +30,6 @@ def config(**streams: dict) -> dict:
 
 def isolated(url: str, **keys) -> dict:
     return {"uri": url, "isolate": True, **keys}
-
-
-def children(pid: int) -> list[int]:
-    """Of all of its threads, some of which may end meanwhile."""
-    found: list[int] = []
-    for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            found += map(int, (task / "children").read_text().split())
-    return found
 
 
 def spawner(server: millrace_process.Server) -> int:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 import client
 import millrace
 import millrace_process
+from process_tree import descendants
 
 # An answer to CreateStream, UpdateStream, DeleteStream, GetStream and ListStreams, on an idle machine.
 ANSWERS_WITHIN_S = 2
@@ -33,19 +34,32 @@ def busy() -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Held:
-    """What a process holds."""
+    """What a server holds, with the processes of its cameras."""
 
     bytes: int
     threads: int
     files: int
+
+    def __add__(self, other: "Held") -> "Held":
+        return Held(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
 
     def __str__(self) -> str:
         return f"{self.bytes / 1e6:.0f} MB, {self.threads} threads, {self.files} files"
 
 
 def held(pid: int) -> Held:
+    """Memory that a process shares with its parent is counted once."""
+    total = _held_by(pid, count_shared=True)
+    for process in descendants(pid):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # It may end meanwhile.
+            total += _held_by(process, count_shared=False)
+    return total
+
+
+def _held_by(pid: int, count_shared: bool) -> Held:
     process = pathlib.Path(f"/proc/{pid}")
-    return Held(bytes=int((process / "statm").read_text().split()[1]) * _PAGE,
+    _, resident, shared, *_ = map(int, (process / "statm").read_text().split())
+    return Held(bytes=(resident if count_shared else resident - shared) * _PAGE,
                 threads=len(os.listdir(process / "task")), files=len(os.listdir(process / "fd")))
 
 

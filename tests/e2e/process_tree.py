@@ -1,0 +1,18 @@
+"""Which processes a process has started: the server's are those of its cameras."""
+
+import contextlib
+import pathlib
+
+
+def children(pid: int) -> list[int]:
+    """Of all of its threads, some of which may end meanwhile."""
+    found: list[int] = []
+    for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def descendants(pid: int) -> list[int]:
+    """Children, theirs, and so on."""
+    return [one for child in children(pid) for one in (child, *descendants(child))]
