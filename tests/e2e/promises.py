@@ -11,6 +11,7 @@ import dataclasses
 import math
 import os
 import pathlib
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -48,19 +49,27 @@ class Held:
 
 
 def held(pid: int) -> Held:
-    """Memory that a process shares with its parent is counted once."""
-    total = _held_by(pid, count_shared=True)
+    """Memory that processes share is counted once."""
+    total = _held_by(pid, _resident_bytes(pid))
     for process in descendants(pid):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # It may end meanwhile.
-            total += _held_by(process, count_shared=False)
+            total += _held_by(process, _share_of_bytes(process))
     return total
 
 
-def _held_by(pid: int, count_shared: bool) -> Held:
+def _held_by(pid: int, bytes_: int) -> Held:
     process = pathlib.Path(f"/proc/{pid}")
-    _, resident, shared, *_ = map(int, (process / "statm").read_text().split())
-    return Held(bytes=(resident if count_shared else resident - shared) * _PAGE,
-                threads=len(os.listdir(process / "task")), files=len(os.listdir(process / "fd")))
+    return Held(bytes=bytes_, threads=len(os.listdir(process / "task")), files=len(os.listdir(process / "fd")))
+
+
+def _resident_bytes(pid: int) -> int:
+    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+
+
+def _share_of_bytes(pid: int) -> int:
+    """Of what is in no file: a page that n processes have counts as an nth of one."""
+    rollup = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return 1024 * sum(map(int, re.findall(r"^Pss_(?:Anon|Shmem): +(\d+) kB", rollup, re.MULTILINE)))
 
 
 class Promises:
