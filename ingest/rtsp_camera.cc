@@ -9,17 +9,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "ingest/camera_description.h"
 #include "ingest/camera_fault.h"
 #include "ingest/camera_source.h"
 #include "ingest/camera_uri.h"
 #include "ingest/gst_error.h"
 #include "ingest/guarded_callback.h"
 #include "ingest/login.h"
-#include "ingest/media_limit.h"
 #include "ingest/redirect_guard.h"
 #include "ingest/rtsp_connections.h"
 #include "ingest/rtsp_error.h"
-#include "ingest/source_attributes.h"
 #include "ingest/source_pipelines.h"
 #include "ingest/trusted_certificates.h"
 
@@ -124,8 +123,7 @@ absl::StatusOr<PipelineOptions> RtspPipeline(const SourceRequest& request) {
                              TakeVideoOnly(source);
                              NoteRtspConnections(source);
                              RefuseRedirects(location, source);
-                             LeaveOutSourceAttributes(source);
-                             LimitMedia(source);
+                             TrimDescription(source);
                              MILLRACE_RETURN_IF_ERROR(SetLogin(camera.login, uri, source));
                              return SetTls(camera.tls, source);
                            },

@@ -1,4 +1,4 @@
-#include "ingest/media_limit.h"
+#include "ingest/camera_description.h"
 
 #include <gst/sdp/gstsdpmessage.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ guint MediaOf(int described) {
   InitializeGStreamer();
   const GstOwned<GstElement> source(
       GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make("rtspsrc", nullptr))));
-  LimitMedia(*source);
+  TrimDescription(*source);
   std::string text = "v=0\r\ns=door\r\n";
   for (int i = 0; i < described; ++i) text += "m=video 0 RTP/AVP 96\r\na=control:track\r\n";
   GstSDPMessage* description = nullptr;
@@ -27,12 +27,12 @@ guint MediaOf(int described) {
   return left;
 }
 
-TEST(MediaLimitTest, ADescriptionKeepsItsFirstMedia) {
+TEST(CameraDescriptionTest, ADescriptionKeepsItsFirstMedia) {
   EXPECT_EQ(MediaOf(0), 0U);
   EXPECT_EQ(MediaOf(3), 3U);
-  EXPECT_EQ(MediaOf(16), kMostMedia);
-  EXPECT_EQ(MediaOf(17), kMostMedia);
-  EXPECT_EQ(MediaOf(1000), kMostMedia);
+  EXPECT_EQ(MediaOf(16), kMaxMedia);
+  EXPECT_EQ(MediaOf(17), kMaxMedia);
+  EXPECT_EQ(MediaOf(1000), kMaxMedia);
 }
 
 }  // namespace

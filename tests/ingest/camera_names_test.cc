@@ -31,7 +31,7 @@ void WaitForSession(Source& source, std::int64_t number) {
   while (source.queue().Pop().value().epoch < number) continue;
 }
 
-TEST(SourceAttributesTest, ASessionLeavesNoNamesOfItsSourcesBehind) {
+TEST(CameraNamesTest, ASessionLeavesNoNamesOfItsSourcesBehind) {
   const RtspProcess camera({"--frames", "5"});
   const GQuark begin = g_quark_from_string("before all sessions");
   const auto source = Open(camera.url(), Patient());
