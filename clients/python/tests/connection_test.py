@@ -41,24 +41,53 @@ class TokenTest(unittest.TestCase):
 class TlsTest(unittest.TestCase):
     def setUp(self):
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        certificates.make_certificate(folder, "millrace.test")
-        self.certificate = folder / "certificate.pem"
-        credentials = grpc.ssl_server_credentials(
-            [((folder / "key.pem").read_bytes(), self.certificate.read_bytes())])
-        self.server = self.enterContext(fake_server.FakeServer(credentials=credentials))
+        for name in ("server", "stranger"):
+            (folder / name).mkdir()
+            certificates.make_certificate(folder / name, "millrace.test")
+        self.certificate, self.key = folder / "server/certificate.pem", folder / "server/key.pem"
+        self.stranger = folder / "stranger/certificate.pem"
+        self.server = self.serve(grpc.ssl_server_credentials(self.identity()))
 
-    def streams(self, tls: millrace.Tls | bool) -> list[millrace.Stream]:
-        with millrace.Client(self.server.address, tls=tls) as client:
+    def identity(self) -> list[tuple[bytes, bytes]]:
+        return [(self.key.read_bytes(), self.certificate.read_bytes())]
+
+    def serve(self, credentials: grpc.ServerCredentials | None) -> fake_server.FakeServer:
+        return self.enterContext(fake_server.FakeServer(credentials=credentials))
+
+    def trust(self, **keys) -> millrace.Tls:
+        return millrace.Tls(**{"ca_file": self.certificate, "server_name": "millrace.test"} | keys)
+
+    def streams(self, tls: millrace.Tls | bool,
+                server: fake_server.FakeServer | None = None) -> list[millrace.Stream]:
+        with millrace.Client((server or self.server).address, tls=tls) as client:
             return client.streams()
 
-    def test_trusts_whom_it_is_told_to(self):
-        tls = millrace.Tls(ca_file=self.certificate, server_name="millrace.test")
-        self.assertEqual(len(self.streams(tls)), 1)
+    def assert_said(self, words: str, tls: millrace.Tls | bool,
+                    server: fake_server.FakeServer | None = None):
+        address = (server or self.server).address
+        with self.assertRaises(millrace.Unavailable) as raised:
+            self.streams(tls, server)
+        self.assertTrue(raised.exception.message.startswith(f"{address}: "), raised.exception)
+        self.assertIn(words, raised.exception.message)
 
-    def test_trusts_nobody_else(self):
-        for tls in (True, millrace.Tls(ca_file=self.certificate, server_name="another.test")):
-            with self.subTest(tls), self.assertRaises(millrace.Unavailable):
-                self.streams(tls)
+    def test_trusts_whom_it_is_told_to(self):
+        self.assertEqual(len(self.streams(self.trust())), 1)
+
+    def test_trusts_nobody_else_and_says_how_to(self):
+        for tls in (True, self.trust(ca_file=self.stranger)):
+            with self.subTest(tls):
+                self.assert_said("name the certificate of its authority: Tls(ca_file=...)", tls)
+        self.assert_said("name one that it is for: Tls(server_name=...)",
+                         self.trust(server_name="another.test"))
+
+    def test_plain_text_and_tls_are_told_from_a_server_that_is_away(self):
+        self.assert_said("where it speaks TLS, pass tls=True", False)
+        self.assert_said("the server does not speak TLS", True, self.serve(None))
+
+    def test_a_certificate_that_the_server_wants_is_named(self):
+        server = self.serve(grpc.ssl_server_credentials(
+            self.identity(), self.stranger.read_bytes(), require_client_auth=True))
+        self.assert_said("Tls(certificate_file=..., key_file=...)", self.trust(), server)
 
     def test_a_missing_file_is_said_at_once(self):
         with self.assertRaises(FileNotFoundError):

@@ -80,8 +80,10 @@ class UnreachableTest(unittest.TestCase):
         with fake_server.FakeServer() as server:
             pass
         with millrace.Client(server.address) as client:
-            with self.assertRaises(millrace.Unavailable):
+            with self.assertRaises(millrace.Unavailable) as raised:
                 client.streams()
+        self.assertEqual(raised.exception.message, f"{server.address}: nothing listens there; "
+                         "does `millrace serve` run there?")
 
 
 if __name__ == "__main__":

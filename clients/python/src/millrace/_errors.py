@@ -12,12 +12,13 @@ from typing import Any
 import grpc
 
 from millrace._error_details import Details, FieldViolation, details_of
+from millrace._no_connection import in_words
 
 
 class MillraceError(Exception):
     """A call failed. Also raised itself, for codes that have no class of their own.
 
-    `code` is gRPC's, `message` the server's words. `reason` is for programs, as `STREAM_NOT_FOUND`,
+    `code` is gRPC's, `message` the server's words, or why there is no connection to one. `reason` is for programs, as `STREAM_NOT_FOUND`,
     and `metadata` what the words name. `retry_delay`: trying again sooner is in vain.
     """
 
@@ -128,5 +129,5 @@ def from_rpc_error(error: grpc.RpcError) -> MillraceError:
     call: Any = error  # What gRPC raises is the call, too.
     code = call.code()
     kind = _KINDS.get(code, MillraceError)
-    return kind(call.details() or code.name, code=code,
+    return kind(in_words(call.details() or code.name), code=code,
                 details=details_of(call.trailing_metadata() or ()))
