@@ -6,8 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "base/status.h"
+#include "service/peer_address.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -34,16 +34,6 @@ constexpr std::array kViewMethods = std::to_array<std::string_view>({
 });
 
 constexpr std::string_view kScheme = "Bearer ";
-
-/// The address of a peer of gRPC's; empty where it is none of IP.
-std::string AddressOf(std::string_view peer) {
-  const std::string text =
-      absl::StrReplaceAll(std::string(peer), {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}});
-  const std::size_t end = text.rfind(':');
-  if (absl::StartsWith(text, "ipv4:")) return text.substr(5, end - 5);
-  if (!absl::StartsWith(text, "ipv6:[") || end < 7) return "";
-  return text.substr(6, end - 7);
-}
 
 absl::Status NoToken() {
   return absl::UnauthenticatedError(

@@ -3,15 +3,21 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/log_about.h"
 #include "base/status.h"
 #include "service/client_sources.h"
 #include "service/config_entry.h"
 #include "service/error_reason.h"
 #include "service/parse.h"
+#include "service/peer_address.h"
 #include "service/stream_watch.h"
 #include "service/wire.h"
 #include "service/wire_struct.h"
+#include "spdlog/spdlog.h"
 
 namespace millrace::service {
 namespace {
@@ -21,6 +27,20 @@ constexpr char kField[] = "config";
 absl::Status Required(const std::string& stream) {
   if (!stream.empty()) return absl::OkStatus();
   return InvalidFields({{"stream", "is empty; name the stream"}});
+}
+
+/// "changed source.max_fps, model.seed": keys alone, as what they are set to may be secret.
+std::string WhatChanged(const StreamConfig& before, const StreamConfig& after) {
+  const std::vector<std::string> keys = DifferingKeys(before.in_force, after.in_force);
+  if (keys.empty()) return "sent its configuration again, which says what it said";
+  return absl::StrCat("changed ", absl::StrJoin(keys, ", "));
+}
+
+/// `client`: its address; empty where it has none.
+void Log(const std::string& client, const std::string& did, const std::string& stream) {
+  const LogAbout about(stream);
+  spdlog::info("stream '{}': a client{}{} has {}", stream, client.empty() ? "" : " at ", client,
+               did);
 }
 
 }  // namespace
@@ -41,18 +61,21 @@ grpc::ServerUnaryReactor* StreamService::CreateStream(grpc::CallbackServerContex
                                                       grpc::ByteBuffer* response) {
   return guard_.Threaded<v1::CreateStreamRequest>(
       {context, request, response}, "CreateStream", control_thread_,
-      [this](const auto& asked, const std::stop_token& stop) { return Create(asked, stop); },
+      [this, client = AddressOf(context->peer())](const auto& asked, const std::stop_token& stop) {
+        return Create(asked, client, stop);
+      },
       kMostBytesOfConfig);
 }
 
 absl::StatusOr<v1::CreateStreamResponse> StreamService::Create(
-    const v1::CreateStreamRequest& request, std::stop_token stop) {
+    const v1::CreateStreamRequest& request, const std::string& client, std::stop_token stop) {
   MILLRACE_ASSIGN_OR_RETURN(const std::string entry, ToJson(request.config(), kField));
   const auto rules = api_.rules->Now();
   MILLRACE_ASSIGN_OR_RETURN(StreamConfig config, ParseStreamEntry(entry, kField, rules->defaults));
   MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, rules->sources, "{}"));
   config.learner.stop = config.source.stop = std::move(stop);
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream created, api_.control->Create(config));
+  Log(client, "added it", config.name);
   v1::CreateStreamResponse response;
   ToMessage(*created, *response.mutable_stream());
   return response;
@@ -90,15 +113,18 @@ grpc::ServerUnaryReactor* StreamService::UpdateStream(grpc::CallbackServerContex
                                                       grpc::ByteBuffer* response) {
   return guard_.Threaded<v1::UpdateStreamRequest>(
       {context, request, response}, "UpdateStream", control_thread_,
-      [this](const auto& asked, const std::stop_token& stop) { return Update(asked, stop); },
+      [this, client = AddressOf(context->peer())](const auto& asked, const std::stop_token& stop) {
+        return Update(asked, client, stop);
+      },
       kMostBytesOfConfig);
 }
 
 absl::StatusOr<v1::UpdateStreamResponse> StreamService::Update(
-    const v1::UpdateStreamRequest& request, std::stop_token stop) {
+    const v1::UpdateStreamRequest& request, const std::string& client, std::stop_token stop) {
   MILLRACE_RETURN_IF_ERROR(Required(request.stream()));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, api_.streams->Find(request.stream()));
-  const std::string current = served->config().entry;
+  const StreamConfig before = served->config();
+  const std::string& current = before.entry;
   MILLRACE_ASSIGN_OR_RETURN(const std::string entry, ToJson(request.config(), kField));
   const auto rules = api_.rules->Now();
   MILLRACE_ASSIGN_OR_RETURN(
@@ -114,6 +140,7 @@ absl::StatusOr<v1::UpdateStreamResponse> StreamService::Update(
       api_.control->Update(
           {.name = request.stream(), .etag = request.etag(), .stop = std::move(stop)}, config,
           request.allow_reset()));
+  Log(client, WhatChanged(before, config), config.name);
   v1::UpdateStreamResponse response;
   ToMessage(*updated, *response.mutable_stream());
   return response;
@@ -124,15 +151,19 @@ grpc::ServerUnaryReactor* StreamService::DeleteStream(grpc::CallbackServerContex
                                                       grpc::ByteBuffer* response) {
   return guard_.Threaded<v1::DeleteStreamRequest>(
       {context, request, response}, "DeleteStream", control_thread_,
-      [this](const auto& asked, const std::stop_token& stop) { return Delete(asked, stop); });
+      [this, client = AddressOf(context->peer())](const auto& asked, const std::stop_token& stop) {
+        return Delete(asked, client, stop);
+      });
 }
 
 absl::StatusOr<v1::DeleteStreamResponse> StreamService::Delete(
-    const v1::DeleteStreamRequest& request, const std::stop_token& stop) {
+    const v1::DeleteStreamRequest& request, const std::string& client,
+    const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(Required(request.stream()));
   MILLRACE_ASSIGN_OR_RETURN(
       const SharedStream deleted,
       api_.control->Delete({.name = request.stream(), .etag = request.etag(), .stop = stop}));
+  Log(client, "deleted it", request.stream());
   v1::DeleteStreamResponse response;
   ToMessage(*deleted, *response.mutable_stream());
   return response;

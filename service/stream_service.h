@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stop_token>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "millrace/v1/stream_service.grpc.pb.h"
@@ -61,12 +62,14 @@ class StreamService final : public StreamMethods {
                             const grpc::ByteBuffer* request) override;
 
  private:
+  /// `client`: its address. So in those that follow.
   [[nodiscard]] absl::StatusOr<v1::CreateStreamResponse> Create(
-      const v1::CreateStreamRequest& request, std::stop_token stop);
+      const v1::CreateStreamRequest& request, const std::string& client, std::stop_token stop);
   [[nodiscard]] absl::StatusOr<v1::UpdateStreamResponse> Update(
-      const v1::UpdateStreamRequest& request, std::stop_token stop);
+      const v1::UpdateStreamRequest& request, const std::string& client, std::stop_token stop);
   [[nodiscard]] absl::StatusOr<v1::DeleteStreamResponse> Delete(
-      const v1::DeleteStreamRequest& request, const std::stop_token& stop);
+      const v1::DeleteStreamRequest& request, const std::string& client,
+      const std::stop_token& stop);
 
   // Constant after construction.
   const StreamApi api_;

@@ -13,14 +13,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/ingest/logged.h"
 #include "tests/service/error_details.h"
 #include "tests/service/stream_changes.h"
 
 namespace millrace::service {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
@@ -48,6 +51,22 @@ TEST_F(StreamChangesTest, AStreamThatTheDevicesHaveNoRoomForIsRefusedWithTheFigu
   EXPECT_EQ(details.info.metadata().at("needed"), "2.15");
   EXPECT_THAT(status.error_message(), HasSubstr("and of 2.5 there are"));
   EXPECT_THAT(Names(), ElementsAre("street", "yard"));
+}
+
+// Its operator could not tell from the log why a camera had gone.
+TEST_F(StreamChangesTest, TheLogSaysWhatAClientDidAndFromWhere) {
+  const ingest::Logged logged;
+  ASSERT_TRUE(Create(R"({"name": "gate", "source": {"uri": "rtsp://me:pw@camera/9"}})").ok());
+  ASSERT_TRUE(Update("gate", R"({"source": {"uri": "rtsp://me:pw@camera/8", "max_fps": 5}})").ok());
+  ASSERT_TRUE(Delete("gate").ok());
+  EXPECT_EQ(Create("{}").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Delete("gate").error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(logged.text(),
+              AllOf(HasSubstr("info stream 'gate': a client at 127.0.0.1 has added it\n"),
+                    HasSubstr("info stream 'gate': a client at 127.0.0.1 has changed "
+                              "source.max_fps, source.uri\n"),
+                    HasSubstr("info stream 'gate': a client at 127.0.0.1 has deleted it\n"),
+                    Not(HasSubstr("camera/")), Not(HasSubstr("pw"))));
 }
 
 // What is in it stays, whoever put it there.

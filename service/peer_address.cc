@@ -1,0 +1,19 @@
+#include "service/peer_address.h"
+
+#include <cstddef>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+
+namespace millrace::service {
+
+std::string AddressOf(std::string_view peer) {
+  const std::string text =
+      absl::StrReplaceAll(std::string(peer), {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}});
+  const std::size_t end = text.rfind(':');
+  if (absl::StartsWith(text, "ipv4:")) return text.substr(5, end - 5);
+  if (!absl::StartsWith(text, "ipv6:[") || end < 7) return "";
+  return text.substr(6, end - 7);
+}
+
+}  // namespace millrace::service
