@@ -17,9 +17,11 @@
 #include "millrace/v1/prediction_service.grpc.pb.h"
 #include "millrace/v1/stream_service.grpc.pb.h"
 #include "service/cli_exit_codes.h"
+#include "service/grpc_log.h"
 #include "service/serve_signals.h"
 #include "service/terminal.h"
 #include "service/watch_calls.h"
+#include "service/watch_failure.h"
 #include "service/watch_output.h"
 #include "service/watch_states.h"
 #include "service/watch_status.h"
@@ -149,9 +151,8 @@ absl::StatusOr<std::vector<std::string>> StreamsToWatch(const WatchArguments& ar
 }
 
 /// Of what cannot be watched: a stream, or all of the server.
-std::string Failure(const std::string& what, const absl::Status& why) {
-  return absl::StrCat("millrace watch: ", what, ": ", std::string(why.message()),
-                      absl::IsUnavailable(why) ? " (does `millrace serve` run there?)" : "", "\n");
+std::string Failure(const std::string& what, const std::string& why) {
+  return absl::StrCat("millrace watch: ", what, ": ", why, "\n");
 }
 
 /// Watches all of `streams` until each has ended, and says why one has failed when it does. Returns
@@ -169,7 +170,8 @@ int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
       const absl::Status end = Watch(arguments, stream, channel, calls, screen).Run();
       if (end.ok()) return;
       failed = true;
-      screen.Say(std::cerr, Failure(absl::StrCat(arguments.address, ": ", stream), end));
+      screen.Say(std::cerr, Failure(absl::StrCat(arguments.address, ": ", stream),
+                                    FailureInWords(end, arguments.security)));
     });
   }
   threads.clear();  // Waits for all of them.
@@ -177,13 +179,14 @@ int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
   states.reset();
   const absl::Status written = screen.written();
   const bool lost = !written.ok() && !absl::IsCancelled(written);
-  if (lost) std::cerr << Failure("standard output", written);
+  if (lost) std::cerr << Failure("standard output", std::string(written.message()));
   return failed || lost ? kExitFailure : kExitOk;
 }
 
 }  // namespace
 
 int RunWatch(const WatchArguments& arguments) {
+  LogGrpc(GrpcSide::kClient);
   WatchCalls calls;
   StopSignals signals;  // Before gRPC has threads, which inherit what is blocked.
   signals.Watch([&calls] { calls.End(); });
@@ -197,7 +200,7 @@ int RunWatch(const WatchArguments& arguments) {
       StreamsToWatch(arguments, *channel, calls);
   if (calls.ended()) return kExitOk;
   if (!streams.ok()) {
-    std::cerr << Failure(arguments.address, streams.status());
+    std::cerr << Failure(arguments.address, FailureInWords(streams.status(), arguments.security));
     return kExitFailure;
   }
   return WatchAll(arguments, *channel, *streams, calls);

@@ -98,6 +98,7 @@ add_library(millrace_program
   cmd_watch.cc
   watch_calls.cc
   watch_channel.cc
+  watch_failure.cc
   watch_output.cc
   watch_states.cc
   watch_status.cc

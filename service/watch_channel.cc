@@ -23,10 +23,6 @@ bool IsOfThisMachine(const std::string& address) {
   return host == "localhost" || host == "::1";
 }
 
-bool SpeaksTls(const WatchSecurity& security) {
-  return security.tls || !security.ca_file.empty() || !security.certificate_file.empty();
-}
-
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(
     const WatchSecurity& security) {
   if (!SpeaksTls(security)) return grpc::InsecureChannelCredentials();
@@ -67,6 +63,10 @@ void SetKeepalive(grpc::ChannelArguments& arguments) {
 }
 
 }  // namespace
+
+bool SpeaksTls(const WatchSecurity& security) {
+  return security.tls || !security.ca_file.empty() || !security.certificate_file.empty();
+}
 
 absl::StatusOr<WatchChannel> OpenWatchChannel(const std::string& address,
                                               const WatchSecurity& security) {

@@ -24,6 +24,8 @@ struct WatchSecurity {
   std::string token_file = {};
 };
 
+[[nodiscard]] bool SpeaksTls(const WatchSecurity& security);
+
 /// A channel and what goes along with each call.
 struct WatchChannel {
   std::shared_ptr<grpc::Channel> channel;

@@ -78,12 +78,21 @@ class SecurityTest(unittest.TestCase):
         self.assertEqual(len(shown.stdout.splitlines()), 2)
         without = millrace_process.run(*watch, "--ca", str(self.folder / "certificate.pem"))
         self.assertEqual(without.returncode, 1)
-        self.assertIn("token", without.stderr)
+        self.assertIn("name the file that holds one with --token-file FILE", without.stderr)
+        token.write_text(2 * VIEW + "\n")
+        wrong = millrace_process.run(*watch, "--ca", str(self.folder / "certificate.pem"),
+                                     "--token-file", str(token))
+        self.assertIn(f"it is that of --token-file {token}", wrong.stderr)
 
     def test_who_does_not_trust_it_or_speaks_plain_text_gets_no_answer(self):
         for tls in (True, False):
             with self.subTest(tls), self.assertRaises(millrace.Unavailable):
                 self.client(VIEW, tls).streams()
+        # gRPC says it on a thread of its own.
+        log = millrace_process.wait_for("a line about TLS", lambda: [
+            line for line in self.server.output if "a client was refused" in line])
+        self.assertRegex("".join(log), "warning TLS: a client was refused: it does not speak TLS\n")
+        self.assertNotIn("ssl_transport_security", "".join(self.server.output))
 
 
 if __name__ == "__main__":

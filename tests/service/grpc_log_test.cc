@@ -41,6 +41,35 @@ TEST_F(GrpcLogTest, PutsWhatGrpcSaysIntoTheLog) {
   EXPECT_EQ(log_.str(), "error gRPC: no address (server.cc:12)\n");
 }
 
+// It was an error of the server's, in OpenSSL's words, for each client that came by.
+TEST_F(GrpcLogTest, AClientThatDoesNotGetOnWithTlsIsAWarningInWordsOfOurOwn) {
+  const auto handshake = [](const std::string& reason) {
+    const std::string said =
+        "Handshake failed with fatal error SSL_ERROR_SSL: error:0A00010B:SSL routines::" + reason;
+    gpr_log_message("tsi/ssl_transport_security.cc", 1501, GPR_LOG_SEVERITY_ERROR, said.c_str());
+  };
+  handshake("wrong version number.");
+  handshake("peer did not return a certificate.");
+  handshake("tlsv1 alert unknown ca.");
+  handshake("something new.");
+  EXPECT_EQ(log_.str(),
+            "warning TLS: a client was refused: it does not speak TLS\n"
+            "warning TLS: a client was refused: it shows no certificate, and listen.tls.client_ca "
+            "wants one\n"
+            "warning TLS: a client was refused: it does not trust listen.tls.certificate\n"
+            "warning TLS: a client was refused: something new\n");
+}
+
+TEST_F(GrpcLogTest, AClientSaysNothingOfTlsBesideItsOwnError) {
+  LogGrpc(GrpcSide::kClient);
+  gpr_log_message("ssl.cc", 1, GPR_LOG_SEVERITY_ERROR,
+                  "Handshake failed with fatal error SSL_ERROR_SSL: error:0A00010B");
+  gpr_log_message("ssl.cc", 2, GPR_LOG_SEVERITY_ERROR, "No match found for server name: a.test.");
+  EXPECT_EQ(log_.str(), "");
+  gpr_log_message("server.cc", 12, GPR_LOG_SEVERITY_ERROR, "no address");
+  EXPECT_EQ(log_.str(), "error gRPC: no address (server.cc:12)\n");
+}
+
 // A client that sends such bytes had protobuf write to standard error, without a limit.
 TEST_F(GrpcLogTest, PutsWhatProtobufSaysIntoTheLog) {
   testing::internal::CaptureStderr();

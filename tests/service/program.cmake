@@ -49,7 +49,7 @@ find_package(spdlog REQUIRED)
 millrace_add_test(service_program
   SOURCES cli_help_test.cc grpc_log_test.cc labels_report_test.cc machine_check_test.cc serve_banner_test.cc
           serve_signals_test.cc
-          watch_output_test.cc watch_status_test.cc
+          watch_failure_test.cc watch_output_test.cc watch_status_test.cc
   LIBS millrace::program nlohmann_json::nlohmann_json spdlog::spdlog)
 
 # What a camera's stream is, where its file says little.

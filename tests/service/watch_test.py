@@ -3,14 +3,18 @@
 import concurrent.futures
 import contextlib
 import json
+import pathlib
 import signal
+import socket
 import subprocess
+import tempfile
 import threading
 import unittest
 from collections.abc import Iterator
 
 import grpc
 
+import certificates
 import millrace_process
 import terminal
 from millrace.v1 import (prediction_service_pb2, prediction_service_pb2_grpc, stream_pb2,
@@ -63,18 +67,21 @@ class Predictions(prediction_service_pb2_grpc.PredictionServiceServicer):
             yield response
 
 
-class WatchTest(unittest.TestCase):
-    def serve(self, *names: str) -> str:
-        """Returns the address."""
+class WatchServer(unittest.TestCase):
+    def serve(self, *names: str, credentials: grpc.ServerCredentials | None = None) -> str:
+        """Returns the address. `credentials`: of a server that speaks TLS."""
         server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
         self.streams = Streams(list(names))
         stream_service_pb2_grpc.add_StreamServiceServicer_to_server(self.streams, server)
         prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(Predictions(), server)
-        port = server.add_insecure_port("127.0.0.1:0")
+        port = (server.add_secure_port("127.0.0.1:0", credentials) if credentials
+                else server.add_insecure_port("127.0.0.1:0"))
         server.start()
         self.addCleanup(lambda: server.stop(0).wait())
         return f"127.0.0.1:{port}"
 
+
+class WatchTest(WatchServer):
     @contextlib.contextmanager
     def watching(self, address: str, *arguments: str, **options) -> Iterator[subprocess.Popen]:
         with subprocess.Popen([millrace_process.program(), "watch", address, *arguments], text=True,
@@ -153,6 +160,63 @@ class WatchTest(unittest.TestCase):
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.wait(millrace_process.PATIENCE_S), 1, "one stream has failed")
             drain.join()
+
+
+class WatchTlsTest(WatchServer):
+    """Every mistake of TLS read as a server that does not run."""
+
+    def setUp(self):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for name in ("server", "stranger"):
+            (folder / name).mkdir()
+            certificates.make_certificate(folder / name, "millrace.test")
+        self.certificate, self.key = folder / "server/certificate.pem", folder / "server/key.pem"
+        self.stranger = folder / "stranger/certificate.pem"
+
+    def credentials(self, client_ca: pathlib.Path | None = None) -> grpc.ServerCredentials:
+        own = [(self.key.read_bytes(), self.certificate.read_bytes())]
+        if client_ca is None:
+            return grpc.ssl_server_credentials(own)
+        return grpc.ssl_server_credentials(own, client_ca.read_bytes(), require_client_auth=True)
+
+    def said(self, address: str, *arguments: str | pathlib.Path) -> str:
+        """What it says of a server that it cannot reach, alone on one line."""
+        ended = millrace_process.run("watch", address, *map(str, arguments))
+        self.assertEqual(ended.returncode, 1, ended.stderr)
+        said, = ended.stderr.splitlines()
+        return said.removeprefix(f"millrace watch: {address}: ")
+
+    def test_plain_text_to_a_server_that_speaks_tls(self):
+        self.assertIn("where it speaks TLS, add --tls, or --ca FILE",
+                      self.said(self.serve("gate", credentials=self.credentials())))
+
+    def test_tls_to_a_server_that_speaks_plain_text(self):
+        self.assertIn("the server does not speak TLS; leave out --tls",
+                      self.said(self.serve("gate"), "--ca", self.certificate))
+
+    def test_a_server_that_is_not_trusted(self):
+        address = self.serve("gate", credentials=self.credentials())
+        self.assertIn("this machine does not trust the server's certificate", self.said(address, "--tls"))
+        self.assertIn(f"none of the certificates in --ca {self.stranger} has signed the server's",
+                      self.said(address, "--ca", self.stranger))
+
+    def test_a_name_that_the_certificate_has_not(self):
+        address = self.serve("gate", credentials=self.credentials())
+        self.assertIn("not for the name '127.0.0.1'; say one that it is for with --server-name NAME",
+                      self.said(address, "--ca", self.certificate))
+
+    def test_a_certificate_of_the_client_that_is_missing_or_not_trusted(self):
+        address = self.serve("gate", credentials=self.credentials(client_ca=self.stranger))
+        trust = "--ca", self.certificate, "--server-name", "millrace.test"
+        self.assertIn("add --certificate FILE --key FILE", self.said(address, *trust))
+        self.assertIn(f"does it trust --certificate {self.certificate}?",
+                      self.said(address, *trust, "--certificate", self.certificate, "--key", self.key))
+
+    def test_a_server_that_is_not_there(self):
+        with socket.create_server(("127.0.0.1", 0)) as closed:
+            address = f"127.0.0.1:{closed.getsockname()[1]}"
+        self.assertEqual(self.said(address),
+                         "nothing listens there; does `millrace serve` run there?")
 
 
 if __name__ == "__main__":
