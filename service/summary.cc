@@ -260,10 +260,22 @@ std::string LossText(const RecentLearning& recent) {
                          recent.sees_spurious_motion() ? ", sees motion where nothing moves" : "");
 }
 
+// "gate: no frame came: rtsp://camera/1: no route to host".
+std::string TitleOf(const StreamSummary& stream) {
+  const FrameCounts& frames = stream.snapshot.frames;
+  if (frames.predicted > 0) {
+    return absl::StrFormat("%s: %s in %.1f s", stream.snapshot.name,
+                           Plural(frames.predicted, "prediction"), stream.figures.seconds);
+  }
+  const std::string why(stream.snapshot.source.cause.message());
+  return absl::StrCat(stream.snapshot.name,
+                      frames.received > 0 ? ": no prediction" : ": no frame came",
+                      why.empty() ? "" : absl::StrCat(": ", why));
+}
+
 std::string StreamText(const StreamSummary& stream) {
   const FrameCounts& frames = stream.snapshot.frames;
-  std::string text = absl::StrFormat("%s: %d predictions in %.1f s\n", stream.snapshot.name,
-                                     frames.predicted, stream.figures.seconds);
+  std::string text = TitleOf(stream) + "\n";
   absl::StrAppend(&text, "  frames    ", frames.received, " received = ", frames.predicted,
                   " predicted + ", frames.dropped_in_all(), " dropped", DroppedText(frames), " + ",
                   frames.in_flight, " in flight\n");

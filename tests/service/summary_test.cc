@@ -14,6 +14,7 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 StreamSummary LearnedStream(const std::string& name) {
   FakeClock clock;
@@ -158,6 +159,22 @@ TEST(SummaryTextTest, ShowsTheIdentityAndTheReasons) {
                               "no_predecessor 1) + 3 in flight"));
   EXPECT_THAT(text, HasSubstr("  loss      0.0370, no motion's 0.0500: explains 26 % of the motion "
                               "(last 200)\n"));
+}
+
+// It was "0 predictions in 0.0 s", however long the camera had been away.
+TEST(SummaryTextTest, OfACameraThatNeverCameSaysWhy) {
+  StreamSummary stream = LearnedStream("gate");
+  stream.figures = {};
+  stream.snapshot.frames = {};
+  stream.snapshot.source.state = ingest::SourceState::kStopped;
+  stream.snapshot.source.cause = absl::UnavailableError("rtsp://camera/1: no route to host");
+  EXPECT_THAT(SummaryText(std::vector<StreamSummary>{stream}),
+              StartsWith("gate: no frame came: rtsp://camera/1: no route to host\n  frames "));
+
+  stream.snapshot.frames = {.received = 1, .predicted = 0, .dropped = {0, 1}, .in_flight = 0};
+  stream.snapshot.source.cause = absl::OkStatus();
+  EXPECT_THAT(SummaryText(std::vector<StreamSummary>{stream}),
+              StartsWith("gate: no prediction\n  frames "));
 }
 
 TEST(SummaryTextTest, SaysThatAModelSeesMotionWhereNothingMoves) {
