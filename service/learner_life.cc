@@ -1,19 +1,33 @@
 #include "service/learner_life.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/log_about.h"
 #include "base/status.h"
+#include "pipeline/learner.h"
 #include "service/error_reason.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
 
-absl::Status GivenUp(const std::string& stream) {
+std::string RateAdvice(double learning_rate) {
+  constexpr double kFarAbove = 10;
+  const double usual = pipeline::FlowLearnerOptions().learning_rate;
+  if (learning_rate < kFarAbove * usual) return "";
+  return absl::StrFormat(
+      "model.learning_rate is %g, %.0f times the default, and the likely cause: set %g",
+      learning_rate, learning_rate / usual, usual);
+}
+
+absl::Status GivenUp(const std::string& stream, double learning_rate) {
+  const std::string advice = RateAdvice(learning_rate);
   return Because("NOT_LEARNING", {{"stream", stream}, {"state", "given up"}},
-                 absl::FailedPreconditionError(
+                 absl::FailedPreconditionError(absl::StrCat(
                      "learning is given up: the weights went wrong too often in a row, each time "
                      "with half the learning rate; the learner predicts with the last that were "
-                     "good; set a lower model.learning_rate, or resume it to try once more"));
+                     "good; ",
+                     advice.empty() ? "set a lower model.learning_rate" : advice,
+                     ", or resume it to try once more")));
 }
 
 void LearnerLife::Begin() {

@@ -16,8 +16,12 @@
 
 namespace millrace::service {
 
+/// Why the weights of a learner of this rate may go wrong, and what to set: "model.learning_rate is
+/// 1, 10000 times the default, and the likely cause: set 0.0001". Empty where the rate is usual.
+[[nodiscard]] std::string RateAdvice(double learning_rate);
+
 /// What kGivenUp means, and what to do: FAILED_PRECONDITION, NOT_LEARNING.
-[[nodiscard]] absl::Status GivenUp(const std::string& stream);
+[[nodiscard]] absl::Status GivenUp(const std::string& stream, double learning_rate);
 
 /// Thread-safe.
 class LearnerLife {

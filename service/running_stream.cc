@@ -203,7 +203,9 @@ absl::Status RunningStream::Learning() const {
   MILLRACE_RETURN_IF_ERROR(life_.Alive());
   const LearnerState mode = Mode();
   if (mode == LearnerState::kLearning) return absl::OkStatus();
-  if (mode == LearnerState::kGivenUp) return GivenUp(options_.config.name);
+  if (mode == LearnerState::kGivenUp) {
+    return GivenUp(options_.config.name, learner_->learning_rate());
+  }
   const std::string state(Name(mode));
   return Because(
       "NOT_LEARNING", {{"stream", options_.config.name}, {"state", state}},
@@ -293,17 +295,19 @@ void RunningStream::LogRollBacks() {
   roll_backs_logged_ = learning.roll_backs;
   if (learning.rate_scale == 0) return;  // Said by itself.
   const LogAbout about(options_.config.name);
+  const std::string advice = RateAdvice(learner_->learning_rate());
   spdlog::warn(
       "stream '{}': the weights had gone wrong; it goes on from the last that were good, "
-      "with {:.3g} of the learning rate",
-      options_.config.name, learning.rate_scale);
+      "with {:.3g} of the learning rate{}{}",
+      options_.config.name, learning.rate_scale, advice.empty() ? "" : "; ", advice);
 }
 
 void RunningStream::TellWhetherItGaveUp() {
   const LearnerState mode = Mode();
   const bool gave_up = mode == LearnerState::kGivenUp;
   if (std::exchange(gave_up_told_, gave_up) == gave_up) return;
-  const absl::Status cause = gave_up ? GivenUp(options_.config.name) : absl::OkStatus();
+  const absl::Status cause =
+      gave_up ? GivenUp(options_.config.name, learner_->learning_rate()) : absl::OkStatus();
   life_.Note(mode, cause);
   if (!gave_up) return;
   checkpoints_.GiveUp(cause);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/base/temporary_folder.h"
+#include "tests/ingest/logged.h"
 #include "tests/service/error_details.h"
 #include "tests/service/grpc_fixture.h"
 #include "tests/service/subscriber.h"
@@ -170,6 +171,29 @@ TEST_F(LearnerServiceTest, ALearnerThatGaveUpSaysSoUntilItIsResumed) {
   ASSERT_TRUE(Resume().ok());
   EXPECT_EQ(learner_.state(), v1::LEARNER_STATE_LEARNING);
   EXPECT_EQ(learner_.cause(), "");
+}
+
+// It was rolled back again and again, and nothing named the rate.
+TEST_F(LearnerServiceTest, ARateFarAboveTheDefaultIsNamedAsTheLikelyCause) {
+  constexpr char kAdvice[] =
+      "model.learning_rate is 1, 10000 times the default, and the likely cause: set 0.0001";
+  const ingest::Logged logged;
+  ASSERT_TRUE(street().Change({.learning_rate = 1}).ok());
+  std::deque<StreamEvent> now;
+  StreamEvents::Cursor cursor = events_.Watch("", now);
+  street_.learner->SetLearning({.roll_backs = 1, .rate_scale = 0.5});
+  Film(street_, 3);
+  street_.learner->SetLearning({.roll_backs = 12, .rate_scale = 0});
+  StreamEvent told;
+  while (told.learner != LearnerState::kGivenUp) {
+    Film(street_, 1);
+    while (const auto next = events_.Next(cursor, "street").event) told = *next;
+  }
+  EXPECT_THAT(told.cause, HasSubstr(kAdvice));
+  ASSERT_TRUE(Get().ok());
+  EXPECT_EQ(learner_.cause(), told.cause);
+  street().Stop();
+  EXPECT_THAT(logged.text(), HasSubstr(absl::StrCat("with 0.5 of the learning rate; ", kAdvice)));
 }
 
 // Whoever resumes must not bring the rate of before back.
