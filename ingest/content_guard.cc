@@ -64,9 +64,7 @@ gint MayTake(GstElement* decodebin, GstPad* /*pad*/, GstCaps* /*caps*/, GstEleme
   const std::string_view kind =
       gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_KLASS);
   if (kind.find("Adaptive") == std::string_view::npos) return kTry;
-  Refuse(decodebin,
-         "it is a playlist (HLS, DASH or Smooth Streaming) and no video: what it names is not "
-         "fetched; name a video itself");
+  Refuse(decodebin, kPlaylist);
   return kSkip;
 }
 

@@ -1,12 +1,18 @@
 #include "ingest/file_source.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <exception>
 #include <stop_token>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/regular_file.h"
 #include "base/status.h"
+#include "ingest/content_guard.h"
 #include "ingest/folder_source.h"
 #include "ingest/image_folder.h"
 #include "ingest/source_pipelines.h"
@@ -17,12 +23,25 @@ using std::chrono::nanoseconds;
 
 namespace {
 
+/// GStreamer takes a list of videos for HLS only where it has a tag of HLS: "#EXT-X-...".
+bool IsPlaylist(const RegularFile& file) {
+  constexpr std::string_view kFirstLine = "#EXTM3U";
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  std::array<char, kByteOrderMark.size() + kFirstLine.size()> bytes = {};
+  const ssize_t count = pread(file.descriptor(), bytes.data(), bytes.size(), 0);
+  std::string_view begin(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  if (begin.starts_with(kByteOrderMark)) begin.remove_prefix(kByteOrderMark.size());
+  return begin.starts_with(kFirstLine);
+}
+
 /// filesrc would wait for a pipe's writer, and play a device without end.
 absl::Status CheckVideo(const std::string& path) {
-  const absl::Status opened = RegularFile::Open(path).status();
-  if (opened.ok()) return opened;
-  if (absl::IsNotFound(opened)) return absl::NotFoundError("there is no such file");
-  return {opened.code(), absl::StrCat("it cannot be read: ", opened.message())};
+  const absl::StatusOr<RegularFile> file = RegularFile::Open(path);
+  if (absl::IsNotFound(file.status())) return absl::NotFoundError("there is no such file");
+  if (!file.ok()) {
+    return {file.status().code(), absl::StrCat("it cannot be read: ", file.status().message())};
+  }
+  return IsPlaylist(*file) ? absl::FailedPreconditionError(kPlaylist) : absl::OkStatus();
 }
 
 }  // namespace

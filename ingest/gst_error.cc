@@ -26,6 +26,13 @@ absl::StatusCode CodeOf(const GError& error) {
   return absl::StatusCode::kFailedPrecondition;
 }
 
+/// What decodebin says of a file that begins like none that it knows, and of a text.
+bool IsUnknownKind(const GError& error) {
+  if (error.domain != GST_STREAM_ERROR) return false;
+  return error.code == GST_STREAM_ERROR_TYPE_NOT_FOUND ||
+         std::string_view(error.message).find("text file") != std::string_view::npos;
+}
+
 std::string_view WithoutEnd(std::string_view text) {
   return text.substr(0, text.find_last_not_of(".\n") + 1);
 }
@@ -82,6 +89,11 @@ absl::Status NoVideo() {
 }
 
 absl::Status StatusFromError(const GError& error, const gchar* detail) {
+  if (IsUnknownKind(error)) {
+    return absl::FailedPreconditionError(
+        "it is no video that is known here, or it is damaged; name a video, as MP4, Matroska, AVI "
+        "or MPEG-TS");
+  }
   const std::string_view why = Why(detail);
   if (why.find("not-linked") != std::string_view::npos) {
     return NoVideo();

@@ -88,7 +88,16 @@ TEST(OpenSourceTest, SaysThatAFileCannotBeDecoded) {
   const absl::Status refusal = RefusalOf(path);
   EXPECT_EQ(refusal.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(refusal),
-              AllOf(HasSubstr("noise.mp4"), HasSubstr("Could not determine type of stream")));
+              AllOf(HasSubstr("noise.mp4"), HasSubstr("it is no video that is known here")));
+}
+
+TEST(OpenSourceTest, SaysThatATextIsNoVideo) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "notes.mp4";
+  std::ofstream(path) << "The camera at the gate is to be cleaned.\n";
+  const absl::Status refusal = RefusalOf(path);
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(refusal), HasSubstr("it is no video that is known here"));
 }
 
 TEST(OpenSourceTest, SaysThatAFileIsEmpty) {
