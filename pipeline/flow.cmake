@@ -4,7 +4,7 @@ find_package(LibTorch REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 add_library(millrace_flow
-  adam.cc batch_statistics.cc by_operators.cc convolution.cc convolutions.cc device_step.cc finite.cc flow_levels.cc flow_loss.cc
+  adam.cc archive_error.cc batch_statistics.cc by_operators.cc convolution.cc convolutions.cc device_step.cc finite.cc flow_levels.cc flow_loss.cc
   flow_network.cc flow_networks.cc flow_terms.cc flownets.cc generated_scene.cc
   generated_stream.cc match.cc ndconv.cc next_frame.cc occlusion.cc open_flow_network.cc operator_hook.cc
   optimizer.cc optimizers.cc pickle_check.cc pretrain.cc relative_loss.cc resunet.cc rmsprop.cc safetensors.cc

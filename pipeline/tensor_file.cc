@@ -12,7 +12,7 @@
 #include "base/atomic_file.h"
 #include "base/regular_file.h"
 #include "base/status.h"
-#include "pipeline/foreign_error.h"
+#include "pipeline/archive_error.h"
 #include "pipeline/tensor_archive.h"
 
 namespace millrace::pipeline {
@@ -77,7 +77,7 @@ absl::StatusOr<NamedTensors> DecodeTensors(std::string bytes, const std::string&
       tensors.emplace_back(entry.key().toStringRef(), entry.value().toTensor());
     }
   } catch (const std::exception& e) {
-    return NotTensors(path, CauseLine(e.what()));
+    return NotTensors(path, ArchiveError(e.what()));
   }
   return tensors;
 }

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/regular_file.h"
 #include "base/status.h"
-#include "pipeline/foreign_error.h"
+#include "pipeline/archive_error.h"
 #include "pipeline/tensor_archive.h"
 
 namespace millrace::pipeline {
@@ -104,7 +104,7 @@ absl::StatusOr<torch::jit::Module> LoadModule(const std::string& path) {
   try {
     return Decode(path, *std::move(bytes));
   } catch (const std::exception& e) {
-    return NoNetwork(path, CauseLine(e.what()));
+    return NoNetwork(path, ArchiveError(e.what()));
   }
 }
 

@@ -59,7 +59,7 @@ FAULTS = [
     (stream(TEST, "model: {weights: ^text.txt}"), ["model.weights: the weight file {folder}/text.txt is damaged"]),
     (stream(TEST, "model: {network: levels, weights: ^start.safetensors}"), ["model.weights: .*start.safetensors does not fit this network"]),
     (stream(TEST, "model: {network: ^nowhere.pt}"), ["model.network: there is no model {folder}/nowhere.pt"]),
-    (stream(TEST, "model: {network: ^text.pt}"), ["model.network: {folder}/text.pt cannot be used: it is no TorchScript"]),
+    (stream(TEST, "model: {network: ^text.pt}"), ["model.network: {folder}/text.pt cannot be used: it is no TorchScript network .PyTorch did not write it, or it was cut short.; save"]),
     (stream(TEST, "model: {network: ^grey.pt}"), ["model.network: {folder}/grey.pt cannot be used: it fails on a pair of pictures"]),
     (stream(TEST, "model: {network: ^narrow.pt}"), ["model.network: {folder}/narrow.pt cannot be used: it makes"]),
     (stream(TEST, "model: {network: good.pt, weights: ^nowhere.bin}"), ["model.weights: there is no weight file {folder}/nowhere.bin"]),
