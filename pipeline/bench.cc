@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/bench_contender.h"
 #include "pipeline/cost_profile.h"
@@ -50,8 +51,9 @@ absl::StatusOr<at::Device> DeviceOf(const BenchOptions& options) {
 absl::Status CheckStages(int stages, const std::string& network, const LayerChain& chain) {
   const int layers = static_cast<int>(chain.layers.size());
   if (1 <= stages && stages <= layers) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(stages, " stages: network ", network, " has ",
-                                                 layers, " layers, so use 1 to ", layers));
+  return absl::InvalidArgumentError(absl::StrCat(Plural(stages, "stage"), ": network ", network,
+                                                 " has ", Plural(layers, "layer"), ", so use 1 to ",
+                                                 layers));
 }
 
 absl::Status Check(const BenchOptions& options) {

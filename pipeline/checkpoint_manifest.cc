@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/plural.h"
 #include "pipeline/checksum.h"
 #include "pipeline/shallow_json.h"
 
@@ -105,7 +106,8 @@ std::string DifferenceOf(const std::vector<LayerShape>& found,
                         " and ", ShapesText(b.buffers), " are needed");
   }
   if (found.size() == needed.size()) return "";
-  return absl::StrCat("it has ", found.size(), " layers where ", needed.size(), " are needed");
+  return absl::StrCat("it has ", Plural(found.size(), "layer"), " where ", needed.size(),
+                      " are needed");
 }
 
 }  // namespace millrace::pipeline

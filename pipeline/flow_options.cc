@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/flow_networks.h"
 #include "pipeline/stage_devices.h"
@@ -89,8 +90,9 @@ absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
     return absl::InvalidArgumentError("the smoothness must not be negative");
   }
   if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        options.stages, " stages have ", options.stages - 1, " cuts, not ", options.cuts.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Plural(options.stages, "stage"), options.stages == 1 ? " has " : " have ",
+                     Plural(options.stages - 1, "cut"), ", not ", options.cuts.size()));
   }
   if (options.loss.occlusion && !KnowsHiddenPixels(options.loss.kind)) {
     return absl::InvalidArgumentError(

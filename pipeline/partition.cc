@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
+#include "base/plural.h"
 #include "pipeline/least_maximum.h"
 
 namespace millrace::pipeline {
@@ -103,8 +104,8 @@ absl::Status DoesNotFit(const PartitionRequest& request, const Chain& chain) {
       chain.length(), request.stages,
       [&](int stage, int first, int end) { return chain.Bytes(stage, first, end); });
   std::string message =
-      absl::StrCat("the layers do not fit into ", request.stages, " devices of ", BytesText(limit),
-                   ": the fullest needs ", BytesText(least.maximum), " at least");
+      absl::StrCat("the layers do not fit into ", Plural(request.stages, "device"), " of ",
+                   BytesText(limit), ": the fullest needs ", BytesText(least.maximum), " at least");
   const bool alike = std::all_of(request.holds.begin(), request.holds.end(),
                                  [&](const auto& holds) { return holds == request.holds[0]; });
   const int fewest = alike ? FewestStages(chain, limit) : -1;
@@ -122,9 +123,9 @@ int StageOfLayer(const Cuts& cuts, int layer) {
 absl::StatusOr<Cuts> BestCuts(const PartitionRequest& request) {
   const Chain chain(request);
   if (request.stages < 1 || request.stages > chain.length()) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot cut ", chain.length(), " layers into ",
-                                                   request.stages, " stages; ask for 1 to ",
-                                                   chain.length()));
+    return absl::InvalidArgumentError(absl::StrCat("cannot cut ", Plural(chain.length(), "layer"),
+                                                   " into ", Plural(request.stages, "stage"),
+                                                   "; ask for 1 to ", chain.length()));
   }
   MILLRACE_CHECK(request.holds.empty() || static_cast<int>(request.holds.size()) == request.stages);
   LeastMaximum least = FindLeastMaximum(

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/flow_loss.h"
 #include "pipeline/generated_stream.h"
@@ -128,8 +129,8 @@ absl::StatusOr<PretrainSummary> Pretrain(const PretrainOptions& options,
   Report report;
   for (std::int64_t frame = 1; frame <= options.frames; ++frame) {
     if (stop.stop_requested()) {
-      return absl::CancelledError(
-          absl::StrCat("stopped after ", frame - 1, " frames; ", options.output, " not written"));
+      return absl::CancelledError(absl::StrCat("stopped after ", Plural(frame - 1, "frame"), "; ",
+                                               options.output, " not written"));
     }
     GeneratedPair pair = stream.Next();
     pair.pictures = pair.pictures.expand({2, channels, options.height, options.width});

@@ -1,6 +1,7 @@
 #include "pipeline/replay_samples.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/tensor_file.h"
 
@@ -35,9 +36,9 @@ absl::StatusOr<ReplaySamples> ReadSamples(const std::string& path) {
   MILLRACE_ASSIGN_OR_RETURN(samples.inputs, TensorCalled("inputs", *tensors, path));
   MILLRACE_ASSIGN_OR_RETURN(samples.targets, TensorCalled("targets", *tensors, path));
   if (samples.inputs.size(0) != samples.targets.size(0)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, " has ", samples.inputs.size(0),
-                                                   " inputs and ", samples.targets.size(0),
-                                                   " targets; each input needs one target"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " has ", Plural(samples.inputs.size(0), "input"), " and ",
+                     Plural(samples.targets.size(0), "target"), "; each input needs one target"));
   }
   return samples;
 }

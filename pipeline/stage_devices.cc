@@ -14,6 +14,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/cuda_driver.h"
 #include "pipeline/cuda_libraries.h"
@@ -124,8 +125,9 @@ absl::StatusOr<std::vector<at::Device>> DevicesNamed(const std::vector<std::stri
 
 absl::Status CheckDeviceCount(std::size_t devices, int stages) {
   if (devices == 1 || devices == static_cast<std::size_t>(stages)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("there are ", devices, " devices for ", stages,
-                                                 " stages: name one for all, or one for each"));
+  return absl::InvalidArgumentError(absl::StrCat("there are ", devices, " devices for ",
+                                                 Plural(stages, "stage"),
+                                                 ": name one for all, or one for each"));
 }
 
 absl::Status LoadCuda() {

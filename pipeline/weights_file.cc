@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "base/atomic_file.h"
 #include "base/check.h"
+#include "base/plural.h"
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "pipeline/finite.h"
@@ -59,8 +60,8 @@ absl::Status CheckTensors(const std::string& path, const NamedTensors& found,
     if (!AllFinite(values)) return Damaged(path, "a weight is not finite");
   }
   if (found.size() != needed.size()) {
-    return Foreign(path, absl::StrCat("it has ", found.size(), " tensors where ", needed.size(),
-                                      " are needed"));
+    return Foreign(path, absl::StrCat("it has ", Plural(found.size(), "tensor"), " where ",
+                                      needed.size(), " are needed"));
   }
   return absl::OkStatus();
 }

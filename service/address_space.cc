@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "base/plural.h"
 #include "service/cli_exit_codes.h"
 
 namespace millrace::service {
@@ -33,8 +34,8 @@ absl::Status CheckAddressSpace(std::size_t streams) {
   if (limit == RLIM_INFINITY || limit >= needs) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("this process may have ", limit / kMiB, " MiB of addresses, and needs ",
-                   needs / kMiB, " for ", streams,
-                   " streams: lift the limit (ulimit -v unlimited); it counts what is "
+                   needs / kMiB, " for ", Plural(streams, "stream"),
+                   ": lift the limit (ulimit -v unlimited); it counts what is "
                    "reserved, not the memory that is used, which a cgroup limits"));
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/atomic_file.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/data_sets/formats.h"
 #include "service/cli_exit_codes.h"
@@ -46,8 +47,8 @@ absl::StatusOr<Data> ReadData(const EvaluateLabelsArguments& arguments) {
   }
   const Split split = data.ForSeed(arguments.test_share, 0);
   if (split.train.count() > 0 && split.test.count() > 0) return data;
-  return absl::InvalidArgumentError(absl::StrCat("of ", data.all.count(), " samples a share of ",
-                                                 arguments.test_share,
+  return absl::InvalidArgumentError(absl::StrCat("of ", Plural(data.all.count(), "sample"),
+                                                 " a share of ", arguments.test_share,
                                                  " leaves none to learn from, or none to test on"));
 }
 
@@ -95,12 +96,11 @@ class Evaluation {
   }
 
   [[nodiscard]] absl::Status Report() const {
-    std::cout
-        << absl::StrFormat(
-               "%d samples to learn from, %d passes, %d to test on; mean (standard deviation) "
-               "of %d seeds\n\n",
-               train_samples_, trial_.passes, test_samples_, arguments_.seeds)
-        << LabelsTable(rows_);
+    std::cout << absl::StrCat(Plural(train_samples_, "sample"), " to learn from, ",
+                              Plural(trial_.passes, "pass", "es"), ", ", test_samples_,
+                              " to test on; mean (standard deviation) of ",
+                              Plural(arguments_.seeds, "seed"), "\n\n")
+              << LabelsTable(rows_);
     if (arguments_.out.empty()) return absl::OkStatus();
     return WriteFileAtomically(arguments_.out, LabelsJson({.data = arguments_.data,
                                                            .train_samples = train_samples_,

@@ -3,7 +3,9 @@
 #include <iostream>
 #include <stop_token>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/plural.h"
 #include "service/cli_exit_codes.h"
 #include "service/explained.h"
 #include "service/progress_bar.h"
@@ -41,7 +43,8 @@ int RunPretrain(pipeline::PretrainOptions options) {
   std::cout << absl::StrFormat("wrote %s: end-point error from %.2f to %.2f px", options.output,
                                summary->first.end_point_error, summary->last.end_point_error);
   if (summary->skipped_updates > 0) {
-    std::cout << absl::StrFormat(", %d updates skipped (not finite)", summary->skipped_updates);
+    std::cout << absl::StrCat(", ", Plural(summary->skipped_updates, "update"),
+                              " skipped (not finite)");
   }
   std::cout << "\n";
   return kExitOk;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/plural.h"
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/flow_network_names.h"
 
@@ -25,8 +26,9 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
   const auto cuts = static_cast<int>(learner.cuts.size());
   if (cuts > 0 && cuts != learner.stages - 1) {
     WrongAt(stream, "schedule", "cuts",
-            absl::StrCat("has ", cuts, " entries; ", learner.stages, " stages need ",
-                         learner.stages - 1));
+            absl::StrCat("has ", cuts, cuts == 1 ? " entry; " : " entries; ",
+                         Plural(learner.stages, "stage"),
+                         learner.stages == 1 ? " needs " : " need ", learner.stages - 1));
   }
   if (std::adjacent_find(learner.cuts.begin(), learner.cuts.end(), std::greater_equal<>()) !=
       learner.cuts.end()) {

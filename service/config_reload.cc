@@ -10,12 +10,12 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log_about.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "service/caught.h"
 #include "service/config_entry.h"
 #include "service/config_print.h"
 #include "service/error_reason.h"
-#include "service/plural.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {

@@ -270,7 +270,8 @@ bool ConfigValue::IsList(CountRange count) const {
     return false;
   }
   if (node_.size() < count.least || node_.size() > count.most) {
-    Wrong(absl::StrCat("has ", node_.size(), " entries; it must have ", Allowed(count)));
+    Wrong(absl::StrCat("has ", node_.size(), node_.size() == 1 ? " entry" : " entries",
+                       "; it must have ", Allowed(count)));
     return false;
   }
   return true;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/plural.h"
 #include "service/cli_exit_codes.h"
 
 namespace millrace::service {
@@ -20,7 +21,7 @@ std::string WhyNotAlive(const StreamSnapshot& stream, nanoseconds stuck) {
   }
   if (stuck < Liveness::kPatience) return "";
   return absl::StrCat(stream.name, ": hangs: its learner has made nothing of ",
-                      stream.frames.in_flight, " frames in flight for ",
+                      Plural(stream.frames.in_flight, "frame"), " in flight for ",
                       std::chrono::duration_cast<std::chrono::seconds>(stuck).count(), " s\n");
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "service/plural.h"
+#include "base/plural.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -63,10 +63,11 @@ absl::Status RaiseOpenFiles(std::size_t streams) {
   if (most < kPlenty) {
     const OpenFileShares shares = ShareOpenFiles(most, streams);
     spdlog::warn(
-        "this process may have {} files open: {} streams, and {} connections of gRPC's clients, {} "
+        "this process may have {} files open: {}, and {} connections of gRPC's clients, {} "
         "of the live page's and {} of probes; raise the limit (ulimit -n, LimitNOFILE= of systemd, "
         "--ulimit nofile= of a container) for more",
-        most, shares.streams, shares.grpc.in_all, shares.page.in_all, shares.probes.in_all);
+        most, Plural(shares.streams, "stream"), shares.grpc.in_all, shares.page.in_all,
+        shares.probes.in_all);
   }
   return absl::OkStatus();
 }

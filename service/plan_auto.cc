@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/planner.h"
 #include "service/text_table.h"
@@ -31,9 +32,9 @@ absl::Status CheckAuto(const NetworkCosts& network, const PlanRequest& request) 
   }
   const int layers = static_cast<int>(network.layers.size());
   if (request.devices <= layers) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--devices is ", request.devices,
-                                                 ", but there are ", layers,
-                                                 " layers; ask for 1 to ", layers));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--devices is ", request.devices, layers == 1 ? ", but there is " : ", but there are ",
+      Plural(layers, "layer"), "; ask for 1 to ", layers));
 }
 
 double SpreadOf(const NetworkCosts& network, const PlanRequest& request) {
@@ -104,7 +105,7 @@ std::string FoundText(const FoundPlan& found, int most_staleness) {
   };
   line("frames", FramesText(found));
   line("learning", LearningText(found));
-  line("staleness", absl::StrCat(most_staleness, " updates at most"));
+  line("staleness", absl::StrCat(Plural(most_staleness, "update"), " at most"));
   line("T", TText(found));
   line("limit", found.limit);
   return text;

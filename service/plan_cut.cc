@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/scattered_partition.h"
 
@@ -34,9 +35,9 @@ absl::StatusOr<PlanCut> CutByHand(int layers, const PlanRequest& request) {
   const int stages = static_cast<int>(of_stages.size());
   const int devices = DevicesFor(stages, request);
   if (request.devices > 0 && request.devices != devices && !Interleaves(request)) {
-    return absl::InvalidArgumentError(absl::StrCat("schedule ", request.schedule, " runs ", stages,
-                                                   " stages on ", devices, " devices; ask for ",
-                                                   "--devices ", devices, " or leave it out"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "schedule ", request.schedule, " runs ", Plural(stages, "stage"), " on ",
+        Plural(devices, "device"), "; ask for ", "--devices ", devices, " or leave it out"));
   }
   return cut;
 }

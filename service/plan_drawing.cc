@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/chrome_trace.h"
 #include "pipeline/timeline_svg.h"
@@ -64,7 +65,7 @@ absl::StatusOr<Run> RunOf(const std::vector<PlanReport>& phases) {
 std::string SubtitleOf(const PlanReport& report) {
   const int k = report.plan.samples_per_pattern;
   std::string text =
-      absl::StrCat(report.stages.size(), " stages, period ", NumberText(report.period_ms),
+      absl::StrCat(Plural(report.stages.size(), "stage"), ", period ", NumberText(report.period_ms),
                    " ms, delay ", NumberText(report.delay_ms), " ms");
   if (k > 1) absl::StrAppend(&text, "; drawn with ", k, " samples arriving together");
   return text;

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/plural.h"
 #include "service/plan_auto.h"
-#include "service/plural.h"
 #include "service/text_table.h"
 
 namespace millrace::service {

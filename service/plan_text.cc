@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
-#include "service/plural.h"
+#include "base/plural.h"
 
 namespace millrace::service {
 namespace {

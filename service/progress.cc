@@ -88,6 +88,10 @@ struct Way {
   double seconds_left = 0;
 };
 
+std::string FramesText(std::uint64_t count) {
+  return absl::StrCat(ShortCount(count), count == 1 ? " frame" : " frames");
+}
+
 Way WayOf(const StreamSnapshot& stream, std::uint64_t frames) {
   Way way{.done = std::min(stream.frames.predicted, frames)};
   way.share = static_cast<double>(way.done) / static_cast<double>(frames);
@@ -99,7 +103,7 @@ Way WayOf(const StreamSnapshot& stream, std::uint64_t frames) {
 
 Parts PartsOf(const Way& way, std::uint64_t frames) {
   Parts parts = {absl::StrCat(BarText(way.share, kCells), " ", ShortCount(way.done), " of ",
-                              ShortCount(frames), " frames")};
+                              FramesText(frames))};
   if (way.seconds_left > 0) parts.push_back(TimeLeftText(way.seconds_left));
   return parts;
 }
@@ -166,7 +170,7 @@ std::string ShortCount(std::uint64_t count) {
 }
 
 std::string ProgressLine(const StreamSnapshot& stream, const ProgressOptions& options) {
-  Parts parts = {absl::StrCat(ShortCount(stream.frames.predicted), " frames")};
+  Parts parts = {FramesText(stream.frames.predicted)};
   if (options.frames > 0) parts = PartsOf(WayOf(stream, options.frames), options.frames);
   if (const std::string trouble = Trouble(stream); !trouble.empty()) {
     return CutTo(absl::StrCat(kBetween, parts.front(), kBetween, trouble), options.columns);

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "base/check.h"
 #include "base/log_about.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "service/error_reason.h"
 #include "service/learner_guard.h"
@@ -388,8 +389,8 @@ void RunningStream::Finish() {
   const std::size_t without_prediction = in_flight_.Clear();
   ledger_.Dropped(DropReason::kRejected, without_prediction);
   if (drained.ok() && without_prediction > 0) {
-    drained = absl::InternalError(
-        absl::StrCat("the learner drained without predicting ", without_prediction, " samples"));
+    drained = absl::InternalError(absl::StrCat("the learner drained without predicting ",
+                                               Plural(without_prediction, "sample")));
   }
   checkpoints_.Close(absl::CancelledError("the stream has ended meanwhile"));
   if (!drained.ok()) life_.Fail(drained);

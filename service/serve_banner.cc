@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/plural.h"
 #include "ingest/uri.h"
 #include "pipeline/learning/flow_network_names.h"
 #include "service/config_labels.h"
 #include "service/plan_text.h"
-#include "service/plural.h"
 #include "service/progress.h"
 #include "service/terminal.h"
 

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "base/check.h"
 #include "base/log_about.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/checkpoint_folders.h"
 #include "service/checkpoints_of_stream.h"
@@ -130,7 +131,8 @@ absl::Status StreamControl::MakeRoom() {
   if (count >= options_.most_streams) {
     return Because("TOO_MANY_STREAMS", {{"limit", absl::StrCat(options_.most_streams)}},
                    absl::ResourceExhaustedError(absl::StrCat(
-                       "there are ", count, " streams, and no room for more; delete one first")));
+                       count == 1 ? "there is " : "there are ", Plural(count, "stream"),
+                       ", and no room for more; delete one first")));
   }
   ++being_made_;
   return absl::OkStatus();

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/plural.h"
 #include "service/explained.h"
 #include "service/labels_json.h"
-#include "service/plural.h"
 #include "service/rate_plan_json.h"
 
 namespace millrace::service {
@@ -212,7 +212,7 @@ std::string LearningText(const StreamSnapshot& snapshot) {
                                    " ", snapshot.skipped[reason]));
   }
   std::string text =
-      absl::StrCat("  learned   from ", snapshot.frames.predicted - skipped, " predictions");
+      absl::StrCat("  learned   from ", Plural(snapshot.frames.predicted - skipped, "prediction"));
   if (skipped > 0) {
     absl::StrAppend(&text, ", not from ", skipped, " (", absl::StrJoin(reasons, ", "), ")");
   }

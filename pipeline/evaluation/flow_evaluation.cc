@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "base/check.h"
 #include "base/mutex.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/evaluation/pictures.h"
 #include "pipeline/evaluation/reference_flow.h"
@@ -77,8 +78,8 @@ absl::Status CheckWeights(const FlowEvaluationOptions& options) {
   const std::size_t files = options.weights.size();
   if (files <= 1 || files == options.seeds.size()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(files, " files of weights for ",
-                                                 options.seeds.size(),
-                                                 " seeds: name one for all, or one for each"));
+                                                 Plural(options.seeds.size(), "seed"),
+                                                 ": name one for all, or one for each"));
 }
 
 // The next frame is foretold from two pictures and judged by a third. The other methods look at the

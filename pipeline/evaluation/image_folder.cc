@@ -19,6 +19,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/plural.h"
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "pipeline/evaluation/flow_files.h"
@@ -72,8 +73,8 @@ absl::StatusOr<FileOfPair> ForPairs(const Files& pictures, const std::string& fo
   if (named > 0) return of_pair;
   if (files.size() != of_pair.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        folder, " has ", files.size(), " files for ", of_pair.size(),
-        " pairs of pictures, and none has the name of a picture. Give one for each pair, or name "
+        folder, " has ", Plural(files.size(), "file"), " for ", Plural(of_pair.size(), "pair"),
+        " of pictures, and none has the name of a picture. Give one for each pair, or name "
         "each as the first picture of its pair"));
   }
   for (std::size_t i = 0; i < of_pair.size(); ++i) of_pair[i] = files[i];

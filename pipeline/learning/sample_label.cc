@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "base/plural.h"
 
 namespace millrace::pipeline {
 namespace {
@@ -26,8 +27,9 @@ absl::Status CheckLabel(const SampleLabel& label, LabelTask task, int outputs) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      values != nullptr ? absl::StrCat("a list of ", values->size(), " values") : "a class",
-      " is no label of this model; ", outputs, " finite values of at most 1e6 are"));
+      values != nullptr ? absl::StrCat("a list of ", Plural(values->size(), "value")) : "a class",
+      " is no label of this model; ", outputs,
+      outputs == 1 ? " finite value of at most 1e6 is" : " finite values of at most 1e6 are"));
 }
 
 }  // namespace millrace::pipeline

@@ -26,6 +26,9 @@ class AddressSpaceTest(unittest.TestCase):
                 self.assertIn(ended.returncode, (1, 127), ended.stderr)
                 self.assertRegex(ended.stderr, "ulimit -v unlimited|failed to map segment|cannot map|cannot allocate memory")
 
+    def test_one_stream_is_no_streams(self):
+        self.assertIn("for 1 stream: lift the limit", self.start(4000).stderr)
+
     def test_with_enough_it_serves(self):
         ended = self.start(32 << 10)
         self.assertEqual(ended.returncode, 0, ended.stderr)

@@ -37,7 +37,7 @@ FAULTS = [
     (stream("source: {uri: 'test:ball', loop: ^true}"), ["'loop' is for files only"]),
     (stream("source: {uri: ^'ftp://camera/1'}"), ["'uri' begins with 'ftp:'"]),
     (stream(TEST, "schedule: {kind: ^partimes}"), ["'kind' is 'partimes'"]),
-    (stream(TEST, "schedule: {stages: 3, cuts: ^[1]}"), ["'cuts' has 1 entries"]),
+    (stream(TEST, "schedule: {stages: 3, cuts: ^[1]}"), ["'cuts' has 1 entry; 3 stages need 2"]),
     (stream(TEST, "schedule: {stages: ^99}"), ["'stages' is '99'"]),
     (stream(TEST, "model: {network: ^resnet}"), ["'network' is 'resnet'"]),
     (stream(TEST, "model: {input: [^65, 64]}"), ["is '65'; it must be"]),

@@ -346,6 +346,7 @@ TEST(FlowLearnerTest, BadOptionsSayWhatIsAllowed) {
        "at one of the layers 3, 6, not 4"},
       {{.width = 64, .height = 64, .stages = 40}, "ask for 1 to"},
       {{.width = 64, .height = 64, .stages = 3, .cuts = {2}}, "3 stages have 2 cuts, not 1"},
+      {{.width = 64, .height = 64, .stages = 1, .cuts = {2}}, "1 stage has 0 cuts, not 1"},
       {{.width = 64, .height = 64, .stages = 2, .cuts = {99}}, "cut 99 is not allowed"},
       {{.width = 64, .height = 64, .schedule = "auto"}, "say the camera's frames_per_second"},
       {{.width = 64, .height = 64, .replan_share = -1}, "must not be negative; 0: never"},

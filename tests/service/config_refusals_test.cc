@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"NoViewers", File("listen: {max_viewers: 0}"),
          "c:3:23: 'max_viewers' is '0'; it must be a whole number from 1 to 1000"},
         {"FileCutsDoNotFit", File("schedule: {stages: 3, cuts: [1]}"),
-         "c:2:11: entry 1 of 'streams' has a schedule whose 'cuts' has 1 entries; 3 stages need "
+         "c:2:11: entry 1 of 'streams' has a schedule whose 'cuts' has 1 entry; 3 stages need "
          "2"}}),
     [](const auto& tested) { return tested.param.title; });
 
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"OtherLoss", Stream("source: {uri: a.avi}, model: {loss: l2}"),
          "c:3:49: 'loss' is 'l2'; it must be one of relative, census, ssim, photo_and_smooth, hs"},
         {"OneNumberAsInput", Stream("source: {uri: a.avi}, model: {input: [320]}"),
-         "c:3:50: 'input' has 1 entries; it must have 2"},
+         "c:3:50: 'input' has 1 entry; it must have 2"},
         {"RateIsNotANumber", Stream("source: {uri: a.avi}, model: {learning_rate: nan}"),
          "c:3:58: 'learning_rate' is 'nan'; it must be a number from 0 to 1"},
         {"NegativeSeed", Stream("source: {uri: a.avi}, model: {seed: -1}"),

@@ -79,6 +79,9 @@ TEST(SummaryJsonTest, SaysWhatBecameOfLearning) {
                 "time, 2 drifts, 3 checkpoints and 4 that could not be written\n"));
   EXPECT_THAT(SummaryText(std::vector<StreamSummary>{LearnedStream("street")}),
               HasSubstr("  learned   from 405 predictions\n"));
+  stream.snapshot.frames.predicted = 22;
+  EXPECT_THAT(SummaryText(std::vector<StreamSummary>{stream}),
+              HasSubstr("  learned   from 1 prediction, not from 21"));
 }
 
 TEST(SummaryJsonTest, SaysWhatPredictionsWereWorth) {
