@@ -10,6 +10,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/atomic_file.h"
 #include "base/regular_file.h"
 #include "base/status.h"
@@ -22,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr char kPrefix[] = "checkpoint-";
 constexpr char kKeptFile[] = "kept";
+constexpr char kAsideTime[] = "%E4Y%m%dT%H%M%E3SZ";
 /// The shapes of a million layers.
 constexpr std::uint64_t kMostManifestBytes = 64 << 20;
 /// Two billion weights, and as many numbers that an optimizer keeps of them.
@@ -189,6 +192,10 @@ std::vector<CheckpointInfo> ListCheckpoints(const std::string& folder) {
   return all;
 }
 
+std::string AsideName(const std::string& why) {
+  return absl::StrCat(why, "-", absl::FormatTime(kAsideTime, absl::Now(), absl::UTCTimeZone()));
+}
+
 absl::Status SetAside(const std::string& folder, std::int64_t sample, const std::string& name) {
   const fs::path aside = fs::path(folder) / name;
   for (const std::string& path : CheckpointsAfter(folder, sample)) {
@@ -207,6 +214,22 @@ void TakeBack(const std::string& folder, std::int64_t sample, const std::string&
     RemoveCheckpoint(path).IgnoreError();
   }
   MoveBack(folder, name);
+}
+
+void PruneAside(const std::string& folder, const std::string& why, std::size_t keep) {
+  const std::string prefix = why + "-";
+  std::vector<fs::path> aside;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    absl::Time time;
+    if (absl::StartsWith(name, prefix) &&
+        absl::ParseTime(kAsideTime, name.substr(prefix.size()), &time, nullptr)) {
+      aside.push_back(entry.path());
+    }
+  }
+  std::sort(aside.begin(), aside.end(), std::greater<>());  // Times have one length.
+  for (std::size_t i = keep; i < aside.size(); ++i) fs::remove_all(aside[i], ignored);
 }
 
 }  // namespace millrace::pipeline

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -61,11 +62,17 @@ struct CheckpointInfo {
 /// Those of `folder` that are complete and whose manifests can be read, newest first.
 [[nodiscard]] std::vector<CheckpointInfo> ListCheckpoints(const std::string& folder);
 
-/// Moves the checkpoints of `folder` after `sample` into a folder `name` inside it, where nothing
-/// looks for them. Fails as the system says; those that were moved are moved back then.
+/// "reset-20261125T193312.123Z": a name for SetAside(), by the time.
+[[nodiscard]] std::string AsideName(const std::string& why);
+
+/// Moves the checkpoints of `folder` after `sample`, -1: all, into a folder `name` inside it, where
+/// nothing looks for them. Fails as the system says; those that were moved are moved back then.
 absl::Status SetAside(const std::string& folder, std::int64_t sample, const std::string& name);
 /// Moves them back. What was written in their place is removed: the checkpoints after `sample`.
 /// REQUIRES: SetAside(), of the same, has not failed.
 void TakeBack(const std::string& folder, std::int64_t sample, const std::string& name);
+
+/// Removes all but the newest `keep` of the folders in `folder` that have an AsideName(`why`).
+void PruneAside(const std::string& folder, const std::string& why, std::size_t keep);
 
 }  // namespace millrace::pipeline

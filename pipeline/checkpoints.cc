@@ -38,6 +38,15 @@ std::uint64_t MostBytesOf(const std::vector<LayerShape>& layers) {
   return static_cast<std::uint64_t>(bytes);
 }
 
+constexpr char kDamaged[] = "damaged";
+
+/// Of the checkpoint in `folder`, and what is wrong with it.
+absl::Status Refused(const std::string& folder, const absl::Status& why) {
+  const char* what = absl::IsDataLoss(why) ? " is damaged (" : " cannot be read (";
+  return absl::Status(why.code(),
+                      absl::StrCat(fs::path(folder).filename().string(), what, why.message(), ")"));
+}
+
 std::vector<std::vector<std::int64_t>> ShapesOf(const std::vector<at::Tensor>& tensors) {
   std::vector<std::vector<std::int64_t>> shapes;
   shapes.reserve(tensors.size());
@@ -228,31 +237,43 @@ absl::StatusOr<Checkpoints::Found> Checkpoints::Read() const {
       return found;
     }
     if (absl::IsFailedPrecondition(checkpoint.status())) return checkpoint.status();
-    found.refused.push_back(checkpoint.status());
+    found.refused.push_back(Refused(folder, checkpoint.status()));
   }
   return found;
 }
 
-// The newest, and the best. Those that are newer than what was just written could not be read, or
-// it would have gone on from them.
+void Checkpoints::SetRefusedAside(Found& found) const {
+  if (found.refused.empty()) return;
+  const std::string name = AsideName(kDamaged);
+  const std::int64_t good = found.newest ? found.newest->network.sample : -1;
+  const absl::Status moved = SetAside(options_.folder, good, name);
+  if (moved.ok()) PruneAside(options_.folder, kDamaged, kMostAside);
+  absl::Status& last = found.refused.back();
+  const std::string where = moved.ok() ? absl::StrCat("set aside in ", options_.folder, "/", name)
+                                       : absl::StrCat("left in place: ", moved.message());
+  last = absl::Status(last.code(), absl::StrCat(last.message(), "; ", where));
+}
+
+// The newest, and the best. One that cannot be read stays until so many newer ones can. Those that
+// are newer than what was just written could not be read and not be moved: they stay.
 void Checkpoints::Prune(const std::string& newest) const {
   std::string best;
   double best_score = 0;
-  std::vector<std::string> complete;
-  const std::vector<std::string> folders = CheckpointsIn(options_.folder);
-  for (const std::string& folder : folders) {
+  int good = 0;
+  std::vector<std::string> old;
+  for (const std::string& folder : CheckpointsIn(options_.folder)) {
+    if (folder > newest) continue;
+    if (good >= options_.keep) old.push_back(folder);
     const absl::StatusOr<CheckpointManifest> manifest = ReadManifest(folder);
-    if (folder > newest || !manifest.ok()) continue;
-    complete.push_back(folder);
+    if (!manifest.ok()) continue;
+    ++good;
     if (!best.empty() && manifest->score >= best_score) continue;
     best = folder;
     best_score = manifest->score;
   }
-  complete.resize(std::min(complete.size(), static_cast<std::size_t>(options_.keep)));
-  for (const std::string& folder : folders) {
-    const bool kept =
-        folder == best || IsKept(folder) || std::ranges::find(complete, folder) != complete.end();
-    if (!kept) RemoveCheckpoint(folder).IgnoreError();  // The next one tries again.
+  for (const std::string& folder : old) {
+    if (folder == best || IsKept(folder)) continue;
+    RemoveCheckpoint(folder).IgnoreError();  // The next one tries again.
   }
 }
 

@@ -9,6 +9,7 @@
 // and checksum stand in the manifest, and the manifest has a checksum of its own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -71,10 +72,17 @@ class Checkpoints {
     /// Why newer ones were passed over: each names its folder and what is wrong with it.
     std::vector<absl::Status> refused = {};
   };
+  /// Folders of refused checkpoints that are kept, the newest.
+  static constexpr std::size_t kMostAside = 3;
 
   /// The newest that is complete and whole. Fails with FAILED_PRECONDITION if that one is of
   /// another network or version, naming the difference: its user must say whether to start anew.
   [[nodiscard]] absl::StatusOr<Found> Read() const;
+
+  /// Moves the checkpoints that Read() refused into a folder `damaged-` and the time, where no new
+  /// one takes their place, and says so in the last of `found.refused`. Removes older such folders
+  /// but for kMostAside. What cannot be moved stays where it is.
+  void SetRefusedAside(Found& found) const;
 
   /// As Open() and Read(), of a folder that may be another process's: nothing is made, kept or
   /// removed. Without a folder nothing is found.

@@ -20,6 +20,7 @@ absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> LearnerCheckpoints::Open(
       Checkpoints checkpoints,
       Checkpoints::Open({.folder = options.folder, .keep = options.keep}, chain));
   MILLRACE_ASSIGN_OR_RETURN(Checkpoints::Found found, checkpoints.Read());
+  checkpoints.SetRefusedAside(found);
   return std::unique_ptr<LearnerCheckpoints>(
       new LearnerCheckpoints(options, std::move(checkpoints), std::move(found)));
 }

@@ -20,7 +20,8 @@ namespace millrace::pipeline {
 /// Thread-safe. The learner that offers must not outlive it.
 class LearnerCheckpoints {
  public:
-  /// Opens the folder and reads what is there. Fails as Checkpoints::Open() and Read() do.
+  /// Opens the folder, reads what is there, and sets aside what is damaged. Fails as
+  /// Checkpoints::Open() and Read() do.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> Open(
       const CheckpointOptions& options, const LayerChain& chain);
 

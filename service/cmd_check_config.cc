@@ -15,6 +15,7 @@
 #include "service/machine_check.h"
 #include "service/serve_banner.h"
 #include "service/warm_start.h"
+#include "service/weights_origin.h"
 
 namespace millrace::service {
 namespace {

@@ -3,11 +3,13 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "base/check.h"
 #include "base/log_about.h"
@@ -16,6 +18,7 @@
 #include "service/error_reason.h"
 #include "service/learner_guard.h"
 #include "service/pushed_frame.h"
+#include "service/weights_origin.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -34,6 +37,10 @@ absl::Status Named(const std::string& stream, const absl::Status& status) {
 
 std::string ShownUri(const ingest::SourceOptions& source) {
   return ingest::WithoutCredentials(source.uri);
+}
+
+std::string NameOf(const std::string& checkpoint) {
+  return std::filesystem::path(checkpoint).filename().string();
 }
 
 }  // namespace
@@ -88,9 +95,17 @@ absl::StatusOr<std::unique_ptr<ingest::Source>> RunningStream::OpenSource(
 
 void RunningStream::GoOnFrom(const pipeline::Resumption& resumption) {
   const LogAbout about(options_.config.name);
-  for (const absl::Status& refused : resumption.refused) {
-    spdlog::warn("stream '{}': passing over a checkpoint: {}", options_.config.name,
-                 std::string(refused.message()));
+  const std::string begins =
+      resumption.checkpoint.empty()
+          ? absl::StrCat("begins anew, from ", DescribeOrigin(options_.config))
+          : absl::StrCat("goes on from ", NameOf(resumption.checkpoint));
+  if (!resumption.refused.empty()) {  // In one line: lines that are alike are summed up.
+    spdlog::warn("stream '{}': {}; the model {}", options_.config.name,
+                 absl::StrJoin(resumption.refused, "; ",
+                               [](std::string* out, const absl::Status& refused) {
+                                 absl::StrAppend(out, refused.message());
+                               }),
+                 begins);
   }
   in_flight_.StartAt(resumption.first_sample);
   begin_ = resumption.position;

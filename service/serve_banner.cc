@@ -10,11 +10,10 @@
 #include "absl/strings/str_join.h"
 #include "base/plural.h"
 #include "ingest/uri.h"
-#include "pipeline/learning/flow_network_names.h"
-#include "service/config_labels.h"
 #include "service/plan_text.h"
 #include "service/progress.h"
 #include "service/terminal.h"
+#include "service/weights_origin.h"
 
 namespace millrace::service {
 namespace {
@@ -92,17 +91,6 @@ std::string DescribeSource(const BannerStream& stream) {
   if (options.as_camera) absl::StrAppend(&text, options.loop ? " as a camera" : ", as a camera");
   if (IsAway(source.state)) absl::StrAppend(&text, ", ", std::string(Name(source.state)));
   return text;
-}
-
-std::string DescribeOrigin(const StreamConfig& config) {
-  if (const std::string& weights = WeightsOf(config); !weights.empty()) return weights;
-  if (IsOfLabels(config.task)) {
-    const std::string& own = config.labels.learner.model;
-    return own.empty() ? "random weights" : absl::StrCat("the weights in ", own);
-  }
-  const std::string& network = config.learner.network;
-  return pipeline::IsNetworkFile(network) ? absl::StrCat("the weights in ", network)
-                                          : "random weights";
 }
 
 std::string DescribeFlow(const StreamConfig& config) {

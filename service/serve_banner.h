@@ -37,10 +37,6 @@ struct BannerAddresses {
 /// labels.
 [[nodiscard]] std::string DescribeLabels(const StreamConfig& config);
 
-/// What its weights are where there is no checkpoint: "random weights", "start.safetensors", "the
-/// weights in mine.pt", of a network of one's own whose weights nothing replaces.
-[[nodiscard]] std::string DescribeOrigin(const StreamConfig& config);
-
 /// "features 1/2 to decode 1/8 | match 1/4, decode 1/4"; a line for each stage where one is too
 /// narrow.
 [[nodiscard]] std::string DescribeStages(const pipeline::LearnerDescription& learner);

@@ -7,8 +7,6 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "base/check.h"
 #include "base/log_about.h"
 #include "base/plural.h"
@@ -77,10 +75,6 @@ LearnerChange AsItIs(const LearnerChange& change, const CameraStream& stream) {
 absl::Status Tell(CameraStream& stream, const LearnerChange& change) {
   if (!change.learning_rate && !change.policy) return absl::OkStatus();
   return stream.Change(change);
-}
-
-std::string TimeNow() {
-  return absl::FormatTime("%Y%m%dT%H%M%E3SZ", absl::Now(), absl::UTCTimeZone());
 }
 
 }  // namespace
@@ -274,7 +268,7 @@ void StreamControl::StartAgain(const SharedStream& old) {
 // Once the stream has let go of them.
 StreamControl::Between StreamControl::SettingAside(const std::string& folder, std::int64_t after,
                                                    const std::string& why) {
-  const std::string name = absl::StrCat(why, "-", TimeNow());
+  const std::string name = pipeline::AsideName(why);
   return {.make = [=] { return pipeline::SetAside(folder, after, name); },
           .undo = [=] { pipeline::TakeBack(folder, after, name); }};
 }

@@ -14,6 +14,15 @@ import millrace_process
 EVERY = 100
 
 
+def damage(checkpoint: pathlib.Path) -> pathlib.Path:
+    """Flips a bit of one of its files, which is returned."""
+    file = checkpoint / "stage-1.safetensors"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    return file
+
+
 class CheckpointsTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="millrace.")))
@@ -72,13 +81,23 @@ class CheckpointsTest(unittest.TestCase):
     def test_a_damaged_checkpoint_is_passed_over_and_named(self):
         self.learn(how_many=2)
         before, newest = self.checkpoints()[-2:]
-        file = newest / "stage-1.safetensors"
-        content = bytearray(file.read_bytes())
-        content[len(content) // 2] ^= 1
-        file.write_bytes(content)
+        file = damage(newest)
         self.assertEqual(self.resumes_after(), int(before.name.removeprefix("checkpoint-")) + 1)
-        self.assertIn("passing over a checkpoint", self.log)
-        self.assertIn(str(file), self.log)
+        self.assertRegex(self.log, rf"warn.* stream 'street': {newest.name} is damaged \({file} .*; "
+                                   rf"the model goes on from {before.name}\n")
+
+    def test_where_none_is_whole_the_model_begins_anew_and_they_are_kept(self):
+        self.learn(how_many=2)
+        damaged = self.checkpoints()
+        for checkpoint in damaged:
+            damage(checkpoint)
+        self.assertEqual(self.resumes_after(), 0)
+        (aside,) = self.stream.glob("damaged-*")
+        said = "; ".join(rf"{checkpoint.name} is damaged \([^;]*\)" for checkpoint in reversed(damaged))
+        self.assertRegex(self.log, rf"warn.* stream 'street': {said}; set aside in {aside}; "
+                                   r"the model begins anew, from /.*/flow-start.safetensors\n")
+        self.learn(how_many=4)
+        self.assertEqual(sorted(path.name for path in aside.iterdir()), [path.name for path in damaged])
 
     def test_two_servers_do_not_share_a_folder(self):
         with millrace_process.serve(self.configuration()):

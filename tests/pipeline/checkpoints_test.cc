@@ -31,7 +31,9 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class CheckpointsTest : public ::testing::Test {
  public:
@@ -248,6 +250,49 @@ TEST_F(CheckpointsTest, WhatCouldNotBeReadTakesNoPlaceOfANewOne) {
   next.score = 5;  // Not the best.
   ASSERT_TRUE(checkpoints.Write(next).ok());
   EXPECT_EQ(checkpoints.Read()->newest->network.sample, 2);
+}
+
+TEST_F(CheckpointsTest, RefusedOnesAreKeptWhereNoNewOneTakesTheirPlace) {
+  Write({1, 2});
+  fs::resize_file(FileOf(2, "stage-2.safetensors"), 10);
+  Checkpoints checkpoints = Open();
+  Checkpoints::Found found = *checkpoints.Read();
+  checkpoints.SetRefusedAside(found);
+  const std::vector<std::string> names = Names();
+  ASSERT_THAT(names, ElementsAre("checkpoint-000000000001", StartsWith("damaged-2")));
+  const fs::path aside = folder_ / names[1];
+  ASSERT_EQ(found.refused.size(), 1U);
+  EXPECT_THAT(std::string(found.refused[0].message()),
+              AllOf(StartsWith("checkpoint-000000000002 is damaged ("), HasSubstr("has 10 bytes"),
+                    EndsWith("; set aside in " + aside.string())));
+  ASSERT_TRUE(checkpoints.Write(After(2)).ok());
+  EXPECT_EQ(fs::file_size(aside / "checkpoint-000000000002" / "stage-2.safetensors"), 10U);
+}
+
+TEST_F(CheckpointsTest, OfRefusedOnesTheNewestAreKept) {
+  Write({1});
+  fs::remove(FileOf(1, "stage-2.safetensors"));
+  const std::string before = "damaged-20250101T000000.";
+  for (const std::string end : {"001Z", "002Z", "003Z"}) {
+    fs::create_directories(folder_ / (before + end) / "checkpoint-000000000001");
+  }
+  fs::create_directories(folder_ / "damaged-by me");
+  Checkpoints checkpoints = Open();
+  Checkpoints::Found found = *checkpoints.Read();
+  EXPECT_FALSE(found.newest);
+  checkpoints.SetRefusedAside(found);
+  EXPECT_THAT(Names(), ElementsAre(before + "002Z", before + "003Z", StartsWith("damaged-2"),
+                                   "damaged-by me"));
+}
+
+TEST_F(CheckpointsTest, ADamagedOneStaysUntilNewerOnesAreEnough) {
+  Write({1});
+  fs::resize_file(FileOf(1, "manifest.json"), 10);
+  Checkpoints checkpoints = Open(/*keep=*/2);
+  ASSERT_TRUE(checkpoints.Write(After(2)).ok());
+  EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000001", "checkpoint-000000000002"));
+  ASSERT_TRUE(checkpoints.Write(After(3)).ok());
+  EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000002", "checkpoint-000000000003"));
 }
 
 TEST_F(CheckpointsTest, LeavesOtherFoldersAlone) {

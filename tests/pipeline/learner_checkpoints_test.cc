@@ -208,6 +208,29 @@ TEST_F(LearnerCheckpointsTest, OneThatIsAskedForAnswersAllRequestsAndIsKept) {
   EXPECT_FALSE(IsKept((folder_ / told[1].name).string()));
 }
 
+TEST_F(LearnerCheckpointsTest, BeginsAnewWhereItsOnlyCheckpointIsDamagedAndKeepsIt) {
+  {
+    TestLearner first(Options());
+    first.Learn(25);
+    first.End();
+  }
+  const std::string damaged = "checkpoint-000000000024/stage-1.safetensors";
+  fs::resize_file(folder_ / damaged, 1000);
+  for (int process = 0; process < 2; ++process) {
+    TestLearner next(Options());
+    EXPECT_EQ(next->resumption().refused.size(), process == 0 ? 1U : 0U);
+    EXPECT_EQ(next->resumption().first_sample, 25 * process);
+    next.Learn(25);
+    next.End();
+  }
+  std::vector<fs::path> aside;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().filename().string().starts_with("damaged-")) aside.push_back(entry.path());
+  }
+  ASSERT_EQ(aside.size(), 1U);
+  EXPECT_EQ(fs::file_size(aside[0] / damaged), 1000U);
+}
+
 TEST_F(LearnerCheckpointsTest, RefusesWhatTheSameNetworkLearnedForAnotherTask) {
   {
     TestLearner first(Options());
