@@ -1,8 +1,11 @@
 #include "service/budget_gate.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "base/log_about.h"
+#include "pipeline/learning/flow_network_names.h"
 #include "spdlog/spdlog.h"
 
 namespace millrace::service {
@@ -43,6 +46,9 @@ bool TakesNoMore(const StreamLoad& load, const StreamLoad& than) {
 }
 
 constexpr double kBytesPerGb = 1e9;
+/// Of the file of a user's own network, while it is loaded: its bytes, its tensors as they are
+/// looked at, and those of the network.
+constexpr double kCopiesToLoad = 3;
 
 /// What a life of the stream holds; 0: there is none.
 double HeldBy(const absl::StatusOr<SharedStream>& served) {
@@ -51,12 +57,24 @@ double HeldBy(const absl::StatusOr<SharedStream>& served) {
 
 }  // namespace
 
+double MemoryBytesOf(const Budget& budget) {
+  return budget.memory_gb ? *budget.memory_gb * kBytesPerGb : UsableMemoryBytes();
+}
+
+double MemoryToLoad(const StreamConfig& config) {
+  const std::string& file =
+      IsOfLabels(config.task) ? config.labels.learner.model : config.learner.network;
+  if (!pipeline::IsNetworkFile(file)) return 0;
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+  return error ? 0 : kCopiesToLoad * static_cast<double>(bytes);
+}
+
 absl::StatusOr<HeldMemory> BudgetGate::HoldMemory(const StreamConfig& config, double bytes) {
   const MemoryShare share{.stream = config.name, .bytes = bytes};
   if (bytes <= HeldBy(streams_.Find(config.name))) return memory_.TakeAnyway(share);
   const Budget budget = CurrentBudget();
-  const double all = budget.memory_gb ? *budget.memory_gb * kBytesPerGb : UsableMemoryBytes();
-  absl::StatusOr<HeldMemory> held = memory_.Take(share, all);
+  absl::StatusOr<HeldMemory> held = memory_.Take(share, MemoryBytesOf(budget));
   if (held.ok() || !config.of_file || budget.said()) return held;
   const LogAbout about(config.name);
   spdlog::warn("{}", std::string(held.status().message()));

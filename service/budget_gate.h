@@ -18,6 +18,11 @@
 
 namespace millrace::service {
 
+/// Bytes of this machine's memory for all learners, as `budget` says, or else the machine.
+[[nodiscard]] double MemoryBytesOf(const Budget& budget);
+/// Bytes, at least, to load the user's own network that `config` names; 0: it names none.
+[[nodiscard]] double MemoryToLoad(const StreamConfig& config);
+
 /// Reckons a stream at the rate that its camera announces. Streams that are changed at the same
 /// time cannot both have what is left: what one was admitted with counts until its change is over.
 /// Thread-safe.

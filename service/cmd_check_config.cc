@@ -68,7 +68,7 @@ std::string DescribeListen(const Listen& listen) {
 
 int Refused(const absl::Status& why) {
   std::cerr << why.message() << "\n";
-  return kExitUsage;
+  return ExitCodeOf(why);
 }
 
 }  // namespace
@@ -88,6 +88,7 @@ int RunCheckConfig(const CheckConfigArguments& arguments) {
   const absl::StatusOr<ConfigFile> file = LoadConfigFile(
       arguments.print ? std::filesystem::absolute(arguments.config).string() : arguments.config);
   if (!file.ok()) return Refused(file.status());
+  if (const absl::Status limits = RaiseLimits(*file); !limits.ok()) return Refused(limits);
   const Machine machine = ThisMachine();
   if (const absl::Status fits = CheckMachine(*file, machine); !fits.ok()) return Refused(fits);
   if (arguments.print) {

@@ -14,14 +14,12 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "pipeline/learning/flow_network_names.h"
-#include "service/address_space.h"
 #include "service/claims.h"
 #include "service/cli_exit_codes.h"
 #include "service/cli_log.h"
 #include "service/config_file.h"
 #include "service/machine.h"
 #include "service/machine_check.h"
-#include "service/open_files.h"
 #include "service/progress.h"
 #include "service/real_stream.h"
 #include "service/reference_comparison.h"
@@ -136,8 +134,7 @@ class SignalRelay {
 absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) {
   MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
   MILLRACE_ASSIGN_OR_RETURN(ConfigFile file, LoadOrSayHow(arguments.config));
-  MILLRACE_RETURN_IF_ERROR(RaiseOpenFiles(file.config.streams.size()));
-  MILLRACE_RETURN_IF_ERROR(CheckAddressSpace(file.config.streams.size()));
+  MILLRACE_RETURN_IF_ERROR(RaiseLimits(file));
   // Before the layers are measured, which takes a while.
   const Machine machine = ThisMachine();
   if (file.problems.empty()) MILLRACE_RETURN_IF_ERROR(PortsInUse(file, machine));

@@ -27,6 +27,7 @@
 #include "service/caught.h"
 #include "service/grpc_credentials.h"
 #include "service/private_file.h"
+#include "service/real_stream.h"
 #include "service/reference_comparison.h"
 
 namespace millrace::service {
@@ -144,6 +145,14 @@ std::vector<pipeline::LearnerProblem> TryLearner(const StreamConfig& stream) {
                                  : pipeline::TryFlowLearner(Fitted(stream).learner);
 }
 
+double MemoryOf(const StreamConfig& stream) {
+  const bool of_camera = !stream.input_said && LeavesToCamera(stream);
+  if (of_camera && !CanBeOpened(stream.source).value_or(false)) return 0;
+  const auto need = [&] { return MemoryNeedOf(IsOfLabels(stream.task) ? stream : Fitted(stream)); };
+  // What is wrong with its network is said by TryLearner().
+  return Caught(need, "reckoning memory").value_or(0);
+}
+
 absl::Status TryReference(const StreamConfig& stream) {
   if (stream.scores.compare_with == "none") return absl::OkStatus();
   const StreamConfig fitted = Fitted(stream);
@@ -167,6 +176,7 @@ Machine ThisMachine() {
                           "looking for a GPU");
           },
       .learner = TryLearner,
+      .memory = MemoryOf,
       .reference = TryReference};
 }
 

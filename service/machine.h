@@ -36,6 +36,8 @@ struct Machine {
   std::function<absl::Status(const std::vector<std::string>& names)> devices;
   /// Whether the stream's learner could start, but for its devices and what takes measuring.
   std::function<std::vector<pipeline::LearnerProblem>(const StreamConfig&)> learner;
+  /// Bytes of memory that its learner takes; 0: none, or that depends on a camera.
+  std::function<double(const StreamConfig&)> memory;
   /// Whether the method of scores.compare_with can be had.
   std::function<absl::Status(const StreamConfig&)> reference;
 };

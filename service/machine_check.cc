@@ -5,10 +5,16 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "service/address_space.h"
+#include "service/budget_gate.h"
 #include "service/config_problems.h"
 #include "service/http_message.h"
+#include "service/open_files.h"
 
 namespace millrace::service {
 namespace {
@@ -86,13 +92,44 @@ constexpr std::string_view kNotOfTheNetwork[] = {
     "model.window",        "schedule.frames_per_second", "schedule.replan_share",
     "schedule.devices",    "schedule.cuda_graphs"};
 
+/// Whether the streams fit beside each other into the budget that the file says, as `serve` asks
+/// it. Without one nothing is refused.
+class MemoryCheck {
+ public:
+  MemoryCheck(const ConfigFile& file, ConfigProblems& problems)
+      : budget_(file.config.budget), problems_(problems) {}
+
+  /// Whether `stream` fits beside those before; it is among them from then on.
+  bool Fits(const StreamConfig& stream, const Machine& machine) {
+    if (!budget_.said() || problems_.Unread("budget")) return true;
+    const double all = MemoryBytesOf(budget_);
+    absl::StatusOr<HeldMemory> held = memory_.Take({stream.name, MemoryToLoad(stream)}, all);
+    if (held.ok()) {
+      *held = nullptr;
+      held = memory_.Take({stream.name, machine.memory(stream)}, all);
+    }
+    if (!held.ok()) {
+      problems_.Add("budget.memory_gb", std::string(held.status().message()));
+      return false;
+    }
+    held_.push_back(*std::move(held));
+    return true;
+  }
+
+ private:
+  const Budget& budget_;
+  ConfigProblems& problems_;
+  MemoryBudget memory_;
+  std::vector<HeldMemory> held_;
+};
+
 /// Problems of one stream. The machine is not asked for keys that the file has, but cannot be read.
 class StreamCheck {
  public:
   StreamCheck(const ConfigFile& file, std::size_t number, ConfigProblems& problems)
       : stream_(file.config.streams[number]), number_(number), problems_(problems) {}
 
-  void Look(const Machine& machine) {
+  void Look(const Machine& machine, MemoryCheck& memory) {
     LookAtSource(machine);
     if (const std::string& folder = FolderOf(); !folder.empty() && Read("checkpoints.folder")) {
       Note("checkpoints.folder", machine.folder(folder));
@@ -102,7 +139,8 @@ class StreamCheck {
       Note("schedule.devices", machine.devices(stream_.learner.devices));
     }
     if (Read("scores")) Note("scores.compare_with", machine.reference(stream_));
-    if (ReadsNetworkOf("model")) LookAtLearner(machine);
+    if (!ReadsNetworkOf("model")) return;
+    if (!Read("schedule") || memory.Fits(stream_, machine)) LookAtLearner(machine);
   }
 
  private:
@@ -149,12 +187,19 @@ class StreamCheck {
 
 }  // namespace
 
+absl::Status RaiseLimits(const ConfigFile& file) {
+  const std::size_t streams = file.config.streams.size();
+  MILLRACE_RETURN_IF_ERROR(RaiseOpenFiles(streams));
+  return CheckAddressSpace(streams);
+}
+
 absl::Status CheckMachine(const ConfigFile& file, const Machine& machine) {
   ConfigProblems problems(file);
   if (file.places.empty()) return problems.status();  // No YAML: there is nothing to look for.
   CheckListen(file.config.listen, machine, problems);
+  MemoryCheck memory(file, problems);
   for (std::size_t i = 0; i < file.config.streams.size(); ++i) {
-    StreamCheck(file, i, problems).Look(machine);
+    StreamCheck(file, i, problems).Look(machine, memory);
   }
   return problems.status();
 }

@@ -44,12 +44,18 @@ double LeastAllowed(const MemoryFiles& files, double most) {
   }
 }
 
-std::string Gb(double bytes) { return absl::StrFormat("%.1f GB", bytes / kGb); }
+/// "4.2 GB"; "52 MB" of less than one GB.
+std::string Amount(double bytes) {
+  constexpr double kMb = 1e6;
+  constexpr double kWhole = 999.5 * kMb;  // As it would be rounded.
+  return bytes < kWhole ? absl::StrFormat("%.0f MB", bytes / kMb)
+                        : absl::StrFormat("%.1f GB", bytes / kGb);
+}
 
 /// "'street' takes 4.2 GB", of all.
 std::string WhoTakes(const std::vector<HeldMemory>& held) {
   return absl::StrJoin(held, ", ", [](std::string* out, const HeldMemory& share) {
-    absl::StrAppendFormat(out, "'%s' takes %s", share->stream, Gb(share->bytes));
+    absl::StrAppendFormat(out, "'%s' takes %s", share->stream, Amount(share->bytes));
   });
 }
 
@@ -67,18 +73,18 @@ absl::StatusOr<HeldMemory> MemoryBudget::Take(const MemoryShare& share, double b
   double left = budget_bytes;
   for (const HeldMemory& other : held) left -= other->bytes;
   if (share.bytes <= left) return Hold(share);
-  const std::string still = Gb(std::max(left, 0.0));
+  const std::string still = Amount(std::max(left, 0.0));
   return Because(
       "DEVICE_BUDGET_EXCEEDED",
       {{"stream", share.stream},
        {"device", "memory"},
-       {"needed", Gb(share.bytes)},
+       {"needed", Amount(share.bytes)},
        {"left", still}},
       absl::ResourceExhaustedError(absl::StrFormat(
           "stream '%s': about %s of memory are needed, and of %s there are %s left%s%s; lower the "
           "size of model.input, schedule.stages or what makes the network large, delete another "
           "stream, or raise budget.memory_gb",
-          share.stream, Gb(share.bytes), Gb(budget_bytes), still, held.empty() ? "" : ": ",
+          share.stream, Amount(share.bytes), Amount(budget_bytes), still, held.empty() ? "" : ": ",
           WhoTakes(held))));
 }
 

@@ -1,9 +1,7 @@
 #include "service/serve.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -15,7 +13,6 @@
 #include "base/plural.h"
 #include "base/status.h"
 #include "ingest/gstreamer.h"
-#include "pipeline/learning/flow_network_names.h"
 #include "service/caught.h"
 #include "service/config_schema.h"
 #include "service/http_message.h"
@@ -32,20 +29,6 @@ constexpr std::chrono::milliseconds kTerminalPause(500);
 constexpr std::chrono::milliseconds kLogPause(5000);
 // For subscribers to take what the rings still hold, once the streams have stopped.
 constexpr std::chrono::milliseconds kGrpcGrace(700);
-// Of the file of a user's own network, while it is loaded: its bytes, its tensors as they are
-// looked at, and those of the network.
-constexpr double kCopiesToLoad = 3;
-
-// Bytes, at least, to load the user's own network that the stream names; 0: it names none.
-double MemoryToLoad(const StreamConfig& config) {
-  const std::string& file =
-      IsOfLabels(config.task) ? config.labels.learner.model : config.learner.network;
-  if (!pipeline::IsNetworkFile(file)) return 0;
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-  return error ? 0 : kCopiesToLoad * static_cast<double>(bytes);
-}
-
 }  // namespace
 
 Serve::Serve(Options options)

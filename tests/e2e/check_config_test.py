@@ -3,10 +3,12 @@ with its line and column, all at once."""
 
 import os
 import pathlib
+import resource
 import socket
 import subprocess
 import tempfile
 import unittest
+from collections.abc import Callable
 
 import certificates
 import millrace_process
@@ -91,6 +93,9 @@ FAULTS = [
     (f"listen: {{tokens_file: ^no.txt, {PORTS}}}\nstreams: []", ["listen.tokens_file: the file that it names cannot be read: No such file"]),
     (f"listen: {{tokens_file: ^pipe.mp4, {PORTS}}}\nstreams: []", ["listen.tokens_file: {folder}/pipe.mp4 cannot be read: it is a pipe"]),
     (f"listen: {{address: ^192.0.2.77, allow_plain_text: true, {PORTS}}}\nstreams: []", ["listen.address: .*192.0.2.77"]),
+    # Memory.
+    (f"{FREE}\nbudget: {{memory_gb: ^0.1}}\nstreams:\n- {{name: a, {TEST}, {SMALL}}}\n- {{name: b, {TEST}, model: {{input: [512, 512]}}}}",
+     [r"budget.memory_gb: stream 'b': about \d+ MB of memory are needed, and of 100 MB there are \d+ MB left: 'a' takes \d+ MB; "]),
     # Several at once.
     (f"listen: {{tokens_file: ^no.txt, {PORTS}}}\nstreams:\n"
      f"- {{name: a, {CAMERA}, password_env: ^MILLRACE_TEST_UNSET}}, checkpoints: {{folder: ^/proc/nowhere}}}}\n"
@@ -141,19 +146,19 @@ class CheckConfigTest(unittest.TestCase):
         certificates.make_certificate(cls.folder / "other", "millrace.test")
         in_pytorch(f"folder = '{cls.folder}'\n{NETWORKS}")
 
-    def run_millrace(self, *arguments: str) -> subprocess.CompletedProcess:
+    def run_millrace(self, *arguments: str, limit: Callable[[], None] | None = None) -> subprocess.CompletedProcess:
         """In another folder than the configuration's, to which its paths are relative."""
         return subprocess.run([millrace_process.program(), *arguments], cwd="/", text=True, capture_output=True,
-                              timeout=millrace_process.PATIENCE_S, check=False)
+                              timeout=millrace_process.PATIENCE_S, check=False, preexec_fn=limit)
 
     def written(self, text: str) -> str:
         file = self.folder / "my.yaml"
         file.write_text(f"version: 1\n{text}\n")
         return str(file)
 
-    def both(self, file: str) -> tuple[subprocess.CompletedProcess, subprocess.CompletedProcess]:
-        return (self.run_millrace("check-config", file),
-                self.run_millrace("serve", "--config", file, "--frames", "1", "--no-progress"))
+    def both(self, file: str, limit: Callable[[], None] | None = None) -> tuple[subprocess.CompletedProcess, subprocess.CompletedProcess]:
+        return (self.run_millrace("check-config", file, limit=limit),
+                self.run_millrace("serve", "--config", file, "--frames", "1", "--no-progress", limit=limit))
 
     def see_refused(self, marked: str, words: list[str]) -> None:
         """Each fault is said at its mark."""
@@ -206,6 +211,18 @@ class CheckConfigTest(unittest.TestCase):
                 if any(not of["source"]["uri"].startswith("rtsp:") for of in configuration["streams"]):
                     ended = millrace_process.serve_to_end(configuration, "--frames", "1")
                     self.assertEqual(ended.code, 0, ended.output)
+
+    def test_both_say_what_this_process_lacks(self):
+        file = self.written(stream(TEST, SMALL))
+        for limit, most, said in ((resource.RLIMIT_NOFILE, 64, "this process may have 64 files open, and needs 124 for 1 stream: raise"),
+                                  (resource.RLIMIT_AS, 3 << 30, "this process may have 3072 MiB of addresses, and needs 4352 for 1 stream: lift")):
+            with self.subTest(said):
+                for ended in self.both(file, lambda: resource.setrlimit(limit, (most, most))):
+                    self.assertEqual(ended.returncode, 1, ended.stdout + ended.stderr)
+                    self.assertIn(said, ended.stderr)
+        for ended in self.both(file, lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))):
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            self.assertIn("this process may have 1024 files open: 16 streams, and", ended.stderr)
 
     def test_a_network_of_ones_own_says_what_it_starts_from(self):
         own = f"{self.folder}/good.pt"

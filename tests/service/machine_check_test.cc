@@ -33,6 +33,7 @@ Machine Willing() {
           .folder = [](const std::string&) { return absl::OkStatus(); },
           .devices = [](const std::vector<std::string>&) { return absl::OkStatus(); },
           .learner = [](const StreamConfig&) { return std::vector<pipeline::LearnerProblem>(); },
+          .memory = [](const StreamConfig&) { return 0.0; },
           .reference = [](const StreamConfig&) { return absl::OkStatus(); }};
 }
 
@@ -121,6 +122,7 @@ Machine Unwilling() {
                 return std::vector<pipeline::LearnerProblem>{{pipeline::LearnerPart::kNetwork, no},
                                                              {pipeline::LearnerPart::kCuts, no}};
               },
+          .memory = [](const StreamConfig&) { return 1e6; },
           .reference = [no](const StreamConfig&) { return no; }};
 }
 
@@ -242,6 +244,28 @@ TEST(MachineCheckTest, AReferenceThatIsMissingIsNamed) {
                      "streams: [{name: a, source: {uri: 'test:'}}]\n",
                      machine),
             "my.yaml:2:24: scores.compare_with: no OpenCV");
+}
+
+constexpr char kThree[] = R"(
+streams:
+- {name: door, source: {uri: 'test:'}}
+- {name: gate, source: {uri: 'test:'}}
+- {name: yard, source: {uri: 'test:'}}
+)";
+
+TEST(MachineCheckTest, StreamsThatDoNotFitTheBudgetOfMemoryAreRefused) {
+  Machine machine = Willing();
+  machine.memory = [](const StreamConfig& stream) { return stream.name == "gate" ? 9e8 : 4e8; };
+  EXPECT_EQ(Problems(absl::StrCat("version: 1\nbudget: {memory_gb: 1}", kThree), machine),
+            "my.yaml:2:21: budget.memory_gb: stream 'gate': about 900 MB of memory are needed, and "
+            "of 1.0 GB there are 600 MB left: 'door' takes 400 MB; lower the size of model.input, "
+            "schedule.stages or what makes the network large, delete another stream, or raise "
+            "budget.memory_gb");
+  EXPECT_EQ(Problems(absl::StrCat("version: 1\nbudget: {memory_gb: 1.7}", kThree), machine), "");
+  machine.memory = [](const StreamConfig&) { return 1e15; };
+  EXPECT_EQ(Problems(absl::StrCat("version: 1", kThree), machine), "") << "which is warned of";
+  EXPECT_THAT(Problems(absl::StrCat("version: 1\nbudget: {cores: 2}", kThree), machine),
+              HasSubstr("my.yaml:2:9: budget.memory_gb: stream 'yard': about 1000000.0 GB"));
 }
 
 TEST(MachineCheckTest, EachPortThatIsInUseHasALineWithWhatToDo) {

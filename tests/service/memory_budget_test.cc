@@ -87,11 +87,20 @@ TEST(MemoryBudgetTest, OneAloneMustFitToo) {
               HasSubstr("of 8.0 GB there are 8.0 GB left; lower"));
 }
 
+TEST(MemoryBudgetTest, LessThanAGigabyteIsSaidInMegabytes) {
+  constexpr double kMb = 1e6;
+  MemoryBudget budget;
+  const absl::StatusOr<HeldMemory> street = budget.Take({"street", 17.6 * kMb}, 52 * kMb);
+  EXPECT_THAT(std::string(budget.Take({"gate", 999.6 * kMb}, 52 * kMb).status().message()),
+              HasSubstr("about 1.0 GB of memory are needed, and of 52 MB there are 34 MB left: "
+                        "'street' takes 18 MB;"));
+}
+
 TEST(MemoryBudgetTest, WhatIsTakenAnywayIsHeldAsWell) {
   MemoryBudget budget;
   const HeldMemory street = budget.TakeAnyway({"street", 9 * kGb});
   EXPECT_THAT(std::string(budget.Take({"gate", 1}, 8 * kGb).status().message()),
-              HasSubstr("there are 0.0 GB left: 'street' takes 9.0 GB"));
+              HasSubstr("there are 0 MB left: 'street' takes 9.0 GB"));
 }
 
 }  // namespace
