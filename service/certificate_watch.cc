@@ -1,5 +1,6 @@
 #include "service/certificate_watch.h"
 
+#include <algorithm>
 #include <ctime>
 #include <string>
 #include <string_view>
@@ -11,7 +12,6 @@
 namespace millrace::service {
 namespace {
 
-constexpr std::string_view kCertificateKey = "listen.tls.certificate";
 constexpr std::chrono::hours kSoon(14 * 24);
 
 std::string Day(nanoseconds since_1970) {
@@ -23,10 +23,30 @@ std::string Day(nanoseconds since_1970) {
   return text;
 }
 
+/// Of the certificate of `file` that expires first. Nothing where it cannot be read.
+std::optional<Validity> FirstToExpire(const PemFile& file) {
+  const absl::StatusOr<std::vector<Validity>> all = ReadValidities(file);
+  if (!all.ok() || all->empty()) return std::nullopt;
+  return *std::ranges::min_element(*all, {}, &Validity::until);
+}
+
+/// Of the first, which is the server's own.
+std::optional<Validity> First(const PemFile& file) {
+  const absl::StatusOr<std::vector<Validity>> all = ReadValidities(file);
+  return all.ok() && !all->empty() ? std::optional(all->front()) : std::nullopt;
+}
+
 }  // namespace
 
 CertificateWatch::CertificateWatch(Options options)
-    : options_(std::move(options)), versions_(Versions()) {
+    : options_(std::move(options)),
+      versions_(Versions()),
+      own_{.key = "listen.tls.certificate",
+           .path = options_.tls.certificate,
+           .refusal = "clients refuse it"},
+      authorities_{.key = "listen.tls.client_ca",
+                   .path = options_.tls.client_ca,
+                   .refusal = "clients whose certificates it has signed are refused"} {
   Read();
 }
 
@@ -37,10 +57,11 @@ std::vector<FileVersion> CertificateWatch::Versions() const {
 
 void CertificateWatch::Read() {
   if (!options_.tls.on()) return;
-  const absl::StatusOr<Validity> validity =
-      ReadValidity({options_.tls.certificate, kCertificateKey});
-  validity_ = validity.ok() ? std::optional(*validity) : std::nullopt;
-  expiry_ns_ = validity.ok() ? validity->until.count() : kUnknown;
+  own_.validity = First({own_.path, own_.key});
+  expiry_ns_ = own_.validity ? own_.validity->until.count() : kUnknown;
+  if (!authorities_.path.empty()) {
+    authorities_.validity = FirstToExpire({authorities_.path, authorities_.key});
+  }
 }
 
 void CertificateWatch::Look() {
@@ -55,47 +76,46 @@ void CertificateWatch::Look() {
     Read();
     SayWhatIsWrong();
   }
-  if (!validity_) return;
-  const Standing standing = Judge();
-  if (standing != std::exchange(said_, standing)) Say(standing);
+  for (Watched* file : {&own_, &authorities_}) {
+    if (!file->validity) continue;
+    const Standing standing = Judge(*file->validity);
+    if (standing != std::exchange(file->said, standing)) Say(standing, *file);
+  }
 }
 
 void CertificateWatch::SayWhatIsWrong() const {
   const absl::Status checked = CheckTls(options_.tls);
-  if (checked.ok() && validity_) {
+  if (checked.ok() && own_.validity) {
     spdlog::info("listen.tls was read again, as it has changed; the certificate is valid until {}",
-                 Day(validity_->until));
+                 Day(own_.validity->until));
   } else if (!checked.ok()) {
     spdlog::error("{}; clients that connect from now on may fail until that is mended",
                   std::string(checked.message()));
   }
 }
 
-CertificateWatch::Standing CertificateWatch::Judge() const {
+CertificateWatch::Standing CertificateWatch::Judge(const Validity& validity) const {
   const nanoseconds now = options_.now();
-  if (now < validity_->from) return Standing::kNotYet;
-  if (now >= validity_->until) return Standing::kExpired;
-  return validity_->until - now < kSoon ? Standing::kSoon : Standing::kValid;
+  if (now < validity.from) return Standing::kNotYet;
+  if (now >= validity.until) return Standing::kExpired;
+  return validity.until - now < kSoon ? Standing::kSoon : Standing::kValid;
 }
 
-void CertificateWatch::Say(Standing standing) const {
-  const std::string& path = options_.tls.certificate;
+void CertificateWatch::Say(Standing standing, const Watched& file) {
   switch (standing) {
     case Standing::kValid:
       return;
     case Standing::kNotYet:
       return spdlog::warn(
-          "listen.tls.certificate: {} is not valid before {}, so that clients refuse it; check "
-          "this machine's clock, or take another certificate",
-          path, Day(validity_->from));
+          "{}: {} is not valid before {}, so that {}; check this machine's clock, or take another "
+          "certificate",
+          file.key, file.path, Day(file.validity->from), file.refusal);
     case Standing::kSoon:
-      return spdlog::warn("listen.tls.certificate: {} expires on {}; put a new one in its place",
-                          path, Day(validity_->until));
+      return spdlog::warn("{}: {} expires on {}; put a new one in its place", file.key, file.path,
+                          Day(file.validity->until));
     case Standing::kExpired:
-      return spdlog::error(
-          "listen.tls.certificate: {} has expired on {}, so that clients refuse it; put a new one "
-          "in its place",
-          path, Day(validity_->until));
+      return spdlog::error("{}: {} has expired on {}, so that {}; put a new one in its place",
+                           file.key, file.path, Day(file.validity->until), file.refusal);
   }
 }
 

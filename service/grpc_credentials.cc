@@ -25,7 +25,7 @@ absl::Status CheckTls(const GrpcSecurity::Tls& tls) {
                             ReadIdentity({tls.certificate, kCertificateKey}, {tls.key, kKeyKey}));
   OPENSSL_cleanse(identity.key.data(), identity.key.size());
   if (tls.client_ca.empty()) return absl::OkStatus();
-  return ReadCertificates({tls.client_ca, kClientCaKey}).status();
+  return CheckAuthorities({tls.client_ca, kClientCaKey});
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeCredentials(

@@ -13,7 +13,8 @@ namespace millrace::service {
 
 /// OK if the files hold what they should. NOT_FOUND if one cannot be read; INVALID_ARGUMENT if
 /// one holds no certificate or key, the key is another certificate's or open to everybody on this
-/// machine, or the certificate has expired. Messages name the configuration's key and the file.
+/// machine, or the certificate or all of the clients' authorities have expired. Messages name the
+/// configuration's key and the file.
 [[nodiscard]] absl::Status CheckTls(const GrpcSecurity::Tls& tls);
 
 /// Plain text, or TLS whose files are looked at every second: new calls get what they hold then.

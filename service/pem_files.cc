@@ -56,13 +56,46 @@ std::chrono::nanoseconds SinceEpoch(const ASN1_TIME* time) {
   return std::chrono::seconds(std::clamp<std::int64_t>(timegm(&parts), 0, kMost));
 }
 
+bool HasExpired(const X509* certificate) {
+  return X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0;
+}
+
+/// Those that `pem` begins with.
+std::vector<Certificate> AllOf(const std::string& pem) {
+  const Bio bio = Over(pem);
+  std::vector<Certificate> all;
+  for (;;) {
+    Certificate next(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr), &X509_free);
+    if (next == nullptr) break;
+    all.push_back(std::move(next));
+  }
+  ERR_clear_error();
+  return all;
+}
+
+absl::StatusOr<std::vector<Certificate>> ReadAll(const PemFile& file) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::string pem, ReadCertificates(file));
+  return AllOf(pem);
+}
+
 }  // namespace
 
-absl::StatusOr<Validity> ReadValidity(const PemFile& file) {
-  MILLRACE_ASSIGN_OR_RETURN(const std::string pem, ReadNamedFile(file.path, file.name));
-  MILLRACE_ASSIGN_OR_RETURN(const Certificate first, FirstOf(pem, file));
-  return Validity{.from = SinceEpoch(X509_get0_notBefore(first.get())),
-                  .until = SinceEpoch(X509_get0_notAfter(first.get()))};
+absl::StatusOr<std::vector<Validity>> ReadValidities(const PemFile& file) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<Certificate> all, ReadAll(file));
+  std::vector<Validity> validities;
+  for (const Certificate& one : all) {
+    validities.push_back({.from = SinceEpoch(X509_get0_notBefore(one.get())),
+                          .until = SinceEpoch(X509_get0_notAfter(one.get()))});
+  }
+  return validities;
+}
+
+absl::Status CheckAuthorities(const PemFile& file) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<Certificate> all, ReadAll(file));
+  const bool expired =
+      std::ranges::all_of(all, [](const Certificate& one) { return HasExpired(one.get()); });
+  if (!expired) return absl::OkStatus();
+  return Wrong(file, all.size() == 1 ? "has expired" : "holds certificates that have all expired");
 }
 
 absl::StatusOr<std::string> ReadCertificates(const PemFile& file) {
@@ -81,9 +114,7 @@ absl::StatusOr<Identity> ReadIdentity(const PemFile& certificate, const PemFile&
   if (X509_check_private_key(first.get(), its_key.get()) != 1) {
     return Wrong(key, absl::StrCat("is the key of another certificate than ", certificate.path));
   }
-  if (X509_cmp_current_time(X509_get0_notAfter(first.get())) < 0) {
-    return Wrong(certificate, "has expired");
-  }
+  if (HasExpired(first.get())) return Wrong(certificate, "has expired");
   return identity;
 }
 

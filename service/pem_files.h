@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -28,12 +29,16 @@ struct Validity {
   std::chrono::nanoseconds until{0};
 };
 
-/// Of the first certificate of `file`. Fails as ReadCertificates() does.
-[[nodiscard]] absl::StatusOr<Validity> ReadValidity(const PemFile& file);
-
 /// What `file` holds, which begins with a certificate. NOT_FOUND or INVALID_ARGUMENT, with what is
 /// wrong, for any other file; no message repeats what a file holds.
 [[nodiscard]] absl::StatusOr<std::string> ReadCertificates(const PemFile& file);
+
+/// Of each certificate of `file`, which has one at least. Fails as ReadCertificates() does.
+[[nodiscard]] absl::StatusOr<std::vector<Validity>> ReadValidities(const PemFile& file);
+
+/// OK if `file` holds certificates that have not all expired, of authorities that may sign those
+/// of others. Fails as ReadCertificates() does.
+[[nodiscard]] absl::Status CheckAuthorities(const PemFile& file);
 
 /// The same of a certificate that has not expired and its key, which is kept from others.
 [[nodiscard]] absl::StatusOr<Identity> ReadIdentity(const PemFile& certificate, const PemFile& key);

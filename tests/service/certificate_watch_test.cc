@@ -57,7 +57,7 @@ class CertificateWatchTest : public testing::Test {
   [[nodiscard]] std::string Said() { return std::exchange(log_, std::ostringstream()).str(); }
 
   const SecretFiles files_;
-  const GrpcSecurity::Tls tls_ = {
+  GrpcSecurity::Tls tls_ = {
       .certificate = files_.Path("server.pem"), .key = files_.Path("server.key"), .client_ca = ""};
   nanoseconds now_ = WallTime();
   const std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
@@ -85,6 +85,22 @@ TEST_F(CertificateWatchTest, SaysOnceThatItExpiresAndThatItHas) {
   now_ += 20 * kDay;
   watch->Look();
   EXPECT_THAT(Said(), AllOf(StartsWith("error"), HasSubstr(" has expired on ")));
+}
+
+TEST_F(CertificateWatchTest, SaysOfTheAuthoritiesOfClientsWhichExpiresFirst) {
+  files_.MakeCertificate("late", "authority", /*days=*/-1);
+  files_.MakeCertificate("good", "authority", /*days=*/100);
+  tls_.client_ca = files_.Write(
+      "clients.pem", ReadAll(files_.Path("good.pem")) + ReadAll(files_.Path("late.pem")));
+  const auto watch = Watch();
+  watch->Look();
+  watch->Look();
+  const std::string said = Said();
+  EXPECT_THAT(
+      said, AllOf(StartsWith("error listen.tls.client_ca: " + tls_.client_ca + " has expired on "),
+                  HasSubstr(", so that clients whose certificates it has signed are")));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_GT(*watch->expiry(), now_) << "of the server's own";
 }
 
 TEST_F(CertificateWatchTest, SaysThatItIsNotValidYet) {

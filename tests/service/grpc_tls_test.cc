@@ -180,5 +180,17 @@ TEST_F(GrpcTlsTest, ACertificateThatHasExpiredIsRefused) {
   EXPECT_THAT(Refusal(Tls()), HasSubstr("server.pem has expired"));
 }
 
+TEST_F(GrpcTlsTest, AnAuthorityOfClientsThatHasExpiredIsRefused) {
+  files_.MakeCertificate("late", "ca", /*days=*/-1);
+  const std::string late = ReadAll(files_.Path("late.pem"));
+  EXPECT_THAT(Refusal(Tls("late.pem")),
+              AllOf(HasSubstr("listen.tls.client_ca: "), HasSubstr("late.pem has expired")));
+  files_.Write("clients.pem", late + late);
+  EXPECT_THAT(Refusal(Tls("clients.pem")),
+              HasSubstr("clients.pem holds certificates that have all expired"));
+  files_.Write("clients.pem", late + ReadAll(files_.Path("ca.pem")));
+  Serve(Tls("clients.pem"));
+}
+
 }  // namespace
 }  // namespace millrace::service
