@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "ingest/abandoned_pipelines.h"
 #include "ingest/new_pipeline.h"
 #include "ingest/rate_limit.h"
@@ -33,6 +34,9 @@ CameraSource::CameraSource(const SourceRequest& request, PipelineOptions pipelin
             FrameFeed::Times::kAndOfArrival),
       states_(shown_, StateLog::Of::kCamera, request.options.on_state, request.options.stream),
       machine_(request.settings.limits, Backoff(request.settings.backoff, request.settings.seed)),
+      lag_(KindOf(request.uri) == SourceKind::kTestPicture
+               ? std::nullopt
+               : std::optional(LagWatch(request.settings.lag_window))),
       supervisor_([this] { Supervise(); }) {}
 
 CameraSource::~CameraSource() { Stop(); }
@@ -87,12 +91,25 @@ void CameraSource::OnPicture(DecodedPicture picture) {
   bool is_news = false;
   {
     MutexLock lock(mu_);
-    machine_.OnFrame(clock_.Now());
+    const nanoseconds now = clock_.Now();
+    machine_.OnFrame(now);
     TakeState();
+    WatchLag(picture, now);
     is_news = states_.has_unsaid();
   }
   feed_.Take(std::move(picture));
   if (is_news) wake_.notify_all();  // It is to be said, and the next frame is due soon.
+}
+
+void CameraSource::WatchLag(const DecodedPicture& picture, nanoseconds now) {
+  if (!lag_ || !picture.stream_time) return;
+  const std::optional<LagWatch::Lag> lag = lag_->Take(*picture.stream_time, now);
+  if (!lag) return;
+  states_.Warn(absl::StrFormat(
+      "its pictures are %.1f s late, and get later: it sends %.3g a second of %dx%d, and this "
+      "machine decodes %.3g; lower its resolution or rate, or take its smaller stream",
+      std::chrono::duration<double>(lag->behind).count(), lag->sent, format_.shown().width,
+      format_.shown().height, lag->decoded));
 }
 
 void CameraSource::OnWarning(const absl::Status& warning) {
@@ -182,6 +199,7 @@ std::unique_ptr<PicturePipeline> CameraSource::BeginSession() {
   {
     MutexLock lock(mu_);
     warning_ = absl::OkStatus();
+    if (lag_) lag_->Restart();
   }
   feed_.BeginEpoch();
   absl::StatusOr<std::unique_ptr<PicturePipeline>> pipeline = NewPipeline(pipeline_options_, *this);

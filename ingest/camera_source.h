@@ -13,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "ingest/gst_pipeline.h"
+#include "ingest/lag_watch.h"
 #include "ingest/open_source.h"
 #include "ingest/session_machine.h"
 #include "ingest/source.h"
@@ -46,6 +47,9 @@ class CameraSource final : public Source, private PipelineListener {
   void EndSession(std::unique_ptr<PicturePipeline> pipeline) ABSL_LOCKS_EXCLUDED(mu_);
   /// What ended it for good, else the machine's cause; with the URI's name.
   [[nodiscard]] absl::Status Cause() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  /// Has it said where this machine decodes more slowly than the camera sends.
+  void WatchLag(const DecodedPicture& picture, std::chrono::nanoseconds now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   /// Makes the machine's state the source's. Follows whatever may have changed it.
   void TakeState() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   /// Ends the source for good: a fault of ours, which no new session mends.
@@ -65,6 +69,7 @@ class CameraSource final : public Source, private PipelineListener {
   mutable Mutex mu_;
   CondVar wake_;
   SessionMachine machine_ ABSL_GUARDED_BY(mu_);
+  std::optional<LagWatch> lag_ ABSL_GUARDED_BY(mu_);  ///< Of a camera whose pictures are decoded.
   CameraFormat format_ ABSL_GUARDED_BY(mu_);
   absl::Status warning_ ABSL_GUARDED_BY(mu_);  ///< The session's last.
   absl::Status failure_ ABSL_GUARDED_BY(mu_);  ///< What ended it for good.

@@ -30,6 +30,9 @@ struct IngestSettings {
   /// The interval at which a camera of which too many hang (abandoned_pipelines.h) is tried again.
   std::chrono::nanoseconds pause_with_too_many = std::chrono::seconds(60);
   EndLimits end = {};
+  /// In windows of this time a camera is judged whose pictures are decoded too slowly
+  /// (lag_watch.h).
+  std::chrono::nanoseconds lag_window = std::chrono::seconds(4);
   /// A file must show its first picture within this time.
   std::chrono::nanoseconds first_picture = std::chrono::seconds(10);
 };

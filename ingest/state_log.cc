@@ -46,6 +46,11 @@ void StateLog::Hold() {
   unsaid_.push_back({.level = Level::kInfo, .text = Text(shown_, SourceState::kStreaming, "")});
 }
 
+void StateLog::Warn(const std::string& what) {
+  const MutexLock lock(mu_);
+  unsaid_.push_back({.level = Level::kWarning, .text = absl::StrCat(shown_, ": ", what)});
+}
+
 void StateLog::Say() {
   const MutexLock in_order(say_mu_);
   std::vector<Line> lines;

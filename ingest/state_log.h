@@ -42,6 +42,8 @@ class StateLog {
   void Enter(SourceState to, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
   /// Frames have come for so long that a camera's outage is over. Idempotent.
   void Hold() ABSL_LOCKS_EXCLUDED(mu_);
+  /// Has a warning said that is about no state: `what`, behind the source's name.
+  void Warn(const std::string& what) ABSL_LOCKS_EXCLUDED(mu_);
   /// Writes what has come up since to the log, and tells it, in its order, whichever threads write.
   void Say() ABSL_LOCKS_EXCLUDED(mu_, say_mu_);
   /// Whether Say() would write something.
