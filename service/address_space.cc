@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/plural.h"
 #include "service/cli_exit_codes.h"
-#include "service/plural.h"
 
 namespace millrace::service {
 namespace {

@@ -5,11 +5,12 @@ import pathlib
 
 
 def children(pid: int) -> list[int]:
-    """Of all of its threads, some of which may end meanwhile."""
+    """Of all of its threads. It may end meanwhile, and so may they."""
     found: list[int] = []
-    for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            found += map(int, (task / "children").read_text().split())
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                found += map(int, (task / "children").read_text().split())
     return found
 
 
