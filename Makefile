@@ -30,7 +30,7 @@ run: build
 test:
 	@tools/setup test
 	@tools/build release --tests
-	@tools/run-tests release
+	@tools/run-tests release --second-try
 
 check:
 	@tools/setup check

@@ -28,10 +28,10 @@ class RunTestsTest(unittest.TestCase):
         mark = self.root / name
         return f"test -e {mark} || {{ touch {mark}; false; }}"
 
-    def run_tests(self, **commands: str) -> subprocess.CompletedProcess:
+    def run_tests(self, *options: str, **commands: str) -> subprocess.CompletedProcess:
         (self.root / "build/release/CTestTestfile.cmake").write_text("".join(
             f'add_test({name} /bin/sh -c "{command}")\n' for name, command in commands.items()))
-        return subprocess.run([self.root / "tools/run-tests", "release"], stdin=subprocess.DEVNULL,
+        return subprocess.run([self.root / "tools/run-tests", "release", *(options or ["--second-try"])], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, check=False)
 
     def test_what_passes_is_not_tried_again(self):
@@ -48,6 +48,10 @@ class RunTestsTest(unittest.TestCase):
         run = self.run_tests(good=PASSES, shaky=self.passes_at_the_second_try("shaky"))
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertTrue(run.stdout.endswith("Passed at the second try only:\n  shaky\n"), run.stdout)
+
+    def test_without_the_option_nothing_is_tried_again(self):
+        run = self.run_tests("--stop-on-failure", shaky=self.passes_at_the_second_try("shaky"), bad=FAILS)
+        self.assertNotEqual(run.returncode, 0)
 
     def test_many_failures_are_not_tried_again(self):
         names = [f"shaky{number}" for number in range(4)]
