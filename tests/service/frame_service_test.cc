@@ -148,8 +148,8 @@ TEST_F(FrameServiceTest, AsACameraTheModelIsNotWaitedForAndWhatIsDroppedIsTold) 
   PushClient client(channel_);
   client.Begin("door");
   client.Push("first");
-  client.Push("held");
   EXPECT_EQ(Said(client.Read()), "first DROP_REASON_NO_PREDECESSOR");
+  client.Push("held");
   learner_->WaitForAdmitted(1);
   for (const char* id : {"a", "b", "c"}) client.Push(id);
   // The learner's room is taken, and the queue keeps the freshest.
