@@ -37,6 +37,7 @@ class CertificateWatchTest : public testing::Test {
     spdlog::set_default_logger(here);
     files_.MakeAuthority("authority");
     Put("first", /*days=*/30);
+    now_ = WallTime();
   }
   ~CertificateWatchTest() override { spdlog::set_default_logger(before_); }
 
@@ -59,7 +60,7 @@ class CertificateWatchTest : public testing::Test {
   const SecretFiles files_;
   GrpcSecurity::Tls tls_ = {
       .certificate = files_.Path("server.pem"), .key = files_.Path("server.key"), .client_ca = ""};
-  nanoseconds now_ = WallTime();
+  nanoseconds now_ = {};
   const std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
   std::ostringstream log_;
 };
