@@ -152,6 +152,11 @@ absl::Status StartCameraProcesses(std::span<char> arguments) {
 
 const Spawner* CameraProcesses() { return TheSpawner().get(); }
 
+absl::Status CheckCameraProcesses() {
+  const Spawner* const spawner = CameraProcesses();
+  return spawner == nullptr ? absl::OkStatus() : spawner->Check();
+}
+
 // What is loaded here, all processes share.
 void PrepareCameraProcess() {
   LoadGStreamer();

@@ -16,6 +16,10 @@ namespace millrace::ingest {
 /// Null before StartCameraProcesses().
 [[nodiscard]] const Spawner* CameraProcesses();
 
+/// UNAVAILABLE where the process that starts those of cameras has ended, which only a new start of
+/// this program mends. Thread-safe.
+[[nodiscard]] absl::Status CheckCameraProcesses();
+
 /// What such a process starts with, for Spawner::Options.
 void PrepareCameraProcess();
 /// Shows the camera that it is told of over `socket`, until that says no more. Returns the exit

@@ -27,7 +27,9 @@ std::string WhyNotAlive(const StreamSnapshot& stream, nanoseconds stuck) {
 
 }  // namespace
 
-Liveness::Liveness(const Streams& streams, const Clock& clock) : streams_(streams), clock_(clock) {}
+Liveness::Liveness(const Streams& streams, const Clock& clock,
+                   std::function<std::string()> process_fault)
+    : streams_(streams), clock_(clock), process_fault_(std::move(process_fault)) {}
 
 void Liveness::SetUnreachable(std::string why) {
   const MutexLock lock(mu_);
@@ -44,10 +46,11 @@ Liveness::Verdict Liveness::Judge() {
   for (const SharedStream& served : streams_.All()) {
     lives.emplace_back(served->run_id, served->stream->Snapshot());
   }
+  const std::string process_fault = process_fault_();
   const nanoseconds now = clock_.Now();
   std::map<std::string, Progress> seen;
   const MutexLock lock(mu_);
-  std::string why = unreachable_;
+  std::string why = unreachable_ + process_fault;
   for (const auto& [life, stream] : lives) {
     const auto before = seen_.find(life);
     const Progress progress = After(before == seen_.end() ? nullptr : &before->second, stream, now);

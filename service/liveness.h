@@ -1,7 +1,7 @@
 // Whether the process is to be started again: what liveness probes and systemd's watchdog are told.
 //
-// The rule. The process is alive unless one of its ports takes no connections (SelfDial), or, for
-// one of its streams,
+// The rule. The process is alive unless one of its ports takes no connections (SelfDial), it can
+// start no more cameras' processes, or, for one of its streams,
 //
 //   the GPU failed    its learner failed with what the program's exit code 3 stands for: no process
 //                     that has met it recovers;
@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -38,8 +39,11 @@ class Liveness {
     std::string text;
   };
 
-  /// `streams` and `clock` must outlive it.
-  explicit Liveness(const Streams& streams, const Clock& clock = MonotonicClock());
+  /// `process_fault` says why this process must be started again, a line for each reason; empty:
+  /// there is none. `streams` and `clock` must outlive it.
+  explicit Liveness(
+      const Streams& streams, const Clock& clock = MonotonicClock(),
+      std::function<std::string()> process_fault = [] { return std::string(); });
 
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;
@@ -64,6 +68,7 @@ class Liveness {
   // Constant after construction.
   const Streams& streams_;
   const Clock& clock_;
+  const std::function<std::string()> process_fault_;
 
   mutable Mutex mu_;
   std::string unreachable_ ABSL_GUARDED_BY(mu_);

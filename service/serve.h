@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "ingest/camera_process.h"
 #include "service/budget_gate.h"
 #include "service/call_thread.h"
 #include "service/camera_fit.h"
@@ -147,7 +149,11 @@ class Serve {
   // Self-synchronized. Outlive what shows and changes them.
   StreamEvents events_;
   Streams streams_;
-  Liveness liveness_{streams_};
+  Liveness liveness_{streams_, MonotonicClock(), [] {
+                       const absl::Status cameras = ingest::CheckCameraProcesses();
+                       return cameras.ok() ? ""
+                                           : absl::StrCat(std::string(cameras.message()), "\n");
+                     }};
   BudgetGate budget_;
   Claims loading_;  // Of users' own networks, to reckon what they take.
   ClientRules rules_;

@@ -220,6 +220,16 @@ Spawner::~Spawner() {
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
+absl::Status Spawner::Check() const {
+  siginfo_t ended = {};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      ended.si_pid == 0) {
+    return absl::OkStatus();
+  }
+  return absl::UnavailableError(
+      "the process that starts those of cameras has ended; restart this server");
+}
+
 absl::Status Spawner::Spawn(const Descriptor& socket) const {
   if (SendPacket(control_.value(), "+", /*wait=*/true, socket.value())) return absl::OkStatus();
   return absl::UnavailableError(

@@ -53,6 +53,9 @@ class Spawner {
   /// killed at once when it is closed. UNAVAILABLE where the spawner is gone.
   [[nodiscard]] absl::Status Spawn(const Descriptor& socket) const;
 
+  /// UNAVAILABLE where the spawner is gone: no process can be started any more.
+  [[nodiscard]] absl::Status Check() const;
+
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:

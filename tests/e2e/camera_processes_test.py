@@ -119,6 +119,17 @@ class CameraProcessesTest(unittest.TestCase):
                 process.wait()
                 millrace_process.wait_for("the end of all", lambda: not any(map(is_alive, mine)))
 
+    def test_a_server_that_can_start_no_more_processes_is_not_alive(self):
+        with millrace_process.start(config(camera={"uri": "test:ball"})) as (process, _):
+            server = millrace_process.stands(process)
+            healthz = server.metrics.replace("/metrics", "/healthz")
+            self.assertEqual(client.get(healthz)[0], 200)
+            os.kill(spawner(server), signal.SIGKILL)
+            millrace_process.wait_for("503", lambda: client.get(healthz)[0] == 503)
+            self.assertIn("the process that starts those of cameras has ended; restart this server",
+                          client.get(healthz)[1])
+            millrace_process.end(process)
+
     def test_a_terminal_that_interrupts_all_ends_all_in_good_order(self):
         with camera() as source, millrace_process.start(
                 config(camera=isolated(source.url))) as (process, summary):  # fmt: skip

@@ -59,6 +59,15 @@ TEST_F(LivenessTest, IsNotAliveWhileAPortTakesNoConnections) {
   EXPECT_TRUE(liveness_.Judge().alive);
 }
 
+TEST_F(LivenessTest, IsNotAliveWhileTheProcessMustBeStartedAgain) {
+  std::string fault;
+  Liveness liveness(streams_, clock_, [&] { return fault; });
+  EXPECT_TRUE(liveness.Judge().alive);
+  fault = "no camera's process can be started\n";
+  EXPECT_FALSE(liveness.Judge().alive);
+  EXPECT_EQ(liveness.Judge().text, fault);
+}
+
 TEST_F(LivenessTest, AStreamHangsOnceNothingHasBecomeOfItsFramesForAMinute) {
   SetInFlight(yard_, 0);
   EXPECT_TRUE(LookFor(Liveness::kPatience - kALook).alive);
