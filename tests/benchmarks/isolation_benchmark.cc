@@ -24,7 +24,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/clock.h"
-#include "base/freed_memory.h"
 #include "ingest/camera_process.h"
 #include "ingest/grid.h"
 #include "ingest/source.h"
@@ -272,7 +271,6 @@ int main(int argc, char** argv) {
     std::cerr << "isolation_benchmark JSON_FILE\n";
     return 2;
   }
-  millrace::KeepFreedMemory();  // As the program does.
   std::cout << millrace::benchmarks::Conditions() << "\n\n";
   nlohmann::json hand_overs = millrace::benchmarks::MeasureHandOvers();
   if (!millrace::ingest::StartCameraProcesses({}).ok()) return 1;
