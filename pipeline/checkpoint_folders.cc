@@ -37,6 +37,12 @@ std::chrono::nanoseconds WrittenAt(const std::string& path) {
       std::chrono::file_clock::to_sys(time).time_since_epoch());
 }
 
+/// False only if there is nothing there for sure.
+bool MayExist(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error) || error;
+}
+
 absl::Status MakeFolder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -59,6 +65,15 @@ std::vector<std::string> CheckpointsAfter(const std::string& folder, std::int64_
   const std::string last = absl::StrCat(folder, "/", CheckpointName(sample));
   std::erase_if(paths, [&last](const std::string& path) { return path <= last; });
   return paths;
+}
+
+/// Yes if the system cannot tell.
+bool HoldsOneToKeep(const fs::path& aside) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(aside, error)) {
+    if (IsKept(entry.path())) return true;
+  }
+  return static_cast<bool>(error);
 }
 
 void MoveBack(const std::string& folder, const std::string& name) {
@@ -91,10 +106,7 @@ std::vector<std::string> CheckpointsIn(const std::string& folder) {
   return names;
 }
 
-bool IsComplete(const std::string& folder) {
-  std::error_code ignored;
-  return fs::exists(fs::path(folder) / kManifestFile, ignored);
-}
+bool IsComplete(const std::string& folder) { return MayExist(fs::path(folder) / kManifestFile); }
 
 absl::Status RemoveCheckpoint(const std::string& folder) {
   std::error_code error;
@@ -124,9 +136,13 @@ absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& folder) {
   const std::string path = absl::StrCat(folder, "/", kManifestFile);
   MILLRACE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostManifestBytes));
   absl::StatusOr<CheckpointManifest> manifest = DecodeManifest(text);
-  if (manifest.ok()) return manifest;
-  return absl::Status(manifest.status().code(),
-                      absl::StrCat(path, " cannot be used: ", manifest.status().message()));
+  if (!manifest.ok()) {
+    return absl::Status(manifest.status().code(),
+                        absl::StrCat(path, " cannot be used: ", manifest.status().message()));
+  }
+  const std::string name = CheckpointName(manifest->sample);
+  if (name == fs::path(folder).filename()) return manifest;
+  return absl::DataLossError(absl::StrCat(path, " is the manifest of ", name));
 }
 
 absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const StageFile& expected) {
@@ -135,6 +151,7 @@ absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const Stage
     return absl::DataLossError(absl::StrCat("the manifest says that ", path, " has ",
                                             expected.bytes, " bytes: no stage has so many"));
   }
+  if (!MayExist(path)) return absl::DataLossError(absl::StrCat(path, " is missing"));
   const absl::StatusOr<RegularFile> file = RegularFile::Open(path);
   MILLRACE_RETURN_IF_ERROR(NamingFile(file.status(), path));
   // Before it is read: it may be of any length.
@@ -145,15 +162,12 @@ absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const Stage
   absl::StatusOr<std::string> bytes = file->Read(expected.bytes);
   MILLRACE_RETURN_IF_ERROR(NamingFile(bytes.status(), path));
   if (Checksum(*bytes) != expected.checksum) {
-    return absl::DataLossError(absl::StrCat(path, " is damaged: its checksum is wrong"));
+    return absl::DataLossError(absl::StrCat(path, " has a wrong checksum"));
   }
   return bytes;
 }
 
-bool IsKept(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(fs::path(path) / kKeptFile, ignored);
-}
+bool IsKept(const std::string& path) { return MayExist(fs::path(path) / kKeptFile); }
 
 absl::Status Keep(const std::string& path) {
   return WriteFileAtomically(absl::StrCat(path, "/", kKeptFile), "");
@@ -168,6 +182,20 @@ absl::Status CheckWhole(const std::string& path) {
   MILLRACE_ASSIGN_OR_RETURN(const CheckpointManifest manifest, ReadManifest(path));
   for (const StageFile& file : manifest.stages) {
     MILLRACE_RETURN_IF_ERROR(ReadStageFile(path, file).status());
+  }
+  return absl::OkStatus();
+}
+
+bool IsUnreadable(const absl::Status& status) {
+  return !status.ok() && !absl::IsDataLoss(status) && !absl::IsFailedPrecondition(status);
+}
+
+absl::Status CheckReadable(const std::string& path) {
+  MILLRACE_ASSIGN_OR_RETURN(const CheckpointManifest manifest, ReadManifest(path));
+  for (const StageFile& file : manifest.stages) {
+    const std::string stage = absl::StrCat(path, "/", file.name);
+    if (!MayExist(stage)) return absl::DataLossError(absl::StrCat(stage, " is missing"));
+    MILLRACE_RETURN_IF_ERROR(NamingFile(RegularFile::Open(stage).status(), stage));
   }
   return absl::OkStatus();
 }
@@ -197,8 +225,13 @@ std::string AsideName(const std::string& why) {
 }
 
 absl::Status SetAside(const std::string& folder, std::int64_t sample, const std::string& name) {
+  return SetAside(folder, CheckpointsAfter(folder, sample), name);
+}
+
+absl::Status SetAside(const std::string& folder, const std::vector<std::string>& paths,
+                      const std::string& name) {
   const fs::path aside = fs::path(folder) / name;
-  for (const std::string& path : CheckpointsAfter(folder, sample)) {
+  for (const std::string& path : paths) {
     absl::Status moved = MakeFolder(aside);
     if (moved.ok()) moved = Move(path, aside / fs::path(path).filename());
     if (!moved.ok()) {
@@ -229,7 +262,9 @@ void PruneAside(const std::string& folder, const std::string& why, std::size_t k
     }
   }
   std::sort(aside.begin(), aside.end(), std::greater<>());  // Times have one length.
-  for (std::size_t i = keep; i < aside.size(); ++i) fs::remove_all(aside[i], ignored);
+  for (std::size_t i = keep; i < aside.size(); ++i) {
+    if (!HoldsOneToKeep(aside[i])) fs::remove_all(aside[i], ignored);
+  }
 }
 
 }  // namespace millrace::pipeline

@@ -23,9 +23,9 @@ inline constexpr char kManifestFile[] = "manifest.json";
 /// beside them are left alone.
 [[nodiscard]] std::vector<std::string> CheckpointsIn(const std::string& folder);
 
-/// Whether the checkpoint at `path` was written to its end.
+/// Whether the checkpoint at `path` was written to its end; yes if the system cannot tell.
 [[nodiscard]] bool IsComplete(const std::string& path);
-/// Whether it was asked for, and stays until it is deleted.
+/// Whether it was asked for, and stays until it is deleted; yes if the system cannot tell.
 [[nodiscard]] bool IsKept(const std::string& path);
 /// It stays until it is deleted. Fails as the system says.
 [[nodiscard]] absl::Status Keep(const std::string& path);
@@ -39,13 +39,21 @@ void KeepNoLonger(const std::string& path);
 /// same. REQUIRES: nobody else writes there.
 void RemoveLeftovers(const std::string& folder);
 
-/// Fails with DATA_LOSS and FAILED_PRECONDITION as DecodeManifest(), naming the file.
+/// Fails with DATA_LOSS and FAILED_PRECONDITION as DecodeManifest(), naming the file. DATA_LOSS as
+/// well if it is that of a checkpoint with another name.
 [[nodiscard]] absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& path);
-/// The bytes of one of its files. DATA_LOSS if they are not those that were written.
+/// The bytes of one of its files. DATA_LOSS if it is missing or they are not those that were
+/// written.
 [[nodiscard]] absl::StatusOr<std::string> ReadStageFile(const std::string& path,
                                                         const StageFile& expected);
 /// Whether all its files are there and whole: DATA_LOSS, naming the first that is not.
 [[nodiscard]] absl::Status CheckWhole(const std::string& path);
+
+/// Whether `status` says that a checkpoint cannot be read just now: it may be as whole as ever.
+[[nodiscard]] bool IsUnreadable(const absl::Status& status);
+/// OK if its manifest can be read and its files can be opened. Fails as ReadManifest() and
+/// RegularFile::Open().
+[[nodiscard]] absl::Status CheckReadable(const std::string& path);
 
 /// A complete checkpoint, as it may be shown.
 struct CheckpointInfo {
@@ -68,11 +76,15 @@ struct CheckpointInfo {
 /// Moves the checkpoints of `folder` after `sample`, -1: all, into a folder `name` inside it, where
 /// nothing looks for them. Fails as the system says; those that were moved are moved back then.
 absl::Status SetAside(const std::string& folder, std::int64_t sample, const std::string& name);
+/// The same of the checkpoints at `paths`.
+absl::Status SetAside(const std::string& folder, const std::vector<std::string>& paths,
+                      const std::string& name);
 /// Moves them back. What was written in their place is removed: the checkpoints after `sample`.
 /// REQUIRES: SetAside(), of the same, has not failed.
 void TakeBack(const std::string& folder, std::int64_t sample, const std::string& name);
 
-/// Removes all but the newest `keep` of the folders in `folder` that have an AsideName(`why`).
+/// Removes all but the newest `keep` of the folders in `folder` that have an AsideName(`why`). One
+/// with a checkpoint that is kept stays.
 void PruneAside(const std::string& folder, const std::string& why, std::size_t keep);
 
 }  // namespace millrace::pipeline

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "base/atomic_file.h"
 #include "base/check.h"
+#include "base/plural.h"
 #include "base/status.h"
 #include "pipeline/checkpoint_folders.h"
 #include "pipeline/checksum.h"
@@ -39,10 +40,12 @@ std::uint64_t MostBytesOf(const std::vector<LayerShape>& layers) {
 }
 
 constexpr char kDamaged[] = "damaged";
+constexpr char kReplaced[] = "replaced";
 
 /// Of the checkpoint in `folder`, and what is wrong with it.
 absl::Status Refused(const std::string& folder, const absl::Status& why) {
-  const char* what = absl::IsDataLoss(why) ? " is damaged (" : " cannot be read (";
+  const char* what =
+      absl::IsDataLoss(why) ? " is damaged (" : " is passed over and stays in place (";
   return absl::Status(why.code(),
                       absl::StrCat(fs::path(folder).filename().string(), what, why.message(), ")"));
 }
@@ -151,13 +154,21 @@ absl::Status Checkpoints::Write(const Checkpoint& checkpoint) {
   }
   const std::string folder =
       absl::StrCat(options_.folder, "/", CheckpointName(checkpoint.network.sample));
-  MILLRACE_RETURN_IF_ERROR(RemoveCheckpoint(folder));  // What could not be read.
+  MILLRACE_RETURN_IF_ERROR(MakeRoomFor(folder));
   const absl::Status written = WriteInto(folder, checkpoint);
   if (!written.ok()) {
     RemoveCheckpoint(folder).IgnoreError();  // It has no manifest, so nobody takes it for whole.
     return written;
   }
   Prune(folder);
+  return absl::OkStatus();
+}
+
+// One of the same name that is complete could not be read, or not be set aside.
+absl::Status Checkpoints::MakeRoomFor(const std::string& folder) {
+  if (!IsComplete(folder)) return RemoveCheckpoint(folder);
+  MILLRACE_RETURN_IF_ERROR(SetAside(options_.folder, {folder}, AsideName(kReplaced)));
+  passed_over_.erase(folder);
   return absl::OkStatus();
 }
 
@@ -213,20 +224,25 @@ absl::StatusOr<Checkpoint> Checkpoints::ReadOne(const std::string& folder) const
     const absl::StatusOr<SafeTensors> tensors = DecodeSafeTensors(bytes);
     if (!tensors.ok()) {
       return absl::DataLossError(
-          absl::StrCat(folder, "/", file.name, " is damaged: ", tensors.status().message()));
+          absl::StrCat(folder, "/", file.name, " cannot be used: ", tensors.status().message()));
     }
     if (file.first_layer > 0) checkpoint.cuts.push_back(file.first_layer);
     for (int layer = file.first_layer; layer < file.end_layer; ++layer) {
       checkpoint.network.layers.push_back(LayerOf(*tensors, layer));
     }
   }
-  if (checkpoint.network.layers.size() != layers_.size() || !AllFinite(checkpoint.network)) {
-    return absl::DataLossError(absl::StrCat("the checkpoint ", folder, " is damaged"));
+  if (checkpoint.network.layers.size() != layers_.size()) {
+    return absl::DataLossError(absl::StrCat("it has ",
+                                            Plural(checkpoint.network.layers.size(), "layer"),
+                                            " where ", layers_.size(), " are needed"));
+  }
+  if (!AllFinite(checkpoint.network)) {
+    return absl::DataLossError("a number of it is not finite");
   }
   return checkpoint;
 }
 
-absl::StatusOr<Checkpoints::Found> Checkpoints::Read() const {
+absl::StatusOr<Checkpoints::Found> Checkpoints::Read() {
   Found found;
   for (const std::string& folder : CheckpointsIn(options_.folder)) {
     if (!IsComplete(folder)) continue;  // Its writer was stopped.
@@ -238,31 +254,40 @@ absl::StatusOr<Checkpoints::Found> Checkpoints::Read() const {
     }
     if (absl::IsFailedPrecondition(checkpoint.status())) return checkpoint.status();
     found.refused.push_back(Refused(folder, checkpoint.status()));
+    if (absl::IsDataLoss(checkpoint.status())) {
+      found.damaged.push_back(folder);
+    } else {
+      passed_over_.insert(folder);
+    }
   }
   return found;
 }
 
 void Checkpoints::SetRefusedAside(Found& found) const {
-  if (found.refused.empty()) return;
+  if (found.damaged.empty()) return;
   const std::string name = AsideName(kDamaged);
-  const std::int64_t good = found.newest ? found.newest->network.sample : -1;
-  const absl::Status moved = SetAside(options_.folder, good, name);
+  const absl::Status moved = SetAside(options_.folder, found.damaged, name);
   if (moved.ok()) PruneAside(options_.folder, kDamaged, kMostAside);
-  absl::Status& last = found.refused.back();
+  absl::Status& last = *std::find_if(found.refused.rbegin(), found.refused.rend(),
+                                     [](const absl::Status& one) { return absl::IsDataLoss(one); });
   const std::string where = moved.ok() ? absl::StrCat("set aside in ", options_.folder, "/", name)
                                        : absl::StrCat("left in place: ", moved.message());
   last = absl::Status(last.code(), absl::StrCat(last.message(), "; ", where));
 }
 
-// The newest, and the best. One that cannot be read stays until so many newer ones can. Those that
-// are newer than what was just written could not be read and not be moved: they stay.
+bool Checkpoints::CannotBeRead(const std::string& folder) const {
+  return passed_over_.contains(folder) || IsUnreadable(CheckReadable(folder));
+}
+
+// The newest, and the best. A damaged one stays until there are so many newer ones; one that cannot
+// be read stays, as do those that are newer than what was just written.
 void Checkpoints::Prune(const std::string& newest) const {
   std::string best;
   double best_score = 0;
   int good = 0;
   std::vector<std::string> old;
   for (const std::string& folder : CheckpointsIn(options_.folder)) {
-    if (folder > newest) continue;
+    if (folder > newest || CannotBeRead(folder)) continue;
     if (good >= options_.keep) old.push_back(folder);
     const absl::StatusOr<CheckpointManifest> manifest = ReadManifest(folder);
     if (!manifest.ok()) continue;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,8 +57,9 @@ class Checkpoints {
                                                         const LayerChain& chain);
 
   /// Writes one and then removes what is kept no longer. On failure those before are untouched, and
-  /// what was written of this one is removed. Fails with DATA_LOSS, writing nothing, unless every
-  /// number of it is finite, and with the system's error, naming the file.
+  /// what was written of this one is removed. A complete one of its name, which could not be read,
+  /// is moved into a folder `replaced-` and the time. Fails with DATA_LOSS, writing nothing, unless
+  /// every number of it is finite, and with the system's error, naming the file.
   /// REQUIRES: of the network's layers.
   absl::Status Write(const Checkpoint& checkpoint);
 
@@ -71,17 +73,21 @@ class Checkpoints {
     std::string folder = {};
     /// Why newer ones were passed over: each names its folder and what is wrong with it.
     std::vector<absl::Status> refused = {};
+    /// The folders of the damaged ones of these.
+    std::vector<std::string> damaged = {};
   };
-  /// Folders of refused checkpoints that are kept, the newest.
+  /// Folders of damaged checkpoints that are kept, the newest.
   static constexpr std::size_t kMostAside = 3;
 
   /// The newest that is complete and whole. Fails with FAILED_PRECONDITION if that one is of
   /// another network or version, naming the difference: its user must say whether to start anew.
-  [[nodiscard]] absl::StatusOr<Found> Read() const;
+  /// Those that cannot be read just now may be whole: Write() never removes them.
+  [[nodiscard]] absl::StatusOr<Found> Read();
 
-  /// Moves the checkpoints that Read() refused into a folder `damaged-` and the time, where no new
-  /// one takes their place, and says so in the last of `found.refused`. Removes older such folders
-  /// but for kMostAside. What cannot be moved stays where it is.
+  /// Moves the damaged checkpoints that Read() found into a folder `damaged-` and the time, where
+  /// no new one takes their place, and says so in the last of them in `found.refused`. Removes
+  /// older such folders but for kMostAside and those with a checkpoint that is kept. What cannot be
+  /// moved stays where it is.
   void SetRefusedAside(Found& found) const;
 
   /// As Open() and Read(), of a folder that may be another process's: nothing is made, kept or
@@ -94,11 +100,15 @@ class Checkpoints {
 
   [[nodiscard]] absl::StatusOr<Checkpoint> ReadOne(const std::string& folder) const;
   absl::Status WriteInto(const std::string& folder, const Checkpoint& checkpoint) const;
+  [[nodiscard]] absl::Status MakeRoomFor(const std::string& folder);
   void Prune(const std::string& newest) const;
+  [[nodiscard]] bool CannotBeRead(const std::string& folder) const;
 
   Options options_;
   std::vector<LayerShape> layers_;
   std::optional<FolderLock> lock_;
+  /// Folders that Read() could not read.
+  std::set<std::string> passed_over_;
 };
 
 }  // namespace millrace::pipeline

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <random>
 #include <string>
@@ -283,6 +284,126 @@ TEST_F(CheckpointsTest, OfRefusedOnesTheNewestAreKept) {
   checkpoints.SetRefusedAside(found);
   EXPECT_THAT(Names(), ElementsAre(before + "002Z", before + "003Z", StartsWith("damaged-2"),
                                    "damaged-by me"));
+}
+
+TEST_F(CheckpointsTest, AFolderAsideWithACheckpointThatIsKeptStays) {
+  Write({1});
+  fs::resize_file(FileOf(1, "stage-2.safetensors"), 10);
+  const std::string before = "damaged-20250101T000000.";
+  for (const std::string end : {"001Z", "002Z", "003Z", "004Z"}) {
+    fs::create_directories(folder_ / (before + end) / "checkpoint-000000000001");
+  }
+  std::ofstream(folder_ / (before + "001Z") / "checkpoint-000000000001" / "kept").close();
+  Checkpoints checkpoints = Open();
+  Checkpoints::Found found = *checkpoints.Read();
+  checkpoints.SetRefusedAside(found);
+  EXPECT_THAT(Names(), ElementsAre(before + "001Z", before + "003Z", before + "004Z",
+                                   StartsWith("damaged-2")));
+}
+
+TEST_F(CheckpointsTest, OneUnderTheNameOfAnotherIsDamagedAndTheOtherStays) {
+  Write({1});
+  fs::copy(FileOf(1, ""), FileOf(2, ""));
+  ExpectTheOneBefore("is damaged (" + FileOf(2, "manifest.json").string() +
+                     " is the manifest of checkpoint-000000000001)");
+  Checkpoints checkpoints = Open();
+  Checkpoints::Found found = *checkpoints.Read();
+  checkpoints.SetRefusedAside(found);
+  EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000001", StartsWith("damaged-2")));
+}
+
+TEST_F(CheckpointsTest, WhatIsDamagedIsSaidOnce) {
+  Write({1, 2});
+  const std::string path = FileOf(2, "manifest.json").string();
+  CheckpointManifest manifest = *DecodeManifest(*ReadFile(path));
+  manifest.stages.pop_back();
+  ASSERT_TRUE(WriteFileAtomically(path, EncodeManifest(manifest)).ok());
+  ExpectTheOneBefore("is damaged (it has 4 layers where 5 are needed)");
+}
+
+/// Something in the place of a file that cannot be read, whoever asks.
+using PutInPlace = std::function<void(const fs::path& file)>;
+
+const std::vector<PutInPlace> kUnreadable = {
+    [](const fs::path& file) { fs::create_directory(file); },
+    [](const fs::path& file) { ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0); },
+    [](const fs::path& file) { fs::create_symlink(file.filename(), file); },  // Without an end.
+};
+
+TEST_F(CheckpointsTest, OneThatCannotBeReadStaysInPlace) {
+  for (const char* const name : {"stage-1.safetensors", "manifest.json"}) {
+    for (const PutInPlace& put : kUnreadable) {
+      Write({1, 2, 3, 4});
+      fs::remove(FileOf(2, "stage-2.safetensors"));
+      fs::resize_file(FileOf(4, "stage-2.safetensors"), 10);
+      fs::remove(FileOf(3, name));
+      put(FileOf(3, name));
+      Checkpoints checkpoints = Open();
+      Checkpoints::Found found = *checkpoints.Read();
+      ASSERT_TRUE(found.newest);
+      EXPECT_EQ(found.newest->network.sample, 1);
+      checkpoints.SetRefusedAside(found);
+      ASSERT_THAT(Names(), ElementsAre("checkpoint-000000000001", "checkpoint-000000000003",
+                                       StartsWith("damaged-2")));
+      const fs::path aside = folder_ / Names().back();
+      EXPECT_TRUE(fs::exists(aside / "checkpoint-000000000002"));
+      EXPECT_TRUE(fs::exists(aside / "checkpoint-000000000004"));
+      ASSERT_EQ(found.refused.size(), 3U);
+      EXPECT_THAT(std::string(found.refused[1].message()),
+                  AllOf(StartsWith("checkpoint-000000000003 is passed over and stays in place ("),
+                        HasSubstr(FileOf(3, name).string() + " cannot be read: ")));
+      EXPECT_THAT(std::string(found.refused[2].message()),
+                  AllOf(HasSubstr("stage-2.safetensors is missing"),
+                        EndsWith("; set aside in " + aside.string())));
+      fs::remove_all(folder_);
+    }
+  }
+}
+
+TEST_F(CheckpointsTest, OneThatCannotBeReadIsNotRemovedForNewerOnes) {
+  for (const char* const name : {"stage-1.safetensors", "manifest.json"}) {
+    for (const PutInPlace& put : kUnreadable) {
+      Write({1, 2});
+      fs::remove(FileOf(2, name));
+      put(FileOf(2, name));
+      for (const int sample : {3, 5}) {  // The second process has no need to read it.
+        Checkpoints checkpoints = Open(/*keep=*/1);
+        ASSERT_TRUE(checkpoints.Read().ok());
+        ASSERT_TRUE(checkpoints.Write(After(sample)).ok());
+        ASSERT_TRUE(checkpoints.Write(After(sample + 1)).ok());
+      }
+      EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000002", "checkpoint-000000000006"));
+      EXPECT_TRUE(fs::exists(FileOf(2, "stage-2.safetensors")));
+      fs::remove_all(folder_);
+    }
+  }
+}
+
+// As where there were too many open files at the start.
+TEST_F(CheckpointsTest, OneThatWasPassedOverStaysThoughItCanBeReadLater) {
+  Write({1, 2});
+  const fs::path file = FileOf(2, "stage-1.safetensors");
+  fs::rename(file, folder_ / "stage");
+  fs::create_directory(file);
+  Checkpoints checkpoints = Open(/*keep=*/1);
+  ASSERT_EQ(checkpoints.Read()->newest->network.sample, 1);
+  fs::remove(file);
+  fs::rename(folder_ / "stage", file);
+  for (const int sample : {3, 4}) ASSERT_TRUE(checkpoints.Write(After(sample)).ok());
+  EXPECT_THAT(Names(), ElementsAre("checkpoint-000000000002", "checkpoint-000000000004"));
+}
+
+TEST_F(CheckpointsTest, OneThatCannotBeReadIsSetAsideWhereANewOneTakesItsName) {
+  Write({1, 2});
+  const fs::path file = FileOf(2, "stage-1.safetensors");
+  fs::remove(file);
+  fs::create_directory(file);
+  Checkpoints checkpoints = Open();
+  ASSERT_TRUE(checkpoints.Write(After(2)).ok());
+  ExpectSame(*checkpoints.Read()->newest, After(2));
+  ASSERT_THAT(Names(), ElementsAre("checkpoint-000000000001", "checkpoint-000000000002",
+                                   StartsWith("replaced-2")));
+  EXPECT_TRUE(fs::exists(folder_ / Names().back() / "checkpoint-000000000002" / "manifest.json"));
 }
 
 TEST_F(CheckpointsTest, ADamagedOneStaysUntilNewerOnesAreEnough) {

@@ -231,6 +231,28 @@ TEST_F(LearnerCheckpointsTest, BeginsAnewWhereItsOnlyCheckpointIsDamagedAndKeeps
   EXPECT_EQ(fs::file_size(aside[0] / damaged), 1000U);
 }
 
+TEST_F(LearnerCheckpointsTest, GoesOnFromOneThatCouldNotBeReadOnceItCanBe) {
+  {
+    TestLearner first(Options());
+    first.Learn(25);
+    first.End();
+  }
+  const fs::path stage = folder_ / "checkpoint-000000000024" / "stage-1.safetensors";
+  fs::rename(stage, folder_ / "stage");
+  fs::create_directory(stage);
+  {
+    TestLearner second(Options());
+    ASSERT_EQ(second->resumption().refused.size(), 1U);
+    EXPECT_EQ(second->resumption().first_sample, 0);
+    second.Learn(10);
+    second.End();
+  }
+  fs::remove(stage);
+  fs::rename(folder_ / "stage", stage);
+  const TestLearner third(Options());
+  EXPECT_EQ(third->resumption().first_sample, 25);
+}
+
 TEST_F(LearnerCheckpointsTest, RefusesWhatTheSameNetworkLearnedForAnotherTask) {
   {
     TestLearner first(Options());
