@@ -1,10 +1,12 @@
 #include "service/certificate_watch.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "service/grpc_credentials.h"
 #include "spdlog/spdlog.h"
@@ -23,17 +25,10 @@ std::string Day(nanoseconds since_1970) {
   return text;
 }
 
-/// Of the certificate of `file` that expires first. Nothing where it cannot be read.
-std::optional<Validity> FirstToExpire(const PemFile& file) {
-  const absl::StatusOr<std::vector<Validity>> all = ReadValidities(file);
-  if (!all.ok() || all->empty()) return std::nullopt;
-  return *std::ranges::min_element(*all, {}, &Validity::until);
-}
-
-/// Of the first, which is the server's own.
-std::optional<Validity> First(const PemFile& file) {
-  const absl::StatusOr<std::vector<Validity>> all = ReadValidities(file);
-  return all.ok() && !all->empty() ? std::optional(all->front()) : std::nullopt;
+/// None where they cannot be read.
+std::vector<Validity> CertificatesOf(const PemFile& file) {
+  absl::StatusOr<std::vector<Validity>> all = ReadValidities(file);
+  return all.ok() ? *std::move(all) : std::vector<Validity>();
 }
 
 }  // namespace
@@ -57,10 +52,11 @@ std::vector<FileVersion> CertificateWatch::Versions() const {
 
 void CertificateWatch::Read() {
   if (!options_.tls.on()) return;
-  own_.validity = First({own_.path, own_.key});
-  expiry_ns_ = own_.validity ? own_.validity->until.count() : kUnknown;
+  own_.certificates = CertificatesOf({own_.path, own_.key});
+  if (own_.certificates.size() > 1) own_.certificates.resize(1);  // The others are authorities.
+  expiry_ns_ = own_.certificates.empty() ? kUnknown : own_.certificates.front().until.count();
   if (!authorities_.path.empty()) {
-    authorities_.validity = FirstToExpire({authorities_.path, authorities_.key});
+    authorities_.certificates = CertificatesOf({authorities_.path, authorities_.key});
   }
 }
 
@@ -77,45 +73,67 @@ void CertificateWatch::Look() {
     SayWhatIsWrong();
   }
   for (Watched* file : {&own_, &authorities_}) {
-    if (!file->validity) continue;
-    const Standing standing = Judge(*file->validity);
-    if (standing != std::exchange(file->said, standing)) Say(standing, *file);
+    if (file->certificates.empty()) continue;
+    const Verdict verdict = Judge(file->certificates);
+    const Verdict before = std::exchange(file->said, verdict);
+    if (verdict.expired != before.expired) SayExpired(verdict.expired, *file);
+    const bool is_another = verdict.validity.until != before.validity.until;
+    if (is_another || verdict.standing != before.standing) Say(verdict, *file);
   }
 }
 
 void CertificateWatch::SayWhatIsWrong() const {
   const absl::Status checked = CheckTls(options_.tls);
-  if (checked.ok() && own_.validity) {
+  if (checked.ok() && !own_.certificates.empty()) {
     spdlog::info("listen.tls was read again, as it has changed; the certificate is valid until {}",
-                 Day(own_.validity->until));
+                 Day(own_.certificates.front().until));
   } else if (!checked.ok()) {
     spdlog::error("{}; clients that connect from now on may fail until that is mended",
                   std::string(checked.message()));
   }
 }
 
-CertificateWatch::Standing CertificateWatch::Judge(const Validity& validity) const {
+CertificateWatch::Verdict CertificateWatch::Judge(const std::vector<Validity>& certificates) const {
   const nanoseconds now = options_.now();
-  if (now < validity.from) return Standing::kNotYet;
-  if (now >= validity.until) return Standing::kExpired;
-  return validity.until - now < kSoon ? Standing::kSoon : Standing::kValid;
+  std::vector<Validity> left = certificates;
+  const std::size_t expired =
+      std::erase_if(left, [now](const Validity& one) { return one.until <= now; });
+  if (left.empty()) {
+    return {.standing = Standing::kExpired,
+            .validity = *std::ranges::max_element(certificates, {}, &Validity::until),
+            .expired = expired};
+  }
+  const Validity next = *std::ranges::min_element(left, {}, &Validity::until);
+  Standing standing = next.until - now < kSoon ? Standing::kSoon : Standing::kValid;
+  if (now < next.from) standing = Standing::kNotYet;
+  return {.standing = standing, .validity = next, .expired = expired};
 }
 
-void CertificateWatch::Say(Standing standing, const Watched& file) {
-  switch (standing) {
+// Where all have, Say() does.
+void CertificateWatch::SayExpired(std::size_t expired, const Watched& file) {
+  if (expired == 0 || expired == file.certificates.size()) return;
+  spdlog::error(
+      "{}: {}: {} of its {} certificates {} expired, so that {}; put new ones in their place or "
+      "remove them",
+      file.key, file.path, expired, file.certificates.size(), expired == 1 ? "has" : "have",
+      file.refusal);
+}
+
+void CertificateWatch::Say(const Verdict& verdict, const Watched& file) {
+  switch (verdict.standing) {
     case Standing::kValid:
       return;
     case Standing::kNotYet:
       return spdlog::warn(
           "{}: {} is not valid before {}, so that {}; check this machine's clock, or take another "
           "certificate",
-          file.key, file.path, Day(file.validity->from), file.refusal);
+          file.key, file.path, Day(verdict.validity.from), file.refusal);
     case Standing::kSoon:
       return spdlog::warn("{}: {} expires on {}; put a new one in its place", file.key, file.path,
-                          Day(file.validity->until));
+                          Day(verdict.validity.until));
     case Standing::kExpired:
       return spdlog::error("{}: {} has expired on {}, so that {}; put a new one in its place",
-                           file.key, file.path, Day(file.validity->until), file.refusal);
+                           file.key, file.path, Day(verdict.validity.until), file.refusal);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -34,8 +35,8 @@ class CertificateWatch {
 
   /// To be called about once a second. Files that have changed are judged at the call after that:
   /// between two that are renamed into place they do not fit. Logs what is wrong with them, and
-  /// once each that a certificate is not valid yet, will expire within two weeks, and has expired:
-  /// of the authorities, the one that expires first.
+  /// once each that a certificate is not valid yet, will expire within two weeks, and has expired.
+  /// Of the authorities it logs how many have expired, and judges the one that expires next.
   void Look();
 
   /// When the server's certificate expires, since 1970. Nothing without TLS, or if it cannot be
@@ -45,21 +46,32 @@ class CertificateWatch {
  private:
   enum class Standing { kValid, kNotYet, kSoon, kExpired };
 
-  /// A file with a certificate, and what was said of it.
+  /// What is to be said of a file.
+  struct Verdict {
+    Standing standing = Standing::kValid;
+    /// Of the certificate that expires next, or expired last.
+    Validity validity = {};
+    /// How many have expired.
+    std::size_t expired = 0;
+  };
+
+  /// A file with certificates, and what was said of it.
   struct Watched {
     std::string_view key;
     std::string path;
     /// Who refuses whom where it is not valid.
     std::string_view refusal;
-    std::optional<Validity> validity = {};
-    Standing said = Standing::kValid;
+    /// None where they cannot be read.
+    std::vector<Validity> certificates = {};
+    Verdict said = {};
   };
 
   [[nodiscard]] std::vector<FileVersion> Versions() const;
   void Read();
   void SayWhatIsWrong() const;
-  [[nodiscard]] Standing Judge(const Validity& validity) const;
-  static void Say(Standing standing, const Watched& file);
+  [[nodiscard]] Verdict Judge(const std::vector<Validity>& certificates) const;
+  static void SayExpired(std::size_t expired, const Watched& file);
+  static void Say(const Verdict& verdict, const Watched& file);
 
   // Constant after construction.
   const Options options_;

@@ -10,10 +10,12 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_split.h"
 #include "spdlog/sinks/ostream_sink.h"
 #include "spdlog/spdlog.h"
 #include "tests/service/secret_files.h"
@@ -23,10 +25,16 @@ namespace {
 
 using std::chrono::hours;
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr hours kDay(24);
+
+std::vector<std::string> Lines(const std::string& log) {
+  return absl::StrSplit(log, '\n', absl::SkipEmpty());
+}
 
 class CertificateWatchTest : public testing::Test {
  protected:
@@ -49,6 +57,16 @@ class CertificateWatchTest : public testing::Test {
   }
   void PutKey(const std::string& name) {
     std::filesystem::rename(files_.Path(name + ".key"), tls_.key);
+  }
+  /// The authorities of clients, which end so many days from now.
+  void PutAuthorities(const std::vector<int>& days) {
+    std::string all;
+    for (const int end : days) {
+      files_.MakeCertificate("client", "authority", end);
+      all += ReadAll(files_.Path("client.pem"));
+    }
+    tls_.client_ca = files_.Write("clients.pem", all);
+    now_ = WallTime();  // None is looked at before it is valid.
   }
   [[nodiscard]] std::unique_ptr<CertificateWatch> Watch() {
     return std::make_unique<CertificateWatch>(
@@ -88,20 +106,29 @@ TEST_F(CertificateWatchTest, SaysOnceThatItExpiresAndThatItHas) {
   EXPECT_THAT(Said(), AllOf(StartsWith("error"), HasSubstr(" has expired on ")));
 }
 
-TEST_F(CertificateWatchTest, SaysOfTheAuthoritiesOfClientsWhichExpiresFirst) {
-  files_.MakeCertificate("late", "authority", /*days=*/-1);
-  files_.MakeCertificate("good", "authority", /*days=*/100);
-  tls_.client_ca = files_.Write(
-      "clients.pem", ReadAll(files_.Path("good.pem")) + ReadAll(files_.Path("late.pem")));
+TEST_F(CertificateWatchTest, AnAuthorityOfClientsThatHasExpiredHidesNoOtherThatWill) {
+  PutAuthorities({-1, 10, 20});
   const auto watch = Watch();
   watch->Look();
   watch->Look();
-  const std::string said = Said();
+  const std::string of_file = " listen.tls.client_ca: " + tls_.client_ca;
   EXPECT_THAT(
-      said, AllOf(StartsWith("error listen.tls.client_ca: " + tls_.client_ca + " has expired on "),
-                  HasSubstr(", so that clients whose certificates it has signed are")));
-  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+      Lines(Said()),
+      ElementsAre(AllOf(StartsWith("error" + of_file),
+                        HasSubstr(": 1 of its 3 certificates has expired, so that clients whose")),
+                  AllOf(StartsWith("warning" + of_file), HasSubstr(" expires on "))));
   EXPECT_GT(*watch->expiry(), now_) << "of the server's own";
+  now_ += 11 * kDay;
+  watch->Look();
+  watch->Look();
+  EXPECT_THAT(Lines(Said()), ElementsAre(HasSubstr(": 2 of its 3 certificates have expired, so"),
+                                         HasSubstr(" expires on ")));
+  now_ += 10 * kDay;
+  watch->Look();
+  watch->Look();
+  EXPECT_THAT(Lines(Said()),
+              Contains(AllOf(StartsWith("error" + of_file + " has expired on "),
+                             HasSubstr(", so that clients whose certificates it has signed are"))));
 }
 
 TEST_F(CertificateWatchTest, SaysThatItIsNotValidYet) {
