@@ -55,6 +55,14 @@ std::string DescribeReplan(const pipeline::LearnerDescription& before,
                       DescribeEffort(after), DescribeDrops(after));
 }
 
+bool ReplanIsNews(const pipeline::LearnerDescription& before,
+                  const pipeline::LearnerDescription& after) {
+  MILLRACE_CHECK(before.rate_plan && after.rate_plan);
+  return after.rate_plan->switched > before.rate_plan->switched ||
+         after.update_every != before.update_every ||
+         after.rate_plan->holds != before.rate_plan->holds;
+}
+
 std::string DescribeEffort(const pipeline::LearnerDescription& learner) {
   if (learner.update_every == 1) return "";
   if (learner.update_every == 0) return ", only predicting";

@@ -20,6 +20,11 @@ namespace millrace::service {
 [[nodiscard]] std::string DescribeReplan(const pipeline::LearnerDescription& before,
                                          const pipeline::LearnerDescription& after);
 
+/// Whether planning again changed what is done: the plan, how much is learned, or whether the rate
+/// holds. A busy machine is planned for again and again, without a change. REQUIRES: as above.
+[[nodiscard]] bool ReplanIsNews(const pipeline::LearnerDescription& before,
+                                const pipeline::LearnerDescription& after);
+
 /// ", learning from one frame in 4"; nothing where it learns from every one.
 [[nodiscard]] std::string DescribeEffort(const pipeline::LearnerDescription& learner);
 

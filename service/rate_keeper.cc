@@ -14,14 +14,20 @@ RateKeeper::RateKeeper(std::string stream, pipeline::Learner& learner)
       learner_(learner),
       plan_(learner.description()),
       effort_(*plan_),
-      update_every_(plan_->update_every) {}
+      update_every_(plan_->update_every),
+      said_every_(plan_->update_every) {}
 
 void RateKeeper::OnFrame(const ingest::Frame& frame, std::uint64_t dropped) {
   FollowThePlan();
   const double arrival_s = std::chrono::duration<double>(frame.arrival).count();
   const int every = effort_.OnFrame(frame.number, arrival_s, dropped);
-  if (update_every_.exchange(every) == every) return;
-  learner_.LearnFromEvery(every);
+  if (update_every_.exchange(every) != every) learner_.LearnFromEvery(every);
+  SayHowMuchIsLearned(every);
+}
+
+void RateKeeper::SayHowMuchIsLearned(int every) {
+  if (every == said_every_ || learner_.learning().rate_scale == 0) return;
+  said_every_ = every;
   const LogAbout about(stream_);
   if (every == 0) {
     spdlog::warn("{}: only predicts now, to keep the camera's rate", stream_);
@@ -35,9 +41,10 @@ void RateKeeper::FollowThePlan() {
   std::shared_ptr<const pipeline::LearnerDescription> now = learner_.description();
   if (TimesReplanned(*now) == TimesReplanned(*plan_)) return;
   const LogAbout about(stream_);
-  spdlog::info("{}: {}", stream_, DescribeReplan(*plan_, *now));
+  spdlog::log(ReplanIsNews(*plan_, *now) ? spdlog::level::info : spdlog::level::debug, "{}: {}",
+              stream_, DescribeReplan(*plan_, *now));
   effort_ = EffortController(*now);
-  update_every_ = now->update_every;
+  update_every_ = said_every_ = now->update_every;
   plan_ = std::move(now);
 }
 

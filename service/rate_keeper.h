@@ -1,5 +1,6 @@
 // Keeps a camera's rate: gives up learning where the learner is too slow, takes it up again where
-// there is room, and says so; follows a learner that has planned again.
+// there is room, and says so; follows a learner that has planned again. While learning is given up,
+// because the weights went wrong, no line says how much is learned.
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,7 @@ class RateKeeper {
 
  private:
   void FollowThePlan();
+  void SayHowMuchIsLearned(int every);
 
   // Constant after construction.
   const std::string stream_;
@@ -37,6 +39,7 @@ class RateKeeper {
   std::shared_ptr<const pipeline::LearnerDescription> plan_;
   EffortController effort_;  // One a plan.
   std::atomic<int> update_every_;
+  int said_every_;  // By the log, or by the banner that shows the plan.
 };
 
 }  // namespace millrace::service

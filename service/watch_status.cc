@@ -52,11 +52,21 @@ std::optional<std::string> StatusLines::Next(const v1::StreamStatus& status) {
   if (IsOver(status)) return std::nullopt;
   const Hindrance hindrance = HindranceOf(status);
   if (!hindrance.what.empty() && hindrance.stops) return LineOf(status, hindrance);
+  if (GaveUpOrGoesOn(status.learner_state())) {
+    return gave_up_ ? LineOf(status, hindrance) : absl::StrCat(status.stream(), "  learns again");
+  }
   if (IsNews(status.overload())) {
     overload_ = status.overload();
     return OnOneLine(absl::StrCat(status.stream(), "  ", OverloadInWords(status)));
   }
   return IsSilent(status) ? std::optional(LineOf(status, {})) : std::nullopt;
+}
+
+// One that is frozen or paused meanwhile has not gone on.
+bool StatusLines::GaveUpOrGoesOn(v1::LearnerState learner) {
+  const bool changed = learner == (gave_up_ ? v1::LEARNER_STATE_LEARNING : v1::LEARNER_STATE_GIVEN_UP);
+  if (changed) gave_up_ = !gave_up_;
+  return changed;
 }
 
 bool StatusLines::IsNews(v1::OverloadKind overload) const {

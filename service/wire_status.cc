@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -38,6 +39,14 @@ Hindrance WhatStops(const v1::StreamStatus& status) {
           .why = status.source_cause()};
 }
 
+Hindrance LearningGivenUp(const v1::StreamStatus& status) {
+  constexpr char kWhat[] = "learning is given up";
+  const std::string begin = absl::StrCat(kWhat, ": ");
+  std::string why = status.learner_cause();
+  if (why.starts_with(begin)) why.erase(0, begin.size());
+  return {.what = kWhat, .why = std::move(why), .stops = false};
+}
+
 }  // namespace
 
 v1::StreamStatus StatusOf(const ServedStream& served, const Prediction* newest) {
@@ -60,8 +69,9 @@ v1::StreamStatus StatusOf(const ServedStream& served, const Prediction* newest) 
 
 Hindrance HindranceOf(const v1::StreamStatus& status) {
   Hindrance hindrance = WhatStops(status);
-  const bool as_planned = status.overload() < v1::OVERLOAD_KIND_ONLY_PREDICTS;
-  if (!hindrance.what.empty() || as_planned) return hindrance;
+  if (!hindrance.what.empty()) return hindrance;
+  if (status.learner_state() == v1::LEARNER_STATE_GIVEN_UP) return LearningGivenUp(status);
+  if (status.overload() < v1::OVERLOAD_KIND_ONLY_PREDICTS) return hindrance;
   return {.what = status.overload_cause(), .why = status.overload_remedy(), .stops = false};
 }
 

@@ -20,8 +20,8 @@ struct Hindrance {
   bool stops = true;
 };
 
-/// What keeps predictions from coming; else what is given up under overload, unless that is as
-/// planned: learning from fewer frames is.
+/// What keeps predictions from coming; else that learning is given up; else what is given up under
+/// overload, unless that is as planned: learning from fewer frames is.
 [[nodiscard]] Hindrance HindranceOf(const v1::StreamStatus& status);
 
 /// "backing off" of SOURCE_STATE_BACKING_OFF; of an unknown one, its number.

@@ -1,8 +1,15 @@
 #include "service/effort_controller.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "service/rate_keeper.h"
+#include "tests/ingest/logged.h"
+#include "tests/service/fake_learner.h"
 
 namespace millrace::service {
 namespace {
@@ -81,6 +88,42 @@ TEST(EffortControllerTest, DoesNotSwingAtTheEdge) {
     camera.Film(50, 0.062);
     EXPECT_EQ(camera.controller().update_every(), every);
   }
+}
+
+/// A camera whose frames are too many for the learner by far.
+class TooFastCamera {
+ public:
+  explicit TooFastCamera(RateKeeper& keeper) : keeper_(keeper) {}
+
+  void Film(int frames) {
+    for (int i = 0; i < frames; ++i) {
+      frame_.arrival += std::chrono::milliseconds(10);
+      keeper_.OnFrame(frame_, dropped_ += 1);
+      ++frame_.number;
+    }
+  }
+
+ private:
+  RateKeeper& keeper_;
+  ingest::Frame frame_;
+  std::uint64_t dropped_ = 0;
+};
+
+// The log went on to say that it learned from one frame in 32.
+TEST(RateKeeperTest, SaysHowMuchIsLearnedUnlessLearningIsGivenUp) {
+  const ingest::Logged logged;
+  FakeLearner learner({}, [](const auto& /*prediction*/) {});
+  RateKeeper keeper("street", learner);
+  TooFastCamera camera(keeper);
+  camera.Film(60);
+  EXPECT_EQ(logged.text(), "info street: learns from one frame in 2 now\n");
+  learner.SetLearning({.roll_backs = 12, .rate_scale = 0});
+  camera.Film(1000);
+  EXPECT_EQ(keeper.update_every(), 0);
+  EXPECT_EQ(logged.text(), "info street: learns from one frame in 2 now\n");
+  learner.SetLearning({});
+  camera.Film(1);
+  EXPECT_THAT(logged.text(), testing::HasSubstr("only predicts now, to keep the camera's rate"));
 }
 
 }  // namespace

@@ -91,6 +91,21 @@ TEST(StatusLinesTest, LearningFromFewerFramesIsAsPlanned) {
   EXPECT_EQ(lines.Next(kWell), std::nullopt);
 }
 
+TEST(StatusLinesTest, SayOnceThatLearningIsGivenUpAndThatItGoesOn) {
+  StatusLines lines;
+  v1::StreamStatus gave_up = kWell;
+  gave_up.set_learner_state(v1::LEARNER_STATE_GIVEN_UP);
+  gave_up.set_learner_cause("learning is given up: set a lower model.learning_rate");
+  EXPECT_THAT(lines.Next(gave_up),
+              Optional(Eq("yard  learning is given up: set a lower model.learning_rate")));
+  EXPECT_EQ(lines.Next(gave_up), std::nullopt) << "a new subscription";
+  v1::StreamStatus frozen = kWell;
+  frozen.set_learner_state(v1::LEARNER_STATE_FROZEN);
+  EXPECT_EQ(lines.Next(frozen), std::nullopt);
+  EXPECT_THAT(lines.Next(kWell), Optional(Eq("yard  learns again")));
+  EXPECT_EQ(lines.Next(kWell), std::nullopt);
+}
+
 TEST(StatusLinesTest, SayNothingAtTheEnd) {
   EXPECT_EQ(StatusLines().Next(Status(v1::SOURCE_STATE_STOPPED)), std::nullopt);
   EXPECT_EQ(StatusLines().Next(Status(v1::SOURCE_STATE_ENDED)), std::nullopt);
