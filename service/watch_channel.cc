@@ -4,8 +4,12 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/pem_files.h"
@@ -14,6 +18,36 @@
 
 namespace millrace::service {
 namespace {
+
+/// Whether gRPC reads it as another kind of name than HOST:PORT: "unix:/run/millrace.sock".
+bool HasSchemeOfGrpc(const std::string& address) {
+  constexpr auto kSchemes =
+      std::to_array<const char*>({"dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:"});
+  return std::ranges::any_of(kSchemes,
+                             [&](const char* scheme) { return address.starts_with(scheme); });
+}
+
+bool HasPort(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos || colon + 1 == address.size()) return false;
+  const bool v6 = address.starts_with('[');
+  if (v6 ? address[colon - 1] != ']' : address.find(':') != colon) return false;
+  return std::all_of(address.begin() + static_cast<std::ptrdiff_t>(colon) + 1, address.end(),
+                     [](unsigned char c) { return absl::ascii_isdigit(c); });
+}
+
+/// gRPC looks for the name "http", and takes port 443 where there is none.
+absl::Status CheckAddress(const std::string& address) {
+  if (HasSchemeOfGrpc(address)) return absl::OkStatus();
+  if (const std::size_t scheme = address.find("://"); scheme != std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("'", address, "': leave out ",
+                                                   address.substr(0, scheme + 3),
+                                                   ", and write HOST:PORT, as 127.0.0.1:50051"));
+  }
+  if (HasPort(address)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", address, "' has no port; write HOST:PORT, as 127.0.0.1:50051 or [::1]:50051"));
+}
 
 bool IsOfThisMachine(const std::string& address) {
   std::string host = address.substr(0, address.rfind(':'));
@@ -70,6 +104,7 @@ bool SpeaksTls(const WatchSecurity& security) {
 
 absl::StatusOr<WatchChannel> OpenWatchChannel(const std::string& address,
                                               const WatchSecurity& security) {
+  MILLRACE_RETURN_IF_ERROR(CheckAddress(address));
   WatchChannel opened;
   MILLRACE_ASSIGN_OR_RETURN(opened.authorization, AuthorizationOf(address, security));
   MILLRACE_ASSIGN_OR_RETURN(const auto credentials, CredentialsOf(security));

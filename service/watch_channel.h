@@ -33,7 +33,8 @@ struct WatchChannel {
   std::string authorization = {};
 };
 
-/// NOT_FOUND or INVALID_ARGUMENT, with what to do, if a file is not as it should be, or a token
+/// NOT_FOUND or INVALID_ARGUMENT, with what to do, if the address is a URL of a browser or has no
+/// port, a file is not as it should be, or a token
 /// would leave this machine in plain text. Connects when it is first used.
 [[nodiscard]] absl::StatusOr<WatchChannel> OpenWatchChannel(const std::string& address,
                                                             const WatchSecurity& security);

@@ -64,7 +64,8 @@ std::optional<std::string> StatusLines::Next(const v1::StreamStatus& status) {
 
 // One that is frozen or paused meanwhile has not gone on.
 bool StatusLines::GaveUpOrGoesOn(v1::LearnerState learner) {
-  const bool changed = learner == (gave_up_ ? v1::LEARNER_STATE_LEARNING : v1::LEARNER_STATE_GIVEN_UP);
+  const bool changed =
+      learner == (gave_up_ ? v1::LEARNER_STATE_LEARNING : v1::LEARNER_STATE_GIVEN_UP);
   if (changed) gave_up_ = !gave_up_;
   return changed;
 }

@@ -87,6 +87,25 @@ TEST(WatchFailureTest, AWrongTokenNamesTheOptionThatShowsOne) {
             "the token is none of this server's; it is that of --token-file token.txt");
 }
 
+// gRPC looked for a host "http" in DNS, or knocked at port 443.
+TEST(WatchChannelTest, AnAddressIsAHostAndAPort) {
+  const auto refusal = [](const std::string& address) {
+    return std::string(OpenWatchChannel(address, kPlain).status().message());
+  };
+  EXPECT_EQ(refusal("http://127.0.0.1:28851"),
+            "'http://127.0.0.1:28851': leave out http://, and write HOST:PORT, as 127.0.0.1:50051");
+  for (const char* const address :
+       {"127.0.0.1", "camera-box", "::1", "[::1]", "box:", "box:grpc", ""}) {
+    EXPECT_EQ(refusal(address), absl::StrCat("'", address,
+                                             "' has no port; write HOST:PORT, as "
+                                             "127.0.0.1:50051 or [::1]:50051"));
+  }
+  for (const char* const address :
+       {"127.0.0.1:1", "box:50051", "[::1]:50051", "unix:/run/millrace.sock", "dns:///box:50051"}) {
+    EXPECT_EQ(refusal(address), "");
+  }
+}
+
 TEST(WatchFailureTest, WhatTheServerSaysStaysAsItIs) {
   EXPECT_EQ(FailureInWords(absl::NotFoundError("there is no stream 'gate'"), kTls),
             "there is no stream 'gate'");

@@ -38,6 +38,20 @@ class TokenTest(unittest.TestCase):
         self.assertIsNone(self.authorization("ListStreams"))
 
 
+class AddressTest(unittest.TestCase):
+    """gRPC looked for a host "http" in DNS, or knocked at port 443."""
+
+    def test_is_a_host_and_a_port(self):
+        with self.assertRaisesRegex(ValueError, "leave out http://, and write HOST:PORT"):
+            millrace.Client("http://127.0.0.1:28851")
+        for address in ("127.0.0.1", "camera-box", "::1", "[::1]", "box:", "box:grpc", ""):
+            with self.subTest(address), self.assertRaisesRegex(ValueError, "write HOST:PORT"):
+                millrace.Client(address)
+        for address in ("127.0.0.1:1", "box:50051", "[::1]:50051", "unix:/run/millrace.sock"):
+            with self.subTest(address), millrace.Client(address):
+                pass
+
+
 class TlsTest(unittest.TestCase):
     def setUp(self):
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))

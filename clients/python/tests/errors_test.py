@@ -30,7 +30,7 @@ CLASSES = {
 class ErrorsTest(unittest.TestCase):
     def setUp(self):
         self.server = self.enterContext(fake_server.FakeServer())
-        self.client = self.enterContext(millrace.Client(self.server.address))
+        self.client = self.enterContext(millrace.Client(self.server.address, token="any"))
 
     def error(self, code: grpc.StatusCode, details: bytes = b"") -> millrace.MillraceError:
         self.server.refuse("ListStreams", fake_server.Error(code, "the server's words", details))

@@ -8,6 +8,7 @@ import unittest
 import unittest.mock
 
 import fake_server
+import grpc
 import millrace
 
 SECRET = "b2F1c3RpbmctdGhhdC1ub2JvZHktZ3Vlc3Nlcw=="
@@ -68,8 +69,9 @@ class TokenFileTest(unittest.TestCase):
         for path in (self.path, self.path.parent, pathlib.Path("/dev/zero")):
             with self.subTest(path):
                 self.assertEqual(self.refusal(token_file=path), f"{path} is no file")
-        with self.assertRaises(FileNotFoundError):
-            self.client(token_file=self.path.parent / "none")
+        missing = self.path.parent / "none"
+        with self.assertRaisesRegex(FileNotFoundError, f"token_file: .*{missing}"):
+            self.client(token_file=missing)
 
     def test_what_has_become_no_file_before_it_is_opened_is_not_waited_for(self):
         os.mkfifo(self.path)
@@ -86,6 +88,23 @@ class TokenFileTest(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, "the token") as refused:
                     client.streams()
                 self.assertNotIn(SECRET[:8], "".join(traceback.format_exception(refused.exception)))
+
+    def test_a_server_that_refuses_it_names_the_argument_and_the_file(self):
+        self.path.write_text(SECRET)
+        wants = fake_server.Error(grpc.StatusCode.UNAUTHENTICATED, "this server wants a token")
+        of_file = f"this server wants a token; it is that of token_file {self.path}"
+        for options, words in (({}, r"wants a token; .*Client\(token_file=\.\.\.\)"),
+                               ({"token_file": self.path}, f"^{of_file}$"),
+                               ({"token": SECRET}, "^this server wants a token$")):
+            client = self.client(**options)
+            calls = {"ListStreams": client.streams, "Subscribe": lambda: next(client.predictions()),
+                     "WatchStreams": lambda: next(client.watch()),
+                     "Push": lambda: next(client.push("", iter(())))}
+            for name, call in calls.items():
+                with self.subTest(name, options=options):
+                    self.server.refuse(name, wants)
+                    with self.assertRaisesRegex(millrace.Unauthenticated, words):
+                        call()
 
     def test_one_of_the_two_is_given(self):
         self.path.write_text(SECRET)

@@ -21,7 +21,7 @@ from millrace._status import StreamStatus
 from millrace._streams import Stream
 from millrace._subscription import Subscription, Subscriptions
 from millrace._tls import Tls
-from millrace._token import Token, source_of
+from millrace._token import Token, advice_on, source_of
 from millrace.v1 import prediction_service_pb2, stream_service_pb2
 
 
@@ -41,7 +41,8 @@ class Client:
                  tls: Tls | bool = False, timeout: float = 10.0,
                  reconnect: Reconnect = Reconnect()):
         trust = tls if isinstance(tls, Tls) else Tls() if tls else None
-        self._connection = Connection(address, token=source_of(token, token_file), tls=trust,
+        self._connection = Connection(address, token=source_of(token, token_file),
+                                      token_advice=advice_on(token, token_file), tls=trust,
                                       timeout=timeout)
         self._reconnect = reconnect
         self._subscriptions = Subscriptions()

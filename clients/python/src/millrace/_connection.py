@@ -1,11 +1,12 @@
 """The connection to a server: how it is opened and kept, and how a call is made on it."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import grpc
 
-from millrace._errors import from_rpc_error
+from millrace._errors import MillraceError, from_rpc_error
 from millrace._tls import Tls
 from millrace.v1 import (checkpoint_service_pb2_grpc, frame_service_pb2_grpc,
                          label_service_pb2_grpc, learner_service_pb2_grpc,
@@ -20,6 +21,10 @@ _KEEPALIVE_ANSWER_MS = 20_000
 _FIRST_TRY_MS = 100
 _LONGEST_TRY_MS = 2_000
 
+# Names that gRPC reads otherwise than HOST:PORT.
+_SCHEMES_OF_GRPC = ("dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:", "xds:")
+_HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|[^:]*):[0-9]+")
+
 # Measuring and cutting a network takes the server seconds, a large one's last frames likewise.
 CHANGE_TIMEOUT_S = 120.0
 
@@ -30,9 +35,10 @@ class Connection:
     Connects with the first call, and again by itself after it was lost.
     """
 
-    def __init__(self, address: str, *, token: Callable[[], str | None], tls: Tls | None,
-                 timeout: float):
+    def __init__(self, address: str, *, token: Callable[[], str | None], token_advice: str,
+                 tls: Tls | None, timeout: float):
         self._token = token
+        self._token_advice = token_advice
         self._timeout = timeout
         self._channel = _open(address, tls)
         self.predictions = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
@@ -52,7 +58,7 @@ class Connection:
             return method(request, timeout=self._timeout if timeout is None else timeout,
                           metadata=self._metadata())
         except grpc.RpcError as error:
-            raise from_rpc_error(error) from error
+            raise self.error_of(error) from error
 
     def ask_for_many(self, method: Any, request: Any) -> Iterator[Any]:
         """The answers to one request, until the server has sent all, however long that takes.
@@ -61,7 +67,7 @@ class Connection:
         try:
             yield from call
         except grpc.RpcError as error:
-            raise from_rpc_error(error) from error
+            raise self.error_of(error) from error
         finally:
             call.cancel()  # Where nobody wants the rest.
 
@@ -70,12 +76,30 @@ class Connection:
         has. Does not wait."""
         return method(request, metadata=self._metadata())
 
+    def error_of(self, error: grpc.RpcError) -> MillraceError:
+        """The same error as one of this package's; the caller raises it from `error`."""
+        return from_rpc_error(error, self._token_advice)
+
     def _metadata(self) -> list[tuple[str, str]]:
         token = self._token()
         return [("authorization", f"Bearer {token}")] if token else []
 
 
+def _check_address(address: str) -> None:
+    """Raises ValueError where gRPC would look for a host "http", or knock at port 443."""
+    if address.startswith(_SCHEMES_OF_GRPC):
+        return
+    scheme, found, _ = address.partition("://")
+    if found:
+        raise ValueError(f"address {address!r}: leave out {scheme}://, and write HOST:PORT, as "
+                         "127.0.0.1:50051")
+    if not _HOST_AND_PORT.fullmatch(address):
+        raise ValueError(f"address {address!r} has no port; write HOST:PORT, as 127.0.0.1:50051 or "
+                         "[::1]:50051")
+
+
 def _open(address: str, tls: Tls | None) -> grpc.Channel:
+    _check_address(address)
     options: list[tuple[str, Any]] = [
         ("grpc.max_receive_message_length", _LARGEST_MESSAGE),
         ("grpc.keepalive_time_ms", _KEEPALIVE_MS),

@@ -124,10 +124,14 @@ _KINDS: dict[grpc.StatusCode, type[MillraceError]] = {
 }
 
 
-def from_rpc_error(error: grpc.RpcError) -> MillraceError:
-    """The same error as one of this package's; the caller raises it from `error`."""
+def from_rpc_error(error: grpc.RpcError, token_advice: str = "") -> MillraceError:
+    """The same error as one of this package's; the caller raises it from `error`. `token_advice`:
+    what to say where the server does not know who asks."""
     call: Any = error  # What gRPC raises is the call, too.
     code = call.code()
     kind = _KINDS.get(code, MillraceError)
-    return kind(in_words(call.details() or code.name), code=code,
+    said = in_words(call.details() or code.name)
+    if token_advice and kind is Unauthenticated:
+        said = f"{said}; {token_advice}"
+    return kind(said, code=code,
                 details=details_of(call.trailing_metadata() or ()))

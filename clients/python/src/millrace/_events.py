@@ -4,6 +4,8 @@ import dataclasses
 import datetime
 from typing import Any
 
+import grpc
+
 from millrace._connection import Connection
 from millrace._errors import MillraceError
 from millrace._states import LearnerState, OverloadKind, SourceState
@@ -77,6 +79,9 @@ class EventSource:
                            overload_cause=event.overload_cause,
                            overload_remedy=event.overload_remedy, dropped=response.dropped,
                            restarted=restarted)
+
+    def error_of(self, error: grpc.RpcError) -> MillraceError:
+        return self._connection.error_of(error)
 
     def forget_place(self, error: MillraceError) -> bool:
         return False

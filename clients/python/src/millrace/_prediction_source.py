@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import grpc
+
 from millrace._connection import Connection
 from millrace._errors import MillraceError, OutOfRange
 from millrace._prediction import Prediction
@@ -73,6 +75,9 @@ class PredictionSource:
         return Prediction(message=response.prediction, dropped=response.dropped,
                           dropped_total=self._dropped_total, restarted=restarted,
                           run_id=response.run_id, sequence=response.sequence)
+
+    def error_of(self, error: grpc.RpcError) -> MillraceError:
+        return self._connection.error_of(error)
 
     def forget_place(self, error: MillraceError) -> bool:
         if not (isinstance(error, OutOfRange) and self._request.HasField("resume")):

@@ -9,7 +9,6 @@ from typing import Any, Self
 import grpc
 
 from millrace._connection import Connection
-from millrace._errors import from_rpc_error
 from millrace._labels import Label, LabelOutcome, LabelResult, label_message
 from millrace._pictures import Picture, put_picture
 from millrace._prediction import Prediction
@@ -61,6 +60,7 @@ class Pushing(Iterator[FrameOutcome]):
 
     def __init__(self, connection: Connection, stream: str, frames: Iterable[Frame | Picture],
                  parts: Parts | None):
+        self._connection = connection
         self._failure: Exception | None = None  # Of the iterable.
         self._closed = threading.Event()
         first = messages.PushRequest(stream=stream,
@@ -81,7 +81,7 @@ class Pushing(Iterator[FrameOutcome]):
                 raise self._failure from None
             if self._closed.is_set():
                 raise StopIteration from None
-            raise from_rpc_error(error) from error
+            raise self._connection.error_of(error) from error
 
     def wait_for_place(self) -> None:
         """Waits until the frames can be taken. Where they cannot, the next outcome raises why."""

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import grpc
 
 from millrace._backoff import Backoff, Reconnect
-from millrace._errors import MillraceError, Unavailable, from_rpc_error
+from millrace._errors import MillraceError, Unavailable
 
 Item = TypeVar("Item")
 ItemMade = TypeVar("ItemMade", covariant=True)
@@ -33,6 +33,9 @@ class Source(Protocol[ItemMade]):
 
     def item(self, response: Any) -> ItemMade | None:
         """What an answer means. None: it is no item."""
+
+    def error_of(self, error: grpc.RpcError) -> MillraceError:
+        """What a call failed with, as an error of this package's."""
 
     def forget_place(self, error: MillraceError) -> bool:
         """Whether the error says that the call cannot go on where the one before stopped. Then the
@@ -70,7 +73,7 @@ class Subscription(Iterator[Item], Generic[Item]):
             except StopIteration:
                 self.close()
             except grpc.RpcError as error:
-                self._recover(from_rpc_error(error))
+                self._recover(self._source.error_of(error))
             else:
                 item = self._source.item(response)
                 if item is not None:

@@ -33,7 +33,11 @@ def _checked(token: str) -> str:
 def read_token(path: str | pathlib.Path) -> str:
     """The token that a file holds, on one line with nothing else. Raises OSError where it cannot
     be read, and ValueError, in words that do not repeat what it holds, where it holds no token."""
-    data = read_file(path).strip()
+    try:
+        data = read_file(path).strip()
+    except FileNotFoundError as error:
+        raise FileNotFoundError(error.errno, "token_file: there is no such file",
+                                str(path)) from None
     wrong = _fault_of(data)
     if wrong:
         raise ValueError(f"{path} {wrong}; give a file with one token alone")
@@ -51,6 +55,13 @@ def source_of(token: Token | None, path: str | pathlib.Path | None) -> Callable[
         said = _checked_if_any(token)
         return lambda: said
     return lambda: _checked_if_any(token())
+
+
+def advice_on(token: Token | None, path: str | pathlib.Path | None) -> str:
+    """What to say where a server refuses the token, or wants one. Empty: nothing."""
+    if path is not None:
+        return f"it is that of token_file {path}"
+    return "" if token else "name the file that holds one: Client(token_file=...)"
 
 
 def _checked_if_any(token: str | None) -> str | None:
