@@ -227,7 +227,7 @@ absl::Status WhyEnded(const ProcessEnded& ended) {
     case SIGSYS:
       return absl::UnavailableError(
           absl::StrCat("its process crashed (", name,
-                       ") over what the camera sent; update or restart the camera"));
+                       "), most likely over what the camera sent; update or restart the camera"));
     case SIGABRT:
     case SIGTRAP:
       return absl::UnavailableError(absl::StrCat(

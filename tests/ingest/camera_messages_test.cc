@@ -121,7 +121,8 @@ TEST(CameraMessagesTest, HowAProcessEndedIsSaidInWords) {
     EXPECT_TRUE(absl::IsUnavailable(status)) << status;
     return std::string(status.message());
   };
-  EXPECT_THAT(why({.wait_status = SIGSEGV}), HasSubstr("crashed (SIGSEGV)"));
+  EXPECT_THAT(why({.wait_status = SIGSEGV}),
+              HasSubstr("crashed (SIGSEGV), most likely over what the camera sent"));
   EXPECT_THAT(why({.wait_status = SIGABRT}), HasSubstr("gave up (SIGABRT), as when it wants more"));
   EXPECT_THAT(why({.wait_status = SIGKILL}), HasSubstr("was ended (SIGKILL), as the system does"));
   EXPECT_THAT(why({.wait_status = 3 << 8}), HasSubstr("ended with code 3"));
