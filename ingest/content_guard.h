@@ -11,7 +11,8 @@ namespace millrace::ingest {
 
 /// Why a playlist is refused, and what to do.
 inline constexpr char kPlaylist[] =
-    "it is a playlist (HLS, DASH or Smooth Streaming) and no video: what it names is not fetched; "
+    "it is a playlist (HLS, DASH, Smooth Streaming or PLS) and no video: what it names is not "
+    "fetched; "
     "name a video itself";
 
 /// Has `decodebin` fail, with what to do, where it meets a playlist or raw pictures of a size that

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/regular_file.h"
 #include "base/status.h"
@@ -23,15 +24,18 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// GStreamer takes a list of videos for HLS only where it has a tag of HLS: "#EXT-X-...".
+/// GStreamer takes a list of videos for HLS only where it has a tag of HLS: "#EXT-X-...". PLS is a
+/// text to it.
 bool IsPlaylist(const RegularFile& file) {
   constexpr std::string_view kFirstLine = "#EXTM3U";
+  constexpr char kFirstLineOfPls[] = "[playlist]";
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  std::array<char, kByteOrderMark.size() + kFirstLine.size()> bytes = {};
+  std::array<char, kByteOrderMark.size() + sizeof(kFirstLineOfPls)> bytes = {};
   const ssize_t count = pread(file.descriptor(), bytes.data(), bytes.size(), 0);
   std::string_view begin(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   if (begin.starts_with(kByteOrderMark)) begin.remove_prefix(kByteOrderMark.size());
-  return begin.starts_with(kFirstLine);
+  return begin.starts_with(kFirstLine) ||
+         absl::StartsWithIgnoreCase({begin.data(), begin.size()}, kFirstLineOfPls);
 }
 
 /// filesrc would wait for a pipe's writer, and play a device without end.
@@ -41,6 +45,7 @@ absl::Status CheckVideo(const std::string& path) {
   if (!file.ok()) {
     return {file.status().code(), absl::StrCat("it cannot be read: ", file.status().message())};
   }
+  if (file->info().st_size == 0) return absl::FailedPreconditionError("it is empty; name a video");
   return IsPlaylist(*file) ? absl::FailedPreconditionError(kPlaylist) : absl::OkStatus();
 }
 

@@ -33,6 +33,14 @@ bool IsUnknownKind(const GError& error) {
          std::string_view(error.message).find("text file") != std::string_view::npos;
 }
 
+/// What a demultiplexer says of a file without an end, or with another file's bytes in it, where it
+/// has no words of its own.
+bool CannotBeSplit(const GError& error) {
+  if (error.domain != GST_STREAM_ERROR || error.code != GST_STREAM_ERROR_DEMUX) return false;
+  const GstOwned<gchar> usual(gst_error_get_message(error.domain, error.code));
+  return std::string_view(error.message) == usual.get();
+}
+
 std::string_view WithoutEnd(std::string_view text) {
   return text.substr(0, text.find_last_not_of(".\n") + 1);
 }
@@ -93,6 +101,9 @@ absl::Status StatusFromError(const GError& error, const gchar* detail) {
     return absl::FailedPreconditionError(
         "it is no video that is known here, or it is damaged; name a video, as MP4, Matroska, AVI "
         "or MPEG-TS");
+  }
+  if (CannotBeSplit(error)) {
+    return absl::FailedPreconditionError("it is cut short or damaged; name a whole video");
   }
   const std::string_view why = Why(detail);
   if (why.find("not-linked") != std::string_view::npos) {

@@ -39,9 +39,10 @@ TEST(ContentGuardTest, APlaylistIsRefusedAndNothingIsFetched) {
   const std::string playlists[] = {
       absl::StrCat("#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n", video,
                    ".ts\n#EXT-X-ENDLIST\n"),
-      // GStreamer does not know these two: "Could not determine type of stream".
+      // GStreamer does not know these three: "Could not determine type of stream".
       absl::StrCat("#EXTM3U\n", video, ".ts\n"),
       absl::StrCat("\xef\xbb\xbf#EXTM3U\n#EXTINF:10,\n", video, ".ts\n"),
+      absl::StrCat("[playlist]\nNumberOfEntries=1\nFile1=", video, ".ts\n"),
       absl::StrCat("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000000\n", video, ".m3u8\n"),
       absl::StrCat("<?xml version=\"1.0\"?>\n<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" "
                    "type=\"static\" mediaPresentationDuration=\"PT10S\" "
