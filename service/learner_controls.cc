@@ -35,7 +35,7 @@ bool LearnerControls::SetMode(LearnerState mode, pipeline::Learner& learner) {
   if (other) {
     learner.Freeze(mode == LearnerState::kFrozen);
     const LogAbout about(stream_);
-    spdlog::info("stream '{}': the learner is {} now, as it was told", stream_, Name(mode));
+    spdlog::debug("stream '{}': the learner is {} now, as it was told", stream_, Name(mode));
   }
   // Where learning was given up, its own rate lets it begin again. No other may come in between.
   if (mode == LearnerState::kLearning && learner.learning().rate_scale == 0) {

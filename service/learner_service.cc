@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "pipeline/rate_factor.h"
 #include "service/error_reason.h"
+#include "service/peer_address.h"
 #include "service/wire_learner.h"
 
 namespace millrace::service {
@@ -43,6 +46,27 @@ absl::StatusOr<LearnerChange> ChangeOf(const v1::UpdateLearnerRequest& request) 
   return change;
 }
 
+/// "set learning_rate from 0.0001 to 0.01".
+std::string WhatChanged(const LearnerChange& change, const v1::Learner& before,
+                        const v1::Learner& after) {
+  std::vector<std::string> set;
+  if (change.learning_rate) {
+    set.push_back(absl::StrFormat("set learning_rate from %g to %g", before.learning_rate(),
+                                  after.learning_rate()));
+  }
+  if (change.policy) {
+    set.push_back(absl::StrCat("set policy from {", before.policy().ShortDebugString(), "} to {",
+                               after.policy().ShortDebugString(), "}"));
+  }
+  return absl::StrJoin(set, " and ");
+}
+
+/// "set the learner from learning to paused".
+std::string WhatChanged(LearnerState before, LearnerState after) {
+  return absl::StrCat("set the learner from ", std::string(Name(before)), " to ",
+                      std::string(Name(after)));
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* LearnerService::GetLearner(grpc::CallbackServerContext* context,
@@ -63,16 +87,21 @@ grpc::ServerUnaryReactor* LearnerService::UpdateLearner(grpc::CallbackServerCont
                                                         grpc::ByteBuffer* response) {
   return guard_.Answered<v1::UpdateLearnerRequest>(
       {context, request, response}, "UpdateLearner",
-      [this](const auto& asked) { return Update(asked); });
+      [this, client = AddressOf(context->peer())](const auto& asked) {
+        return Update(asked, client);
+      });
 }
 
 absl::StatusOr<v1::UpdateLearnerResponse> LearnerService::Update(
-    const v1::UpdateLearnerRequest& request) const {
+    const v1::UpdateLearnerRequest& request, const std::string& client) const {
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(request.learner().stream()));
   MILLRACE_ASSIGN_OR_RETURN(const LearnerChange change, ChangeOf(request));
+  v1::Learner before;
+  ToMessage(*served->stream, before);
   MILLRACE_RETURN_IF_ERROR(served->stream->Change(change));
   v1::UpdateLearnerResponse response;
   ToMessage(*served->stream, *response.mutable_learner());
+  LogChange(client, before.stream(), WhatChanged(change, before, response.learner()));
   return response;
 }
 
@@ -82,7 +111,12 @@ grpc::ServerUnaryReactor* LearnerService::SetMode(const UnaryCall& call, std::st
   return guard_.Answered<Request>(
       call, method, [&](const Request& asked) -> absl::StatusOr<Response> {
         MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
+        const LearnerState before = served->stream->Snapshot().learner_state;
         MILLRACE_RETURN_IF_ERROR(served->stream->SetMode(mode));
+        if (before != mode) {
+          LogChange(AddressOf(call.context->peer()), served->stream->config().name,
+                    WhatChanged(before, mode));
+        }
         Response response;
         ToMessage(*served->stream, *response.mutable_learner());
         return response;

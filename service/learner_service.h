@@ -1,6 +1,7 @@
 // `millrace.v1.LearnerService`: pauses, freezes, resumes and changes learners at work.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -55,8 +56,9 @@ class LearnerService final : public LearnerMethods {
   template <typename Request, typename Response>
   grpc::ServerUnaryReactor* SetMode(const UnaryCall& call, std::string_view method,
                                     LearnerState mode) const;
+  /// `client`: its address.
   [[nodiscard]] absl::StatusOr<v1::UpdateLearnerResponse> Update(
-      const v1::UpdateLearnerRequest& request) const;
+      const v1::UpdateLearnerRequest& request, const std::string& client) const;
 
   // Constant after construction.
   const Guard guard_;

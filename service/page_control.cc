@@ -7,10 +7,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "pipeline/rate_factor.h"
 #include "service/grpc_security.h"
 #include "service/page_host.h"
+#include "service/peer_address.h"
 
 namespace millrace::service {
 namespace {
@@ -43,8 +45,15 @@ HttpResponse Response(int status, const json& said) {
           .body = said.dump(-1, ' ', false, kReplace)};
 }
 
-absl::StatusOr<json> SetMode(const ServedStream& served, LearnerState mode) {
+absl::StatusOr<json> SetMode(const ServedStream& served, LearnerState mode,
+                             const HttpRequest& request) {
+  const LearnerState before = served.stream->Snapshot().learner_state;
   MILLRACE_RETURN_IF_ERROR(served.stream->SetMode(mode));
+  if (before != mode) {
+    LogChange(request.remote_address, served.stream->config().name,
+              absl::StrCat("set the learner from ", std::string(Name(before)), " to ",
+                           std::string(Name(mode))));
+  }
   return json({{"learner", std::string(Name(mode))}});
 }
 
@@ -144,18 +153,16 @@ HttpResponse PageControl::Do(const HttpRequest& request, Act act) {
                   {{"error", std::string(answer.status().message())}});
 }
 
-PageControl::Answer PageControl::Pause(const ServedStream& served, const HttpRequest& /*request*/) {
-  return SetMode(served, LearnerState::kPaused);
+PageControl::Answer PageControl::Pause(const ServedStream& served, const HttpRequest& request) {
+  return SetMode(served, LearnerState::kPaused, request);
 }
 
-PageControl::Answer PageControl::Freeze(const ServedStream& served,
-                                        const HttpRequest& /*request*/) {
-  return SetMode(served, LearnerState::kFrozen);
+PageControl::Answer PageControl::Freeze(const ServedStream& served, const HttpRequest& request) {
+  return SetMode(served, LearnerState::kFrozen, request);
 }
 
-PageControl::Answer PageControl::Resume(const ServedStream& served,
-                                        const HttpRequest& /*request*/) {
-  return SetMode(served, LearnerState::kLearning);
+PageControl::Answer PageControl::Resume(const ServedStream& served, const HttpRequest& request) {
+  return SetMode(served, LearnerState::kLearning, request);
 }
 
 PageControl::Answer PageControl::SetRate(const ServedStream& served, const HttpRequest& request) {
@@ -164,7 +171,10 @@ PageControl::Answer PageControl::SetRate(const ServedStream& served, const HttpR
   if (!text || !absl::SimpleAtod(*text, &rate) || !pipeline::IsLearningRate(rate)) {
     return absl::InvalidArgumentError("a learning rate is a number from 0 to 1");
   }
+  const double before = served.stream->Snapshot().learning_rate;
   MILLRACE_RETURN_IF_ERROR(served.stream->Change({.learning_rate = rate}));
+  LogChange(request.remote_address, served.stream->config().name,
+            absl::StrFormat("set learning_rate from %g to %g", before, rate));
   return json({{"learning_rate", rate}});
 }
 

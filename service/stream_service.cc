@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/log_about.h"
 #include "base/status.h"
 #include "service/client_sources.h"
 #include "service/config_entry.h"
@@ -17,7 +16,6 @@
 #include "service/stream_watch.h"
 #include "service/wire.h"
 #include "service/wire_struct.h"
-#include "spdlog/spdlog.h"
 
 namespace millrace::service {
 namespace {
@@ -34,13 +32,6 @@ std::string WhatChanged(const StreamConfig& before, const StreamConfig& after) {
   const std::vector<std::string> keys = DifferingKeys(before.in_force, after.in_force);
   if (keys.empty()) return "sent its configuration again, which says what it said";
   return absl::StrCat("changed ", absl::StrJoin(keys, ", "));
-}
-
-/// `client`: its address; empty where it has none.
-void Log(const std::string& client, const std::string& did, const std::string& stream) {
-  const LogAbout about(stream);
-  spdlog::info("stream '{}': a client{}{} has {}", stream, client.empty() ? "" : " at ", client,
-               did);
 }
 
 }  // namespace
@@ -75,7 +66,7 @@ absl::StatusOr<v1::CreateStreamResponse> StreamService::Create(
   MILLRACE_RETURN_IF_ERROR(AllowedForClients(config, rules->sources, "{}"));
   config.learner.stop = config.source.stop = std::move(stop);
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream created, api_.control->Create(config));
-  Log(client, "added it", config.name);
+  LogChange(client, config.name, "added it");
   v1::CreateStreamResponse response;
   ToMessage(*created, *response.mutable_stream());
   return response;
@@ -140,7 +131,7 @@ absl::StatusOr<v1::UpdateStreamResponse> StreamService::Update(
       api_.control->Update(
           {.name = request.stream(), .etag = request.etag(), .stop = std::move(stop)}, config,
           request.allow_reset()));
-  Log(client, WhatChanged(before, config), config.name);
+  LogChange(client, config.name, WhatChanged(before, config));
   v1::UpdateStreamResponse response;
   ToMessage(*updated, *response.mutable_stream());
   return response;
@@ -163,7 +154,7 @@ absl::StatusOr<v1::DeleteStreamResponse> StreamService::Delete(
   MILLRACE_ASSIGN_OR_RETURN(
       const SharedStream deleted,
       api_.control->Delete({.name = request.stream(), .etag = request.etag(), .stop = stop}));
-  Log(client, "deleted it", request.stream());
+  LogChange(client, request.stream(), "deleted it");
   v1::DeleteStreamResponse response;
   ToMessage(*deleted, *response.mutable_stream());
   return response;

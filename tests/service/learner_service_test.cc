@@ -227,6 +227,23 @@ TEST_F(LearnerServiceTest, RateAndPolicyAreChangedWhileItRuns) {
   EXPECT_EQ(learner_.policy().every(), 5);
 }
 
+TEST_F(LearnerServiceTest, TheLogSaysWhoSetWhatToWhat) {
+  const ingest::Logged logged;
+  v1::Learner change = Street();
+  change.set_learning_rate(0.01);
+  change.mutable_policy()->set_kind(v1::UPDATE_POLICY_KIND_EVERY);
+  change.mutable_policy()->set_every(5);
+  ASSERT_TRUE(Update(change, {"learning_rate", "policy"}).ok());
+  ASSERT_TRUE(Freeze().ok());
+  ASSERT_TRUE(Freeze().ok());
+  ASSERT_TRUE(Resume().ok());
+  const std::string who = "info stream 'street': a client at 127.0.0.1 has set ";
+  EXPECT_THAT(logged.text(), HasSubstr(who + "learning_rate from 0.0001 to 0.01 and set policy "
+                                             "from {kind: UPDATE_POLICY_KIND_EVERY every: 1"));
+  EXPECT_THAT(logged.text(), HasSubstr(who + "the learner from learning to frozen\n" + who +
+                                       "the learner from frozen to learning\n"));
+}
+
 TEST_F(LearnerServiceTest, ZeroIsZeroAndWhatIsLeftOutIsAsByDefault) {
   v1::Learner change = Street();
   v1::UpdatePolicy& policy = *change.mutable_policy();

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/ingest/logged.h"
 #include "tests/service/borrowed_streams.h"
 #include "tests/service/secret_files.h"
 #include "tests/service/web_fakes.h"
@@ -57,12 +58,15 @@ class PageControlTest : public ::testing::Test {
 };
 
 TEST_F(PageControlTest, PausesFreezesAndResumes) {
+  const ingest::Logged logged;
   EXPECT_EQ(Press("pause").body, R"({"learner":"paused"})");
   EXPECT_EQ(mode(), LearnerState::kPaused);
   EXPECT_EQ(Press("freeze").status, 200);
   EXPECT_EQ(mode(), LearnerState::kFrozen);
   EXPECT_EQ(Press("resume").status, 200);
   EXPECT_EQ(mode(), LearnerState::kLearning);
+  EXPECT_THAT(logged.text(),
+              HasSubstr("a client at 127.0.0.1 has set the learner from learning to paused\n"));
 }
 
 TEST_F(PageControlTest, SetsTheLearningRate) {
