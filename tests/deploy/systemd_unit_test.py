@@ -91,6 +91,9 @@ class UnitTest(unittest.TestCase):
     def test_there_are_descriptors_for_many_clients(self):
         self.assertGreaterEqual(int(settings()["LimitNOFILE"]), 65536)
 
+    def test_a_camera_that_is_killed_for_memory_ends_nothing_else(self):
+        self.assertEqual(settings()["OOMPolicy"], "continue")
+
     def test_what_it_may_not_do_fails_and_does_not_kill_it(self):
         self.assertEqual(settings()["SystemCallErrorNumber"], "EPERM")
 
