@@ -75,6 +75,12 @@ AbandonedPipelines CountAbandoned() {
   return all.counts;
 }
 
+void CountKilledPipeline() {
+  Abandoned& all = All();
+  const MutexLock lock(all.mu);
+  ++all.counts.so_far;
+}
+
 std::int64_t HangingOf(const PipelineOwner& owner) {
   Abandoned& all = All();
   const MutexLock lock(all.mu);

@@ -30,6 +30,8 @@ struct AbandonedPipelines {
 };
 /// Thread-safe.
 [[nodiscard]] AbandonedPipelines CountAbandoned();
+/// A pipeline hung in a process of its own, and ended with it: it is of those so far. Thread-safe.
+void CountKilledPipeline();
 
 /// Whose a pipeline is.
 struct PipelineOwner {

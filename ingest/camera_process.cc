@@ -27,8 +27,6 @@
 namespace millrace::ingest {
 namespace {
 
-constexpr std::size_t kMostTaskBytes = 64 << 10;
-constexpr int kNoTask = 1;
 /// The environment of such a process is its own; /proc shows what it had at its start.
 constexpr const char* kPasswordVariable = "MILLRACE_CAMERA_PASSWORD";
 
@@ -172,7 +170,7 @@ int RunCameraProcess(Descriptor socket) {
   std::optional<Packet> told = ReceivePacket(socket.value(), kMostTaskBytes, /*with_file=*/true);
   if (!told) return 0;  // It is to end before it has begun.
   const absl::StatusOr<CameraTask> task = DecodeTask(told->bytes);
-  if (!task.ok()) return kNoTask;
+  if (!task.ok()) return kExitNoTask;
   spdlog::set_default_logger(
       std::make_shared<spdlog::logger>("camera", std::make_shared<ToServer>(socket.value())));
   spdlog::set_level(static_cast<spdlog::level::level_enum>(task->log_level));
@@ -180,7 +178,7 @@ int RunCameraProcess(Descriptor socket) {
       static_cast<std::size_t>(task->width) * static_cast<std::size_t>(task->height) * 3;
   absl::StatusOr<MappedSlots> slots =
       MappedSlots::Map(told->file, picture_bytes, /*writable=*/true);
-  if (!slots.ok()) return kNoTask;
+  if (!slots.ok()) return kExitNoTask;
   Telling telling(socket.value(), *std::move(slots));
   auto pipeline = NewPipelineOf(*task, telling);
   if (!pipeline.ok()) {

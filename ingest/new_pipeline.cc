@@ -2,7 +2,9 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/log_about.h"
 #include "base/status.h"
 #include "ingest/camera_process.h"
@@ -19,11 +21,16 @@ absl::StatusOr<std::unique_ptr<PicturePipeline>> NewPipeline(const PipelineOptio
   CameraTask task = *options.task;
   MILLRACE_RETURN_IF_ERROR(ResolvePassword(task));
   task.log_level = spdlog::get_level();
+  std::string encoded = Encode(task);
+  if (encoded.size() > kMostTaskBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("its URI, user and password are longer than ",
+                                                   kMostTaskBytes >> 10, " KiB; shorten them"));
+  }
   const auto log = [owner = options.owner.name](int level, std::string_view text) {
     const LogAbout about(owner);
     spdlog::log(static_cast<spdlog::level::level_enum>(level), "stream '{}': {}", owner, text);
   };
-  return IsolatedPipeline::Create({.task = Encode(task),
+  return IsolatedPipeline::Create({.task = std::move(encoded),
                                    .grid = {.width = options.width, .height = options.height},
                                    .log = log},
                                   *spawner, listener);

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -6,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -32,6 +34,15 @@ int EndWith(int code) {
 __attribute__((section(".preinit_array"),
                used)) void (*const kBeforeLibraries)() = millrace::service::EndIfAddressSpaceIsTiny;
 
+/// A socket of ours in the place of one that is closed would get the log, or be closed.
+void OpenStandardStreams() {
+  int opened = 0;
+  do {
+    opened = open("/dev/null", O_RDWR);
+  } while (opened >= 0 && opened <= STDERR_FILENO);
+  if (opened >= 0) close(opened);
+}
+
 /// `serve` decodes cameras' video in processes of their own, which are forked from one that has no
 /// threads but jemalloc's, which jemalloc takes care of. The arguments lie behind each other.
 absl::Status StartWhatServeNeeds(int argc, char** argv) {
@@ -50,6 +61,7 @@ const char* malloc_conf = "background_thread:true,max_background_threads:1";
 }
 
 int main(int argc, char** argv) {
+  OpenStandardStreams();
   // Writing to a browser that has gone is an error value, not the end.
   std::signal(SIGPIPE, SIG_IGN);
   try {
@@ -57,7 +69,7 @@ int main(int argc, char** argv) {
     millrace::service::LogToStderr();
     millrace::service::LogGrpc();
     if (!started.ok()) {
-      millrace::service::LogFailure(started.ToString(absl::StatusToStringMode::kWithNoExtraData));
+      millrace::service::LogFailure(std::string(started.message()));
       return millrace::service::kExitFailure;
     }
     return EndWith(millrace::service::RunCommandLine(argc, argv));

@@ -139,7 +139,8 @@ void AppendAbandoned(std::vector<MetricFamily>& families) {
   const ingest::AbandonedPipelines pipelines = ingest::CountAbandoned();
   MetricBuilder family("millrace_ingest_pipelines_abandoned_total",
                        "GStreamer pipelines of sources that hung when they were to end, and were "
-                       "left behind; the log names the stream.",
+                       "left behind, or killed with a process of their own; the log names the "
+                       "stream.",
                        MetricType::Counter);
   families.push_back(family.Add({}, static_cast<double>(pipelines.so_far)).Take());
   families.push_back(Gauge("millrace_ingest_pipelines_hanging",

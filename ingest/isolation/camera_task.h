@@ -1,6 +1,7 @@
 // What a camera's process is told to do: which camera to show, and as which pictures.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,9 @@ struct CameraTask {
   /// The least level of its log's lines, as spdlog numbers them.
   int log_level = 0;
 };
+
+/// An encoded one is no longer.
+inline constexpr std::size_t kMostTaskBytes = 64 << 10;
 
 /// Reads the password, where the login says so. Fails as ReadPassword() does.
 [[nodiscard]] absl::Status ResolvePassword(CameraTask& task);

@@ -1,34 +1,34 @@
 #include "ingest/isolation/confinement.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdio>
-#include <string_view>
+#include <cstdlib>
+#include <vector>
 
-#include "base/descriptor.h"
+#include "ingest/isolation/messages.h"
 
 namespace millrace::ingest {
 namespace {
 
-constexpr int kCannot = 70;
-
-void Require(bool done, const char* what) {
-  if (done) return;
-  std::perror(what);
-  _exit(kCannot);
+void Require(bool done) {
+  if (!done) _exit(kExitNotConfined);
 }
 
 void Limit(__rlimit_resource_t resource, std::uint64_t most) {
   const rlimit limit = {.rlim_cur = most, .rlim_max = most};
   rlimit now = {};
-  Require(getrlimit(resource, &now) == 0, "getrlimit");
+  Require(getrlimit(resource, &now) == 0);
   if (now.rlim_max < most) return;
-  Require(setrlimit(resource, &limit) == 0, "setrlimit");
+  Require(setrlimit(resource, &limit) == 0);
 }
 
 /// What the limit of data counts. 0 where the system does not say.
@@ -42,26 +42,51 @@ std::uint64_t DataBytes() {
   return read == 1 ? data_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-/// Where there is no /proc, the system decides as it does.
+/// Before its parent. Where there is no /proc, the system decides as it does.
 void GoFirstWhenMemoryIsShort() {
-  constexpr std::string_view kMore = "500";
-  const Descriptor score(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
-  if (score.value() < 0) return;
-  [[maybe_unused]] const ssize_t written = write(score.value(), kMore.data(), kMore.size());
+  constexpr int kMore = 500;
+  constexpr int kMost = 1000;
+  std::FILE* const file = std::fopen("/proc/self/oom_score_adj", "r+e");
+  if (file == nullptr) return;
+  int score = 0;
+  if (std::fscanf(file, "%d", &score) == 1) {
+    std::rewind(file);
+    std::fprintf(file, "%d", std::min(kMost, score + kMore));
+  }
+  std::fclose(file);
+}
+
+std::vector<int> OpenDescriptors() {
+  std::vector<int> open;
+  DIR* const folder = opendir("/proc/self/fd");
+  Require(folder != nullptr);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
+  while (const dirent* const entry = readdir(folder)) open.push_back(std::atoi(entry->d_name));
+  closedir(folder);
+  return open;
+}
+
+// Kernels before 5.9 have no close_range(), and filters of system calls may not know it.
+void CloseFrom(unsigned int first) {
+  if (close_range(first, UINT_MAX, 0) == 0) return;
+  Require(errno == ENOSYS || errno == EPERM);
+  for (const int one : OpenDescriptors()) {
+    if (one >= static_cast<int>(first)) close(one);
+  }
 }
 
 }  // namespace
 
 void EndWith(pid_t parent) {
-  Require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0, "PR_SET_PDEATHSIG");
-  if (getppid() != parent) _exit(kCannot);  // It has ended before.
+  Require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+  Require(getppid() == parent);  // Else it has ended before.
 }
 
 void Confine(const Confinement& confinement, pid_t parent, unsigned int keep) {
   EndWith(parent);
-  Require(close_range(keep, UINT_MAX, 0) == 0, "close_range");
+  CloseFrom(keep);
   GoFirstWhenMemoryIsShort();
-  Require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "PR_SET_NO_NEW_PRIVS");
+  Require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
   Limit(RLIMIT_CORE, 0);
   Limit(RLIMIT_NOFILE, confinement.descriptors);
   Limit(RLIMIT_DATA, DataBytes() + confinement.more_data_bytes);

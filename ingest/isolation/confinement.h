@@ -17,8 +17,8 @@ struct Confinement {
 
 /// Confines this process for good: it ends when `parent` does, gets no more privileges, no core
 /// file, no more memory and descriptors than that, and goes first when the system's memory is
-/// short. Of descriptors that are open the first `keep` stay. Ends it where that cannot be done.
-/// REQUIRES: one thread.
+/// short. Of descriptors that are open the first `keep` stay. Ends it by kExitNotConfined
+/// (messages.h) where that cannot be done. REQUIRES: one thread.
 void Confine(const Confinement& confinement, pid_t parent, unsigned int keep);
 
 /// The process gets SIGKILL when `parent` ends, which it is a child of.

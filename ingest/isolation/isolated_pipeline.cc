@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "ingest/abandoned_pipelines.h"
 #include "ingest/isolation/packets.h"
 
 namespace millrace::ingest {
@@ -23,6 +24,8 @@ constexpr int kMostLines = 200;
 /// Messages in a second that are neither pictures nor lines. A camera whose format changes with
 /// each picture has no more.
 constexpr int kMostMessages = 2000;
+/// Pictures in a second, which no camera has.
+constexpr int kMostPictures = 2000;
 constexpr int kWarningLevel = 3;
 constexpr int kErrorLevel = 4;
 
@@ -49,15 +52,15 @@ class IsolatedPipeline::Talk {
 
   /// Whether the message may be.
   bool Allows(const FromCamera& message) {
-    if (std::holds_alternative<PictureInSlot>(message)) return true;
     const auto now = std::chrono::steady_clock::now();
     if (now >= second_ends_) {
       if (lines_ > kMostLines) {
         options_.log(kWarningLevel, absl::StrCat("and ", lines_ - kMostLines, " more lines"));
       }
-      lines_ = messages_ = 0;
+      lines_ = messages_ = pictures_ = 0;
       second_ends_ = now + std::chrono::seconds(1);
     }
+    if (std::holds_alternative<PictureInSlot>(message)) return ++pictures_ <= kMostPictures;
     if (!std::holds_alternative<LogLine>(message)) return ++messages_ <= kMostMessages;
     ++lines_;
     return true;
@@ -69,6 +72,7 @@ class IsolatedPipeline::Talk {
   std::chrono::steady_clock::time_point second_ends_ = {};
   int lines_ = 0;
   int messages_ = 0;
+  int pictures_ = 0;
 };
 
 absl::StatusOr<std::unique_ptr<IsolatedPipeline>> IsolatedPipeline::Create(
@@ -135,7 +139,6 @@ void IsolatedPipeline::Read() {
 
 absl::Status IsolatedPipeline::ReadMessages() {
   Talk talk(options_);
-  std::optional<ProcessEnded> ended;
   while (std::optional<Packet> packet = ReceivePacket(socket_.value(), kMostMessageBytes)) {
     absl::StatusOr<FromCamera> message = Decode(packet->bytes, kPictureSlots);
     if (!message.ok()) {
@@ -144,19 +147,21 @@ absl::Status IsolatedPipeline::ReadMessages() {
     }
     if (!talk.Allows(*message)) return absl::UnavailableError("its process says too much");
     if (const auto* const end = std::get_if<ProcessEnded>(&*message)) {
-      ended = *end;
       if (HasHung(*end)) {
+        CountKilledPipeline();
         options_.log(kErrorLevel,
                      "its pipeline hangs in GStreamer; its process was ended. What the camera "
                      "sends is faulty: update or restart the camera");
       }
-    } else if (const auto* const line = std::get_if<LogLine>(&*message)) {
+      return WhyEnded(*end);
+    }
+    if (const auto* const line = std::get_if<LogLine>(&*message)) {
       if (talk.SaysLine()) options_.log(line->level, line->text);
     } else {
       Hear(*std::move(message));
     }
   }
-  return ended ? WhyEnded(*ended) : absl::UnavailableError("its process is gone");
+  return absl::UnavailableError("its process is gone");
 }
 
 void IsolatedPipeline::Hear(FromCamera message) {

@@ -52,7 +52,7 @@ class IsolatedPipeline final : public PicturePipeline {
   bool End() override ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  /// Bounds what a process may say a second beside its pictures.
+  /// Bounds what a process may say a second.
   class Talk;
 
   void Read();

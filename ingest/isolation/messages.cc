@@ -20,8 +20,10 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
-/// 146 years either way: differences of two such times are whole numbers yet.
-constexpr std::int64_t kMostTime = std::int64_t{1} << 62;
+/// Nine years of a stream: several times as much is a whole number yet.
+constexpr std::int64_t kMostStreamTime = std::int64_t{1} << 58;
+/// 73 years before or after 1970, in which all times of NTP's first era are.
+constexpr std::int64_t kMostCameraTime = std::int64_t{1} << 61;
 /// A camera's side in pixels, which is GStreamer's own bound for what may be decoded.
 constexpr std::int64_t kMostSide = 65535;
 constexpr double kMostRate = 1e6;
@@ -112,8 +114,8 @@ absl::StatusOr<FromCamera> FormatOf(const Head& head) {
                       .pixel_aspect = aspect};
 }
 
-bool IsTime(std::int64_t count, std::int64_t least) {
-  return count == kAbsent || IsWithin(count, least, kMostTime);
+bool IsTime(std::int64_t count, std::int64_t least, std::int64_t most) {
+  return count == kAbsent || IsWithin(count, least, most);
 }
 
 std::optional<nanoseconds> TimeOf(std::int64_t count) {
@@ -123,7 +125,8 @@ std::optional<nanoseconds> TimeOf(std::int64_t count) {
 absl::StatusOr<FromCamera> PictureOf(const Head& head, std::uint32_t slots) {
   const auto [slot, stream_time, duration, camera_time] = head.whole;
   if (!IsWithin(slot, 0, std::int64_t{slots} - 1)) return Wrong("a slot that does not exist");
-  if (!IsTime(stream_time, 0) || !IsTime(duration, 0) || !IsTime(camera_time, -kMostTime)) {
+  if (!IsTime(stream_time, 0, kMostStreamTime) || !IsTime(duration, 0, kMostStreamTime) ||
+      !IsTime(camera_time, -kMostCameraTime, kMostCameraTime)) {
     return Wrong("a time that cannot be");
   }
   return PictureInSlot{.slot = static_cast<std::uint32_t>(slot),
@@ -151,6 +154,23 @@ absl::StatusOr<FromCamera> EndOf(const Head& head) {
 absl::StatusOr<FromCamera> LineOf(const Head& head, std::string_view text) {
   if (!IsWithin(head.whole.front(), 0, kMostLogLevel)) return Wrong("no level");
   return LogLine{.level = static_cast<int>(head.whole.front()), .text = CleanText(text)};
+}
+
+std::string WhatCodeSays(int exit_code) {
+  switch (exit_code) {
+    case kExitNotConfined:
+      return "its process cannot be confined on this system; set source.isolate: false for it";
+    case kExitThrew:
+      return "its process failed, as when it gets no memory; give this machine more, or restart "
+             "the "
+             "camera";
+    case kExitHung:
+      return "its pipeline hangs in GStreamer; update or restart the camera";
+    case kExitNoTask:
+      return "its process gets no memory for pictures; give this machine more";
+    default:
+      return absl::StrCat("its process ended with code ", exit_code);
+  }
 }
 
 /// The place of a kind of message in FromCamera.
@@ -212,8 +232,7 @@ absl::Status WhyEnded(const ProcessEnded& ended) {
         absl::StrCat("no process can be started for it: ", g_strerror(ended.fork_error)));
   }
   if (!WIFSIGNALED(ended.wait_status)) {
-    return absl::UnavailableError(
-        absl::StrCat("its process ended with code ", WEXITSTATUS(ended.wait_status)));
+    return absl::UnavailableError(WhatCodeSays(WEXITSTATUS(ended.wait_status)));
   }
   const int signal = WTERMSIG(ended.wait_status);
   const char* const abbreviation = sigabbrev_np(signal);
@@ -233,9 +252,11 @@ absl::Status WhyEnded(const ProcessEnded& ended) {
       return absl::UnavailableError(absl::StrCat(
           "its process gave up (", name,
           "), as when it wants more memory than it may have; update or restart the camera"));
-    default:
+    case SIGKILL:
       return absl::UnavailableError(absl::StrCat("its process was ended (", name,
                                                  "), as the system does when memory is short"));
+    default:
+      return absl::UnavailableError(absl::StrCat("its process was ended (", name, ")"));
   }
 }
 

@@ -52,8 +52,12 @@ struct LogLine {
   int level = 0;  ///< As spdlog numbers them.
   std::string text;
 };
-/// Of a process that was told to end, and whose pipeline hangs.
+/// Exit codes of a process: it could not be confined; it ended by an exception; it was told to end,
+/// and its pipeline hangs; there was nothing to do for it.
+inline constexpr int kExitNotConfined = 70;
+inline constexpr int kExitThrew = 71;
 inline constexpr int kExitHung = 72;
+inline constexpr int kExitNoTask = 73;
 /// Of the spawner, last of all.
 struct ProcessEnded {
   int wait_status = 0;  ///< As waitpid() has it.

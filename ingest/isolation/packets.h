@@ -17,7 +17,7 @@ namespace millrace::ingest {
 [[nodiscard]] absl::StatusOr<std::pair<Descriptor, Descriptor>> NewPacketSocket();
 
 /// Sends `bytes`, and `file` along with them unless it is -1. Waits for room if `wait` says so.
-/// Returns whether it was sent; not where the other end is gone, or there is no room.
+/// Returns whether it was sent; not where the other end is gone, or there is no room: see errno.
 bool SendPacket(int socket, std::string_view bytes, bool wait, int file = -1);
 
 struct Packet {

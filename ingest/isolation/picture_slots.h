@@ -1,9 +1,10 @@
 // Memory in which a camera's process leaves pictures for the server.
 //
+// clang-format off
 //   file in memory   │ slot 0: one picture │ slot 1: one picture │
-//   the server       reads               (its size is sealed: nobody can cut it from under who
-//   reads) the process      writes into a slot, until it is free again into no other than the next
-//   one
+//   the server         reads; its size is sealed: nobody can cut it from under the reader
+//   the process        writes into a slot, and into the other until that one is free again
+// clang-format on
 #pragma once
 
 #include <cstddef>

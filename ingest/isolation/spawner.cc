@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -16,6 +17,8 @@
 #include <exception>
 #include <list>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,7 +33,6 @@ using Clock = std::chrono::steady_clock;
 
 /// Where a process finds its socket: behind the standard streams.
 constexpr int kSocket = 3;
-constexpr int kThrew = 71;
 
 /// What ends a server is for it to hear; it ends the others.
 void LeaveSignalsToTheServer() {
@@ -46,12 +48,41 @@ void ShutStandardStreams() {
   dup2(nothing.value(), STDOUT_FILENO);
 }
 
-void TakeName(const Spawner::Options& options) {
-  prctl(PR_SET_NAME, "camera");
-  if (options.arguments.empty()) return;
-  std::memset(options.arguments.data(), 0, options.arguments.size());
-  const std::size_t most = options.arguments.size() - 1;
-  std::memcpy(options.arguments.data(), options.name, std::min(most, std::strlen(options.name)));
+/// `ps` shows "millrace NAME".
+void TakeName(std::span<char> arguments, const char* name) {
+  prctl(PR_SET_NAME, name);
+  if (arguments.empty()) return;
+  const std::string shown = absl::StrCat("millrace ", name);
+  std::ranges::fill(arguments, '\0');
+  std::copy_n(shown.begin(), std::min(shown.size(), arguments.size() - 1), arguments.begin());
+}
+
+/// What GStreamer, its drivers and sanitizers read of the environment.
+bool IsForCameras(std::string_view variable) {
+  static constexpr auto kNames =
+      std::to_array<std::string_view>({"HOME", "LANG", "PATH", "TMPDIR", "TZ"});
+  static constexpr auto kBeginnings = std::to_array<std::string_view>(
+      {"ASAN_", "CUDA_",     "DRI_",   "GIO_",   "GNUTLS_", "GST_",  "G_",
+       "LC_",   "LD_",       "LIBVA_", "LSAN_",  "MALLOC_", "MESA_", "NVIDIA_",
+       "ORC_",  "SSL_CERT_", "TSAN_",  "UBSAN_", "VDPAU_",  "XDG_"});
+  const std::string_view name = variable.substr(0, variable.find('='));
+  return std::ranges::find(kNames, name) != kNames.end() ||
+         std::ranges::any_of(kBeginnings,
+                             [&](std::string_view it) { return name.starts_with(it); });
+}
+
+/// Passwords of all cameras may be in it. They are overwritten, because /proc shows the memory that
+/// held them at the program's start.
+void ForgetEnvironment() {
+  char** kept = environ;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (IsForCameras(*variable)) {
+      *kept++ = *variable;
+    } else {
+      explicit_bzero(*variable, std::strlen(*variable));
+    }
+  }
+  *kept = nullptr;
 }
 
 struct Process {
@@ -134,11 +165,12 @@ class Spawning {
   [[noreturn]] void Begin(const Descriptor& socket, pid_t spawner) {
     dup2(socket.value(), kSocket);
     sigprocmask(SIG_SETMASK, &before_, nullptr);
+    TakeName(options_.arguments, "camera");
     Confine(options_.confinement, spawner, kSocket + 1);
     try {
       _exit(options_.run(Descriptor(kSocket)));
     } catch (const std::exception& error) {
-      _exit(kThrew);
+      _exit(kExitThrew);
     }
   }
 
@@ -188,11 +220,12 @@ void AllowAsManyDescriptorsAsMayBe() {
   LeaveSignalsToTheServer();
   ShutStandardStreams();
   AllowAsManyDescriptorsAsMayBe();
-  TakeName(options);
+  ForgetEnvironment();
+  TakeName(options.arguments, "spawner");
   try {
     Spawning(options, control.value()).Run();
   } catch (const std::exception& error) {
-    _exit(kThrew);
+    _exit(kExitThrew);
   }
   _exit(0);
 }
@@ -206,7 +239,8 @@ absl::StatusOr<std::unique_ptr<Spawner>> Spawner::Start(const Options& options) 
   const pid_t pid = fork();
   if (pid < 0) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the process that starts those of cameras cannot be started: ", std::strerror(errno)));
+        "the process that starts those of cameras cannot be started: ", std::strerror(errno),
+        "; raise the limit of processes (`ulimit -u`, TasksMax of systemd)"));
   }
   if (pid == 0) {
     { const Descriptor of_the_server = std::move(ends->first); }
@@ -231,9 +265,11 @@ absl::Status Spawner::Check() const {
 }
 
 absl::Status Spawner::Spawn(const Descriptor& socket) const {
-  if (SendPacket(control_.value(), "+", /*wait=*/true, socket.value())) return absl::OkStatus();
-  return absl::UnavailableError(
-      "the process that starts those of cameras has ended; restart this server");
+  if (SendPacket(control_.value(), "+", /*wait=*/false, socket.value())) return absl::OkStatus();
+  const bool is_gone = errno == EPIPE || errno == ECONNRESET;
+  return absl::UnavailableError(absl::StrCat("the process that starts those of cameras ",
+                                             is_gone ? "has ended" : "does not answer",
+                                             "; restart this server"));
 }
 
 }  // namespace millrace::ingest

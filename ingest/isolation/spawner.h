@@ -36,13 +36,14 @@ class Spawner {
     Confinement confinement = {};
     /// A process whose socket says no more has so long to end. Then it is killed.
     std::chrono::milliseconds in_good_order{2500};
-    /// Where the program's arguments are, which `ps` shows: `name` takes their place. May be empty.
+    /// Where the program's arguments are, which `ps` shows: "millrace spawner" and "millrace
+    /// camera" take their place. May be empty.
     std::span<char> arguments = {};
-    const char* name = "millrace camera";
   };
 
-  /// Forks the spawner. RESOURCE_EXHAUSTED where the system does not let it. REQUIRES: this process
-  /// has one thread.
+  /// Forks the spawner, which keeps of the environment only what decoding needs.
+  /// RESOURCE_EXHAUSTED where the system does not let it. REQUIRES: this process has one thread.
+  /// jemalloc's background thread may run beside it: jemalloc's handlers of fork() look after it.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Spawner>> Start(const Options& options);
   ~Spawner();
   Spawner(const Spawner&) = delete;
@@ -50,7 +51,7 @@ class Spawner {
 
   /// Starts a process that has `socket`, and does not wait for it. What comes over the other end
   /// last of all is ProcessEnded (messages.h). A process ends when that end says no more; it is
-  /// killed at once when it is closed. UNAVAILABLE where the spawner is gone.
+  /// killed at once when it is closed. UNAVAILABLE where the spawner is gone, or takes no more.
   [[nodiscard]] absl::Status Spawn(const Descriptor& socket) const;
 
   /// UNAVAILABLE where the spawner is gone: no process can be started any more.

@@ -1,9 +1,12 @@
 """Cameras whose video is decoded in processes of their own: whatever befalls those, the server goes on."""
 
 import contextlib
+import json
 import os
 import pathlib
 import signal
+import subprocess
+import tempfile
 import unittest
 
 import client
@@ -159,9 +162,27 @@ class CameraProcessesTest(unittest.TestCase):
                     camera=isolated(source.url, user=USER, password_env=VARIABLE))) as server:
                 with client.Subscriber(server.grpc, "camera") as subscriber:
                     subscriber.wait_for_predictions(1)
-                shown = [pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-                         for pid in (spawner(server), *processes(server))]
-        self.assertEqual({name.rstrip(b"\0") for name in shown}, {b"millrace camera"})
+                pids = (spawner(server), wait_for_process(server))
+                shown = [pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids]
+                environments = [pathlib.Path(f"/proc/{pid}/environ").read_bytes() for pid in pids]
+                of_server = pathlib.Path(f"/proc/{server.process.pid}/environ").read_bytes()
+        self.assertEqual([name.rstrip(b"\0") for name in shown], [b"millrace spawner", b"millrace camera"])
+        self.assertIn(WORD.encode(), of_server)
+        for environment in environments:
+            self.assertNotIn(WORD.encode(), environment)
+            self.assertIn(b"PATH=", environment)
+
+    def test_a_server_without_standard_streams_serves(self):
+        with camera() as source, tempfile.TemporaryDirectory() as name:
+            written = pathlib.Path(name, "millrace.yaml")
+            written.write_text(json.dumps(config(camera=isolated(source.url))))
+            summary = pathlib.Path(name, "summary.json")
+            command = [millrace_process.program(), "serve", "--config", str(written),
+                       "--summary-json", str(summary), "--frames", "5"]
+            code = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command],
+                                  timeout=millrace_process.PATIENCE_S, check=False).returncode
+            self.assertEqual(code, 0)
+            self.assertTrue(summary.exists())
 
     def test_a_process_is_confined(self):
         with camera() as source, millrace_process.serve(config(camera=isolated(source.url))) as server:

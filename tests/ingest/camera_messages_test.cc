@@ -78,6 +78,22 @@ TEST(CameraMessagesTest, TimesThatWouldOverflowAreRefused) {
   }
 }
 
+// A median of steps is taken five times, and added to others.
+TEST(CameraMessagesTest, TimesAreSoShortThatSumsOfThemAreWholeNumbers) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const std::string picture = Encode(PictureInSlot{});
+  for (const std::size_t word : {2, 3}) {
+    EXPECT_TRUE(IsRefused(With(picture, word, kMost / 10)));
+    EXPECT_FALSE(IsRefused(With(picture, word, std::int64_t{1} << 58)));
+  }
+  EXPECT_TRUE(IsRefused(With(picture, 4, kMost / 2)));
+  EXPECT_TRUE(IsRefused(With(picture, 4, -kMost / 2)));
+  // NTP begins in 1900, and its first era ends in 2036.
+  for (const std::int64_t second : {std::int64_t{-2'208'988'800}, std::int64_t{2'085'978'496}}) {
+    EXPECT_FALSE(IsRefused(With(picture, 4, second * 1'000'000'000)));
+  }
+}
+
 TEST(CameraMessagesTest, FormatsThatNoCameraHasAreRefused) {
   const std::string format = Encode(CameraFormat{.width = 640, .height = 480});
   ASSERT_FALSE(IsRefused(format));
@@ -125,7 +141,11 @@ TEST(CameraMessagesTest, HowAProcessEndedIsSaidInWords) {
               HasSubstr("crashed (SIGSEGV), most likely over what the camera sent"));
   EXPECT_THAT(why({.wait_status = SIGABRT}), HasSubstr("gave up (SIGABRT), as when it wants more"));
   EXPECT_THAT(why({.wait_status = SIGKILL}), HasSubstr("was ended (SIGKILL), as the system does"));
+  EXPECT_EQ(why({.wait_status = SIGTERM}), "its process was ended (SIGTERM)");
   EXPECT_THAT(why({.wait_status = 3 << 8}), HasSubstr("ended with code 3"));
+  EXPECT_THAT(why({.wait_status = kExitNotConfined << 8}), HasSubstr("set source.isolate: false"));
+  EXPECT_THAT(why({.wait_status = kExitThrew << 8}), HasSubstr("its process failed"));
+  EXPECT_THAT(why({.wait_status = kExitNoTask << 8}), HasSubstr("no memory for pictures"));
   EXPECT_THAT(why({.fork_error = EAGAIN}), HasSubstr("no process can be started for it: "));
 }
 

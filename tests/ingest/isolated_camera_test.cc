@@ -131,6 +131,15 @@ TEST(IsolatedCameraTest, WhyThereAreNoPicturesIsSaidAlike) {
   }
 }
 
+// It was cut on its way, and the process took it for its end.
+TEST(IsolatedCameraTest, ALoginThatIsTooLongIsSaid) {
+  SourceOptions options = Isolated("rtsp://127.0.0.1:9/live");
+  options.camera.login = {.user = std::string(64 << 10, 'u')};
+  const auto source = Open(options, Patient());
+  WaitUntil([&] { return !source->status().cause.ok(); });
+  EXPECT_THAT(std::string(source->status().cause.message()), HasSubstr("are longer than 64 KiB"));
+}
+
 TEST(IsolatedCameraTest, ThePasswordIsReadHereAndShownNowhere) {
   constexpr const char* kWord = "plum/cake+4711";
   const RtspProcess camera({"--user", "viewer", "--password", kWord});

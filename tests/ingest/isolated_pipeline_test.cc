@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "ingest/abandoned_pipelines.h"
 #include "ingest/isolation/packets.h"
 #include "ingest/outcome.h"
 
@@ -175,7 +176,13 @@ TEST_F(IsolatedPipelineTest, LinesWithoutEndAreCounted) {
   EXPECT_LT(lines_.size(), static_cast<std::size_t>(kLines));
 }
 
-TEST_F(IsolatedPipelineTest, PicturesWithoutEndAreTakenAsTheyAre) {
+TEST_F(IsolatedPipelineTest, PicturesWithoutEndEndIt) {
+  const std::string picture = Encode(PictureInSlot{});
+  while (Say(picture)) continue;
+  EXPECT_EQ(listener_.Outcome(), "its process says too much");
+}
+
+TEST_F(IsolatedPipelineTest, PicturesOfAFastCameraAreTaken) {
   constexpr std::size_t kPictures = 1000;
   for (std::size_t i = 0; i < kPictures; ++i) ASSERT_TRUE(Say(Encode(PictureInSlot{})));
   EndBy(SIGKILL);
@@ -217,6 +224,22 @@ TEST_F(IsolatedPipelineTest, AProcessThatHangsIsSaidInTheLog) {
   EXPECT_TRUE(pipeline_->End());
   ASSERT_EQ(lines_.size(), 1u);
   EXPECT_THAT(lines_.front(), HasSubstr("hangs in GStreamer"));
+}
+
+TEST_F(IsolatedPipelineTest, AProcessThatHangsIsCountedAndLeavesNothing) {
+  const AbandonedPipelines before = CountAbandoned();
+  EndBy(kExitHung << 8);
+  listener_.Outcome();
+  EXPECT_EQ(CountAbandoned().so_far, before.so_far + 1);
+  EXPECT_EQ(CountAbandoned().hanging, before.hanging);
+}
+
+// The spawner says nothing more, so the process has said it.
+TEST_F(IsolatedPipelineTest, AfterTheWordOfItsEndNothingIsHeard) {
+  for (int i = 0; i < 10; ++i) Say(Encode(ProcessEnded{.wait_status = kExitHung << 8}));
+  listener_.Outcome();
+  pipeline_->End();
+  EXPECT_EQ(lines_.size(), 1u);
 }
 
 }  // namespace

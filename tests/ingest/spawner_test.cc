@@ -4,27 +4,42 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ingest/isolation/messages.h"
 #include "ingest/isolation/packets.h"
 
 namespace millrace::ingest {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr int kHolds = 0;
 
@@ -40,14 +55,43 @@ std::string ChildrenOf(pid_t pid) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// A zombie is not.
-bool IsAlive(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string name;
-  char state = 'X';
-  int unused = 0;
-  file >> unused >> name >> state;
-  return state != 'X' && state != 'Z';
+/// A process that need not be a child of this one.
+class Watched {
+ public:
+  explicit Watched(pid_t pid) : process_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
+
+  /// Waits for its end.
+  void AwaitEnd() const {
+    pollfd ended = {.fd = process_.value(), .events = POLLIN, .revents = 0};
+    while (process_.value() >= 0 && poll(&ended, 1, -1) < 1) continue;
+  }
+
+ private:
+  const Descriptor process_;
+};
+
+/// What `run` returns in a process of its own, in which it may change what it likes.
+int InAProcess(const std::function<int()>& run) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(run());
+  int status = -1;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// From now on `calls` fail by `error` in this process and its children.
+void Refuse(std::initializer_list<unsigned int> calls, unsigned int error) {
+  std::vector<sock_filter> filter = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  for (const unsigned int call : calls) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error));
+  }
+  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog program = {.len = static_cast<unsigned short>(filter.size()),
+                              .filter = filter.data()};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
 std::unique_ptr<Spawner> Start(Spawner::Options options) {
@@ -150,12 +194,10 @@ TEST(SpawnerTest, OneWhoseSocketIsClosedIsKilledAtOnce) {
                                     return 1;
                                   },
                               .in_good_order = std::chrono::hours(1)});
-  pid_t pid = -1;
-  {
-    const Descriptor socket = Begin(*spawner);
-    pid = PidOf(socket);
-  }
-  while (kill(pid, 0) == 0) usleep(1000);
+  std::optional<Descriptor> socket = Begin(*spawner);
+  const Watched process(PidOf(*socket));
+  socket.reset();
+  process.AwaitEnd();
 }
 
 // The end of the socket is the process's and the spawner's, and nobody else's.
@@ -176,21 +218,24 @@ TEST(SpawnerTest, AllEndWithAServerThatIsKilled) {
   ASSERT_TRUE(told.ok());
   const pid_t server = fork();
   if (server == 0) {
-    const auto spawner = Start([&](Descriptor /*socket*/) {
+    const auto spawner = Start([](Descriptor socket) {
+      SayPid(socket);
       for (;;) pause();
       return 1;
     });
     const Descriptor socket = Begin(*spawner);
-    SendPacket(told->second.value(), std::to_string(spawner->pid()), /*wait=*/true);
+    for (const pid_t pid : {spawner->pid(), PidOf(socket)}) {
+      SendPacket(told->second.value(), std::to_string(pid), /*wait=*/true);
+    }
     for (;;) pause();
   }
   { const Descriptor of_the_server = std::move(told->second); }
-  const pid_t spawner = PidOf(told->first);
-  std::string processes;
-  while (processes.empty()) processes = ChildrenOf(spawner);
+  const Watched spawner(PidOf(told->first));
+  const Watched process(PidOf(told->first));
   kill(server, SIGKILL);
   waitpid(server, nullptr, 0);
-  while (IsAlive(spawner) || IsAlive(std::stoi(processes))) usleep(1000);
+  spawner.AwaitEnd();
+  process.AwaitEnd();
 }
 
 TEST(SpawnerTest, WithoutASpawnerThereAreNoMore) {
@@ -203,6 +248,62 @@ TEST(SpawnerTest, WithoutASpawnerThereAreNoMore) {
   auto ends = NewPacketSocket();
   ASSERT_TRUE(ends.ok());
   EXPECT_TRUE(absl::IsUnavailable(spawner->Spawn(ends->second)));
+}
+
+TEST(SpawnerTest, ASpawnerThatHangsHoldsNobodyUp) {
+  const auto spawner = Start([](Descriptor /*socket*/) { return kHolds; });
+  kill(spawner->pid(), SIGSTOP);
+  auto ends = NewPacketSocket();
+  ASSERT_TRUE(ends.ok());
+  absl::Status spawned;
+  while (spawned.ok()) spawned = spawner->Spawn(ends->second);
+  EXPECT_TRUE(absl::IsUnavailable(spawned));
+  EXPECT_THAT(std::string(spawned.message()), HasSubstr("does not answer; restart this server"));
+}
+
+TEST(SpawnerTest, WhereItCannotStartItSaysWhatToDo) {
+  EXPECT_EQ(InAProcess([] {
+              Refuse({SYS_clone}, EAGAIN);
+              const absl::Status started =
+                  Spawner::Start({.run = [](Descriptor) { return kHolds; }}).status();
+              const std::string said(started.message());
+              return absl::IsResourceExhausted(started) &&
+                             said.find("`ulimit -u`, TasksMax") != std::string::npos
+                         ? kHolds
+                         : 1;
+            }),
+            kHolds);
+}
+
+// /proc shows the very memory that held them when the program began.
+TEST(SpawnerTest, OfTheEnvironmentItKeepsWhatDecodingNeeds) {
+  setenv("MILLRACE_TEST_PASSWORD", "plum", 1);
+  setenv("LIBVA_TEST", "kept", 1);
+  const std::span<const char> password(getenv("MILLRACE_TEST_PASSWORD"), 4);
+  const auto spawner = Start([&](Descriptor /*socket*/) {
+    if (getenv("MILLRACE_TEST_PASSWORD") != nullptr) return 1;
+    if (getenv("LIBVA_TEST") == nullptr || std::string_view(getenv("LIBVA_TEST")) != "kept")
+      return 2;
+    return std::ranges::all_of(password, [](char c) { return c == '\0'; }) ? kHolds : 3;
+  });
+  EXPECT_EQ(CodeOf(End(Begin(*spawner))), kHolds);
+  EXPECT_STREQ(getenv("MILLRACE_TEST_PASSWORD"), "plum");
+  unsetenv("MILLRACE_TEST_PASSWORD");
+  unsetenv("LIBVA_TEST");
+}
+
+TEST(SpawnerTest, WhoItIsShowsInTheListOfProcesses) {
+  std::array<char, 64> arguments = {};
+  const auto spawner =
+      Start({.run =
+                 [&](Descriptor /*socket*/) {
+                   return std::string_view(arguments.data()) == "millrace camera" ? kHolds : 1;
+                 },
+             .arguments = arguments});
+  EXPECT_EQ(CodeOf(End(Begin(*spawner))), kHolds);
+  std::string name;
+  std::getline(std::ifstream("/proc/" + std::to_string(spawner->pid()) + "/comm"), name);
+  EXPECT_EQ(name, "spawner");
 }
 
 TEST(SpawnerTest, AHundredLeaveNothingBehind) {
@@ -233,16 +334,43 @@ TEST(SpawnerTest, PreparesOnceBeforeTheFirst) {
   EXPECT_EQ(prepared, 0);
 }
 
+bool HasOnlyItsOwnDescriptors() {
+  constexpr std::ptrdiff_t kStandardAndSocketAndThisLook = 5;
+  return FilesOf(getpid()) == kStandardAndSocketAndThisLook;
+}
+
 TEST(ConfinementTest, AProcessHasNoOtherDescriptorsAndFewMore) {
   const Descriptor secret(open("/dev/null", O_RDONLY));  // Not even closed by exec.
   const auto spawner = Start([](Descriptor /*socket*/) {
-    constexpr std::ptrdiff_t kStandardAndSocketAndThisLook = 5;
-    if (FilesOf(getpid()) != kStandardAndSocketAndThisLook) return 1;
+    if (!HasOnlyItsOwnDescriptors()) return 1;
     int count = 0;
     while (open("/dev/null", O_RDONLY) >= 0) ++count;
     return count < 64 ? kHolds : 2;
   });
   EXPECT_EQ(CodeOf(End(Begin(*spawner))), kHolds);
+}
+
+// Kernels before 5.9 do not know close_range(), and filters of containers may refuse it.
+TEST(ConfinementTest, WithoutCloseRangeItHasNoOtherDescriptorsEither) {
+  const Descriptor secret(open("/dev/null", O_RDONLY));
+  for (const unsigned int error : {ENOSYS, EPERM}) {
+    EXPECT_EQ(InAProcess([&] {
+                Refuse({SYS_close_range}, error);
+                const auto spawner = Start(
+                    [](Descriptor /*socket*/) { return HasOnlyItsOwnDescriptors() ? kHolds : 1; });
+                return CodeOf(End(Begin(*spawner)));
+              }),
+              kHolds);
+  }
+}
+
+TEST(ConfinementTest, WhereItCannotBeConfinedItsEndSaysSo) {
+  EXPECT_EQ(InAProcess([] {
+              Refuse({SYS_setrlimit, SYS_prlimit64}, EPERM);
+              const auto spawner = Start([](Descriptor /*socket*/) { return 1; });
+              return CodeOf(End(Begin(*spawner)));
+            }),
+            kExitNotConfined);
 }
 
 TEST(ConfinementTest, ItsMemoryIsBounded) {
@@ -268,13 +396,25 @@ TEST(ConfinementTest, ItGetsNoPrivilegesAndLeavesNoCore) {
   EXPECT_EQ(CodeOf(End(Begin(*spawner))), kHolds);
 }
 
+int OomScore() {
+  int score = 0;
+  std::ifstream("/proc/self/oom_score_adj") >> score;
+  return score;
+}
+
+// Where the server's own is above 500, the server went first.
 TEST(ConfinementTest, ItGoesFirstWhenMemoryIsShort) {
-  const auto spawner = Start([](Descriptor /*socket*/) {
-    int score = 0;
-    std::ifstream("/proc/self/oom_score_adj") >> score;
-    return score >= 500 ? kHolds : 1;
-  });
-  EXPECT_EQ(CodeOf(End(Begin(*spawner))), kHolds);
+  for (const int of_server : {OomScore(), 300, 700}) {
+    EXPECT_EQ(InAProcess([&] {
+                std::ofstream("/proc/self/oom_score_adj") << of_server;
+                const auto spawner = Start([&](Descriptor /*socket*/) {
+                  return OomScore() == std::min(1000, of_server + 500) ? kHolds : 1;
+                });
+                return CodeOf(End(Begin(*spawner)));
+              }),
+              kHolds)
+        << of_server;
+  }
 }
 
 TEST(ConfinementTest, WhatEndsAServerIsForTheServerToHear) {
