@@ -30,8 +30,7 @@ absl::StatusOr<std::string> LoadCheckpoint(const ExportOptions& options, const L
   if (!std::filesystem::is_directory(folder)) {
     return absl::NotFoundError(absl::StrCat("there is no folder ", folder));
   }
-  MILLRACE_ASSIGN_OR_RETURN(const Checkpoints checkpoints,
-                            Checkpoints::Open({.folder = folder}, chain));
+  MILLRACE_ASSIGN_OR_RETURN(Checkpoints checkpoints, Checkpoints::Open({.folder = folder}, chain));
   MILLRACE_ASSIGN_OR_RETURN(const Checkpoints::Found found, checkpoints.Read());
   if (!found.newest) {
     return absl::NotFoundError(absl::StrCat(
