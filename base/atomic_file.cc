@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <system_error>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -54,7 +55,8 @@ absl::Status SyncFolder(const std::string& folder) {
 
 absl::Status CheckWritable(const std::string& path) {
   if (path.empty()) return absl::InvalidArgumentError("no name was given for the file to write");
-  if (std::filesystem::is_directory(path)) {
+  std::error_code unknown;  // Then writing says why.
+  if (std::filesystem::is_directory(path, unknown)) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
   }
   const std::string temporary = TemporaryBeside(path);

@@ -47,6 +47,11 @@ TEST_F(AtomicFileTest, NamesTheFileThatItCannotWrite) {
   }
 }
 
+TEST_F(AtomicFileTest, APlaceThatCannotBeLookedAtIsNamed) {
+  const std::string path = folder_ / std::string(300, 'x') / "summary.json";
+  EXPECT_THAT(std::string(CheckWritable(path).message()), HasSubstr(path));
+}
+
 TEST_F(AtomicFileTest, LeavesNothingBehindWhenItFails) {
   const std::filesystem::path path = folder_ / "folder";
   std::filesystem::create_directories(path / "not empty");
