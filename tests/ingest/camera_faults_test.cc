@@ -16,17 +16,19 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Pops `count` frames of one session; `queue_capacity` is so long that none is pushed out.
+/// Pops `count` frames of one session, and more until there were `gaps`; `queue_capacity` is so
+/// long that none is pushed out.
 struct Watched {
   std::vector<Frame> frames;
   SourceStatus status;
 };
 
-Watched Watch(const std::string& url, int count, Transport transport = Transport::kTcp) {
+Watched Watch(const std::string& url, int count, Transport transport = Transport::kTcp,
+              std::int64_t gaps = 0) {
   const auto source =
       Open({.uri = url, .queue_capacity = 1000, .camera = {.transport = transport}}, Patient());
   Watched watched;
-  while (static_cast<int>(watched.frames.size()) < count) {
+  while (static_cast<int>(watched.frames.size()) < count || watched.frames.back().gaps < gaps) {
     watched.frames.push_back(source->queue().Pop().value());
   }
   watched.status = source->status();
@@ -139,9 +141,8 @@ TEST(CameraFaultsTest, LostPacketsCostPicturesAndDamageNone) {
     SCOPED_TRACE(codec);
     const RtspProcess camera({"--codec", codec, "--pattern", "smpte100", "--speed", "4", "--gop",
                               "10", "--loss", "5", "--reorder", "5", "--transport", "udp"});
-    const Watched watched = Watch(camera.url(), 60, Transport::kUdp);
+    const Watched watched = Watch(camera.url(), 60, Transport::kUdp, /*gaps=*/1);
     ExpectUndamaged(watched.frames, carousel);
-    EXPECT_GT(watched.frames.back().gaps, 0) << "nothing was lost";
   }
 }
 
