@@ -87,12 +87,10 @@ absl::StatusOr<v1::RestoreCheckpointResponse> CheckpointService::Restore(
     const v1::RestoreCheckpointRequest& request, const std::stop_token& stop) {
   MILLRACE_RETURN_IF_ERROR(Named(request));
   MILLRACE_ASSIGN_OR_RETURN(
-      const SharedStream restored,
+      const pipeline::CheckpointInfo restored,
       control_.Restore({.name = request.stream(), .stop = stop}, request.name()));
-  MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo info,
-                            FindCheckpoint(restored->config(), request.name()));
   v1::RestoreCheckpointResponse response;
-  ToMessage(request.stream(), info, *response.mutable_checkpoint());
+  ToMessage(request.stream(), restored, *response.mutable_checkpoint());
   return response;
 }
 

@@ -283,7 +283,8 @@ absl::StatusOr<SharedStream> StreamControl::Reset(Target target) {
   return StopThenStart(old, config, SettingAside(folder, -1, "reset"));
 }
 
-absl::StatusOr<SharedStream> StreamControl::Restore(Target target, const std::string& name) {
+absl::StatusOr<pipeline::CheckpointInfo> StreamControl::Restore(Target target,
+                                                                const std::string& name) {
   MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
   MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
   const StreamConfig config = old->config();
@@ -302,7 +303,8 @@ absl::StatusOr<SharedStream> StreamControl::Restore(Target target, const std::st
     MILLRACE_RETURN_IF_ERROR(FindCheckpoint(config, name).status());
     return set_aside();
   };
-  return StopThenStart(old, config, between);
+  MILLRACE_RETURN_IF_ERROR(StopThenStart(old, config, between).status());
+  return found;
 }
 
 absl::Status StreamControl::MakeAnew(

@@ -24,6 +24,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
+#include "pipeline/checkpoint_folders.h"
 #include "service/claims.h"
 #include "service/config.h"
 #include "service/stream_events.h"
@@ -105,11 +106,12 @@ class StreamControl {
   /// where the checkpoints cannot be moved. Then the stream is as after an Update() that failed.
   [[nodiscard]] absl::StatusOr<SharedStream> Reset(Target target) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Makes a stream anew from the checkpoint `name`. Sets newer ones aside, in a folder `restored-`
-  /// and the time. A restore that has begun is finished. Fails as Reset(); with FAILED_PRECONDITION
-  /// if the stream keeps no checkpoints; with NOT_FOUND if there is no such checkpoint; and with
-  /// DATA_LOSS if it is damaged.
-  [[nodiscard]] absl::StatusOr<SharedStream> Restore(Target target, const std::string& name)
+  /// Makes a stream anew from the checkpoint `name`, which it returns. Sets newer ones aside, in a
+  /// folder `restored-` and the time. A restore that has begun is finished. Fails as Reset(); with
+  /// FAILED_PRECONDITION if the stream keeps no checkpoints; with NOT_FOUND if there is no such
+  /// checkpoint; and with DATA_LOSS if it is damaged.
+  [[nodiscard]] absl::StatusOr<pipeline::CheckpointInfo> Restore(Target target,
+                                                                 const std::string& name)
       ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Restarts the stream `name` with the configuration that `next` returns; nullopt leaves it as it

@@ -196,7 +196,10 @@ TEST_F(CheckpointServiceTest, IsDeletedAfterTheChangesBefore) {
     go_on.get_future().wait();
     return absl::OkStatus();
   };
-  std::jthread restoring([&] { EXPECT_TRUE(Restore(name).ok()); });
+  std::jthread restoring([&] {
+    const grpc::Status status = Restore(name);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  });
   entered.get_future().wait();
   std::future<grpc::Status> deleted = std::async(std::launch::async, [&] { return Delete(name); });
   // A call that is served after it was, for as much as one can see from outside.
