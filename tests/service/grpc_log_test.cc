@@ -23,6 +23,7 @@ class GrpcLogTest : public testing::Test {
         "here", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_));
     here->set_pattern("%l %v");
     spdlog::set_default_logger(here);
+    gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
     LogGrpc();
   }
   ~GrpcLogTest() override {
@@ -36,7 +37,6 @@ class GrpcLogTest : public testing::Test {
 };
 
 TEST_F(GrpcLogTest, PutsWhatGrpcSaysIntoTheLog) {
-  gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
   gpr_log_message("src/core/server.cc", 12, GPR_LOG_SEVERITY_ERROR, "no address");
   EXPECT_EQ(log_.str(), "error gRPC: no address (server.cc:12)\n");
 }
