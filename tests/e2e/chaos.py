@@ -41,7 +41,8 @@ AT_ONCE = 8
 LISTEN_S = 5
 DISK_BYTES = 8 << 20
 MOST_MORE_BYTES = 1e9
-MOST_MORE_THREADS = 150
+# With those of the processes of cameras, of which an old one and a new one may be there: some 18 each.
+MOST_MORE_THREADS = 300
 MOST_MORE_FILES = 150
 # What a fault leaves behind is over by then, on an idle machine.
 RECOVERS_WITHIN_S = 15
