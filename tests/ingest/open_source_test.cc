@@ -108,17 +108,6 @@ TEST(OpenSourceTest, SaysThatAFileIsEmpty) {
   EXPECT_EQ(RefusalOf(path), absl::FailedPreconditionError(path + ": it is empty; name a video"));
 }
 
-// The demultiplexer's own words stood there: "Could not demultiplex stream: pull_range flow ...".
-TEST(OpenSourceTest, SaysThatAVideoIsCutShort) {
-  const TemporaryFolder folder;
-  const std::string path = folder / "cut.avi";
-  std::filesystem::copy_file(SampleVideo(), path);
-  std::filesystem::resize_file(path, 1000);  // In its header.
-  const absl::Status refusal = RefusalOf(path);
-  EXPECT_EQ(refusal.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(refusal), HasSubstr("it is cut short or damaged; name a whole video"));
-}
-
 TEST(OpenSourceTest, SaysThatASoundIsNoVideo) {
   const TemporaryFolder folder;
   const std::string path = folder / "sound.wav";
