@@ -128,8 +128,7 @@ absl::StatusOr<PipelineOptions> PipelineOf(const CameraTask& task) {
 
 absl::StatusOr<std::unique_ptr<GstPicturePipeline>> NewPipelineOf(const CameraTask& task,
                                                                   Telling& telling) {
-  MILLRACE_ASSIGN_OR_RETURN(PipelineOptions options, PipelineOf(task));
-  options.task.reset();
+  MILLRACE_ASSIGN_OR_RETURN(const PipelineOptions options, PipelineOf(task));
   return GstPicturePipeline::Create(options, telling);
 }
 

@@ -230,6 +230,11 @@ void AllowAsManyDescriptorsAsMayBe() {
   _exit(0);
 }
 
+absl::Status Unavailable(std::string_view why) {
+  return absl::UnavailableError(absl::StrCat("the process that starts those of cameras ",
+                                             std::string(why), "; restart this server"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Spawner>> Spawner::Start(const Options& options) {
@@ -260,16 +265,13 @@ absl::Status Spawner::Check() const {
       ended.si_pid == 0) {
     return absl::OkStatus();
   }
-  return absl::UnavailableError(
-      "the process that starts those of cameras has ended; restart this server");
+  return Unavailable("has ended");
 }
 
 absl::Status Spawner::Spawn(const Descriptor& socket) const {
   if (SendPacket(control_.value(), "+", /*wait=*/false, socket.value())) return absl::OkStatus();
   const bool is_gone = errno == EPIPE || errno == ECONNRESET;
-  return absl::UnavailableError(absl::StrCat("the process that starts those of cameras ",
-                                             is_gone ? "has ended" : "does not answer",
-                                             "; restart this server"));
+  return Unavailable(is_gone ? "has ended" : "does not answer");
 }
 
 }  // namespace millrace::ingest
