@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "pipeline/rate_factor.h"
 #include "service/error_reason.h"
+#include "service/learner_changes.h"
 #include "service/peer_address.h"
 #include "service/wire_learner.h"
 
@@ -51,20 +51,13 @@ std::string WhatChanged(const LearnerChange& change, const v1::Learner& before,
                         const v1::Learner& after) {
   std::vector<std::string> set;
   if (change.learning_rate) {
-    set.push_back(absl::StrFormat("set learning_rate from %g to %g", before.learning_rate(),
-                                  after.learning_rate()));
+    set.push_back(RateChange(before.learning_rate(), after.learning_rate()));
   }
   if (change.policy) {
     set.push_back(absl::StrCat("set policy from {", before.policy().ShortDebugString(), "} to {",
                                after.policy().ShortDebugString(), "}"));
   }
   return absl::StrJoin(set, " and ");
-}
-
-/// "set the learner from learning to paused".
-std::string WhatChanged(LearnerState before, LearnerState after) {
-  return absl::StrCat("set the learner from ", std::string(Name(before)), " to ",
-                      std::string(Name(after)));
 }
 
 }  // namespace
@@ -111,12 +104,7 @@ grpc::ServerUnaryReactor* LearnerService::SetMode(const UnaryCall& call, std::st
   return guard_.Answered<Request>(
       call, method, [&](const Request& asked) -> absl::StatusOr<Response> {
         MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
-        const LearnerState before = served->stream->Snapshot().learner_state;
-        MILLRACE_RETURN_IF_ERROR(served->stream->SetMode(mode));
-        if (before != mode) {
-          LogChange(AddressOf(call.context->peer()), served->stream->config().name,
-                    WhatChanged(before, mode));
-        }
+        MILLRACE_RETURN_IF_ERROR(service::SetMode(*served, mode, AddressOf(call.context->peer())));
         Response response;
         ToMessage(*served->stream, *response.mutable_learner());
         return response;

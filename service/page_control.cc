@@ -7,10 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "pipeline/rate_factor.h"
 #include "service/grpc_security.h"
+#include "service/learner_changes.h"
 #include "service/page_host.h"
 #include "service/peer_address.h"
 
@@ -47,13 +47,7 @@ HttpResponse Response(int status, const json& said) {
 
 absl::StatusOr<json> SetMode(const ServedStream& served, LearnerState mode,
                              const HttpRequest& request) {
-  const LearnerState before = served.stream->Snapshot().learner_state;
-  MILLRACE_RETURN_IF_ERROR(served.stream->SetMode(mode));
-  if (before != mode) {
-    LogChange(request.remote_address, served.stream->config().name,
-              absl::StrCat("set the learner from ", std::string(Name(before)), " to ",
-                           std::string(Name(mode))));
-  }
+  MILLRACE_RETURN_IF_ERROR(SetMode(served, mode, request.remote_address));
   return json({{"learner", std::string(Name(mode))}});
 }
 
@@ -173,8 +167,7 @@ PageControl::Answer PageControl::SetRate(const ServedStream& served, const HttpR
   }
   const double before = served.stream->Snapshot().learning_rate;
   MILLRACE_RETURN_IF_ERROR(served.stream->Change({.learning_rate = rate}));
-  LogChange(request.remote_address, served.stream->config().name,
-            absl::StrFormat("set learning_rate from %g to %g", before, rate));
+  LogChange(request.remote_address, served.stream->config().name, RateChange(before, rate));
   return json({{"learning_rate", rate}});
 }
 

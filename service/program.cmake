@@ -24,6 +24,7 @@ add_library(millrace_web
   http_server.cc
   untaken_answers.cc
   labels_json.cc
+  learner_changes.cc
   live_page.cc
   live_page_json.cc
   live_page_viewers.cc
