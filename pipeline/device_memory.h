@@ -6,7 +6,7 @@
 
 #include <c10/core/Device.h>
 
-#include "pipeline/learner.h"
+#include "pipeline/learner_description.h"
 
 namespace millrace::pipeline {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "pipeline/label_learner.h"
+#include "pipeline/label_learner_options.h"
 
 namespace millrace::pipeline {
 

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "pipeline/flow_learner_options.h"
 #include "pipeline/judge.h"
 #include "pipeline/layer.h"
 #include "pipeline/learner.h"

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "pipeline/flow_learner_options.h"
 #include "pipeline/layer.h"
 #include "pipeline/learner.h"
 #include "pipeline/newest_values.h"

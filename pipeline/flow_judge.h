@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "pipeline/flow_learner_options.h"
 #include "pipeline/judge.h"
 #include "pipeline/learner.h"
 #include "pipeline/learning/learning_decisions.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "pipeline/learner.h"
+#include "pipeline/flow_learner_options.h"
 
 namespace millrace::pipeline {
 

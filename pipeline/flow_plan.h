@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pipeline/flow_learner_options.h"
 #include "pipeline/layer.h"
-#include "pipeline/learner.h"
 #include "pipeline/partition.h"
 #include "pipeline/planner.h"
 #include "pipeline/schedules.h"

@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
+#include "pipeline/flow_learner_options.h"
 #include "pipeline/layer.h"
 #include "pipeline/layer_costs.h"
-#include "pipeline/learner.h"
 
 namespace millrace::pipeline {
 

@@ -6,8 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "pipeline/flow_learner_options.h"
 #include "pipeline/flow_loss.h"
-#include "pipeline/learner.h"
 #include "pipeline/picture_pairs.h"
 
 namespace millrace::pipeline {

@@ -5,7 +5,7 @@
 #include <stop_token>
 
 #include "absl/status/statusor.h"
-#include "pipeline/label_learner.h"
+#include "pipeline/label_learner_options.h"
 #include "pipeline/layer_costs.h"
 
 namespace millrace::pipeline {

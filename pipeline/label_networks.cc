@@ -1,4 +1,5 @@
 #include "pipeline/label_networks.h"
+#include "pipeline/label_learner.h"
 
 #include <cmath>
 #include <functional>

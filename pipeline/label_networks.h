@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "pipeline/label_learner.h"
+#include "pipeline/label_learner_options.h"
 #include "pipeline/layer_costs.h"
 #include "pipeline/opened_network.h"
 

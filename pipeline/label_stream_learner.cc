@@ -1,4 +1,5 @@
 #include "pipeline/label_stream_learner.h"
+#include "pipeline/label_learner.h"
 
 #include <atomic>
 #include <exception>
@@ -6,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "pipeline/describe_learner.h"
 #include "pipeline/foreign_error.h"
 #include "pipeline/label_costs.h"
 #include "pipeline/label_networks.h"
-#include "pipeline/learner_description.h"
 #include "pipeline/learning/planar_picture.h"
 #include "pipeline/partition.h"
 #include "pipeline/rate_factor.h"

@@ -8,27 +8,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stop_token>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "pipeline/label_learner.h"
+#include "pipeline/label_learner_options.h"
 #include "pipeline/learner.h"
 
 namespace millrace::pipeline {
-
-struct LabelStreamOptions {
-  /// Its sample_shape is made from what follows. Without cuts the network is cut by measured cost.
-  LabelLearnerOptions learner = {};
-  /// Size of the pictures, in pixels.
-  int width = 32;
-  int height = 32;
-  /// Whether the network sees them in grey or in colour.
-  bool grey = true;
-  /// Gives up making the learner, between two layers that are measured or built.
-  std::stop_token stop = {};
-};
 
 /// A picture (red, green, blue bytes, rows first) as the network sees it: 0 to 1, channels first,
 /// one channel of luma (ITU-R BT.601) or three.

@@ -10,19 +10,17 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "pipeline/learner_description.h"
 #include "pipeline/learner_safety.h"
-#include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/learning_decisions.h"
 #include "pipeline/learning/sample_label.h"
 #include "pipeline/past_operation.h"
-#include "pipeline/precision.h"
 #include "pipeline/stage_time.h"
 
 namespace millrace::pipeline {
@@ -72,84 +70,6 @@ struct ModelPrediction {
   bool drift = false;
 
   [[nodiscard]] bool has_loss() const { return outputs == nullptr || labelled > 0; }
-};
-
-/// One stage of the pipeline, as it was cut and as it will behave.
-struct StageDescription {
-  /// The names of its layers, in order.
-  std::vector<std::string> layers;
-  /// Where it runs: "cpu:0".
-  std::string device;
-  double forward_ms = 0;
-  double backward_ms = 0;
-  double update_ms = 0;
-  /// Updates between its own forward and backward of a sample.
-  int staleness = 0;
-  /// Samples between the gradient and the activations that it multiplies.
-  int mismatch = 0;
-};
-
-/// What planning for a frame rate came to: schedule "auto".
-struct RatePlan {
-  /// What it was planned for.
-  double frames_per_second = 0;
-  /// Whether that rate holds, and the share of the frames that is expected to be dropped, when so
-  /// much is learned as was planned.
-  bool holds = true;
-  double dropped_share = 0;
-  /// What stands in the way of more speed, in words.
-  std::string limit = {};
-  /// How often it was planned again because stages took another time than planned: then went on
-  /// with other cuts or orders, or kept those that it had.
-  std::int64_t switched = 0;
-  std::int64_t kept = 0;
-  /// Why it was planned again last: "a backward of stage 2 takes 92.1 ms instead of 60.3". Empty:
-  /// it was not.
-  std::string why = {};
-};
-
-/// A learner at one moment: how it was cut, and what to expect of it.
-struct LearnerDescription {
-  std::string schedule;
-  /// Size of the pictures and of the flow, in pixels.
-  int width = 0;
-  int height = 0;
-  std::vector<StageDescription> stages;
-  /// Samples a second that the plan can hold, and that one device alone could, by the measured
-  /// costs, learning from as many samples as it does.
-  double samples_per_second = 0;
-  double sequential_samples_per_second = 0;
-  /// From admission to prediction, when samples come at the plan's own rate, by the measured costs.
-  double delay_ms = 0;
-  /// From every which sample it learns; 0: from none.
-  int update_every = 1;
-  /// Where it computes, in words, if anything but the CPU was asked for: DeviceChoice::where.
-  std::string where = {};
-  /// Nothing, unless it was planned for a frame rate.
-  std::optional<RatePlan> rate_plan = {};
-  /// Nothing, unless it learns from labels: then its samples are single pictures.
-  std::optional<LabelledTask> labels = {};
-
-  /// The layers, counted from 0, that start each stage after the first.
-  [[nodiscard]] std::vector<std::size_t> cuts() const {
-    std::vector<std::size_t> cuts;
-    std::size_t layers = 0;
-    for (const StageDescription& stage : stages) {
-      if (layers > 0) cuts.push_back(layers);
-      layers += stage.layers.size();
-    }
-    return cuts;
-  }
-};
-
-/// A GPU's memory: what the process has of it, in tensors and kept for the next ones besides, and
-/// what is left to whoever asks next.
-struct GpuMemory {
-  std::string device;  ///< "cuda:0".
-  double allocated_bytes = 0;
-  double reserved_bytes = 0;  ///< Allocated and free for tensors.
-  double free_bytes = 0;      ///< Of the whole GPU: no process has it.
-  double total_bytes = 0;     ///< Of the whole GPU.
 };
 
 /// Called with each prediction, in the order of the samples, from a thread of the learner. Must be
@@ -249,79 +169,5 @@ class Learner {
     return {};
   }
 };
-
-/// How to make the learner of optical flow.
-struct FlowLearnerOptions {
-  /// One of FlowNetworkNames() (flow_networks.h), or a user's own network: a file that torch.jit
-  /// saved, *.pt (open_flow_network.h).
-  std::string network = "flow";
-  /// Size of the pictures, in pixels: at least 64, multiples of what the network asks for.
-  int width = 320;
-  int height = 240;
-  /// One of ScheduleNames() (schedules.h), "local" with the network "levels" only; or "auto":
-  /// planned for the frame rate.
-  std::string schedule = "one_f_one_b_star";
-  /// Number of stages, each with a worker thread of its own; "auto": at most so many.
-  int stages = 2;
-  /// "auto": the camera's frame rate.
-  double frames_per_second = 0;
-  /// "auto": plans again when what a stage takes moves by more than this share of what the slowest
-  /// stage was planned to take. 0: never.
-  double replan_share = 0.25;
-  /// gpipe's and timeprest's micro-batches, pipedream_2bw's samples an update, k_periodic's samples
-  /// a pattern. 0: the schedule's own choice.
-  int samples = 0;
-  /// gpipe: which micro-batches are kept as inputs: "always", "except_last" or "never".
-  std::string recompute = "always";
-  /// hybrid: the sample before which it becomes sequential.
-  std::int64_t switch_at = 1000;
-  /// Holds samples back that would only wait inside the pipeline.
-  bool gate = true;
-  /// The layer that starts each stage after the first, counted from 0. Empty: cut by measured cost.
-  std::vector<int> cuts = {};
-  /// `one_f_one_b_star` only: the T that its groups must fit into, in milliseconds. 0: the least
-  /// possible.
-  double period_ms = 0;
-  /// A file made by `millrace pretrain`, `millrace export` or PyTorch. Empty: start from random
-  /// weights, or those of a network's file.
-  std::string weights = {};
-  double learning_rate = 1e-4;
-  Precision precision = Precision::kFloat32;
-  /// By what it learns.
-  FlowLossOptions loss = {};
-  /// The picture to come is predicted, and learned from, instead of the motion that was
-  /// (next_frame.h). A sample is three pictures.
-  bool next_frame = false;
-  /// From which samples to learn, and when the weights have gone wrong.
-  LearningOptions learning = {};
-  /// A copy of the weights is taken every so many samples, to go back to. At least 1.
-  int copy_every = 100;
-  CheckpointOptions checkpoints = {};
-  /// Seeds the random weights, and what layers draw at random while they learn.
-  std::uint64_t seed = 0;
-  /// Threads inside an operation.
-  int threads_per_stage = 1;
-  /// Where the stages compute: "cpu", "cuda" (the first GPU) or "cuda:N", one for all or one for
-  /// each stage; or "auto", as ChooseDevices() says. With the schedule "auto" one. Empty: the CPU.
-  /// No gate where one of them is a GPU.
-  std::vector<std::string> devices = {};
-  /// Stages on GPUs capture their operations once and launch them as CUDA graphs.
-  bool captures = true;
-  /// Told, once under each plan, of a stage whose operations on a GPU are launched kernel by kernel
-  /// for good, and why. On the thread that admits. May be empty.
-  std::function<void(int stage, const std::string& why)> on_not_captured = {};
-  /// Gives up making the learner, between two layers that are measured.
-  std::stop_token stop = {};
-  /// What operations are timed with while they run; outlives the learner.
-  const Clock* clock = &MonotonicClock();
-};
-
-/// Builds the network, measures its layers, cuts it, checks the plan, goes on from the newest
-/// checkpoint, if it is to keep some and there are, and starts the workers. Takes
-/// a few seconds. Fails with INVALID_ARGUMENT on a bad option, NOT_FOUND or DATA_LOSS on a bad
-/// weight file, FAILED_PRECONDITION where the checkpoints are of another network or in use, each
-/// saying what to do, and CANCELLED once `stop` is requested.
-[[nodiscard]] absl::StatusOr<std::unique_ptr<Learner>> MakeFlowLearner(
-    const FlowLearnerOptions& options, OnPrediction on_prediction);
 
 }  // namespace millrace::pipeline

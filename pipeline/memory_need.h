@@ -10,8 +10,8 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "pipeline/label_stream_learner.h"
-#include "pipeline/learner.h"
+#include "pipeline/flow_learner_options.h"
+#include "pipeline/label_learner_options.h"
 
 namespace millrace::pipeline {
 

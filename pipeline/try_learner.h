@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "pipeline/label_stream_learner.h"
-#include "pipeline/learner.h"
+#include "pipeline/flow_learner_options.h"
+#include "pipeline/label_learner_options.h"
 
 namespace millrace::pipeline {
 

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "ingest/source.h"
+#include "pipeline/flow_learner_options.h"
 #include "pipeline/learner.h"
 #include "service/accounting.h"
 #include "service/checkpoint_requests.h"

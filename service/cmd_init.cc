@@ -26,6 +26,7 @@
 #include "ingest/look.h"
 #include "ingest/uri.h"
 #include "nlohmann/json.hpp"
+#include "pipeline/flow_learner.h"
 #include "pipeline/learner.h"
 #include "service/camera_fit.h"
 #include "service/cli_exit_codes.h"

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "ingest/source.h"
-#include "pipeline/label_stream_learner.h"
-#include "pipeline/learner.h"
+#include "pipeline/flow_learner_options.h"
+#include "pipeline/label_learner_options.h"
 #include "service/grpc_security.h"
 
 namespace millrace::service {

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "pipeline/learner.h"
+#include "pipeline/learner_description.h"
 
 namespace millrace::service {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "pipeline/learner.h"
+#include "pipeline/learner_description.h"
 #include "service/config.h"
 #include "service/load_window.h"
 #include "service/overload.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "pipeline/learner.h"
+#include "pipeline/learner_description.h"
 #include "service/config.h"
 #include "service/idle_cores.h"
 #include "service/load_window.h"

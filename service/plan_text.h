@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "pipeline/learner.h"
+#include "pipeline/learner_description.h"
 
 namespace millrace::service {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "nlohmann/json.hpp"
-#include "pipeline/learner.h"
+#include "pipeline/learner_description.h"
 
 namespace millrace::service {
 

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "ingest/source.h"
+#include "pipeline/flow_learner.h"
+#include "pipeline/label_learner_options.h"
 #include "pipeline/label_stream_learner.h"
 #include "pipeline/learner.h"
 #include "pipeline/memory_need.h"

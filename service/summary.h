@@ -5,7 +5,7 @@
 #include <string>
 
 #include "nlohmann/json.hpp"
-#include "pipeline/learner.h"
+#include "pipeline/learner_description.h"
 #include "service/served_stream.h"
 
 namespace millrace::service {

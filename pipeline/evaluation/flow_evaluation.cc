@@ -1,4 +1,5 @@
 #include "pipeline/evaluation/flow_evaluation.h"
+#include "pipeline/flow_learner.h"
 
 #include <algorithm>
 #include <atomic>

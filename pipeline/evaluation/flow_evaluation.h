@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "pipeline/evaluation/clip.h"
 #include "pipeline/evaluation/flow_run.h"
+#include "pipeline/flow_learner_options.h"
 #include "pipeline/learner.h"
 
 namespace millrace::pipeline {

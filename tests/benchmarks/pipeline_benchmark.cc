@@ -23,6 +23,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "ingest/source.h"
+#include "pipeline/flow_learner.h"
 #include "pipeline/learner.h"
 #include "service/config.h"
 #include "tests/benchmarks/report.h"

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/flow_learner.h"
 #include "pipeline/learner.h"
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/learning/flow_network_names.h"

@@ -17,6 +17,7 @@
 
 #include "pipeline/checkpoint_facts.h"
 #include "pipeline/checkpoint_folders.h"
+#include "pipeline/flow_learner.h"
 #include "pipeline/flow_network.h"
 #include "pipeline/learner.h"
 #include "pipeline/open_flow_network.h"

@@ -18,6 +18,7 @@
 
 #include "base/regular_file.h"
 #include "pipeline/export_weights.h"
+#include "pipeline/flow_learner.h"
 #include "pipeline/flow_profile.h"
 #include "pipeline/learner.h"
 #include "pipeline/open_flow_network.h"

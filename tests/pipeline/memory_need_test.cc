@@ -1,5 +1,6 @@
 // What a learner takes of memory is known before it is made, and it takes about that.
 #include "pipeline/memory_need.h"
+#include "pipeline/flow_learner.h"
 
 #include <cstdint>
 #include <fstream>

@@ -13,6 +13,7 @@
 #include "base/regular_file.h"
 #include "pipeline/export_weights.h"
 #include "pipeline/finite.h"
+#include "pipeline/flow_learner.h"
 #include "pipeline/learner.h"
 #include "pipeline/learning/flow_loss_options.h"
 #include "pipeline/open_flow_network.h"

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/flow_learner.h"
 #include "pipeline/generated_stream.h"
 #include "pipeline/label_learner.h"
 #include "pipeline/label_stream_learner.h"

@@ -12,6 +12,7 @@
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/flow_learner.h"
 #include "pipeline/learner.h"
 #include "pipeline/safe_learning.h"
 #include "pipeline/schedules.h"

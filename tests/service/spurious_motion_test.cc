@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pipeline/flow_learner.h"
 #include "pipeline/learner.h"
 #include "service/learning_window.h"
 #include "service/motion_evidence.h"

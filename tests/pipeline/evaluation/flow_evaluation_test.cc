@@ -1,5 +1,6 @@
 // Whole comparisons, as small as they come: real learners on generated pictures.
 #include "pipeline/evaluation/flow_evaluation.h"
+#include "pipeline/flow_learner.h"
 
 #include <algorithm>
 #include <map>

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/device_memory.h"
+#include "pipeline/flow_learner.h"
 #include "pipeline/generated_stream.h"
 #include "pipeline/learner.h"
 #include "tests/base/temporary_folder.h"

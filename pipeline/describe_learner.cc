@@ -1,4 +1,4 @@
-#include "pipeline/learner_description.h"
+#include "pipeline/describe_learner.h"
 
 #include <utility>
 
