@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/bench_turn.h"
+#include "pipeline/cuts.h"
 #include "pipeline/layer.h"
 #include "pipeline/optimizer.h"
-#include "pipeline/partition.h"
 #include "pipeline/plan.h"
 
 namespace millrace::pipeline {

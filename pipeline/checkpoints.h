@@ -21,10 +21,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pipeline/checkpoint_manifest.h"
+#include "pipeline/cuts.h"
 #include "pipeline/folder_lock.h"
 #include "pipeline/layer.h"
 #include "pipeline/network_state.h"
-#include "pipeline/partition.h"
 
 namespace millrace::pipeline {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pipeline/cuts.h"
 #include "pipeline/layer.h"
 #include "pipeline/learner_description.h"
-#include "pipeline/partition.h"
 #include "pipeline/plan.h"
 #include "pipeline/planner.h"
 #include "pipeline/stage_cost.h"

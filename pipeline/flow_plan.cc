@@ -7,6 +7,7 @@
 #include "pipeline/flow_options.h"
 #include "pipeline/flow_profile.h"
 #include "pipeline/learning/flow_network_names.h"
+#include "pipeline/partition.h"
 #include "pipeline/staged_network.h"
 
 namespace millrace::pipeline {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pipeline/cuts.h"
 #include "pipeline/flow_learner_options.h"
 #include "pipeline/layer.h"
-#include "pipeline/partition.h"
 #include "pipeline/planner.h"
 #include "pipeline/schedules.h"
 #include "pipeline/stage_cost.h"

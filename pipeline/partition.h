@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pipeline/cuts.h"
 #include "pipeline/layer_costs.h"
 #include "pipeline/stage_cost.h"
 
 namespace millrace::pipeline {
-
-/// The first layer of every stage but the first, counted from 0: what a user calls the cuts.
-using Cuts = std::vector<int>;
 
 /// The stage, counted from 1, that holds `layer`. 0 is the camera, which is before layer 0.
 [[nodiscard]] int StageOfLayer(const Cuts& cuts, int layer);

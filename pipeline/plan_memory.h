@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "pipeline/cuts.h"
 #include "pipeline/layer_costs.h"
-#include "pipeline/partition.h"
 #include "pipeline/plan.h"
 
 namespace millrace::pipeline {

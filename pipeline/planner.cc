@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "pipeline/live_simulation.h"
+#include "pipeline/partition.h"
 #include "pipeline/plan_checker.h"
 #include "pipeline/plan_memory.h"
 #include "pipeline/simulator.h"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pipeline/cuts.h"
 #include "pipeline/layer_costs.h"
-#include "pipeline/partition.h"
 #include "pipeline/plan.h"
 #include "pipeline/schedules.h"
 #include "pipeline/stage_cost.h"

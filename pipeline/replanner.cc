@@ -1,4 +1,5 @@
 #include "pipeline/replanner.h"
+#include "pipeline/partition.h"
 
 #include <pthread.h>
 #include <sys/resource.h>

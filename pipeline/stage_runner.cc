@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "pipeline/finite.h"
+#include "pipeline/partition.h"
 #include "pipeline/stage_devices.h"
 #include "pipeline/stage_walk.h"
 

@@ -12,10 +12,10 @@
 
 #include "pipeline/captured_stage.h"
 #include "pipeline/channel_rings.h"
+#include "pipeline/cuts.h"
 #include "pipeline/dependencies.h"
 #include "pipeline/judge.h"
 #include "pipeline/optimizer.h"
-#include "pipeline/partition.h"
 #include "pipeline/plan.h"
 #include "pipeline/slot_ring.h"
 #include "pipeline/stage.h"

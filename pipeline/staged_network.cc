@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "pipeline/device_failure.h"
 #include "pipeline/network_values.h"
+#include "pipeline/partition.h"
 #include "pipeline/stage_walk.h"
 
 namespace millrace::pipeline {

@@ -18,11 +18,11 @@
 
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
+#include "pipeline/cuts.h"
 #include "pipeline/judge.h"
 #include "pipeline/layer.h"
 #include "pipeline/network_state.h"
 #include "pipeline/optimizer.h"
-#include "pipeline/partition.h"
 #include "pipeline/plan.h"
 #include "pipeline/schedules.h"
 #include "pipeline/stage.h"

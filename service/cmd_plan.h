@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "pipeline/cuts.h"
 #include "pipeline/layer_costs.h"
-#include "pipeline/partition.h"
 #include "service/drawing_files.h"
 #include "service/plan_request.h"
 

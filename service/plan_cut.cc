@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/plural.h"
 #include "base/status.h"
+#include "pipeline/partition.h"
 #include "pipeline/scattered_partition.h"
 
 namespace millrace::service {

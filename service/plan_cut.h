@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "pipeline/partition.h"
+#include "pipeline/cuts.h"
 #include "service/plan_request.h"
 
 namespace millrace::service {

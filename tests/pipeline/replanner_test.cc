@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/partition.h"
 #include "pipeline/plan_checker.h"
 
 namespace millrace::pipeline {
