@@ -1,4 +1,5 @@
-// What stands between OpenSource() and the kinds of source: their factories and shared settings.
+// Opens a source by its URI; and what stands between that and the kinds of source: their factories
+// and shared settings.
 #pragma once
 
 #include <chrono>
@@ -16,6 +17,15 @@
 #include "ingest/uri.h"
 
 namespace millrace::ingest {
+
+/// Opens the source that `options.uri` names and starts it.
+///
+/// Returns once a file has shown its first frame or failed to: a missing file (NOT_FOUND), an
+/// unknown scheme or bad option (INVALID_ARGUMENT), an undecodable file (FAILED_PRECONDITION) are
+/// errors that name the URI (without credentials), the cause and what to do; so is a camera's
+/// password or certificate that is not where `options` say (FAILED_PRECONDITION). A camera that is
+/// not there is not an error: it is tried for ever, and status() says so.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options);
 
 /// What OpenSource() decides for itself, and a test may decide otherwise.
 struct IngestSettings {

@@ -163,15 +163,6 @@ class Source {
   [[nodiscard]] virtual std::shared_ptr<PushEntry> push_entry() { return nullptr; }
 };
 
-/// Opens the source that `options.uri` names and starts it.
-///
-/// Returns once a file has shown its first frame or failed to: a missing file (NOT_FOUND), an
-/// unknown scheme or bad option (INVALID_ARGUMENT), an undecodable file (FAILED_PRECONDITION) are
-/// errors that name the URI (without credentials), the cause and what to do; so is a camera's
-/// password or certificate that is not where `options` say (FAILED_PRECONDITION). A camera that is
-/// not there is not an error: it is tried for ever, and status() says so.
-[[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options);
-
 /// `uri` with its user and password replaced: `rtsp://***@camera/1`.
 [[nodiscard]] std::string WithoutCredentials(std::string_view uri);
 

@@ -19,6 +19,7 @@
 #include "ingest/image_folder.h"
 #include "ingest/login.h"
 #include "ingest/look.h"
+#include "ingest/open_source.h"
 #include "ingest/trusted_certificates.h"
 #include "ingest/uri.h"
 #include "pipeline/device_choice.h"

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "ingest/open_source.h"
 #include "ingest/source.h"
 #include "pipeline/flow_learner.h"
 #include "pipeline/label_learner_options.h"
@@ -30,7 +31,9 @@ namespace millrace::service {
     };
   }
   options.config = std::move(config);
-  options.open_source = ingest::OpenSource;
+  options.open_source = [](const ingest::SourceOptions& source) {
+    return ingest::OpenSource(source);
+  };
   return options;
 }
 

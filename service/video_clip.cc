@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "ingest/open_source.h"
 #include "ingest/source.h"
 
 namespace millrace::service {

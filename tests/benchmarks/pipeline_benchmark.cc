@@ -22,6 +22,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "ingest/open_source.h"
 #include "ingest/source.h"
 #include "pipeline/flow_learner.h"
 #include "pipeline/learner.h"

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ingest/open_source.h"
 #include "ingest/source.h"
 
 int main(int argc, char** argv) {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "ingest/gst_handles.h"
+#include "ingest/open_source.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/ingest/camera_tests.h"
 #include "tests/ingest/media.h"

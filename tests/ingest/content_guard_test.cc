@@ -1,5 +1,6 @@
 // Files and cameras that would have GStreamer do what no video needs.
 #include "ingest/content_guard.h"
+#include "ingest/open_source.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
