@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/plural.h"
-#include "service/cli_exit_codes.h"
 
 namespace millrace::service {
 namespace {
@@ -15,7 +14,8 @@ using std::chrono::nanoseconds;
 /// Why a stream wants another process; empty: it does not. `stuck`: for how long nothing became of
 /// its frames.
 std::string WhyNotAlive(const StreamSnapshot& stream, nanoseconds stuck) {
-  if (ExitCodeOf(stream.learner) == kExitGpu) {
+  // A GPU has failed (pipeline/device_failure.h).
+  if (absl::IsAborted(stream.learner)) {
     return absl::StrCat(stream.name,
                         ": the learner failed: ", std::string(stream.learner.message()), "\n");
   }
