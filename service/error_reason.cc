@@ -93,6 +93,11 @@ absl::Status TooManyChanges() {
                  absl::UnavailableError("too many changes are waiting already; try again later"));
 }
 
+absl::Status ServerStops() {
+  return Because("SERVER_STOPS", {},
+                 absl::UnavailableError("the server stops; try again once it is back"));
+}
+
 std::string ReasonOf(const absl::Status& status) {
   const absl::optional<absl::Cord> text = status.GetPayload(kReason);
   return text.has_value() ? std::string(*text) : "";

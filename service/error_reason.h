@@ -42,6 +42,10 @@ struct FieldViolation {
 /// UNAVAILABLE, TOO_MANY_CHANGES: for a call that would have to wait behind too many others.
 [[nodiscard]] absl::Status TooManyChanges();
 
+/// UNAVAILABLE, SERVER_STOPS: ends the calls of subscribers, watchers and those who change
+/// something then.
+[[nodiscard]] absl::Status ServerStops();
+
 /// What Because() was given; empty if it was not called.
 [[nodiscard]] std::string ReasonOf(const absl::Status& status);
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> ValuesOf(const absl::Status& status);

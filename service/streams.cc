@@ -35,11 +35,6 @@ absl::Status NoSuchStream(std::string_view name, const std::vector<SharedStream>
 
 }  // namespace
 
-absl::Status ServerStops() {
-  return Because("SERVER_STOPS", {},
-                 absl::UnavailableError("the server stops; try again once it is back"));
-}
-
 std::vector<SharedStream> Streams::All() const {
   const MutexLock lock(mu_);
   return streams_;

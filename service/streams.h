@@ -13,9 +13,6 @@
 
 namespace millrace::service {
 
-/// What ends the calls of subscribers, watchers and those who change something then.
-[[nodiscard]] absl::Status ServerStops();
-
 /// The registry: knows which streams there are, and neither starts nor ends them, but for Stop().
 /// Thread-safe. Who was given a stream keeps it as long as wanted.
 class Streams {

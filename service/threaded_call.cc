@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "service/caught.h"
+#include "service/error_reason.h"
 #include "service/status.h"
-#include "service/streams.h"
 
 namespace millrace::service {
 
