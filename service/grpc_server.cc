@@ -159,7 +159,7 @@ absl::Status RunningServer::Listen(const Options& options, const StreamApi& api)
   grpc::ServerBuilder builder;
   std::vector<std::string> all = services;
   all.insert(all.end(), of_models.begin(), of_models.end());
-  CountCalls(all, api.streams->calls(), builder);
+  CountCalls(all, *api.calls, builder);
   using Builder = grpc::ServerBuilder::experimental_type;
   std::unique_ptr<GrpcHandover::Grpc> acceptor =
       builder.experimental().AddExternalConnectionAcceptor(Builder::ExternalConnectionType::FROM_FD,

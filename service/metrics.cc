@@ -171,8 +171,10 @@ std::vector<MetricFamily> Metrics::Collect() const {
   Append(CollectStreamMetrics(readings), families);
   families.push_back(UnaccountedFamily(readings));
   families.push_back(SubscribersFamily(readings));
-  families.push_back(CallsFamily(options_.streams->calls()));
-  families.push_back(CallDurationFamily(options_.streams->calls()));
+  if (options_.calls != nullptr) {
+    families.push_back(CallsFamily(*options_.calls));
+    families.push_back(CallDurationFamily(*options_.calls));
+  }
   Append(totals_.Collect(readings), families);
   if (options_.viewers) {
     families.push_back(Gauge("millrace_service_viewers", "Viewers of the live page now.",

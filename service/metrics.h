@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
+#include "service/call_counts.h"
 #include "service/config_standing.h"
 #include "service/connection_bounds.h"
 #include "service/metrics_totals.h"
@@ -27,6 +28,8 @@ class Metrics final : public prometheus::Collectable {
  public:
   struct Options {
     const Streams* streams = nullptr;
+    /// Calls of the API, as the gRPC server counts them. Null: nobody counts.
+    const CallCounts* calls = nullptr;
     /// Viewers of the live page now. May be empty; called at each scrape, from any thread.
     std::function<std::size_t()> viewers = {};
     /// What there is at each port, by its name. They must outlive the metrics.

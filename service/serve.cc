@@ -262,11 +262,13 @@ absl::Status Serve::StartServers() {
                          .events = &events_,
                          .control = &control_,
                          .liveness = &liveness_,
-                         .rules = &rules_}));
+                         .rules = &rules_,
+                         .calls = &calls_}));
   MILLRACE_ASSIGN_OR_RETURN(
       web_, ServeWeb::Start({.listen = config.listen,
                              .streams = &streams_,
                              .liveness = &liveness_,
+                             .calls = &calls_,
                              .grpc_connections = &grpc_connections_,
                              .page_limits = shares_.page,
                              .probe_limits = shares_.probes,

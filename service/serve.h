@@ -154,6 +154,7 @@ class Serve {
                        return cameras.ok() ? ""
                                            : absl::StrCat(std::string(cameras.message()), "\n");
                      }};
+  CallCounts calls_;
   BudgetGate budget_;
   Claims loading_;  // Of users' own networks, to reckon what they take.
   ClientRules rules_;

@@ -62,6 +62,7 @@ ServeWeb::ServeWeb(Options options, std::unique_ptr<Admission> admission)
              .stopping = &stopping_,
              .control = &control_}),
       metrics_({.streams = options_.streams,
+                .calls = options_.calls,
                 .viewers = [this] { return page_.viewers().count(); },
                 .connections = Connections(),
                 .configuration = options_.configuration,

@@ -30,6 +30,8 @@ class ServeWeb {
     Listen listen = {};
     const Streams* streams = nullptr;
     Liveness* liveness = nullptr;
+    /// As in Metrics::Options.
+    const CallCounts* calls = nullptr;
     /// Of the gRPC port; null: there is none.
     const ConnectionCounts* grpc_connections = nullptr;
     ConnectionLimits page_limits = {};

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "millrace/v1/stream_service.grpc.pb.h"
+#include "service/call_counts.h"
 #include "service/call_thread.h"
 #include "service/client_rules.h"
 #include "service/guard.h"
@@ -26,6 +27,8 @@ struct StreamApi {
   /// What health checks say of the process.
   Liveness* liveness = nullptr;
   const ClientRules* rules = nullptr;
+  /// Counts the calls of all services.
+  CallCounts* calls = nullptr;
 };
 
 using StreamMethods =

@@ -8,7 +8,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
-#include "service/call_counts.h"
 #include "service/served_stream.h"
 
 namespace millrace::service {
@@ -38,17 +37,11 @@ class Streams {
   /// REQUIRES: `stream` was added.
   void Remove(const SharedStream& stream) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Calls of the API to them: the gRPC server counts, the metrics show.
-  [[nodiscard]] CallCounts& calls() const { return calls_; }
-
   /// Stops all of them, at the same time as far as the system has threads, and takes no more. They
   /// stay, to be looked at. Idempotent.
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  // Self-synchronized.
-  mutable CallCounts calls_;
-
   mutable Mutex mu_;
   std::vector<SharedStream> streams_ ABSL_GUARDED_BY(mu_);
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;

@@ -89,7 +89,7 @@ class ImpatientCheckpointServiceTest : public CheckpointServiceTest {
 
   /// Downloads that have ended with RESOURCE_EXHAUSTED, whether their clients know or not.
   [[nodiscard]] std::uint64_t LetGo() const {
-    for (const CallCounts::Method& method : streams_.calls().Read()) {
+    for (const CallCounts::Method& method : calls_.Read()) {
       if (!method.name.ends_with("/DownloadCheckpoint")) continue;
       return method.calls[static_cast<int>(grpc::StatusCode::RESOURCE_EXHAUSTED)];
     }

@@ -18,19 +18,17 @@ class CountedCallsTest : public GrpcFixture {
  protected:
   /// A call is counted before its status is sent, so before its client knows.
   [[nodiscard]] std::uint64_t Counted(const std::string& method, grpc::StatusCode code) const {
-    const std::vector<CallCounts::Method> methods = streams_.calls().Read();
+    const std::vector<CallCounts::Method> methods = calls_.Read();
     const auto found = std::ranges::find(methods, method, &CallCounts::Method::name);
     return found == methods.end() ? 0 : found->calls.at(code);
   }
   /// How many calls were timed, by the time that any of them has told its client.
-  [[nodiscard]] std::uint64_t Timed() const {
-    return streams_.calls().Durations().histogram.sample_count;
-  }
+  [[nodiscard]] std::uint64_t Timed() const { return calls_.Durations().histogram.sample_count; }
 };
 
 TEST_F(CountedCallsTest, EveryMethodOfTheApiIsThereFromTheStart) {
   for (const google::protobuf::MethodDescriptor* method : ListMethods(channel_)) {
-    EXPECT_TRUE(streams_.calls().Expects(NameOf(*method))) << NameOf(*method);
+    EXPECT_TRUE(calls_.Expects(NameOf(*method))) << NameOf(*method);
   }
 }
 
@@ -48,7 +46,7 @@ TEST_F(CountedCallsTest, CallsAreCountedByWhatTheyEndWith) {
   }
   EXPECT_EQ(Counted(method, grpc::StatusCode::NOT_FOUND), 2u);
   EXPECT_EQ(Timed(), 3u);
-  EXPECT_GT(streams_.calls().Durations().histogram.sample_sum, 0);
+  EXPECT_GT(calls_.Durations().histogram.sample_sum, 0);
   EXPECT_EQ(Counted(method, grpc::StatusCode::OK), 1u);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pipeline/learning/sample_label.h"
+#include "service/call_counts.h"
 #include "tests/service/borrowed_streams.h"
 #include "tests/service/web_fakes.h"
 
@@ -27,9 +28,10 @@ struct EveryKindOfStream {
         snapshot.learning.checkpoints.kept_until = std::chrono::seconds(1);
       });
     }
-    streams.calls().Expect({"millrace.v1.StreamService/GetStream"});
+    calls.Expect({"millrace.v1.StreamService/GetStream"});
   }
 
+  CallCounts calls;
   FakeClock clock;
   FakeCameraStream flow{"flow"};
   FakeCameraStream compared{"compared"};

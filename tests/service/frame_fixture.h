@@ -47,7 +47,8 @@ class FrameServiceTest : public testing::Test {
             .events = &events_,
             .control = &control_,
             .liveness = &liveness_,
-            .rules = &rules_};
+            .rules = &rules_,
+            .calls = &calls_};
   }
 
   [[nodiscard]] CameraStream& stream() { return *(*streams_.Find("door"))->stream; }
@@ -64,6 +65,7 @@ class FrameServiceTest : public testing::Test {
   FakeClock liveness_clock_;
   Liveness liveness_{streams_, liveness_clock_};
   ClientRules rules_;
+  CallCounts calls_;
   std::unique_ptr<GrpcServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
 

@@ -53,7 +53,8 @@ class GrpcFixture : public testing::Test {
             .events = &events_,
             .control = &control_,
             .liveness = &liveness_,
-            .rules = &rules_};
+            .rules = &rules_,
+            .calls = &calls_};
   }
 
   /// Of its own connection: tests must not share one connection's flow control.
@@ -129,6 +130,7 @@ class GrpcFixture : public testing::Test {
   BudgetGate budget_gate_{
       {.cores = 100}, streams_, [](const ingest::SourceOptions&) { return 0.0; }};
   ClientRules rules_;
+  CallCounts calls_;
   FakeStream& street_ = fakes_["street"];
   FakeStream& yard_ = fakes_["yard"];
   ConnectionCounts counts_;

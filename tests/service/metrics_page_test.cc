@@ -53,6 +53,7 @@ class MetricsPageTest : public ::testing::Test {
   const ConnectionCounts counts_;
   const std::vector<prometheus::MetricFamily> families_ =
       Metrics({.streams = &kinds_.streams,
+               .calls = &kinds_.calls,
                .viewers = [] { return std::size_t{1}; },
                .connections = {{"grpc_port", &counts_},
                                {"http_port", &counts_},

@@ -58,7 +58,9 @@ class MetricsTest : public ::testing::Test {
   FakeCameraStream stream_{"street"};
   RunRecorder record_{clock_, clock_.Now()};
   BorrowedStreams streams_ = {{stream_, record_}};
-  Metrics metrics_{{.streams = &streams_, .viewers = [] { return std::size_t{1}; }}};
+  CallCounts calls_;
+  Metrics metrics_{
+      {.streams = &streams_, .calls = &calls_, .viewers = [] { return std::size_t{1}; }}};
 };
 
 TEST(MetricsWindowTest, TheGainIsNoNumberBeforeTheFirstFullWindow) {
@@ -231,12 +233,12 @@ TEST_F(MetricsTest, WhatADeletedStreamCountedStaysInTheTotals) {
 
 TEST_F(MetricsTest, CountsCallsByMethodAndCode) {
   const std::string name = "millrace.v1.StreamService/GetStream";
-  streams_.calls().Expect({name});
+  calls_.Expect({name});
   const std::string labels = "millrace_service_calls_total{method=\"" + name + "\",code=";
   EXPECT_THAT(metrics_.Text(),
               AllOf(HasSubstr(labels + "\"OK\"} 0\n"), HasSubstr(labels + "\"NOT_FOUND\"} 0\n"),
                     HasSubstr(labels + "\"UNAUTHENTICATED\"} 0\n")));
-  streams_.calls().Add(name, static_cast<int>(absl::StatusCode::kNotFound));
+  calls_.Add(name, static_cast<int>(absl::StatusCode::kNotFound));
   EXPECT_THAT(metrics_.Text(),
               AllOf(HasSubstr(labels + "\"OK\"} 0\n"), HasSubstr(labels + "\"NOT_FOUND\"} 1\n")));
 }
@@ -244,8 +246,8 @@ TEST_F(MetricsTest, CountsCallsByMethodAndCode) {
 TEST_F(MetricsTest, HasOneHistogramOfHowLongCallsTook) {
   const std::string name = "millrace_service_call_duration_seconds";
   EXPECT_THAT(metrics_.Text(), HasSubstr(name + "_count 0\n"));
-  streams_.calls().AddDuration(std::chrono::milliseconds(20));
-  streams_.calls().AddDuration(std::chrono::seconds(60));
+  calls_.AddDuration(std::chrono::milliseconds(20));
+  calls_.AddDuration(std::chrono::seconds(60));
   EXPECT_THAT(metrics_.Text(),
               AllOf(HasSubstr(name + "_count 2\n"), HasSubstr(name + "_bucket{le=\"0.01\"} 0\n"),
                     HasSubstr(name + "_bucket{le=\"0.025\"} 1\n"),
@@ -306,7 +308,7 @@ SeriesCount SeriesOf(const std::string& stream, const std::string& text) {
 
 TEST(MetricsCardinalityTest, AStreamOfAnyKindHasAtMostTwentyEightSeriesBesideOneHistogram) {
   const EveryKindOfStream kinds;
-  const std::string text = Metrics({.streams = &kinds.streams}).Text();
+  const std::string text = Metrics({.streams = &kinds.streams, .calls = &kinds.calls}).Text();
   for (const SharedStream& served : kinds.streams.All()) {
     const std::string& name = served->stream->config().name;
     const SeriesCount count = SeriesOf(name, text);
