@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "service/device_budget.h"
+#include "base/usable_cores.h"
 #include "service/warm_start.h"
 
 namespace millrace::service {

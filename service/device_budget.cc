@@ -1,30 +1,18 @@
 #include "service/device_budget.h"
 
 #include <algorithm>
-#include <fstream>
 #include <string_view>
-#include <thread>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/usable_cores.h"
 #include "service/error_reason.h"
 
 namespace millrace::service {
 namespace {
 
 constexpr std::string_view kCpu = "cpu";
-
-/// The cores that the container's scheduler grants, by cgroup v2's "QUOTA PERIOD". 0: no bound.
-double CoresOfQuota() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  double granted = 0;
-  if (!(file >> quota >> period) || period <= 0 || !absl::SimpleAtod(quota, &granted)) return 0;
-  return granted / period;
-}
 
 /// "cpu:1" is some thread of the CPU; a GPU is one by itself.
 std::string DeviceOf(const pipeline::StageDescription& stage) {
@@ -78,12 +66,6 @@ absl::Status FitsOn(const std::string& device, double budget, const StreamLoad& 
 }
 
 }  // namespace
-
-double UsableCores() {
-  const double cores = std::max(1U, std::thread::hardware_concurrency());
-  const double quota = CoresOfQuota();
-  return quota > 0 ? std::min(cores, quota) : cores;
-}
 
 double FrameRateOf(const StreamConfig& config, double camera_frames_per_second) {
   const ingest::SourceOptions& source = config.source;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "pipeline/learner_description.h"
 #include "service/config.h"
 
 namespace millrace::service {
@@ -24,9 +25,6 @@ struct StreamLoad {
   double frames_per_second = 0;
   DeviceLoad devices = {};
 };
-
-/// The cores that this process may use: those of its affinity, or of its container's quota.
-[[nodiscard]] double UsableCores();
 
 /// The frames that a source brings in a second: what the camera says, `camera_frames_per_second`,
 /// where it is known; else what is configured; else kUsualFrameRate; max_fps at most. 0: its frames

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/log_about.h"
-#include "service/device_budget.h"
+#include "base/usable_cores.h"
 #include "service/overload_remedies.h"
 #include "service/overload_text.h"
 #include "spdlog/spdlog.h"

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "base/regular_file.h"
+#include "base/usable_cores.h"
 #include "service/camera_fit.h"
 #include "service/cmd_init.h"
 #include "service/config.h"
 #include "service/config_print.h"
-#include "service/device_budget.h"
 #include "service/warm_start.h"
 #include "tests/service/config_texts.h"
 
