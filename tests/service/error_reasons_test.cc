@@ -71,8 +71,10 @@ Reasons Documented() {
 
 TEST(ErrorReasonsTest, AreThoseOfTheDocumentation) {
   Reasons given;
-  for (const auto& file : fs::directory_iterator(MILLRACE_SOURCE_DIR "/service")) {
-    if (file.path().extension() == ".cc") AddReasonsIn(Read(file.path()), given);
+  for (const char* folder : {MILLRACE_SOURCE_DIR "/base", MILLRACE_SOURCE_DIR "/service"}) {
+    for (const auto& file : fs::recursive_directory_iterator(folder)) {
+      if (file.path().extension() == ".cc") AddReasonsIn(Read(file.path()), given);
+    }
   }
   EXPECT_GT(given.size(), 20u);
   EXPECT_THAT(Documented(), ::testing::ContainerEq(given));
