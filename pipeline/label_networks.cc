@@ -1,5 +1,4 @@
 #include "pipeline/label_networks.h"
-#include "pipeline/label_learner.h"
 
 #include <cmath>
 #include <functional>
@@ -18,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "pipeline/label_learner.h"
 #include "pipeline/torchscript_chain.h"
 #include "pipeline/unit_layers.h"
 #include "pipeline/weights_file.h"

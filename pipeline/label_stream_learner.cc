@@ -1,5 +1,4 @@
 #include "pipeline/label_stream_learner.h"
-#include "pipeline/label_learner.h"
 
 #include <atomic>
 #include <exception>
@@ -10,6 +9,7 @@
 #include "pipeline/describe_learner.h"
 #include "pipeline/foreign_error.h"
 #include "pipeline/label_costs.h"
+#include "pipeline/label_learner.h"
 #include "pipeline/label_networks.h"
 #include "pipeline/learning/planar_picture.h"
 #include "pipeline/partition.h"

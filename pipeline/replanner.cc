@@ -1,5 +1,4 @@
 #include "pipeline/replanner.h"
-#include "pipeline/partition.h"
 
 #include <pthread.h>
 #include <sys/resource.h>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "pipeline/partition.h"
 
 namespace millrace::pipeline {
 namespace {

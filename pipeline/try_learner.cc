@@ -13,6 +13,7 @@
 #include "pipeline/flow_profile.h"
 #include "pipeline/flow_task.h"
 #include "pipeline/foreign_error.h"
+#include "pipeline/label_learner.h"
 #include "pipeline/label_networks.h"
 #include "pipeline/lasting_learning.h"
 #include "pipeline/learning/flow_network_names.h"

@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "base/log_about.h"
 #include "base/status.h"
+#include "pipeline/flow_learner_options.h"
 #include "pipeline/learner.h"
 #include "service/error_reason.h"
 #include "spdlog/spdlog.h"

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "pipeline/cuts.h"
+#include "pipeline/layer_costs.h"
 #include "service/plan_request.h"
 
 namespace millrace::service {

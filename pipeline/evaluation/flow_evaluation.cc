@@ -1,5 +1,4 @@
 #include "pipeline/evaluation/flow_evaluation.h"
-#include "pipeline/flow_learner.h"
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +15,7 @@
 #include "pipeline/evaluation/pictures.h"
 #include "pipeline/evaluation/reference_flow.h"
 #include "pipeline/evaluation/retention.h"
+#include "pipeline/flow_learner.h"
 #include "pipeline/flow_networks.h"
 #include "pipeline/flow_options.h"
 #include "pipeline/flow_plan.h"

@@ -1,6 +1,5 @@
 // Files and cameras that would have GStreamer do what no video needs.
 #include "ingest/content_guard.h"
-#include "ingest/open_source.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "ingest/gstreamer.h"
 #include "ingest/guarded_callback.h"
 #include "ingest/look.h"
+#include "ingest/open_source.h"
 #include "tests/ingest/camera_tests.h"
 #include "tests/ingest/loopback_port.h"
 #include "tests/ingest/media.h"

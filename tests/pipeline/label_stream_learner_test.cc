@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/label_learner.h"
+
 namespace millrace::pipeline {
 namespace {
 

@@ -1,6 +1,5 @@
 // What a learner takes of memory is known before it is made, and it takes about that.
 #include "pipeline/memory_need.h"
-#include "pipeline/flow_learner.h"
 
 #include <cstdint>
 #include <fstream>
@@ -13,7 +12,9 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/cost_profile.h"
+#include "pipeline/flow_learner.h"
 #include "pipeline/label_networks.h"
+#include "pipeline/label_stream_learner.h"
 #include "pipeline/learning/flow_network_names.h"
 #include "pipeline/schedules.h"
 

@@ -1,6 +1,5 @@
 // Whole comparisons, as small as they come: real learners on generated pictures.
 #include "pipeline/evaluation/flow_evaluation.h"
-#include "pipeline/flow_learner.h"
 
 #include <algorithm>
 #include <map>
@@ -12,6 +11,7 @@
 
 #include "pipeline/evaluation/generated_clip.h"
 #include "pipeline/evaluation/reference_flow.h"
+#include "pipeline/flow_learner.h"
 #include "pipeline/flow_networks.h"
 #include "pipeline/weights_file.h"
 #include "tests/base/temporary_folder.h"
