@@ -12,6 +12,19 @@ macro(millrace_leave_kernels_out why)
   file(REMOVE ${PROJECT_BINARY_DIR}/lib/libmillrace_cuda_kernels.so) # Of a build before.
 endmacro()
 
+# millrace_add_cuda_module(<name> <file>...): what the program loads on top of LibTorch's part for CUDA. Its headers are enough to build it,
+# which come with LibTorch; what it names is there when it is loaded. There are two (millrace_cuda, millrace_cuda_kernels), so that another
+# version of CUDA's runtime than nvcc's costs the kernels only.
+function(millrace_add_cuda_module name)
+  add_library(${name} MODULE ${ARGN})
+  set_target_properties(${name} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+    CUDA_RUNTIME_LIBRARY None LINKER_LANGUAGE CXX) # CUDA's runtime is LibTorch's.
+  target_compile_options(${name} PRIVATE "SHELL:-idirafter ${LIBTORCH_CUDA_INCLUDE}")
+  target_link_libraries(${name} PRIVATE millrace::options LibTorch::headers absl::strings)
+  install(TARGETS ${name} LIBRARY DESTINATION lib/millrace)
+endfunction()
+
 if(MILLRACE_STRICT_TARGETS_ONLY)
   return()
 endif()

@@ -2,7 +2,6 @@
 add_library(millrace_options INTERFACE)
 add_library(millrace::options ALIAS millrace_options)
 target_compile_features(millrace_options INTERFACE cxx_std_20)
-target_include_directories(millrace_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(millrace_options INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>

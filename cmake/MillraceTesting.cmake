@@ -1,7 +1,7 @@
 # millrace_add_test(<name> [GPU] SOURCES <file>... LIBS <target>...)
 #
-# One test program per source folder, or per target where a folder has two. GPU tests carry the
-# label `gpu`, run one at a time, and skip themselves where there is no device.
+# One test program for each folder of sources. GPU tests carry the label `gpu`, run one at a time, and skip
+# themselves where there is no device.
 include(GoogleTest)
 
 # millrace_limit_time(<seconds> <test>...): and more where a sanitizer slows them down.
@@ -15,7 +15,7 @@ endfunction()
 function(millrace_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "GPU" "" "SOURCES;LIBS")
   add_executable(${name}_test ${arg_SOURCES})
-  target_link_libraries(${name}_test PRIVATE ${arg_LIBS} GTest::gmock_main)
+  target_link_libraries(${name}_test PRIVATE millrace::test_headers ${arg_LIBS} GTest::gmock_main)
   set(properties "")
   if(arg_GPU)
     list(APPEND properties LABELS gpu RESOURCE_LOCK gpu)

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ingest/login.h"
+#include "ingest/source/login.h"
 
 namespace millrace::ingest {
 namespace {

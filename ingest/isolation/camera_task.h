@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "ingest/source.h"
+#include "ingest/source/source.h"
 
 namespace millrace::ingest {
 

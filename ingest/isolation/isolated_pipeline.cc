@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "ingest/abandoned_pipelines.h"
 #include "ingest/isolation/packets.h"
+#include "ingest/source/abandoned_pipelines.h"
 
 namespace millrace::ingest {
 namespace {

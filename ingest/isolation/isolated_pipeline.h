@@ -16,12 +16,12 @@
 #include "absl/status/statusor.h"
 #include "base/descriptor.h"
 #include "base/mutex.h"
-#include "ingest/grid.h"
+#include "ingest/frame/grid.h"
 #include "ingest/isolation/messages.h"
 #include "ingest/isolation/picture_slots.h"
 #include "ingest/isolation/spawner.h"
-#include "ingest/listener_gate.h"
-#include "ingest/picture_pipeline.h"
+#include "ingest/source/listener_gate.h"
+#include "ingest/source/picture_pipeline.h"
 
 namespace millrace::ingest {
 

@@ -23,7 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "ingest/picture_pipeline.h"
+#include "ingest/source/picture_pipeline.h"
 
 namespace millrace::ingest {
 

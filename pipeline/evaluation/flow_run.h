@@ -15,8 +15,8 @@
 #include "absl/status/statusor.h"
 #include "pipeline/evaluation/clip.h"
 #include "pipeline/evaluation/scored_stream.h"
-#include "pipeline/learner.h"
-#include "pipeline/live_simulation.h"
+#include "pipeline/learner/learner.h"
+#include "pipeline/planner/live_simulation.h"
 
 namespace millrace::pipeline {
 

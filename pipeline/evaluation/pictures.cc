@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "base/check.h"
-#include "pipeline/learning/planar_picture.h"
+#include "pipeline/learner/planar_picture.h"
 
 namespace millrace::pipeline {
 namespace {

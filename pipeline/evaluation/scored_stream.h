@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "pipeline/decisions/score_windows.h"
 #include "pipeline/evaluation/clip.h"
 #include "pipeline/evaluation/flow_scores.h"
-#include "pipeline/learning/score_windows.h"
 
 namespace millrace::pipeline {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/stage_walk.h"
+#include "pipeline/plan/stage_walk.h"
 
 namespace millrace::pipeline {
 

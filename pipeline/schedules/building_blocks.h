@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "pipeline/schedules.h"
+#include "pipeline/schedules/schedules.h"
 
 namespace millrace::pipeline {
 

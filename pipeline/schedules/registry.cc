@@ -5,7 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "pipeline/schedules.h"
+#include "pipeline/schedules/schedules.h"
 
 namespace millrace::pipeline {
 

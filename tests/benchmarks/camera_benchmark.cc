@@ -15,15 +15,15 @@
 
 #include "absl/strings/str_format.h"
 #include "base/clock.h"
-#include "ingest/source.h"
+#include "ingest/source/source.h"
 #include "spdlog/spdlog.h"
 #include "tests/benchmarks/camera_pauses.h"
 #include "tests/benchmarks/open_or_exit.h"
 #include "tests/benchmarks/report.h"
-#include "tests/ingest/loopback_port.h"
-#include "tests/ingest/media.h"
-#include "tests/ingest/other_servers.h"
-#include "tests/ingest/rtsp_process.h"
+#include "tests/ingest/support/loopback_port.h"
+#include "tests/ingest/support/media.h"
+#include "tests/ingest/support/other_servers.h"
+#include "tests/ingest/support/rtsp_process.h"
 
 namespace millrace::benchmarks {
 namespace {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "ingest/source.h"
+#include "ingest/source/source.h"
 #include "tests/benchmarks/open_or_exit.h"
 #include "tests/benchmarks/report.h"
-#include "tests/ingest/rtsp_process.h"
+#include "tests/ingest/support/rtsp_process.h"
 
 namespace millrace::benchmarks {
 namespace {

@@ -23,11 +23,11 @@
 #include <string>
 #include <thread>
 
-#include "ingest/open_source.h"
+#include "ingest/inputs/open_source.h"
 #include "spdlog/spdlog.h"
-#include "tests/ingest/loopback_port.h"
-#include "tests/ingest/media.h"
-#include "tests/ingest/rtsp_process.h"
+#include "tests/ingest/support/loopback_port.h"
+#include "tests/ingest/support/media.h"
+#include "tests/ingest/support/rtsp_process.h"
 
 namespace {
 

@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "pipeline/engine.h"
-#include "pipeline/schedules.h"
-#include "pipeline/serial_run.h"
+#include "pipeline/engine/engine.h"
+#include "pipeline/plan/serial_run.h"
+#include "pipeline/schedules/schedules.h"
 #include "tests/benchmarks/report.h"
 
 namespace millrace::benchmarks {

@@ -17,9 +17,9 @@
 #include "absl/strings/str_format.h"
 #include "base/bounded_queue.h"
 #include "base/check.h"
-#include "pipeline/engine.h"
-#include "pipeline/live_simulation.h"
-#include "pipeline/schedules.h"
+#include "pipeline/engine/engine.h"
+#include "pipeline/planner/live_simulation.h"
+#include "pipeline/schedules/schedules.h"
 #include "tests/benchmarks/report.h"
 
 namespace millrace::benchmarks {

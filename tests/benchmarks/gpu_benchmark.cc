@@ -8,9 +8,9 @@
 #include <string>
 
 #include "absl/strings/numbers.h"
-#include "pipeline/bench.h"
-#include "pipeline/cuda_driver.h"
-#include "service/bench_report.h"
+#include "pipeline/driver/cuda_driver.h"
+#include "pipeline/offline/bench.h"
+#include "service/commands/bench/bench_report.h"
 
 namespace {
 

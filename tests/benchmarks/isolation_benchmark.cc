@@ -24,15 +24,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/clock.h"
-#include "ingest/camera_process.h"
-#include "ingest/grid.h"
-#include "ingest/source.h"
+#include "ingest/frame/grid.h"
+#include "ingest/inputs/camera_process.h"
+#include "ingest/source/source.h"
 #include "spdlog/spdlog.h"
 #include "tests/benchmarks/isolation_handover.h"
 #include "tests/benchmarks/open_or_exit.h"
 #include "tests/benchmarks/report.h"
-#include "tests/ingest/media.h"
-#include "tests/ingest/rtsp_process.h"
+#include "tests/ingest/support/media.h"
+#include "tests/ingest/support/rtsp_process.h"
 
 namespace millrace::benchmarks {
 namespace {

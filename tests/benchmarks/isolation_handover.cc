@@ -18,7 +18,7 @@
 #include "ingest/isolation/isolated_pipeline.h"
 #include "ingest/isolation/packets.h"
 #include "ingest/isolation/spawner.h"
-#include "ingest/outcome.h"
+#include "ingest/source/outcome.h"
 
 namespace millrace::benchmarks {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "ingest/grid.h"
+#include "ingest/frame/grid.h"
 
 namespace millrace::benchmarks {
 

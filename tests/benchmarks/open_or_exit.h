@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "ingest/open_source.h"
-#include "ingest/source.h"
+#include "ingest/inputs/open_source.h"
+#include "ingest/source/source.h"
 
 namespace millrace::benchmarks {
 

@@ -22,11 +22,11 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status.h"
-#include "ingest/open_source.h"
-#include "ingest/source.h"
-#include "pipeline/flow_learner.h"
-#include "pipeline/learner.h"
-#include "service/config.h"
+#include "ingest/inputs/open_source.h"
+#include "ingest/source/source.h"
+#include "pipeline/flow/flow_learner.h"
+#include "pipeline/learner/learner.h"
+#include "service/config/config.h"
 #include "tests/benchmarks/report.h"
 
 namespace millrace::benchmarks {

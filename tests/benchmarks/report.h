@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
-#include "service/spread.h"
+#include "service/terminal/spread.h"
 
 namespace millrace::benchmarks {
 

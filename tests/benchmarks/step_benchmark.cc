@@ -16,12 +16,12 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "pipeline/flow_loss.h"
-#include "pipeline/flow_network.h"
-#include "pipeline/rmsprop.h"
-#include "pipeline/stage.h"
+#include "pipeline/flow/flow_loss.h"
+#include "pipeline/models/flow_network.h"
+#include "pipeline/nn/stage.h"
+#include "pipeline/optim/rmsprop.h"
 #include "tests/benchmarks/report.h"
-#include "tests/pipeline/plain_flow.h"
+#include "tests/pipeline/support/plain_flow.h"
 
 namespace millrace::benchmarks {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "ingest/open_source.h"
-#include "ingest/source.h"
+#include "ingest/inputs/open_source.h"
+#include "ingest/source/source.h"
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv, argv + argc);

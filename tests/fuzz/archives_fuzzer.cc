@@ -8,8 +8,8 @@
 
 #include <caffe2/serialize/inline_container.h>
 
-#include "pipeline/tensor_archive.h"
-#include "pipeline/tensor_file.h"
+#include "pipeline/tensor_files/tensor_archive.h"
+#include "pipeline/tensor_files/tensor_file.h"
 #include "tests/fuzz/fuzzer.h"
 
 using namespace millrace;

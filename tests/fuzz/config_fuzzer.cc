@@ -1,10 +1,10 @@
 // The configuration file: read or refused in words, and what is read says of each stream what it
 // was made of.
-#include "service/config.h"
+#include "service/config/config.h"
 
 #include <string>
 
-#include "service/config_entry.h"
+#include "service/config/config_entry.h"
 #include "tests/fuzz/fuzzer.h"
 
 using namespace millrace;

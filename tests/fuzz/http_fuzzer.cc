@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "service/http_message.h"
+#include "service/net/http_message.h"
 #include "tests/fuzz/fuzzer.h"
 
 using namespace millrace;

@@ -1,8 +1,8 @@
 // Images as bytes: how large they are and where they end, without a decoder.
 #include <span>
 
-#include "ingest/image_header.h"
-#include "ingest/raw_picture.h"
+#include "ingest/frame/image_header.h"
+#include "ingest/frame/raw_picture.h"
 #include "tests/fuzz/fuzzer.h"
 
 using namespace millrace;

@@ -3,9 +3,9 @@
 #include <string>
 #include <variant>
 
+#include "base/error_reason.h"
 #include "inference/open_inference_grpc.pb.h"
-#include "service/error_reason.h"
-#include "service/wire_inference.h"
+#include "service/wire/wire_inference.h"
 #include "tests/fuzz/fuzzer.h"
 
 using namespace millrace;

@@ -2,7 +2,7 @@
 // tensors, its checksum is put right first, too.
 #include <string>
 
-#include "pipeline/checkpoint_manifest.h"
+#include "pipeline/checkpoint/checkpoint_manifest.h"
 #include "tests/fuzz/fuzzer.h"
 #include "tests/fuzz/put_right.h"
 

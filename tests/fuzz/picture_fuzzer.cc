@@ -4,11 +4,11 @@
 #include <string>
 #include <variant>
 
-#include "ingest/image_header.h"
-#include "ingest/raw_picture.h"
+#include "ingest/frame/image_header.h"
+#include "ingest/frame/raw_picture.h"
 #include "millrace/v1/frame_service.pb.h"
 #include "millrace/v1/prediction_service.pb.h"
-#include "service/wire_picture.h"
+#include "service/wire/wire_picture.h"
 #include "tests/fuzz/fuzzer.h"
 
 using namespace millrace;

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "pipeline/checksum.h"
-#include "pipeline/shallow_json.h"
+#include "pipeline/checkpoint/checksum.h"
+#include "pipeline/checkpoint/shallow_json.h"
 
 namespace millrace {
 

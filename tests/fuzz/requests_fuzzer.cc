@@ -4,15 +4,15 @@
 #include <cmath>
 #include <string>
 
+#include "base/error_reason.h"
 #include "millrace/v1/label_service.pb.h"
 #include "millrace/v1/learner_service.pb.h"
 #include "millrace/v1/stream_service.pb.h"
-#include "service/config.h"
-#include "service/config_entry.h"
-#include "service/error_reason.h"
-#include "service/wire_labels.h"
-#include "service/wire_learner.h"
-#include "service/wire_struct.h"
+#include "service/config/config.h"
+#include "service/config/config_entry.h"
+#include "service/wire/wire_labels.h"
+#include "service/wire/wire_learner.h"
+#include "service/wire/wire_struct.h"
 #include "tests/fuzz/fuzzer.h"
 
 using namespace millrace;

@@ -2,10 +2,10 @@
 // held against what clients may add.
 #include <string>
 
-#include "service/client_sources.h"
-#include "service/config.h"
-#include "service/config_entry.h"
-#include "service/error_reason.h"
+#include "base/error_reason.h"
+#include "service/config/config.h"
+#include "service/config/config_entry.h"
+#include "service/registry/client_sources.h"
 #include "tests/fuzz/fuzzer.h"
 
 using namespace millrace;

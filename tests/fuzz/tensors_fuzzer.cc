@@ -4,7 +4,7 @@
 // what is behind it must hold by itself, too.
 #include <string>
 
-#include "pipeline/safetensors.h"
+#include "pipeline/tensor_files/safetensors.h"
 #include "tests/fuzz/fuzzer.h"
 #include "tests/fuzz/put_right.h"
 

@@ -1,5 +1,5 @@
 // The file of tokens: read or refused by line, and no message repeats what a line holds.
-#include "service/tokens.h"
+#include "service/access/tokens.h"
 
 #include <string>
 

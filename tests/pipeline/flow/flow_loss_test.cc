@@ -1,4 +1,4 @@
-#include "pipeline/flow_loss.h"
+#include "pipeline/flow/flow_loss.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/flow_terms.h"
-#include "tests/pipeline/flow/numeric_gradient.h"
+#include "pipeline/ops/flow_terms.h"
+#include "tests/pipeline/support/numeric_gradient.h"
 
 namespace millrace::pipeline {
 namespace {

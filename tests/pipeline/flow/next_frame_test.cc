@@ -1,4 +1,4 @@
-#include "pipeline/next_frame.h"
+#include "pipeline/flow/next_frame.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
@@ -7,8 +7,8 @@
 #include <ATen/ops/stack.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/flow_networks.h"
-#include "pipeline/stage.h"
+#include "pipeline/models/flow_networks.h"
+#include "pipeline/nn/stage.h"
 
 namespace millrace::pipeline {
 namespace {

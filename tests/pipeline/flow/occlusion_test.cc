@@ -1,4 +1,4 @@
-#include "pipeline/occlusion.h"
+#include "pipeline/flow/occlusion.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <variant>
 
-#include "pipeline/gpu/launch.h"
+#include "pipeline/ops/cuda/launcher.h"
 #include "tests/pipeline/soft_gpu/soft_gpu.h"
 #include "tests/pipeline/soft_gpu/streams.h"
 

@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/device_memory.h"
-#include "pipeline/flow_learner.h"
-#include "pipeline/generated_stream.h"
-#include "pipeline/learner.h"
+#include "pipeline/device/device_memory.h"
+#include "pipeline/flow/flow_learner.h"
+#include "pipeline/learner/learner.h"
+#include "pipeline/scenes/generated_stream.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/pipeline/soft_gpu/soft_gpu.h"
 #include "tests/pipeline/soft_gpu/streams.h"

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "pipeline/device_graphs.h"
+#include "pipeline/device/device_graphs.h"
 #include "tests/pipeline/soft_gpu/soft_gpu.h"
 #include "tests/pipeline/soft_gpu/streams.h"
 

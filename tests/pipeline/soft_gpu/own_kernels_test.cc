@@ -9,10 +9,10 @@
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/flow_loss.h"
-#include "pipeline/gpu/launch.h"
-#include "pipeline/match.h"
-#include "pipeline/optimizer.h"
+#include "pipeline/flow/flow_loss.h"
+#include "pipeline/ops/cuda/launcher.h"
+#include "pipeline/ops/match.h"
+#include "pipeline/optim/optimizer.h"
 #include "tests/pipeline/soft_gpu/streams.h"
 
 namespace millrace::soft_gpu {

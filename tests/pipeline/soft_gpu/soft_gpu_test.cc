@@ -21,13 +21,13 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "pipeline/flow_loss.h"
-#include "pipeline/gpu/launch.h"
-#include "pipeline/match.h"
-#include "pipeline/optimizer.h"
-#include "pipeline/schedules.h"
-#include "tests/pipeline/small_runs.h"
+#include "pipeline/flow/flow_loss.h"
+#include "pipeline/ops/cuda/launcher.h"
+#include "pipeline/ops/match.h"
+#include "pipeline/optim/optimizer.h"
+#include "pipeline/schedules/schedules.h"
 #include "tests/pipeline/soft_gpu/streams.h"
+#include "tests/pipeline/support/small_runs.h"
 
 namespace millrace::soft_gpu {
 namespace {

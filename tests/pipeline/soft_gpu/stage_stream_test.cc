@@ -1,5 +1,5 @@
 // Streams of stages are nobody else's, though a GPU has a few and gives them out in turn.
-#include "pipeline/stage_stream.h"
+#include "pipeline/device/stage_stream.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/pipeline/gpu_tests.h"
+#include "tests/pipeline/gpu/gpu_tests.h"
 #include "tests/pipeline/soft_gpu/soft_gpu.h"
 #include "tests/pipeline/soft_gpu/streams.h"
 

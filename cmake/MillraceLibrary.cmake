@@ -1,0 +1,46 @@
+# millrace_library(<folder> SOURCES <file>... [DEPENDS <folder>...] [USES <folder>...]
+#                  [LINKS <target>...] [PRIVATE_LINKS <target>...])
+#
+# The one library of a folder: millrace::pipeline_plan of pipeline/plan. DEPENDS names the folders that its headers include, USES those that
+# only its sources include; LINKS and PRIVATE_LINKS name libraries of others likewise.
+#
+# Each library has an include root of its own, which shows its folder and nothing else. So an include of a folder that is not linked does
+# not compile. A folder within a folder (pipeline/ops/cpu) is seen by all that link the outer one.
+function(millrace_include_root folder out)
+  string(REPLACE "/" "_" name ${folder})
+  set(root ${PROJECT_BINARY_DIR}/roots/${name})
+  cmake_path(GET folder PARENT_PATH parent)
+  file(MAKE_DIRECTORY ${root}/${parent})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${root}/${folder} SYMBOLIC)
+  set(${out} ${root} PARENT_SCOPE)
+endfunction()
+
+# millrace_targets(<variable> <folder>...): the libraries of folders.
+function(millrace_targets out)
+  set(targets ${ARGN})
+  list(TRANSFORM targets REPLACE "/" "_")
+  list(TRANSFORM targets PREPEND millrace::)
+  set(${out} ${targets} PARENT_SCOPE)
+endfunction()
+
+function(millrace_library folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;USES;LINKS;PRIVATE_LINKS")
+  string(REPLACE "/" "_" name ${folder})
+  millrace_include_root(${folder} root)
+  millrace_targets(depends ${arg_DEPENDS})
+  millrace_targets(uses ${arg_USES})
+  add_library(millrace_${name} ${arg_SOURCES})
+  add_library(millrace::${name} ALIAS millrace_${name})
+  target_include_directories(millrace_${name} PUBLIC ${root})
+  target_link_libraries(millrace_${name}
+    PUBLIC millrace::options ${depends} ${arg_LINKS} PRIVATE ${uses} ${arg_PRIVATE_LINKS})
+endfunction()
+
+# millrace_use_headers(<target> <folder>...): what the headers of these folders say, for a module that is loaded by a program that has the
+# folders' code.
+function(millrace_use_headers target)
+  foreach(folder IN LISTS ARGN)
+    string(REPLACE "/" "_" name ${folder})
+    target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:millrace_${name},INTERFACE_INCLUDE_DIRECTORIES>)
+  endforeach()
+endfunction()

@@ -1,0 +1,43 @@
+#include "ingest/frame/frame_queue.h"
+
+#include <utility>
+
+namespace millrace::ingest {
+
+FrameQueue::FrameQueue(std::size_t capacity, WhenFull when_full)
+    : when_full_(when_full), frames_(capacity) {}
+
+void FrameQueue::Push(Frame frame) {
+  ++received_;
+  if (when_full_ == WhenFull::kWait) {
+    const std::shared_ptr<FrameTicket> ticket = frame.ticket;
+    if (frames_.PushOrWait(std::move(frame))) return;
+    ++shut_out_;
+    if (ticket != nullptr) ticket->Lost(QueueLoss::kClosed);
+    return;
+  }
+  if (when_full_ == WhenFull::kDropNewest) return PushIfRoom(std::move(frame));
+  const std::int64_t number = frame.number;
+  const std::optional<Frame> lost = frames_.PushOrDropOldest(std::move(frame));
+  if (!lost) return;
+  // A closed queue hands the frame itself back, a full one an older frame.
+  const bool closed = lost->number == number;
+  ++(closed ? shut_out_ : dropped_);
+  if (lost->ticket != nullptr) lost->ticket->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);
+}
+
+void FrameQueue::PushIfRoom(Frame frame) {
+  using Pushed = BoundedQueue<Frame>::Pushed;
+  const std::shared_ptr<FrameTicket> ticket = frame.ticket;
+  const Pushed pushed = frames_.PushIfRoom(std::move(frame));
+  if (pushed == Pushed::kYes) return;
+  const bool closed = pushed == Pushed::kClosed;
+  ++(closed ? shut_out_ : dropped_);
+  if (ticket != nullptr) ticket->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);
+}
+
+std::optional<Frame> FrameQueue::Pop() { return frames_.Pop(); }
+
+void FrameQueue::Close() { frames_.Close(); }
+
+}  // namespace millrace::ingest

@@ -1,0 +1,61 @@
+// Hands decoded frames from a camera's thread to the learner.
+//
+// A live camera cannot be paused: when the learner falls behind, the queue drops its oldest frame
+// and counts the loss, so the learner always sees fresh frames; or, where it is told so, the
+// newest, so that what waits is never disturbed. A file can be paused: its frames wait for room and
+// none is lost.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/bounded_queue.h"
+#include "ingest/frame/frame.h"
+
+namespace millrace::ingest {
+
+/// What the queue does with a new frame when it is full.
+enum class WhenFull { kDropOldest, kDropNewest, kWait };
+
+/// A bounded first-in-first-out queue of frames. Thread-safe. Must outlive the threads that push to
+/// it and pop from it.
+class FrameQueue {
+ public:
+  /// REQUIRES: capacity > 0.
+  FrameQueue(std::size_t capacity, WhenFull when_full);
+
+  /// Appends `frame`, or does what WhenFull says. After Close() discards it and counts it as
+  /// `shut_out`. Tells the ticket of a frame that is lost.
+  void Push(Frame frame);
+
+  /// Waits for the oldest frame. Returns nullopt once the queue is closed and empty.
+  [[nodiscard]] std::optional<Frame> Pop();
+
+  /// Wakes every waiting thread. Frames already queued can still be popped. Idempotent.
+  void Close();
+
+  /// Frames ever offered to Push(). received() = popped + dropped() + shut_out() + waiting(),
+  /// exactly so whenever no Push() or Pop() is under way.
+  [[nodiscard]] std::uint64_t received() const { return received_; }
+  /// Frames dropped for want of room.
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+  /// Frames that came after Close().
+  [[nodiscard]] std::uint64_t shut_out() const { return shut_out_; }
+  [[nodiscard]] std::size_t waiting() const { return frames_.size(); }
+
+ private:
+  void PushIfRoom(Frame frame);
+
+  // Constant after construction.
+  const WhenFull when_full_;
+
+  // Self-synchronized.
+  BoundedQueue<Frame> frames_;
+  std::atomic<std::uint64_t> received_ = 0;
+  std::atomic<std::uint64_t> dropped_ = 0;
+  std::atomic<std::uint64_t> shut_out_ = 0;
+};
+
+}  // namespace millrace::ingest

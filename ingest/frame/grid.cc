@@ -1,0 +1,52 @@
+#include "ingest/frame/grid.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace millrace::ingest {
+namespace {
+
+/// How far a grid is from the one that is wanted; 0: not at all. A shape that differs by a tenth
+/// weighs as much as an area that differs by a factor of e: what is cropped is lost, and what a
+/// grid costs is not that exact.
+double Distance(const Extent& grid, double aspect, double area) {
+  constexpr double kWeightOfArea = 0.1;
+  const double width = grid.width;
+  const double height = grid.height;
+  return std::abs(std::log(width / height / aspect)) +
+         kWeightOfArea * std::abs(std::log(width * height / area));
+}
+
+}  // namespace
+
+GridView ViewOf(const Extent& camera, const Extent& grid) {
+  const double scale = std::min(static_cast<double>(camera.width) / grid.width,
+                                static_cast<double>(camera.height) / grid.height);
+  return {.scale = scale,
+          .left = (camera.width - scale * grid.width) / 2,
+          .top = (camera.height - scale * grid.height) / 2};
+}
+
+Extent CoveringSize(const Extent& camera, const Extent& grid) {
+  const double scale = ViewOf(camera, grid).scale;
+  return {.width = std::max(grid.width, static_cast<int>(std::lround(camera.width / scale))),
+          .height = std::max(grid.height, static_cast<int>(std::lround(camera.height / scale)))};
+}
+
+Extent GridFor(const Extent& camera, const GridRules& rules) {
+  const int step = rules.size_multiple;
+  const int least = (rules.least_side + step - 1) / step * step;
+  const double aspect = static_cast<double>(camera.width) / camera.height;
+  const double area =
+      std::min<double>(rules.area, static_cast<double>(camera.width) * camera.height);
+  Extent best = {.width = least, .height = least};
+  for (int width = least; width <= rules.most_side; width += step) {
+    for (int height = least; height <= rules.most_side; height += step) {
+      const Extent grid = {.width = width, .height = height};
+      if (Distance(grid, aspect, area) < Distance(best, aspect, area)) best = grid;
+    }
+  }
+  return best;
+}
+
+}  // namespace millrace::ingest

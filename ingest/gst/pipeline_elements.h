@@ -1,0 +1,100 @@
+// The elements of a GstPicturePipeline, and what of ours GStreamer calls.
+//
+// They may hang for ever, and GStreamer goes on calling then. So they touch only their own members,
+// and speak through a gate, which is closed when their owner leaves them.
+#pragma once
+
+#include <gio/gio.h>
+#include <gst/gst.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "ingest/gst/gst_handles.h"
+#include "ingest/gst/gst_pipeline.h"
+#include "ingest/source/listener_gate.h"
+
+namespace millrace::ingest {
+
+/// The listener that gets a pipeline's pictures, and their size.
+struct PictureReceiver {
+  PipelineListener& listener;
+  Extent grid;
+  std::atomic<std::int64_t> unshown_bytes = 0;  ///< Of the source, since the last picture.
+};
+
+/// SetState() and End() are for one thread, on which they may hang; the rest is thread-safe.
+class PipelineElements {
+ public:
+  /// As those of GstPicturePipeline. `listener` is called until Silence() has returned.
+  [[nodiscard]] static absl::StatusOr<std::shared_ptr<PipelineElements>> Create(
+      const PipelineOptions& options, PipelineListener& listener);
+  [[nodiscard]] static absl::Status Check(const PipelineOptions& options);
+
+  PipelineElements(GstOwned<GstElement> pipeline, const PipelineOptions& options,
+                   PipelineListener& listener);
+  PipelineElements(const PipelineElements&) = delete;
+  PipelineElements& operator=(const PipelineElements&) = delete;
+
+  /// What goes wrong is an outcome.
+  void SetState(GstState state);
+  /// Ends all threads of GStreamer. To be called last.
+  void End();
+
+  /// Ends the wait for the explanation of an error.
+  void Cancel();
+  /// The listener hears nothing more, once it has returned from what it was told.
+  void Silence() { listener_.Close(); }
+  /// As PipelineOptions::cut.
+  void Cut();
+
+  [[nodiscard]] std::string Codec() const;
+
+ private:
+  void WatchBus();
+  void WatchPictures();
+  void WatchFormat();
+  void WatchDecoder();
+  void WatchSource();
+
+  // Called by GStreamer, with these elements as `self`.
+  static GstBusSyncReply OnMessage(GstBus* bus, GstMessage* message, gpointer self);
+  static void OnElementAdded(GstBin* bin, GstBin* parent, GstElement* element, gpointer self);
+  static gint OnAutoplugSelect(GstElement* decoder, GstPad* pad, GstCaps* caps,
+                               GstElementFactory* factory, gpointer self);
+  static void OnNoMorePads(GstElement* decoder, gpointer self);
+  static void OnSourcePad(GstElement* source, GstPad* pad, gpointer self);
+  static GstPadProbeReturn OnData(GstPad* pad, GstPadProbeInfo* info, gpointer self);
+  static GstPadProbeReturn OnEvent(GstPad* pad, GstPadProbeInfo* info, gpointer self);
+
+  void HandleMessage(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
+  void HandleError(GstMessage* message) ABSL_LOCKS_EXCLUDED(mu_);
+  void ScaleTo(const Extent& size);
+  [[nodiscard]] absl::Status Explained(absl::Status error) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Self-synchronized.
+  ListenerGate listener_;
+
+  // Constant after construction.
+  PictureReceiver receiver_;
+  const HardwareDecode hardware_decode_;
+  const GstOwned<GstElement> pipeline_;
+  const GstOwned<GstElement> source_;
+  const decltype(PipelineOptions::explain) explain_;
+  const decltype(PipelineOptions::unblock) unblock_;
+  const decltype(PipelineOptions::cut) cut_;
+  const std::int64_t most_unshown_bytes_;
+  const GstOwned<GCancellable> stop_;  ///< Cancelled when the pipeline is to end.
+
+  std::atomic<bool> has_failed_ = false;
+
+  Mutex mu_;
+  std::string missing_plugin_ ABSL_GUARDED_BY(mu_);  ///< Empty, or what would decode the stream.
+};
+
+}  // namespace millrace::ingest

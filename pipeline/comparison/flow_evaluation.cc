@@ -1,0 +1,413 @@
+#include "pipeline/comparison/flow_evaluation.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/check.h"
+#include "base/foreign_error.h"
+#include "base/mutex.h"
+#include "base/plural.h"
+#include "base/status.h"
+#include "pipeline/comparison/reference_flow.h"
+#include "pipeline/evaluation/pictures.h"
+#include "pipeline/evaluation/retention.h"
+#include "pipeline/flow/flow_learner.h"
+#include "pipeline/flow/flow_options.h"
+#include "pipeline/flow/flow_plan.h"
+#include "pipeline/models/flow_networks.h"
+#include "pipeline/nn/weights_file.h"
+#include "pipeline/schedules/schedules.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// What all runs of a network under a schedule share: how it is cut and what that costs.
+struct PlannedNetwork {
+  FlowLearnerOptions learner;
+  Plan plan;
+  std::vector<StageCost> costs;  // In milliseconds.
+  double step_ms = 0;
+};
+
+struct PlannedRun {
+  FlowRunName name;
+  std::size_t clip = 0;
+  std::string weights;
+  std::shared_ptr<const PlannedNetwork> network;
+};
+
+// Counts what is done over all runs.
+class Progress {
+ public:
+  explicit Progress(const FlowEvaluationOptions& options) : options_(options) {}
+
+  void Expect(std::int64_t pairs) { all_ = pairs; }
+  void PairDone() {
+    const std::int64_t done = ++done_;
+    if (options_.on_progress) options_.on_progress(done, std::max(done, all_.load()));
+  }
+
+ private:
+  const FlowEvaluationOptions& options_;
+  std::atomic<std::int64_t> done_ = 0;
+  std::atomic<std::int64_t> all_ = 0;
+};
+
+bool Combine(const std::string& network, const std::string& schedule) {
+  return schedule != "local" || network == "levels";
+}
+
+// Learners score the next frame themselves, on pictures as their networks read them.
+absl::Status CheckChannels(const std::vector<std::string>& networks) {
+  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput first, FlowNetworkInputOf(networks.front()));
+  for (const std::string& network : networks) {
+    MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(network));
+    if (input.channels == first.channels) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("of the networks ", networks.front(), " and ", network,
+                     " one foretells grey pictures and the other colours: evaluate them apart"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWeights(const FlowEvaluationOptions& options) {
+  const std::size_t files = options.weights.size();
+  if (files <= 1 || files == options.seeds.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(files, " files of weights for ",
+                                                 Plural(options.seeds.size(), "seed"),
+                                                 ": name one for all, or one for each"));
+}
+
+// The next frame is foretold from two pictures and judged by a third. The other methods look at the
+// two that it is not to see, and what a client has at every instant is not defined for it.
+absl::Status CheckTask(const FlowEvaluationOptions& options) {
+  if (!options.learner.next_frame) return absl::OkStatus();
+  if (!options.camera_rates.empty()) {
+    return absl::InvalidArgumentError(
+        "the next frame is not evaluated behind a camera: leave out the camera's rates");
+  }
+  if (options.learner.loss.occlusion) {
+    return absl::InvalidArgumentError(
+        "the next frame is not learned with occlusion, which needs the flow there and back of one "
+        "pair: leave it out");
+  }
+  MILLRACE_RETURN_IF_ERROR(CheckChannels(options.networks));
+  for (const std::string& name : options.references) {
+    if (name == "none") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the reference ", name,
+                     " says how things moved and foretells no frame: leave it out; none, the "
+                     "newest picture again, can stay"));
+  }
+  return absl::OkStatus();
+}
+
+FlowEvaluationOptions InThrees(FlowEvaluationOptions options) {
+  for (std::vector<ClipSource>* const sources : {&options.clips, &options.others}) {
+    for (ClipSource& source : *sources) source = WithPictureBefore(std::move(source));
+  }
+  return options;
+}
+
+// Returns the photometric loss. Of the next frame there is no motion alone.
+double ScoreReference(const ClipSource& source, const ClipPair& pair, ReferenceFlow& method,
+                      StreamScorer& scorer) {
+  if (!source.with_before) {
+    return scorer.Add(pair, method.Flow(*pair.previous, *pair.current), /*learned_from=*/false);
+  }
+  const PairOfPictures pictures(*pair.previous, *pair.current, source.width, source.height);
+  const double loss = pictures.LossOfNoMotion();
+  scorer.AddLosses(pair, {.loss = loss, .loss_no_motion = loss}, /*learned_from=*/false);
+  return loss;
+}
+
+class FlowEvaluating {
+ public:
+  explicit FlowEvaluating(const FlowEvaluationOptions& options)
+      : options_(options), progress_(options), reference_losses_(options.clips.size()) {
+    MILLRACE_CHECK(options.clips.size() == 1 || options.clips.size() == options.seeds.size());
+  }
+
+  absl::StatusOr<FlowEvaluation> Run() {
+    MILLRACE_RETURN_IF_ERROR(CheckTask(options_));
+    MILLRACE_RETURN_IF_ERROR(CheckWeights(options_));
+    evaluation_.next_frame = options_.learner.next_frame;
+    MILLRACE_RETURN_IF_ERROR(CheckReferences());
+    MILLRACE_RETURN_IF_ERROR(Plan());
+    MILLRACE_RETURN_IF_ERROR(CountPairs());
+    for (const std::string& name : options_.references) {
+      for (std::size_t clip = 0; clip < options_.clips.size(); ++clip) {
+        MILLRACE_RETURN_IF_ERROR(Refer(name, clip));
+      }
+    }
+    MILLRACE_RETURN_IF_ERROR(RunAll());
+    return std::move(evaluation_);
+  }
+
+ private:
+  [[nodiscard]] absl::Status CheckReferences() const {
+    const ClipSource& clip = options_.clips.front();
+    for (const std::string& name : options_.references) {
+      MILLRACE_RETURN_IF_ERROR(MakeReferenceFlow(name, clip.width, clip.height).status());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Plan() {
+    for (const std::string& network : options_.networks) {
+      for (const std::string& schedule : options_.schedules) {
+        if (!Combine(network, schedule)) continue;
+        const std::vector<int> one = {1};
+        for (const int stages : schedule == "sequential" ? one : options_.stages) {
+          MILLRACE_RETURN_IF_ERROR(PlanOne(network, schedule, stages));
+        }
+      }
+    }
+    if (!runs_.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "nothing to run: the schedule local needs the network levels, whose levels learn from "
+        "losses of their own");
+  }
+
+  absl::Status PlanOne(const std::string& network, const std::string& schedule, int stages) {
+    auto planned = std::make_shared<PlannedNetwork>();
+    FlowLearnerOptions& learner = planned->learner;
+    learner = options_.learner;
+    learner.network = network;
+    learner.schedule = schedule;
+    learner.stages = stages;
+    learner.width = options_.clips.front().width;
+    learner.height = options_.clips.front().height;
+    learner.stop = options_.stop;
+    learner.weights = WeightsOf(0);
+    const bool grouped = schedule == "one_f_one_b_star" && learner.period_ms == 0;
+    if (grouped) learner.period_ms = kEachStageAGroup;
+    MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(learner));
+    for (std::size_t i = 1; i < options_.weights.size(); ++i) {
+      MILLRACE_RETURN_IF_ERROR(LoadWeights(options_.weights[i], *flow.chain));  // To see it fit.
+    }
+    if (flow.phases.size() > 1 && !options_.camera_rates.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the schedule ", schedule,
+                       " changes on its way and cannot run behind a camera on paper; "
+                       "leave it out, or leave out the camera's rates"));
+    }
+    learner.cuts = flow.cuts;
+    planned->plan = flow.phases.front().plan;
+    planned->costs = std::move(flow.costs);
+    for (const StageCost& cost : planned->costs) {
+      planned->step_ms += cost.forward + cost.backward + cost.update;
+    }
+    if (options_.step_ms > 0) ScaleTo(options_.step_ms, *planned);
+    const std::vector<double> no_camera = {0};
+    for (const double rate : options_.camera_rates.empty() ? no_camera : options_.camera_rates) {
+      for (std::size_t i = 0; i < options_.seeds.size(); ++i) {
+        runs_.push_back({.name = {network, schedule, stages, rate, options_.seeds[i]},
+                         .clip = options_.clips.size() > 1 ? i : 0,
+                         .weights = WeightsOf(i),
+                         .network = planned});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Of the seed in that place. Empty: random ones.
+  [[nodiscard]] std::string WeightsOf(std::size_t seed) const {
+    if (options_.weights.empty()) return "";
+    return options_.weights[options_.weights.size() > 1 ? seed : 0];
+  }
+
+  static void ScaleTo(double step_ms, PlannedNetwork& planned) {
+    const double scale = step_ms / planned.step_ms;
+    for (StageCost& cost : planned.costs) {
+      cost.forward *= scale;
+      cost.backward *= scale;
+      cost.update *= scale;
+    }
+    planned.step_ms = step_ms;
+  }
+
+  // Reads the clips through once, so that what cannot be read is told before anything learns.
+  absl::Status CountPairs() {
+    std::int64_t all = 0;
+    std::vector<std::int64_t> learned;  // Of each clip.
+    for (const ClipSource& source : options_.clips) {
+      MILLRACE_ASSIGN_OR_RETURN(const std::int64_t pairs, PairsOf(source));
+      if (pairs == 0) return NoPairs(source);
+      evaluation_.pairs.push_back(pairs);
+      MILLRACE_ASSIGN_OR_RETURN(learned.emplace_back(), LearnedPairs(source, pairs));
+      all += pairs * static_cast<std::int64_t>(options_.references.size());
+    }
+    for (const PlannedRun& run : runs_) all += learned[run.clip];
+    progress_.Expect(all);
+    return absl::OkStatus();
+  }
+
+  // Of a clip with so many pairs: its first window is learned from again for a frozen test.
+  [[nodiscard]] absl::StatusOr<std::int64_t> LearnedPairs(const ClipSource& source,
+                                                          std::int64_t pairs) const {
+    if (!options_.frozen) return pairs;
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t first,
+                              PairsOf(FirstPart(source, options_.window)));
+    return first < pairs ? pairs + first : pairs;
+  }
+
+  [[nodiscard]] absl::StatusOr<std::int64_t> PairsOf(const ClipSource& source) const {
+    MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
+    for (std::int64_t pairs = 0;; ++pairs) {
+      if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
+      MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
+      if (!pair) return pairs;
+    }
+  }
+
+  absl::Status Refer(const std::string& name, std::size_t number) {
+    const ClipSource& source = options_.clips[number];
+    MILLRACE_ASSIGN_OR_RETURN(const auto method,
+                              MakeReferenceFlow(name, source.width, source.height));
+    MILLRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Clip> clip, source.open());
+    StreamScorer scorer(options_.window, source.width, source.height);
+    for (;;) {
+      if (options_.stop.stop_requested()) return absl::CancelledError("asked to end");
+      MILLRACE_ASSIGN_OR_RETURN(const std::optional<ClipPair> pair, clip->Next());
+      if (!pair) break;
+      const double loss = ScoreReference(source, *pair, *method, scorer);
+      if (name == kGainReference) reference_losses_[number].push_back(loss);
+      progress_.PairDone();
+    }
+    evaluation_.references.push_back({name, number, std::move(scorer).Finish()});
+    return absl::OkStatus();
+  }
+
+  absl::Status RunAll() ABSL_LOCKS_EXCLUDED(mu_) {
+    evaluation_.runs.resize(runs_.size());
+    {
+      std::vector<std::jthread> workers;
+      for (int i = 0; i < std::max(1, options_.jobs); ++i) {
+        workers.emplace_back([this] { Work(); });
+      }
+    }
+    const MutexLock lock(mu_);
+    return failure_;
+  }
+
+  void Work() ABSL_LOCKS_EXCLUDED(mu_) {
+    while (!failed_) {
+      const std::size_t next = next_++;
+      if (next >= runs_.size()) return;
+      absl::StatusOr<FlowEvaluation::Run> run = Guarded(runs_[next]);
+      if (run.ok()) {
+        evaluation_.runs[next] = *std::move(run);
+        continue;
+      }
+      failed_ = true;
+      const MutexLock lock(mu_);
+      if (failure_.ok()) {
+        failure_ = absl::Status(
+            run.status().code(),
+            absl::StrCat(runs_[next].name.Text(), ": ", std::string(run.status().message())));
+      }
+    }
+  }
+
+  absl::StatusOr<FlowEvaluation::Run> Guarded(const PlannedRun& planned) {
+    try {
+      return RunOne(planned);
+    } catch (const std::exception& e) {
+      return absl::InternalError(CauseLine(e.what()));
+    }
+  }
+
+  absl::StatusOr<FlowEvaluation::Run> RunOne(const PlannedRun& planned) {
+    FlowLearnerOptions learner = planned.network->learner;
+    learner.seed = planned.name.seed;
+    learner.weights = planned.weights;
+    learner.switch_at = SwitchAt(evaluation_.pairs[planned.clip]);
+    const ClipSource& clip = options_.clips[planned.clip];
+    FlowRunOptions run{.clip = clip,
+                       .make =
+                           [&learner](OnPrediction on_prediction) {
+                             return MakeFlowLearner(learner, std::move(on_prediction));
+                           },
+                       .window = options_.window,
+                       .frozen = FrozenTests(clip),
+                       .reference_losses = reference_losses_[planned.clip],
+                       .on_pair = [this] { progress_.PairDone(); },
+                       .stop = options_.stop};
+    if (planned.name.camera_rate > 0) {
+      run.camera_interval = 1000 / planned.name.camera_rate;
+      MILLRACE_ASSIGN_OR_RETURN(
+          run.camera,
+          SimulateSamples(planned.network->plan, {.costs = planned.network->costs,
+                                                  .interval = run.camera_interval,
+                                                  .spread = options_.spread,
+                                                  .frames = evaluation_.pairs[planned.clip],
+                                                  .seed = planned.name.seed}));
+    }
+    MILLRACE_ASSIGN_OR_RETURN(FlowRunResult result, RunFlowAndCompare(run));
+    FlowEvaluation::Run made{.name = planned.name,
+                             .cuts = learner.cuts,
+                             .step_ms = planned.network->step_ms,
+                             .result = std::move(result)};
+    if (planned.name.schedule == "hybrid") made.switch_at = learner.switch_at;
+    return made;
+  }
+
+  // Of a clip with so many pairs. A single one has no middle.
+  [[nodiscard]] std::int64_t SwitchAt(std::int64_t pairs) const {
+    return options_.switch_at > 0 ? options_.switch_at : std::max<std::int64_t>(1, pairs / 2);
+  }
+
+  [[nodiscard]] std::vector<FrozenTest> FrozenTests(const ClipSource& clip) const {
+    if (!options_.frozen) return {};
+    std::vector<FrozenTest> tests = {
+        {.name = "first", .clip = clip, .part = FrozenTest::Part::kFirst},
+        {.name = "last", .clip = clip, .part = FrozenTest::Part::kLast}};
+    for (const ClipSource& other : options_.others) {
+      tests.push_back(
+          {.name = other.name, .clip = other, .part = FrozenTest::Part::kFirst, .other = true});
+    }
+    return tests;
+  }
+
+  // What a gain is measured against.
+  static constexpr std::string_view kGainReference = "dis";
+
+  const FlowEvaluationOptions& options_;
+  Progress progress_;
+  std::vector<PlannedRun> runs_;
+  std::vector<std::vector<double>> reference_losses_;  // Of each clip.
+  FlowEvaluation evaluation_;  // Each run's place is of the thread that runs it.
+
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> failed_ = false;
+  Mutex mu_;
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace
+
+bool FlowRunName::SameButSeed(const FlowRunName& other) const {
+  return network == other.network && schedule == other.schedule && stages == other.stages &&
+         camera_rate == other.camera_rate;
+}
+
+std::string FlowRunName::Text() const {
+  std::string text = absl::StrCat(network, " ", schedule);
+  if (stages > 1) absl::StrAppend(&text, " x", stages);
+  if (camera_rate > 0) absl::StrAppendFormat(&text, " at %g/s", camera_rate);
+  return text;
+}
+
+absl::StatusOr<FlowEvaluation> EvaluateFlow(const FlowEvaluationOptions& options) {
+  if (!options.learner.next_frame) return FlowEvaluating(options).Run();
+  const FlowEvaluationOptions in_threes = InThrees(options);
+  return FlowEvaluating(in_threes).Run();
+}
+
+}  // namespace millrace::pipeline

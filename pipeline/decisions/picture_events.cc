@@ -1,0 +1,51 @@
+#include "pipeline/decisions/picture_events.h"
+
+#include <cstdlib>
+#include <vector>
+
+#include "base/check.h"
+#include "base/median.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// Half a second to a few seconds of a camera.
+constexpr std::size_t kRemembered = 31;
+constexpr std::size_t kLeastRemembered = 5;
+
+}  // namespace
+
+double MeanDifference(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
+  MILLRACE_CHECK(!a.empty() && a.size() == b.size());
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(int{a[i]} - int{b[i]});
+  constexpr double kMostOfAByte = 255;
+  return static_cast<double>(sum) / (kMostOfAByte * static_cast<double>(a.size()));
+}
+
+SkipReason PictureEvents::Next(double difference) {
+  if (difference <= options_.repeated_below) {
+    ++repetitions_;
+    return repetitions_ >= options_.frozen_after ? SkipReason::kFrozen : SkipReason::kRepeated;
+  }
+  repetitions_ = 0;
+  const bool cut = IsCut(difference);
+  // A cut, too: what looks like cuts without end is a camera that moves faster now.
+  differences_.push_back(difference);
+  if (differences_.size() > kRemembered) differences_.pop_front();
+  return cut ? SkipReason::kCut : SkipReason::kNone;
+}
+
+SkipReason PictureEvents::Like(double difference) const {
+  if (difference <= options_.repeated_below) return SkipReason::kRepeated;
+  return IsCut(difference) ? SkipReason::kCut : SkipReason::kNone;
+}
+
+// Until enough is known of the camera, nothing is a cut.
+bool PictureEvents::IsCut(double difference) const {
+  if (differences_.size() < kLeastRemembered || difference < options_.cut_least) return false;
+  const std::vector<double> last(differences_.begin(), differences_.end());
+  return difference > options_.cut_factor * Median(last);
+}
+
+}  // namespace millrace::pipeline

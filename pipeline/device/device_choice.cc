@@ -1,0 +1,78 @@
+#include "pipeline/device/device_choice.h"
+
+#include <algorithm>
+#include <exception>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/ones.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/foreign_error.h"
+#include "base/status.h"
+#include "pipeline/device/stage_devices.h"
+#include "pipeline/driver/cuda_driver.h"
+#include "pipeline/ops/cuda/launcher.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr char kFirstGpu[] = "cuda:0";
+
+// Loaded is not usable: kernels may be missing for this GPU, or another process may have all of it.
+absl::Status TryToCompute(at::Device device) {
+  constexpr int kSide = 8;
+  try {
+    const at::Tensor ones = at::ones({kSide, kSide}, device);
+    if (at::Tensor(ones.matmul(ones)).sum().item<float>() == kSide * kSide * kSide) {
+      return absl::OkStatus();
+    }
+  } catch (const std::exception& e) {
+    return absl::InternalError(absl::StrCat(kFirstGpu, " does not compute: ", CauseLine(e.what())));
+  }
+  return absl::InternalError(absl::StrCat(kFirstGpu, " computes wrong products"));
+}
+
+absl::Status TryFirstGpu() {
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed({kFirstGpu}));
+  return TryToCompute(devices.front());
+}
+
+std::string NameOfGpu(std::size_t index) {
+  const absl::StatusOr<CudaDriver> driver = FindCudaDriver();
+  if (!driver.ok() || index >= driver->devices.size()) return "";
+  return absl::StrCat(", ", driver->devices[index].name);
+}
+
+// Without kernels it works all the same, but slower.
+std::string NoteOnKernels(at::Device device) {
+  try {
+    const std::string why = gpu::WhyNoKernels(device);
+    return why.empty() ? "" : absl::StrCat(" (by LibTorch's kernels alone: ", why, ")");
+  } catch (const std::exception& e) {
+    return absl::StrCat(" (it does not say whether it can run our kernels: ", CauseLine(e.what()),
+                        ")");
+  }
+}
+
+absl::StatusOr<DeviceChoice> Named(const std::vector<std::string>& names) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(names));
+  const auto gpu = std::ranges::find_if(devices, &at::Device::is_cuda);
+  return DeviceChoice{names, absl::StrCat(absl::StrJoin(names, ", "), NoteOnKernels(*gpu))};
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceChoice> ChooseDevices(const std::vector<std::string>& names) {
+  const auto is_cpu = [](const std::string& name) { return name == "cpu"; };
+  if (std::ranges::all_of(names, is_cpu)) return DeviceChoice{names, ""};
+  if (names != std::vector<std::string>{"auto"}) return Named(names);
+  const absl::Status first = TryFirstGpu();
+  if (first.ok()) {
+    return DeviceChoice{{kFirstGpu},
+                        absl::StrCat(kFirstGpu, NameOfGpu(0), NoteOnKernels({at::kCUDA, 0}))};
+  }
+  return DeviceChoice{{"cpu"}, absl::StrCat("the CPU, as ", std::string(first.message()))};
+}
+
+}  // namespace millrace::pipeline

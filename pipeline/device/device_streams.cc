@@ -1,0 +1,228 @@
+#include "pipeline/device/device_streams.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "pipeline/device/device_failure.h"
+#include "pipeline/device/stage_devices.h"
+#include "pipeline/device/stage_stream.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// How far a stage's operations of one kind are on its GPU. Thread-safe.
+class Reached {
+ public:
+  void Record(const c10::Stream& stream) ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    // Who waits for the old one waits for no more than that.
+    if (event_.use_count() > 1) event_ = std::make_shared<c10::Event>(at::kCUDA);
+    event_->record(stream);
+  }
+  void Block(const c10::Stream& stream) ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    event_->block(stream);
+  }
+  // Not for the stream, which its own thread may be capturing work of.
+  void Await() ABSL_LOCKS_EXCLUDED(mu_) {
+    std::shared_ptr<const c10::Event> event;
+    {
+      const MutexLock lock(mu_);
+      event = event_;
+    }
+    event->synchronize();
+  }
+
+ private:
+  Mutex mu_;
+  std::shared_ptr<c10::Event> event_ ABSL_GUARDED_BY(mu_) = std::make_shared<c10::Event>(at::kCUDA);
+};
+
+class DeviceStreams final : public Devices {
+ public:
+  DeviceStreams(Options options, const std::vector<at::Device>& of_stages)
+      : options_(std::move(options)),
+        reached_(static_cast<std::size_t>(options_.plan.stage_count()) * kOperationKinds) {
+    for (const std::vector<Operation>& order : options_.plan.devices) {
+      streams_.push_back(TakeStream(order, of_stages));
+      if (streams_.back()) {
+        auto& arrived = arrived_[streams_.back()->device_index()];
+        if (arrived == nullptr) arrived = std::make_unique<Reached>();
+      }
+      for (const Operation& operation : order) {
+        if (!streams_.back()) continue;
+        Place& place = At(operation.kind, operation.stage);
+        place.stream = streams_.back();
+        if (place.reached == nullptr) place.reached = std::make_unique<Reached>();
+      }
+    }
+    workers_ = MakeWorkerThreads(
+        {.plan = options_.plan,
+         .run = [this](std::size_t device, const Work& work,
+                       bool waited) { return Guarded([&] { return Run(device, work, waited); }); },
+         .pass = [this](std::size_t device,
+                        const Work& work) { return Guarded([&] { return Pass(device, work); }); },
+         .start = options_.start});
+  }
+  // What was handed over may still read what its owner is about to free.
+  ~DeviceStreams() override {
+    workers_.reset();
+    AwaitStreams();
+  }
+
+  void Enqueue(std::size_t device, const Work& work) override { workers_->Enqueue(device, work); }
+  void Admit(const Step& step) override {
+    Guarded([this] {
+      for (const auto& [gpu, arrived] : arrived_) {
+        arrived->Record(c10::impl::VirtualGuardImpl(at::kCUDA).getStream({at::kCUDA, gpu}));
+      }
+      return true;
+    });
+    workers_->Admit(step);
+  }
+  void EndAdmission() override { workers_->EndAdmission(); }
+  bool Await(std::span<const Need> needs, std::int64_t pattern) override {
+    return workers_->Await(needs, pattern);
+  }
+  void Join() override {
+    workers_->Join();
+    AwaitStreams();
+  }
+  [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const override {
+    return workers_->done(kind, stage);
+  }
+
+ private:
+  // Where a stage's operations of one kind are done. Nothing: on the CPU.
+  struct Place {
+    std::optional<c10::Stream> stream = {};
+    std::unique_ptr<Reached> reached = nullptr;
+  };
+
+  // The operations of a device share a stream, so their stages share a GPU: CheckStreams().
+  std::optional<c10::Stream> TakeStream(const std::vector<Operation>& order,
+                                        const std::vector<at::Device>& of_stages) {
+    if (order.empty()) return std::nullopt;
+    const at::Device device = DeviceOfStage(of_stages, order.front().stage);
+    if (device.is_cpu()) return std::nullopt;
+    taken_.push_back(std::make_unique<StageStream>(device));
+    return taken_.back()->get();
+  }
+
+  [[nodiscard]] Place& At(OperationKind kind, int stage) {
+    return reached_.at((stage - 1) * kOperationKinds + static_cast<int>(kind));
+  }
+
+  // A GPU says that it has failed to whoever asks it for anything next.
+  template <typename Task>
+  bool Guarded(const Task& task) const {
+    try {
+      return task();
+    } catch (const std::exception& e) {
+      if (options_.on_failure) options_.on_failure(FailureOf(e));
+      return false;
+    }
+  }
+
+  bool Run(std::size_t device, const Work& work, bool waited) {
+    std::optional<c10::StreamGuard> guard;
+    if (streams_[device]) guard.emplace(*streams_[device]);
+    WaitForNeeds(device, work);
+    if (!options_.run(device, work, waited)) return false;
+    Reach(device, work);
+    return true;
+  }
+
+  bool Pass(std::size_t device, const Work& work) {
+    WaitForNeeds(device, work);
+    Reach(device, work);
+    return true;
+  }
+
+  void WaitForNeeds(std::size_t device, const Work& work) {
+    for (const Need& need : work.needs) {
+      if (need.stage > 0) {
+        WaitFor(At(need.kind, need.stage), streams_[device]);
+      } else {
+        WaitForCamera(streams_[device]);
+      }
+    }
+  }
+
+  // For what is on its way to any GPU: who needs this work counts on that.
+  void WaitForCamera(const std::optional<c10::Stream>& by) {
+    for (const auto& [gpu, arrived] : arrived_) Wait(*arrived, by);
+  }
+
+  void Reach(std::size_t device, const Work& work) {
+    if (!streams_[device]) return;
+    At(work.step.kind, work.step.stage).reached->Record(*streams_[device]);
+  }
+
+  static void WaitFor(const Place& needed, const std::optional<c10::Stream>& by) {
+    if (needed.stream && needed.stream != by) Wait(*needed.reached, by);
+  }
+
+  static void Wait(Reached& reached, const std::optional<c10::Stream>& by) {
+    if (by) {
+      reached.Block(*by);
+    } else {
+      reached.Await();
+    }
+  }
+
+  void AwaitStreams() const {
+    for (const auto& stream : streams_) {
+      if (!stream) continue;
+      Guarded([&] {
+        stream->synchronize();
+        return true;
+      });
+    }
+  }
+
+  const Options options_;
+  std::vector<std::unique_ptr<const StageStream>> taken_;
+  std::vector<std::optional<c10::Stream>> streams_;  // Of the plan's devices.
+  std::vector<Place> reached_;                       // By stage and kind.
+  // How far the thread that admits is with what it puts into its own streams of each GPU.
+  std::map<at::DeviceIndex, std::unique_ptr<Reached>> arrived_;
+  std::unique_ptr<Devices> workers_;  // Last: its threads use what is above.
+};
+
+}  // namespace
+
+absl::Status CheckStreams(const Plan& plan, const std::vector<at::Device>& of_stages) {
+  MILLRACE_RETURN_IF_ERROR(CheckDeviceCount(of_stages.size(), plan.stage_count()));
+  for (const std::vector<Operation>& order : plan.devices) {
+    for (const Operation& operation : order) {
+      const int first = order.front().stage;
+      if (DeviceOfStage(of_stages, operation.stage) == DeviceOfStage(of_stages, first)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("schedule ", plan.schedule, " has stages ", first, " and ", operation.stage,
+                       " share a device: name the same one for both"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+MakeDevices MakeDeviceStreams(std::vector<at::Device> of_stages) {
+  if (std::ranges::all_of(of_stages, [](at::Device device) { return device.is_cpu(); })) {
+    return MakeWorkerThreads;
+  }
+  return [devices = std::move(of_stages)](Devices::Options options) -> std::unique_ptr<Devices> {
+    return std::make_unique<DeviceStreams>(std::move(options), devices);
+  };
+}
+
+}  // namespace millrace::pipeline

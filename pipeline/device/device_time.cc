@@ -1,0 +1,92 @@
+#include "pipeline/device/device_time.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "base/check.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using std::chrono::steady_clock;
+
+// What the calling thread has computed so far, in milliseconds.
+double ThreadMilliseconds() {
+  timespec time = {};
+  MILLRACE_CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+}
+
+// That notes when.
+c10::Event TimedEvent(at::Device gpu) { return {gpu.type(), c10::EventFlag::BACKEND_DEFAULT}; }
+
+void RecordNow(c10::Event& event, at::Device gpu) {
+  event.record(c10::impl::VirtualGuardImpl(gpu.type()).getStream(gpu));
+}
+
+}  // namespace
+
+double MillisecondsOf(at::Device device, absl::FunctionRef<void()> work) {
+  if (device.is_cpu()) {
+    const double start = ThreadMilliseconds();
+    work();
+    return ThreadMilliseconds() - start;
+  }
+  c10::Event begin = TimedEvent(device);
+  c10::Event end = TimedEvent(device);
+  RecordNow(begin, device);
+  work();
+  RecordNow(end, device);
+  end.synchronize();
+  return begin.elapsedTime(end);
+}
+
+GpuTimes::GpuTimes(at::Device gpu) : gpu_(gpu), origin_(TimedEvent(gpu)) {
+  RecordNow(origin_, gpu_);
+  origin_.synchronize();
+  start_ = steady_clock::now();
+}
+
+void GpuTimes::Note(absl::FunctionRef<void()> work) {
+  Noted noted{TimedEvent(gpu_), TimedEvent(gpu_)};
+  RecordNow(noted.begin, gpu_);
+  work();
+  RecordNow(noted.end, gpu_);
+  const MutexLock lock(mu_);
+  noted_.push_back(std::move(noted));
+}
+
+std::vector<GpuTimes::Span> GpuTimes::Busy() {
+  std::vector<Noted> noted;
+  {
+    const MutexLock lock(mu_);
+    noted.swap(noted_);
+  }
+  const auto time_of = [this](const c10::Event& event) {
+    event.synchronize();
+    return start_ + std::chrono::duration_cast<steady_clock::duration>(
+                        std::chrono::duration<double, std::milli>(origin_.elapsedTime(event)));
+  };
+  std::vector<Span> spans;
+  for (const Noted& one : noted) spans.push_back({time_of(one.begin), time_of(one.end)});
+  return Joined(std::move(spans));
+}
+
+std::vector<GpuTimes::Span> Joined(std::vector<GpuTimes::Span> spans) {
+  std::ranges::sort(spans, {}, &GpuTimes::Span::begin);
+  std::vector<GpuTimes::Span> joined;
+  for (const GpuTimes::Span& span : spans) {
+    if (joined.empty() || joined.back().end < span.begin) {
+      joined.push_back(span);
+    } else {
+      joined.back().end = std::max(joined.back().end, span.end);
+    }
+  }
+  return joined;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,73 @@
+#include "pipeline/engine/admission_gate.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using enum OperationKind;
+
+constexpr double kNewest = 0.1;   // Share of the newest time in a mean.
+constexpr double kShrink = 0.99;  // Of the margin, with every sample that no stage waited for.
+constexpr double kGrowth = 0.1;   // Of the mean forward, with every wait.
+
+}  // namespace
+
+AdmissionGate::AdmissionGate(const Plan& plan, std::vector<StageCost> costs)
+    : plan_(plan),
+      dependencies_(plan_),
+      state_{.progress = Progress(plan_),
+             .devices = std::vector<DeviceState>(plan_.devices.size()),
+             .means = {},
+             .costs = std::move(costs)},
+      latest_start_(plan_, dependencies_) {
+  MILLRACE_CHECK(static_cast<int>(state_.costs.size()) == plan_.stage_count());
+  for (const auto& order : plan_.devices) {
+    std::vector<double>& means = state_.means.emplace_back();
+    for (const Operation& operation : order) {
+      means.push_back(CostOf(operation, state_.costs[operation.stage - 1]));
+    }
+  }
+}
+
+void AdmissionGate::Started(const Place& at, double now, bool waited) {
+  MutexLock lock(mu_);
+  state_.devices[at.device] = {.place = at.place, .period = at.period, .running_since = now};
+  const Operation& operation = plan_.devices[at.device][at.place];
+  if (waited && held_ && operation.kind == kForward && operation.stage > 1) {
+    margin_ += kGrowth * state_.means[at.device][at.place];
+  }
+}
+
+void AdmissionGate::Ended(std::size_t device, const Step& step, double now) {
+  MutexLock lock(mu_);
+  DeviceState& at = state_.devices[device];
+  MILLRACE_CHECK(at.running_since.has_value());
+  double& mean = state_.means[device][at.place];
+  mean += kNewest * (now - *at.running_since - mean);
+  if (step.kind == kForward) state_.costs[step.stage - 1].forward = mean;
+  state_.progress.Complete(step);
+  at.Advance(plan_.devices[device].size());
+}
+
+void AdmissionGate::Admitted(bool held) {
+  MutexLock lock(mu_);
+  held_ = held;
+  margin_ *= kShrink;
+  const std::int64_t sample = state_.progress.done(kForward, 0);
+  state_.progress.Complete({kForward, 0, sample, sample});
+}
+
+double AdmissionGate::Opens(double now) {
+  MutexLock lock(mu_);
+  return latest_start_.From(state_, now) - margin_;
+}
+
+double AdmissionGate::margin() const {
+  MutexLock lock(mu_);
+  return margin_;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,216 @@
+#include "pipeline/engine/engine.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "pipeline/engine/step_error.h"
+#include "pipeline/engine/work_progress.h"
+#include "pipeline/plan/plan_checker.h"
+
+namespace millrace::pipeline {
+namespace {
+
+double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Engine>> Engine::Start(Options options) {
+  MILLRACE_RETURN_IF_ERROR(CheckPlan(options.plan).status());
+  const MakeDevices make_devices = std::move(options.make_devices);
+  std::unique_ptr<Engine> engine(new Engine(std::move(options)));
+  Engine* const raw = engine.get();
+  engine->devices_ = make_devices(
+      {.plan = raw->plan_,
+       .run = [raw](std::size_t device, const Work& work,
+                    bool waited) { return raw->RunWork(device, work, waited); },
+       .start = [raw](std::size_t device) { return raw->StartDevice(device); },
+       .on_failure =
+           [raw](const absl::Status& cause) {
+             raw->Fail(absl::Status(
+                 cause.code(), absl::StrCat("a device of the pipeline failed: ", cause.message())));
+           }});
+  raw->EnqueueWhatCanBe();
+  return engine;
+}
+
+Engine::Engine(Options options)
+    : plan_(std::move(options.plan)),
+      dependencies_(plan_),
+      needs_(plan_, dependencies_),
+      run_(std::move(options.run)),
+      on_worker_start_(std::move(options.on_worker_start)),
+      first_sample_(options.first_sample),
+      enqueued_(plan_),
+      cursors_(plan_.devices.size()),
+      gate_(options.gate_costs.empty()
+                ? nullptr
+                : std::make_unique<AdmissionGate>(plan_, std::move(options.gate_costs))) {
+  MILLRACE_CHECK(run_ != nullptr);
+  if (options.history == nullptr) return;
+  for (std::size_t device = 0; device < plan_.devices.size(); ++device) {
+    history_.push_back(&options.history->RingOf(device));
+  }
+}
+
+// Waits until the camera's channels have a free slot for the next sample, and returns its number.
+std::int64_t Engine::AwaitSlot() {
+  MILLRACE_CHECK(end_ < 0);
+  const std::int64_t sample = enqueued_.done(OperationKind::kForward, 0);
+  const std::int64_t pattern = sample / plan_.samples_per_pattern;
+  devices_->Await(needs_.of_admission(static_cast<int>(sample % plan_.samples_per_pattern)),
+                  pattern);
+  return sample;
+}
+
+absl::Status Engine::AwaitRoom() {
+  AwaitSlot();
+  if (gate_ != nullptr) AwaitGate();
+  return stopped_ ? failure() : absl::OkStatus();
+}
+
+// What runs decides when the gate opens, so each end of an operation is a reason to look again.
+void Engine::AwaitGate() {
+  held_ = false;
+  for (;;) {
+    const std::int64_t ends = ends_;  // Before it is asked: what ends from here on is seen.
+    const double now = Seconds(MonotonicClock().Now());
+    const double opens = gate_->Opens(now);
+    if (opens <= now || stopped_) return;
+    held_ = true;
+    ended_.AwaitUntil([&] { return stopped_ || ends_ != ends; },
+                      std::chrono::steady_clock::now() +
+                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                              std::chrono::duration<double>(opens - now)));
+  }
+}
+
+absl::StatusOr<std::int64_t> Engine::Admit(absl::FunctionRef<void(std::int64_t)> write) {
+  const std::int64_t sample = AwaitSlot();
+  if (stopped_) return failure();
+  const Step admitted{OperationKind::kForward, 0, sample, sample};
+  if (!Guarded(admitted, [&] { write(sample); })) return failure();
+  if (gate_ != nullptr) gate_->Admitted(held_);
+  devices_->Admit(admitted);
+  enqueued_.Complete(admitted);
+  EnqueueWhatCanBe();
+  return sample;
+}
+
+absl::Status Engine::Drain() {
+  if (end_ < 0) {
+    end_ = enqueued_.done(OperationKind::kForward, 0);
+    devices_->EndAdmission();
+    EnqueueWhatCanBe();
+  }
+  devices_->Join();
+  return failure();
+}
+
+absl::Status Engine::failure() const {
+  MutexLock lock(mu_);
+  return failure_;
+}
+
+// An operation is enqueued as soon as all that it needs has been.
+void Engine::EnqueueWhatCanBe() {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t device = 0; device < cursors_.size(); ++device) {
+      while (EnqueueNext(device)) moved = true;
+    }
+  }
+}
+
+// Returns whether the device's order could go on.
+bool Engine::EnqueueNext(std::size_t device) {
+  Cursor& at = cursors_[device];
+  const std::vector<Operation>& order = plan_.devices[device];
+  if (at.ended) return false;
+  if (at.place == order.size()) {
+    at = {.period = at.period + 1, .place = 0, .more = false, .ended = !at.more};
+    if (at.ended) Enqueue(device, {.what = Work::What::kEnd});
+    return true;
+  }
+  const Operation& operation = order[at.place];
+  Work work{.step = StepOf(plan_, operation, at.period),
+            .place = at.place,
+            .period = at.period,
+            .needs = needs_.of(device, at.place),
+            .pattern = at.period - operation.shift};
+  const bool filling = work.step.first < 0;
+  if (!filling && end_ >= 0 && !Exists(plan_, work.step, end_)) work.what = Work::What::kPass;
+  const bool runs = !filling && work.what == Work::What::kRun;
+  if (runs && !enqueued_.Meets(work.needs, work.pattern)) return false;
+  if (!filling) Enqueue(device, work);
+  at.more = at.more || filling || runs;
+  ++at.place;
+  return true;
+}
+
+void Engine::Enqueue(std::size_t device, const Work& work) {
+  GoPast(work, plan_.devices[device], enqueued_);
+  devices_->Enqueue(device, work);
+}
+
+bool Engine::StartDevice(std::size_t device) {
+  return Guarded({}, [&] {
+    if (on_worker_start_) on_worker_start_(static_cast<int>(device));
+  });
+}
+
+bool Engine::RunWork(std::size_t device, const Work& work, bool waited) {
+  return Guarded(work.step, [&] {
+    if (gate_ == nullptr && history_.empty()) return run_(work.step);
+    RunTimed(device, work, waited);
+  });
+}
+
+void Engine::RunTimed(std::size_t device, const Work& work, bool waited) {
+  const nanoseconds start = MonotonicClock().Now();
+  if (gate_ != nullptr) {
+    gate_->Started({device, work.place, work.period}, Seconds(start), waited);
+  }
+  run_(work.step);
+  const nanoseconds end = MonotonicClock().Now();
+  if (!history_.empty()) {
+    const Step in_stream{work.step.kind, work.step.stage, work.step.first + first_sample_,
+                         work.step.last + first_sample_};
+    history_[device]->Note(in_stream, start, end);
+  }
+  if (gate_ == nullptr) return;
+  gate_->Ended(device, work.step, Seconds(end));
+  ++ends_;
+  ended_.Notify();
+}
+
+// Whatever a call throws stops the engine. Returns whether it threw nothing.
+bool Engine::Guarded(const Step& step, absl::FunctionRef<void()> call) {
+  try {
+    call();
+    return true;
+  } catch (const std::exception& e) {
+    const auto* const named = dynamic_cast<const StepError*>(&e);
+    Fail(absl::Status(named != nullptr ? named->code() : absl::StatusCode::kInternal,
+                      absl::StrCat("the pipeline failed in ", ToString(step), ": ", e.what())));
+  } catch (...) {
+    Fail(absl::InternalError(absl::StrCat("the pipeline failed in ", ToString(step),
+                                          " with something that is no std::exception")));
+  }
+  return false;
+}
+
+void Engine::Fail(absl::Status cause) {
+  {
+    MutexLock lock(mu_);
+    if (failure_.ok()) failure_ = std::move(cause);
+  }
+  stopped_ = true;
+  ended_.Notify();
+}
+
+}  // namespace millrace::pipeline

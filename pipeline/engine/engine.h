@@ -1,0 +1,132 @@
+// Runs any plan, self-timed, on devices that each do their order and nothing else.
+//
+// The engine puts the operations of a sample into the devices' queues as soon as the sample is
+// admitted (devices.h); each starts when the one before it on its device and all that it depends on
+// are done. So the values depend on the plan and the samples alone, never on timing: the engine
+// equals a serial run of the same orders bit for bit, and a slow camera shortens the delay without
+// changing a number.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "pipeline/engine/admission_gate.h"
+#include "pipeline/engine/devices.h"
+#include "pipeline/engine/event_count.h"
+#include "pipeline/engine/run_history.h"
+#include "pipeline/plan/dependencies.h"
+#include "pipeline/plan/essential_needs.h"
+#include "pipeline/plan/plan.h"
+#include "pipeline/plan/stage_cost.h"
+
+namespace millrace::pipeline {
+
+/// Does the work of one operation, on the thread of the operation's device. May throw: then the
+/// engine stops, with the code of a StepError (step_error.h), or INTERNAL.
+using RunStep = std::function<void(const Step&)>;
+
+/// A running pipeline. Admit() and Drain() are for one thread; the rest is thread-safe. Destroying
+/// it before Drain() leaves what is in flight undone.
+class Engine {
+ public:
+  struct Options {
+    Plan plan;
+    RunStep run;
+    /// Called once on each device's thread before its first operation. May be empty.
+    std::function<void(int device)> on_worker_start = {};
+    /// Of stages 1 to D, in seconds: then AwaitRoom() holds samples back that would only wait
+    /// inside (admission_gate.h). Empty: no gate.
+    std::vector<StageCost> gate_costs = {};
+    MakeDevices make_devices = MakeWorkerThreads;
+    /// Told of each operation; outlives the engine. Null: nobody is.
+    RunHistory* history = nullptr;
+    /// What the plan's sample 0 is in the history.
+    std::int64_t first_sample = 0;
+  };
+
+  /// Checks the plan and starts the devices. Fails as CheckPlan() does.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Engine>> Start(Options options);
+
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Waits until the next sample would be admitted at once: the camera's channels have a free slot
+  /// and the gate, if there is one, is open. A source that drops frames picks the next one then,
+  /// and it is the freshest. Fails as Admit() does.
+  absl::Status AwaitRoom() ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Waits until the camera's channels have a free slot for the next sample, calls `write` with the
+  /// sample's number to fill it, and returns that number. `write` may throw as an operation may.
+  /// Fails with the cause once one of them has failed. REQUIRES: not drained.
+  [[nodiscard]] absl::StatusOr<std::int64_t> Admit(absl::FunctionRef<void(std::int64_t)> write)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Runs every operation whose inputs exist and ends the devices. Returns the first failure of an
+  /// operation, after which the rest is left undone. Idempotent.
+  absl::Status Drain() ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Samples that `stage` has done `kind` on so far.
+  [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const {
+    return devices_->done(kind, stage);
+  }
+
+ private:
+  /// How far a device's order has been enqueued.
+  struct Cursor {
+    std::int64_t period = 0;
+    std::size_t place = 0;
+    /// Whether the period has anything to do; one that has not is the last.
+    bool more = false;
+    bool ended = false;
+  };
+
+  explicit Engine(Options options);
+
+  std::int64_t AwaitSlot();
+  void AwaitGate();
+  void EnqueueWhatCanBe();
+  bool EnqueueNext(std::size_t device);
+  void Enqueue(std::size_t device, const Work& work);
+  bool StartDevice(std::size_t device);
+  bool RunWork(std::size_t device, const Work& work, bool waited);
+  void RunTimed(std::size_t device, const Work& work, bool waited);
+  bool Guarded(const Step& step, absl::FunctionRef<void()> call);
+  [[nodiscard]] absl::Status failure() const ABSL_LOCKS_EXCLUDED(mu_);
+  void Fail(absl::Status cause) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Constant after construction.
+  const Plan plan_;
+  const Dependencies dependencies_;
+  const EssentialNeeds needs_;
+  const RunStep run_;
+  const std::function<void(int)> on_worker_start_;
+  const std::int64_t first_sample_;
+  std::vector<OperationRing*> history_;  // By device; none: nobody is told.
+
+  // Of the thread that admits.
+  Progress enqueued_;
+  std::vector<Cursor> cursors_;  // By device.
+  std::int64_t end_ = -1;        // Samples of the whole stream; unknown until Drain().
+
+  // Self-synchronized.
+  const std::unique_ptr<AdmissionGate> gate_;  // Null: none.
+  std::atomic<bool> held_ = false;             // Whether the gate holds or held the next sample.
+  std::atomic<std::int64_t> ends_ = 0;         // Operations that have ended, where there is a gate.
+  EventCount ended_;
+  std::atomic<bool> stopped_ = false;
+
+  mutable Mutex mu_;
+  // Why it stopped. OK while it has not.
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);
+
+  std::unique_ptr<Devices> devices_;  // Last: they call what is above.
+};
+
+}  // namespace millrace::pipeline

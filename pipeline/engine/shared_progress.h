@@ -1,0 +1,59 @@
+// How far each stage is, for threads that read what others write.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "pipeline/plan/dependencies.h"
+#include "pipeline/plan/plan.h"
+
+namespace millrace::pipeline {
+
+/// Progress on atomics. Thread-safe; each stage's operations of one kind are counted by one thread
+/// at a time. Sequentially consistent, as EventCount wants it.
+class SharedProgress {
+ public:
+  explicit SharedProgress(const Plan& plan)
+      : samples_per_pattern_(plan.samples_per_pattern),
+        counts_(
+            std::make_unique<Count[]>(std::size_t{kOperationKinds} * (plan.stage_count() + 1))) {}
+
+  [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const {
+    return At(kind, stage).done;
+  }
+  void Complete(const Step& step) {
+    At(step.kind, step.stage).done += step.samples();
+    Pass(step);
+  }
+  void Pass(const Step& step) { At(step.kind, step.stage).passed += step.samples(); }
+  void PassForEver(const Operation& operation) {
+    At(operation.kind, operation.stage).passed = Progress::kForEver;
+  }
+
+  /// Whether `needs` are met for the samples of `pattern`.
+  [[nodiscard]] bool Meets(std::span<const Need> needs, std::int64_t pattern) const {
+    const std::int64_t before = pattern * samples_per_pattern_;
+    for (const Need& need : needs) {
+      if (At(need.kind, need.stage).passed < need.samples + before) return false;
+    }
+    return true;
+  }
+
+ private:
+  // On a cache line of its own: neighbours are counted by other threads.
+  struct alignas(64) Count {
+    std::atomic<std::int64_t> passed = 0;
+    std::atomic<std::int64_t> done = 0;
+  };
+
+  [[nodiscard]] Count& At(OperationKind kind, int stage) const {
+    return counts_[stage * kOperationKinds + static_cast<int>(kind)];
+  }
+
+  const std::int64_t samples_per_pattern_;
+  const std::unique_ptr<Count[]> counts_;
+};
+
+}  // namespace millrace::pipeline

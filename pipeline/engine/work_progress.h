@@ -1,0 +1,27 @@
+// What work comes to for those who count: the one statement of it, for the engine and its devices.
+#pragma once
+
+#include <vector>
+
+#include "pipeline/engine/devices.h"
+#include "pipeline/plan/plan.h"
+
+namespace millrace::pipeline {
+
+/// A device whose operations are `order` is past `work`. `Counters`: Progress or SharedProgress.
+template <typename Counters>
+void GoPast(const Work& work, const std::vector<Operation>& order, Counters& counters) {
+  switch (work.what) {
+    case Work::What::kRun:
+      counters.Complete(work.step);
+      break;
+    case Work::What::kPass:
+      counters.Pass(work.step);
+      break;
+    case Work::What::kEnd:
+      for (const Operation& operation : order) counters.PassForEver(operation);
+      break;
+  }
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,125 @@
+// Devices that are threads: each looks at the counters, sleeps if it must, and works.
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "pipeline/engine/devices.h"
+#include "pipeline/engine/event_count.h"
+#include "pipeline/engine/shared_progress.h"
+#include "pipeline/engine/work_progress.h"
+#include "pipeline/engine/work_queue.h"
+#include "pipeline/plan/stage_walk.h"
+
+namespace millrace::pipeline {
+namespace {
+
+class WorkerThreads final : public Devices {
+ public:
+  explicit WorkerThreads(Options options) : options_(std::move(options)), progress_(options_.plan) {
+    for (const auto& order : options_.plan.devices) {
+      queues_.emplace_back(PlacesFor(options_.plan, order));
+    }
+    try {
+      for (std::size_t device = 0; device < queues_.size(); ++device) {
+        workers_.emplace_back([this, device] { DoWork(device); });
+      }
+    } catch (...) {
+      Stop();  // Or those that there are would be waited for, for ever.
+      throw;
+    }
+  }
+  ~WorkerThreads() override {
+    Stop();
+    workers_.clear();  // Joins.
+  }
+
+  void Enqueue(std::size_t device, const Work& work) override {
+    WorkQueue& queue = queues_[device];
+    // What is to be run needs only what is in a queue, so it gets on meanwhile.
+    changed_.Await([&] { return stopped_ || !queue.full(); });
+    if (stopped_) return;
+    queue.Push(work);
+    changed_.Notify();
+  }
+
+  void Admit(const Step& step) override {
+    progress_.Complete(step);
+    changed_.Notify();
+  }
+
+  void EndAdmission() override {
+    progress_.PassForEver({.kind = OperationKind::kForward, .stage = 0});
+    changed_.Notify();
+  }
+
+  bool Await(std::span<const Need> needs, std::int64_t pattern) override {
+    changed_.Await([&] { return stopped_ || progress_.Meets(needs, pattern); });
+    return !stopped_;
+  }
+
+  void Join() override { workers_.clear(); }
+
+  [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const override {
+    return progress_.done(kind, stage);
+  }
+
+ private:
+  // Room for all that may have to be passed at the end of the stream, which needs what may not be
+  // in a queue yet; and for more than is in flight before.
+  static std::size_t PlacesFor(const Plan& plan, const std::vector<Operation>& order) {
+    return order.size() * static_cast<std::size_t>(MaxShift(plan) + 3) + 256;
+  }
+
+  void Stop() {
+    stopped_ = true;
+    changed_.Notify();
+  }
+
+  void DoWork(std::size_t device) {
+    if (!options_.start(device)) return Stop();
+    WorkQueue& queue = queues_[device];
+    for (;;) {
+      changed_.Await([&] { return stopped_ || !queue.empty(); });
+      if (stopped_) return;
+      const Work work = queue.Take();
+      const bool waits = !Ready(work);
+      if (waits) changed_.Await([&] { return stopped_ || Ready(work); });
+      if (stopped_) return;
+      if (!Do(device, work, waits)) return Stop();
+      GoPast(work, options_.plan.devices[device], progress_);
+      changed_.Notify();
+      if (work.what == Work::What::kEnd) return;
+    }
+  }
+
+  bool Do(std::size_t device, const Work& work, bool waited) {
+    if (work.what == Work::What::kRun) return options_.run(device, work, waited);
+    return work.what != Work::What::kPass || !options_.pass || options_.pass(device, work);
+  }
+
+  [[nodiscard]] bool Ready(const Work& work) const {
+    return progress_.Meets(work.needs, work.pattern);
+  }
+
+  // Constant after construction.
+  const Options options_;
+
+  // Self-synchronized.
+  SharedProgress progress_;
+  EventCount changed_;
+  std::atomic<bool> stopped_ = false;
+  std::deque<WorkQueue> queues_;
+
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Devices> MakeWorkerThreads(Devices::Options options) {
+  return std::make_unique<WorkerThreads>(std::move(options));
+}
+
+}  // namespace millrace::pipeline

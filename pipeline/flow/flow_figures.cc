@@ -1,0 +1,43 @@
+#include "pipeline/flow/flow_figures.h"
+
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <ATen/ops/stack.h>
+
+#include "pipeline/flow/flow_pictures.h"
+#include "pipeline/flow/flow_task.h"
+#include "pipeline/ops/finite.h"
+
+namespace millrace::pipeline {
+
+// One tensor of those that the loss names, the last of which says whether the output is all
+// numbers; and the flow for people.
+Measured MeasureFlow(const FlowLearnerOptions& options, const at::Tensor& pictures,
+                     const at::Tensor& output) {
+  const FlowLoss loss = LossFor(options, pictures, output);
+  std::vector<at::Tensor> figures = {loss.photometric, loss.no_motion};
+  for (const FlowLoss::Term& term : loss.terms) figures.push_back(term.value);
+  figures.push_back(FiniteFlag(output).to(loss.photometric.scalar_type()));
+  return {.objective = loss.objective,
+          .figures = {at::stack(figures), PixelByPixel(PredictedFlow(options, output))}};
+}
+
+ModelPrediction FlowPredictionOf(const FlowLearnerOptions& options, const Tensors& figures) {
+  std::vector<std::vector<float>> on_host = OnHost(figures);
+  const std::vector<float>& values = on_host[0];
+  ModelPrediction prediction{
+      .width = options.width,
+      .height = options.height,
+      .flow = std::make_shared<const std::vector<float>>(std::move(on_host[1])),
+      .loss = values[0],
+      .loss_no_motion = values[1]};
+  prediction.terms.assign(values.begin() + 2, values.end() - 1);
+  prediction.finite = std::isfinite(prediction.loss) && std::isfinite(prediction.loss_no_motion) &&
+                      values.back() != 0;
+  return prediction;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,67 @@
+#include "pipeline/flow/flow_judge.h"
+
+#include <utility>
+
+#include <ATen/ops/avg_pool2d.h>
+
+#include "pipeline/flow/flow_figures.h"
+#include "pipeline/flow/flow_task.h"
+
+namespace millrace::pipeline {
+
+namespace {
+
+// Still pictures and cuts say nothing of the camera, and weights that went wrong neither.
+bool SaysSomething(SkipReason skipped) {
+  return skipped == SkipReason::kNone || skipped == SkipReason::kRate ||
+         skipped == SkipReason::kPolicy;
+}
+
+}  // namespace
+
+FlowJudge::FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction,
+                     LearningDecisions& decisions, SafeLearning& safe)
+    : options_(options),
+      on_prediction_(std::move(on_prediction)),
+      decisions_(decisions),
+      safe_(safe) {}
+
+bool FlowJudge::LevelIsWanted(std::int64_t sample) const {
+  if (!decisions_.MayTeach(sample)) return false;
+  safe_.OnLevelLearns();
+  return true;
+}
+
+Measured FlowJudge::MeasureLevel(const Judgement& made) const {
+  const std::int64_t factor = made.input.size(3) / made.output.size(3);
+  const at::Tensor pictures = at::avg_pool2d(made.input, {factor, factor});
+  return {.objective = LossFor(options_, pictures, made.output).objective};
+}
+
+Measured FlowJudge::Measure(const Judgement& made) const {
+  return MeasureFlow(options_, made.input, made.output);
+}
+
+bool FlowJudge::Decide(const Judgement& made, const Measured& measured,
+                       StagedNetwork& network) const {
+  ModelPrediction prediction = FlowPredictionOf(options_, measured.figures);
+  prediction.sample = made.sample;
+  prediction.updates = network.updates().back();
+  prediction.skipped = decisions_.Decide({.sample = made.sample,
+                                          .flow = *prediction.flow,
+                                          .width = options_.width,
+                                          .height = options_.height,
+                                          .finite = prediction.finite,
+                                          .loss = prediction.loss,
+                                          .loss_no_motion = prediction.loss_no_motion});
+  SafeLearning::Judged judged{.sample = made.sample,
+                              .learned = prediction.skipped == SkipReason::kNone};
+  if (SaysSomething(prediction.skipped)) {
+    judged.ratio = static_cast<double>(prediction.loss) / prediction.loss_no_motion;
+  }
+  prediction.drift = safe_.OnJudged(judged, network);
+  on_prediction_(std::move(prediction));
+  return judged.learned;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,110 @@
+#include "pipeline/flow/flow_options.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/plural.h"
+#include "base/status.h"
+#include "pipeline/device/stage_devices.h"
+#include "pipeline/models/flow_networks.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kLeastSide = 64;
+
+absl::Status CheckDevices(const FlowLearnerOptions& options) {
+  const std::size_t named = options.devices.size();
+  if (named <= 1) return absl::OkStatus();
+  if (options.schedule != "auto") return CheckDeviceCount(named, options.stages);
+  return absl::InvalidArgumentError(
+      absl::StrCat("schedule auto decides about stages by itself: name one device, not ", named));
+}
+
+absl::Status CheckLearning(const FlowLearnerOptions& options) {
+  const auto positive = [](const char* name, int value) {
+    if (value >= 1) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, "; it must be at least 1"));
+  };
+  absl::Status status = CheckDevices(options);
+  status.Update(CheckUpdatePolicy(options.learning.policy));
+  status.Update(positive("copy_every", options.copy_every));
+  status.Update(positive("frozen_after", options.learning.events.frozen_after));
+  status.Update(positive("window", options.learning.divergence.window));
+  status.Update(positive("most_refused", options.learning.divergence.most_refused));
+  return status;
+}
+
+// Stages with losses of their own must each end with a flow.
+absl::Status CheckLocal(const FlowLearnerOptions& options, const std::vector<int>& level_begins) {
+  if (level_begins.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "schedule local needs a network of which every stage makes a flow: levels, not ",
+        options.network));
+  }
+  const int most = static_cast<int>(level_begins.size()) + 1;
+  if (options.stages < 1 || options.stages > most) {
+    return absl::InvalidArgumentError(absl::StrCat("schedule local has a level of the network ",
+                                                   options.network, " for each stage, 1 to ", most,
+                                                   " stages, not ", options.stages));
+  }
+  for (int cut : options.cuts) {
+    if (std::ranges::find(level_begins, cut) != level_begins.end()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("with schedule local a stage begins with a level, at one of the layers ",
+                     absl::StrJoin(level_begins, ", "), ", not ", cut));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckFlowOptions(const FlowLearnerOptions& options) {
+  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(options.network));
+  for (int side : {options.width, options.height}) {
+    if (side < kLeastSide || side % input.size_multiple != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model's input size is ", options.width, "x", options.height,
+                       "; for the network ", options.network, " both sides must be multiples of ",
+                       input.size_multiple, " and at least ", kLeastSide));
+    }
+  }
+  if (absl::Status learning = CheckLearning(options); !learning.ok()) return learning;
+  if (options.threads_per_stage < 1) {
+    return absl::InvalidArgumentError("a stage needs at least one thread");
+  }
+  if (!(options.learning_rate >= 0)) {
+    return absl::InvalidArgumentError("the learning rate must not be negative");
+  }
+  if (options.schedule == "auto" && !(options.frames_per_second > 0)) {
+    return absl::InvalidArgumentError(
+        "the schedule auto plans for a frame rate: say the camera's frames_per_second");
+  }
+  if (!(options.replan_share >= 0)) {
+    return absl::InvalidArgumentError(
+        "the share by which costs must move to plan again must not be negative; 0: never");
+  }
+  if (!(options.loss.smoothness >= 0)) {
+    return absl::InvalidArgumentError("the smoothness must not be negative");
+  }
+  if (!options.cuts.empty() && static_cast<int>(options.cuts.size()) != options.stages - 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Plural(options.stages, "stage"), options.stages == 1 ? " has " : " have ",
+                     Plural(options.stages - 1, "cut"), ", not ", options.cuts.size()));
+  }
+  if (options.loss.occlusion && !KnowsHiddenPixels(options.loss.kind)) {
+    return absl::InvalidArgumentError(
+        "occlusion is for the losses relative, census and ssim: the others are as they were "
+        "published");
+  }
+  if (options.next_frame && options.loss.occlusion) {
+    return absl::InvalidArgumentError(
+        "occlusion needs the flow there and back of one pair: not for the next frame");
+  }
+  if (options.schedule == "local") return CheckLocal(options, input.level_begins);
+  return absl::OkStatus();
+}
+
+}  // namespace millrace::pipeline

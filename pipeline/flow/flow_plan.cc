@@ -1,0 +1,79 @@
+#include "pipeline/flow/flow_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "pipeline/flow/flow_options.h"
+#include "pipeline/flow/flow_profile.h"
+#include "pipeline/learner/flow_network_names.h"
+#include "pipeline/planner/partition.h"
+#include "pipeline/stages/staged_network.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kProfiledSamples = 7;
+// A start-up beside other work measures more spread than there will be; what is dropped decides
+// later.
+constexpr double kUsualSpread = 0.1;
+constexpr double kMostSpread = 0.25;
+
+// Cuts and plans for the camera's frame rate.
+absl::Status PlanForTheRate(const FlowLearnerOptions& options, PlannerRequest request,
+                            PlannedFlow& flow) {
+  request.skips_of = [chain = flow.chain.get()](const Cuts& cuts) {
+    return ShapeOf(*chain, cuts).skips;
+  };
+  request.interval = 1000 / options.frames_per_second;
+  request.devices = options.stages;
+  request.stop = options.stop;
+  MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline found, PlanFor(request));
+  flow.cuts = found.cuts;
+  flow.phases = {{.plan = found.plan}};
+  flow.for_a_rate = {std::move(request), std::move(found)};
+  return absl::OkStatus();
+}
+
+// Cuts as it was told or by cost, and makes the plans of the schedule that was named.
+absl::Status PlanAsNamed(const FlowLearnerOptions& options, const std::vector<LayerCosts>& layers,
+                         PlannedFlow& flow) {
+  flow.cuts = options.cuts;
+  if (flow.cuts.empty() && options.schedule == "local") {
+    // The coarse levels, which are small, share the first stage.
+    MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(options.network));
+    flow.cuts.assign(input.level_begins.end() - (options.stages - 1), input.level_begins.end());
+  } else if (flow.cuts.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(flow.cuts, BestCuts({.layers = layers, .stages = options.stages}));
+  }
+  MILLRACE_RETURN_IF_ERROR(CheckCuts(flow.cuts, static_cast<int>(layers.size())));
+  MILLRACE_ASSIGN_OR_RETURN(const Recompute recompute, RecomputeNamed(options.recompute));
+  MILLRACE_ASSIGN_OR_RETURN(
+      flow.phases, MakePhases(options.schedule, {.shape = ShapeOf(*flow.chain, flow.cuts),
+                                                 .costs = StageCosts(CostsOf(layers), flow.cuts),
+                                                 .period = options.period_ms,
+                                                 .samples = options.samples,
+                                                 .recompute = recompute,
+                                                 .switch_at = options.switch_at}));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<PlannedFlow> PlanFlow(const FlowLearnerOptions& options) {
+  MILLRACE_RETURN_IF_ERROR(CheckFlowOptions(options));
+  MILLRACE_ASSIGN_OR_RETURN(ProfiledFlow profiled, ProfileFlow(options, kProfiledSamples));
+  std::vector<LayerCosts>& layers = profiled.costs.layers;
+  for (LayerCosts& layer : layers) layer.cost.copy = 0;  // Threads hand tensors over as they are.
+  PlannedFlow flow{.chain = std::make_unique<LayerChain>(std::move(profiled.chain))};
+  if (options.schedule == "auto") {
+    const double spread = std::min(profiled.costs.spread.value_or(kUsualSpread), kMostSpread);
+    MILLRACE_RETURN_IF_ERROR(PlanForTheRate(options, {.layers = layers, .spread = spread}, flow));
+  } else {
+    MILLRACE_RETURN_IF_ERROR(PlanAsNamed(options, layers, flow));
+  }
+  flow.costs = StageCosts(CostsOf(layers), flow.cuts);
+  return flow;
+}
+
+}  // namespace millrace::pipeline

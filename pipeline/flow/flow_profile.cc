@@ -1,0 +1,57 @@
+#include "pipeline/flow/flow_profile.h"
+
+#include <utility>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/rand.h>
+
+#include "base/status.h"
+#include "pipeline/device/device_choice.h"
+#include "pipeline/device/stage_devices.h"
+#include "pipeline/flow/flow_task.h"
+#include "pipeline/models/open_flow_network.h"
+#include "pipeline/nn/weights_file.h"
+#include "pipeline/stages/cost_profile.h"
+
+namespace millrace::pipeline {
+
+absl::StatusOr<LayerChain> OpenFlowChain(const FlowLearnerOptions& options) {
+  MILLRACE_ASSIGN_OR_RETURN(
+      OpenedNetwork opened,
+      OpenFlowNetwork({.name = options.network, .seed = options.seed, .pairs = PairsFor(options)},
+                      options.width, options.height));
+  opened.chain.precision = options.precision;
+  if (!options.weights.empty()) {
+    MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, opened.chain));
+  }
+  return std::move(opened.chain);
+}
+
+absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int runs,
+                                         std::function<void(int, int)> on_sample) {
+  // Before LibTorch does anything: see there.
+  MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
+  MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(choice.names));
+  MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
+  ProfiledFlow flow;
+  MILLRACE_ASSIGN_OR_RETURN(flow.chain, OpenFlowChain(options));
+  at::set_num_threads(options.threads_per_stage);
+  const at::Tensor input =
+      at::rand({PictureCount(PairsFor(options)), shape.channels, options.height, options.width},
+               at::make_generator<at::CPUGeneratorImpl>(options.seed));
+  flow.costs = ProfileLayers(flow.chain, input,
+                             [&](const at::Tensor& output) {
+                               return LossFor(options, input.to(output.device()), output).objective;
+                             },
+                             {.runs = runs,
+                              .device = devices.front(),
+                              .on_sample = std::move(on_sample),
+                              .stop = options.stop});
+  if (options.stop.stop_requested()) {
+    return absl::CancelledError("stopped while the layers were measured");
+  }
+  return flow;
+}
+
+}  // namespace millrace::pipeline

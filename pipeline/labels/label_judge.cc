@@ -1,0 +1,160 @@
+#include "pipeline/labels/label_judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace millrace::pipeline {
+namespace {
+
+TargetLoss LossFor(LabelTask task) {
+  return *TargetLoss::Named(task == LabelTask::kClassification ? "cross_entropy" : "mse");
+}
+
+// A tensor of its own.
+template <typename T>
+at::Tensor TensorOf(std::vector<T>& values, at::IntArrayRef sizes, at::ScalarType type) {
+  return at::from_blob(values.data(), sizes, at::TensorOptions(type)).clone();
+}
+
+}  // namespace
+
+bool AllFinite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
+}
+
+int BestClassOf(const std::vector<float>& outputs, LabelTask task) {
+  if (task != LabelTask::kClassification) return -1;
+  return static_cast<int>(std::ranges::max_element(outputs) - outputs.begin());
+}
+
+std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task) {
+  at::Tensor out = row.detach().flatten().to(at::kFloat);
+  if (task == LabelTask::kClassification) out = at::softmax(out, 0);
+  out = out.contiguous();
+  const float* const first = out.const_data_ptr<float>();
+  return {first, first + out.numel()};
+}
+
+// A sample's slot on the way to the last stage is free once that stage has judged it; what the
+// stage keeps of it for a second time takes one of its slots.
+std::int64_t StepsInFlight(const Phases& phases) {
+  std::int64_t most = 0;
+  for (const Phase& phase : phases) {
+    const int last = phase.plan.stage_count();
+    std::int64_t steps = phase.plan.rules(last).slots;
+    for (const Channel& channel : phase.plan.channels) {
+      if (channel.from == 0 && channel.to == last) steps += channel.slots;
+    }
+    most = std::max(most, steps);
+  }
+  return most;
+}
+
+LabelJudge::LabelJudge(const LabelLearnerOptions& options, LateLabels& labels,
+                       OnLabelPrediction on_prediction, std::function<std::int64_t()> updates,
+                       OnLabelScore on_score)
+    : task_(options.task),
+      window_(options.window),
+      outputs_(options.outputs),
+      loss_(LossFor(options.task)),
+      labels_(labels),
+      on_prediction_(std::move(on_prediction)),
+      updates_(std::move(updates)),
+      on_score_(std::move(on_score)) {}
+
+absl::Status LabelJudge::CheckFits(const at::Tensor& output, const std::string& what) const {
+  if (output.sizes() == at::IntArrayRef({window_, outputs_})) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, " makes [", absl::StrJoin(output.sizes(), ", "), "] of a window of ", window_,
+      " samples; ", outputs_, task_ == LabelTask::kClassification ? " classes" : " values",
+      " need [", window_, ", ", outputs_, "]"));
+}
+
+absl::Status LabelJudge::CheckLabel(const SampleLabel& label) const {
+  return pipeline::CheckLabel(label, task_, outputs_);
+}
+
+at::Tensor LabelJudge::LossOf(const Labels& labels, const at::Tensor& output) const {
+  const auto count = static_cast<std::int64_t>(labels.size());
+  if (count == 0) return {};
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> classes;
+  std::vector<float> values;
+  for (const LateLabels::Labelled& labelled : labels) {
+    rows.push_back(labelled.sample % window_);
+    if (const auto* const number = std::get_if<std::int64_t>(&labelled.label)) {
+      classes.push_back(*number);
+    } else {
+      const auto& own = std::get<std::vector<float>>(labelled.label);
+      values.insert(values.end(), own.begin(), own.end());
+    }
+  }
+  const at::Tensor judged = output.index_select(0, TensorOf(rows, {count}, at::kLong));
+  return loss_(judged, task_ == LabelTask::kClassification
+                           ? TensorOf(classes, {count}, at::kLong)
+                           : TensorOf(values, {count, outputs_}, at::kFloat));
+}
+
+Judge LabelJudge::OfStages() const {
+  return Minimising(
+      [this](const Judgement& made) { return LossOf(labels_.Labels(made.sample), made.output); },
+      /*of_tensors_alone=*/false);
+}
+
+Judge LabelJudge::OfPredictions() {
+  Judge judge = OfStages();
+  judge.decide = [this](const Judgement& made, const Measured& measured) {
+    return Decide(made, measured.objective);
+  };
+  return judge;
+}
+
+bool LabelJudge::Decide(const Judgement& made, const at::Tensor& loss) {
+  const Labels labels = labels_.Labels(made.sample);
+  LabelPrediction prediction = PredictionOf(made, labels);
+  if (loss.defined()) prediction.loss = loss.item<float>();
+  prediction.finite = AllFinite(prediction.outputs) && std::isfinite(prediction.loss.value_or(0));
+  if (on_score_) prediction.drift = on_score_(ScoreOf(made, labels, prediction));
+  on_prediction_(prediction);
+  return prediction.finite;
+}
+
+LabelPrediction LabelJudge::PredictionOf(const Judgement& made, const Labels& labels) const {
+  LabelPrediction prediction{.sample = made.sample,
+                             .outputs = OutputsOf(made.output[made.sample % window_], task_),
+                             .labelled = static_cast<int>(labels.size()),
+                             .updates = updates_()};
+  prediction.best_class = BestClassOf(prediction.outputs, task_);
+  return prediction;
+}
+
+LabelScore LabelJudge::ScoreOf(const Judgement& made, const Labels& labels,
+                               const LabelPrediction& prediction) {
+  LabelScore score{.sample = made.sample,
+                   .labelled = prediction.labelled,
+                   .finite = prediction.finite,
+                   .loss = prediction.loss.value_or(0)};
+  Labels fresh;
+  std::ranges::copy_if(labels, std::back_inserter(fresh), &LateLabels::Labelled::fresh);
+  if (!fresh.empty()) {
+    const at::Tensor output = made.output.detach();
+    score.fresh = static_cast<int>(fresh.size());
+    score.fresh_loss = LossOf(fresh, output).item<double>();
+    zeros_.Add(LossOf(fresh, at::zeros_like(output)).item<double>());
+  }
+  score.loss_of_zeros = zeros_.mean();
+  return score;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,77 @@
+#include "pipeline/learner/optimizer_options.h"
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using Kind = OptimizerOptions::Kind;
+
+constexpr std::array<std::pair<const char*, Kind>, 4> kKinds = {{{"rmsprop", Kind::kRmsProp},
+                                                                 {"sgd", Kind::kSgd},
+                                                                 {"adam", Kind::kAdam},
+                                                                 {"adamw", Kind::kAdamW}}};
+
+// What keeps every update finite: see Optimizer::Step().
+constexpr double kMostRate = 1e6;
+constexpr double kLeastEps = 1e-12;
+
+absl::Status CheckRange(const char* name, double value, bool fits, const char* allowed) {
+  if (fits && std::isfinite(value)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the optimizer's ", name, " is ", value, "; it must be ", allowed));
+}
+
+absl::Status CheckSgdOnly(const OptimizerOptions& options) {
+  if (options.kind != Kind::kSgd &&
+      (options.momentum != 0 || options.nesterov || options.spike_compensation)) {
+    return absl::InvalidArgumentError(
+        "momentum, nesterov and spike compensation are options of the optimizer sgd only");
+  }
+  if (options.momentum == 0 && (options.nesterov || options.spike_compensation)) {
+    return absl::InvalidArgumentError("nesterov and spike compensation need a momentum above 0");
+  }
+  if (options.nesterov && options.spike_compensation) {
+    return absl::InvalidArgumentError("use either nesterov or spike compensation, not both");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Kind> OptimizerKind(std::string_view name) {
+  for (const auto& [known, kind] : kKinds) {
+    if (name == known) return kind;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("there is no optimizer \"", std::string(name),
+                                                 "\"; use one of: rmsprop, sgd, adam, adamw"));
+}
+
+absl::Status CheckOptimizer(const OptimizerOptions& o) {
+  const auto below_one = [](double value) { return value >= 0 && value < 1; };
+  MILLRACE_RETURN_IF_ERROR(CheckRange("learning rate", o.learning_rate,
+                                      o.learning_rate >= 0 && o.learning_rate <= kMostRate,
+                                      "from 0 to 1,000,000"));
+  MILLRACE_RETURN_IF_ERROR(
+      CheckRange("momentum", o.momentum, below_one(o.momentum), "0 or more and less than 1"));
+  MILLRACE_RETURN_IF_ERROR(CheckRange("weight decay", o.weight_decay,
+                                      o.weight_decay >= 0 && o.weight_decay <= 1, "from 0 to 1"));
+  MILLRACE_RETURN_IF_ERROR(
+      CheckRange("beta1", o.beta1, below_one(o.beta1), "0 or more and less than 1"));
+  MILLRACE_RETURN_IF_ERROR(
+      CheckRange("beta2", o.beta2, below_one(o.beta2), "0 or more and less than 1"));
+  MILLRACE_RETURN_IF_ERROR(CheckRange("eps", o.eps, o.eps >= kLeastEps, "1e-12 or more"));
+  MILLRACE_RETURN_IF_ERROR(CheckRange("clip norm", o.clip_norm, o.clip_norm >= 0, "0 or more"));
+  MILLRACE_RETURN_IF_ERROR(CheckRange("number of PipeMare steps",
+                                      static_cast<double>(o.pipemare_steps), o.pipemare_steps >= 0,
+                                      "0 or more"));
+  return CheckSgdOnly(o);
+}
+
+}  // namespace millrace::pipeline

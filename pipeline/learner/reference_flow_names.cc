@@ -1,0 +1,11 @@
+#include "pipeline/learner/reference_flow_names.h"
+
+namespace millrace::pipeline {
+
+const std::vector<std::string>& ReferenceFlowNames() {
+  static const std::vector<std::string> names = {"none", "dis", "dis_fast", "dis_ultrafast",
+                                                 "farneback"};
+  return names;
+}
+
+}  // namespace millrace::pipeline

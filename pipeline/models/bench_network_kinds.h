@@ -1,0 +1,26 @@
+// The kinds of networks behind MakeBenchNetwork(), each in a file of its own.
+#pragma once
+
+#include <vector>
+
+#include "pipeline/models/bench_networks.h"
+
+namespace millrace::pipeline {
+
+inline constexpr int kBenchInputChannels = 3;
+
+/// `pooled`: halved after every sixth of the layers, while a side of 4 is left.
+[[nodiscard]] LayerChain MakeBenchConvolutions(const BenchNetworkOptions& options, bool pooled);
+
+/// `blocks`: bottleneck blocks of each resolution.
+[[nodiscard]] LayerChain MakeBenchResNet(const BenchNetworkOptions& options,
+                                         const std::vector<int>& blocks);
+
+/// REQUIRES: both sides are multiples of kBenchFlowSide.
+inline constexpr int kBenchFlowSide = 16;
+[[nodiscard]] LayerChain MakeBenchFlow(const BenchNetworkOptions& options);
+
+/// With skips as portals.
+[[nodiscard]] LayerChain MakeBenchUNet(const BenchNetworkOptions& options);
+
+}  // namespace millrace::pipeline

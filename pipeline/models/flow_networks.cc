@@ -1,0 +1,24 @@
+#include "pipeline/models/flow_networks.h"
+
+#include <ATen/ops/cat.h>
+
+#include "base/check.h"
+#include "pipeline/models/flow_network.h"
+#include "pipeline/models/flow_network_kinds.h"
+
+namespace millrace::pipeline {
+
+LayerChain MakeNamedFlowNetwork(const NamedFlowNetworkOptions& options) {
+  if (options.name == "levels") return MakeFlowLevels(options);
+  if (options.name == "ndconv") return MakeNdConv(options);
+  if (options.name == "resunet") return MakeResUnet(options);
+  if (options.name == "flownets") return MakeFlowNetS(options);
+  MILLRACE_CHECK(options.name == "flow");
+  return MakeFlowNetwork({.seed = options.seed, .pairs = options.pairs});
+}
+
+at::Tensor PicturesAsChannels(const at::Tensor& pictures, PicturePairs pairs) {
+  return at::cat({ToPictures(pictures, pairs), FromPictures(pictures, pairs)}, 1);
+}
+
+}  // namespace millrace::pipeline

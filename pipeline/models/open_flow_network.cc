@@ -1,0 +1,82 @@
+#include "pipeline/models/open_flow_network.h"
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/foreign_error.h"
+#include "base/status.h"
+#include "pipeline/nn/stage.h"
+#include "pipeline/nn/stage_buffers.h"
+#include "pipeline/nn/torchscript_chain.h"
+#include "pipeline/nn/unit_layers.h"
+#include "pipeline/nn/weights_file.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr int kColours = 3;
+constexpr int kFlowValues = 2;
+
+// Each pair's colours as one sample, those of the picture that the flow starts from first.
+at::Tensor Stacked(const at::Tensor& pictures, PicturePairs pairs) {
+  return at::cat({FromPictures(pictures, pairs), ToPictures(pictures, pairs)}, 1);
+}
+
+// Runs one pair through, layer by layer, so that what does not fit is told before a camera waits.
+absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options, int width,
+                 int height) {
+  const at::NoGradGuard no_graph;
+  const Stage whole = WholeChain(chain);
+  const TensorValues found(whole.buffers());
+  const auto refused = [&](const std::string& why) {
+    return absl::InvalidArgumentError(absl::StrCat(options.name, " cannot be used: ", why));
+  };
+  at::Tensor made;
+  try {
+    made = whole.Forward({at::zeros({PictureCount(options.pairs), kColours, height, width})})[0];
+  } catch (const std::exception& e) {
+    return refused(absl::StrCat("it fails on a pair of pictures, of 6 channels, ", width, "x",
+                                height, ": ", CauseLine(e.what())));
+  }
+  found.PutInto(whole.buffers());
+  const std::vector<std::int64_t> needed = {PairCount(options.pairs), kFlowValues, height, width};
+  if (made.sizes().vec() == needed && made.scalar_type() == at::kFloat) return absl::OkStatus();
+  return refused(absl::StrCat("it makes [", absl::StrJoin(made.sizes(), ", "), "] of ",
+                              c10::toString(made.scalar_type()), " where the flow of a picture, [",
+                              absl::StrJoin(needed, ", "), "] of Float, is needed"));
+}
+
+absl::StatusOr<OpenedNetwork> OpenFile(const NamedFlowNetworkOptions& options, int width,
+                                       int height) {
+  MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain file, LoadTorchScriptChain(options.name));
+  OpenedNetwork opened{.chain = {}, .state = file.state()};
+  opened.chain = std::move(file.chain);
+  auto& layers = opened.chain.layers;
+  layers.insert(layers.begin(), std::make_unique<FunctionLayer>(
+                                    "pictures", [pairs = options.pairs](const LayerValues& inputs) {
+                                      return Stacked(inputs.main, pairs);
+                                    }));
+  MILLRACE_RETURN_IF_ERROR(Try(opened.chain, options, width, height));
+  return opened;
+}
+
+}  // namespace
+
+absl::StatusOr<OpenedNetwork> OpenFlowNetwork(const NamedFlowNetworkOptions& options, int width,
+                                              int height) {
+  if (IsNetworkFile(options.name)) return OpenFile(options, width, height);
+  OpenedNetwork opened{.chain = MakeNamedFlowNetwork(options), .state = {}};
+  opened.state = ParametersOf(opened.chain);
+  return opened;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,53 @@
+// Computes in a network's precision (precision.h).
+#pragma once
+
+#include <ATen/autocast_mode.h>
+
+#include "pipeline/nn/layer.h"
+
+namespace millrace::pipeline {
+
+/// While it lives, what its thread has a device compute is in bfloat16 where that is good enough.
+/// Weights are converted wherever they are used: what a CUDA graph has captured must not read a
+/// copy that was made before it.
+class Autocast {
+ public:
+  explicit Autocast(at::DeviceType device)
+      : device_(device),
+        was_enabled_(at::autocast::is_autocast_enabled(device)),
+        was_cached_(at::autocast::is_autocast_cache_enabled()),
+        was_(at::autocast::get_autocast_dtype(device)) {
+    at::autocast::set_autocast_enabled(device, true);
+    at::autocast::set_autocast_cache_enabled(false);
+    at::autocast::set_autocast_dtype(device, at::kBFloat16);
+  }
+  ~Autocast() {
+    at::autocast::set_autocast_enabled(device_, was_enabled_);
+    at::autocast::set_autocast_cache_enabled(was_cached_);
+    at::autocast::set_autocast_dtype(device_, was_);
+  }
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+
+  /// `layer` on `device`, whose inputs and outputs are float32.
+  [[nodiscard]] static LayerValues Forward(const Layer& layer, const LayerValues& inputs,
+                                           at::DeviceType device) {
+    const Autocast lower(device);
+    LayerValues made = layer.Forward(inputs);
+    made.main = InFloat(made.main);
+    for (at::Tensor& skip : made.skips) skip = InFloat(skip);
+    return made;
+  }
+
+ private:
+  [[nodiscard]] static at::Tensor InFloat(const at::Tensor& tensor) {
+    return tensor.scalar_type() == at::kBFloat16 ? tensor.to(at::kFloat) : tensor;
+  }
+
+  const at::DeviceType device_;
+  const bool was_enabled_;
+  const bool was_cached_;
+  const at::ScalarType was_;
+};
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,97 @@
+#include "pipeline/offline/export_weights.h"
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "pipeline/labels/label_networks.h"
+#include "pipeline/models/open_flow_network.h"
+#include "pipeline/nn/stage_buffers.h"
+#include "pipeline/nn/weights_file.h"
+#include "pipeline/recovery/checkpoints.h"
+#include "pipeline/recovery/lasting_learning.h"
+#include "pipeline/tensor_files/tensor_file.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// A network from a file is tried on a picture of this size.
+constexpr int kTriedWidth = 192;
+constexpr int kTriedHeight = 144;
+
+// Puts what the newest checkpoint holds into the network. Returns the checkpoint's folder.
+absl::StatusOr<std::string> LoadCheckpoint(const ExportOptions& options, const LayerChain& chain) {
+  const std::string& folder = options.checkpoints;
+  if (!std::filesystem::is_directory(folder)) {
+    return absl::NotFoundError(absl::StrCat("there is no folder ", folder));
+  }
+  MILLRACE_ASSIGN_OR_RETURN(Checkpoints checkpoints, Checkpoints::Open({.folder = folder}, chain));
+  MILLRACE_ASSIGN_OR_RETURN(const Checkpoints::Found found, checkpoints.Read());
+  if (!found.newest) {
+    return absl::NotFoundError(absl::StrCat(
+        folder, " holds no checkpoint that is whole; name a stream's own folder, FOLDER/NAME"));
+  }
+  if (options.labels) {
+    MILLRACE_RETURN_IF_ERROR(CheckTask(*found.newest, found.folder, TaskInWords(*options.labels)));
+  }
+  const std::vector<LayerState>& layers = found.newest->network.layers;
+  MILLRACE_CHECK(layers.size() == chain.layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    TensorValues(layers[i].parameters).PutInto(chain.layers[i]->parameters());
+    TensorValues(layers[i].buffers).PutInto(chain.layers[i]->buffers());
+  }
+  return found.folder;
+}
+
+std::string NameOf(const ExportOptions& options) {
+  if (!options.labels) return options.network;
+  return options.labels->model.empty() ? options.labels->network : options.labels->model;
+}
+
+absl::StatusOr<OpenedNetwork> Open(const ExportOptions& options) {
+  if (options.labels) return OpenLabelNetwork(*options.labels);
+  return OpenFlowNetwork({.name = options.network}, kTriedWidth, kTriedHeight);
+}
+
+absl::StatusOr<std::string> Load(const ExportOptions& options, LayerChain& chain) {
+  if (!options.checkpoints.empty()) return LoadCheckpoint(options, chain);
+  if (options.weights.empty()) return NameOf(options);
+  MILLRACE_RETURN_IF_ERROR(LoadWeights(options.weights, chain));
+  return options.weights;
+}
+
+absl::Status Check(const ExportOptions& options) {
+  if (!options.checkpoints.empty() && !options.weights.empty()) {
+    return absl::InvalidArgumentError("give a folder of checkpoints or a weight file, not both");
+  }
+  if (!absl::EndsWith(options.output, ".pt") && !absl::EndsWith(options.output, ".safetensors")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.output,
+                     ": end its name with .pt for PyTorch, or with .safetensors "
+                     "for another learner"));
+  }
+  return CheckWritable(options.output);
+}
+
+}  // namespace
+
+absl::StatusOr<ExportSummary> ExportWeights(const ExportOptions& options) {
+  if (!options.labels) {
+    MILLRACE_RETURN_IF_ERROR(FlowNetworkInputOf(options.network).status());
+  }
+  MILLRACE_RETURN_IF_ERROR(Check(options));
+  MILLRACE_ASSIGN_OR_RETURN(OpenedNetwork opened, Open(options));
+  MILLRACE_ASSIGN_OR_RETURN(std::string source, Load(options, opened.chain));
+  const bool for_pytorch = absl::EndsWith(options.output, ".pt");
+  MILLRACE_RETURN_IF_ERROR(for_pytorch ? WriteTensors(options.output, opened.state)
+                                       : SaveWeights(opened.chain, options.output));
+  const NamedTensors written = for_pytorch ? std::move(opened.state) : ParametersOf(opened.chain);
+  return ExportSummary{.source = std::move(source), .tensors = static_cast<int>(written.size())};
+}
+
+}  // namespace millrace::pipeline

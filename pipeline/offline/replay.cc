@@ -1,0 +1,148 @@
+#include "pipeline/offline/replay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+
+#include "base/atomic_file.h"
+#include "base/foreign_error.h"
+#include "base/status.h"
+#include "pipeline/labels/target_loss.h"
+#include "pipeline/nn/torchscript_chain.h"
+#include "pipeline/offline/replay_samples.h"
+#include "pipeline/planner/partition.h"
+#include "pipeline/stages/network_run.h"
+#include "pipeline/tensor_files/tensor_file.h"
+
+namespace millrace::pipeline {
+namespace {
+
+absl::StatusOr<Cuts> CutsOf(const std::vector<int>& stages, int layers) {
+  if (stages.empty()) return Cuts{};
+  return CutsInto(stages, layers);
+}
+
+// One replay, from loaded files to the file of results.
+class Replaying {
+ public:
+  Replaying(const ReplayOptions& options, TorchScriptChain network, ReplaySamples samples,
+            Cuts cuts, TargetLoss loss)
+      : options_(options),
+        network_(std::move(network)),
+        samples_(std::move(samples)),
+        cuts_(std::move(cuts)),
+        loss_(loss),
+        outputs_(samples_.count()),
+        losses_(at::empty({samples_.count()}, at::kFloat)) {}
+
+  // Runs one sample through, to find what does not fit before anything learns.
+  absl::Status Try() const {
+    const at::Tensor input = samples_.input(0);
+    return TryStages(First(input), options_.schedule,
+                     [this](const at::Tensor& output, const std::string& what) {
+                       return loss_.CheckFits(output, samples_.targets, what);
+                     });
+  }
+
+  absl::StatusOr<Phases> Plans() const {
+    const at::Tensor input = samples_.input(0);
+    return PlanStages(
+        First(input), options_.schedule, options_.request,
+        [this](const at::Tensor& output) { return loss_(output, samples_.target(0)); });
+  }
+
+  absl::StatusOr<ReplaySummary> Run(const Phases& phases) {
+    const Judge by_target = Minimising(
+        [this](const Judgement& made) { return loss_(made.output, samples_.target(made.sample)); },
+        /*of_tensors_alone=*/false);
+    Judge last = by_target;
+    last.decide = [this](const Judgement& made, const Measured& measured) {
+      Note(made, measured);
+      return true;
+    };
+    MILLRACE_ASSIGN_OR_RETURN(const auto run,
+                              NetworkRun::Start({.network = {.chain = network_.chain,
+                                                             .cuts = cuts_,
+                                                             .plan = phases.front().plan,
+                                                             .judge = std::move(last),
+                                                             .local_judge = by_target,
+                                                             .optimizer = options_.optimizer,
+                                                             .learning_rates = {},
+                                                             .seed = options_.seed},
+                                                 .phases = phases,
+                                                 .threads_per_stage = options_.threads_per_stage,
+                                                 .recorder = options_.recorder}));
+    for (std::int64_t i = 0; i < samples_.count(); ++i) {
+      MILLRACE_RETURN_IF_ERROR(run->Admit(samples_.input(i)).status());
+    }
+    MILLRACE_RETURN_IF_ERROR(run->Drain());
+    ReplaySummary summary{
+        .samples = samples_.count(), .stages = phases.front().plan.stage_count(), .phases = phases};
+    const std::int64_t tenth = std::max<std::int64_t>(1, samples_.count() / 10);
+    summary.first_loss = losses_.narrow(0, 0, tenth).mean().item<double>();
+    summary.last_loss = losses_.narrow(0, samples_.count() - tenth, tenth).mean().item<double>();
+    for (const std::int64_t updates : run->network().updates()) summary.updates += updates;
+    return summary;
+  }
+
+  absl::Status Write() const {
+    NamedTensors results = {{"outputs", at::cat(outputs_)},
+                            {"samples", at::arange(samples_.count(), at::kLong)},
+                            {"losses", losses_}};
+    for (const NamedTensors* named : {&network_.parameters, &network_.buffers}) {
+      for (const auto& [name, tensor] : *named) results.emplace_back("weights." + name, tensor);
+    }
+    return WriteTensors(options_.output, results);
+  }
+
+ private:
+  [[nodiscard]] FirstInput First(const at::Tensor& input) const {
+    return {.chain = network_.chain, .cuts = cuts_, .input = input, .seed = options_.seed};
+  }
+
+  // On the last stage's thread. Each sample has a place of its own.
+  void Note(const Judgement& made, const Measured& measured) {
+    outputs_[made.sample] = made.output.detach();
+    losses_.data_ptr<float>()[made.sample] = measured.objective.item<float>();
+  }
+
+  const ReplayOptions& options_;
+  const TorchScriptChain network_;
+  const ReplaySamples samples_;
+  const Cuts cuts_;
+  const TargetLoss loss_;
+  std::vector<at::Tensor> outputs_;
+  at::Tensor losses_;
+};
+
+}  // namespace
+
+absl::StatusOr<ReplaySummary> Replay(const ReplayOptions& options) {
+  MILLRACE_RETURN_IF_ERROR(CheckOptimizer(options.optimizer));
+  MILLRACE_ASSIGN_OR_RETURN(const TargetLoss loss, TargetLoss::Named(options.loss));
+  if (options.threads_per_stage < 1) {
+    return absl::InvalidArgumentError("a stage needs at least one thread");
+  }
+  MILLRACE_ASSIGN_OR_RETURN(TorchScriptChain network, LoadTorchScriptChain(options.model));
+  MILLRACE_ASSIGN_OR_RETURN(ReplaySamples samples, ReadSamples(options.samples));
+  MILLRACE_ASSIGN_OR_RETURN(Cuts cuts,
+                            CutsOf(options.stages, static_cast<int>(network.chain.layers.size())));
+  MILLRACE_RETURN_IF_ERROR(CheckWritable(options.output));
+  at::set_num_threads(options.threads_per_stage);
+  Replaying replaying(options, std::move(network), std::move(samples), std::move(cuts), loss);
+  try {
+    MILLRACE_RETURN_IF_ERROR(replaying.Try());
+    MILLRACE_ASSIGN_OR_RETURN(const Phases phases, replaying.Plans());
+    MILLRACE_ASSIGN_OR_RETURN(const ReplaySummary summary, replaying.Run(phases));
+    MILLRACE_RETURN_IF_ERROR(replaying.Write());
+    return summary;
+  } catch (const std::exception& e) {
+    return absl::InternalError(CauseLine(e.what()));
+  }
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,54 @@
+#include "pipeline/ops/by_operators.h"
+
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/leaky_relu.h>
+
+#include "pipeline/ops/match.h"
+#include "pipeline/ops/warp.h"
+
+namespace millrace::pipeline::by_operators {
+namespace {
+
+at::Tensor Normalized(const at::Tensor& features) {
+  return features * (features.square().sum(1, /*keepdim=*/true) + 1e-6).rsqrt();
+}
+
+// One shifted product for each displacement.
+at::Tensor ShiftedProducts(const at::Tensor& first, const at::Tensor& second) {
+  constexpr int kRadius = kMatchRadius;
+  const at::Tensor padded = at::constant_pad_nd(second, {kRadius, kRadius, kRadius, kRadius});
+  std::vector<at::Tensor> products;
+  products.reserve(kMatchChannels);
+  for (int dy = 0; dy <= 2 * kRadius; ++dy) {
+    for (int dx = 0; dx <= 2 * kRadius; ++dx) {
+      const at::Tensor shifted = padded.narrow(2, dy, first.size(2)).narrow(3, dx, first.size(3));
+      products.push_back((first * shifted).sum(1, /*keepdim=*/true));
+    }
+  }
+  return at::cat(products, 1);
+}
+
+}  // namespace
+
+at::Tensor Convolve(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
+                    int stride, double slope) {
+  const at::Tensor made = at::conv2d(input, weight, bias, stride, /*padding=*/1);
+  return slope == 1 ? made : at::leaky_relu(made, slope);
+}
+
+at::Tensor Match(const at::Tensor& features, const at::Tensor& flow, PicturePairs pairs) {
+  const at::Tensor normal = Normalized(features);
+  const at::Tensor to = ToPictures(normal, pairs);
+  const at::Tensor seen = flow.defined() ? LookUp(to, LookUpGrid(flow)) : to;
+  std::vector<at::Tensor> parts = {kMatchGain * ShiftedProducts(FromPictures(normal, pairs), seen),
+                                   FromPictures(features, pairs)};
+  if (flow.defined()) parts.push_back(flow);
+  return at::cat(parts, 1);
+}
+
+}  // namespace millrace::pipeline::by_operators

@@ -1,0 +1,17 @@
+// The loops for processors with no vectors longer than those that all have.
+#include "pipeline/ops/cpu/kernels.h"
+
+namespace millrace::pipeline::kernels {
+namespace {
+
+constexpr int kLanes = 4;
+constexpr int kSums = 8;
+constexpr int kMostVectors = 2;
+
+#include "pipeline/ops/cpu/all.inl"
+
+}  // namespace
+
+const Kernels& Plain() { return kKernels; }
+
+}  // namespace millrace::pipeline::kernels

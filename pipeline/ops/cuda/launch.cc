@@ -1,0 +1,59 @@
+// Launches kernels of our own, for programs that have loaded LibTorch's part for CUDA.
+#include <array>
+#include <limits>
+#include <mutex>
+#include <optional>
+
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include "pipeline/ops/cuda/kernels.h"
+#include "pipeline/ops/cuda/launcher.h"
+
+namespace millrace::pipeline::cuda {
+namespace {
+
+void Launch(const gpu::Body& body, std::int64_t count, at::Device device) {
+  const c10::cuda::CUDAGuard guard(device);
+  C10_CUDA_CHECK(LaunchInto(c10::cuda::getCurrentCUDAStream(device.index()), body, count));
+}
+
+// What a GPU says that is of another kind than those nvcc compiled for, or newer, where nothing
+// translates what is there.
+bool IsAboutItsKind(cudaError_t answer) {
+  return answer == cudaErrorNoKernelImageForDevice || answer == cudaErrorInvalidDeviceFunction ||
+         answer == cudaErrorUnsupportedPtxVersion || answer == cudaErrorInvalidPtx ||
+         answer == cudaErrorInvalidKernelImage || answer == cudaErrorJitCompilerNotFound ||
+         answer == cudaErrorJitCompilationDisabled;
+}
+
+void ThrowUnlessOk(cudaError_t answer) {
+  TORCH_CHECK_WITH(OutOfMemoryError, answer != cudaErrorMemoryAllocation,
+                   "a GPU has no memory left for kernels");
+  C10_CUDA_CHECK(answer);
+}
+
+// Asked once for each GPU; again, where the answer was about anything but its kind.
+bool RunOn(at::Device device) {
+  static std::mutex mutex;
+  static std::array<std::optional<bool>, std::numeric_limits<at::DeviceIndex>::max() + 1> known;
+  const std::lock_guard lock(mutex);
+  std::optional<bool>& runs = known.at(device.index());
+  if (!runs) {
+    const c10::cuda::CUDAGuard guard(device);
+    const cudaError_t answer = AskForKernels();
+    if (!IsAboutItsKind(answer)) ThrowUnlessOk(answer);
+    runs = answer == cudaSuccess;
+  }
+  return *runs;
+}
+
+}  // namespace
+}  // namespace millrace::pipeline::cuda
+
+// Looked up by name.
+extern "C" __attribute__((visibility("default")))
+const millrace::pipeline::gpu::Kernels MillraceCudaKernels;
+const millrace::pipeline::gpu::Kernels MillraceCudaKernels = {
+    .launch = millrace::pipeline::cuda::Launch, .run_on = millrace::pipeline::cuda::RunOn};

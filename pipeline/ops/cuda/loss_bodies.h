@@ -1,0 +1,230 @@
+// The parts of ComputeRelativeLoss() (relative_loss.h). The objective is a number, so its gradient
+// is found on the way to it.
+#pragma once
+
+#include "pipeline/ops/cuda/body.h"
+
+namespace millrace::pipeline::gpu {
+
+struct LossShape {
+  MapShape picture = {};
+  Index samples = 0;  // Sample i leads from picture i to the other of two.
+  float smoothness = 0;
+  float square = 0;  // Of the penalty's softness.
+  float sharpness = 0;
+  float least_at_rest = 0;
+
+  /// Of the pictures, in all samples.
+  [[nodiscard]] MILLRACE_BODY float values() const {
+    return static_cast<float>(samples * picture.size());
+  }
+  [[nodiscard]] MILLRACE_BODY float Penalty(float difference) const {
+    return std::sqrt(difference * difference + square);
+  }
+};
+
+/// What no motion costs. An element is a pixel, of all samples.
+struct RestBody {
+  LossShape shape = {};
+  const float* pictures = nullptr;
+  float* at_rest = nullptr;  // [samples][pixels].
+
+  MILLRACE_BODY void operator()(Index i) const {
+    const MapShape& picture = shape.picture;
+    const Index at = picture.At(i);
+    const Index other =
+        picture.At(i % picture.pixels() + (i < picture.pixels() ? picture.pixels() : 0));
+    float cost = 0;
+    for (Index c = 0; c < picture.channels; ++c) {
+      cost += shape.Penalty(pictures[at + c * picture.pixels()] -
+                            pictures[other + c * picture.pixels()]);
+    }
+    at_rest[i] = cost;
+  }
+};
+
+/// What the flow costs, pixel by pixel, and the objective's gradient. An element is a pixel, of all
+/// samples.
+struct JudgeBody {
+  LossShape shape = {};
+  const float* pictures = nullptr;
+  const float* flow = nullptr;     // [samples][2][pixels].
+  const bool* visible = nullptr;   // nullptr: all are.
+  const float* at_rest = nullptr;  // [samples][pixels], and its sum over each sample's pixels.
+  const float* rest_sums = nullptr;
+  float* judged = nullptr;  // [samples][pixels] each. What cannot be judged costs what rest does.
+  float* inside = nullptr;
+  float* rough = nullptr;
+  float* gradient = nullptr;  // As the flow.
+
+  MILLRACE_BODY void operator()(Index i) const {
+    const Index pixels = shape.picture.pixels();
+    const Index sample = i / pixels;
+    Pixel at{.sample = sample,
+             .pixel = i % pixels,
+             .x = i % pixels % shape.picture.width,
+             .y = i % pixels / shape.picture.width,
+             .flow = flow + sample * 2 * pixels + i % pixels};
+    Explain(i, at);
+    Smooth(i, at);
+    float* const to = gradient + sample * 2 * pixels + at.pixel;
+    to[0] = at.along_x;
+    to[pixels] = at.along_y;
+  }
+
+ private:
+  struct Pixel {
+    Index sample;
+    Index pixel;
+    Index x;
+    Index y;
+    const float* flow;  // Of this pixel.
+    float along_x = 0;  // The gradient.
+    float along_y = 0;
+  };
+  struct Steps {
+    Index left;
+    Index top;
+    Index to_right;  // Offsets in the picture; 0 in one of a single column or row.
+    Index to_below;
+    float right;
+    float below;
+  };
+
+  [[nodiscard]] MILLRACE_BODY static Index Within(float at, Index side) {
+    const auto whole = static_cast<Index>(at);
+    const Index most = side > 2 ? side - 2 : 0;
+    return whole < most ? whole : most;
+  }
+
+  [[nodiscard]] MILLRACE_BODY Steps Between(float x, float y) const {
+    const MapShape& picture = shape.picture;
+    Steps steps{.left = Within(x, picture.width),
+                .top = Within(y, picture.height),
+                .to_right = picture.width > 1 ? 1 : 0,
+                .to_below = picture.height > 1 ? picture.width : 0,
+                .right = 0,
+                .below = 0};
+    steps.right = x - static_cast<float>(steps.left);
+    steps.below = y - static_cast<float>(steps.top);
+    return steps;
+  }
+
+  // A match outside the picture, or that is no number, cannot be judged.
+  MILLRACE_BODY void Explain(Index i, Pixel& at) const {
+    const MapShape& picture = shape.picture;
+    const float x = static_cast<float>(at.x) + at.flow[0];
+    const float y = static_cast<float>(at.y) + at.flow[picture.pixels()];
+    const bool is_inside = x >= 0 && x <= static_cast<float>(picture.width - 1) && y >= 0 &&
+                           y <= static_cast<float>(picture.height - 1);
+    const bool is_judged = is_inside && (visible == nullptr || visible[i]);
+    const float cost =
+        is_inside ? Compare(Between(x, y), is_judged ? Weight() : 0.0F, at) : at_rest[i];
+    inside[i] = cost;
+    judged[i] = is_judged || !is_inside ? cost : at_rest[i];
+  }
+
+  // Of a pixel's cost in the objective.
+  [[nodiscard]] MILLRACE_BODY float Weight() const {
+    float rest = 0;
+    for (Index sample = 0; sample < shape.samples; ++sample) rest += rest_sums[sample];
+    rest /= shape.values();
+    return 1 / ((rest > shape.least_at_rest ? rest : shape.least_at_rest) * shape.values());
+  }
+
+  // The pixel's cost over all channels; adds the gradient by `weight`.
+  [[nodiscard]] MILLRACE_BODY float Compare(const Steps& between, float weight, Pixel& at) const {
+    const MapShape& picture = shape.picture;
+    float cost = 0;
+    for (Index c = 0; c < picture.channels; ++c) {
+      const float* const corner = pictures + (1 - at.sample) * picture.size() +
+                                  c * picture.pixels() + between.top * picture.width + between.left;
+      const float top_step = corner[between.to_right] - corner[0];
+      const float bottom_step =
+          corner[between.to_below + between.to_right] - corner[between.to_below];
+      const float top = corner[0] + between.right * top_step;
+      const float bottom = corner[between.to_below] + between.right * bottom_step;
+      const float difference =
+          pictures[at.sample * picture.size() + c * picture.pixels() + at.pixel] -
+          (top + between.below * (bottom - top));
+      const float penalty = shape.Penalty(difference);
+      const float slope = -weight * difference / penalty;
+      cost += penalty;
+      at.along_x += slope * (top_step + between.below * (bottom_step - top_step));
+      at.along_y += slope * (bottom - top);
+    }
+    return cost;
+  }
+
+  // A pixel's steps to its four neighbours; those to the right and below count as its own.
+  MILLRACE_BODY void Smooth(Index i, Pixel& at) const {
+    const MapShape& picture = shape.picture;
+    const auto edges = static_cast<float>(2 * shape.samples);
+    const float across =
+        1 /
+        (edges * static_cast<float>(picture.height * (picture.width > 1 ? picture.width - 1 : 1)));
+    const float down =
+        1 /
+        (edges * static_cast<float>((picture.height > 1 ? picture.height - 1 : 1) * picture.width));
+    float cost = 0;
+    if (at.x + 1 < picture.width) cost += Step(at, 1, across);
+    if (at.y + 1 < picture.height) cost += Step(at, picture.width, down);
+    if (at.x > 0) static_cast<void>(Step(at, -1, across));
+    if (at.y > 0) static_cast<void>(Step(at, -picture.width, down));
+    rough[i] = cost;
+  }
+
+  // The step to the pixel `offset` away, which counts `share`; adds the gradient.
+  [[nodiscard]] MILLRACE_BODY float Step(Pixel& at, Index offset, float share) const {
+    const MapShape& picture = shape.picture;
+    const float* const here = pictures + at.sample * picture.size() + at.pixel;
+    float edge = 0;
+    for (Index c = 0; c < picture.channels; ++c) {
+      edge += std::fabs(here[c * picture.pixels() + offset] - here[c * picture.pixels()]);
+    }
+    const float weight =
+        share * std::exp(-shape.sharpness * edge / static_cast<float>(picture.channels));
+    const float step_x = at.flow[0] - at.flow[offset];
+    const float step_y = at.flow[picture.pixels()] - at.flow[picture.pixels() + offset];
+    const float penalty_x = shape.Penalty(step_x);
+    const float penalty_y = shape.Penalty(step_y);
+    at.along_x += shape.smoothness * weight * step_x / penalty_x;
+    at.along_y += shape.smoothness * weight * step_y / penalty_y;
+    return weight * (penalty_x + penalty_y);
+  }
+};
+
+/// What RelativeLoss names. One element.
+struct SumUpBody {
+  enum : int { kPhotometric, kRoughness, kScore, kNoMotion, kFigures };
+
+  LossShape shape = {};
+  const float* rest_sums = nullptr;  // [samples] each.
+  const float* judged = nullptr;
+  const float* inside = nullptr;
+  const float* rough = nullptr;
+  float* objective = nullptr;
+  float* figures = nullptr;
+
+  MILLRACE_BODY void operator()(Index /*i*/) const {
+    float rest = 0;
+    float cost = 0;
+    float roughness = 0;
+    for (Index sample = 0; sample < shape.samples; ++sample) {
+      rest += rest_sums[sample];
+      cost += judged[sample];
+      roughness += rough[sample];
+    }
+    rest /= shape.values();
+    cost /= shape.values();
+    const auto of_one = static_cast<float>(shape.picture.size());
+    figures[kPhotometric] = cost;
+    figures[kRoughness] = roughness;
+    figures[kScore] = inside[0] / of_one;
+    figures[kNoMotion] = rest_sums[0] / of_one;
+    *objective = cost / (rest > shape.least_at_rest ? rest : shape.least_at_rest) +
+                 shape.smoothness * roughness;
+  }
+};
+
+}  // namespace millrace::pipeline::gpu

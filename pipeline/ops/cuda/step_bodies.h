@@ -1,0 +1,71 @@
+// Steps of optimizers for which LibTorch has no fused kernel, of many parameters in one launch.
+#pragma once
+
+#include "pipeline/ops/cuda/body.h"
+
+namespace millrace::pipeline::gpu {
+
+/// Parameters that lie densely, and what is kept of each lies as they do. An element is a number of
+/// one of them, as they are counted one after the other.
+struct StepTensors {
+  static constexpr int kMost = 32;
+
+  Index ends[kMost] = {};  // Of each, in elements.
+  float* values[kMost] = {};
+  const float* gradients[kMost] = {};
+  float* states[kMost] = {};
+  // In the device's memory: the learning rate, and whether the step is refused.
+  const float* rate = nullptr;
+  const float* refused = nullptr;
+  float weight_decay = 0;
+};
+
+/// A number of a parameter, its gradient with the weight decay's, and what is kept of it.
+struct StepNumber {
+  float& value;
+  float& state;
+  float gradient;
+
+  MILLRACE_BODY StepNumber(const StepTensors& tensors, int tensor, Index place)
+      : value(tensors.values[tensor][place]),
+        state(tensors.states[tensor][place]),
+        gradient(tensors.gradients[tensor][place] +
+                 tensors.weight_decay * tensors.values[tensor][place]) {}
+
+  [[nodiscard]] MILLRACE_BODY static StepNumber At(const StepTensors& tensors, Index element) {
+    int tensor = 0;
+    while (element >= tensors.ends[tensor]) ++tensor;
+    return {tensors, tensor, element - (tensor == 0 ? 0 : tensors.ends[tensor - 1])};
+  }
+};
+
+/// As kernels::RmsPropStep.
+struct RmsPropBody {
+  StepTensors tensors = {};
+  float decay = 0;
+  float eps = 0;
+
+  MILLRACE_BODY void operator()(Index i) const {
+    if (*tensors.refused != 0) return;
+    const StepNumber number = StepNumber::At(tensors, i);
+    number.state = decay * number.state + (1 - decay) * number.gradient * number.gradient;
+    number.value -= *tensors.rate * number.gradient / (std::sqrt(number.state) + eps);
+  }
+};
+
+/// SGD with momentum and spike compensation (optimizer_options.h).
+struct CompensatedSgdBody {
+  StepTensors tensors = {};
+  float momentum = 0;
+  float of_velocity = 0;
+  float of_gradient = 0;
+
+  MILLRACE_BODY void operator()(Index i) const {
+    if (*tensors.refused != 0) return;
+    const StepNumber number = StepNumber::At(tensors, i);
+    number.state = momentum * number.state + number.gradient;
+    number.value -= *tensors.rate * (of_gradient * number.gradient + of_velocity * number.state);
+  }
+};
+
+}  // namespace millrace::pipeline::gpu

@@ -1,0 +1,112 @@
+#include "pipeline/optim/rmsprop.h"
+
+#include <cstdint>
+#include <utility>
+
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_addcmul.h>
+#include <ATen/ops/_foreach_div.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_sqrt.h>
+#include <ATen/ops/_foreach_sub.h>
+
+#include "pipeline/ops/cpu/kernels.h"
+#include "pipeline/optim/steps_cuda.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr double kDecay = 0.99;
+
+// What an update of one parameter works on.
+struct Update {
+  const at::Tensor& value;
+  const at::Tensor& gradient;
+  const at::Tensor& squares;
+  double learning_rate;
+  const OptimizerOptions& options;
+};
+
+// Whether the numbers of both, of the same shape, lie in the same order. A dimension of one has any
+// stride.
+bool LieAlike(const at::Tensor& a, const at::Tensor& b) {
+  for (std::int64_t i = 0; i < a.dim(); ++i) {
+    if (a.size(i) > 1 && a.stride(i) != b.stride(i)) return false;
+  }
+  return true;
+}
+
+// Whether the kernels can go through all of it as through one row of numbers.
+bool FitsKernels(const Update& update) {
+  const at::ScalarType type = update.value.scalar_type();
+  return update.value.device().is_cpu() && (type == at::kFloat || type == at::kDouble) &&
+         update.value.is_non_overlapping_and_dense() && LieAlike(update.gradient, update.value) &&
+         LieAlike(update.squares, update.value);
+}
+
+template <typename T>
+void ByKernel(const Update& update, void (*kernel)(const kernels::RmsPropStep<T>&)) {
+  kernel({.values = update.value.mutable_data_ptr<T>(),
+          .gradients = update.gradient.const_data_ptr<T>(),
+          .squares = update.squares.mutable_data_ptr<T>(),
+          .count = update.value.numel(),
+          .decay = static_cast<T>(kDecay),
+          .fresh = static_cast<T>(1 - kDecay),
+          .rate = static_cast<T>(update.learning_rate),
+          .eps = static_cast<T>(update.options.eps),
+          .weight_decay = static_cast<T>(update.options.weight_decay)});
+}
+
+// In a layout of its own.
+void ByOperators(const Update& update) {
+  if (update.options.weight_decay > 0) {
+    update.gradient.add_(update.value, update.options.weight_decay);
+  }
+  update.squares.mul_(kDecay).addcmul_(update.gradient, update.gradient, 1 - kDecay);
+  update.value.addcdiv_(update.gradient, update.squares.sqrt().add_(update.options.eps),
+                        -update.learning_rate);
+}
+
+}  // namespace
+
+RmsProp::RmsProp(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
+    : Optimizer(std::move(parameters), options), squares_(Zeros()) {}
+
+void RmsProp::ApplyOnDevice(const Batch& batch, const DeviceStep& step) {
+  const std::vector<at::Tensor>& squares = batch.states[0];
+  if (const gpu::StepLists lists{batch.values, batch.gradients, squares}; gpu::HasSteps(lists)) {
+    gpu::LaunchSteps(lists, step, options().weight_decay, [&](const gpu::StepTensors& tensors) {
+      return gpu::RmsPropBody{.tensors = tensors,
+                              .decay = static_cast<float>(kDecay),
+                              .eps = static_cast<float>(options().eps)};
+    });
+    return;
+  }
+  if (options().weight_decay > 0) {
+    at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
+  }
+  step.ClearRefused(batch.gradients);
+  at::_foreach_mul_(squares, step.Unless(kDecay, 1));
+  at::_foreach_addcmul_(squares, batch.gradients, batch.gradients, 1 - kDecay);
+  const std::vector<at::Tensor> roots = at::_foreach_sqrt(squares);
+  at::_foreach_add_(roots, options().eps);
+  at::_foreach_div_(batch.gradients, roots);
+  at::_foreach_mul_(batch.gradients, step.rate());
+  at::_foreach_sub_(batch.values, batch.gradients);
+}
+
+void RmsProp::Apply(const Batch& batch, double learning_rate) {
+  for (std::size_t i = 0; i < batch.values.size(); ++i) {
+    const Update update{batch.values[i], batch.gradients[i], batch.states[0][i], learning_rate,
+                        options()};
+    if (!FitsKernels(update)) {
+      ByOperators(update);
+    } else if (update.value.scalar_type() == at::kDouble) {
+      ByKernel(update, kernels::Best().rmsprop_double);
+    } else {
+      ByKernel(update, kernels::Best().rmsprop);
+    }
+  }
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,80 @@
+#include "pipeline/optim/sgd.h"
+
+#include <cmath>
+#include <utility>
+
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_sub.h>
+#include <ATen/ops/_fused_sgd.h>
+
+#include "pipeline/optim/steps_cuda.h"
+
+namespace millrace::pipeline {
+
+Sgd::Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
+    : Optimizer(std::move(parameters), options) {
+  if (options.momentum > 0) velocities_ = Zeros();
+}
+
+// Velocities start at zero, so the first step is none of its own.
+void Sgd::Apply(const Batch& batch, double learning_rate) {
+  if (options().spike_compensation) return ApplyCompensated(batch, learning_rate);
+  const auto velocities = velocities_.empty() ? at::TensorList() : at::TensorList(batch.states[0]);
+  at::_fused_sgd_(batch.values, batch.gradients, velocities, options().weight_decay,
+                  options().momentum, learning_rate, /*dampening=*/0, options().nesterov,
+                  /*maximize=*/false, /*is_first_step=*/false);
+}
+
+void Sgd::ApplyOnDevice(const Batch& batch, const DeviceStep& step) {
+  if (options().spike_compensation) return ApplyCompensated(batch, step);
+  const auto velocities = velocities_.empty() ? at::TensorList() : at::TensorList(batch.states[0]);
+  at::_fused_sgd_(batch.values, batch.gradients, velocities, options().weight_decay,
+                  options().momentum, step.rate(), /*dampening=*/0, options().nesterov,
+                  /*maximize=*/false, /*is_first_step=*/false, /*grad_scale=*/std::nullopt,
+                  step.refused());
+}
+
+Sgd::Compensation Sgd::Compensated() const {
+  const double a = std::pow(options().momentum, delay());
+  return {a, (1 - a) / (1 - options().momentum)};
+}
+
+void Sgd::ApplyCompensated(const Batch& batch, const DeviceStep& step) {
+  const Compensation c = Compensated();
+  const std::vector<at::Tensor>& velocities = batch.states[0];
+  if (const gpu::StepLists lists{batch.values, batch.gradients, velocities}; gpu::HasSteps(lists)) {
+    gpu::LaunchSteps(lists, step, options().weight_decay, [&](const gpu::StepTensors& tensors) {
+      return gpu::CompensatedSgdBody{.tensors = tensors,
+                                     .momentum = static_cast<float>(options().momentum),
+                                     .of_velocity = static_cast<float>(c.velocity),
+                                     .of_gradient = static_cast<float>(c.gradient)};
+    });
+    return;
+  }
+  if (options().weight_decay > 0) {
+    at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
+  }
+  step.ClearRefused(batch.gradients);
+  at::_foreach_mul_(velocities, step.Unless(options().momentum, 1));
+  at::_foreach_add_(velocities, batch.gradients);
+  at::_foreach_mul_(batch.gradients, c.gradient);
+  at::_foreach_add_(batch.gradients, velocities, c.velocity);
+  at::_foreach_mul_(batch.gradients, step.RateUnless());
+  at::_foreach_sub_(batch.values, batch.gradients);
+}
+
+void Sgd::ApplyCompensated(const Batch& batch, double learning_rate) {
+  const double m = options().momentum;
+  const auto [a, b] = Compensated();
+  const std::vector<at::Tensor>& velocities = batch.states[0];
+  if (options().weight_decay > 0) {
+    at::_foreach_add_(batch.gradients, batch.values, options().weight_decay);
+  }
+  at::_foreach_mul_(velocities, m);
+  at::_foreach_add_(velocities, batch.gradients);
+  at::_foreach_add_(batch.values, velocities, -learning_rate * a);
+  at::_foreach_add_(batch.values, batch.gradients, -learning_rate * b);
+}
+
+}  // namespace millrace::pipeline

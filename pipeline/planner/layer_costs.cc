@@ -1,0 +1,15 @@
+#include "pipeline/planner/layer_costs.h"
+
+namespace millrace::pipeline {
+
+double StageBytes(const std::vector<LayerCosts>& layers, int first, int end,
+                  const StageHolds& holds) {
+  double bytes = first > 0 ? holds.inputs * layers[first - 1].output_bytes : 0;
+  for (int i = first; i < end; ++i) {
+    bytes +=
+        holds.versions * layers[i].weight_bytes + holds.activations * layers[i].activation_bytes;
+  }
+  return bytes;
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,247 @@
+#include "pipeline/planner/planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/status.h"
+#include "pipeline/plan/plan_checker.h"
+#include "pipeline/plan/simulator.h"
+#include "pipeline/planner/live_simulation.h"
+#include "pipeline/planner/partition.h"
+#include "pipeline/planner/plan_memory.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr double kShares[] = {1.0, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6};
+constexpr int kMostUpdateEvery = 64;
+
+absl::Status CheckRequest(const PlannerRequest& request) {
+  if (!(request.interval > 0)) {
+    return absl::InvalidArgumentError("the frame interval must be positive");
+  }
+  if (request.devices < 1) return absl::InvalidArgumentError("planning needs at least one device");
+  if (request.layers.empty()) return absl::InvalidArgumentError("there are no layers to plan for");
+  return absl::OkStatus();
+}
+
+// 1F1B with each stage's lag stretched by up to D - h (share 1): more staleness, more slack.
+Plan Stretched(Plan plan, double share) {
+  const int stages = plan.stage_count();
+  for (int stage = 1; stage <= stages; ++stage) {
+    std::vector<Operation>& order = plan.devices[stage - 1];
+    const int behind = stages - stage;
+    const int more = static_cast<int>(std::lround(share * behind));
+    const int lag = order[1].shift - order[0].shift + more;
+    for (std::size_t i = 1; i < order.size(); ++i) order[i].shift = order[0].shift + lag;
+    plan.stages[stage - 1].slots = lag + 1;
+  }
+  return plan;
+}
+
+StageHolds Larger(const StageHolds& a, const StageHolds& b) {
+  return {.versions = std::max(a.versions, b.versions),
+          .activations = std::max(a.activations, b.activations),
+          .inputs = std::max(a.inputs, b.inputs)};
+}
+
+class Planner {
+ public:
+  explicit Planner(const PlannerRequest& request) : request_(request) {}
+
+  absl::StatusOr<PlannedPipeline> Run() {
+    for (int every = 1; every <= kMostUpdateEvery; every *= 2) {
+      MILLRACE_ASSIGN_OR_RETURN(std::optional<PlannedPipeline> found, AtEffortOf({every}));
+      if (found) return *std::move(found);
+    }
+    MILLRACE_ASSIGN_OR_RETURN(std::optional<PlannedPipeline> found, AtEffortOf({0}));
+    if (found) return *std::move(found);
+    if (!closest_.has_value()) return does_not_fit_;
+    PlannedPipeline closest = *std::move(closest_);
+    closest.holds = false;
+    return closest;
+  }
+
+ private:
+  // The first plan that holds, from the least staleness on.
+  absl::StatusOr<std::optional<PlannedPipeline>> AtEffortOf(Effort effort) {
+    closest_.reset();
+    std::vector<PlannedPipeline> candidates;
+    const int most = std::min<int>(request_.devices, static_cast<int>(request_.layers.size()));
+    for (int stages = 1; stages <= most; ++stages) {
+      MILLRACE_RETURN_IF_ERROR(AddCandidates(stages, effort, candidates));
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const auto& a, const auto& b) { return a.staleness < b.staleness; });
+    std::optional<PlannedPipeline> best;
+    for (PlannedPipeline& candidate : candidates) {
+      if (best && candidate.staleness > best->staleness) break;
+      if (request_.stop.stop_requested()) return absl::CancelledError("planning was stopped");
+      MILLRACE_RETURN_IF_ERROR(Evaluate(request_, candidate));
+      if (!closest_ || candidate.dropped_share < closest_->dropped_share) closest_ = candidate;
+      if (candidate.dropped_share > request_.tolerated_drops) continue;
+      if (!best || candidate.mean_delay < best->mean_delay) best = std::move(candidate);
+    }
+    return best;
+  }
+
+  using MakeOne = std::function<absl::StatusOr<Plan>(ScheduleRequest&)>;
+
+  // Of the plans that do not fit, the first of so many stages needs least: why it does not is said.
+  absl::Status AddCandidates(int stages, const Effort& effort,
+                             std::vector<PlannedPipeline>& candidates) {
+    PartitionRequest partition{.layers = AtEffort(request_.layers, effort),
+                               .stages = stages,
+                               .memory_bytes = request_.memory_bytes};
+    const absl::StatusOr<Cuts> cuts = BestCuts(partition);
+    if (absl::IsResourceExhausted(cuts.status())) {
+      does_not_fit_ = cuts.status();
+      return absl::OkStatus();
+    }
+    MILLRACE_RETURN_IF_ERROR(cuts.status());
+    if (TooSlow(partition, *cuts, effort)) return absl::OkStatus();
+    bool first = true;
+    for (const MakeOne& make : ManyKinds()) {
+      absl::StatusOr<std::optional<PlannedPipeline>> candidate =
+          Fitting(partition, *cuts, effort, make);
+      if (absl::IsResourceExhausted(candidate.status())) {
+        if (first) does_not_fit_ = candidate.status();
+      } else {
+        MILLRACE_RETURN_IF_ERROR(candidate.status());
+        if (*candidate) candidates.push_back(**std::move(candidate));
+      }
+      first = false;
+    }
+    return absl::OkStatus();
+  }
+
+  // From those that hold least to those that hold most.
+  [[nodiscard]] std::vector<MakeOne> ManyKinds() const {
+    std::vector<MakeOne> kinds;
+    for (double share : kShares) {
+      kinds.emplace_back([this, share](ScheduleRequest& schedule) {
+        schedule.period = std::max(share * request_.interval, LeastPeriod(schedule.costs));
+        return MakePlan("one_f_one_b_star", schedule);
+      });
+    }
+    for (double share : {0.0, 0.5, 1.0}) {
+      kinds.emplace_back([share](ScheduleRequest& schedule) -> absl::StatusOr<Plan> {
+        schedule.period = kEachStageAGroup;
+        MILLRACE_ASSIGN_OR_RETURN(Plan full, MakePlan("one_f_one_b_star", schedule));
+        return Stretched(std::move(full), share);
+      });
+    }
+    return kinds;
+  }
+
+  // Predicting alone is planned for at any rate: it is the last thing to give up.
+  [[nodiscard]] bool TooSlow(const PartitionRequest& partition, const Cuts& cuts,
+                             const Effort& effort) const {
+    const std::vector<StageCost> costs = StageCosts(CostsOf(partition.layers), cuts);
+    return effort.update_every != 0 && LeastPeriod(costs) > request_.interval;
+  }
+
+  // What `make` makes, cut so that it fits into the memory; nothing where it is too slow then. Each
+  // plan is cut again for what it and those before it hold, until that is enough or nothing fits.
+  absl::StatusOr<std::optional<PlannedPipeline>> Fitting(PartitionRequest partition, Cuts cuts,
+                                                         const Effort& effort,
+                                                         const MakeOne& make) const {
+    partition.holds.resize(partition.stages);
+    for (;;) {
+      if (request_.stop.stop_requested()) return absl::CancelledError("planning was stopped");
+      MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline made, Make(partition, cuts, effort, make));
+      if (Fits(made)) return made;
+      const std::vector<StageHolds> holds = HoldsOf(made.plan);
+      for (std::size_t i = 0; i < holds.size(); ++i) {
+        partition.holds[i] = Larger(partition.holds[i], holds[i]);
+      }
+      MILLRACE_ASSIGN_OR_RETURN(cuts, BestCuts(partition));
+      if (TooSlow(partition, cuts, effort)) return std::nullopt;
+    }
+  }
+
+  [[nodiscard]] absl::StatusOr<PlannedPipeline> Make(const PartitionRequest& partition,
+                                                     const Cuts& cuts, const Effort& effort,
+                                                     const MakeOne& make) const {
+    ScheduleRequest schedule{.shape = {.stages = partition.stages, .skips = {}},
+                             .costs = StageCosts(CostsOf(partition.layers), cuts)};
+    if (request_.skips_of) schedule.shape.skips = request_.skips_of(cuts);
+    MILLRACE_ASSIGN_OR_RETURN(Plan plan, make(schedule));
+    MILLRACE_ASSIGN_OR_RETURN(const std::vector<StageFigures> figures, CheckPlan(plan));
+    PlannedPipeline made{.cuts = cuts,
+                         .plan = std::move(plan),
+                         .costs = std::move(schedule.costs),
+                         .period = std::max(schedule.period, 0.0),
+                         .effort = effort};
+    for (const StageFigures& stage : figures) {
+      made.staleness = std::max(made.staleness, stage.staleness);
+    }
+    return made;
+  }
+
+  [[nodiscard]] bool Fits(const PlannedPipeline& made) const {
+    if (!request_.memory_bytes) return true;
+    const std::vector<double> bytes = DeviceBytes(made.plan, request_.layers, made.cuts);
+    return *std::ranges::max_element(bytes) <= *request_.memory_bytes;
+  }
+
+  const PlannerRequest& request_;
+  std::optional<PlannedPipeline> closest_;        // The one that drops least, where none holds.
+  absl::Status does_not_fit_ = absl::OkStatus();  // Why nothing fits into the memory.
+};
+
+std::string LimitOf(const std::vector<StageCost>& layers) {
+  double all = 0;
+  std::size_t dominating = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    all += layers[i].total();
+    if (layers[i].total() > layers[dominating].total()) dominating = i;
+  }
+  const double largest = layers[dominating].total();
+  if (largest <= 0) return "the layers cost nothing";
+  return absl::StrFormat(
+      "layer %d alone takes %.4g of the %.4g that a sample costs: pipelining gains a factor of "
+      "%.3g at most",
+      dominating, largest, all, all / largest);
+}
+
+}  // namespace
+
+StageCost AtEffort(StageCost cost, const Effort& effort) {
+  const double share = effort.update_every > 0 ? 1.0 / effort.update_every : 0;
+  cost.backward *= share;
+  cost.update *= share;
+  return cost;
+}
+
+std::vector<LayerCosts> AtEffort(std::vector<LayerCosts> layers, const Effort& effort) {
+  for (LayerCosts& layer : layers) layer.cost = AtEffort(layer.cost, effort);
+  return layers;
+}
+
+absl::Status Evaluate(const PlannerRequest& request, PlannedPipeline& pipeline) {
+  MILLRACE_ASSIGN_OR_RETURN(const LiveFigures live,
+                            SimulateLive(pipeline.plan, {.costs = pipeline.costs,
+                                                         .interval = request.interval,
+                                                         .queue = request.queue,
+                                                         .spread = request.spread,
+                                                         .frames = 1000}));
+  pipeline.dropped_share = live.dropped_share;
+  pipeline.mean_delay = live.mean_delay;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PlannedPipeline> PlanFor(const PlannerRequest& request) {
+  MILLRACE_RETURN_IF_ERROR(CheckRequest(request));
+  MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline planned, Planner(request).Run());
+  planned.limit = LimitOf(CostsOf(request.layers));
+  planned.plan.schedule = absl::StrCat("auto: ", planned.plan.schedule);
+  return planned;
+}
+
+}  // namespace millrace::pipeline

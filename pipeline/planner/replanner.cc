@@ -1,0 +1,176 @@
+#include "pipeline/planner/replanner.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "pipeline/planner/partition.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// Looking is a handful of medians: often enough for a camera, too seldom to cost anything.
+constexpr int kPollsToALook = 16;
+constexpr int kMostDoubling = 16;
+// A tenth of what a stage gets where both want the same core: it disturbs nobody, and still ends in
+// a second or so.
+constexpr int kNiceness = 10;
+
+double Ratio(double planned, double measured) { return planned > 0 ? measured / planned : 1; }
+
+std::string Digits(double value) {
+  return value < 100 ? absl::StrFormat("%.3g", value) : absl::StrFormat("%.0f", value);
+}
+
+// The operation that moved most, in words.
+std::string WhyMoved(const std::vector<StageCost>& planned,
+                     const std::vector<StageCost>& measured) {
+  std::string why;
+  double most = -1;
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    const auto look = [&](OperationKind kind, double before, double now) {
+      if (std::abs(now - before) <= most) return;
+      most = std::abs(now - before);
+      why = absl::StrCat(kind == OperationKind::kUpdate ? "an " : "a ", std::string(Name(kind)),
+                         " of stage ", i + 1, " takes ", Digits(now), " ms instead of ",
+                         Digits(before));
+    };
+    look(OperationKind::kForward, planned[i].forward, measured[i].forward);
+    look(OperationKind::kBackward, planned[i].backward, measured[i].backward);
+    look(OperationKind::kUpdate, planned[i].update, measured[i].update);
+  }
+  return why;
+}
+
+// `running`, as it will do with the costs of `request` and the effort of `found`.
+absl::StatusOr<PlannedPipeline> Judged(const PlannerRequest& request, PlannedPipeline running,
+                                       const PlannedPipeline& found) {
+  running.effort = found.effort;
+  running.costs = StageCosts(CostsOf(AtEffort(request.layers, found.effort)), running.cuts);
+  MILLRACE_RETURN_IF_ERROR(Evaluate(request, running));
+  running.holds = running.dropped_share <= request.tolerated_drops;
+  running.limit = found.limit;
+  return running;
+}
+
+bool SameWork(const PlannedPipeline& a, const PlannedPipeline& b) {
+  return a.cuts == b.cuts && a.plan == b.plan;
+}
+
+bool GoodEnough(const PlannedPipeline& running, const PlannedPipeline& found, double share) {
+  const bool holds = running.holds || running.dropped_share <= found.dropped_share;
+  return holds && running.staleness <= found.staleness &&
+         running.mean_delay * (1 - share) <= found.mean_delay;
+}
+
+}  // namespace
+
+std::vector<LayerCosts> Scaled(std::vector<LayerCosts> layers, const Cuts& cuts,
+                               const std::vector<StageCost>& measured) {
+  const std::vector<StageCost> planned = StageCosts(CostsOf(layers), cuts);
+  MILLRACE_CHECK(planned.size() == measured.size());
+  for (int i = 0; i < static_cast<int>(layers.size()); ++i) {
+    const int stage = StageOfLayer(cuts, i) - 1;
+    StageCost& cost = layers[i].cost;
+    cost.forward *= Ratio(planned[stage].forward, measured[stage].forward);
+    cost.backward *= Ratio(planned[stage].backward, measured[stage].backward);
+    cost.update *= Ratio(planned[stage].update, measured[stage].update);
+  }
+  return layers;
+}
+
+absl::StatusOr<Replan> PlanAgain(const PlannerRequest& request, const PlannedPipeline& running,
+                                 double share) {
+  MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline found, PlanFor(request));
+  MILLRACE_ASSIGN_OR_RETURN(PlannedPipeline judged, Judged(request, running, found));
+  Replan replan;
+  replan.switches = !SameWork(judged, found) && !GoodEnough(judged, found, share);
+  replan.pipeline = replan.switches ? std::move(found) : std::move(judged);
+  replan.costs = StageCosts(CostsOf(request.layers), replan.pipeline.cuts);
+  return replan;
+}
+
+Replanner::Replanner(Options options, PlannedPipeline running)
+    : share_(options.share),
+      longest_pause_(kMostDoubling * options.least_pause),
+      clock_(*options.clock),
+      watch_({.most_stages = options.request.devices, .share = options.share}),
+      request_(std::move(options.request)),
+      running_(std::move(running)),
+      pause_(options.least_pause) {
+  watch_.PlannedWith(StageCosts(CostsOf(request_.layers), running_.cuts), clock_.Now() + pause_);
+}
+
+std::optional<Replan> Replanner::Poll() {
+  if (planning_) return Take();
+  if (++polls_ % kPollsToALook != 0) return std::nullopt;
+  std::optional<std::vector<StageCost>> measured = watch_.Moved(clock_.Now());
+  if (measured) Begin(*std::move(measured));
+  return std::nullopt;
+}
+
+void Replanner::Begin(std::vector<StageCost> measured) {
+  why_ = WhyMoved(StageCosts(CostsOf(request_.layers), running_.cuts), measured);
+  request_.layers = Scaled(request_.layers, running_.cuts, measured);
+  watch_.PlannedWith(std::move(measured), clock_.Now() + pause_);
+  planning_ = true;
+  done_ = false;
+  try {
+    thread_ = std::jthread(
+        [this, request = request_, running = running_](const std::stop_token& stop) mutable {
+          request.stop = stop;
+          PlanOnThread(request, running);
+          done_ = true;
+          done_.notify_all();
+        });
+  } catch (const std::exception&) {  // No memory or thread is left: what runs goes on.
+    planning_ = false;
+    done_ = true;
+  }
+}
+
+void Replanner::PlanOnThread(const PlannerRequest& request, const PlannedPipeline& running) {
+  pthread_setname_np(pthread_self(), "planner");
+  setpriority(PRIO_PROCESS, /*who: this thread*/ 0, kNiceness);
+  try {
+    absl::StatusOr<Replan> replan = PlanAgain(request, running, share_);
+    const MutexLock lock(mu_);
+    if (replan.ok()) result_ = *std::move(replan);
+  } catch (...) {
+    // Out of memory: what runs goes on, and the next movement is another try.
+  }
+}
+
+std::optional<Replan> Replanner::Take() {
+  if (!done_) return std::nullopt;
+  planning_ = false;
+  std::optional<Replan> replan;
+  {
+    const MutexLock lock(mu_);
+    replan = std::exchange(result_, std::nullopt);
+  }
+  if (!replan) return std::nullopt;
+  replan->why = why_;
+  GoOnWith(*replan);
+  return replan;
+}
+
+void Replanner::GoOnWith(const Replan& replan) {
+  if (replan.switches) {
+    if (before_ && SameWork(*before_, replan.pipeline)) {
+      pause_ = std::min(2 * pause_, longest_pause_);
+    }
+    before_ = running_;
+  }
+  running_ = replan.pipeline;
+  watch_.PlannedWith(replan.costs, clock_.Now() + pause_);
+}
+
+}  // namespace millrace::pipeline

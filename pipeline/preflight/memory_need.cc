@@ -1,0 +1,250 @@
+#include "pipeline/preflight/memory_need.h"
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/ops/zeros.h>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "base/foreign_error.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "pipeline/device/device_choice.h"
+#include "pipeline/flow/flow_options.h"
+#include "pipeline/flow/flow_profile.h"
+#include "pipeline/flow/flow_task.h"
+#include "pipeline/labels/label_networks.h"
+#include "pipeline/learner/flow_network_names.h"
+#include "pipeline/planner/partition.h"
+#include "pipeline/planner/plan_memory.h"
+#include "pipeline/schedules/schedules.h"
+#include "pipeline/stages/cost_profile.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using Layers = std::vector<LayerCosts>;
+
+// The least that every network takes (CheckFlowOptions()).
+constexpr int kSmallSide = 64;
+// Copies of the weights, beside those that have not proven yet: the last good ones, what it went on
+// from, one that is being put together, one that is being written.
+constexpr double kOtherCopies = 4;
+// What allocators keep, and operators take for a moment, as measured: the operators of flow take
+// twice what they leave.
+constexpr double kOverhead = 1.2;
+constexpr double kOverheadOfFlow = 2.9;
+
+/// How the layers are put to work.
+struct Use {
+  int stages = 1;
+  Cuts cuts = {};
+  std::string schedule = {};
+  ScheduleRequest request = {};
+  /// Numbers that the optimizer keeps of each weight.
+  double kept_of_weights = 1;
+  /// Copies that have not proven good yet, at most.
+  double unproven = 4;
+  double overhead = kOverhead;  // Of all but weights.
+};
+
+// As SafeLearning keeps them.
+double Unproven(int window, int copy_every) { return window / std::max(copy_every, 1) + 3; }
+
+double KeptBy(const OptimizerOptions& optimizer) {
+  using Kind = OptimizerOptions::Kind;
+  return optimizer.kind == Kind::kAdam || optimizer.kind == Kind::kAdamW ? 2 : 1;
+}
+
+double Sum(const Layers& layers, double LayerCosts::*bytes) {
+  return std::accumulate(layers.begin(), layers.end(), 0.0,
+                         [bytes](double sum, const LayerCosts& l) { return sum + l.*bytes; });
+}
+
+double Most(const Layers& layers, double LayerCosts::*bytes) {
+  double most = 0;
+  for (const LayerCosts& layer : layers) most = std::max(most, layer.*bytes);
+  return most;
+}
+
+/// Of all stages under the schedule. Cut where every layer costs the same: nothing has been timed.
+absl::StatusOr<double> HeldByStages(const Layers& layers, const Use& use) {
+  const auto count = static_cast<int>(layers.size());
+  Cuts cuts = use.cuts;
+  if (cuts.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(cuts, BestCuts(std::vector<StageCost>(count, {.forward = 1}),
+                                             std::clamp(use.stages, 1, count)));
+  }
+  MILLRACE_RETURN_IF_ERROR(CheckCuts(cuts, count));
+  ScheduleRequest request = use.request;
+  request.shape = {.stages = static_cast<int>(cuts.size()) + 1, .skips = {}};
+  request.costs.assign(cuts.size() + 1, {.forward = 1, .backward = 2, .update = 0});
+  request.period = 0;
+  MILLRACE_ASSIGN_OR_RETURN(const Phases phases, MakePhases(use.schedule, request));
+  double most = 0;
+  for (const Phase& phase : phases) {
+    const std::vector<double> bytes = DeviceBytes(phase.plan, layers, cuts);
+    most = std::max(most, std::accumulate(bytes.begin(), bytes.end(), 0.0));
+  }
+  return most;
+}
+
+Layers Without(Layers layers, std::vector<double LayerCosts::*> bytes) {
+  for (LayerCosts& layer : layers) {
+    for (double LayerCosts::*of : bytes) layer.*of = 0;
+  }
+  return layers;
+}
+
+/// Of weights, and of what a sample leaves: each grows by its own overhead.
+absl::StatusOr<double> NeedOf(const Layers& layers, const Use& use) {
+  const double weights = Sum(layers, &LayerCosts::weight_bytes);
+  MILLRACE_ASSIGN_OR_RETURN(
+      const double versions,
+      HeldByStages(Without(layers, {&LayerCosts::activation_bytes, &LayerCosts::output_bytes}),
+                   use));
+  const double with_state = weights * (1 + use.kept_of_weights);
+  const double second = weights;  // The network that answers questions.
+  const double all_weights =
+      versions + with_state + second + (use.unproven + kOtherCopies) * with_state;
+
+  const double widest = Most(layers, &LayerCosts::output_bytes);
+  MILLRACE_ASSIGN_OR_RETURN(const double samples,
+                            HeldByStages(Without(layers, {&LayerCosts::weight_bytes}), use));
+  // One sample through all layers, each a stage of its own.
+  const double measuring = Sum(layers, &LayerCosts::activation_bytes);
+  return kOverhead * all_weights + use.overhead * (std::max(samples, measuring) + 4 * widest);
+}
+
+/// What the layers of the networks take for a small picture, once for each.
+class KnownNetworks {
+ public:
+  absl::StatusOr<Layers> Of(const FlowLearnerOptions& small) ABSL_LOCKS_EXCLUDED(mu_) {
+    const std::string key =
+        absl::StrCat(small.network, " ", static_cast<int>(small.precision), " ",
+                     static_cast<int>(small.loss.kind), " ", small.loss.occlusion ? 1 : 0, " ",
+                     small.next_frame ? 1 : 0);
+    {
+      const MutexLock lock(mu_);
+      if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    }
+    MILLRACE_ASSIGN_OR_RETURN(Layers layers, Measure(small));
+    const MutexLock lock(mu_);
+    return known_[key] = std::move(layers);
+  }
+
+  static absl::StatusOr<Layers> Measure(const FlowLearnerOptions& options) {
+    MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));
+    MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, OpenFlowChain(options));
+    const at::Tensor input =
+        at::zeros({PictureCount(PairsFor(options)), shape.channels, options.height, options.width});
+    Layers layers = MeasureMemory(
+        chain, input,
+        [&](const at::Tensor& output) { return LossFor(options, input, output).objective; },
+        options.stop);
+    if (options.stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
+    return layers;
+  }
+
+ private:
+  Mutex mu_;
+  std::map<std::string, Layers> known_ ABSL_GUARDED_BY(mu_);
+};
+
+absl::StatusOr<Layers> LayersOf(FlowLearnerOptions options) {
+  static KnownNetworks known;
+  options.weights.clear();
+  if (IsNetworkFile(options.network)) return KnownNetworks::Measure(options);
+  const double times = static_cast<double>(options.width) * options.height /
+                       (static_cast<double>(kSmallSide) * kSmallSide);
+  options.width = options.height = kSmallSide;
+  MILLRACE_ASSIGN_OR_RETURN(Layers layers, known.Of(options));
+  for (LayerCosts& layer : layers) {
+    layer.activation_bytes *= times;
+    layer.output_bytes *= times;
+  }
+  return layers;
+}
+
+// The planner decides about stages and order of "auto", and cuts "local" by levels.
+Use UseOf(const FlowLearnerOptions& options) {
+  Use use{.stages = options.stages,
+          .cuts = options.cuts,
+          .schedule = options.schedule,
+          .request = {.samples = options.samples, .switch_at = options.switch_at},
+          .unproven = Unproven(options.learning.divergence.window, options.copy_every),
+          .overhead = kOverheadOfFlow};
+  if (use.schedule == "auto") use.schedule = "one_f_one_b_star";
+  if (const auto recompute = RecomputeNamed(options.recompute); recompute.ok()) {
+    use.request.recompute = *recompute;
+  }
+  return use;
+}
+
+absl::StatusOr<double> FlowNeed(const FlowLearnerOptions& options) {
+  MILLRACE_RETURN_IF_ERROR(CheckFlowOptions(options));
+  MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
+  MILLRACE_ASSIGN_OR_RETURN(Layers layers, LayersOf(options));
+  const bool on_gpu = std::ranges::any_of(
+      choice.names, [](const std::string& name) { return name.rfind("cuda", 0) == 0; });
+  for (LayerCosts& layer : layers) {
+    if (on_gpu) layer.activation_bytes = layer.output_bytes = 0;
+  }
+  return NeedOf(layers, UseOf(options));
+}
+
+absl::StatusOr<Layers> LayersOf(const LabelLearnerOptions& options, const std::stop_token& stop) {
+  if (options.model.empty()) return DescribeLabelNetwork(options);
+  LabelLearnerOptions without_weights = options;
+  without_weights.weights.clear();
+  MILLRACE_ASSIGN_OR_RETURN(const OpenedNetwork opened, OpenLabelNetwork(without_weights));
+  std::vector<std::int64_t> shape = options.sample_shape;
+  shape.insert(shape.begin(), options.window);
+  Layers layers = MeasureMemory(
+      opened.chain, at::zeros(shape),
+      [](const at::Tensor& output) { return output.square().mean(); }, stop);
+  if (stop.stop_requested()) return absl::CancelledError("the learner is not wanted");
+  return layers;
+}
+
+absl::StatusOr<double> LabelNeed(const LabelStreamOptions& options) {
+  LabelLearnerOptions learner = options.learner;
+  learner.sample_shape = {options.grey ? 1 : 3, options.height, options.width};
+  const LabelSafety safety = learner.safety.value_or(LabelSafety());
+  MILLRACE_ASSIGN_OR_RETURN(const Layers layers, LayersOf(learner, options.stop));
+  return NeedOf(layers, {.stages = learner.stages,
+                         .cuts = learner.cuts,
+                         .schedule = learner.schedule,
+                         .request = learner.request,
+                         .kept_of_weights = KeptBy(learner.optimizer),
+                         .unproven = Unproven(safety.divergence.window, safety.copy_every)});
+}
+
+template <typename Options>
+absl::StatusOr<double> SayingWhatWasThrown(absl::StatusOr<double> (*reckon)(const Options&),
+                                           const Options& options) {
+  try {
+    return reckon(options);
+  } catch (const std::exception& e) {
+    return absl::InvalidArgumentError(CauseLine(e.what()));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<double> MemoryNeedOf(const FlowLearnerOptions& options) {
+  return SayingWhatWasThrown(FlowNeed, options);
+}
+
+absl::StatusOr<double> MemoryNeedOf(const LabelStreamOptions& options) {
+  return SayingWhatWasThrown(LabelNeed, options);
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,130 @@
+#include "pipeline/recovery/learner_checkpoints.h"
+
+#include <pthread.h>
+
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/foreign_error.h"
+#include "base/status.h"
+#include "pipeline/checkpoint/checkpoint_facts.h"
+#include "pipeline/checkpoint/checkpoint_folders.h"
+
+namespace millrace::pipeline {
+
+absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> LearnerCheckpoints::Open(
+    const CheckpointOptions& options, const LayerChain& chain) {
+  MILLRACE_ASSIGN_OR_RETURN(
+      Checkpoints checkpoints,
+      Checkpoints::Open({.folder = options.folder, .keep = options.keep}, chain));
+  MILLRACE_ASSIGN_OR_RETURN(Checkpoints::Found found, checkpoints.Read());
+  checkpoints.SetRefusedAside(found);
+  return std::unique_ptr<LearnerCheckpoints>(
+      new LearnerCheckpoints(options, std::move(checkpoints), std::move(found)));
+}
+
+LearnerCheckpoints::LearnerCheckpoints(const CheckpointOptions& options, Checkpoints checkpoints,
+                                       Checkpoints::Found found)
+    : options_(options),
+      resumption_({.checkpoint = std::move(found.folder), .refused = std::move(found.refused)}),
+      newest_(std::move(found.newest)),
+      checkpoints_(std::move(checkpoints)) {
+  if (newest_) {
+    resumption_.first_sample = newest_->network.sample + 1;
+    resumption_.position = ReadFacts(newest_->facts).position;
+  }
+  last_ = resumption_.first_sample - 1;
+  figures_.kept_until = WallTime();
+  writer_ = std::jthread([this] { Work(); });
+}
+
+bool LearnerCheckpoints::IsDue(std::int64_t sample) const {
+  const MutexLock lock(mu_);
+  if (closed_) return false;
+  // What waits to be written will do for who asked.
+  const bool wanted = IsWanted() && !waiting_ && sample > last_;
+  return wanted || sample >= last_ + options_.every;
+}
+
+std::int64_t LearnerCheckpoints::WantOne() {
+  const MutexLock lock(mu_);
+  return ++asked_;
+}
+
+void LearnerCheckpoints::Offer(Checkpoint checkpoint) {
+  const MutexLock lock(mu_);
+  if (closed_) return;
+  last_ = checkpoint.network.sample;
+  waiting_ = std::move(checkpoint);
+  changed_.notify_all();
+}
+
+void LearnerCheckpoints::Finish(std::optional<Checkpoint> last) {
+  {
+    const MutexLock lock(mu_);
+    if (!closed_ && last && last->network.sample > last_) waiting_ = std::move(last);
+    closed_ = true;
+    changed_.notify_all();
+  }
+  if (!writer_.joinable()) return;
+  writer_.join();
+  checkpoints_.Release();
+}
+
+CheckpointFigures LearnerCheckpoints::figures() const {
+  const MutexLock lock(mu_);
+  return figures_;
+}
+
+void LearnerCheckpoints::Work() {
+  pthread_setname_np(pthread_self(), "checkpoints");
+  while (const std::optional<Task> next = Next()) {
+    const std::int64_t sample = next->checkpoint.network.sample;
+    const std::chrono::nanoseconds begin = MonotonicClock().Now();
+    const absl::Status written = Write(next->checkpoint);
+    Note(sample, written, MonotonicClock().Now() - begin);
+    if (options_.on_write) {
+      options_.on_write(
+          {.status = written, .name = CheckpointName(sample), .answers = next->answers});
+    }
+  }
+}
+
+absl::Status LearnerCheckpoints::Write(const Checkpoint& checkpoint) {
+  try {
+    return checkpoints_.Write(checkpoint);
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("cannot write a checkpoint after sample ",
+                                            checkpoint.network.sample, ": ",
+                                            CauseLine(error.what())));
+  }
+}
+
+// Nothing: there is nothing more to write.
+std::optional<LearnerCheckpoints::Task> LearnerCheckpoints::Next() {
+  const MutexLock lock(mu_);
+  while (!waiting_ && !closed_) changed_.wait(mu_);
+  if (!waiting_) return std::nullopt;
+  Task task{.checkpoint = *std::exchange(waiting_, std::nullopt)};
+  task.checkpoint.kept = IsWanted();
+  if (task.checkpoint.kept) task.answers = answered_ = asked_;
+  return task;
+}
+
+void LearnerCheckpoints::Note(std::int64_t sample, const absl::Status& written,
+                              std::chrono::nanoseconds took) {
+  const MutexLock lock(mu_);
+  figures_.writing += took;
+  if (written.ok()) {
+    ++figures_.written;
+    figures_.kept_until = WallTime();
+    return;
+  }
+  ++figures_.failed;
+  // Tried again with the next good weights, not only when the next would be due.
+  if (last_ == sample) last_ = sample - options_.every;
+}
+
+}  // namespace millrace::pipeline

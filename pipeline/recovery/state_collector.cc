@@ -1,0 +1,50 @@
+#include "pipeline/recovery/state_collector.h"
+
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+
+namespace millrace::pipeline {
+
+namespace {
+
+// Stages are not further apart than that, unless they learn from different samples at once.
+constexpr std::size_t kMostIncomplete = 4;
+
+}  // namespace
+
+StateCollector::StateCollector(int every, std::function<void(NetworkState)> on_complete)
+    : every_(every), on_complete_(std::move(on_complete)) {
+  MILLRACE_CHECK(every > 0);
+}
+
+void StateCollector::OnUpdate(const StagedNetwork& network, const Step& update) {
+  if ((update.last + 1) / every_ == update.first / every_) return;
+  std::vector<LayerState> layers = network.Save(update.stage);
+  ByStage complete;
+  {
+    const MutexLock lock(mu_);
+    ByStage& by_stage = collected_[update.last];
+    by_stage[update.stage] = std::move(layers);
+    if (static_cast<int>(by_stage.size()) < network.stage_count()) {
+      if (collected_.size() > kMostIncomplete) collected_.erase(collected_.begin());
+      return;
+    }
+    complete = std::move(by_stage);
+    collected_.erase(update.last);
+  }
+  NetworkState state{.sample = update.last, .layers = {}};
+  for (auto& [number, own] : complete) {
+    state.layers.insert(state.layers.end(), std::make_move_iterator(own.begin()),
+                        std::make_move_iterator(own.end()));
+  }
+  on_complete_(std::move(state));
+}
+
+void StateCollector::Restart() {
+  const MutexLock lock(mu_);
+  collected_.clear();
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,247 @@
+#include "pipeline/stages/cost_profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "absl/functional/function_ref.h"
+#include "base/check.h"
+#include "base/median.h"
+#include "pipeline/device/core_speed.h"
+#include "pipeline/device/device_time.h"
+#include "pipeline/device/live_bytes.h"
+#include "pipeline/device/stage_devices.h"
+#include "pipeline/nn/kept_model.h"
+#include "pipeline/plan/serial_run.h"
+#include "pipeline/stages/staged_network.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// The first sample fills caches and allocators. Its memory is looked at, as it replaces no other's.
+constexpr int kUntimed = 1;
+constexpr double kBytesPerMsPerGb = 1e6;
+
+using Times = std::vector<double>;
+
+// Of the logarithms. 0 of fewer than two.
+double Variance(const Times& times) {
+  if (times.size() < 2) return 0;
+  constexpr double kClockTick = 1e-6;  // An operation that took no time at all has no logarithm.
+  double sum = 0;
+  double squares = 0;
+  for (double time : times) {
+    const double log = std::log(std::max(time, kClockTick));
+    sum += log;
+    squares += log * log;
+  }
+  const auto count = static_cast<double>(times.size());
+  return std::max(0.0, (squares - sum * sum / count) / (count - 1));
+}
+
+// Cuts everywhere: every layer a stage.
+Cuts AllCuts(const LayerChain& chain) {
+  Cuts cuts;
+  for (int layer = 1; layer < static_cast<int>(chain.layers.size()); ++layer) cuts.push_back(layer);
+  return cuts;
+}
+
+Plan OneByOne(PipelineShape shape) {
+  std::vector<StageCost> costs(shape.stages);
+  auto plan = MakePlan("sequential", {.shape = std::move(shape), .costs = std::move(costs)});
+  MILLRACE_CHECK(plan.ok());
+  return *std::move(plan);
+}
+
+double Bytes(at::TensorList tensors) {
+  double bytes = 0;
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.defined()) bytes += static_cast<double>(tensor.nbytes());
+  }
+  return bytes;
+}
+
+// Runs a layer, of which the outputs are returned without a graph, and returns the rest of its
+// costs.
+using RunLayer = absl::FunctionRef<Tensors(const Stage& layer, const Tensors& inputs, LayerCosts&)>;
+
+// Weights, inputs and what crosses each cut.
+std::vector<LayerCosts> GoThrough(const LayerChain& chain, const at::Tensor& input,
+                                  const std::stop_token& stop, RunLayer run) {
+  std::vector<LayerCosts> layers;
+  std::vector<at::Tensor> on_their_way(chain.skips.size());
+  at::Tensor main = input;
+  for (const Stage& layer : CutIntoStages(chain, AllCuts(chain))) {
+    if (stop.stop_requested()) break;
+    Tensors inputs = {main};
+    for (const Wire& wire : layer.incoming()) {
+      if (wire.edge != Wire::kNeighbour) inputs.push_back(std::move(on_their_way[wire.edge]));
+    }
+    LayerCosts costs{.name = layer.layer_names()[0],
+                     .weight_bytes = Bytes(layer.parameters()),
+                     .activation_bytes = Bytes(inputs)};
+    const Tensors outputs = run(layer, inputs, costs);
+    main = outputs[0];
+    for (std::size_t i = 1; i < outputs.size(); ++i) {
+      on_their_way[layer.outgoing()[i].edge] = outputs[i];
+    }
+    costs.output_bytes = Bytes(main) + Bytes(on_their_way);
+    layers.push_back(std::move(costs));
+  }
+  return layers;
+}
+
+// All that needs no graph.
+std::vector<LayerCosts> SizesOf(const LayerChain& chain, const at::Tensor& input,
+                                const std::stop_token& stop) {
+  const at::NoGradGuard no_graph;
+  return GoThrough(chain, input, stop,
+                   [](const Stage& layer, const Tensors& inputs, LayerCosts& /*costs*/) {
+                     return layer.Forward(inputs);
+                   });
+}
+
+// Milliseconds to copy so many bytes from one place in memory to another.
+double CopyMs(double bytes, int runs) {
+  const at::Tensor from = at::zeros({static_cast<std::int64_t>(bytes)}, at::kByte);
+  const at::Tensor to = at::zeros_like(from);
+  Times times;
+  for (int run = 0; run < kUntimed + runs; ++run) {
+    const double time = MillisecondsOf(at::kCPU, [&] { to.copy_(from); });
+    if (run >= kUntimed) times.push_back(time);
+  }
+  return Median(std::move(times));
+}
+
+void AddCopies(NetworkCosts& network, int runs) {
+  double bytes = 0;
+  double ms = 0;
+  for (std::size_t cut = 0; cut + 1 < network.layers.size(); ++cut) {
+    bytes += network.layers[cut].output_bytes;
+    ms += CopyMs(network.layers[cut].output_bytes, runs);
+  }
+  if (bytes <= 0 || ms <= 0) return;
+  network.copy_gb_per_s = bytes / (ms * kBytesPerMsPerGb);
+  for (LayerCosts& layer : network.layers) {
+    layer.cost.copy = layer.output_bytes / (network.copy_gb_per_s * kBytesPerMsPerGb);
+  }
+}
+
+// Runs the layers one after the other, forward and back, and notes what each takes.
+class Profiling {
+ public:
+  Profiling(const LayerChain& chain, const at::Tensor& input, at::Device device,
+            const std::function<at::Tensor(const at::Tensor&)>& objective)
+      : input_(input),
+        device_(device),
+        plan_(OneByOne(ShapeOf(chain, AllCuts(chain)))),
+        // A learning rate of 0: the update does all its work and goes nowhere.
+        network_(
+            {.chain = chain,
+             .cuts = AllCuts(chain),
+             .devices = {device},
+             .plan = plan_,
+             .judge = Minimising([&objective](const Judgement& j) { return objective(j.output); }),
+             .optimizer = {.learning_rate = 0}}),
+        times_(chain.layers.size()) {}
+
+  void Run(const ProfileOptions& options, std::vector<LayerCosts>& layers) {
+    const int all = kUntimed + options.runs;
+    const auto tell = [&](std::int64_t done) {
+      if (options.on_sample) options.on_sample(static_cast<int>(done), all);
+    };
+    RunSerially(plan_, all, [&](const Step& step) {
+      if (options.stop.stop_requested()) return;
+      const bool forward = step.kind == OperationKind::kForward;
+      if (forward && step.stage == 1) {
+        tell(step.first);
+        if (device_.is_cpu()) yardstick_ms_.push_back(yardstick_.RunMs());
+        network_.Admit(step.first, input_);
+      }
+      if (forward && step.first == 0) {
+        layers[step.stage - 1].activation_bytes += BytesLeftBy([&] { network_.Run(step); });
+        return;
+      }
+      const double time = MillisecondsOf(device_, [&] { network_.Run(step); });
+      if (step.first >= kUntimed) TimesOf(step.stage - 1, step.kind).push_back(time);
+    });
+    if (!options.stop.stop_requested()) tell(all);
+  }
+
+  // Medians into `layers`, as on an idle core; returns the spread.
+  double Summarize(std::vector<LayerCosts>& layers) {
+    const double slowness = FastestCoreOfThisProgram().SlownessOf(Median(yardstick_ms_));
+    double weights = 0;
+    double variances = 0;
+    const auto median = [&](const Times& times) {
+      const double cost = Median(times);
+      weights += cost;
+      variances += cost * Variance(times);
+      return cost / slowness;
+    };
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const int layer = static_cast<int>(i);
+      layers[i].cost = {.forward = median(TimesOf(layer, OperationKind::kForward)),
+                        .backward = median(TimesOf(layer, OperationKind::kBackward)),
+                        .update = median(TimesOf(layer, OperationKind::kUpdate))};
+    }
+    return weights > 0 ? std::sqrt(variances / weights) : 0;
+  }
+
+ private:
+  Times& TimesOf(int layer, OperationKind kind) { return times_[layer][static_cast<int>(kind)]; }
+
+  const at::Tensor& input_;
+  const at::Device device_;
+  const Plan plan_;
+  StagedNetwork network_;
+  std::vector<std::array<Times, 3>> times_;
+  // Once a sample, in between: both were slowed by the same.
+  Yardstick yardstick_;
+  Times yardstick_ms_;
+};
+
+}  // namespace
+
+NetworkCosts ProfileLayers(const LayerChain& chain, const at::Tensor& input,
+                           const std::function<at::Tensor(const at::Tensor&)>& objective,
+                           const ProfileOptions& options) {
+  MILLRACE_CHECK(options.runs > 0);
+  for (const auto& layer : chain.layers) MoveTo(options.device, *layer);
+  const KeptModel kept(chain);
+  const at::Tensor there = input.to(options.device);
+  NetworkCosts network{.layers = SizesOf(chain, there, options.stop)};
+  if (options.stop.stop_requested()) return network;
+  Profiling profiling(chain, there, options.device, objective);
+  profiling.Run(options, network.layers);
+  network.spread = profiling.Summarize(network.layers);
+  if (!options.stop.stop_requested()) AddCopies(network, options.runs);
+  return network;
+}
+
+std::vector<LayerCosts> MeasureMemory(const LayerChain& chain, const at::Tensor& input,
+                                      const std::function<at::Tensor(const at::Tensor&)>& objective,
+                                      const std::stop_token& stop) {
+  const KeptModel kept(chain);
+  std::size_t number = 0;
+  return GoThrough(chain, input, stop,
+                   [&](const Stage& layer, const Tensors& inputs, LayerCosts& costs) {
+                     Tensors outputs;
+                     at::Tensor scalar;
+                     const bool last = ++number == chain.layers.size();
+                     costs.activation_bytes += BytesLeftBy([&] {
+                       outputs = layer.Forward(inputs);
+                       if (last) scalar = objective(outputs[0]);
+                     });
+                     for (at::Tensor& output : outputs) output = output.detach();
+                     return outputs;
+                   });
+}
+
+}  // namespace millrace::pipeline

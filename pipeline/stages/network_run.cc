@@ -1,0 +1,100 @@
+#include "pipeline/stages/network_run.h"
+
+#include <utility>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/foreign_error.h"
+#include "base/status.h"
+#include "pipeline/nn/stage_buffers.h"
+#include "pipeline/planner/partition.h"
+#include "pipeline/stages/cost_profile.h"
+
+namespace millrace::pipeline {
+namespace {
+
+absl::Status GoThrough(const FirstInput& first, bool all_judged, CheckOutput check) {
+  const at::NoGradGuard no_graph;
+  Tensors passed = {first.input};
+  int number = 0;
+  for (const Stage& stage : CutIntoStages(first.chain, first.cuts)) {
+    ++number;
+    try {
+      passed = stage.Forward(passed, first.seed);
+    } catch (const std::exception& e) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "stage ", number, " of the network refuses the first input: ", CauseLine(e.what())));
+    }
+    const bool last = number == static_cast<int>(first.cuts.size()) + 1;
+    if (!last && !all_judged) continue;
+    const std::string what =
+        last ? std::string("the network")
+             : absl::StrCat("stage ", number, ", which schedule local gives its own loss,");
+    MILLRACE_RETURN_IF_ERROR(check(passed[0], what));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status TryStages(const FirstInput& first, const std::string& schedule, CheckOutput check) {
+  const Stage whole = WholeChain(first.chain);
+  const TensorValues found(whole.buffers());
+  absl::Status tried = GoThrough(first, schedule == "local", check);
+  found.PutInto(whole.buffers());
+  return tried;
+}
+
+absl::StatusOr<Phases> PlanStages(const FirstInput& first, const std::string& schedule,
+                                  ScheduleRequest request,
+                                  const std::function<at::Tensor(const at::Tensor&)>& objective) {
+  request.shape = ShapeOf(first.chain, first.cuts);
+  if (request.period > 0) {
+    const NetworkCosts costs = ProfileLayers(first.chain, first.input, objective);
+    request.costs = StageCosts(CostsOf(costs.layers), first.cuts);
+    for (StageCost& cost : request.costs) cost.copy = 0;  // Threads hand tensors over.
+  } else {
+    request.costs.assign(request.shape.stages, {.forward = 1, .backward = 2, .update = 0});
+  }
+  return MakePhases(schedule, request);
+}
+
+absl::StatusOr<std::unique_ptr<NetworkRun>> NetworkRun::Start(Options options) {
+  std::unique_ptr<NetworkRun> run(new NetworkRun(std::move(options.network)));
+  StagedNetwork& network = run->network_;
+  RunRecorder* const recorder = options.recorder;
+  RunStep step = [&network](const Step& s) { network.Run(s); };
+  if (recorder != nullptr) {
+    recorder->Begin(options.phases.front().plan, options.phases.front().first_sample);
+    step = recorder->Recording(std::move(step));
+  }
+  MILLRACE_ASSIGN_OR_RETURN(
+      run->engine_,
+      PhasedEngine::Start(
+          {.phases = std::move(options.phases),
+           .run = std::move(step),
+           .on_worker_start =
+               [threads = options.threads_per_stage](int) { at::set_num_threads(threads); },
+           .on_switch =
+               [&network, recorder, on_switch = std::move(options.on_switch)](const Phase& phase) {
+                 if (on_switch) on_switch();
+                 network.Switch(phase.plan, phase.first_sample);
+                 if (recorder != nullptr) recorder->Begin(phase.plan, phase.first_sample);
+               }}));
+  return run;
+}
+
+absl::StatusOr<std::int64_t> NetworkRun::Admit(const at::Tensor& input) {
+  return engine_->Admit([&](std::int64_t number) { network_.Admit(number, input); });
+}
+
+absl::Status NetworkRun::Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle) {
+  return engine_->Pause([&](const Phase& phase) {
+    network_.Switch(phase.plan, phase.first_sample);
+    while_idle(network_);
+  });
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,28 @@
+#include "pipeline/stages/newest_values.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+#include "pipeline/nn/network_values.h"
+
+namespace millrace::pipeline {
+
+void NewestValues::Ask(const StagedNetwork& learning,
+                       const std::function<void(std::int64_t updates)>& ask) {
+  const MutexLock lock(mu_);
+  at::set_num_threads(threads_);
+  StagedNetwork::Values newest;
+  copier_.Do([&] {
+    const at::NoGradGuard no_graph;
+    newest = learning.Newest();
+  });
+  PutValues(newest.layers, asked_);
+  ask(newest.updates);
+}
+
+void NewestValues::Put(const std::vector<LayerState>& values) {
+  const MutexLock lock(mu_);
+  PutValues(values, asked_);
+}
+
+}  // namespace millrace::pipeline

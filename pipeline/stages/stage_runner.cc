@@ -1,0 +1,292 @@
+#include "pipeline/stages/stage_runner.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <ATen/core/grad_mode.h>
+
+#include "base/check.h"
+#include "pipeline/device/stage_devices.h"
+#include "pipeline/ops/finite.h"
+#include "pipeline/plan/stage_walk.h"
+#include "pipeline/planner/partition.h"
+
+namespace millrace::pipeline {
+
+StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
+    : number_(number),
+      parts_(parts),
+      at_work_(at_work),
+      work_({.number = number,
+             .stage = parts.stage,
+             .judge = OwnJudge(),
+             .by_mini_batch = LearnsByMiniBatch(at_work.plan),
+             .seed = parts.seed}),
+      camera_(work_.has_own_loss() ? &at_work.channels.Between(0, number) : nullptr),
+      versions_(parts.stage.parameters(), parts.captures && !parts.device.is_cpu()
+                                              ? VersionsHeld(at_work.plan, number)
+                                              : at_work.plan.rules(number).versions),
+      values_stay_(parts.device.is_cpu() && versions_.held() == 1 && parts.stage.buffers().empty()),
+      lanes_(LaneCount(at_work.plan)),
+      kept_(at_work.plan.rules(number).slots) {
+  Connect(parts.cuts);
+  CaptureIfPossible();
+}
+
+// Null: it learns by the gradients of the stage behind.
+const Judge* StageRunner::OwnJudge() const {
+  if (number_ == at_work_.plan.stage_count()) return &parts_.judge;
+  if (at_work_.plan.rules(number_).gradient != GradientFrom::kOwnLoss) return nullptr;
+  MILLRACE_CHECK(parts_.local_judge.measure != nullptr);
+  return &parts_.local_judge;
+}
+
+void StageRunner::CaptureIfPossible() {
+  if (!parts_.captures || parts_.device.is_cpu()) return;
+  why_not_captured_ = WhyPlanIsNotCaptured(at_work_.plan, number_);
+  if (!why_not_captured_.empty()) return;
+  if (!work_.is_the_same_each_time()) {
+    why_not_captured_ = "its buffers move once a mini-batch, or its loss reads more than tensors";
+  } else if (parts_.stage.parameters().empty()) {
+    why_not_captured_ = "it has nothing to learn";
+  } else if (auto pools = CapturedStage::NewPools(parts_.device); !pools.ok()) {
+    why_not_captured_ = std::string(pools.status().message());
+  } else {
+    captured_ =
+        std::make_unique<CapturedStage>(CapturedStage::Options{.device = parts_.device,
+                                                               .lanes = lanes_,
+                                                               .work = work_,
+                                                               .optimizer = parts_.optimizer,
+                                                               .versions = versions_},
+                                        *std::move(pools));
+  }
+}
+
+std::string StageRunner::why_not_captured() const {
+  return captured_ != nullptr ? captured_->why() : why_not_captured_;
+}
+
+// A wire's place in its channel is the number of the stage's wires that the channel carries
+// already. The stages at both ends go through their wires in the same order, so they agree.
+void StageRunner::Connect(const Cuts& cuts) {
+  std::map<ChannelRings*, int> used;
+  const auto connect = [&](const Wire& wire) {
+    ChannelRings& rings =
+        at_work_.channels.Between(StageOfLayer(cuts, wire.from), StageOfLayer(cuts, wire.to));
+    return Connection{&rings, used[&rings]++};
+  };
+  for (const Wire& wire : parts_.stage.incoming()) incoming_.push_back(connect(wire));
+  if (number_ == at_work_.plan.stage_count()) return;
+  for (const Wire& wire : parts_.stage.outgoing()) outgoing_.push_back(connect(wire));
+  for (const Connection& connection : outgoing_) ++connection.rings->wires;
+}
+
+bool StageRunner::Run(const Step& step) {
+  if (values_stay_ && step.kind != OperationKind::kUpdate) return Do(step);
+  const StageValues::Moving moving(parts_.values, parts_.device);
+  return Do(step);
+}
+
+bool StageRunner::Do(const Step& step) {
+  bool worked = true;
+  switch (step.kind) {
+    case OperationKind::kForward:
+      for (std::int64_t sample = step.first; sample <= step.last; ++sample) Forward(sample);
+      break;
+    case OperationKind::kBackward:
+      for (std::int64_t sample = step.last; sample >= step.first; --sample) {
+        worked = Backward(sample) && worked;
+      }
+      break;
+    case OperationKind::kUpdate:
+      worked = Update();
+      break;
+  }
+  return worked;
+}
+
+void StageRunner::DropGradients() {
+  for (const at::Tensor& parameter : parts_.stage.parameters()) {
+    parameter.mutable_grad() = at::Tensor();
+  }
+}
+
+Arrivals StageRunner::InputsOf(std::int64_t sample) const {
+  Arrivals inputs;
+  for (const Connection& connection : incoming_) {
+    const ChannelTensors& from = connection.rings->forward.Read(sample);
+    inputs.push_back({.tensor = from.tensors[connection.place],
+                      .lasting = from.lasting,
+                      .wants_gradient = connection.rings->carries_gradients});
+  }
+  return inputs;
+}
+
+Arrived StageRunner::CameraOf(std::int64_t sample) const {
+  if (camera_ == nullptr) return {};
+  return {.tensor = camera_->forward.Read(sample).tensors[0]};
+}
+
+void StageRunner::Forward(std::int64_t sample) {
+  Kept kept;
+  const Judge* const judge = OwnJudge();
+  const bool wanted =
+      judge != nullptr && (!judge->wanted || judge->wanted(number_, InStream(sample)));
+  GoForward(sample, wanted, kept);
+  ForwardMade& made = kept.made();
+  Send(sample, made.outputs, kept.lane != nullptr);
+  kept.learns = wanted && work_.Decide(made, InStream(sample));
+  if (kept.lane == nullptr) {
+    made.outputs.clear();
+    made.measured = {};
+    if (judge != nullptr && !kept.learns) made.ends.clear();
+  }
+  kept_.Write(sample, std::move(kept));
+}
+
+void StageRunner::GoForward(std::int64_t sample, bool measure, Kept& kept) {
+  const Arrivals inputs = InputsOf(sample);
+  const Arrived camera = CameraOf(sample);
+  const bool keeps_graph = at_work_.reads.keeps(number_, sample) == Keeps::kActivations;
+  kept.version =
+      at_work_.reads.Version(OperationKind::kForward, number_, sample, versions_.newest(), 0);
+  if (captured_ != nullptr) {
+    kept.lane = captured_->Forward({.lane = sample % lanes_,
+                                    .sample = InStream(sample),
+                                    .keeps_graph = keeps_graph,
+                                    .version = kept.version},
+                                   inputs, camera);
+    if (kept.lane != nullptr) return;
+  }
+  for (const Arrived& input : inputs) {
+    kept.own.inputs.push_back(Brought(input.tensor, parts_.device).detach());
+    kept.own.inputs.back().set_requires_grad(input.wants_gradient);
+  }
+  if (camera.tensor.defined()) kept.own.camera = Brought(camera.tensor, parts_.device);
+  const WeightVersions::Use use(versions_, kept.version);
+  const at::AutoGradMode graph(keeps_graph);
+  work_.GoForward(kept.own, InStream(sample), measure);
+  if (!keeps_graph) kept.own.ends.clear();
+}
+
+void StageRunner::Send(std::int64_t sample, const Tensors& outputs, bool lasting) {
+  for (const auto& rings : at_work_.channels.all()) {
+    if (rings->channel.from != number_) continue;
+    rings->forward.Write(sample, {.tensors = Tensors(rings->wires), .lasting = lasting});
+  }
+  for (std::size_t i = 0; i < outgoing_.size(); ++i) {
+    outgoing_[i].rings->forward.Read(sample).tensors[outgoing_[i].place] = outputs[i].detach();
+  }
+}
+
+StageRunner::ArrivedGradients StageRunner::GradientsOf(std::int64_t sample) const {
+  ArrivedGradients gradients;
+  for (const Connection& connection : outgoing_) {
+    ChannelRings& rings = *connection.rings;
+    const ChannelGradients& arrived = rings.backward.Read(
+        at_work_.dependencies.Position(OperationKind::kBackward, rings.channel.to, sample));
+    gradients.real = gradients.real && arrived.real;
+    if (!gradients.real) break;
+    gradients.of_ends.push_back(
+        {.tensor = arrived.of.tensors[connection.place], .lasting = arrived.of.lasting});
+  }
+  return gradients;
+}
+
+bool StageRunner::Backward(std::int64_t sample) {
+  const std::int64_t used = sample + at_work_.plan.rules(number_).lead;
+  Kept& kept = kept_.Read(used);
+  ArrivedGradients gradients;
+  if (work_.has_own_loss()) {
+    gradients.real = kept.learns;
+  } else {
+    gradients = GradientsOf(sample);
+  }
+  std::optional<Sent> sent;
+  if (gradients.real) sent = GoBackward(used, sample, gradients.of_ends);
+  const bool worked = sent.has_value();
+  has_gradient_ = has_gradient_ || worked;
+  if (worked && parts_.device.is_cpu() && !AllFinite(sent->of_inputs)) {
+    sent.reset();
+    ++parts_.not_finite;
+  }
+  SendBack(sample, sent);
+  kept = {};  // The graph is spent.
+  return worked;
+}
+
+std::optional<StageRunner::Sent> StageRunner::GoBackward(std::int64_t used, std::int64_t sample,
+                                                         const Arrivals& gradients) {
+  Kept& kept = kept_.Read(used);
+  const std::int64_t version = at_work_.reads.Version(OperationKind::kBackward, number_, sample,
+                                                      versions_.newest(), kept.version);
+  if (kept.lane != nullptr) {
+    const Tensors* const made = captured_->Backward(
+        *kept.lane, {.lane = used % lanes_, .sample = InStream(used), .version = version},
+        gradients);
+    if (made != nullptr) return Sent{.of_inputs = *made, .lasting = true};
+  }
+  const WeightVersions::Use use(versions_, version);
+  return GoBackwardByOperators(used, sample, gradients);
+}
+
+std::optional<StageRunner::Sent> StageRunner::GoBackwardByOperators(std::int64_t used,
+                                                                    std::int64_t sample,
+                                                                    const Arrivals& arrived) {
+  Kept& kept = kept_.Read(used);
+  std::optional<StageBuffers::Unmoved> unmoved;
+  ForwardMade* made = &kept.made();
+  bool keeps_graph = kept.lane != nullptr;
+  ForwardMade again;
+  if (at_work_.reads.keeps(number_, sample) == Keeps::kInputs) {
+    unmoved.emplace(work_.buffers());
+    again = {.inputs = made->inputs, .camera = made->camera};
+    work_.GoForwardAgain(again, InStream(used));
+    made = &again;
+    keeps_graph = false;
+  }
+  const bool has_end = !work_.has_own_loss() || made->ends[0].defined();
+  if (!has_end || (work_.has_own_loss() && parts_.device.is_cpu() && !AllFinite(made->ends))) {
+    return std::nullopt;
+  }
+  Tensors gradients;
+  for (const Arrived& gradient : arrived) {
+    gradients.push_back(Brought(gradient.tensor, parts_.device));
+  }
+  return Sent{.of_inputs = work_.GoBackward(*made, gradients, keeps_graph)};
+}
+
+void StageRunner::SendBack(std::int64_t sample, const std::optional<Sent>& sent) {
+  const std::int64_t position =
+      at_work_.dependencies.Position(OperationKind::kBackward, number_, sample);
+  for (const auto& rings : at_work_.channels.all()) {
+    if (rings->channel.to != number_ || !rings->carries_gradients) continue;
+    ChannelGradients gradients{.real = sent.has_value()};
+    gradients.of = {.tensors = Tensors(rings->wires), .lasting = sent && sent->lasting};
+    rings->backward.Write(position, std::move(gradients));
+  }
+  if (!sent) return;
+  const auto* next = sent->of_inputs.begin();
+  for (const Connection& connection : incoming_) {
+    if (!connection.rings->carries_gradients) continue;
+    connection.rings->backward.Read(position).of.tensors[connection.place] = *next++;
+  }
+}
+
+bool StageRunner::Update() {
+  versions_.Advance();
+  work_.buffers().Commit();
+  const bool has_gradient = std::exchange(has_gradient_, false);
+  parts_.optimizer.set_rate_scale(parts_.rate_scale);
+  if (has_gradient && captured_ != nullptr) {
+    captured_->Update();
+    return true;
+  }
+  versions_.Fill();
+  const bool updated = has_gradient && parts_.optimizer.Step();
+  if (has_gradient && !updated) ++parts_.not_finite;
+  return updated;
+}
+
+}  // namespace millrace::pipeline

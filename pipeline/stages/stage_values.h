@@ -1,0 +1,48 @@
+// Lets a stage's parameters and buffers be read while the stage is at work.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include <c10/core/Stream.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "pipeline/engine/turn_lock.h"
+
+namespace millrace::pipeline {
+
+/// Of one stage. Who reads waits for the operation in progress at most.
+class StageValues {
+ public:
+  /// While it lives, an operation of the stage, in the current stream of its thread, changes the
+  /// values, or has older ones in their place.
+  class Moving {
+   public:
+    Moving(StageValues& values, c10::Device device) : lock_(values.lock_) {
+      if (device.is_cpu()) return;
+      values.stream_ = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+    }
+
+   private:
+    const std::lock_guard<TurnLock> lock_;
+  };
+
+  /// While it lives, they are the newest and stay. On a GPU the thread works in the stage's stream.
+  class Still {
+   public:
+    explicit Still(StageValues& values) : lock_(values.lock_) {
+      if (values.stream_) in_stream_.emplace(*values.stream_);
+    }
+
+   private:
+    const std::lock_guard<TurnLock> lock_;
+    std::optional<c10::StreamGuard> in_stream_;
+  };
+
+ private:
+  TurnLock lock_;
+  std::optional<c10::Stream> stream_;  // On a GPU, of the stage's operations.
+};
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,69 @@
+#include "pipeline/stages/stage_work.h"
+
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "pipeline/nn/seeded_draws.h"
+
+namespace millrace::pipeline {
+
+StageWork::StageWork(const Options& options)
+    : options_(options), buffers_(options.stage, options.by_mini_batch) {}
+
+// The draws are the same for a forward that is run again, and for every way to cut the network.
+Tensors StageWork::Forward(const ForwardMade& made, std::int64_t sample) const {
+  return options_.stage.Forward(made.inputs,
+                                MixSeeds(options_.seed, static_cast<std::uint64_t>(sample)));
+}
+
+void StageWork::GoForward(ForwardMade& made, std::int64_t sample, bool measure) {
+  made.outputs = buffers_.First([&] { return Forward(made, sample); });
+  made.ends = made.outputs;
+  if (has_own_loss() && measure) Measure(made, sample);
+}
+
+void StageWork::GoForwardAgain(ForwardMade& made, std::int64_t sample) const {
+  made.outputs = Forward(made, sample);
+  made.ends = made.outputs;
+  if (has_own_loss()) Measure(made, sample);
+}
+
+Judgement StageWork::JudgementOf(const ForwardMade& made, std::int64_t sample) const {
+  return {
+      .stage = options_.number, .sample = sample, .input = made.camera, .output = made.outputs[0]};
+}
+
+void StageWork::Measure(ForwardMade& made, std::int64_t sample) const {
+  made.measured = options_.judge->measure(JudgementOf(made, sample));
+  made.ends = {made.measured.objective};
+}
+
+bool StageWork::Decide(const ForwardMade& made, std::int64_t sample) const {
+  const bool learns =
+      !options_.judge->decide || options_.judge->decide(JudgementOf(made, sample), made.measured);
+  return learns && made.measured.objective.defined();
+}
+
+Tensors StageWork::GoBackward(ForwardMade& made, const Tensors& gradients, bool keep_graph) {
+  roots_.clear();
+  root_gradients_.clear();
+  // A stage of layers without parameters, right behind the camera, has no graph.
+  for (std::size_t i = 0; i < made.ends.size(); ++i) {
+    if (!made.ends[i].requires_grad()) continue;
+    roots_.push_back(made.ends[i]);
+    root_gradients_.push_back(has_own_loss() ? at::Tensor() : gradients[i]);
+  }
+  if (!roots_.empty()) torch::autograd::backward(roots_, root_gradients_, keep_graph);
+  roots_.clear();
+  root_gradients_.clear();
+  Tensors of_inputs;
+  for (at::Tensor& input : made.inputs) {
+    if (!input.requires_grad()) continue;
+    const at::Tensor gradient = input.grad();
+    of_inputs.push_back(gradient.defined() ? gradient : at::zeros_like(input));
+    input.mutable_grad() = at::Tensor();
+  }
+  return of_inputs;
+}
+
+}  // namespace millrace::pipeline

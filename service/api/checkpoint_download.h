@@ -1,0 +1,56 @@
+// One client's download of a checkpoint: its files, piece by piece.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/regular_file.h"
+#include "millrace/v1/checkpoint_service.pb.h"
+#include "pipeline/checkpoint/checkpoint_folders.h"
+#include "service/rpc/stream_writer.h"
+
+namespace millrace::service {
+
+/// Reads a piece when the one before is gone, so a slow client costs one piece of memory. Reads on
+/// gRPC's threads. Thread-safe, as StreamWriter. Ends with DATA_LOSS where a file goes meanwhile.
+class CheckpointDownload final : public StreamWriter<v1::DownloadCheckpointResponse> {
+ public:
+  /// What is downloaded.
+  struct What {
+    /// The name of the camera stream.
+    std::string stream = {};
+    /// The checkpoint's folder.
+    std::string path = {};
+    pipeline::CheckpointManifest manifest = {};
+  };
+
+  /// `subscribers` must outlive it. Begin() must follow.
+  CheckpointDownload(const What& what, Subscribers& subscribers);
+
+ protected:
+  Step Advance(v1::DownloadCheckpointResponse& message, absl::Status& end) override;
+  absl::Status Stalled(std::chrono::nanoseconds limit) override;
+  void Ending() override { in_.reset(); }
+
+ private:
+  struct File {
+    std::string path = {};
+    std::string name = {};
+  };
+
+  [[nodiscard]] bool OpenNext();
+
+  // Constant after construction.
+  const std::string stream_;
+
+  // Of whoever is in Advance().
+  std::vector<File> files_;  // Those that are still to come, the last one first.
+  File now_;
+  std::optional<RegularFile> in_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t sent_ = 0;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,68 @@
+// `millrace.v1.CheckpointService`: takes, lists and goes back to what learners have learned.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "millrace/v1/checkpoint_service.grpc.pb.h"
+#include "service/registry/stream_control.h"
+#include "service/registry/streams.h"
+#include "service/rpc/call_thread.h"
+#include "service/rpc/guard.h"
+#include "service/rpc/raw_methods.h"
+#include "service/rpc/subscribers.h"
+
+namespace millrace::service {
+
+using CheckpointMethods =
+    RawMethods<v1::CheckpointService::Service,
+               v1::CheckpointService::WithRawCallbackMethod_CreateCheckpoint,
+               v1::CheckpointService::WithRawCallbackMethod_ListCheckpoints,
+               v1::CheckpointService::WithRawCallbackMethod_RestoreCheckpoint,
+               v1::CheckpointService::WithRawCallbackMethod_DeleteCheckpoint,
+               v1::CheckpointService::WithRawCallbackMethod_DownloadCheckpoint>;
+
+/// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
+class CheckpointService final : public CheckpointMethods {
+ public:
+  CheckpointService(const Streams& streams, StreamControl& control, CallThread& control_thread,
+                    Subscribers& subscribers, const Admission& admission)
+      : guard_(v1::CheckpointService::service_full_name(), admission),
+        streams_(streams),
+        control_(control),
+        control_thread_(control_thread),
+        subscribers_(subscribers) {}
+
+  grpc::ServerUnaryReactor* CreateCheckpoint(grpc::CallbackServerContext* context,
+                                             const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ListCheckpoints(grpc::CallbackServerContext* context,
+                                            const grpc::ByteBuffer* request,
+                                            grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* RestoreCheckpoint(grpc::CallbackServerContext* context,
+                                              const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* DeleteCheckpoint(grpc::CallbackServerContext* context,
+                                             const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* response) override;
+  Guard::Many* DownloadCheckpoint(grpc::CallbackServerContext* context,
+                                  const grpc::ByteBuffer* request) override;
+
+ private:
+  [[nodiscard]] absl::StatusOr<v1::ListCheckpointsResponse> List(
+      const v1::ListCheckpointsRequest& request) const;
+  [[nodiscard]] absl::StatusOr<v1::RestoreCheckpointResponse> Restore(
+      const v1::RestoreCheckpointRequest& request, const std::stop_token& stop);
+  /// While the stream is not changed, so that nothing is removed while it is gone back to.
+  [[nodiscard]] absl::StatusOr<v1::DeleteCheckpointResponse> Delete(
+      const v1::DeleteCheckpointRequest& request, const std::stop_token& stop);
+
+  // Constant after construction.
+  const Guard guard_;
+  const Streams& streams_;
+  StreamControl& control_;
+
+  // Self-synchronized.
+  CallThread& control_thread_;
+  Subscribers& subscribers_;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,33 @@
+// `millrace.v1.FrameService`: takes frames from clients.
+#pragma once
+
+#include "millrace/v1/frame_service.grpc.pb.h"
+#include "service/registry/streams.h"
+#include "service/rpc/guard.h"
+#include "service/rpc/raw_methods.h"
+#include "service/rpc/subscribers.h"
+
+namespace millrace::service {
+
+/// Begins calls of PushCall, and nothing else. Thread-safe. `streams` and `subscribers` must
+/// outlive it, and the server that it is registered with must be shut down before it is destroyed.
+class FrameService final
+    : public RawMethods<v1::FrameService::Service, v1::FrameService::WithRawCallbackMethod_Push> {
+ public:
+  FrameService(const Streams& streams, Subscribers& subscribers, const Admission& admission)
+      : guard_(v1::FrameService::service_full_name(), admission),
+        streams_(streams),
+        subscribers_(subscribers) {}
+
+  Guard::Both* Push(grpc::CallbackServerContext* context) override;
+
+ private:
+  // Constant after construction.
+  const Guard guard_;
+  const Streams& streams_;
+
+  // Self-synchronized.
+  Subscribers& subscribers_;
+};
+
+}  // namespace millrace::service

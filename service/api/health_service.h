@@ -1,0 +1,78 @@
+// `grpc.health.v1.Health`: tells load balancers, orchestrators and clients what is serving.
+//
+// It stands in for the health service that comes with gRPC, which in Debian's version has no List.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "service/api/health_watch.h"
+#include "service/health/health_statuses.h"
+#include "service/rpc/guard.h"
+#include "service/rpc/raw_methods.h"
+
+namespace millrace::service {
+
+using HealthMethods = RawMethods<grpc::health::v1::Health::Service,
+                                 grpc::health::v1::Health::WithRawCallbackMethod_Check,
+                                 grpc::health::v1::Health::WithRawCallbackMethod_List,
+                                 grpc::health::v1::Health::WithRawCallbackMethod_Watch>;
+
+/// Translates requests into readings of HealthStatuses, and keeps the watches that gRPC still uses.
+/// Thread-safe. Destroying it waits until gRPC has let go of every watch, so the server must be
+/// shut down first.
+class HealthService final : public HealthMethods {
+ public:
+  /// The most that List tells of, by the interface's own rule, and that may watch at once.
+  static constexpr std::size_t kMostListed = 100;
+  static constexpr std::size_t kMostWatches = 1000;
+
+  /// Listens to `statuses`, which may change only while this lives, and borrows it.
+  explicit HealthService(HealthStatuses& statuses);
+  ~HealthService() override;
+
+  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
+                                  const grpc::ByteBuffer* request,
+                                  grpc::ByteBuffer* response) override;
+
+  grpc::ServerUnaryReactor* List(grpc::CallbackServerContext* context,
+                                 const grpc::ByteBuffer* request,
+                                 grpc::ByteBuffer* response) override;
+
+  Guard::Many* Watch(grpc::CallbackServerContext* context,
+                     const grpc::ByteBuffer* request) override;
+
+  /// Ends every watch once its client knows the last status, so that they do not hold up a
+  /// shutdown. Idempotent.
+  void EndWatches() ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  using Shared = std::shared_ptr<HealthWatch>;  // Shared with a Pump() in progress.
+
+  /// Keeps `watch`, unless there are as many as there may be.
+  [[nodiscard]] bool Add(const Shared& watch) ABSL_LOCKS_EXCLUDED(mu_);
+  void PumpAll() ABSL_LOCKS_EXCLUDED(mu_);
+  void Remove(HealthWatch& watch) ABSL_LOCKS_EXCLUDED(mu_);
+
+  [[nodiscard]] absl::StatusOr<grpc::health::v1::HealthCheckResponse> StatusOf(
+      const grpc::health::v1::HealthCheckRequest& request) const;
+  [[nodiscard]] absl::StatusOr<grpc::health::v1::HealthListResponse> All() const;
+
+  // Constant after construction.
+  const Guard guard_{grpc::health::v1::Health::service_full_name()};
+
+  // Self-synchronized.
+  const HealthStatuses& statuses_;
+  std::atomic<bool> ending_ = false;
+
+  Mutex mu_;
+  CondVar changed_;
+  std::map<HealthWatch*, Shared> watches_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace millrace::service

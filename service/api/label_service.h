@@ -1,0 +1,36 @@
+// `millrace.v1.LabelService`: takes the labels of frames.
+#pragma once
+
+#include "millrace/v1/label_service.grpc.pb.h"
+#include "service/registry/streams.h"
+#include "service/rpc/call_thread.h"
+#include "service/rpc/guard.h"
+#include "service/rpc/raw_methods.h"
+
+namespace millrace::service {
+
+/// Hands labels to the streams, and nothing else. Thread-safe. What it is given must outlive it,
+/// and the server that it is registered with must be shut down before it is destroyed.
+class LabelService final : public RawMethods<v1::LabelService::Service,
+                                             v1::LabelService::WithRawCallbackMethod_AddLabels> {
+ public:
+  /// `labels`: where requests are parsed, and the labels handed over.
+  LabelService(const Streams& streams, CallThread& labels, const Admission& admission)
+      : guard_(v1::LabelService::service_full_name(), admission),
+        streams_(streams),
+        labels_(labels) {}
+
+  grpc::ServerUnaryReactor* AddLabels(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override;
+
+ private:
+  // Constant after construction.
+  const Guard guard_;
+  const Streams& streams_;
+
+  // Self-synchronized.
+  CallThread& labels_;
+};
+
+}  // namespace millrace::service

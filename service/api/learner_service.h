@@ -1,0 +1,70 @@
+// `millrace.v1.LearnerService`: pauses, freezes, resumes and changes learners at work.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "millrace/v1/learner_service.grpc.pb.h"
+#include "service/registry/stream_control.h"
+#include "service/registry/streams.h"
+#include "service/rpc/call_thread.h"
+#include "service/rpc/guard.h"
+#include "service/rpc/raw_methods.h"
+
+namespace millrace::service {
+
+using LearnerMethods =
+    RawMethods<v1::LearnerService::Service, v1::LearnerService::WithRawCallbackMethod_GetLearner,
+               v1::LearnerService::WithRawCallbackMethod_UpdateLearner,
+               v1::LearnerService::WithRawCallbackMethod_PauseLearner,
+               v1::LearnerService::WithRawCallbackMethod_ResumeLearner,
+               v1::LearnerService::WithRawCallbackMethod_FreezeLearner,
+               v1::LearnerService::WithRawCallbackMethod_ResetLearner>;
+
+/// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
+class LearnerService final : public LearnerMethods {
+ public:
+  LearnerService(const Streams& streams, StreamControl& control, CallThread& control_thread,
+                 const Admission& admission)
+      : guard_(v1::LearnerService::service_full_name(), admission),
+        streams_(streams),
+        control_(control),
+        control_thread_(control_thread) {}
+
+  grpc::ServerUnaryReactor* GetLearner(grpc::CallbackServerContext* context,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* UpdateLearner(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* PauseLearner(grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ResumeLearner(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* FreezeLearner(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ResetLearner(grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+
+ private:
+  /// Of a request that names a stream, to have its learner in `mode`.
+  template <typename Request, typename Response>
+  grpc::ServerUnaryReactor* SetMode(const UnaryCall& call, std::string_view method,
+                                    LearnerState mode) const;
+  /// `client`: its address.
+  [[nodiscard]] absl::StatusOr<v1::UpdateLearnerResponse> Update(
+      const v1::UpdateLearnerRequest& request, const std::string& client) const;
+
+  // Constant after construction.
+  const Guard guard_;
+  const Streams& streams_;
+  StreamControl& control_;
+  CallThread& control_thread_;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,64 @@
+// `millrace.v1.PredictionService`: hands out the predictions of the camera streams.
+#pragma once
+
+#include "base/clock.h"
+#include "millrace/v1/prediction_service.grpc.pb.h"
+#include "service/registry/stream_events.h"
+#include "service/registry/streams.h"
+#include "service/rpc/call_thread.h"
+#include "service/rpc/guard.h"
+#include "service/rpc/raw_methods.h"
+#include "service/rpc/subscribers.h"
+#include "service/subscriptions/stream_feed.h"
+#include "service/wire/wire.h"
+
+namespace millrace::service {
+
+using PredictionMethods = RawMethods<v1::PredictionService::Service,
+                                     v1::PredictionService::WithRawCallbackMethod_Subscribe,
+                                     v1::PredictionService::WithRawCallbackMethod_GetLatest,
+                                     v1::PredictionService::WithRawCallbackMethod_Predict>;
+
+/// Translates requests into reads of the streams' rings. Thread-safe. What it is given
+/// must outlive it, and the server that it is registered with must be shut down before it is
+/// destroyed. The messages of Subscribe() are put together from bytes that subscribers share.
+class PredictionService final : public PredictionMethods {
+ public:
+  struct Parts {
+    const Streams& streams;
+    /// What happens to them: subscribers are told.
+    const StreamEvents& events;
+    Subscribers& subscribers;
+    /// Where Predict() parses and computes.
+    CallThread& questions;
+    const Admission& admission;
+    /// By which a subscription is silent for too long.
+    const Clock& clock = MonotonicClock();
+  };
+
+  explicit PredictionService(const Parts& parts)
+      : guard_(v1::PredictionService::service_full_name(), parts.admission),
+        parts_(parts),
+        feeds_(parts.subscribers, PredictionBytes) {}
+
+  Guard::Many* Subscribe(grpc::CallbackServerContext* context,
+                         const grpc::ByteBuffer* request) override;
+
+  grpc::ServerUnaryReactor* GetLatest(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override;
+
+  grpc::ServerUnaryReactor* Predict(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
+
+ private:
+  // Constant after construction.
+  const Guard guard_;
+  const Parts parts_;
+
+  // Self-synchronized.
+  StreamFeeds feeds_;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,317 @@
+#include "service/api/push_call.h"
+
+#include <grpcpp/server_context.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/error_reason.h"
+#include "base/status.h"
+#include "service/rpc/caught.h"
+#include "service/rpc/parse.h"
+#include "service/rpc/parsed_call.h"
+#include "service/rpc/status.h"
+#include "service/wire/wire_carried.h"
+#include "service/wire/wire_labels.h"
+#include "service/wire/wire_picture.h"
+#include "service/wire/wire_states.h"
+
+namespace millrace::service {
+namespace {
+
+/// So many may wait for a client that does not read them before it is read no further.
+constexpr std::size_t kMostUnread = 16;
+constexpr std::size_t kLongestId = 256;
+
+/// Of the label that comes with a frame, if there is one.
+absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
+                                                   const CameraStream& stream) {
+  if (!frame.has_label()) return std::nullopt;
+  MILLRACE_RETURN_IF_ERROR(stream.TakesLabels());
+  if (frame.label().frame_number() != 0) {
+    return absl::InvalidArgumentError(
+        "label.frame_number is set; leave it out, for the label is of this frame");
+  }
+  return ToLabel(frame.label());
+}
+
+}  // namespace
+
+PushCall::PushCall(const Streams& streams, Subscribers& subscribers,
+                   grpc::CallbackServerContext& context)
+    : streams_(streams),
+      subscribers_(subscribers),
+      context_(context),
+      outbox_(std::make_shared<PushOutbox>([&subscribers] { subscribers.Wake(); })) {}
+
+// Nobody wakes `subscribers_` for this call from here on: they may be gone with it.
+void PushCall::OnDone() {
+  {
+    const MutexLock lock(mu_);
+    done_ = true;
+  }
+  outbox_->Detach();
+  if (thread_.joinable()) thread_.join();  // It has been told that the call is finished.
+  subscribers_.Remove(*this);              // May destroy this.
+}
+
+void PushCall::Pump() {
+  {
+    const MutexLock lock(mu_);
+    if (std::exchange(pumping_, true)) return;
+  }
+  for (;;) {
+    PushOutcome outcome;
+    absl::Status end;
+    switch (NextStep(outcome, end)) {
+      case Step::kNothing:
+        return;
+      case Step::kOpen:
+        StartSendInitialMetadata();
+        break;
+      case Step::kRead:
+        StartRead(&received_);
+        break;
+      case Step::kWrite:
+        WriteOutcome(outcome);
+        break;
+      case Step::kFinish:
+        // The next client may come as soon as this one knows.
+        pusher_ = nullptr;
+        return Finish(ToGrpcStatus(end));
+    }
+  }
+}
+
+PushCall::Step PushCall::NextStep(PushOutcome& outcome, absl::Status& end) {
+  const MutexLock lock(mu_);
+  const Step step = finished_ ? Step::kNothing : Decide(outcome, end);
+  // Under the lock under which it was looked: who comes from here on looks for itself.
+  pumping_ = step != Step::kNothing;
+  return step;
+}
+
+PushCall::Step PushCall::Decide(PushOutcome& outcome, absl::Status& end) {
+  if (placed_ && !sending_ && !cancelled_) {
+    std::optional<PushOutcome> known;
+    if (std::exchange(opened_, true)) {
+      known = outbox_->Take();
+      if (known) outcome = *std::move(known);
+      sending_ = known.has_value();
+    } else {
+      sending_ = true;
+    }
+    since_ = MonotonicClock().Now();
+    if (sending_) return known ? Step::kWrite : Step::kOpen;
+  }
+  if (std::optional<absl::Status> now = End()) {
+    finished_ = true;
+    since_ = MonotonicClock().Now();
+    changed_.notify_all();
+    end = *std::move(now);
+    return Step::kFinish;
+  }
+  const bool go_on = failure_.ok() && !cancelled_ && !outbox_->source_ended();
+  if (reading_ != Reading::kResting || !go_on || outbox_->known() >= kMostUnread) {
+    return Step::kNothing;
+  }
+  reading_ = Reading::kReading;
+  return Step::kRead;
+}
+
+// While the call's thread is at work, or something is on its way, it cannot end.
+std::optional<absl::Status> PushCall::End() const {
+  if (reading_ == Reading::kHandling || sending_) return std::nullopt;
+  if (cancelled_) return absl::CancelledError("the call was cancelled");
+  if (outbox_->due() > 0) return std::nullopt;
+  if (!failure_.ok()) return failure_;
+  if (reading_ == Reading::kOver) return absl::OkStatus();
+  if (outbox_->source_ended()) return SourceGone();
+  return std::nullopt;
+}
+
+absl::Status PushCall::SourceGone() const {
+  const std::string name = stream_->config().name;
+  return Because("SOURCE_GONE", {{"stream", name}},
+                 absl::UnavailableError(absl::StrCat(
+                     "stream '", name,
+                     "' takes no more frames from this call: it was stopped, deleted, or given "
+                     "another source. Every frame that it took has been told of")));
+}
+
+void PushCall::OnReadDone(bool ok) {
+  {
+    const MutexLock lock(mu_);
+    const absl::Status begun = ok ? BeginThread() : absl::OkStatus();
+    if (begun.ok()) {
+      reading_ = ok ? Reading::kHandling : Reading::kOver;
+    } else {
+      failure_ = begun;
+      reading_ = Reading::kResting;
+    }
+    changed_.notify_all();
+  }
+  Pump();
+}
+
+absl::Status PushCall::BeginThread() {
+  if (thread_.joinable()) return absl::OkStatus();
+  return Caught([this] {
+    thread_ = std::jthread([this] { Work(); });
+    return absl::OkStatus();
+  });
+}
+
+void PushCall::OnSent() {
+  {
+    const MutexLock lock(mu_);
+    sending_ = false;
+  }
+  Pump();
+}
+
+// Ends it as soon as nothing is under way.
+void PushCall::OnCancel() {
+  {
+    const MutexLock lock(mu_);
+    cancelled_ = true;
+  }
+  Pump();
+}
+
+absl::Status PushCall::TooSlow(std::chrono::nanoseconds limit) const {
+  return SlowSubscriber(stream_->config().name, "client", TookNothing(limit),
+                        "read the outcomes while pushing, or ask for less by 'parts'");
+}
+
+bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) {
+  absl::Status why;
+  {
+    const MutexLock lock(mu_);
+    // Told why, it has not taken even that: what is on its way to it is memory.
+    if (finished_ && !done_ && now - since_ >= kLastChance * limit) context_.TryCancel();
+    if (finished_ || !sending_ || now - since_ < limit) return false;
+    if (reading_ == Reading::kHandling || pumping_) return false;  // It will be looked at again.
+    finished_ = true;
+    since_ = now;
+    why = TooSlow(limit);
+    changed_.notify_all();
+  }
+  pusher_ = nullptr;
+  Finish(ToGrpcStatus(why));
+  return true;
+}
+
+void PushCall::WriteOutcome(const PushOutcome& outcome) {
+  const absl::Status made = Caught([&] { return Serialize(ToResponse(outcome), sent_); });
+  if (made.ok()) return StartWrite(&sent_);
+  const MutexLock lock(mu_);
+  sending_ = false;
+  failure_ = made;
+}
+
+v1::PushResponse PushCall::ToResponse(const PushOutcome& outcome) const {
+  v1::PushResponse response;
+  response.set_id(outcome.id);
+  if (outcome.frame_number) response.set_frame_number(*outcome.frame_number);
+  if (outcome.prediction != nullptr) {
+    ToMessage(*outcome.prediction, carried_, *response.mutable_prediction());
+  } else if (outcome.dropped) {
+    response.set_dropped(ToWire(*outcome.dropped));
+  } else if (outcome.skipped) {
+    response.mutable_skipped();
+  } else {
+    response.mutable_refused()->set_message(std::string(outcome.refused.message()));
+  }
+  if (outcome.label) {
+    v1::LabelOutcome& label = *response.mutable_label();
+    label.set_frame_number(response.frame_number());
+    ToMessage(*outcome.label, label);
+  }
+  return response;
+}
+
+void PushCall::Work() {
+  for (;;) {
+    {
+      const MutexLock lock(mu_);
+      while (reading_ != Reading::kHandling && !finished_) changed_.wait(mu_);
+      if (finished_) return;
+    }
+    const absl::Status handled = Handle();
+    {
+      const MutexLock lock(mu_);
+      if (!handled.ok()) failure_ = handled;
+      reading_ = Reading::kResting;
+    }
+    // Not Pump(): ending the call here would have this thread wait for itself.
+    subscribers_.Wake();
+  }
+}
+
+absl::Status PushCall::Handle() {
+  return Caught([this]() -> absl::Status {
+    MILLRACE_ASSIGN_OR_RETURN(request_, Parse<v1::PushRequest>(received_));
+    received_.Clear();
+    MILLRACE_RETURN_IF_ERROR(CheckMemory(request_));
+    if (pusher_ == nullptr) MILLRACE_RETURN_IF_ERROR(TakePlace());
+    if (request_.has_frame()) Push(request_.frame());
+    return absl::OkStatus();
+  });
+}
+
+absl::Status PushCall::TakePlace() {
+  MILLRACE_ASSIGN_OR_RETURN(stream_, streams_.Find(request_.stream()));
+  const std::string name = stream_->config().name;
+  const std::shared_ptr<ingest::PushEntry> entry = stream_->stream->push_entry();
+  if (entry == nullptr) {
+    return Because("NOT_PUSHED", {{"stream", name}},
+                   absl::FailedPreconditionError(
+                       absl::StrCat("the frames of stream '", name,
+                                    "' come from its source; only a stream "
+                                    "whose source.uri is push: takes frames from clients")));
+  }
+  absl::StatusOr<std::unique_ptr<ingest::Pusher>> pusher =
+      entry->Enter([outbox = outbox_] { outbox->EndSource(); });
+  if (absl::IsUnavailable(pusher.status())) {
+    const MutexLock lock(mu_);
+    return SourceGone();
+  }
+  if (!pusher.ok()) {
+    return Because("ALREADY_PUSHED", {{"stream", name}},
+                   absl::FailedPreconditionError(
+                       absl::StrCat("stream '", name, "': ", pusher.status().message())));
+  }
+  pusher_ = *std::move(pusher);
+  carried_ = CarriedOf(request_);
+  const MutexLock lock(mu_);
+  placed_ = true;
+  return absl::OkStatus();
+}
+
+void PushCall::Push(const v1::PushedFrame& frame) {
+  outbox_->Expect();
+  const auto tell = [outbox = outbox_](PushOutcome outcome) { outbox->Tell(std::move(outcome)); };
+  absl::StatusOr<std::optional<ClientLabel>> label = LabelOf(frame, *stream_->stream);
+  const auto ticket = std::make_shared<PushedFrame>(
+      frame.id(), label.ok() ? *std::move(label) : std::nullopt, tell);
+  absl::Status pushed = label.status();
+  if (pushed.ok()) pushed = PushInto(frame, ticket);
+  if (!pushed.ok()) ticket->Refused(std::move(pushed));
+}
+
+absl::Status PushCall::PushInto(const v1::PushedFrame& frame,
+                                const std::shared_ptr<PushedFrame>& ticket) {
+  if (frame.id().size() > kLongestId) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the id has ", frame.id().size(), " bytes; it may have ", kLongestId));
+  }
+  MILLRACE_ASSIGN_OR_RETURN(ingest::PushedPicture picture, ToPushed(frame));
+  picture.ticket = ticket;
+  MILLRACE_ASSIGN_OR_RETURN(const ingest::Pusher::Result result, pusher_->Push(picture));
+  if (result == ingest::Pusher::Result::kSkipped) ticket->Skipped();
+  return absl::OkStatus();
+}
+
+}  // namespace millrace::service

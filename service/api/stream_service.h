@@ -1,0 +1,86 @@
+// `millrace.v1.StreamService`: adds, changes and deletes camera streams, and tells what they do.
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "millrace/v1/stream_service.grpc.pb.h"
+#include "service/access/call_counts.h"
+#include "service/health/liveness.h"
+#include "service/registry/client_rules.h"
+#include "service/registry/stream_control.h"
+#include "service/registry/stream_events.h"
+#include "service/registry/streams.h"
+#include "service/rpc/call_thread.h"
+#include "service/rpc/guard.h"
+#include "service/rpc/raw_methods.h"
+#include "service/rpc/subscribers.h"
+
+namespace millrace::service {
+
+/// What the API may do with streams. All that is pointed to must outlive the server.
+struct StreamApi {
+  Streams* streams = nullptr;
+  StreamEvents* events = nullptr;
+  StreamControl* control = nullptr;
+  /// What health checks say of the process.
+  Liveness* liveness = nullptr;
+  const ClientRules* rules = nullptr;
+  /// Counts the calls of all services.
+  CallCounts* calls = nullptr;
+};
+
+using StreamMethods =
+    RawMethods<v1::StreamService::Service, v1::StreamService::WithRawCallbackMethod_CreateStream,
+               v1::StreamService::WithRawCallbackMethod_ListStreams,
+               v1::StreamService::WithRawCallbackMethod_GetStream,
+               v1::StreamService::WithRawCallbackMethod_UpdateStream,
+               v1::StreamService::WithRawCallbackMethod_DeleteStream,
+               v1::StreamService::WithRawCallbackMethod_WatchStreams>;
+
+/// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
+class StreamService final : public StreamMethods {
+ public:
+  StreamService(StreamApi api, CallThread& control_thread, Subscribers& subscribers,
+                const Admission& admission);
+  ~StreamService() override;
+
+  grpc::ServerUnaryReactor* CreateStream(grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ListStreams(grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetStream(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* UpdateStream(grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* DeleteStream(grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+  Guard::Many* WatchStreams(grpc::CallbackServerContext* context,
+                            const grpc::ByteBuffer* request) override;
+
+ private:
+  /// `client`: its address. So in those that follow.
+  [[nodiscard]] absl::StatusOr<v1::CreateStreamResponse> Create(
+      const v1::CreateStreamRequest& request, const std::string& client, std::stop_token stop);
+  [[nodiscard]] absl::StatusOr<v1::UpdateStreamResponse> Update(
+      const v1::UpdateStreamRequest& request, const std::string& client, std::stop_token stop);
+  [[nodiscard]] absl::StatusOr<v1::DeleteStreamResponse> Delete(
+      const v1::DeleteStreamRequest& request, const std::string& client,
+      const std::stop_token& stop);
+
+  // Constant after construction.
+  const StreamApi api_;
+  const Guard guard_;
+
+  // Self-synchronized.
+  CallThread& control_thread_;
+  Subscribers& subscribers_;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,105 @@
+#include "service/commands/bench/cli_bench.h"
+
+#include <string>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "absl/strings/str_join.h"
+#include "service/terminal/cli_values.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr char kFooter[] = R"(
+Let nothing else run beside: other work makes several threads look better against one than they
+are. Each network learns from random samples, with random weights, to make zero of them.
+
+For each network, all contenders take turns: LibTorch alone (autograd over the whole network, the
+same optimizer) with one thread, with all that it takes by itself, and as one copy of the network
+for each stage, at once: the most that so many threads can do on this machine; and every schedule
+with every number of stages, cut by the measured cost of the layers. A turn is SAMPLES samples, and
+some more that fill and empty the pipeline and are not counted. Samples are admitted as soon as
+there is room.
+
+On a GPU the one baseline is LibTorch's autograd, kernel by kernel, and every schedule is there
+twice: kernel by kernel, and with its operations captured as CUDA graphs. All wait for each
+prediction, as who serves it has to.
+
+Columns
+  samples a second   predictions
+  ratio              to LibTorch with one thread, or on the GPU, of the same turn
+  delay ms           from a sample's admission to its prediction, on average
+  idle               share of the time in which a device does no operation; a GPU's
+                     where they are captured, and so have no gaps
+  CPU ms a sample    of the whole process
+  GPU MiB            the most of its memory in use at once
+
+Examples
+  millrace bench
+  millrace bench --networks resnet50 --stages 2,4 --schedules pipedream,gpipe --size 224
+  millrace bench --networks unet_portals,unet_carried --json unet.json
+  millrace bench --device cuda --stages 1,2,4 --samples 200)";
+
+void AddNetwork(CLI::App& bench, BenchArguments& arguments) {
+  pipeline::BenchNetworkOptions& network = arguments.options.network;
+  bench
+      .add_option("--networks", arguments.options.networks,
+                  "Of " + absl::StrJoin(pipeline::BenchNetworkNames(), ", "))
+      ->delimiter(',')
+      ->capture_default_str();
+  bench
+      .add_option(
+          "--layers", network.layers,
+          "Convolutions of conv and conv_pool, or of each level of a U-Net. Left out: 12, 2")
+      ->check(CLI::PositiveNumber);
+  bench
+      .add_option("--channels", network.channels,
+                  "Of conv and conv_pool, or of the first level. Left out: 32; ResNet 64")
+      ->check(CLI::PositiveNumber);
+  bench.add_option("--size", arguments.size, "Of the samples: one side, or WIDTHxHEIGHT")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void AddBench(CLI::App& app, BenchArguments& arguments) {
+  pipeline::BenchOptions& options = arguments.options;
+  CLI::App* bench =
+      app.add_subcommand("bench", "Measure schedules, stages and networks against LibTorch alone");
+  AddNetwork(*bench, arguments);
+  bench
+      ->add_option("--schedules", options.schedules,
+                   "Which schedules; instead of hybrid its parts, stale and sequential")
+      ->delimiter(',')
+      ->check(ScheduleName())
+      ->capture_default_str();
+  bench->add_option("--stages", options.stages, "Numbers of stages")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  bench->add_option("--samples", options.samples, "Counted samples of each turn")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  bench->add_option("--turns", options.turns, "Turns of each contender")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  bench->add_option("--threads-per-stage", options.threads_per_stage, "Threads in an operation")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  bench
+      ->add_option("--device", options.device,
+                   "Where all of it computes: cpu, cuda (the first GPU) or cuda:N")
+      ->capture_default_str();
+  bench
+      ->add_option("--precision", arguments.precision,
+                   "What networks compute in on a GPU: float32, or bfloat16 by autocast")
+      ->check(OneOf({pipeline::kPrecisionNames.begin(), pipeline::kPrecisionNames.end()}))
+      ->capture_default_str();
+  bench->add_option("--optimizer", arguments.optimizer, "sgd, rmsprop, adam or adamw")
+      ->capture_default_str();
+  bench->add_option("--json", arguments.json, "Write everything to this file, too");
+  bench->footer(kFooter);
+}
+
+}  // namespace millrace::service

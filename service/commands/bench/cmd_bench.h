@@ -1,0 +1,24 @@
+// `millrace bench`: schedules, stages and networks against LibTorch alone.
+#pragma once
+
+#include <string>
+
+#include "pipeline/offline/bench.h"
+
+namespace millrace::service {
+
+/// What the command line says; names are not checked yet.
+struct BenchArguments {
+  pipeline::BenchOptions options = {};
+  /// "S" or "WxH".
+  std::string size = "128";
+  std::string optimizer = "sgd";
+  std::string precision = "float32";
+  /// The file to write. Empty: none.
+  std::string json = {};
+};
+
+/// Runs the command, printing a table, and returns the program's exit code.
+[[nodiscard]] int RunBench(const BenchArguments& arguments);
+
+}  // namespace millrace::service

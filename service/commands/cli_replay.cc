@@ -1,0 +1,92 @@
+#include "service/commands/cli_replay.h"
+
+#include <string>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "service/commands/plan/cli_drawings.h"
+#include "service/terminal/cli_optimizer.h"
+#include "service/terminal/cli_values.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr char kFooter[] = R"(
+The model's top-level children, in order, are its layers: each reads what the one before returned.
+The samples are a dict of the tensors `inputs` and `targets`, sample first. Each sample is scored
+before the network learns from it, once. The output is a dict: `outputs`, `samples` (their
+numbers), `losses`, and `weights.NAME` for every parameter and buffer at the end.
+
+In Python
+  network = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+  torch.jit.script(network).save("m.pt")
+  torch.save({"inputs": inputs, "targets": targets}, "s.pt")
+  ... millrace replay ...
+  result = torch.load("o.pt")
+
+The same files and options give the same bits, but for --period-ms, which has the layers measured.
+
+--svg and --trace show the run beside its plan: the same operations on paper, each with the median of
+what it took in this run.
+
+Examples
+  millrace replay --model m.pt --samples s.pt --out o.pt --learning-rate 0.1
+  millrace replay --model m.pt --samples s.pt --out o.pt --schedule partime --stages 1,1,1
+  millrace replay --model m.pt --samples s.pt --out o.pt --schedule gpipe --stages 2,1 \
+      --micro-batches 8 --optimizer adam --learning-rate 0.001)";
+
+void AddSchedule(CLI::App& replay, ReplayArguments& arguments) {
+  pipeline::ReplayOptions& options = arguments.options;
+  replay.add_option("--schedule", options.schedule, "Which schedule")
+      ->check(ScheduleName())
+      ->capture_default_str();
+  replay
+      .add_option("--stages", options.stages,
+                  "Layers of each stage, as 3,2,3; they sum up to all. Left out: one stage")
+      ->delimiter(',');
+  replay
+      .add_option("--micro-batches", options.request.samples,
+                  "Samples of a pattern: gpipe, timeprest, pipedream_2bw, k_periodic")
+      ->check(CLI::PositiveNumber);
+  replay
+      .add_option("--recompute", arguments.recompute,
+                  "Of gpipe, which samples go forward twice: always, except_last or never")
+      ->capture_default_str();
+  replay
+      .add_option("--period-ms", options.request.period,
+                  "Of one_f_one_b_star and interleaved: the period to plan for")
+      ->check(CLI::Range(1e-6, 1e9));
+  replay
+      .add_option("--switch-at", options.request.switch_at,
+                  "Of hybrid: the sample before which it becomes sequential")
+      ->check(WholeFrom(1))
+      ->capture_default_str();
+  replay.add_flag("--separate-backwards", options.request.separate_backwards,
+                  "Of stale and hybrid: backwards on threads of their own");
+}
+
+}  // namespace
+
+void AddReplay(CLI::App& app, ReplayArguments& arguments) {
+  pipeline::ReplayOptions& options = arguments.options;
+  options.optimizer.learning_rate = 0.01;
+  CLI::App* replay = app.add_subcommand(
+      "replay", "Teach a TorchScript network recorded samples, under any schedule");
+  replay->add_option("--model", options.model, "The network, saved by torch.jit")->required();
+  replay->add_option("--samples", options.samples, "The samples, saved by torch.save")->required();
+  replay->add_option("-o,--out", options.output, "The file of results to write")->required();
+  AddSchedule(*replay, arguments);
+  AddOptimizer(*replay, arguments.optimizer, options.optimizer);
+  replay->add_option("--loss", options.loss, "mse, l1 or cross_entropy")->capture_default_str();
+  replay->add_option("--threads-per-stage", options.threads_per_stage, "Threads in an operation")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  replay->add_option("--seed", options.seed, "Of what layers draw at random")
+      ->check(WholeFrom(0))
+      ->capture_default_str();
+  AddDrawings(*replay, arguments.drawings);
+  replay->footer(kFooter);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,105 @@
+#include "service/commands/cmd_check_config.h"
+
+#include <filesystem>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ingest/source/source.h"
+#include "pipeline/learner/flow_network_names.h"
+#include "service/commands/machine.h"
+#include "service/commands/machine_check.h"
+#include "service/config/config_file.h"
+#include "service/config/config_print.h"
+#include "service/config/warm_start.h"
+#include "service/console/serve_banner.h"
+#include "service/net/http_message.h"
+#include "service/stream/weights_origin.h"
+#include "service/terminal/cli_exit_codes.h"
+
+namespace millrace::service {
+namespace {
+
+std::string DescribeTask(const StreamConfig& stream) {
+  if (IsOfLabels(stream.task)) {
+    return absl::StrCat(DescribeLabels(stream), ", from ", DescribeOrigin(stream));
+  }
+  const std::string task = stream.learner.next_frame ? "the next frame" : "optical flow";
+  return absl::StrCat(stream.input_said ? DescribeFlow(stream) : task + " in the camera's shape",
+                      ", from ", DescribeOrigin(stream));
+}
+
+/// What a start from random weights costs, where it does.
+std::string DescribeColdStart(const StreamConfig& stream) {
+  const pipeline::FlowLearnerOptions& learner = stream.learner;
+  const bool cold = !IsOfLabels(stream.task) && learner.weights.empty() &&
+                    !pipeline::IsNetworkFile(learner.network);
+  return cold ? absl::StrCat("\n            ", std::string(kCostOfColdStart)) : "";
+}
+
+std::string DescribeStages(const StreamConfig& stream) {
+  const int stages = stream.learner.stages;
+  return absl::StrCat(stream.learner.schedule == "auto" ? "at most " : "", stages,
+                      stages == 1 ? " stage" : " stages");
+}
+
+std::string DescribeStream(const StreamConfig& stream) {
+  const ingest::SourceOptions& source = stream.source;
+  const pipeline::FlowLearnerOptions& learner = stream.learner;
+  return absl::StrCat(
+      stream.name, "\n  source    ", ingest::WithoutCredentials(source.uri),
+      source.loop ? ", looped" : "", source.as_camera ? ", as a camera" : "", "\n  learns    ",
+      DescribeTask(stream), ", learning rate ", learner.learning_rate, DescribeColdStart(stream),
+      "\n  plan      ", learner.schedule, ", ", DescribeStages(stream),
+      learner.cuts.empty() ? ", cut by measured cost" : ", cut as configured",
+      learner.devices.empty() ? "" : ", on ", absl::StrJoin(learner.devices, ", "), "\n");
+}
+
+std::string DescribeListen(const Listen& listen) {
+  const std::string web = UrlHost(listen.web_address());
+  const std::string for_whom =
+      IsLoopback(listen.web_address()) ? "this machine only" : "whoever reaches it";
+  return absl::StrCat("listens\n  gRPC      ", UrlHost(listen.address), ":", listen.grpc_port, ", ",
+                      Describe(listen.security), "\n  page      ", web, ":", listen.http_port,
+                      ", plain text for ", for_whom, ", at most ", listen.max_viewers,
+                      " viewers\n  metrics   ", web, ":", listen.metrics_port, ", plain text for ",
+                      for_whom, "\n");
+}
+
+int Refused(const absl::Status& why) {
+  std::cerr << why.message() << "\n";
+  return ExitCodeOf(why);
+}
+
+}  // namespace
+
+std::string DescribeConfig(const Config& config) {
+  std::string text;
+  for (const StreamConfig& stream : config.streams) text += DescribeStream(stream);
+  return text + DescribeListen(config.listen);
+}
+
+int RunCheckConfig(const CheckConfigArguments& arguments) {
+  if (arguments.schema) {
+    std::cout << ConfigJsonSchema();
+    return kExitOk;
+  }
+  // What is printed may be kept in another folder.
+  const absl::StatusOr<ConfigFile> file = LoadConfigFile(
+      arguments.print ? std::filesystem::absolute(arguments.config).string() : arguments.config);
+  if (!file.ok()) return Refused(file.status());
+  if (const absl::Status limits = RaiseLimits(*file); !limits.ok()) return Refused(limits);
+  const Machine machine = ThisMachine();
+  if (const absl::Status fits = CheckMachine(*file, machine); !fits.ok()) return Refused(fits);
+  if (arguments.print) {
+    std::cout << "# All that holds with " << arguments.config << ".\n" << PrintConfig(file->config);
+    return kExitOk;
+  }
+  std::cout << arguments.config << ": OK\n" << DescribeConfig(file->config);
+  if (const absl::Status ports = PortsInUse(*file, machine); !ports.ok()) {
+    std::cout << "ports that `serve` would not get now\n" << ports.message() << "\n";
+  }
+  return kExitOk;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,200 @@
+#include "service/commands/cmd_init.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "base/status.h"
+#include "ingest/inputs/look.h"
+#include "ingest/source/uri.h"
+#include "nlohmann/json.hpp"
+#include "pipeline/flow/flow_learner.h"
+#include "pipeline/learner/learner.h"
+#include "service/config/config.h"
+#include "service/console/serve_banner.h"
+#include "service/server/camera_fit.h"
+#include "service/stream/plan_text.h"
+#include "service/terminal/cli_exit_codes.h"
+
+namespace millrace::service {
+namespace {
+
+/// As YAML reads it back: plain where that is safe.
+std::string InYaml(const std::string& text) {
+  constexpr std::string_view kPlain = "_-./:@%?&=+,~";
+  const bool plain = !text.empty() && absl::ascii_isalpha(static_cast<unsigned char>(text[0])) &&
+                     text.back() != ':' && std::ranges::all_of(text, [&](unsigned char c) {
+                       return absl::ascii_isalnum(c) ||
+                              kPlain.find(static_cast<char>(c)) != std::string_view::npos;
+                     });
+  if (plain && text.find(':') != std::string::npos) return text;
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// A path in the file means the same from the file's folder as it does from here.
+std::string UriInFile(const InitArguments& arguments) {
+  const auto uri = ingest::ParseUri(arguments.uri);
+  const bool file = uri.ok() && ingest::KindOf(*uri) == ingest::SourceKind::kFile;
+  const bool elsewhere = std::filesystem::path(arguments.output).has_parent_path();
+  if (!file || !elsewhere || uri->rest.starts_with('/')) return arguments.uri;
+  const std::filesystem::path here = std::filesystem::current_path();
+  if (uri->scheme.empty()) return (here / uri->rest).lexically_normal().string();
+  // The rest is percent-encoded already.
+  return absl::StrCat("file://", absl::StrReplaceAll(here.string(), {{"%", "%25"}}), "/",
+                      uri->rest);
+}
+
+/// What is wrong with what was typed: the places in a file that is not there yet say nothing.
+std::string WithoutPlaces(const std::string& errors, const std::string& file) {
+  std::vector<std::string> lines = absl::StrSplit(errors, '\n');
+  for (std::string& line : lines) {
+    const std::size_t end = line.find(": ", file.size());
+    if (line.starts_with(file) && end != std::string::npos) line = line.substr(end + 2);
+  }
+  return absl::StrJoin(lines, "\n");
+}
+
+absl::StatusOr<StreamConfig> StreamOf(const InitArguments& arguments, const std::string& text) {
+  const absl::StatusOr<Config> config = ParseConfig(text, arguments.output);
+  if (config.ok()) return config->streams.front();
+  return absl::InvalidArgumentError(
+      WithoutPlaces(std::string(config.status().message()), arguments.output));
+}
+
+bool HoldsPassword(const std::string& uri) { return ingest::WithoutCredentials(uri) != uri; }
+
+absl::Status AlreadyThere(const std::string& path) {
+  return absl::AlreadyExistsError(
+      absl::StrCat(path,
+                   " is there already, and stays as it is: name another with --output, or "
+                   "replace it with --force"));
+}
+
+absl::Status CannotWrite(const std::string& path) {
+  return absl::UnavailableError(absl::StrCat(path, ": cannot be written: ", std::strerror(errno)));
+}
+
+std::string Described(const ingest::SourceFacts& facts) {
+  std::string text = absl::StrCat(facts.picture.width, "x", facts.picture.height);
+  if (facts.sent != facts.picture) {
+    absl::StrAppend(&text, " (sent as ", facts.sent.width, "x", facts.sent.height, ")");
+  }
+  if (facts.frames_per_second > 0) {
+    absl::StrAppendFormat(&text, " at %.4g frames a second", facts.frames_per_second);
+  }
+  if (!facts.codec.empty()) absl::StrAppend(&text, ", ", facts.codec);
+  return text;
+}
+
+/// What this machine makes of the camera, by the measured costs of the model's layers.
+absl::Status SayWhatToExpect(const StreamConfig& stream, double frames_per_second) {
+  pipeline::FlowLearnerOptions options = stream.learner;
+  MILLRACE_ASSIGN_OR_RETURN(const auto learner,
+                            pipeline::MakeFlowLearner(options, [](pipeline::ModelPrediction) {}));
+  const auto description = learner->description();
+  std::cout << "learns    " << DescribeFlow(stream) << ", from "
+            << (options.weights.empty() ? "random weights" : options.weights) << "\nplan      "
+            << DescribePlan(*description) << " a frame, learning included\nexpect    "
+            << DescribeExpectation(*description, frames_per_second,
+                                   stream.source.max_frames_per_second)
+            << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status Init(const InitArguments& arguments) {
+  const std::string text = ConfigOf(arguments);
+  MILLRACE_ASSIGN_OR_RETURN(const StreamConfig stream, StreamOf(arguments, text));
+  std::error_code error;
+  if (!arguments.force && std::filesystem::exists(arguments.output, error)) {
+    return AlreadyThere(arguments.output);
+  }
+  const bool look = !arguments.offline && ingest::CanLook(stream.source);
+  ingest::SourceFacts facts = UsualCamera();
+  if (look) {
+    std::cout << "camera    " << ingest::WithoutCredentials(arguments.uri) << std::flush;
+    const absl::StatusOr<ingest::SourceFacts> seen = ingest::Look(stream.source);
+    std::cout << (seen.ok() ? absl::StrCat(", ", Described(*seen)) : "") << std::endl;
+    if (!seen.ok()) {
+      return absl::Status(seen.status().code(),
+                          absl::StrCat(seen.status().message(),
+                                       "\nNothing was written. To write the file without a look "
+                                       "at the camera, say --offline"));
+    }
+    facts = *seen;
+  }
+  const bool secret = HoldsPassword(arguments.uri);
+  MILLRACE_RETURN_IF_ERROR(WriteConfig(arguments.output, text, secret, arguments.force));
+  std::cout << "wrote     " << arguments.output
+            << (secret ? ", for you alone to read: the camera's login is in it" : "") << std::endl;
+  if (look) {
+    MILLRACE_RETURN_IF_ERROR(SayWhatToExpect(FitTo(facts, stream), facts.frames_per_second));
+  }
+  std::cout << "\nNext: millrace serve"
+            << (arguments.output == kUsualConfig ? "" : " --config " + arguments.output) << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string ConfigOf(const InitArguments& arguments) {
+  const std::string name =
+      nlohmann::json(arguments.name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const bool letters = std::ranges::all_of(
+      arguments.name, [](unsigned char c) { return absl::ascii_isalpha(c) || c == '-'; });
+  const bool plain = letters && !absl::EqualsIgnoreCase(arguments.name, "null");
+  return absl::StrCat("version: 1\nstreams:\n  - name: ", plain ? arguments.name : name,
+                      "\n    source:\n      uri: ", InYaml(UriInFile(arguments)), "\n");
+}
+
+// Beside it first, so that nobody ever reads half of it, or a password before it is kept from them.
+absl::Status WriteConfig(const std::string& path, const std::string& text, bool secret,
+                         bool replace) {
+  std::string temporary = path + ".XXXXXX";
+  const int file = mkstemp(temporary.data());  // For its owner alone.
+  if (file < 0) return CannotWrite(path);
+  const absl::Cleanup remove = [&] {
+    close(file);
+    unlink(temporary.c_str());
+  };
+  const mode_t mask = umask(0);
+  umask(mask);
+  constexpr mode_t kForAll = 0666;
+  if (!secret && fchmod(file, kForAll & ~mask) != 0) return CannotWrite(path);
+  if (write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      fsync(file) != 0) {
+    return CannotWrite(path);
+  }
+  const int made = replace ? std::rename(temporary.c_str(), path.c_str())
+                           : link(temporary.c_str(), path.c_str());
+  if (made == 0) return absl::OkStatus();
+  return errno == EEXIST ? AlreadyThere(path) : CannotWrite(path);
+}
+
+int RunInit(const InitArguments& arguments) {
+  const absl::Status status = Init(arguments);
+  if (status.ok()) return kExitOk;
+  std::cerr << "millrace init: " << status.message() << "\n";
+  const bool of_camera = status.code() != absl::StatusCode::kInvalidArgument &&
+                         status.code() != absl::StatusCode::kAlreadyExists;
+  return of_camera ? kExitFailure : kExitUsage;
+}
+
+}  // namespace millrace::service

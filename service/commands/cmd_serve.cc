@@ -1,0 +1,172 @@
+#include "service/commands/cmd_serve.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
+#include "base/log_about.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "pipeline/learner/flow_network_names.h"
+#include "service/commands/evaluate/reference_comparison.h"
+#include "service/commands/machine.h"
+#include "service/commands/machine_check.h"
+#include "service/config/config_file.h"
+#include "service/config/warm_start.h"
+#include "service/console/progress.h"
+#include "service/registry/claims.h"
+#include "service/server/cli_log.h"
+#include "service/server/real_stream.h"
+#include "service/server/serve.h"
+#include "service/terminal/cli_exit_codes.h"
+#include "service/terminal/serve_signals.h"
+#include "service/terminal/terminal.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+namespace {
+
+/// From SIGTERM to the end, whatever hangs: time for a slow disk to take the last checkpoints, and
+/// less than systemd waits (deploy/systemd).
+constexpr std::chrono::seconds kStopLimit(12);
+
+/// A run of hours must not end in a summary that cannot be written.
+absl::Status CheckSummaryFile(const std::string& summary_json) {
+  if (summary_json.empty()) return absl::OkStatus();
+  const absl::Status writable = CheckWritable(summary_json);
+  if (writable.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--summary-json: ", std::string(writable.message())));
+}
+
+/// A new user has no configuration yet.
+absl::StatusOr<ConfigFile> LoadOrSayHow(const std::string& path) {
+  absl::StatusOr<ConfigFile> file = LoadConfigFile(path);
+  if (!absl::IsNotFound(file.status())) return file;
+  return absl::NotFoundError(absl::StrCat(file.status().message(),
+                                          ". Write one with millrace init URI, or name one with "
+                                          "--config"));
+}
+
+/// Warns of random weights. A checkpoint, if there is one, replaces them.
+void WarnOfColdStart(const StreamConfig& config) {
+  if (IsOfLabels(config.task) || !config.learner.weights.empty()) return;
+  if (pipeline::IsNetworkFile(config.learner.network)) return;
+  const LogAbout about(config.name);
+  spdlog::warn("stream '{}': the network {} starts from random weights: {}", config.name,
+               config.learner.network, kCostOfColdStart);
+}
+
+/// What operations cost is measured when a learner is made: of one learner at a time, or each would
+/// count what the others cost.
+void MeasureInTurn(CameraStream::Options& options) {
+  static Claims measuring;
+  options.make_learner = [make = std::move(options.make_learner)](
+                             const pipeline::FlowLearnerOptions& learner,
+                             pipeline::OnPrediction call) mutable
+      -> absl::StatusOr<std::unique_ptr<pipeline::Learner>> {
+    MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim turn, measuring.Take("", learner.stop));
+    return make(learner, std::move(call));
+  };
+}
+
+absl::StatusOr<std::unique_ptr<CameraStream>> StartRealStream(const StreamConfig& config,
+                                                              StreamObservers observers) {
+  CameraStream::Options options = RealStream(config);
+  MeasureInTurn(options);
+  options.observe = std::move(observers.observe);
+  options.on_source_state = std::move(observers.on_source_state);
+  options.on_learner_state = std::move(observers.on_learner_state);
+  options.on_overload = std::move(observers.on_overload);
+  options.admit = std::move(observers.admit);
+  if (config.scores.compare_with != "none") {
+    MILLRACE_ASSIGN_OR_RETURN(
+        options.compare,
+        CompareWith(config.scores.compare_with, config.learner.width, config.learner.height));
+  }
+  WarnOfColdStart(config);
+  const LogAbout about(config.name);
+  spdlog::info("{}: measuring the layers and cutting the network", config.name);
+  return CameraStream::Start(std::move(options));
+}
+
+/// Hands what signals ask for on to the server while there is one. The start before it and its
+/// destruction may hang, too: so signals are watched all the time. Thread-safe.
+class SignalRelay {
+ public:
+  void RequestStop() ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    stop_ = true;
+    Tell();
+  }
+  void Reload() ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    reload_ = true;
+    Tell();
+  }
+  /// Null: there is no server any more.
+  void HandTo(Serve* serve) ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(mu_);
+    serve_ = serve;
+    Tell();
+  }
+
+ private:
+  // With the lock held, so that the server is not destroyed meanwhile. Both calls are quick.
+  void Tell() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (serve_ == nullptr) return;
+    if (stop_) serve_->RequestStop();
+    if (std::exchange(reload_, false)) serve_->Reload();
+  }
+
+  Mutex mu_;
+  Serve* serve_ ABSL_GUARDED_BY(mu_) = nullptr;
+  bool stop_ ABSL_GUARDED_BY(mu_) = false;
+  bool reload_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+absl::Status ServeConfig(const ServeArguments& arguments, SignalRelay& signals) {
+  MILLRACE_RETURN_IF_ERROR(CheckSummaryFile(arguments.summary_json));
+  MILLRACE_ASSIGN_OR_RETURN(ConfigFile file, LoadOrSayHow(arguments.config));
+  MILLRACE_RETURN_IF_ERROR(RaiseLimits(file));
+  // Before the layers are measured, which takes a while.
+  const Machine machine = ThisMachine();
+  if (file.problems.empty()) MILLRACE_RETURN_IF_ERROR(PortsInUse(file, machine));
+  MILLRACE_RETURN_IF_ERROR(CheckMachine(file, machine));
+  Serve serve({.config = std::move(file.config),
+               .frames = arguments.frames,
+               .summary_json = arguments.summary_json,
+               .progress = !arguments.no_progress,
+               .out = &std::cout,
+               .terminal = isatty(STDOUT_FILENO) != 0,
+               .columns = [] { return TerminalColumns(kProgressColumns); },
+               .load = [path = arguments.config] { return LoadConfigAgain(path); },
+               .start_stream = StartRealStream,
+               .memory_need = MemoryNeedOf});
+  signals.HandTo(&serve);
+  const absl::Cleanup no_server = [&signals] { signals.HandTo(nullptr); };
+  return serve.Run();
+}
+
+}  // namespace
+
+int RunServe(const ServeArguments& arguments) {
+  SignalRelay relay;
+  StopSignals signals(StopSignals::HangUp::kAsksToReload, kStopLimit);
+  // A terminal that is closed and a user who has changed the configuration send the same signal.
+  const auto hang_up = [&relay, had_terminal = HasTerminal()] {
+    had_terminal && !HasTerminal() ? relay.RequestStop() : relay.Reload();
+  };
+  signals.Watch([&relay] { relay.RequestStop(); }, hang_up);
+  const absl::Status status = ServeConfig(arguments, relay);
+  if (!status.ok()) LogFailure(std::string(status.message()));
+  return ExitCodeOf(status);
+}
+
+}  // namespace millrace::service

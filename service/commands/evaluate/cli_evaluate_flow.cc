@@ -1,0 +1,176 @@
+#include "service/commands/evaluate/cli_evaluate_flow.h"
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "absl/strings/str_join.h"
+#include "pipeline/comparison/reference_flow.h"
+#include "pipeline/learner/flow_loss_options.h"
+#include "service/terminal/cli_network.h"
+#include "service/terminal/cli_values.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr char kFooter[] = R"(
+Each combination of network, schedule, number of stages, camera rate and seed is a run. A run
+learns from the stream once, in order; each flow is scored before anything learns from its pair.
+Then learning ends, and what is left is tried on the first and the last window and on --others,
+beside the weights that it began with and, on the first window, those right after it.
+
+`generated` is a stream made by the program, whose motion is known exactly and synthetic; each seed
+has its own. Other inputs are the same for all seeds, and a seed draws the random weights: with
+one file of --weights all seeds begin alike, with one for each seed each begins with its own.
+
+With --camera-rates the camera does not wait: what a learner is too slow for is dropped. Its time
+is kept on paper, stage by stage, as if each stage had a device of its own; --step-ms says what one
+sample costs one device, and the layers' shares of it are measured.
+
+--task next_frame foretells each picture from the two before it. Each is scored by how well it was
+foretold, beside expecting the newest picture again, before anything learned from it.
+
+The pictures of a folder are its stream by name: 0009.png before 0010.png, but 10.png before 9.png.
+
+--out FOLDER gets evaluation.json (every figure, window by window), tables.txt, and plots as .svg
+beside the .gp that gnuplot drew them from.
+
+Examples
+  millrace evaluate flow generated --seeds 5 --out cold
+  millrace evaluate flow street.mp4 --weights flow-start.safetensors \
+      --schedules sequential,partime --stages 2,4 --learning-rate 1e-4
+  millrace evaluate flow generated --camera-rates 10,20,40 --step-ms 60 --stages 2,4 \
+      --schedules sequential,one_f_one_b_star --seeds 5 --out camera
+  millrace evaluate flow pictures/ --truth flow/ --size 1024x432
+  millrace evaluate flow street.mp4 --task next_frame --weights flow-start.safetensors \
+      --learning-rate 1e-4)";
+
+// CLI11's own bound is a number of 309 digits, in every message.
+CLI::Range Count() { return {1, 1'000'000}; }
+CLI::Range Rate() { return {1e-3, 1e6}; }
+
+void AddInput(CLI::App& flow, EvaluateFlowArguments& arguments) {
+  flow.add_option("input", arguments.input, "generated, a video file, or a folder of pictures")
+      ->required();
+  flow.add_option("--size", arguments.size, "What pictures are scaled to: WIDTHxHEIGHT")
+      ->capture_default_str();
+  flow.add_option("--pairs", arguments.pairs,
+                  "End after so many pairs of pictures. 0: all, of the generated stream 2000")
+      ->check(CLI::Range(0, 1'000'000'000))
+      ->capture_default_str();
+  flow.add_option("--speed", arguments.speed,
+                  "Of the generated stream: the mean motion between two pictures, in pixels")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  flow.add_option("--truth", arguments.truth,
+                  "For a folder: a folder of the true motion, .flo or KITTI's .png");
+  flow.add_option("--hidden", arguments.hidden,
+                  "For a folder: a folder of pictures that are not black where things get hidden");
+  flow.add_option("--frames-per-second", arguments.frames_per_second,
+                  "The clock of a folder and of the generated stream")
+      ->check(Rate())
+      ->capture_default_str();
+  flow.add_option("--others", arguments.others,
+                  "Inputs on which what was learned is tried, and not learned from")
+      ->delimiter(',');
+}
+
+void AddRuns(CLI::App& flow, EvaluateFlowArguments& arguments) {
+  pipeline::FlowEvaluationOptions& options = arguments.options;
+  flow.add_option("--networks", options.networks, NetworkHelp())
+      ->delimiter(',')
+      ->check(NetworkCheck())
+      ->capture_default_str();
+  flow.add_option("--schedules", options.schedules, "Which schedules")
+      ->delimiter(',')
+      ->check(ScheduleName())
+      ->capture_default_str();
+  flow.add_option("--stages", options.stages, "Numbers of stages; sequential always has one")
+      ->delimiter(',')
+      ->check(Count())
+      ->capture_default_str();
+  flow.add_option("--switch-at", options.switch_at,
+                  "Of hybrid: the pair before which it becomes sequential. 0: the middle one")
+      ->check(CLI::Range(0, 1'000'000'000))
+      ->capture_default_str();
+  flow.add_option("--seeds", arguments.seeds, "How many seeds each runs with")
+      ->check(Count())
+      ->capture_default_str();
+  flow.add_option("--first-seed", arguments.first_seed, "The first of them")
+      ->check(CLI::Range(0, 1'000'000'000))
+      ->capture_default_str();
+  flow.add_option("--camera-rates", options.camera_rates,
+                  "Frames a second of a camera that does not wait. Left out: every pair waits")
+      ->delimiter(',')
+      ->check(Rate());
+  flow.add_option("--step-ms", options.step_ms,
+                  "What a sample costs one device, on paper. 0: as measured here")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  flow.add_option("--spread", options.spread,
+                  "Standard deviation of the logarithm of an operation's time, on paper")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+void AddLearning(CLI::App& flow, EvaluateFlowArguments& arguments) {
+  pipeline::FlowLearnerOptions& learner = arguments.options.learner;
+  flow.add_option("--task", arguments.task,
+                  "flow, the motion that was, or next_frame, the picture to come")
+      ->check(OneOf({"flow", "next_frame"}))
+      ->capture_default_str();
+  flow.add_option(
+          "--weights", arguments.options.weights,
+          "Begin with these, from `millrace pretrain`: one file, or one for each seed. Left "
+          "out: random ones")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  flow.add_option("--learning-rate", learner.learning_rate, "RMSprop's learning rate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  flow.add_option_function<std::string>(
+          "--loss",
+          [&learner](const std::string& name) {
+            learner.loss.kind = *pipeline::FlowLossKind(name);  // CLI11 checked it.
+          },
+          "By what it learns: one of " + absl::StrJoin(pipeline::FlowLossNames(), ", "))
+      ->check(OneOf(pipeline::FlowLossNames()))
+      ->default_str("relative");
+  flow.add_option("--smoothness", learner.loss.smoothness, "Weight of the smoothness term")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  flow.add_flag("--occlusion", learner.loss.occlusion,
+                "Find what is hidden by flow back and forth, and learn nothing there");
+}
+
+void AddOutput(CLI::App& flow, EvaluateFlowArguments& arguments) {
+  pipeline::FlowEvaluationOptions& options = arguments.options;
+  flow.add_option("--references", arguments.references,
+                  "What does not learn, on the same pairs, of " +
+                      absl::StrJoin(pipeline::ReferenceFlowNames(), ", "))
+      ->delimiter(',')
+      ->check(OneOf(pipeline::ReferenceFlowNames()))
+      ->default_str(absl::StrJoin(options.references, ",") + "; of next_frame none");
+  flow.add_option("--window", arguments.window_s, "Seconds of the stream in a window")
+      ->check(CLI::Range(1e-3, 1e9))
+      ->capture_default_str();
+  flow.add_flag("--no-frozen", arguments.no_frozen, "Try nothing once learning has ended");
+  flow.add_option("--jobs", options.jobs, "Runs at once")->check(Count())->capture_default_str();
+  flow.add_option("-o,--out", arguments.out,
+                  "A folder for JSON, tables and plots; made if missing");
+  flow.add_flag("--no-plots", arguments.no_plots, "Draw none");
+}
+
+}  // namespace
+
+void AddEvaluateFlow(CLI::App& evaluate, EvaluateFlowArguments& arguments) {
+  CLI::App* flow = evaluate.add_subcommand(
+      "flow", "Compare learners of optical flow on a video, pictures or a generated stream");
+  arguments.options.learner.learning_rate = 3e-4;
+  AddInput(*flow, arguments);
+  AddRuns(*flow, arguments);
+  AddLearning(*flow, arguments);
+  AddOutput(*flow, arguments);
+  flow->footer(kFooter);
+}
+
+}  // namespace millrace::service

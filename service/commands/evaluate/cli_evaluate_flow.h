@@ -1,0 +1,43 @@
+// The command line of `millrace evaluate flow`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pipeline/comparison/flow_evaluation.h"
+#include "service/terminal/cli_app.h"
+
+namespace millrace::service {
+
+/// As it was written.
+struct EvaluateFlowArguments {
+  /// `generated`, a video file, or a folder of pictures.
+  std::string input;
+  /// `flow` or `next_frame`.
+  std::string task = "flow";
+  /// Empty: those that the task has by default.
+  std::vector<std::string> references = {};
+  std::vector<std::string> others;
+  std::string truth;
+  std::string hidden;
+  std::string size = "192x144";
+  double frames_per_second = 25;
+  /// 0: all; of the generated stream 2,000.
+  std::int64_t pairs = 0;
+  /// Of the generated stream: the mean motion, in pixels.
+  double speed = 2.75;
+  int seeds = 1;
+  std::uint64_t first_seed = 0;
+  double window_s = 60;
+  bool no_frozen = false;
+  bool no_plots = false;
+  std::string out;
+  /// The rest.
+  pipeline::FlowEvaluationOptions options;
+};
+
+/// Adds it to `evaluate`. `arguments` must outlive the parsing.
+void AddEvaluateFlow(CLI::App& evaluate, EvaluateFlowArguments& arguments);
+
+}  // namespace millrace::service

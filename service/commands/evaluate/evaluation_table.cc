@@ -1,0 +1,205 @@
+#include "service/commands/evaluate/evaluation_table.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "pipeline/evaluation/retention.h"
+#include "service/commands/evaluate/evaluation_metrics.h"
+#include "service/terminal/mean_and_deviation.h"
+#include "service/terminal/text_table.h"
+
+namespace millrace::service {
+namespace {
+
+using pipeline::FlowEvaluation;
+using pipeline::FlowRunResult;
+using pipeline::StreamScores;
+
+constexpr std::string_view kColumns[] = {
+    "loss_ratio",        "gain",           "epe", "epe_visible",           "epe_under_1_px",
+    "epe_1_to_10_px",    "epe_over_10_px", "fl",  "angular_error_degrees", "motion_f1",
+    "reconstructed_0_05"};
+
+// A row before it is text: whose scores, one for each seed or clip.
+struct Row {
+  std::string name;
+  std::vector<const StreamScores*> scores;
+  std::string dropped = "-";
+};
+
+std::string SpreadText(const std::vector<double>& values) {
+  if (values.empty()) return "-";
+  const MeanAndDeviation found = MeanOf(values);
+  if (values.size() == 1) return absl::StrFormat("%.3f", found.mean);
+  return absl::StrFormat("%.3f ±%.3f", found.mean, found.deviation);
+}
+
+std::string SpreadText(const std::vector<const StreamScores*>& scores,
+                       const EvaluationMetric& metric) {
+  std::vector<double> values;
+  for (const StreamScores* of_seed : scores) {
+    if (const std::optional<double> value = metric.of(*of_seed)) values.push_back(*value);
+  }
+  return SpreadText(values);
+}
+
+bool IsKnown(const std::vector<Row>& rows, const EvaluationMetric& metric) {
+  for (const Row& row : rows) {
+    if (SpreadText(row.scores, metric) != "-") return true;
+  }
+  return false;
+}
+
+std::string TableOf(std::string_view title, const std::vector<Row>& rows, bool with_dropped) {
+  if (rows.empty()) return "";
+  std::vector<const EvaluationMetric*> columns;
+  std::vector<std::string> heads = {""};
+  if (with_dropped) heads.emplace_back("dropped");
+  for (const std::string_view name : kColumns) {
+    const EvaluationMetric& metric = EvaluationMetricNamed(name);
+    if (!IsKnown(rows, metric)) continue;
+    columns.push_back(&metric);
+    heads.emplace_back(metric.head);
+  }
+  TextTable table(heads);
+  for (const Row& row : rows) {
+    std::vector<std::string> cells = {row.name};
+    if (with_dropped) cells.push_back(row.dropped);
+    for (const EvaluationMetric* metric : columns) {
+      cells.push_back(SpreadText(row.scores, *metric));
+    }
+    table.Add(std::move(cells));
+  }
+  return absl::StrCat(std::string(title), "\n\n", table.Text(), "\n");
+}
+
+std::string DroppedText(const EvaluationGroup& group) {
+  std::vector<double> shares;
+  for (const FlowEvaluation::Run* run : group.runs) {
+    shares.push_back(static_cast<double>(run->result.dropped) /
+                     static_cast<double>(run->result.pairs));
+  }
+  return absl::StrFormat("%.1f %%", 100 * MeanOf(shares).mean);
+}
+
+std::vector<Row> References(const FlowEvaluation& evaluation) {
+  std::vector<Row> rows;
+  for (const FlowEvaluation::Reference& reference : evaluation.references) {
+    if (rows.empty() || rows.back().name != reference.name) {
+      rows.push_back({.name = reference.name, .scores = {}});
+    }
+    rows.back().scores.push_back(&reference.scores.whole);
+  }
+  return rows;
+}
+
+using ScoresOfRun = std::function<const StreamScores*(const FlowEvaluation::Run&)>;
+
+// Those of whom there is something to say.
+std::vector<Row> RowsOf(const std::vector<EvaluationGroup>& groups, const ScoresOfRun& scores_of) {
+  std::vector<Row> rows;
+  for (const EvaluationGroup& group : groups) {
+    Row row{.name = group.name, .scores = {}, .dropped = DroppedText(group)};
+    for (const FlowEvaluation::Run* run : group.runs) {
+      if (const StreamScores* scores = scores_of(*run)) row.scores.push_back(scores);
+    }
+    if (!row.scores.empty()) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string FrozenTables(const std::vector<EvaluationGroup>& groups, const FlowEvaluation& all) {
+  std::string text;
+  if (all.runs.empty()) return text;
+  for (std::size_t i = 0; i < all.runs.front().result.frozen.size(); ++i) {
+    const std::string& name = all.runs.front().result.frozen[i].name;
+    const std::string what = name == "first" || name == "last"
+                                 ? absl::StrCat("the ", name, " window")
+                                 : absl::StrCat("the first window of ", name);
+    text += TableOf(
+        absl::StrCat("At the end, no longer learning, on ", what),
+        RowsOf(groups,
+               [i](const FlowEvaluation::Run& run) { return &run.result.frozen[i].scores; }),
+        /*with_dropped=*/false);
+  }
+  return text;
+}
+
+using OfTest = std::optional<double> (*)(const FlowRunResult::Frozen&);
+
+// A figure of a frozen test, by its place among those of a run.
+struct TestFigure {
+  std::string head;
+  std::size_t test;
+  OfTest of;
+};
+
+// Those that the first run has, as all have.
+std::vector<TestFigure> FiguresOfTests(const FlowRunResult& result) {
+  std::vector<TestFigure> figures;
+  for (std::size_t i = 0; i < result.frozen.size(); ++i) {
+    const FlowRunResult::Frozen& test = result.frozen[i];
+    if (pipeline::Forgetting(test)) figures.push_back({"forgetting", i, pipeline::Forgetting});
+    if (!pipeline::Transfer(test)) continue;
+    figures.push_back({absl::StrCat("transfer to ", test.name), i, pipeline::Transfer});
+  }
+  return figures;
+}
+
+std::string RetentionTable(const std::vector<EvaluationGroup>& groups) {
+  if (groups.empty()) return "";
+  const std::vector<TestFigure> figures = FiguresOfTests(groups.front().runs.front()->result);
+  if (figures.empty()) return "";
+  std::vector<std::string> heads = {""};
+  for (const TestFigure& figure : figures) heads.push_back(figure.head);
+  TextTable table(heads);
+  for (const EvaluationGroup& group : groups) {
+    std::vector<std::string> cells = {group.name};
+    for (const TestFigure& figure : figures) {
+      std::vector<double> values;
+      for (const FlowEvaluation::Run* run : group.runs) {
+        const auto value = figure.of(run->result.frozen[figure.test]);
+        if (value) values.push_back(*value);
+      }
+      cells.push_back(SpreadText(values));
+    }
+    table.Add(std::move(cells));
+  }
+  return absl::StrCat(
+      "What was forgotten of the first window since it was learned, and what carries over, in loss "
+      "ratios\n\n",
+      table.Text(), "\n");
+}
+
+}  // namespace
+
+std::string EvaluationTables(const pipeline::FlowEvaluation& evaluation) {
+  const std::vector<EvaluationGroup> groups = GroupsOf(evaluation);
+  const bool camera = !groups.empty() && groups.front().runs.front()->name.camera_rate > 0;
+  std::vector<Row> rows =
+      RowsOf(groups, [](const FlowEvaluation::Run& run) { return &run.result.model.whole; });
+  const std::vector<Row> references = References(evaluation);
+  rows.insert(rows.end(), references.begin(), references.end());
+  std::string text = TableOf(
+      evaluation.next_frame
+          ? "While it learns: each picture as the two before foretold it, before learning "
+            "from it"
+          : "While it learns: each pair by its own prediction, made before learning from it",
+      rows, camera);
+  const auto streaming = [](const FlowEvaluation::Run& run) {
+    return run.result.streaming ? &run.result.streaming->whole : nullptr;
+  };
+  text += TableOf("At every instant: each pair by the newest prediction that was there",
+                  RowsOf(groups, streaming), camera);
+  text += FrozenTables(groups, evaluation);
+  text += RetentionTable(groups);
+  return text;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,28 @@
+#include "service/commands/evaluate/reference_comparison.h"
+
+#include <memory>
+#include <utility>
+
+#include "base/status.h"
+#include "pipeline/comparison/reference_flow.h"
+#include "pipeline/evaluation/pictures.h"
+
+namespace millrace::service {
+
+absl::StatusOr<std::function<Comparison(const Prediction&)>> CompareWith(const std::string& name,
+                                                                         int width, int height) {
+  MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<pipeline::ReferenceFlow> made,
+                            pipeline::MakeReferenceFlow(name, width, height));
+  // Shared, as whatever a std::function holds must be copied with it.
+  return [method = std::shared_ptr<pipeline::ReferenceFlow>(std::move(made)), width,
+          height](const Prediction& prediction) {
+    const auto& previous = prediction.previous->rgb;
+    const auto& current = prediction.picture->rgb;
+    const pipeline::PairOfPictures pictures(previous, current, width, height);
+    return Comparison{.loss = pictures.Loss(*prediction.model.flow),
+                      .loss_no_motion = pictures.LossOfNoMotion(),
+                      .loss_reference = pictures.Loss(method->Flow(previous, current))};
+  };
+}
+
+}  // namespace millrace::service

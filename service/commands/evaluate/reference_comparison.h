@@ -1,0 +1,17 @@
+// What a stream's predictions are worth beside a method that does not learn.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "service/frames/prediction.h"
+
+namespace millrace::service {
+
+/// Runs the method of that name (pipeline::ReferenceFlowNames()) on each prediction's own pictures,
+/// of that size. For one thread. Fails as MakeReferenceFlow() does.
+[[nodiscard]] absl::StatusOr<std::function<Comparison(const Prediction&)>> CompareWith(
+    const std::string& name, int width, int height);
+
+}  // namespace millrace::service

@@ -1,0 +1,12 @@
+// The options of all commands that draw.
+#pragma once
+
+#include "service/commands/plan/drawing_files.h"
+#include "service/terminal/cli_app.h"
+
+namespace millrace::service {
+
+/// Adds --svg and --trace to `command`. `files` outlives it.
+void AddDrawings(CLI::App& command, DrawingFiles& files);
+
+}  // namespace millrace::service

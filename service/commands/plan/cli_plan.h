@@ -1,0 +1,13 @@
+// The options of `millrace plan`.
+#pragma once
+
+#include "service/commands/plan/cmd_plan.h"
+#include "service/terminal/cli_app.h"
+
+namespace millrace::service {
+
+/// Adds the command to `app`. Parsing fills `arguments`, which must live until then. With
+/// `measures`, a configuration may be given in place of costs.
+void AddPlan(CLI::App& app, PlanArguments& arguments, bool measures);
+
+}  // namespace millrace::service

@@ -1,0 +1,108 @@
+#include "service/commands/plan/plan_loads.h"
+
+#include <algorithm>
+
+#include "pipeline/planner/plan_memory.h"
+
+namespace millrace::service {
+namespace {
+
+using pipeline::Operation;
+using enum pipeline::OperationKind;
+
+int LargestLayer(const pipeline::NetworkCosts& network, const std::vector<PlannedStage>& stages,
+                 std::size_t device) {
+  int largest = -1;
+  for (const PlannedStage& stage : stages) {
+    if (stage.device != device && stage.backward_device != device) continue;
+    for (int layer = stage.first_layer; layer <= stage.last_layer; ++layer) {
+      if (largest < 0 ||
+          network.layers[layer].cost.total() > network.layers[largest].cost.total()) {
+        largest = layer;
+      }
+    }
+  }
+  return largest;
+}
+
+// What a device works for a sample, and for how many stages.
+struct DeviceLoad {
+  double load_ms = 0;
+  int stages = 0;
+  int stage = 1;
+};
+
+DeviceLoad LoadOf(const PlanReport& report, std::size_t device) {
+  DeviceLoad load;
+  std::vector<bool> seen(report.costs.size() + 1, false);
+  for (const Operation& operation : report.plan.devices[device]) {
+    load.load_ms +=
+        CostOf(operation, report.costs[operation.stage - 1]) / report.plan.samples_per_pattern;
+    load.stage = operation.stage;
+    load.stages += seen[operation.stage] ? 0 : 1;
+    seen[operation.stage] = true;
+  }
+  return load;
+}
+
+}  // namespace
+
+std::vector<PlannedStage> PlannedStages(const pipeline::NetworkCosts& network,
+                                        const pipeline::Cuts& cuts, const pipeline::Plan& plan,
+                                        const std::vector<pipeline::StageCost>& costs) {
+  std::vector<PlannedStage> stages(plan.stage_count());
+  for (std::size_t device = 0; device < plan.devices.size(); ++device) {
+    for (const Operation& operation : plan.devices[device]) {
+      PlannedStage& stage = stages[operation.stage - 1];
+      stage.load_ms += CostOf(operation, costs[operation.stage - 1]) / plan.samples_per_pattern;
+      (operation.kind == kForward ? stage.device : stage.backward_device) = device;
+    }
+  }
+  const std::vector<pipeline::StageHolds> holds = pipeline::HoldsOf(plan);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    PlannedStage& stage = stages[i];
+    stage.holds = holds[i];
+    stage.first_layer = i > 0 ? cuts[i - 1] : 0;
+    const int end = i < cuts.size() ? cuts[i] : static_cast<int>(network.layers.size());
+    stage.last_layer = end - 1;
+    stage.memory_bytes = StageBytes(network.layers, stage.first_layer, end, stage.holds);
+  }
+  return stages;
+}
+
+double CutLoad(const PlanReport& report, int stage) {
+  if (stage >= report.plan.stage_count()) return 0;
+  const PlannedStage& before = report.stages[stage - 1];
+  const PlannedStage& after = report.stages[stage];
+  const double copy = report.costs[stage - 1].copy;
+  const bool back = report.plan.rules(stage).gradient == pipeline::GradientFrom::kNextStage &&
+                    before.backward_device != after.backward_device;
+  return (before.device != after.device ? copy : 0) + (back ? copy : 0);
+}
+
+Bottleneck FindBottleneck(const pipeline::NetworkCosts& network, const PlanReport& report) {
+  Bottleneck worst;
+  for (std::size_t device = 0; device < report.plan.devices.size(); ++device) {
+    const DeviceLoad load = LoadOf(report, device);
+    if (load.load_ms <= worst.load_ms) continue;
+    const bool alone = load.stages == 1 && report.stages[load.stage - 1].device ==
+                                               report.stages[load.stage - 1].backward_device;
+    worst = {.kind = alone ? Bottleneck::Kind::kStage : Bottleneck::Kind::kDevice,
+             .number = alone ? load.stage : static_cast<int>(device),
+             .load_ms = load.load_ms,
+             .layer = LargestLayer(network, report.stages, device)};
+  }
+  for (int stage = 1; stage < report.plan.stage_count(); ++stage) {
+    const double load_ms = CutLoad(report, stage);
+    if (load_ms <= worst.load_ms) continue;
+    worst = {.kind = Bottleneck::Kind::kCut,
+             .number = stage,
+             .load_ms = load_ms,
+             .layer = report.stages[stage - 1].last_layer};
+  }
+  const bool cut = worst.kind == Bottleneck::Kind::kCut;
+  worst.layer_ms = cut ? worst.load_ms : network.layers[worst.layer].cost.total();
+  return worst;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,209 @@
+#include "service/commands/watch/cmd_watch.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "grpcpp/grpcpp.h"
+#include "millrace/v1/prediction_service.grpc.pb.h"
+#include "millrace/v1/stream_service.grpc.pb.h"
+#include "service/commands/watch/watch_calls.h"
+#include "service/commands/watch/watch_failure.h"
+#include "service/commands/watch/watch_output.h"
+#include "service/commands/watch/watch_states.h"
+#include "service/commands/watch/watch_status.h"
+#include "service/server/grpc_log.h"
+#include "service/terminal/cli_exit_codes.h"
+#include "service/terminal/serve_signals.h"
+#include "service/terminal/terminal.h"
+
+namespace millrace::service {
+namespace {
+
+/// The terminal's, or a usual one where it does not say.
+ScreenSize SizeOfScreen() { return {.columns = TerminalColumns(200), .rows = TerminalRows(24)}; }
+
+absl::Status StatusOf(const grpc::Status& status) {
+  return {absl::StatusCode(status.error_code()), status.error_message()};
+}
+
+/// Shows one stream's predictions, and goes on where it stopped when the connection ends: a server
+/// may start again, and ends connections that are old.
+class Watch {
+ public:
+  Watch(const WatchArguments& arguments, const std::string& stream, const WatchChannel& channel,
+        WatchCalls& calls, WatchScreen& screen)
+      : stub_(v1::PredictionService::NewStub(channel.channel)),
+        authorization_(channel.authorization),
+        arguments_(arguments),
+        calls_(calls),
+        screen_(screen) {
+    request_.set_stream(stream);
+    request_.set_policy(v1::DELIVERY_POLICY_LATEST);
+    request_.mutable_parts()->set_preview(!arguments.view.empty());  // None of the arrays.
+    request_.set_status(!screen.on_terminal());                      // There WatchStates says more.
+  }
+
+  /// Until the stream ends, `count` are shown, all calls are ended, or nothing answers for long.
+  /// Fails with why it could not go on.
+  absl::Status Run() {
+    for (;;) {
+      const std::uint64_t before = shown_;
+      const grpc::Status status = Subscribe();
+      if (shown_ > before) tries_ = 0;
+      if (Enough()) screen_.End(request_.stream());
+      if (Enough() || calls_.ended()) return saved_;
+      if (status.ok() || !GoesOn(status)) return StatusOf(status);
+    }
+  }
+
+ private:
+  /// Whether to subscribe again, after a pause if need be.
+  bool GoesOn(const grpc::Status& status) {
+    if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE && request_.has_resume()) {
+      request_.clear_resume();  // The stream has begun anew.
+      return true;
+    }
+    const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE;
+    if (!away || shown_ == 0 || ++tries_ > kMostTries) return false;
+    calls_.Pause(kPause);
+    return true;
+  }
+
+  grpc::Status Subscribe() {
+    WatchCall call(calls_, authorization_);
+    const auto reader = stub_->Subscribe(&call.context(), request_);
+    v1::SubscribeResponse response;
+    while (!Enough() && reader->Read(&response)) Show(response);
+    if (Enough()) {
+      call.context().TryCancel();
+      while (reader->Read(&response)) {
+      }
+    }
+    return reader->Finish();
+  }
+
+  void Show(const v1::SubscribeResponse& response) {
+    request_.mutable_resume()->set_run_id(response.run_id());
+    request_.mutable_resume()->set_sequence(response.sequence());
+    if (response.has_status()) return ShowStatus(response.status());
+    Print(arguments_.json ? WatchJson(response) : WatchLine(response));
+    if (calls_.ended()) return;
+    if (!arguments_.view.empty()) saved_ = SavePreview(arguments_.view, response);
+    ++shown_;
+  }
+
+  /// On standard error, where programs are that read each line of JSON as a prediction.
+  void ShowStatus(const v1::StreamStatus& status) {
+    const std::optional<std::string> line = lines_.Next(status);
+    if (!line) return;
+    if (!arguments_.json) return Print(*line);
+    screen_.Say(std::cerr, absl::StrCat(*line, "\n"));
+  }
+
+  void Print(const std::string& line) {
+    if (!screen_.Show(request_.stream(), line)) calls_.End();  // There is nowhere to show anything.
+  }
+
+  [[nodiscard]] bool Enough() const {
+    return !saved_.ok() || (arguments_.count > 0 && shown_ == arguments_.count);
+  }
+
+  static constexpr std::chrono::milliseconds kPause{500};
+  static constexpr int kMostTries = 60;
+
+  const std::unique_ptr<v1::PredictionService::Stub> stub_;
+  const std::string authorization_;
+  const WatchArguments& arguments_;
+  WatchCalls& calls_;
+  WatchScreen& screen_;
+  v1::SubscribeRequest request_;
+  StatusLines lines_;
+  std::uint64_t shown_ = 0;
+  int tries_ = 0;       // Since the last that was shown.
+  absl::Status saved_;  // OK, or why a picture was not.
+};
+
+/// What to watch: the stream that was named, or all that there are now.
+absl::StatusOr<std::vector<std::string>> StreamsToWatch(const WatchArguments& arguments,
+                                                        const WatchChannel& channel,
+                                                        WatchCalls& calls) {
+  if (!arguments.stream.empty()) return std::vector<std::string>{arguments.stream};
+  WatchCall call(calls, channel.authorization);
+  v1::ListStreamsResponse response;
+  const grpc::Status status =
+      v1::StreamService::NewStub(channel.channel)
+          ->ListStreams(&call.context(), v1::ListStreamsRequest(), &response);
+  if (!status.ok()) return StatusOf(status);
+  std::vector<std::string> names;
+  for (const v1::Stream& stream : response.streams()) names.push_back(stream.name());
+  if (names.empty()) return absl::NotFoundError("there are no streams yet");
+  return names;
+}
+
+/// Of what cannot be watched: a stream, or all of the server.
+std::string Failure(const std::string& what, const std::string& why) {
+  return absl::StrCat("millrace watch: ", what, ": ", why, "\n");
+}
+
+/// Watches all of `streams` until each has ended, and says why one has failed when it does. Returns
+/// the program's exit code.
+int WatchAll(const WatchArguments& arguments, const WatchChannel& channel,
+             const std::vector<std::string>& streams, WatchCalls& calls) {
+  const bool terminal = isatty(STDOUT_FILENO) != 0 && !arguments.json;
+  WatchScreen screen(std::cout, {.terminal = terminal, .streams = streams, .size = SizeOfScreen});
+  std::optional<WatchStates> states;  // They have a place on a terminal only.
+  if (terminal) states.emplace(channel, arguments.stream, calls, screen);
+  std::atomic<bool> failed = false;
+  std::vector<std::jthread> threads;
+  for (const std::string& stream : streams) {
+    threads.emplace_back([&, stream] {
+      const absl::Status end = Watch(arguments, stream, channel, calls, screen).Run();
+      if (end.ok()) return;
+      failed = true;
+      screen.Say(std::cerr, Failure(absl::StrCat(arguments.address, ": ", stream),
+                                    FailureInWords(end, arguments.security)));
+    });
+  }
+  threads.clear();  // Waits for all of them.
+  calls.End();      // What the streams are doing has nobody to look at it any more.
+  states.reset();
+  const absl::Status written = screen.written();
+  const bool lost = !written.ok() && !absl::IsCancelled(written);
+  if (lost) std::cerr << Failure("standard output", std::string(written.message()));
+  return failed || lost ? kExitFailure : kExitOk;
+}
+
+}  // namespace
+
+int RunWatch(const WatchArguments& arguments) {
+  LogGrpc(GrpcSide::kClient);
+  WatchCalls calls;
+  StopSignals signals;  // Before gRPC has threads, which inherit what is blocked.
+  signals.Watch([&calls] { calls.End(); });
+  const absl::StatusOr<WatchChannel> channel =
+      OpenWatchChannel(arguments.address, arguments.security);
+  if (!channel.ok()) {
+    std::cerr << "millrace watch: " << channel.status().message() << "\n";
+    return kExitUsage;
+  }
+  const absl::StatusOr<std::vector<std::string>> streams =
+      StreamsToWatch(arguments, *channel, calls);
+  if (calls.ended()) return kExitOk;
+  if (!streams.ok()) {
+    std::cerr << Failure(arguments.address, FailureInWords(streams.status(), arguments.security));
+    return kExitFailure;
+  }
+  return WatchAll(arguments, *channel, *streams, calls);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,58 @@
+#include "service/config/config_choices.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/usable_cores.h"
+#include "service/config/warm_start.h"
+
+namespace millrace::service {
+namespace {
+
+/// Of the kind auto, at most so many stages where the file does not say.
+int MostStagesHere() {
+  constexpr int kMost = 4;
+  return std::clamp(static_cast<int>(UsableCores()), 1, kMost);
+}
+
+/// Keys that the kind auto cannot have: where they are given, another kind is meant.
+bool MeansStar(const pipeline::FlowLearnerOptions& learner) {
+  return !learner.cuts.empty() || learner.period_ms > 0 || learner.devices.size() > 1;
+}
+
+}  // namespace
+
+void LeaveOpen(StreamConfig& defaults) {
+  defaults.learner.schedule.clear();
+  defaults.learner.stages = 0;
+}
+
+void ChooseKind(StreamConfig& stream) {
+  std::string& kind = stream.learner.schedule;
+  if (!kind.empty()) return;
+  kind = IsOfLabels(stream.task) || MeansStar(stream.learner) ? "one_f_one_b_star" : "auto";
+}
+
+void ChooseStages(StreamConfig& stream) {
+  pipeline::FlowLearnerOptions& learner = stream.learner;
+  if (learner.stages > 0) return;
+  constexpr int kUsual = 2;
+  const auto cuts = static_cast<int>(learner.cuts.size());
+  learner.stages = learner.schedule == "auto" ? MostStagesHere() : cuts > 0 ? cuts + 1 : kUsual;
+}
+
+void ChooseWeights(StreamConfig& stream) {
+  if (IsOfLabels(stream.task)) {
+    std::string& weights = stream.labels.learner.weights;
+    if (weights == kNoWeights) weights.clear();
+    return;
+  }
+  std::string& weights = stream.learner.weights;
+  if (weights == kNoWeights) {
+    weights.clear();
+  } else if (weights.empty() && stream.learner.network == "flow") {
+    weights = WarmStartWeights();
+  }
+}
+
+}  // namespace millrace::service

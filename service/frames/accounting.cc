@@ -1,0 +1,23 @@
+#include "service/frames/accounting.h"
+
+namespace millrace::service {
+
+std::string_view Name(DropReason reason) {
+  switch (reason) {
+    case DropReason::kQueueFull:
+      return "queue_full";
+    case DropReason::kNoPredecessor:
+      return "no_predecessor";
+    case DropReason::kGap:
+      return "gap";
+    case DropReason::kRejected:
+      return "rejected";
+    case DropReason::kShutdown:
+      return "shutdown";
+    case DropReason::kPaused:
+      return "paused";
+  }
+  return "unknown";
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,39 @@
+#include "service/frames/recent_figures.h"
+
+namespace millrace::service {
+
+void RecentFigures::RecordArrival(const ingest::Frame& frame) {
+  MutexLock lock(mu_);
+  in_.Record(frame.arrival, static_cast<std::uint64_t>(frame.number) + 1);
+}
+
+void RecentFigures::RecordPrediction(const Prediction& prediction, std::chrono::nanoseconds now) {
+  MutexLock lock(mu_);
+  out_.Record(now, ++predictions_);
+  delays_.Record(now, prediction.delay);
+  learning_.Record(prediction);
+}
+
+RecentFigures::Values RecentFigures::At(std::chrono::nanoseconds now,
+                                        std::uint64_t received) const {
+  MutexLock lock(mu_);
+  return {.frames_per_second_in = in_.PerSecond(now, received),
+          .predictions_per_second = out_.PerSecond(now, predictions_),
+          .delay_p50_s = delays_.Quantile(0.5, now),
+          .delay_p99_s = delays_.Quantile(0.99, now),
+          .learning = learning_.Recent()};
+}
+
+void RecentFigures::RecordWork(const std::vector<pipeline::StageTime>& worked,
+                               std::chrono::nanoseconds now) {
+  MutexLock lock(mu_);
+  loads_.Record(now, worked);
+}
+
+std::vector<StageLoad> RecentFigures::LoadsAt(
+    std::chrono::nanoseconds now, const std::vector<pipeline::StageTime>& worked) const {
+  MutexLock lock(mu_);
+  return loads_.At(now, worked);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,60 @@
+// A camera stream's figures over the recent past, as its snapshots show them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "base/mutex.h"
+#include "ingest/frame/frame.h"
+#include "pipeline/plan/stage_time.h"
+#include "service/frames/learning_window.h"
+#include "service/frames/load_window.h"
+#include "service/frames/prediction.h"
+#include "service/frames/windows.h"
+
+namespace millrace::service {
+
+/// Gathers a stream's windows under one lock. Thread-safe.
+class RecentFigures {
+ public:
+  struct Values {
+    double frames_per_second_in = 0;
+    double predictions_per_second = 0;
+    double delay_p50_s = 0;
+    double delay_p99_s = 0;
+    RecentLearning learning = {};
+  };
+
+  /// Takes a frame's arrival into account. Frames that fell out of the queue need not be told: the
+  /// numbers of the others show them. REQUIRES: in the order of the frames.
+  void RecordArrival(const ingest::Frame& frame) ABSL_LOCKS_EXCLUDED(mu_);
+  /// Takes a prediction emitted at `now` into account. A prediction that is not finite or has no
+  /// loss is left out of the learning. REQUIRES: in the order of the predictions.
+  void RecordPrediction(const Prediction& prediction, std::chrono::nanoseconds now)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// Takes into account for how long the stages had worked at `now`.
+  void RecordWork(const std::vector<pipeline::StageTime>& worked, std::chrono::nanoseconds now)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// The figures at `now`, when `received` frames have arrived.
+  [[nodiscard]] Values At(std::chrono::nanoseconds now, std::uint64_t received) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  /// The stages' loads at `now`, when they have worked for so long: as LoadWindow::At().
+  [[nodiscard]] std::vector<StageLoad> LoadsAt(std::chrono::nanoseconds now,
+                                               const std::vector<pipeline::StageTime>& worked) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  mutable Mutex mu_;
+  RateWindow in_ ABSL_GUARDED_BY(mu_);
+  RateWindow out_ ABSL_GUARDED_BY(mu_);
+  DelayWindow delays_ ABSL_GUARDED_BY(mu_);
+  LearningWindow learning_ ABSL_GUARDED_BY(mu_);
+  std::uint64_t predictions_ ABSL_GUARDED_BY(mu_) = 0;
+  LoadWindow loads_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,41 @@
+#include "service/health/systemd_notifier.h"
+
+#include <systemd/sd-daemon.h>
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+
+namespace millrace::service {
+namespace {
+
+std::chrono::microseconds WatchdogPeriod() {
+  std::uint64_t microseconds = 0;
+  const bool enabled = sd_watchdog_enabled(/*unset_environment=*/0, &microseconds) > 0;
+  return std::chrono::microseconds(enabled ? microseconds : 0);
+}
+
+// Who started us and is gone since needs to know nothing.
+void Tell(const std::string& state) {
+  static_cast<void>(sd_notify(/*unset_environment=*/0, state.c_str()));
+}
+
+}  // namespace
+
+SystemdNotifier::SystemdNotifier() : period_(WatchdogPeriod()) {}
+
+void SystemdNotifier::Ready(const std::string& status) {
+  Tell(absl::StrCat("READY=1\nSTATUS=", status));
+}
+
+void SystemdNotifier::Status(const std::string& status) { Tell(absl::StrCat("STATUS=", status)); }
+
+void SystemdNotifier::Alive(std::chrono::nanoseconds now) {
+  if (period_.count() == 0 || now - told_ < period_ / 2) return;
+  told_ = now;
+  Tell("WATCHDOG=1");
+}
+
+void SystemdNotifier::Stopping() { Tell("STOPPING=1\nSTATUS=stopping"); }
+
+}  // namespace millrace::service

@@ -1,0 +1,85 @@
+// `inference.GRPCInferenceService`: the Open Inference Protocol, for clients that know it already.
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+
+#include "absl/status/statusor.h"
+#include "inference/open_inference_grpc.grpc.pb.h"
+#include "service/health/health_statuses.h"
+#include "service/health/liveness.h"
+#include "service/registry/streams.h"
+#include "service/rpc/call_thread.h"
+#include "service/rpc/guard.h"
+#include "service/rpc/raw_methods.h"
+#include "service/rpc/subscribers.h"
+#include "service/subscriptions/stream_feed.h"
+
+namespace millrace::service {
+
+using InferenceMethods =
+    RawMethods<inference::GRPCInferenceService::Service,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ServerLive,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ServerReady,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ModelReady,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ServerMetadata,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ModelMetadata,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ModelInfer,
+               inference::GRPCInferenceService::WithRawCallbackMethod_ModelStreamInfer>;
+
+/// Translates: ModelInfer is PredictionService's Predict, ModelStreamInfer its Subscribe, and a
+/// model is a camera stream (wire_inference.h). Thread-safe. What it is given must outlive it, and
+/// the server that it is registered with must be shut down before it is destroyed. The responses of
+/// ModelStreamInfer() are put together from bytes that subscribers share.
+class InferenceService final : public InferenceMethods {
+ public:
+  struct Parts {
+    const Streams& streams;
+    Subscribers& subscribers;
+    /// Where ModelInfer parses and computes.
+    CallThread& questions;
+    const HealthStatuses& statuses;
+    Liveness& liveness;
+    const Admission& admission;
+  };
+
+  explicit InferenceService(const Parts& parts);
+  ~InferenceService() override;
+
+  grpc::ServerUnaryReactor* ServerLive(grpc::CallbackServerContext* context,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ServerReady(grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ModelReady(grpc::CallbackServerContext* context,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ServerMetadata(grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer* request,
+                                           grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ModelMetadata(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ModelInfer(grpc::CallbackServerContext* context,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
+  Guard::Both* ModelStreamInfer(grpc::CallbackServerContext* context) override;
+
+ private:
+  [[nodiscard]] bool IsReady(const inference::ModelReadyRequest& request) const;
+  [[nodiscard]] absl::StatusOr<inference::ModelMetadataResponse> Describe(
+      const inference::ModelMetadataRequest& request) const;
+  [[nodiscard]] absl::StatusOr<inference::ModelInferResponse> Infer(
+      const inference::ModelInferRequest& request, std::chrono::nanoseconds came,
+      const std::stop_token& stop) const;
+
+  // Constant after construction.
+  const Parts parts_;
+  const Guard guard_;
+
+  // Self-synchronized.
+  StreamFeeds feeds_;
+};
+
+}  // namespace millrace::service

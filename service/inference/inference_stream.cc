@@ -1,0 +1,136 @@
+#include "service/inference/inference_stream.h"
+
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/error_reason.h"
+#include "base/status.h"
+#include "service/rpc/caught.h"
+#include "service/rpc/parse.h"
+#include "service/wire/wire_field.h"
+#include "service/wire/wire_inference.h"
+
+namespace millrace::service {
+namespace {
+
+// The inference's bytes, which all subscribers share, and what is this one's own.
+grpc::ByteBuffer Assemble(const grpc::Slice& shared, const std::string& own) {
+  const std::array<grpc::Slice, 3> slices = {
+      FieldHead(inference::ModelStreamInferResponse::kInferResponseFieldNumber,
+                shared.size() + own.size()),
+      shared, grpc::Slice(own)};
+  return {slices.data(), slices.size()};
+}
+
+}  // namespace
+
+// Its end may come first: then nobody would let go of what a reader holds.
+void InferenceStream::OnReadDone(bool ok) {
+  const grpc::ByteBuffer bytes = std::exchange(request_, grpc::ByteBuffer());
+  bool go_on = false;
+  {
+    const MutexLock lock(reading_);
+    absl::Status subscribed;
+    if (ok && !let_go_) subscribed = Take(bytes);
+    go_on = ok && !let_go_ && subscribed.ok();
+    if (!go_on && !end_) end_ = subscribed;
+  }
+  if (go_on) StartRead(&request_);
+  Pump();
+}
+
+absl::Status InferenceStream::Take(const grpc::ByteBuffer& bytes) {
+  if (bytes.Length() > kMostBytesOfNames) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("this request has ", bytes.Length(), " bytes; one that subscribes may have ",
+                     kMostBytesOfNames, ". Pictures of your own go to ModelInfer"));
+  }
+  // With the lock, which clang's analysis does not see through Caught().
+  return Caught([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
+    MILLRACE_ASSIGN_OR_RETURN(const auto request, Parse<inference::ModelInferRequest>(bytes));
+    return Subscribe(request);
+  });
+}
+
+absl::Status InferenceStream::Subscribe(const inference::ModelInferRequest& request) {
+  if (reader_ != nullptr) {
+    return Because("ALREADY_SUBSCRIBED", {},
+                   absl::FailedPreconditionError(
+                       "this call is subscribed already; begin another one for another model"));
+  }
+  if (request.inputs_size() > 0 || request.raw_input_contents_size() > 0) {
+    return InvalidFields({{"inputs",
+                           "must be empty: a call of ModelStreamInfer subscribes to what the model "
+                           "says of its camera. Pictures of your own go to ModelInfer"}});
+  }
+  MILLRACE_RETURN_IF_ERROR(CheckId(request.id()));
+  MILLRACE_RETURN_IF_ERROR(CheckModelVersion(request.model_version()));
+  MILLRACE_ASSIGN_OR_RETURN(const v1::SubscribeRequest asked, ToSubscription(request));
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream served, streams_.Find(asked.stream()));
+  MILLRACE_ASSIGN_OR_RETURN(PredictionReader::Options options,
+                            PredictionReader::OptionsOf(asked, *served));
+  MILLRACE_ASSIGN_OR_RETURN(options.carried, ToCarried(request, *served->stream));
+  reader_ = std::make_unique<PredictionReader>(feeds_.Of(served), options);
+  id_ = request.id();
+  return absl::OkStatus();
+}
+
+InferenceStream::Step InferenceStream::Read(Due& due, absl::Status& end) {
+  const MutexLock lock(reading_);
+  if (end_) {
+    end = *end_;
+    return Step::kEnd;
+  }
+  if (reader_ == nullptr) return Step::kNothing;
+  std::optional<PredictionReader::Next> next = reader_->Read();
+  if (next) {
+    due = {.next = *std::move(next), .reader = reader_.get(), .id = id_};
+    return Step::kMessage;
+  }
+  if (!reader_->end()) return Step::kNothing;
+  end = *reader_->end();
+  return Step::kEnd;
+}
+
+// Made without the lock: megabytes, unless another subscriber's call has made them.
+InferenceStream::Step InferenceStream::Advance(grpc::ByteBuffer& message, absl::Status& end) {
+  Due due;
+  const Step step = Read(due, end);
+  if (step != Step::kMessage) return step;
+  StreamFeed& feed = due.reader->feed();
+  inference::ModelInferResponse own;
+  own.set_id(due.id);
+  auto& parameters = *own.mutable_parameters();
+  parameters["run_id"].set_string_param(feed.served().run_id);
+  parameters["sequence"].set_int64_param(static_cast<std::int64_t>(due.next.sequence));
+  parameters["dropped"].set_int64_param(static_cast<std::int64_t>(due.next.dropped));
+  parameters["dropped_total"].set_int64_param(static_cast<std::int64_t>(due.next.dropped_total));
+  message = Assemble(
+      feed.cache().Get(due.next.sequence, *due.next.prediction, due.reader->options().carried),
+      own.SerializeAsString());
+  return Step::kMessage;
+}
+
+void InferenceStream::Written() {
+  const MutexLock lock(reading_);
+  reader_->Sent();
+}
+
+absl::Status InferenceStream::Stalled(std::chrono::nanoseconds limit) {
+  const MutexLock lock(reading_);
+  return reader_->Stalled(limit);
+}
+
+void InferenceStream::Ending() {
+  const MutexLock lock(reading_);
+  let_go_ = true;
+  if (reader_ != nullptr) reader_->LetGo();
+}
+
+void InferenceStream::Over() {
+  const MutexLock lock(reading_);
+  if (reader_ != nullptr) reader_->Over();
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,69 @@
+// One client's call of ModelStreamInfer: a request without inputs subscribes it to a stream.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/mutex.h"
+#include "inference/open_inference_grpc.pb.h"
+#include "service/registry/streams.h"
+#include "service/rpc/stream_writer.h"
+#include "service/subscriptions/prediction_reader.h"
+#include "service/subscriptions/stream_feed.h"
+
+namespace millrace::service {
+
+/// Thread-safe, as StreamWriter. Ends with OK when the client closes its side.
+class InferenceStream final
+    : public StreamWriter<grpc::ByteBuffer,
+                          grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
+ public:
+  /// All must outlive it. Begin() must follow, and then Listen() if it returns this call.
+  InferenceStream(const Streams& streams, StreamFeeds& feeds, Subscribers& subscribers)
+      : StreamWriter(subscribers), streams_(streams), feeds_(feeds) {}
+
+  /// To be called once: takes what the client sends.
+  void Listen() { StartRead(&request_); }
+  void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(reading_);
+
+ protected:
+  Step Advance(grpc::ByteBuffer& message, absl::Status& end) override ABSL_LOCKS_EXCLUDED(reading_);
+  void Written() override ABSL_LOCKS_EXCLUDED(reading_);
+  absl::Status Stalled(std::chrono::nanoseconds limit) override ABSL_LOCKS_EXCLUDED(reading_);
+  void Ending() override ABSL_LOCKS_EXCLUDED(reading_);
+  void Over() override ABSL_LOCKS_EXCLUDED(reading_);
+
+ private:
+  /// What to send, by a reader that stays as long as the call.
+  struct Due {
+    PredictionReader::Next next;
+    const PredictionReader* reader = nullptr;
+    std::string id;
+  };
+
+  /// Subscribe() with what the client has sent. What that throws is INTERNAL.
+  [[nodiscard]] absl::Status Take(const grpc::ByteBuffer& bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
+  [[nodiscard]] absl::Status Subscribe(const inference::ModelInferRequest& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
+  Step Read(Due& due, absl::Status& end) ABSL_LOCKS_EXCLUDED(reading_);
+
+  // Constant after construction.
+  const Streams& streams_;
+  StreamFeeds& feeds_;
+
+  grpc::ByteBuffer request_;  // gRPC's own between two calls of OnReadDone().
+
+  Mutex reading_;
+  std::unique_ptr<PredictionReader> reader_ ABSL_GUARDED_BY(reading_);  // Null: not subscribed.
+  std::string id_ ABSL_GUARDED_BY(reading_);                   // Of the request that subscribed.
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(reading_);  // With what the client has it end.
+  bool let_go_ ABSL_GUARDED_BY(reading_) = false;              // Ending() was called.
+};
+
+}  // namespace millrace::service

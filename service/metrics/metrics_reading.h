@@ -1,0 +1,30 @@
+// What a scrape reads of the camera streams, before families of metrics are made of it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "prometheus/client_metric.h"
+#include "service/registry/streams.h"
+
+namespace millrace::service {
+
+/// One stream as a scrape sees it: read once, used by every family.
+struct StreamReading {
+  /// Of its life (ServedStream::run_id): a stream that is made anew counts from 0 again.
+  std::string run_id;
+  StreamSnapshot snapshot;
+  RunFigures figures;
+  prometheus::ClientMetric delays;
+  std::shared_ptr<const pipeline::LearnerDescription> learner;
+  /// Its predictions are compared with a method that does not learn.
+  bool compared = false;
+  SubscriberCounts subscribers;
+  std::vector<pipeline::GpuMemory> gpu_memory = {};
+};
+using StreamReadings = std::vector<StreamReading>;
+
+[[nodiscard]] StreamReadings ReadStreams(const Streams& streams);
+
+}  // namespace millrace::service

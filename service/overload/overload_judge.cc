@@ -1,0 +1,157 @@
+#include "service/overload/overload_judge.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace millrace::service {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kLeastSpan{2};
+// A camera that sends a frame now and then: a span holds several of them, within reason.
+constexpr double kLeastFrames = 10;
+constexpr seconds kLongestSpan{30};
+constexpr seconds kBelieved{10};
+constexpr int kLeastSpans = 3;
+
+// Shares of the frames. Between the two a span says nothing.
+constexpr double kOverloaded = 0.05;
+constexpr double kKeepsUp = 0.01;
+// Shares of what was promised or, where less came, of that.
+constexpr double kTooFew = 0.9;
+constexpr double kEnough = 0.95;
+
+double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+std::optional<bool> Between(double value, double no, double yes) {
+  if (value <= no) return false;
+  if (value >= yes) return true;
+  return std::nullopt;
+}
+
+OverloadKind KindOfEffort(int update_every) {
+  if (update_every == 0) return OverloadKind::kOnlyPredicts;
+  return update_every == 1 ? OverloadKind::kNone : OverloadKind::kLearnsLess;
+}
+
+}  // namespace
+
+std::string_view Name(OverloadKind kind) {
+  switch (kind) {
+    case OverloadKind::kNone:
+      return "none";
+    case OverloadKind::kLearnsLess:
+      return "learns_less";
+    case OverloadKind::kOnlyPredicts:
+      return "only_predicts";
+    case OverloadKind::kDrops:
+      return "drops";
+  }
+  return "unknown";
+}
+
+void LastingTruth::Add(nanoseconds length, std::optional<bool> is_true) {
+  if (is_true != !believed_) {
+    contradicted_ = nanoseconds(0);
+    spans_ = 0;
+    return;
+  }
+  contradicted_ += length;
+  ++spans_;
+  if (contradicted_ < kBelieved || spans_ < kLeastSpans) return;
+  believed_ = !believed_;
+  contradicted_ = nanoseconds(0);
+  spans_ = 0;
+}
+
+bool OverloadJudge::Record(const OverloadReading& reading) {
+  if (!begin_) {
+    begin_ = reading;
+    working_ = reading.working;
+    return false;
+  }
+  if (reading.now < begin_->now || reading.received < begin_->received ||
+      reading.predicted < begin_->predicted || reading.pushed_out < begin_->pushed_out) {
+    return false;
+  }
+  working_ = working_ && reading.working;
+  const Span span{.length = reading.now - begin_->now,
+                  .received = static_cast<double>(reading.received - begin_->received),
+                  .predicted = static_cast<double>(reading.predicted - begin_->predicted),
+                  .pushed_out = static_cast<double>(reading.pushed_out - begin_->pushed_out)};
+  const bool enough = !working_ || span.received >= kLeastFrames;
+  if (span.length < kLeastSpan || (!enough && span.length < kLongestSpan)) return false;
+  Judge(span, reading);
+  begin_ = reading;
+  working_ = reading.working;
+  return true;
+}
+
+void OverloadJudge::Judge(const Span& span, const OverloadReading& reading) {
+  recent_.push_back(span);
+  nanoseconds length{0};
+  for (const Span& one : recent_) length += one.length;
+  while (length - recent_.front().length >= kBelieved) {
+    length -= recent_.front().length;
+    recent_.pop_front();
+  }
+  update_every_ = reading.update_every;
+  JudgeKind(span, reading);
+  JudgePromise(span, reading);
+}
+
+void OverloadJudge::JudgeKind(const Span& span, const OverloadReading& reading) {
+  const OverloadKind effort = working_ ? KindOfEffort(reading.update_every) : OverloadKind::kNone;
+  const std::optional<bool> drops =
+      working_ ? Between(span.pushed_out / std::max(span.received, 1.0), kKeepsUp, kOverloaded)
+               : false;
+  // A worse kind is never said before a lesser one, nor longer.
+  for (const OverloadKind kind : {OverloadKind::kLearnsLess, OverloadKind::kOnlyPredicts}) {
+    at_least_[static_cast<std::size_t>(kind)].Add(span.length,
+                                                  effort >= kind ? std::optional(true) : drops);
+  }
+  at_least_[static_cast<std::size_t>(OverloadKind::kDrops)].Add(span.length, drops);
+}
+
+void OverloadJudge::JudgePromise(const Span& span, const OverloadReading& reading) {
+  if (!working_) {
+    too_few_.Add(span.length, false);
+    too_late_.Add(span.length, false);
+    return;
+  }
+  const Promise& promise = reading.promise;
+  const double seconds = Seconds(span.length);
+  const double wanted = std::min(promise.frames_per_second, span.received / seconds);
+  const double share = wanted > 0 ? span.predicted / seconds / wanted : 1;
+  too_few_.Add(span.length, Between(-share, -kEnough, -kTooFew));
+  if (promise.delay_s <= 0 || reading.delay_s <= 0) return too_late_.Add(span.length, false);
+  too_late_.Add(span.length, Between(reading.delay_s, 1.25 * promise.delay_s + 0.005,
+                                     1.5 * promise.delay_s + 0.01));
+}
+
+OverloadKind OverloadJudge::kind() const {
+  for (auto kind = kOverloadKinds.rbegin(); kind != kOverloadKinds.rend(); ++kind) {
+    if (at_least_[static_cast<std::size_t>(*kind)].believed()) return *kind;
+  }
+  return OverloadKind::kNone;
+}
+
+Overload OverloadJudge::overload() const {
+  Overload overload{.kind = kind(), .update_every = update_every_};
+  nanoseconds length{0};
+  for (const Span& span : recent_) {
+    length += span.length;
+    overload.received_per_second += span.received;
+    overload.predicted_per_second += span.predicted;
+    overload.dropped_per_second += span.pushed_out;
+  }
+  if (length.count() == 0) return overload;
+  for (double* const sum : {&overload.received_per_second, &overload.predicted_per_second,
+                            &overload.dropped_per_second}) {
+    *sum /= Seconds(length);
+  }
+  return overload;
+}
+
+}  // namespace millrace::service

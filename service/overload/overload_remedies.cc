@@ -1,0 +1,121 @@
+#include "service/overload/overload_remedies.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "pipeline/learner/flow_network_names.h"
+
+namespace millrace::service {
+namespace {
+
+// A stream whose learner works all the time drops frames whenever an operation takes longer, and
+// EffortController takes up learning again only where there is a sixth of the time to spare.
+constexpr double kMostLoad = 0.8;
+constexpr int kLeastSide = 64;
+
+double CostS(const pipeline::StageDescription& stage, int update_every) {
+  const double learning_ms = stage.backward_ms + stage.update_ms;
+  return (stage.forward_ms + (update_every > 0 ? learning_ms / update_every : 0)) / 1000;
+}
+
+/// Between two samples, where the slowest device sets the pace.
+double PeriodS(const pipeline::LearnerDescription& learner, int update_every) {
+  std::map<std::string, double> devices;
+  double slowest = 0;
+  for (const pipeline::StageDescription& stage : learner.stages) {
+    double& device = devices[stage.device];
+    device += CostS(stage, update_every);
+    slowest = std::max(slowest, device);
+  }
+  return slowest;
+}
+
+/// Down to two digits, and to whole numbers above ten.
+double RoundedDown(double rate) {
+  if (rate <= 0) return 0;
+  const double unit = rate >= 10 ? 1 : std::pow(10, std::floor(std::log10(rate)) - 1);
+  return std::floor(rate / unit + 1e-9) * unit;
+}
+
+/// The largest input of about the same shape that costs at most `share` of the present one.
+void FindInput(double share, int multiple, const pipeline::LearnerDescription& learner,
+               Remedies& remedies) {
+  const double shape = static_cast<double>(learner.height) / learner.width;
+  const double most = share * learner.width * learner.height;
+  for (const double difference : {0.03, 0.15}) {
+    for (int width = learner.width / multiple * multiple; width >= kLeastSide; width -= multiple) {
+      const int height = static_cast<int>(std::lround(width * shape / multiple)) * multiple;
+      if (height < kLeastSide || static_cast<double>(width) * height > most) continue;
+      if (std::abs(static_cast<double>(height) / width / shape - 1) > difference) continue;
+      remedies.width = width;
+      remedies.height = height;
+      return;
+    }
+  }
+}
+
+bool OnTheCpu(const pipeline::LearnerDescription& learner) {
+  return std::ranges::all_of(learner.stages, [](const pipeline::StageDescription& stage) {
+    return stage.device.starts_with("cpu");
+  });
+}
+
+/// The fewest stages that do `rate` of samples that cost `sample_s` each, if there are cores for
+/// them. 0: there are too few.
+int FindStages(double rate, double sample_s, double cores,
+               const pipeline::LearnerDescription& learner) {
+  std::size_t layers = 0;
+  for (const pipeline::StageDescription& stage : learner.stages) layers += stage.layers.size();
+  const int most = std::min({kMostStages, static_cast<int>(cores), static_cast<int>(layers)});
+  for (auto stages = static_cast<int>(learner.stages.size()) + 1; stages <= most; ++stages) {
+    if (kMostLoad * stages / sample_s >= rate) return stages;
+  }
+  return 0;
+}
+
+double CoresInUse(const OverloadCase& seen, const pipeline::LearnerDescription& learner) {
+  if (seen.loads.empty()) return static_cast<double>(learner.stages.size());
+  double cores = 0;
+  for (const StageLoad& load : seen.loads) cores += load.predicting + load.learning;
+  return cores;
+}
+
+}  // namespace
+
+double RateAt(int update_every, const pipeline::LearnerDescription& learner) {
+  const double wanted = PeriodS(learner, update_every);
+  if (wanted <= 0) return 0;
+  return learner.samples_per_second * PeriodS(learner, learner.update_every) / wanted;
+}
+
+Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
+                     const pipeline::LearnerDescription& learner) {
+  const Overload& overload = seen.overload;
+  const double planned = RateAt(overload.update_every, learner);
+  const bool measured = overload.kind == OverloadKind::kDrops;
+  const double slowdown =
+      measured && overload.predicted_per_second > 0 ? planned / overload.predicted_per_second : 1;
+  const double learning_all = slowdown > 0 ? RateAt(1, learner) / slowdown : 0;
+  const double held = kMostLoad * learning_all;
+  if (held <= 0 || overload.received_per_second <= 0) return {};
+  Remedies remedies{.max_fps = RoundedDown(std::min(held, overload.received_per_second))};
+  if (learner.labels || pipeline::IsNetworkFile(config.learner.network)) return remedies;
+  const auto input = pipeline::FlowNetworkInputOf(config.learner.network);
+  const double share = held / overload.received_per_second;
+  if (input.ok() && share < 1) FindInput(share, input->size_multiple, learner, remedies);
+  if (!OnTheCpu(learner) || config.learner.schedule == "local") return remedies;
+  double sample_s = 0;
+  for (const pipeline::StageDescription& stage : learner.stages) sample_s += CostS(stage, 1);
+  const double cores =
+      (CoresInUse(seen, learner) + seen.idle_cores) / std::max(config.learner.threads_per_stage, 1);
+  const int stages = FindStages(overload.received_per_second, sample_s * slowdown, cores, learner);
+  // The schedule auto takes as many as it may already where more of them help.
+  if (config.learner.schedule != "auto" || stages > config.learner.stages) {
+    remedies.stages = stages;
+  }
+  return remedies;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,72 @@
+#include "service/overload/overload_watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/log_about.h"
+#include "base/usable_cores.h"
+#include "service/overload/overload_remedies.h"
+#include "service/overload/overload_text.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+
+Promise PromiseOf(const pipeline::LearnerDescription& learner, double camera_frames_per_second,
+                  double max_frames_per_second) {
+  Promise promise{.frames_per_second = learner.samples_per_second,
+                  .delay_s = learner.delay_ms / 1000};
+  for (const double bound : {camera_frames_per_second, max_frames_per_second}) {
+    if (bound > 0) promise.frames_per_second = std::min(promise.frames_per_second, bound);
+  }
+  return promise;
+}
+
+OverloadWatch::Verdict OverloadWatch::Look(const Seen& seen) {
+  const MutexLock lock(mu_);
+  const OverloadKind before = overload_.kind;
+  if (judge_.Record(seen.reading)) Update(seen);
+  Verdict verdict{.overload = overload_, .promise = seen.reading.promise};
+  verdict.promise.rate_kept = judge_.rate_kept();
+  verdict.promise.delay_kept = judge_.delay_kept();
+  if (overload_.kind == before) return verdict;
+  Log(verdict, seen.reading);
+  if (options_.tell) options_.tell(overload_);
+  return verdict;
+}
+
+void OverloadWatch::Update(const Seen& seen) {
+  overload_ = judge_.overload();
+  const double idle = CoresIdleSince(seen.reading.now);
+  if (overload_.kind == OverloadKind::kNone) return;
+  overload_.remedies = RemediesFor({.overload = overload_, .loads = seen.loads, .idle_cores = idle},
+                                   seen.config, seen.learner);
+}
+
+// 0 in the first span, which nothing is judged by.
+double OverloadWatch::CoresIdleSince(nanoseconds now) {
+  const double seconds = std::chrono::duration<double>(now - std::exchange(read_at_, now)).count();
+  const CpuTimes before = std::exchange(cpu_times_, options_.cpu_times());
+  if (before.used_s == 0) return 0;
+  return IdleCores(before, cpu_times_, seconds, UsableCores());
+}
+
+void OverloadWatch::Log(const Verdict& now, const OverloadReading& reading) const {
+  const LogAbout about(options_.stream);
+  if (now.overload.kind == OverloadKind::kNone) {
+    spdlog::info("stream '{}': the overload is over", options_.stream);
+    return;
+  }
+  const std::string broken =
+      DescribeBrokenPromise(now.promise, now.overload.predicted_per_second, reading.delay_s);
+  const std::string remedies = DescribeRemedies(now.overload);
+  // That it learns less is what the schedule auto is for: the banner may have said so.
+  const bool planned = now.overload.kind == OverloadKind::kLearnsLess;
+  spdlog::log(planned ? spdlog::level::info : spdlog::level::warn,
+              "stream '{}': overload: it {}{}{}{}{}", options_.stream,
+              DescribeOverload(now.overload), remedies.empty() ? "" : "; ", remedies,
+              broken.empty() ? "" : "; ", broken);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,57 @@
+#include "service/registry/checkpoints_of_stream.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/error_reason.h"
+#include "base/short_text.h"
+#include "base/status.h"
+#include "service/config/config_labels.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+
+absl::StatusOr<std::string> CheckpointFolder(const StreamConfig& config) {
+  if (std::string folder = FolderOf(config); !folder.empty()) return folder;
+  return Because(
+      "NO_CHECKPOINTS_KEPT", {{"stream", config.name}},
+      absl::FailedPreconditionError(absl::StrCat(
+          "stream '", config.name, "' keeps no checkpoints; set checkpoints.folder to keep some")));
+}
+
+bool ShareAFolder(const StreamConfig& one, const StreamConfig& other) {
+  const std::string folder = FolderOf(one);
+  const std::string other_folder = FolderOf(other);
+  if (folder.empty() || other_folder.empty()) return false;
+  std::error_code missing;  // What is not there yet is not the same.
+  return folder == other_folder || std::filesystem::equivalent(folder, other_folder, missing);
+}
+
+// rmdir() does not remove what is not empty, whatever comes into it meanwhile.
+void RemoveFolderIfEmpty(const StreamConfig& config) {
+  const std::string folder = FolderOf(config);
+  if (folder.empty() || rmdir(folder.c_str()) != 0) return;
+  spdlog::info("stream '{}': its folder of checkpoints was empty, and is removed", config.name);
+}
+
+absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& config,
+                                                        const std::string& name) {
+  MILLRACE_ASSIGN_OR_RETURN(const std::string folder, CheckpointFolder(config));
+  const std::vector<pipeline::CheckpointInfo> all = pipeline::ListCheckpoints(folder);
+  for (const pipeline::CheckpointInfo& info : all) {
+    if (info.name == name) return info;
+  }
+  std::vector<std::string> names;
+  for (const pipeline::CheckpointInfo& info : all) names.push_back(info.name);
+  return Because(
+      "CHECKPOINT_NOT_FOUND", {{"stream", config.name}, {"name", name}},
+      absl::NotFoundError(absl::StrCat(
+          "stream '", config.name, "' has no checkpoint '", name, "'; ",
+          all.empty() ? "there is none yet" : absl::StrCat("there are ", ShortList(names)))));
+}
+
+}  // namespace millrace::service

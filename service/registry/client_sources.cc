@@ -1,0 +1,151 @@
+#include "service/registry/client_sources.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/error_reason.h"
+#include "base/status.h"
+#include "ingest/source/camera_uri.h"
+#include "ingest/source/source.h"
+#include "ingest/source/uri.h"
+#include "nlohmann/json.hpp"
+#include "service/access/host_pattern.h"
+#include "service/config/warm_start.h"
+
+namespace millrace::service {
+namespace {
+
+using nlohmann::json;
+
+absl::Status Forbidden(const std::string& what, const std::string& key) {
+  return Because("SOURCE_NOT_ALLOWED", {{"key", key}},
+                 absl::PermissionDeniedError(
+                     absl::StrCat(what,
+                                  " is not taken from clients; whoever runs the server can "
+                                  "allow it by ",
+                                  key, " in its configuration")));
+}
+
+/// Where a URI leads.
+struct Place {
+  std::string scheme;
+  std::string host;
+  int port = 0;
+
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// Of a camera's URI; nothing for any other.
+std::optional<Place> PlaceOf(const ingest::Uri& uri) {
+  if (ingest::KindOf(uri) != ingest::SourceKind::kRtspCamera) return std::nullopt;
+  const absl::StatusOr<ingest::CameraUri> camera = ingest::ParseCameraUri(uri);
+  if (!camera.ok()) return std::nullopt;
+  return Place{
+      .scheme = uri.scheme, .host = absl::AsciiStrToLower(camera->host), .port = camera->port};
+}
+
+absl::Status UriAllowed(const std::string& text, const ClientSources& rules) {
+  MILLRACE_ASSIGN_OR_RETURN(const ingest::Uri uri, ingest::ParseUri(text));
+  const bool is_path = uri.scheme.empty();
+  const std::string scheme = is_path ? "file" : uri.scheme;
+  if (std::find(rules.schemes.begin(), rules.schemes.end(), scheme) == rules.schemes.end()) {
+    return Forbidden(is_path ? "a file" : absl::StrCat("a URI with ", scheme, ":"),
+                     "client_sources.schemes");
+  }
+  if (ingest::KindOf(uri) != ingest::SourceKind::kRtspCamera) return absl::OkStatus();
+  const std::optional<Place> place = PlaceOf(uri);
+  if (!place) return Forbidden("a URI whose host is not plain", "client_sources.hosts");
+  for (const std::string& pattern : rules.hosts) {
+    if (HostMatches(place->host, pattern)) return absl::OkStatus();
+  }
+  return Forbidden(absl::StrCat("a camera at ", place->host), "client_sources.hosts");
+}
+
+/// What `entry` says at `pointer`; null: nothing.
+json ValueAt(const json& entry, const char* pointer) {
+  const json::json_pointer at(pointer);
+  return entry.contains(at) ? entry.at(at) : json();
+}
+
+std::string UriOf(const json& entry) {
+  const json uri = ValueAt(entry, "/source/uri");
+  return uri.is_string() ? uri.get<std::string>() : "";
+}
+
+bool SameAt(const char* pointer, const json& entry, const json& current) {
+  return ValueAt(entry, pointer) == ValueAt(current, pointer);
+}
+
+// Where an entry names a file or a variable of the server.
+constexpr std::array kFilePointers = {"/source/password_file", "/source/password_env",
+                                      "/source/tls_ca_file", "/model/weights",
+                                      "/checkpoints/folder"};
+
+absl::Status FilesAllowed(const json& entry, const json& current) {
+  for (const char* pointer : kFilePointers) {
+    const json value = ValueAt(entry, pointer);
+    const bool no_weights = std::string_view(pointer) == "/model/weights" && value == kNoWeights;
+    if (!value.is_null() && !no_weights && !SameAt(pointer, entry, current)) {
+      return Forbidden(absl::StrCat(pointer + 1, ", which names a file or a secret of the server,"),
+                       "client_sources.files");
+    }
+  }
+  const json network = ValueAt(entry, "/model/network");
+  const bool is_file = network.is_string() && absl::EndsWith(network.get<std::string>(), ".pt");
+  if (is_file && !SameAt("/model/network", entry, current)) {
+    return Forbidden("a network's file", "client_sources.files");
+  }
+  return absl::OkStatus();
+}
+
+/// Whether the source has a password that the client need not know: of a file or a variable, or in
+/// a URI that was there before.
+bool KeepsPassword(const json& entry, const json& current) {
+  const std::string uri = UriOf(entry);
+  const bool in_uri = uri == UriOf(current) && uri != ingest::WithoutCredentials(uri);
+  return in_uri || !ValueAt(entry, "/source/password_file").is_null() ||
+         !ValueAt(entry, "/source/password_env").is_null();
+}
+
+bool GoesToTheSamePlace(const json& entry, const json& current) {
+  const auto place_of = [](const json& of) {
+    const absl::StatusOr<ingest::Uri> uri = ingest::ParseUri(UriOf(of));
+    return uri.ok() ? PlaceOf(*uri) : std::nullopt;
+  };
+  const std::optional<Place> before = place_of(current);
+  return before.has_value() && place_of(entry) == before;
+}
+
+absl::Status PasswordMayStay(const StreamConfig& stream, const json& entry, const json& current) {
+  const bool same_uri = UriOf(entry) == UriOf(current);
+  const bool same_place = same_uri || GoesToTheSamePlace(entry, current);
+  const bool as_safe = SameAt("/source/tls_ca_file", entry, current) &&
+                       (stream.source.camera.tls.verify ||  // As it is read, however it is written.
+                        SameAt("/source/tls_verify", entry, current));
+  if (!KeepsPassword(entry, current) || (same_place && as_safe)) return absl::OkStatus();
+  return Forbidden(
+      "a change that sends the camera's password to another host or port, or with less TLS,",
+      "client_sources.files");
+}
+
+}  // namespace
+
+absl::Status AllowedForClients(const StreamConfig& stream, const ClientSources& rules,
+                               const std::string& current) {
+  const json entry = json::parse(stream.entry);
+  const json before = json::parse(current);
+  const std::string uri = UriOf(entry);
+  if (uri.empty() || uri != UriOf(before)) {
+    MILLRACE_RETURN_IF_ERROR(UriAllowed(stream.source.uri, rules));
+  }
+  if (rules.files) return absl::OkStatus();
+  MILLRACE_RETURN_IF_ERROR(FilesAllowed(entry, before));
+  return PasswordMayStay(stream, entry, before);
+}
+
+}  // namespace millrace::service

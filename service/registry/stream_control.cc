@@ -1,0 +1,360 @@
+#include "service/registry/stream_control.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/error_reason.h"
+#include "base/log_about.h"
+#include "base/plural.h"
+#include "base/status.h"
+#include "pipeline/checkpoint/checkpoint_folders.h"
+#include "service/config/config_entry.h"
+#include "service/config/config_labels.h"
+#include "service/registry/checkpoints_of_stream.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+namespace {
+
+absl::Status WouldForget(const std::string& name) {
+  return Because(
+      "WOULD_FORGET", {{"stream", name}},
+      absl::FailedPreconditionError(absl::StrCat(
+          "stream '", name,
+          "' keeps no checkpoints: what it has learned would be lost by this change. Set "
+          "allow_reset to make it all the same, or set checkpoints.folder when adding a stream")));
+}
+
+/// What the file says is made so, however many clients wait.
+std::size_t MostWaiting(bool of_file) {
+  return of_file ? Claims::kNoLimit : StreamControl::kMostWaiting;
+}
+
+/// Whether it was stopped, and could not be started again.
+bool Dead(const CameraStream& stream) { return !stream.running() && !stream.ended(); }
+
+/// Tells the subscribers of a life that another one follows.
+void EndForChange(CameraStream& stream) {
+  const std::string& name = stream.config().name;
+  stream.ring().EndWith(
+      Because("STREAM_CHANGED", {{"stream", name}},
+              absl::UnavailableError(
+                  absl::StrCat("stream '", name, "' is made anew by a change; subscribe again"))));
+  stream.Stop();
+}
+
+// What it is already is not set again: a task of labels takes no policy.
+LearnerChange LearnerChangeOf(const std::vector<std::string>& keys, const StreamConfig& config) {
+  LearnerChange change;
+  for (const std::string& key : keys) {
+    if (IsOfSource(key)) continue;
+    if (key == "model.learning_rate") {
+      change.learning_rate = config.learner.learning_rate;
+    } else {
+      change.policy = config.learner.learning.policy;
+    }
+  }
+  return change;
+}
+
+/// What takes `change` back.
+LearnerChange AsItIs(const LearnerChange& change, const CameraStream& stream) {
+  const StreamSnapshot now = stream.Snapshot();
+  LearnerChange before;
+  if (change.learning_rate) before.learning_rate = now.learning_rate;
+  if (change.policy) before.policy = now.policy;
+  return before;
+}
+
+/// One that has failed can still be told nothing.
+absl::Status Tell(CameraStream& stream, const LearnerChange& change) {
+  if (!change.learning_rate && !change.policy) return absl::OkStatus();
+  return stream.Change(change);
+}
+
+}  // namespace
+
+StreamControl::StreamControl(Options options)
+    : options_(std::move(options)), claims_(options_.begins, options_.ends) {
+  MILLRACE_CHECK(options_.streams != nullptr && options_.events != nullptr && options_.start);
+}
+
+absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
+  MILLRACE_ASSIGN_OR_RETURN(
+      const Claims::Claim claim,
+      claims_.Take(config.name, config.learner.stop, MostWaiting(config.of_file)));
+  MILLRACE_RETURN_IF_ERROR(MakeRoom());
+  const absl::Cleanup made = [this] {
+    const MutexLock lock(mu_);
+    --being_made_;
+  };
+  // Looked for before seconds are spent on it.
+  if (!config.name.empty() && options_.streams->Find(config.name).ok()) {
+    return options_.streams->AlreadyExists(config.name);
+  }
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, StartUnlessCancelled(config));
+  if (const absl::Status added = options_.streams->Add(started); !added.ok()) {
+    GiveUp(started);
+    return added;
+  }
+  if (config.of_file) {
+    const MutexLock lock(mu_);
+    of_file_.insert(config.name);
+  }
+  options_.events->Happened(started->life, StreamEvent::Kind::kCreated);
+  return started;
+}
+
+// An empty name is that of the only stream: of the one that there is now, whatever there is later.
+absl::StatusOr<Claims::Claim> StreamControl::TakeTurn(Target& target) {
+  if (target.name.empty()) {
+    MILLRACE_ASSIGN_OR_RETURN(const SharedStream only, options_.streams->Find(""));
+    target.name = only->stream->config().name;
+  }
+  return claims_.Take(target.name, target.stop, MostWaiting(target.of_file));
+}
+
+absl::Status StreamControl::MakeRoom() {
+  const MutexLock lock(mu_);
+  const std::size_t count = options_.streams->All().size() + being_made_;
+  if (count >= options_.most_streams) {
+    return Because("TOO_MANY_STREAMS", {{"limit", absl::StrCat(options_.most_streams)}},
+                   absl::ResourceExhaustedError(absl::StrCat(
+                       count == 1 ? "there is " : "there are ", Plural(count, "stream"),
+                       ", and no room for more; delete one first")));
+  }
+  ++being_made_;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SharedStream> StreamControl::Start(const StreamConfig& config) const {
+  try {
+    return options_.start(config);
+  } catch (const std::exception& error) {
+    return absl::InternalError(
+        absl::StrCat("stream '", config.name, "' could not be started: ", error.what()));
+  }
+}
+
+absl::StatusOr<SharedStream> StreamControl::StartUnlessCancelled(const StreamConfig& config) const {
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, Start(config));
+  if (!config.learner.stop.stop_requested()) return started;
+  GiveUp(started);
+  return absl::CancelledError("the call was cancelled");
+}
+
+absl::Status StreamControl::TakePlace(const SharedStream& started) const {
+  const absl::Status replaced = options_.streams->Replace(started);
+  if (!replaced.ok()) {
+    GiveUp(started);
+    return replaced;
+  }
+  options_.events->Happened(started->life, StreamEvent::Kind::kUpdated);
+  return replaced;
+}
+
+void StreamControl::GiveUp(const SharedStream& started) const {
+  started->stream->Stop();
+  options_.events->Forget(started->life);
+}
+
+absl::StatusOr<SharedStream> StreamControl::Update(Target target, const StreamConfig& config,
+                                                   bool allow_reset) {
+  return Update(
+      std::move(target),
+      [&config](const StreamConfig& /*now*/) -> absl::StatusOr<StreamConfig> { return config; },
+      allow_reset);
+}
+
+absl::StatusOr<SharedStream> StreamControl::Update(Target target, const Next& next,
+                                                   bool allow_reset) {
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream old, Find(target));
+  const StreamConfig now = old->config();
+  MILLRACE_ASSIGN_OR_RETURN(const StreamConfig config, next(now));
+  const bool dead = Dead(*old->stream);
+  if (!dead && SameEntry(config.entry, now.entry) && config.in_force == now.in_force) return old;
+  if (const auto changed = ChangeWhileItLearns(*old, config)) {
+    MILLRACE_RETURN_IF_ERROR(*changed);
+    return old;
+  }
+  // Of one that is dead, there is nothing to forget but its checkpoints.
+  const bool forgets = !ShareAFolder(now, config) && !(dead && FolderOf(now).empty());
+  if (forgets && !allow_reset) return WouldForget(target.name);
+  return Restart(old, config);
+}
+
+// The learner first: it can be told what it was told before.
+std::optional<absl::Status> StreamControl::ChangeWhileItLearns(ServedStream& served,
+                                                               const StreamConfig& config) const {
+  const std::vector<std::string> keys = DifferingKeys(served.config().in_force, config.in_force);
+  const bool can = served.stream->running() && std::ranges::all_of(keys, CanChangeWhileItLearns);
+  if (!can) return std::nullopt;
+  const LearnerChange learning = LearnerChangeOf(keys, config);
+  const LearnerChange before = AsItIs(learning, *served.stream);
+  // One that cannot be changed, as one that was made to learn nothing.
+  if (!Tell(*served.stream, learning).ok()) return std::nullopt;
+  absl::Cleanup take_back = [&] { Tell(*served.stream, before).IgnoreError(); };
+  if (std::ranges::any_of(keys, IsOfSource)) {
+    MILLRACE_RETURN_IF_ERROR(ReplaceSource(served, config));
+  }
+  std::move(take_back).Cancel();
+  served.SetConfig(config);
+  options_.events->Happened(served.life, StreamEvent::Kind::kUpdated);
+  return absl::OkStatus();
+}
+
+absl::Status StreamControl::ReplaceSource(const ServedStream& served,
+                                          const StreamConfig& config) const {
+  if (options_.admit) {
+    MILLRACE_RETURN_IF_ERROR(options_.admit(config, *served.learner_as_made));
+  }
+  // The model stays, and with it the size of its input, which may have followed another camera.
+  ingest::SourceOptions source = config.source;
+  source.width = served.stream->learner()->width;
+  source.height = served.stream->learner()->height;
+  return served.stream->ReplaceSource(source);
+}
+
+absl::StatusOr<SharedStream> StreamControl::Restart(const SharedStream& old,
+                                                    const StreamConfig& config) {
+  if (ShareAFolder(old->config(), config)) return StopThenStart(old, config, {});
+  return StartThenStop(old, config);
+}
+
+absl::StatusOr<SharedStream> StreamControl::StartThenStop(const SharedStream& old,
+                                                          const StreamConfig& config) {
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream started, StartUnlessCancelled(config));
+  MILLRACE_RETURN_IF_ERROR(TakePlace(started));
+  EndForChange(*old->stream);
+  return started;
+}
+
+// Not asked whether it was cancelled once it has started: what it has written to the folder by then
+// may not be for the old one any more. So it stands.
+absl::StatusOr<SharedStream> StreamControl::StopThenStart(const SharedStream& old,
+                                                          const StreamConfig& config,
+                                                          const Between& between) {
+  EndForChange(*old->stream);
+  const absl::Status ready = between.make();
+  absl::StatusOr<SharedStream> started =
+      ready.ok() ? Start(config) : absl::StatusOr<SharedStream>(ready);
+  if (!started.ok()) {
+    if (ready.ok()) between.undo();
+    StartAgain(old);
+    return started.status();
+  }
+  // The server stops: its next one goes on from where the old life was.
+  const absl::Status placed = TakePlace(*started);
+  if (!placed.ok()) between.undo();
+  MILLRACE_RETURN_IF_ERROR(placed);
+  return started;
+}
+
+void StreamControl::StartAgain(const SharedStream& old) {
+  const absl::StatusOr<SharedStream> again = Start(old->config());
+  const absl::Status status = again.ok() ? TakePlace(*again) : again.status();
+  if (status.ok() || absl::IsCancelled(status)) return;  // Or the server stops.
+  const LogAbout about(old->stream->config().name);
+  spdlog::error("stream '{}' could not be started again as it was: {}", old->stream->config().name,
+                std::string(status.message()));
+}
+
+// Once the stream has let go of them.
+StreamControl::Between StreamControl::SettingAside(const std::string& folder, std::int64_t after,
+                                                   const std::string& why) {
+  const std::string name = pipeline::AsideName(why);
+  return {.make = [=] { return pipeline::SetAside(folder, after, name); },
+          .undo = [=] { pipeline::TakeBack(folder, after, name); }};
+}
+
+absl::StatusOr<SharedStream> StreamControl::Reset(Target target) {
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
+  StreamConfig config = old->config();
+  config.learner.stop = config.source.stop = target.stop;
+  const std::string folder = FolderOf(config);
+  if (folder.empty()) return StartThenStop(old, config);
+  return StopThenStart(old, config, SettingAside(folder, -1, "reset"));
+}
+
+absl::StatusOr<pipeline::CheckpointInfo> StreamControl::Restore(Target target,
+                                                                const std::string& name) {
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find(target));
+  const StreamConfig config = old->config();
+  MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo found, FindCheckpoint(config, name));
+  const std::string folder = FolderOf(config);
+  const std::string path = absl::StrCat(folder, "/", name);
+  // Or the old life, which writes on and a last one at its end, would remove it as one too many.
+  if (!found.kept) MILLRACE_RETURN_IF_ERROR(pipeline::Keep(path));
+  const absl::Cleanup let_go = [&] {
+    if (!found.kept) pipeline::KeepNoLonger(path);
+  };
+  MILLRACE_RETURN_IF_ERROR(pipeline::CheckWhole(path));
+  Between between = SettingAside(folder, found.sample, "restored");
+  // It may have been removed in the moment before it was kept.
+  between.make = [&, set_aside = std::move(between.make)]() -> absl::Status {
+    MILLRACE_RETURN_IF_ERROR(FindCheckpoint(config, name).status());
+    return set_aside();
+  };
+  MILLRACE_RETURN_IF_ERROR(StopThenStart(old, config, between).status());
+  return found;
+}
+
+absl::Status StreamControl::MakeAnew(
+    const std::string& name,
+    const std::function<std::optional<StreamConfig>(const ServedStream& now)>& next) {
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(name, {}));
+  MILLRACE_ASSIGN_OR_RETURN(const SharedStream old, Find({.name = name}));
+  const std::optional<StreamConfig> config = next(*old);
+  return config ? Restart(old, *config).status() : absl::OkStatus();
+}
+
+absl::Status StreamControl::WithoutChange(const std::string& name, const std::stop_token& stop,
+                                          const std::function<absl::Status()>& act) {
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, claims_.Take(name, stop, kMostWaiting));
+  return act();
+}
+
+absl::StatusOr<SharedStream> StreamControl::Delete(Target target) {
+  MILLRACE_ASSIGN_OR_RETURN(const Claims::Claim claim, TakeTurn(target));
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, Find(target));
+  options_.streams->Remove(stream);
+  {
+    const MutexLock lock(mu_);
+    of_file_.erase(target.name);
+  }
+  stream->stream->Stop();
+  RemoveFolderIfEmpty(stream->stream->config());
+  options_.events->Happened(stream->life, StreamEvent::Kind::kDeleted);
+  return stream;
+}
+
+bool StreamControl::IsOfFile(const std::string& name) const {
+  const MutexLock lock(mu_);
+  return of_file_.contains(name);
+}
+
+absl::StatusOr<SharedStream> StreamControl::Find(const Target& target) const {
+  MILLRACE_ASSIGN_OR_RETURN(SharedStream stream, options_.streams->Find(target.name));
+  if (target.of_file && !IsOfFile(target.name)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("a client has added a stream '", target.name, "', which stays"));
+  }
+  const std::string etag = EtagOf(stream->config().entry);
+  if (!target.etag.empty() && target.etag != etag) {
+    return Because("ETAG_MISMATCH", {{"stream", target.name}, {"etag", etag}},
+                   absl::AbortedError(absl::StrCat(
+                       "stream '", target.name,
+                       "' was changed by somebody else meanwhile; get it and try again")));
+  }
+  return stream;
+}
+
+}  // namespace millrace::service

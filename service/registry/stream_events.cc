@@ -1,0 +1,159 @@
+#include "service/registry/stream_events.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "service/overload/overload_text.h"
+
+namespace millrace::service {
+namespace {
+
+// A camera that flaps makes four a second: a watcher may sleep for a minute.
+constexpr std::size_t kKept = 256;
+
+}  // namespace
+
+StreamEvents::Life StreamEvents::Begin(const std::string& stream) {
+  const MutexLock lock(mu_);
+  lives_[++begun_].stream = stream;
+  return begun_;
+}
+
+void StreamEvents::Happened(Life life, StreamEvent::Kind kind) {
+  {
+    const MutexLock lock(mu_);
+    const auto found = lives_.find(life);
+    if (found == lives_.end()) return;
+    if (kind != StreamEvent::Kind::kDeleted) Show(life);
+    Append(kind, found->second);
+    if (kind == StreamEvent::Kind::kDeleted) lives_.erase(found);
+  }
+  Tell();
+}
+
+void StreamEvents::Show(Life life) {
+  State& now = lives_[life];
+  std::erase_if(lives_, [&](const auto& other) {
+    return other.first != life && other.second.shown && other.second.stream == now.stream;
+  });
+  now.shown = true;
+}
+
+void StreamEvents::SourceIs(Life life, ingest::SourceState state, const absl::Status& cause) {
+  {
+    const MutexLock lock(mu_);
+    const auto found = lives_.find(life);
+    if (found == lives_.end()) return;
+    State& now = found->second;
+    now.source = state;
+    now.source_cause = std::string(cause.message());
+    Append(StreamEvent::Kind::kSourceState, now);
+  }
+  Tell();
+}
+
+void StreamEvents::LearnerIs(Life life, LearnerState state, const absl::Status& cause) {
+  {
+    const MutexLock lock(mu_);
+    const auto found = lives_.find(life);
+    if (found == lives_.end() || found->second.learner == state) return;
+    State& now = found->second;
+    now.learner = state;
+    now.learner_cause = std::string(cause.message());
+    Append(StreamEvent::Kind::kLearnerState, now);
+  }
+  Tell();
+}
+
+void StreamEvents::OverloadIs(Life life, const Overload& overload) {
+  {
+    const MutexLock lock(mu_);
+    const auto found = lives_.find(life);
+    if (found == lives_.end()) return;
+    found->second.overload = overload;
+    Append(StreamEvent::Kind::kOverload, found->second);
+  }
+  Tell();
+}
+
+void StreamEvents::Forget(Life life) {
+  const MutexLock lock(mu_);
+  lives_.erase(life);
+}
+
+void StreamEvents::Close() {
+  {
+    const MutexLock lock(mu_);
+    closed_ = true;
+  }
+  Tell();
+}
+
+void StreamEvents::Append(StreamEvent::Kind kind, const State& state) {
+  if (!state.shown || closed_) return;
+  events_.push_back(EventOf(kind, state));
+  ++appended_;
+  if (events_.size() > kKept) events_.pop_front();
+}
+
+StreamEvent StreamEvents::EventOf(StreamEvent::Kind kind, const State& state) {
+  StreamEvent event{.stream = state.stream,
+                    .kind = kind,
+                    .time = WallTime(),
+                    .source = state.source,
+                    .learner = state.learner,
+                    .cause = state.source_cause,
+                    .overload = state.overload.kind,
+                    .overload_cause = DescribeOverload(state.overload),
+                    .overload_remedy = DescribeRemedies(state.overload)};
+  if (kind == StreamEvent::Kind::kLearnerState) event.cause = state.learner_cause;
+  if (kind == StreamEvent::Kind::kOverload) event.cause = event.overload_cause;
+  if (kind == StreamEvent::Kind::kExists && !state.learner_cause.empty()) {
+    event.cause = state.learner_cause;
+  }
+  return event;
+}
+
+StreamEvents::Cursor StreamEvents::Watch(const std::string& stream,
+                                         std::deque<StreamEvent>& now) const {
+  const MutexLock lock(mu_);
+  for (const auto& [life, state] : lives_) {
+    if (!state.shown || (!stream.empty() && state.stream != stream)) continue;
+    now.push_back(EventOf(StreamEvent::Kind::kExists, state));
+  }
+  return appended_;
+}
+
+StreamEvents::Read StreamEvents::Next(Cursor& cursor, const std::string& stream) const {
+  const MutexLock lock(mu_);
+  const std::uint64_t oldest = appended_ - events_.size();
+  Read read{.event = std::nullopt, .missed = oldest - std::min(cursor, oldest)};
+  cursor = std::max(cursor, oldest);
+  while (cursor < appended_ && !read.event) {
+    const StreamEvent& event = events_[cursor++ - oldest];
+    if (stream.empty() || event.stream == stream) read.event = event;
+  }
+  if (read.event) return read;
+  read.gone = read.missed > 0 && !stream.empty() && !IsShown(stream);
+  read.over = closed_;
+  return read;
+}
+
+bool StreamEvents::IsShown(const std::string& stream) const {
+  return std::any_of(lives_.begin(), lives_.end(), [&](const auto& life) {
+    return life.second.shown && life.second.stream == stream;
+  });
+}
+
+void StreamEvents::Listen(std::function<void()> listener) {
+  const MutexLock lock(listening_mu_);
+  listener_ = std::move(listener);
+}
+
+void StreamEvents::Tell() {
+  const MutexLock lock(listening_mu_);
+  if (listener_) listener_();
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,120 @@
+// Remembers what a whole run of one camera stream was like, prediction by prediction.
+//
+// A stream's snapshot speaks of the last seconds. The summary, the metrics' running sums and the
+// page's chart need the whole run, in a fixed amount of memory.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "pipeline/decisions/score_windows.h"
+#include "prometheus/client_metric.h"
+#include "prometheus/histogram.h"
+#include "service/frames/learning_window.h"
+#include "service/frames/prediction.h"
+#include "service/registry/summary_delays.h"
+#include "service/stream/camera_stream.h"
+
+namespace millrace::service {
+
+/// The loss over one second, counted from the server's start.
+struct LossPoint {
+  std::int64_t second = 0;
+  double loss = 0;
+  double loss_no_motion = 0;
+  /// What StreamSnapshot::recent said at its end.
+  double recent_loss = 0;
+  double recent_loss_no_motion = 0;
+};
+
+/// One stream's run so far.
+struct RunFigures {
+  std::uint64_t predictions = 0;
+  /// Those with a value that is not finite; their losses are in no sum.
+  std::uint64_t not_finite = 0;
+  /// Frames that arrived a second, from the first predicted frame to the last, dropped ones
+  /// included; and predictions a second over the same frames. 0 until there are two.
+  double rate_in = 0;
+  double rate_out = 0;
+  double seconds = 0;
+  DelayHistogram delays;
+  double loss_sum = 0;
+  double loss_no_motion_sum = 0;
+  /// Prequential: over the whole run, and over the last window of the stream's own time that is
+  /// full.
+  pipeline::ScoreSummary scores;
+  std::optional<pipeline::ScoreWindow> window = {};
+  /// Of the terms of what the model learns by, as FlowLossTerms() names them.
+  std::vector<double> loss_term_sums = {};
+};
+
+/// Thread-safe. Must outlive the stream whose predictions it records.
+class RunRecorder {
+ public:
+  /// `clock` must outlive the recorder; seconds of the history are counted from `start` on it.
+  /// `window`: the length of a window of the scores.
+  RunRecorder(const Clock& clock, std::chrono::nanoseconds start,
+              std::chrono::nanoseconds window = std::chrono::seconds(60));
+
+  RunRecorder(const RunRecorder&) = delete;
+  RunRecorder& operator=(const RunRecorder&) = delete;
+
+  /// Give it to CameraStream::Options::observe.
+  void Record(const Prediction& prediction) ABSL_LOCKS_EXCLUDED(mu_);
+
+  [[nodiscard]] RunFigures Figures() const ABSL_LOCKS_EXCLUDED(mu_);
+  [[nodiscard]] std::uint64_t predictions() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// The delays as Prometheus wants them.
+  [[nodiscard]] prometheus::ClientMetric DelayMetric() const ABSL_LOCKS_EXCLUDED(mu_);
+  /// Points of the last ten minutes whose second is over and later than `second`, oldest first.
+  [[nodiscard]] std::vector<LossPoint> HistoryAfter(std::int64_t second) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  struct Moment {
+    std::int64_t frame_number = 0;
+    std::chrono::nanoseconds arrival{0};
+    std::chrono::nanoseconds emission{0};
+  };
+  // The stream's time over all epochs: goes on where the epoch before ended.
+  class StreamTime {
+   public:
+    std::chrono::nanoseconds Of(const Prediction& prediction);
+
+   private:
+    std::int64_t epoch_ = 0;
+    std::chrono::nanoseconds added_{0};
+    std::chrono::nanoseconds newest_{0};
+  };
+  struct OpenSecond {
+    LossPoint sum;
+    int count = 0;
+  };
+
+  [[nodiscard]] std::int64_t SecondNow() const;
+  void RecordScore(const Prediction& prediction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RecordLoss(const Prediction& prediction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CloseSecond() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Constant after construction.
+  const Clock& clock_;
+  const std::chrono::nanoseconds start_;
+
+  mutable Mutex mu_;
+  RunFigures sums_ ABSL_GUARDED_BY(mu_);
+  pipeline::ScoreWindows scores_ ABSL_GUARDED_BY(mu_);
+  StreamTime stream_time_ ABSL_GUARDED_BY(mu_);
+  std::optional<Moment> first_ ABSL_GUARDED_BY(mu_);
+  Moment last_ ABSL_GUARDED_BY(mu_);
+  prometheus::Histogram delays_ ABSL_GUARDED_BY(mu_);
+  OpenSecond open_ ABSL_GUARDED_BY(mu_);
+  LearningWindow recent_ ABSL_GUARDED_BY(mu_);
+  std::deque<LossPoint> history_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,34 @@
+#include "service/rpc/parsed_call.h"
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/error_reason.h"
+
+namespace millrace::service {
+
+namespace {
+
+/// The first list of a request: what takes so much is in there.
+std::string ListOf(const google::protobuf::Message& request) {
+  const auto& type = *request.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (type.field(i)->is_repeated() && !type.field(i)->is_map()) return type.field(i)->name();
+  }
+  return type.name();
+}
+
+}  // namespace
+
+absl::Status CheckMemory(const google::protobuf::Message& request) {
+  constexpr std::size_t kMost = 64 << 20;
+  const std::size_t takes = request.SpaceUsedLong();
+  if (takes <= kMost) return absl::OkStatus();
+  return InvalidFields(
+      {{ListOf(request),
+        absl::StrCat("has the request take ", takes >> 20, " MiB of memory, of at most ",
+                     kMost >> 20, ": send fewer parts, and pixels as bytes")}});
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,163 @@
+#include "service/server/camera_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/log_about.h"
+#include "ingest/frame/grid.h"
+#include "ingest/source/uri.h"
+#include "pipeline/learner/flow_network_names.h"
+#include "service/registry/device_budget.h"
+#include "service/rpc/caught.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+namespace {
+
+/// A plan made for one rate serves another that differs by less.
+constexpr double kSameRate = 0.1;
+
+bool LeavesInput(const StreamConfig& config) {
+  return !config.input_said && !IsOfLabels(config.task);
+}
+
+bool LeavesRate(const StreamConfig& config) {
+  return config.learner.schedule == "auto" && config.learner.frames_per_second == 0;
+}
+
+bool IsCamera(const ingest::SourceOptions& source) {
+  const auto uri = ingest::ParseUri(source.uri);
+  if (!uri.ok()) return false;
+  const auto kind = ingest::KindOf(*uri);
+  return kind == ingest::SourceKind::kRtspCamera || kind == ingest::SourceKind::kV4l2Camera;
+}
+
+void SetInput(const ingest::Extent& grid, StreamConfig& config) {
+  config.source.width = config.learner.width = grid.width;
+  config.source.height = config.learner.height = grid.height;
+  config.input_said = true;
+}
+
+/// A source that waits for the model has no rate: it is learned from as fast as the stages can.
+void SetRate(double camera, StreamConfig& config) {
+  if (ingest::CanWait(config.source)) {
+    config.learner.schedule = "one_f_one_b_star";
+    return;
+  }
+  const double most = config.source.max_frames_per_second;
+  const double comes = camera > 0 ? camera : kUsualFrameRate;
+  config.learner.frames_per_second = most > 0 ? std::min(comes, most) : comes;
+}
+
+bool SameFit(const StreamConfig& a, const StreamConfig& b) {
+  const double rate = a.learner.frames_per_second;
+  return a.learner.width == b.learner.width && a.learner.height == b.learner.height &&
+         std::abs(b.learner.frames_per_second - rate) <= kSameRate * rate;
+}
+
+void SayAssumed(const StreamConfig& fitted, const absl::Status& cause) {
+  const LogAbout about(fitted.name);
+  spdlog::warn(
+      "stream '{}': {}. Until it shows a picture, a camera of 16:9 and {:.3g} frames a second is "
+      "assumed, and the model is made for {}x{}",
+      fitted.name, std::string(cause.message()), kUsualFrameRate, fitted.learner.width,
+      fitted.learner.height);
+}
+
+}  // namespace
+
+ingest::SourceFacts UsualCamera() {
+  constexpr ingest::Extent kPicture = {.width = 1920, .height = 1080};
+  return {.picture = kPicture, .sent = kPicture, .frames_per_second = kUsualFrameRate};
+}
+
+bool LeavesToCamera(const StreamConfig& config) {
+  const bool rate = LeavesRate(config) && !ingest::CanWait(config.source);
+  return ingest::CanLook(config.source) && (LeavesInput(config) || rate);
+}
+
+StreamConfig FitTo(const ingest::SourceFacts& facts, StreamConfig config) {
+  const auto network = pipeline::FlowNetworkInputOf(config.learner.network);
+  const bool known = facts.picture.width > 0 && facts.picture.height > 0;
+  if (LeavesInput(config) && known && network.ok()) {
+    // A network of a user's own may halve its pictures, too.
+    const int multiple = std::max(ingest::GridRules().size_multiple, network->size_multiple);
+    SetInput(ingest::GridFor(facts.picture, {.size_multiple = multiple}), config);
+  }
+  if (LeavesRate(config)) SetRate(facts.frames_per_second, config);
+  return config;
+}
+
+void CameraFit::LookAhead(const std::vector<StreamConfig>& streams, const std::stop_token& stop) {
+  std::vector<std::jthread> looks;
+  for (const StreamConfig& config : streams) {
+    if (!LeavesToCamera(config)) continue;
+    looks.emplace_back([this, &config, stop] {
+      ingest::SourceOptions source = config.source;
+      source.stream = config.name;
+      source.stop = stop;
+      Seen seen = Caught([&]() -> Seen { return look_(source); }, "looking at a camera");
+      const MutexLock lock(mu_);
+      seen_.insert_or_assign(config.name, std::move(seen));
+    });
+  }
+}
+
+CameraFit::Seen CameraFit::LookOrRecall(const StreamConfig& config) {
+  {
+    const MutexLock lock(mu_);
+    if (auto found = seen_.extract(config.name)) return std::move(found.mapped());
+  }
+  ingest::SourceOptions source = config.source;
+  source.stream = config.name;
+  return look_(source);
+}
+
+absl::StatusOr<FittedStream> CameraFit::Complete(const StreamConfig& config) {
+  {
+    const MutexLock lock(mu_);
+    assumed_.erase(config.name);
+  }
+  if (!LeavesToCamera(config)) {
+    // Of push: there is no camera, and what was the default is.
+    FittedStream complete = {.config = FitTo({}, config)};
+    complete.config.input_said = true;
+    return complete;
+  }
+  const Seen seen = LookOrRecall(config);
+  if (seen.ok()) {
+    return FittedStream{.config = FitTo(*seen, config), .announced = seen->frames_per_second};
+  }
+  if (absl::IsCancelled(seen.status()) || !IsCamera(config.source)) return seen.status();
+  FittedStream assumed = {.config = FitTo(UsualCamera(), config), .announced = kUsualFrameRate};
+  SayAssumed(assumed.config, seen.status());
+  const MutexLock lock(mu_);
+  assumed_.insert_or_assign(config.name, WithoutTokens(config));
+  return assumed;
+}
+
+bool CameraFit::Assumed(const std::string& name) const {
+  const MutexLock lock(mu_);
+  return assumed_.contains(name);
+}
+
+std::optional<StreamConfig> CameraFit::Correct(const StreamConfig& now,
+                                               const ingest::SourceFacts& facts) {
+  std::optional<StreamConfig> written;
+  {
+    const MutexLock lock(mu_);
+    if (auto found = assumed_.extract(now.name)) written = std::move(found.mapped());
+  }
+  if (!written) return std::nullopt;
+  const StreamConfig as_made = FitTo(UsualCamera(), *written);
+  // A change that left the learner as it was: its source, its rate or its policy.
+  if (written->in_force != now.in_force) written = WithoutTokens(now);
+  StreamConfig fitted = FitTo(facts, *written);
+  if (SameFit(as_made, fitted)) return std::nullopt;
+  return fitted;
+}
+
+}  // namespace millrace::service

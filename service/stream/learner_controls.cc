@@ -1,0 +1,60 @@
+#include "service/stream/learner_controls.h"
+
+#include "base/log_about.h"
+#include "base/status.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+
+std::string_view Name(LearnerState state) {
+  switch (state) {
+    case LearnerState::kLearning:
+      return "learning";
+    case LearnerState::kFrozen:
+      return "frozen";
+    case LearnerState::kPaused:
+      return "paused";
+    case LearnerState::kGivenUp:
+      return "given up";
+    case LearnerState::kFailed:
+      return "failed";
+    case LearnerState::kEnded:
+      return "ended";
+  }
+  return "unknown";
+}
+
+pipeline::UpdatePolicyOptions LearnerControls::policy() const {
+  const MutexLock lock(mu_);
+  return policy_;
+}
+
+bool LearnerControls::SetMode(LearnerState mode, pipeline::Learner& learner) {
+  const MutexLock lock(mu_);
+  const bool other = mode_.exchange(mode) != mode;
+  if (other) {
+    learner.Freeze(mode == LearnerState::kFrozen);
+    const LogAbout about(stream_);
+    spdlog::debug("stream '{}': the learner is {} now, as it was told", stream_, Name(mode));
+  }
+  // Where learning was given up, its own rate lets it begin again. No other may come in between.
+  if (mode == LearnerState::kLearning && learner.learning().rate_scale == 0) {
+    learner.SetLearningRate(learner.learning_rate()).IgnoreError();  // It was accepted before.
+  }
+  return other;
+}
+
+// What changes nothing where it fails comes last.
+absl::Status LearnerControls::Change(const LearnerChange& change, pipeline::Learner& learner) {
+  const MutexLock lock(mu_);
+  if (change.policy) MILLRACE_RETURN_IF_ERROR(learner.SetPolicy(*change.policy));
+  if (change.learning_rate) {
+    const absl::Status set = learner.SetLearningRate(*change.learning_rate);
+    if (!set.ok() && change.policy) learner.SetPolicy(policy_).IgnoreError();
+    MILLRACE_RETURN_IF_ERROR(set);
+  }
+  if (change.policy) policy_ = *change.policy;
+  return absl::OkStatus();
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,51 @@
+#include "service/stream/rate_keeper.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/log_about.h"
+#include "service/stream/plan_text.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+
+RateKeeper::RateKeeper(std::string stream, pipeline::Learner& learner)
+    : stream_(std::move(stream)),
+      learner_(learner),
+      plan_(learner.description()),
+      effort_(*plan_),
+      update_every_(plan_->update_every),
+      said_every_(plan_->update_every) {}
+
+void RateKeeper::OnFrame(const ingest::Frame& frame, std::uint64_t dropped) {
+  FollowThePlan();
+  const double arrival_s = std::chrono::duration<double>(frame.arrival).count();
+  const int every = effort_.OnFrame(frame.number, arrival_s, dropped);
+  if (update_every_.exchange(every) != every) learner_.LearnFromEvery(every);
+  SayHowMuchIsLearned(every);
+}
+
+void RateKeeper::SayHowMuchIsLearned(int every) {
+  if (every == said_every_ || learner_.learning().rate_scale == 0) return;
+  said_every_ = every;
+  const LogAbout about(stream_);
+  if (every == 0) {
+    spdlog::warn("{}: only predicts now, to keep the camera's rate", stream_);
+  } else {
+    spdlog::info("{}: learns from one frame in {} now", stream_, every);
+  }
+}
+
+// A learner that has planned again goes on from other costs, and learns as much as fits by those.
+void RateKeeper::FollowThePlan() {
+  std::shared_ptr<const pipeline::LearnerDescription> now = learner_.description();
+  if (TimesReplanned(*now) == TimesReplanned(*plan_)) return;
+  const LogAbout about(stream_);
+  spdlog::log(ReplanIsNews(*plan_, *now) ? spdlog::level::info : spdlog::level::debug, "{}: {}",
+              stream_, DescribeReplan(*plan_, *now));
+  effort_ = EffortController(*now);
+  update_every_ = said_every_ = now->update_every;
+  plan_ = std::move(now);
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,448 @@
+#include "service/stream/running_stream.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "base/check.h"
+#include "base/error_reason.h"
+#include "base/log_about.h"
+#include "base/plural.h"
+#include "base/status.h"
+#include "service/frames/pushed_frame.h"
+#include "service/stream/learner_guard.h"
+#include "service/stream/weights_origin.h"
+#include "spdlog/spdlog.h"
+
+namespace millrace::service {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// With the stream's name in its words; what programs read of it stays.
+absl::Status Named(const std::string& stream, const absl::Status& status) {
+  absl::Status named(status.code(), absl::StrCat("stream '", stream, "': ", status.message()));
+  status.ForEachPayload([&named](absl::string_view url, const absl::Cord& payload) {
+    named.SetPayload(url, payload);
+  });
+  return named;
+}
+
+std::string ShownUri(const ingest::SourceOptions& source) {
+  return ingest::WithoutCredentials(source.uri);
+}
+
+std::string NameOf(const std::string& checkpoint) {
+  return std::filesystem::path(checkpoint).filename().string();
+}
+
+}  // namespace
+
+absl::Status RunningStream::Open(const std::stop_token& stop) {
+  absl::Status opened = OpenParts(stop);
+  if (!opened.ok()) return Named(options_.config.name, opened);
+  return opened;
+}
+
+absl::Status RunningStream::OpenParts(const std::stop_token& stop) {
+  MILLRACE_CHECK(options_.make_learner && options_.open_source && options_.clock != nullptr);
+  pipeline::FlowLearnerOptions learner = options_.config.learner;
+  learner.stop = stop;
+  learner.checkpoints.position = [this] { return position(); };
+  learner.on_not_captured = [stream = options_.config.name](int stage, const std::string& why) {
+    const LogAbout about(stream);
+    spdlog::warn("stream '{}': stage {} is slower than it could be, kernel by kernel: {}", stream,
+                 stage, why);
+  };
+  learner.checkpoints.on_write = [this](const pipeline::CheckpointWritten& written) {
+    checkpoints_.OnWritten(written);
+  };
+  MILLRACE_ASSIGN_OR_RETURN(
+      learner_, options_.make_learner(
+                    learner, [this](pipeline::ModelPrediction m) { OnPrediction(std::move(m)); }));
+  if (options_.admit) MILLRACE_RETURN_IF_ERROR(options_.admit(*learner_->description()));
+  GoOnFrom(learner_->resumption());
+  OpenLabels();
+  const std::vector<std::int64_t> updates = learner_->updates();
+  if (!updates.empty()) updates_at_start_ = *std::min_element(updates.begin(), updates.end());
+  ingest::SourceOptions first = options_.config.source;
+  first.stop = stop;
+  MILLRACE_ASSIGN_OR_RETURN(std::unique_ptr<ingest::Source> source,
+                            OpenSource(std::move(first), states_.Add()));
+  source_ = std::make_unique<SourceSeat>(std::move(source), ShownUri(options_.config.source));
+  SetPace(options_.config.source);
+  if (options_.config.learner.schedule == "auto") {
+    rate_.emplace(options_.config.name, *learner_);
+  }
+  life_.Begin();
+  thread_ = std::jthread([this] { Run(); });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ingest::Source>> RunningStream::OpenSource(
+    ingest::SourceOptions source, SeatedStates::Number number) {
+  source.stream = options_.config.name;
+  source.on_state = states_.Of(number);
+  return options_.open_source(source);
+}
+
+void RunningStream::GoOnFrom(const pipeline::Resumption& resumption) {
+  const LogAbout about(options_.config.name);
+  const std::string begins =
+      resumption.checkpoint.empty()
+          ? absl::StrCat("begins anew, from ", DescribeOrigin(options_.config))
+          : absl::StrCat("goes on from ", NameOf(resumption.checkpoint));
+  if (!resumption.refused.empty()) {  // In one line: lines that are alike are summed up.
+    spdlog::warn("stream '{}': {}; the model {}", options_.config.name,
+                 absl::StrJoin(resumption.refused, "; ",
+                               [](std::string* out, const absl::Status& refused) {
+                                 absl::StrAppend(out, refused.message());
+                               }),
+                 begins);
+  }
+  in_flight_.StartAt(resumption.first_sample);
+  begin_ = resumption.position;
+  frames_ = begin_.frames;
+  epochs_ = begin_.epochs;
+}
+
+void RunningStream::OpenLabels() {
+  const std::optional<pipeline::LabelledTask> task = learner_->description()->labels;
+  if (!task) return;
+  labels_ = std::make_unique<FrameLabels>(
+      *task,
+      [this](std::int64_t sample, const pipeline::SampleLabel& label) {
+        return learner_->Label(sample, label);
+      },
+      begin_.frames);
+}
+
+StreamSnapshot RunningStream::Snapshot() const {
+  StreamSnapshot snapshot;
+  snapshot.name = options_.config.name;
+  snapshot.uri = source_->uri();
+  snapshot.source = source_->status();
+  snapshot.source.epoch += begin_.epochs;
+  snapshot.learner = life_.status();
+  snapshot.learner_state = life_.StateIn(Mode());
+  snapshot.frames = ledger_.Audit(*source_, [this] {
+    // In this order: a frame that goes from one to the other meanwhile is counted twice, not
+    // missed.
+    const std::size_t waiting = source_->waiting();
+    return waiting + in_flight_.size();
+  });
+  const nanoseconds now = options_.clock->Now();
+  const RecentFigures::Values figures = figures_.At(now, snapshot.frames.received);
+  snapshot.frames_per_second_in = figures.frames_per_second_in;
+  snapshot.predictions_per_second = figures.predictions_per_second;
+  snapshot.delay_p50_s = figures.delay_p50_s;
+  snapshot.delay_p99_s = figures.delay_p99_s;
+  snapshot.recent = figures.learning;
+  snapshot.loads = figures_.LoadsAt(now, learner_->worked());
+  snapshot.updates = learner_->updates();
+  snapshot.learning_rate = learner_->learning_rate();
+  snapshot.policy = controls_.policy();
+  snapshot.updates_at_start = updates_at_start_;
+  for (std::size_t i = 0; i < skipped_.size(); ++i) snapshot.skipped[i] = skipped_[i];
+  snapshot.learning = learner_->learning();
+  if (labels_ != nullptr) snapshot.labels = labels_->counts();
+  snapshot.update_every = rate_ ? rate_->update_every() : learner_->description()->update_every;
+  JudgeOverload(now, snapshot);
+  return snapshot;
+}
+
+void RunningStream::JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) const {
+  const std::shared_ptr<const pipeline::LearnerDescription> learner = learner_->description();
+  const FrameCounts& frames = snapshot.frames;
+  const bool learns = snapshot.learner_state == LearnerState::kLearning;
+  const bool predicts = learns || snapshot.learner_state == LearnerState::kFrozen ||
+                        snapshot.learner_state == LearnerState::kGivenUp;
+  const OverloadReading reading = {
+      .now = now,
+      .received = frames.received,
+      .predicted = frames.predicted,
+      .pushed_out = frames.dropped[static_cast<std::size_t>(DropReason::kQueueFull)],
+      .working =
+          predicts && !frames_wait_ && snapshot.source.state == ingest::SourceState::kStreaming,
+      .update_every = learns ? snapshot.update_every : 1,
+      .delay_s = snapshot.delay_p50_s,
+      .promise =
+          PromiseOf(*learner, snapshot.source.camera_frames_per_second, most_frames_per_second_)};
+  const OverloadWatch::Verdict verdict = overload_.Look({.reading = reading,
+                                                         .config = options_.config,
+                                                         .learner = *learner,
+                                                         .loads = snapshot.loads});
+  snapshot.overload = verdict.overload;
+  snapshot.promise = verdict.promise;
+}
+
+void RunningStream::SetPace(const ingest::SourceOptions& source) {
+  frames_wait_ = ingest::WhenFullOf(source) == ingest::WhenFull::kWait;
+  most_frames_per_second_ = source.max_frames_per_second;
+}
+
+absl::Status RunningStream::TakesLabels() const {
+  if (labels_ == nullptr) {
+    return Because("LEARNS_WITHOUT_LABELS", {{"stream", options_.config.name}},
+                   absl::FailedPreconditionError(absl::StrCat(
+                       "stream '", options_.config.name,
+                       "' learns without labels; set model.task to classification or regression")));
+  }
+  return life_.Alive();
+}
+
+LearnerState RunningStream::Mode() const {
+  const LearnerState mode = controls_.mode();
+  const bool gave_up = mode == LearnerState::kLearning && learner_->learning().rate_scale == 0;
+  return gave_up ? LearnerState::kGivenUp : mode;
+}
+
+absl::Status RunningStream::SetMode(LearnerState mode) {
+  MILLRACE_RETURN_IF_ERROR(life_.Change(mode, [&] { return controls_.SetMode(mode, *learner_); }));
+  if (const absl::Status learning = Learning(); !learning.ok()) checkpoints_.GiveUp(learning);
+  return absl::OkStatus();
+}
+
+absl::Status RunningStream::Change(const LearnerChange& change) {
+  MILLRACE_RETURN_IF_ERROR(life_.Alive());
+  return controls_.Change(change, *learner_);
+}
+
+absl::Status RunningStream::Learning() const {
+  MILLRACE_RETURN_IF_ERROR(life_.Alive());
+  const LearnerState mode = Mode();
+  if (mode == LearnerState::kLearning) return absl::OkStatus();
+  if (mode == LearnerState::kGivenUp) {
+    return GivenUp(options_.config.name, learner_->learning_rate());
+  }
+  const std::string state(Name(mode));
+  return Because(
+      "NOT_LEARNING", {{"stream", options_.config.name}, {"state", state}},
+      absl::FailedPreconditionError(absl::StrCat(
+          "the learner is ", state, ": no weights prove good meanwhile; resume it first")));
+}
+
+void RunningStream::WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) {
+  if (const absl::Status learning = Learning(); !learning.ok()) return done(learning);
+  checkpoints_.Ask(*learner_, stop, std::move(done));
+  // It may have been told to stop learning after it was looked at, and before there was a wait.
+  if (const absl::Status learning = Learning(); !learning.ok()) checkpoints_.GiveUp(learning);
+}
+
+absl::Status RunningStream::Label(std::int64_t frame_number, const ClientLabel& label) {
+  MILLRACE_RETURN_IF_ERROR(TakesLabels());
+  const auto received = static_cast<std::int64_t>(source_->received());
+  return labels_->Add(frame_number, label, begin_.frames + received);
+}
+
+absl::Status RunningStream::ReplaceSource(const ingest::SourceOptions& source) {
+  const SeatedStates::Number number = states_.Add();
+  absl::StatusOr<std::unique_ptr<ingest::Source>> opened = OpenSource(source, number);
+  absl::Status replaced = opened.status();
+  if (opened.ok()) {
+    const MutexLock lock(replacing_);
+    replaced = source_->Replace(*std::move(opened), ShownUri(source));
+    if (replaced.ok()) {
+      states_.Seat(number);
+      SetPace(source);
+    }
+  }
+  if (replaced.ok()) return replaced;
+  states_.Forget(number);
+  return Named(options_.config.name, replaced);
+}
+
+absl::StatusOr<Prediction> RunningStream::Predict(
+    std::span<const std::shared_ptr<const ingest::Picture>> pictures) {
+  if (const absl::Status alive = life_.status(); !alive.ok()) {
+    return Because("LEARNER_FAILED", {{"stream", options_.config.name}},
+                   absl::FailedPreconditionError(alive.message()));
+  }
+  MILLRACE_CHECK(pictures.size() == static_cast<std::size_t>(pictures_per_sample()));
+  MILLRACE_ASSIGN_OR_RETURN(pipeline::ModelPrediction model,
+                            learner_->Predict(PicturesOf(pictures)));
+  PredictionContext context = ContextOf(model);
+  return PredictionOf(pictures, std::move(model), std::move(context));
+}
+
+void RunningStream::Stop() {
+  stopping_ = true;
+  source_->Stop();
+  life_.AwaitEnd();
+}
+
+void RunningStream::Run() {
+  pthread_setname_np(pthread_self(), "learner");
+  for (;;) {
+    AwaitRoom();
+    const std::optional<ingest::Frame> frame = source_->Pop();
+    if (!frame.has_value()) break;
+    const absl::Status handled = Guarded([&] {
+      Handle(*frame);
+      return absl::OkStatus();
+    });
+    if (handled.ok()) continue;
+    ledger_.Dropped(DropReason::kRejected);
+    FailLearner(handled);
+  }
+  Finish();
+}
+
+// A frame waits where a fresher one can replace it, until the learner has room for it.
+void RunningStream::AwaitRoom() {
+  if (stopping_ || controls_.mode() == LearnerState::kPaused || !life_.status().ok()) return;
+  if (const absl::Status room = Guarded([this] { return learner_->AwaitRoom(); }); !room.ok()) {
+    FailLearner(room);
+  }
+  LogRollBacks();
+  TellWhetherItGaveUp();
+}
+
+void RunningStream::LogRollBacks() {
+  const pipeline::LearningFigures learning = learner_->learning();
+  if (learning.roll_backs == roll_backs_logged_) return;
+  roll_backs_logged_ = learning.roll_backs;
+  if (learning.rate_scale == 0) return;  // Said by itself.
+  const LogAbout about(options_.config.name);
+  const std::string advice = RateAdvice(learner_->learning_rate());
+  spdlog::warn(
+      "stream '{}': the weights had gone wrong; it goes on from the last that were good, "
+      "with {:.3g} of the learning rate{}{}",
+      options_.config.name, learning.rate_scale, advice.empty() ? "" : "; ", advice);
+}
+
+void RunningStream::TellWhetherItGaveUp() {
+  const LearnerState mode = Mode();
+  const bool gave_up = mode == LearnerState::kGivenUp;
+  if (std::exchange(gave_up_told_, gave_up) == gave_up) return;
+  const absl::Status cause =
+      gave_up ? GivenUp(options_.config.name, learner_->learning_rate()) : absl::OkStatus();
+  life_.Note(mode, cause);
+  if (!gave_up) return;
+  checkpoints_.GiveUp(cause);
+  const LogAbout about(options_.config.name);
+  spdlog::error("stream '{}': {}", options_.config.name, std::string(cause.message()));
+}
+
+void RunningStream::Handle(const ingest::Frame& frame) {
+  frames_ = begin_.frames + frame.number + 1;
+  epochs_ = begin_.epochs + frame.epoch + 1;
+  figures_.RecordArrival(frame);
+  figures_.RecordWork(learner_->worked(), options_.clock->Now());
+  if (rate_) rate_->OnFrame(frame, source_->dropped());
+  PushedFrame* const pushed = PushedFrameOf(frame.ticket);
+  if (pushed != nullptr) pushed->Numbered(begin_.frames + frame.number);
+  if (const std::optional<DropReason> reason = WhyDropped(frame)) {
+    ledger_.Dropped(*reason);
+    if (pushed != nullptr) pushed->Dropped(*reason);
+    return;
+  }
+  // Before the frame is admitted: so it is never too late.
+  if (pushed != nullptr && pushed->label()) {
+    pushed->Labelled(Label(begin_.frames + frame.number, *pushed->label()));
+  }
+  if (absl::Status admitted = Admit(frame); !admitted.ok()) FailLearner(admitted);
+}
+
+std::optional<DropReason> RunningStream::WhyDropped(const ingest::Frame& frame) const {
+  if (stopping_) return DropReason::kShutdown;
+  if (controls_.mode() == LearnerState::kPaused) return DropReason::kPaused;
+  if (labels_ == nullptr) {
+    if (frame.predecessor == ingest::NoPredecessor::kGap) return DropReason::kGap;
+    if (!HasPictures(frame, pictures_per_sample())) return DropReason::kNoPredecessor;
+  }
+  if (!life_.status().ok() ||
+      !FitsLearner(frame, pictures_per_sample(), *learner_->description())) {
+    return DropReason::kRejected;
+  }
+  return std::nullopt;
+}
+
+absl::Status RunningStream::Admit(const ingest::Frame& frame) {
+  const ingest::SourceStatus source = source_->status();
+  const std::int64_t number = in_flight_.Add(
+      {.frame = frame,
+       .camera_width = source.camera_width,
+       .camera_height = source.camera_height,
+       .after_gap = frame.gaps > std::exchange(gaps_seen_, frame.gaps),
+       .new_size = frame.size_changes > std::exchange(size_changes_seen_, frame.size_changes)});
+  pipeline::PicturePair pair = PicturesOf(frame, pictures_per_sample());
+  if (labels_ != nullptr) pair.label = labels_->Begin(begin_.frames + frame.number, number);
+  absl::Status admitted = Guarded([&]() -> absl::Status {
+    MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(pair));
+    MILLRACE_CHECK(sample == number);
+    return absl::OkStatus();
+  });
+  if (labels_ != nullptr) labels_->End(admitted.ok());
+  if (admitted.ok()) return admitted;
+  in_flight_.TakeBack();
+  ledger_.Dropped(DropReason::kRejected);
+  return admitted;
+}
+
+void RunningStream::FailLearner(const absl::Status& cause) {
+  life_.Fail(cause);
+  checkpoints_.Close(life_.Alive());
+  // Once drained, no more predictions come: what is still inside gets none.
+  Guarded([this] { return learner_->Drain(); }).IgnoreError();
+  ledger_.Dropped(DropReason::kRejected, in_flight_.Clear());
+  if (labels_ != nullptr) labels_->Finish();
+}
+
+void RunningStream::Finish() {
+  // Asked to stop from here on, it has ended by itself all the same.
+  const auto phase = stopping_ ? LearnerLife::Phase::kStopped : LearnerLife::Phase::kEnded;
+  absl::Status drained = Guarded([this] { return learner_->Drain(); });
+  if (labels_ != nullptr) labels_->Finish();
+  const std::size_t without_prediction = in_flight_.Clear();
+  ledger_.Dropped(DropReason::kRejected, without_prediction);
+  if (drained.ok() && without_prediction > 0) {
+    drained = absl::InternalError(absl::StrCat("the learner drained without predicting ",
+                                               Plural(without_prediction, "sample")));
+  }
+  checkpoints_.Close(absl::CancelledError("the stream has ended meanwhile"));
+  if (!drained.ok()) life_.Fail(drained);
+  ring_.Close();
+  life_.End(phase);
+}
+
+void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
+  std::optional<FrameInFlight> in_flight = in_flight_.Take(model.sample);
+  if (!in_flight) return;  // Given up when the learner failed, and counted then.
+  // It has left those in flight: whatever throws from here on, it is counted.
+  ledger_.Predicted();
+  if (labels_ != nullptr) labels_->OnPrediction(model);
+  if (model.drift) {
+    const LogAbout about(options_.config.name);
+    spdlog::info("stream '{}': the loss has risen for good: the camera shows something else",
+                 options_.config.name);
+  }
+  if (model.skipped != pipeline::SkipReason::kNone) ++skipped_[static_cast<int>(model.skipped)];
+  const nanoseconds now = options_.clock->Now();
+  const std::shared_ptr<ingest::FrameTicket> ticket = in_flight->frame.ticket;
+  PredictionContext context = ContextOf(model);
+  Prediction described = PredictionOf(
+      *std::move(in_flight), std::move(model), std::move(context),
+      {.now = now, .received = static_cast<std::int64_t>(source_->received()), .begin = begin_});
+  if (options_.compare) described.comparison = options_.compare(described);
+  auto prediction = std::make_shared<const Prediction>(std::move(described));
+  figures_.RecordPrediction(*prediction, now);
+  if (options_.observe) options_.observe(*prediction);
+  ring_.Publish(prediction);
+  if (PushedFrame* const pushed = PushedFrameOf(ticket)) pushed->Predicted(std::move(prediction));
+}
+
+PredictionContext RunningStream::ContextOf(const pipeline::ModelPrediction& model) const {
+  return {.stream = options_.config.name,
+          .next_frame = next_frame(),
+          .best_class_name = labels_ != nullptr ? labels_->NameOf(model.best_class) : ""};
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,189 @@
+// What CameraStream::Start() makes: a source, the learner that lives on it, and what counts between
+// them. Apart from camera_stream.h, so that who uses a stream need not know what it is made of.
+//
+// The life of a frame: every arrow is counted once, and where it ends nothing else follows.
+//
+//   source ─▶ queue ─▶ learner's thread ─▶ learner ─▶ predicted
+//               │            │                │
+//               ▼            ▼                ▼
+//          queue_full   no_predecessor     rejected (the learner failed)
+//          shutdown     gap, rejected,
+//                       shutdown
+//
+// Where it learns from labels, a frame needs no predecessor: neither reason comes up.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "ingest/frame/frame.h"
+#include "ingest/source/source.h"
+#include "pipeline/learner/learner.h"
+#include "service/config/config.h"
+#include "service/frames/accounting.h"
+#include "service/frames/frame_labels.h"
+#include "service/frames/frame_ledger.h"
+#include "service/frames/frame_prediction.h"
+#include "service/frames/frames_in_flight.h"
+#include "service/frames/prediction.h"
+#include "service/frames/prediction_ring.h"
+#include "service/frames/recent_figures.h"
+#include "service/overload/overload_watch.h"
+#include "service/stream/camera_stream.h"
+#include "service/stream/checkpoint_requests.h"
+#include "service/stream/learner_controls.h"
+#include "service/stream/learner_life.h"
+#include "service/stream/rate_keeper.h"
+#include "service/stream/seated_states.h"
+#include "service/stream/source_seat.h"
+
+namespace millrace::service {
+
+/// Thread-safe once it is open. What the options point to, and what their functions use, must
+/// outlive it.
+class RunningStream final : public CameraStream {
+ public:
+  explicit RunningStream(Options options)
+      : options_(std::move(options)),
+        ring_(options_.ring_capacity),
+        states_(options_.on_source_state),
+        controls_(options_.config.name, options_.config.learner.learning.policy),
+        life_(options_.config.name, options_.on_learner_state),
+        checkpoints_(options_.config.name),
+        overload_({.stream = options_.config.name,
+                   .tell = options_.on_overload,
+                   .cpu_times = options_.cpu_times}) {}
+  ~RunningStream() override {
+    if (thread_.joinable()) RunningStream::Stop();
+  }
+
+  RunningStream(const RunningStream&) = delete;
+  RunningStream& operator=(const RunningStream&) = delete;
+
+  /// To be called once, before anything else. Gives up once `stop` says so. Fails as
+  /// CameraStream::Start() does.
+  absl::Status Open(const std::stop_token& stop);
+
+  const StreamConfig& config() const override { return options_.config; }
+  std::shared_ptr<const pipeline::LearnerDescription> learner() const override {
+    return learner_->description();
+  }
+  const pipeline::Resumption& resumption() const override { return learner_->resumption(); }
+  PredictionRing& ring() override { return ring_; }
+  StreamSnapshot Snapshot() const override;
+  std::vector<pipeline::GpuMemory> gpu_memory() const override { return learner_->gpu_memory(); }
+  std::shared_ptr<ingest::PushEntry> push_entry() override { return source_->push_entry(); }
+  absl::Status TakesLabels() const override;
+  absl::Status Label(std::int64_t frame_number, const ClientLabel& label) override;
+  absl::Status SetMode(LearnerState mode) override;
+  absl::Status Change(const LearnerChange& change) override;
+  void WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) override;
+  absl::Status ReplaceSource(const ingest::SourceOptions& source) override
+      ABSL_LOCKS_EXCLUDED(replacing_);
+  int pictures_per_sample() const override {
+    if (labels_ != nullptr) return 1;
+    return next_frame() ? 3 : 2;
+  }
+  absl::StatusOr<Prediction> Predict(
+      std::span<const std::shared_ptr<const ingest::Picture>> pictures) override;
+  std::vector<pipeline::PastOperation> OperationsSince(
+      std::chrono::nanoseconds since) const override {
+    return learner_->OperationsSince(since);
+  }
+  bool running() const override { return life_.phase() == LearnerLife::Phase::kRunning; }
+  bool ended() const override { return life_.phase() == LearnerLife::Phase::kEnded; }
+  void Stop() override;
+
+ private:
+  [[nodiscard]] absl::Status OpenParts(const std::stop_token& stop);
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<ingest::Source>> OpenSource(
+      ingest::SourceOptions source, SeatedStates::Number number);
+  void GoOnFrom(const pipeline::Resumption& resumption);
+  void OpenLabels();
+  void SetPace(const ingest::SourceOptions& source);
+  void LogRollBacks();
+  void TellWhetherItGaveUp();
+  void JudgeOverload(nanoseconds now, StreamSnapshot& snapshot) const;
+
+  // On the learner's thread.
+  void Run();
+  void AwaitRoom();
+  void Handle(const ingest::Frame& frame);
+  [[nodiscard]] std::optional<DropReason> WhyDropped(const ingest::Frame& frame) const;
+  [[nodiscard]] absl::Status Admit(const ingest::Frame& frame);
+  void FailLearner(const absl::Status& cause);
+  void Finish();
+
+  // On a thread of the learner.
+  void OnPrediction(pipeline::ModelPrediction model);
+  [[nodiscard]] PredictionContext ContextOf(const pipeline::ModelPrediction& model) const;
+
+  /// Thread-safe.
+  [[nodiscard]] pipeline::SourcePosition position() const {
+    return {.frames = frames_, .epochs = epochs_};
+  }
+  /// What it was told to do, or kGivenUp where that is to learn and learning was given up.
+  [[nodiscard]] LearnerState Mode() const;
+  /// FAILED_PRECONDITION, saying why, unless it learns, so that weights can prove good.
+  [[nodiscard]] absl::Status Learning() const;
+  [[nodiscard]] bool next_frame() const { return options_.config.learner.next_frame; }
+
+  // Constant after construction.
+  const Options options_;
+
+  // Self-synchronized.
+  PredictionRing ring_;
+  FrameLedger ledger_;
+  FramesInFlight in_flight_;
+  RecentFigures figures_;
+  std::atomic<bool> stopping_ = false;
+  SeatedStates states_;
+  LearnerControls controls_;
+  LearnerLife life_;
+  CheckpointRequests checkpoints_;
+  mutable OverloadWatch overload_;
+  // Of the source that frames come from: whether they wait for the learner, and max_fps.
+  std::atomic<bool> frames_wait_ = false;
+  std::atomic<double> most_frames_per_second_ = 0;
+  // Numbered so far, by all processes: of the frames that have left the source's queue.
+  std::atomic<std::int64_t> frames_ = 0;
+  std::atomic<std::int64_t> epochs_ = 0;
+  std::array<std::atomic<std::uint64_t>, pipeline::kSkipReasons> skipped_ = {};
+
+  Mutex replacing_;  // Held while a source takes the seat, and is heard from then on.
+
+  // Constant once open. What the source numbers from 0 goes on from here.
+  pipeline::SourcePosition begin_;
+
+  // Constant once open; self-synchronized. Their threads call into the members above.
+  std::unique_ptr<FrameLabels> labels_;  // Null: it learns without.
+  std::unique_ptr<pipeline::Learner> learner_;
+  std::unique_ptr<SourceSeat> source_;
+
+  // Of the learner's thread.
+  std::int64_t roll_backs_logged_ = 0;
+  bool gave_up_told_ = false;
+  std::int64_t gaps_seen_ = 0;  // Up to the frame admitted last.
+  std::int64_t size_changes_seen_ = 0;
+
+  std::int64_t updates_at_start_ = 0;  // Of the stage that had made the fewest.
+
+  // Planned for a rate, the learner keeps that; any other schedule is kept as it was asked for.
+  std::optional<RateKeeper> rate_;
+
+  std::jthread thread_;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,46 @@
+// One subscriber's call: reads a stream's ring and writes to the client.
+//
+// While a message waits for the network, what the client misses meanwhile falls out of its depth of
+// the ring and is counted. Messages about the stream itself come between, where they are wanted;
+// they count as no prediction.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <memory>
+#include <utility>
+
+#include "service/rpc/stream_writer.h"
+#include "service/subscriptions/prediction_reader.h"
+#include "service/subscriptions/status_notes.h"
+
+namespace millrace::service {
+
+/// Thread-safe, as StreamWriter.
+class Subscription final : public StreamWriter<grpc::ByteBuffer> {
+ public:
+  /// Subscribes. `notes`: of the feed's stream; null where they are not wanted. `subscribers` must
+  /// outlive it. Begin() must follow.
+  Subscription(std::shared_ptr<StreamFeed> feed, const PredictionReader::Options& options,
+               std::unique_ptr<StatusNotes> notes, Subscribers& subscribers)
+      : StreamWriter(subscribers), reader_(std::move(feed), options), notes_(std::move(notes)) {}
+
+ protected:
+  Step Advance(grpc::ByteBuffer& message, absl::Status& end) override;
+  void Written() override {
+    if (!is_status_) reader_.Sent();
+  }
+  absl::Status Stalled(std::chrono::nanoseconds limit) override { return reader_.Stalled(limit); }
+  void Ending() override { reader_.LetGo(); }
+  void Over() override { reader_.Over(); }
+
+ private:
+  [[nodiscard]] Step Write(const PredictionReader::Next& next, grpc::ByteBuffer& message);
+  [[nodiscard]] Step Write(const v1::StreamStatus& status, grpc::ByteBuffer& message);
+
+  PredictionReader reader_;  // Of whoever is in Advance(), but for its counts.
+  const std::unique_ptr<StatusNotes> notes_;
+  bool is_status_ = false;  // The message that was made last.
+};
+
+}  // namespace millrace::service

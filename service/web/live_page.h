@@ -1,0 +1,63 @@
+// The live page: what every stream sees, what its model says, and how well, refreshed as it
+// happens.
+//
+// One page without a framework. It asks for /api/streams a few times a second, under an id that it
+// makes for itself, and for the pictures of the newest prediction. Nothing is worked out unless
+// somebody asks.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "service/frames/live_page_pictures.h"
+#include "service/net/http_message.h"
+#include "service/registry/streams.h"
+#include "service/web/live_page_viewers.h"
+#include "service/web/page_control.h"
+
+namespace millrace::service {
+
+/// Answers the page's requests. Thread-safe; what the options name must outlive it.
+class LivePage {
+ public:
+  struct Options {
+    const Streams* streams = nullptr;
+    std::size_t max_viewers = 16;
+    const Clock* clock = &MonotonicClock();
+    /// Whether the server is about to end.
+    const std::atomic<bool>* stopping = nullptr;
+    /// Says who may press the buttons. Null: nobody.
+    const PageControl* control = nullptr;
+  };
+
+  explicit LivePage(Options options);
+
+  LivePage(const LivePage&) = delete;
+  LivePage& operator=(const LivePage&) = delete;
+
+  /// "/" and its assets, "/flow_wheel.jpg", "/api/streams", "/api/streams/NAME",
+  /// "/streams/NAME/picture.jpg", "/streams/NAME/flow.jpg" and "/streams/NAME/next.jpg". They refer
+  /// to this page. "/api/streams?history=NAME&after=SECOND" tells the history of that stream alone,
+  /// and only what is newer.
+  [[nodiscard]] std::vector<HttpRoute> Routes();
+
+  [[nodiscard]] const LivePageViewers& viewers() const { return viewers_; }
+
+ private:
+  [[nodiscard]] HttpResponse AllStreams(const HttpRequest& request);
+  [[nodiscard]] HttpResponse OneStream(const HttpRequest& request);
+  [[nodiscard]] HttpResponse Picture(const HttpRequest& request, PictureKind kind);
+  [[nodiscard]] bool Admit(const HttpRequest& request);
+
+  // Constant after construction.
+  const Options options_;
+  const std::string instance_;
+
+  // Self-synchronized.
+  LivePageViewers viewers_;
+};
+
+}  // namespace millrace::service

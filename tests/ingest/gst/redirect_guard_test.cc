@@ -1,0 +1,94 @@
+// Cameras that send their viewers elsewhere.
+#include "ingest/gst/redirect_guard.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/ingest/support/camera_tests.h"
+#include "tests/ingest/support/loopback_port.h"
+#include "tests/ingest/support/spoken_rtsp.h"
+
+namespace millrace::ingest {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(RedirectGuardTest, NothingIsToldToWhomACameraSendsItsViewersOn) {
+  const LoopbackPort camera;
+  const LoopbackPort other;
+  const std::string elsewhere = absl::StrCat("rtsp://127.0.0.1:", other.number(), "/x");
+  std::jthread serving([&] {
+    for (int client = 0; (client = camera.Accept()) >= 0; close(client)) {
+      for (std::string request; !(request = Request(client)).empty();) {
+        const std::string answer =
+            request.starts_with("OPTIONS")
+                ? Answer(request, "200 OK", "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\n")
+                : Answer(request, "302 Moved", absl::StrCat("Location: ", elsewhere, "\r\n"));
+        send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+      }
+    }
+  });
+  const auto source =
+      Open(absl::StrCat("rtsp://me:secret@127.0.0.1:", camera.number(), "/live"), Patient());
+  std::string heard = "nobody came";
+  if (const int client = other.Accept(); client >= 0) {
+    heard = Request(client);
+    close(client);
+  }
+  EXPECT_EQ(heard, "");
+  while (TimesIn(*source, SourceState::kBackingOff) == 0) std::this_thread::yield();
+  EXPECT_THAT(Cause(*source), HasSubstr("the camera sends its viewers on to " + elsewhere));
+  source->Stop();
+  camera.Close();
+}
+
+/// What a camera says that sends its viewers to `again`, for ever.
+std::string SentOn(const std::string& request, const std::string& again) {
+  if (!request.starts_with("OPTIONS")) {
+    return Answer(request, "302 Moved", absl::StrCat("Location: ", again, "\r\n"));
+  }
+  return Answer(request, "200 OK", "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\n");
+}
+
+/// Each conversation begins with OPTIONS. If `asks` is true, a login is wanted even for that.
+class RoundAndRoundTest : public ::testing::TestWithParam<bool> {};
+
+// Never to another place, and never with a picture.
+TEST_P(RoundAndRoundTest, ACameraThatSendsItsViewersRoundAndRoundIsLeft) {
+  const bool asks = GetParam();
+  const LoopbackPort camera;
+  std::atomic<int> conversations = 0;
+  std::jthread serving([&] {
+    for (int client = 0; (client = camera.Accept()) >= 0; close(client)) {
+      for (std::string request; !(request = Request(client)).empty();) {
+        const bool unknown = asks && request.find("Authorization: ") == std::string::npos;
+        if (!unknown && request.starts_with("OPTIONS")) ++conversations;
+        const std::string answer =
+            unknown ? Answer(request, "401 Unauthorized", "WWW-Authenticate: Basic realm=\"x\"\r\n")
+                    : SentOn(request, absl::StrCat("rtsp://127.0.0.1:", camera.number(), "/live"));
+        send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+      }
+    }
+  });
+  IngestSettings once = Patient();
+  once.backoff.first = once.backoff.longest = std::chrono::hours(1);
+  const auto source = Open(camera.Url(), once);
+  while (TimesIn(*source, SourceState::kBackingOff) == 0) std::this_thread::yield();
+  EXPECT_THAT(Cause(*source), HasSubstr("the camera sends its viewers on again and again"));
+  EXPECT_EQ(conversations, 5);
+  source->Stop();
+  camera.Close();
+}
+
+INSTANTIATE_TEST_SUITE_P(RedirectGuardTest, RoundAndRoundTest, ::testing::Bool());
+
+}  // namespace
+}  // namespace millrace::ingest

@@ -1,0 +1,106 @@
+// Cameras that do not stop answering, or say that they will not.
+#include "ingest/gst/rtsp_connections.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "ingest/source/abandoned_pipelines.h"
+#include "tests/ingest/support/camera_tests.h"
+#include "tests/ingest/support/loopback_port.h"
+#include "tests/ingest/support/media.h"
+#include "tests/ingest/support/spoken_rtsp.h"
+
+namespace millrace::ingest {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A camera that says `begin` to DESCRIBE, and then `more` for as long as it is listened to.
+class EndlessCamera {
+ public:
+  EndlessCamera(std::string begin, std::string more)
+      : begin_(std::move(begin)), more_(std::move(more)), thread_([this] { Serve(); }) {}
+  ~EndlessCamera() {
+    ending_ = true;
+    port_.Close();
+    shutdown(client_, SHUT_RDWR);  // What it sends may wait for a viewer that has gone.
+  }
+
+  [[nodiscard]] std::string url() const {
+    return absl::StrCat("rtsp://127.0.0.1:", port_.number(), "/live");
+  }
+  [[nodiscard]] std::size_t sent() const { return sent_; }
+
+ private:
+  void Serve() {
+    for (int client = 0; (client = port_.Accept()) >= 0; client_ = -1, close(client)) {
+      client_ = client;
+      for (std::string request; !(request = Request(client)).empty();) {
+        if (request.starts_with("OPTIONS")) {
+          const std::string answer =
+              Answer(request, "200 OK", "Public: OPTIONS, DESCRIBE, SETUP, PLAY\r\n");
+          send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+          continue;
+        }
+        std::string text = Answer(request, "200 OK", begin_);
+        if (begin_.empty()) text.resize(text.size() - 2);  // Its header goes on.
+        while (!ending_ && send(client, text.data(), text.size(), MSG_NOSIGNAL) > 0) {
+          sent_ += text.size();
+          text = more_;
+        }
+      }
+    }
+  }
+
+  const std::string begin_;
+  const std::string more_;
+  const LoopbackPort port_;
+  std::atomic<bool> ending_ = false;
+  std::atomic<std::size_t> sent_ = 0;
+  std::atomic<int> client_ = -1;
+  std::jthread thread_;
+};
+
+// Hangs, and is killed by the test's timeout, where GStreamer is waited for.
+TEST(RtspConnectionsTest, ASourceStopsInTheMiddleOfAnAnswerWithoutEnd) {
+  const std::int64_t abandoned = CountAbandoned().so_far;
+  IngestSettings settings = Patient();
+  settings.end.in_all = std::chrono::minutes(10);
+  for (const char* more : {"X-Lie: more\r\n", "and on and on "}) {
+    EndlessCamera camera("", more);
+    const auto source = Open(camera.url(), settings);
+    WaitUntil([&] { return camera.sent() > 10000; });
+    source->Stop();
+  }
+  EXPECT_EQ(CountAbandoned().so_far, abandoned) << "the connections were cut";
+}
+
+TEST(RtspConnectionsTest, ABodyThatIsTooLongIsNotTaken) {
+  constexpr std::size_t kSentAtOnce = 1 << 20;
+  EndlessCamera camera("Content-Type: application/sdp\r\nContent-Length: 2000000000\r\n",
+                       std::string(kSentAtOnce, 'a'));
+  const auto source = Open(camera.url(), Patient());
+  WaitUntil([&] { return TimesIn(*source, SourceState::kBackingOff) > 0; });
+  EXPECT_THAT(Cause(*source), HasSubstr("its answer is longer than 256 KiB"));
+  source->Stop();
+}
+
+// Only the time for the first picture ended it.
+TEST(RtspConnectionsTest, AHeaderThatIsTooLongIsNotTaken) {
+  for (const char* more : {"X-Lie: more\r\n", "and on and on "}) {
+    EndlessCamera camera("", more);
+    const auto source = Open(camera.url(), Patient());
+    WaitUntil([&] { return TimesIn(*source, SourceState::kBackingOff) > 0; });
+    EXPECT_THAT(Cause(*source), HasSubstr("its answer is longer than 256 KiB"));
+    source->Stop();
+  }
+}
+
+}  // namespace
+}  // namespace millrace::ingest

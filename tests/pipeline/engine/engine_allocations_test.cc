@@ -1,0 +1,41 @@
+// A running engine allocates nothing for a sample: whatever could grow or stall on the heap is made
+// when it starts.
+#include <gtest/gtest.h>
+
+#include "pipeline/engine/engine.h"
+#include "tests/pipeline/support/counted_allocations.h"
+#include "tests/pipeline/support/plan_figures.h"
+
+namespace millrace::pipeline {
+namespace {
+
+// Of `samples` samples, after as many that warm the engine up.
+std::int64_t AllocationsOf(const std::string& schedule, bool gate, int samples) {
+  ScheduleRequest request = EqualStages(3, {.forward = 1e-6, .backward = 2e-6});
+  RunHistory history;
+  auto engine = *Engine::Start({.plan = *MakePlan(schedule, request),
+                                .run = [](const Step& /*step*/) {},
+                                .gate_costs = gate ? request.costs : std::vector<StageCost>(),
+                                .history = &history});
+  std::int64_t before = 0;
+  for (int i = 0; i < 2 * samples; ++i) {
+    if (i == samples) before = Allocations();
+    EXPECT_TRUE(engine->AwaitRoom().ok());
+    EXPECT_TRUE(engine->Admit([](std::int64_t /*sample*/) {}).ok());
+  }
+  const std::int64_t after = Allocations();
+  EXPECT_TRUE(engine->Drain().ok());
+  return after - before;
+}
+
+TEST(EngineAllocationsTest, ThereAreNoneWhileSamplesRun) {
+  for (const std::string& schedule : ScheduleNames()) {
+    for (bool gate : {false, true}) {
+      EXPECT_EQ(AllocationsOf(schedule, gate, 3000), 0)
+          << schedule << (gate ? " with" : " without") << " a gate";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

@@ -1,0 +1,157 @@
+// Random orders: the checker accepts exactly those that run when every operation simply waits for
+// what it reads and for room, and the engine then does what a serial run does.
+#include <algorithm>
+#include <array>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pipeline/plan/plan_checker.h"
+#include "tests/pipeline/support/engine_runs.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using enum OperationKind;
+
+// A plan by its definition: tries every device over and over until nothing moves.
+class ByDefinition {
+ public:
+  ByDefinition(const Plan& plan, int samples) : plan_(plan), samples_(samples) {
+    for (auto& by_stage : done_) {
+      by_stage.assign(plan.stage_count() + 1, std::vector<bool>(samples, false));
+    }
+  }
+
+  // Whether all operations on all samples get to run.
+  bool Runs() {
+    std::vector<std::size_t> next(plan_.devices.size());
+    for (bool moved = true; moved;) {
+      moved = Admit();
+      for (std::size_t device = 0; device < next.size(); ++device) {
+        while (TryNext(plan_.devices[device], next[device])) moved = true;
+      }
+    }
+    return std::all_of(done_.begin(), done_.end(), [](const auto& by_stage) {
+      return std::all_of(by_stage.begin() + 1, by_stage.end(), [](const std::vector<bool>& done) {
+        return std::find(done.begin(), done.end(), false) == done.end();
+      });
+    });
+  }
+
+ private:
+  // Samples before the first are over.
+  [[nodiscard]] bool Done(OperationKind kind, int stage, int sample) const {
+    return sample < 0 || done_[static_cast<int>(kind)][stage][sample];
+  }
+
+  bool Admit() {
+    const auto& admitted = done_[0][0];
+    const auto next = std::find(admitted.begin(), admitted.end(), false);
+    if (next == admitted.end()) return false;
+    const auto sample = static_cast<int>(next - admitted.begin());
+    if (!RoomAfter(0, sample)) return false;
+    done_[0][0][sample] = true;
+    return true;
+  }
+
+  // Runs the device's operation number `next` and goes on, if it can.
+  bool TryNext(const std::vector<Operation>& order, std::size_t& next) {
+    const Operation& operation = order[next % order.size()];
+    const int sample = static_cast<int>(next / order.size()) - operation.shift;
+    if (sample >= samples_ + 16) return false;  // Nothing of the stream is left.
+    if (sample >= 0 && sample < samples_) {
+      if (!May(operation, sample)) return false;
+      done_[static_cast<int>(operation.kind)][operation.stage][sample] = true;
+    }
+    ++next;
+    return true;
+  }
+
+  [[nodiscard]] bool RoomAfter(int stage, int sample) const {
+    return std::all_of(plan_.channels.begin(), plan_.channels.end(), [&](const Channel& channel) {
+      return channel.from != stage || Done(kForward, channel.to, sample - channel.slots);
+    });
+  }
+
+  [[nodiscard]] bool May(const Operation& operation, int sample) const {
+    const int stage = operation.stage;
+    if (operation.kind == kUpdate) return Done(kBackward, stage, sample);
+    if (operation.kind == kForward) {
+      return RoomAfter(stage, sample) &&
+             Done(kBackward, stage, sample - plan_.rules(stage).slots) &&
+             std::all_of(plan_.channels.begin(), plan_.channels.end(), [&](const Channel& channel) {
+               return channel.to != stage || Done(kForward, channel.from, sample);
+             });
+    }
+    return Done(kForward, stage, sample) &&
+           std::all_of(plan_.channels.begin(), plan_.channels.end(), [&](const Channel& channel) {
+             if (channel.from == stage) return Done(kBackward, channel.to, sample);
+             return channel.to != stage || channel.from == 0 ||
+                    Done(kBackward, channel.from, sample - channel.gradient_slots);
+           });
+  }
+
+  const Plan& plan_;
+  const int samples_;
+  std::array<std::vector<std::vector<bool>>, kOperationKinds> done_;
+};
+
+// Any order of the operations of up to four stages, on any devices, with any shifts and slots.
+Plan RandomPlan(std::mt19937& random) {
+  const auto up_to = [&](int most) { return static_cast<int>(random() % (most + 1)); };
+  const int stages = 1 + up_to(3);
+  Plan plan = PlanOf("sequential", stages);
+  plan.schedule = "random";
+  for (Channel& channel : plan.channels) {
+    channel.slots = 1 + up_to(3);
+    channel.gradient_slots = 1 + up_to(3);
+  }
+  plan.devices.assign(1 + up_to(stages - 1), {});
+  for (int stage = 1; stage <= stages; ++stage) {
+    plan.stages[stage - 1].slots = 1 + up_to(4);
+    const int forward = up_to(3);
+    const int backward = forward + up_to(3);
+    auto& order = plan.devices[up_to(static_cast<int>(plan.devices.size()) - 1)];
+    order.push_back({.kind = kForward, .stage = stage, .shift = forward});
+    order.push_back({.kind = kBackward, .stage = stage, .shift = backward});
+    order.push_back({.kind = kUpdate, .stage = stage, .shift = backward + up_to(1)});
+  }
+  std::erase_if(plan.devices, [](const auto& order) { return order.empty(); });
+  for (auto& order : plan.devices) std::shuffle(order.begin(), order.end(), random);
+  return plan;
+}
+
+TEST(RandomPlansTest, TheCheckerAcceptsThoseThatRun) {
+  std::mt19937 random(3);
+  std::array<int, 2> found = {};
+  for (int round = 0; round < 20000; ++round) {
+    const Plan plan = RandomPlan(random);
+    const bool runs = ByDefinition(plan, 40).Runs();
+    const absl::Status checked = CheckPlan(plan).status();
+    ASSERT_EQ(checked.ok(), runs) << checked << "\n" << PatternText(plan);
+    ++found[runs ? 1 : 0];
+  }
+  EXPECT_GT(found[0], 200);
+  EXPECT_GT(found[1], 200);
+}
+
+TEST(RandomPlansTest, TheEngineDoesWhatASerialRunDoes) {
+  std::mt19937 random(4);
+  for (int found = 0; found < 30;) {
+    const Plan plan = RandomPlan(random);
+    if (plan.stage_count() < 2 || !CheckPlan(plan).ok()) continue;
+    ++found;
+    FakeStages in_the_engine(plan, 0.02);
+    ASSERT_TRUE(InTheEngine(plan, 40, in_the_engine).ok());
+    const Plan roomy = WithoutBounds(plan, 40);
+    FakeStages serially(roomy, 0.02);
+    Serially(roomy, 40, serially);
+    EXPECT_EQ(in_the_engine.outputs(), serially.outputs()) << PatternText(plan);
+    EXPECT_EQ(in_the_engine.weights(), serially.weights()) << PatternText(plan);
+  }
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

@@ -1,0 +1,61 @@
+// What worker threads are told of work that will never be.
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/engine/devices.h"
+#include "pipeline/schedules/schedules.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using ::testing::ElementsAre;
+
+Work WorkOf(const Plan& plan, std::size_t place, Work::What what) {
+  const Operation& operation = plan.devices[0][place];
+  return {.what = what, .step = {.kind = operation.kind, .stage = 1}, .place = place};
+}
+
+TEST(WorkerThreadsTest, WorkThatIsPassedIsToldOfInItsTurn) {
+  const Plan plan =
+      *MakePlan("sequential", {.shape = {.stages = 1, .skips = {}}, .costs = {StageCost()}});
+  std::mutex mu;
+  std::vector<std::string> told;
+  const auto tell = [&](const char* what, const Work& work) {
+    const std::lock_guard lock(mu);
+    told.push_back(std::string(what) + std::to_string(work.place));
+    return true;
+  };
+  const auto devices = MakeWorkerThreads(
+      {.plan = plan,
+       .run = [&](std::size_t, const Work& work, bool) { return tell("run ", work); },
+       .pass = [&](std::size_t, const Work& work) { return tell("pass ", work); },
+       .start = [](std::size_t) { return true; }});
+  devices->Enqueue(0, WorkOf(plan, 0, Work::What::kRun));
+  devices->Enqueue(0, WorkOf(plan, 1, Work::What::kPass));
+  devices->Enqueue(0, WorkOf(plan, 2, Work::What::kPass));
+  devices->Enqueue(0, {.what = Work::What::kEnd});
+  devices->Join();
+  EXPECT_THAT(told, ElementsAre("run 0", "pass 1", "pass 2"));
+}
+
+TEST(WorkerThreadsTest, APassThatFailsStopsEverything) {
+  const Plan plan =
+      *MakePlan("sequential", {.shape = {.stages = 1, .skips = {}}, .costs = {StageCost()}});
+  std::atomic<int> runs = 0;
+  const auto devices =
+      MakeWorkerThreads({.plan = plan,
+                         .run = [&](std::size_t, const Work&, bool) { return ++runs > 0; },
+                         .pass = [](std::size_t, const Work&) { return false; },
+                         .start = [](std::size_t) { return true; }});
+  devices->Enqueue(0, WorkOf(plan, 0, Work::What::kPass));
+  devices->Enqueue(0, WorkOf(plan, 1, Work::What::kRun));
+  devices->Join();
+  EXPECT_EQ(runs, 0);
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

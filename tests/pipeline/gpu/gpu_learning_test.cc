@@ -1,0 +1,191 @@
+// The pipeline on a GPU learns what it learns on the CPU, also by what was captured.
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/equal.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/device/stage_devices.h"
+#include "pipeline/optim/optimizer.h"
+#include "pipeline/schedules/schedules.h"
+#include "tests/pipeline/gpu/gpu_tests.h"
+#include "tests/pipeline/support/norm_layer.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using ::testing::Each;
+
+class PlacedUnder : public GpuTest, public ::testing::WithParamInterface<std::string> {};
+
+// All stages on one GPU, each on a stream of its own; a GPU between two stages on the CPU; and two
+// GPUs where there are two.
+std::vector<std::vector<at::Device>> Placements() {
+  std::vector<std::vector<at::Device>> placements = {{kGpu}, {at::kCPU, kGpu, at::kCPU}};
+  if (c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount() > 1) {
+    placements.push_back({kGpu, at::Device(at::kCUDA, 1), kGpu});
+  }
+  return placements;
+}
+
+TEST_P(PlacedUnder, LearnsAsOnTheCpu) {
+  const std::vector<at::Tensor> inputs = SmallInputs(30);
+  for (const std::vector<at::Device>& devices : Placements()) {
+    for (const auto kind : {OptimizerOptions::Kind::kRmsProp, OptimizerOptions::Kind::kAdam}) {
+      SmallRun run{
+          .schedule = GetParam(), .stages = 3, .optimizer = {.kind = kind, .learning_rate = 1e-3}};
+      run.request.switch_at = 17;
+      const Outcome on_cpu = Serially(run, inputs);
+      run.devices = devices;
+      SCOPED_TRACE(testing::Message() << devices.size() << " devices");
+      ExpectNear(InTheEngine(run, inputs), on_cpu);
+    }
+  }
+}
+
+// Through all lanes several times, and a hybrid captures again after it has switched.
+TEST_P(PlacedUnder, LearnsAsOnTheCpuByWhatWasCaptured) {
+  const std::vector<at::Tensor> inputs = SmallInputs(80);
+  for (const std::vector<at::Device>& devices : Placements()) {
+    SmallRun run{.schedule = GetParam(), .stages = 3};
+    run.optimizer.kind = OptimizerOptions::Kind::kAdam;
+    run.request.switch_at = 37;
+    const Outcome on_cpu = Serially(run, inputs);
+    run.devices = devices;
+    run.captures = true;
+    SCOPED_TRACE(testing::Message() << devices.size() << " devices");
+    const Outcome on_gpu = InTheEngine(run, inputs);
+    ExpectNear(on_gpu, on_cpu);
+    EXPECT_THAT(on_gpu.why_not_captured, Each(""));
+  }
+}
+
+// A sample that is no number teaches nobody, wherever it is found out.
+TEST_F(GpuTest, WhatIsNoNumberTeachesNothing) {
+  std::vector<at::Tensor> inputs = SmallInputs(20);
+  inputs[7] = inputs[7] * std::numeric_limits<float>::infinity();
+  SmallRun run{.schedule = "one_f_one_b_star", .stages = 3};
+  run.optimizer.kind = OptimizerOptions::Kind::kAdam;
+  const Outcome on_cpu = Serially(run, inputs);
+  run.devices = {kGpu};
+  for (const bool captures : {false, true}) {
+    run.captures = captures;
+    const Outcome on_gpu = InTheEngine(run, inputs);
+    for (std::size_t i = 0; i < on_gpu.parameters.size(); ++i) {
+      EXPECT_TRUE(Near(on_gpu.parameters[i], on_cpu.parameters[i])) << "parameter " << i;
+    }
+  }
+}
+
+// Makes the host wait for what it makes.
+class AskingLayer final : public Layer {
+ public:
+  explicit AskingLayer(std::unique_ptr<Layer> inner) : inner_(std::move(inner)) {}
+  [[nodiscard]] const std::string& name() const override { return inner_->name(); }
+  [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
+    LayerValues made = inner_->Forward(inputs);
+    made.main = made.main * (made.main.sum().item<double>() > 1e9 ? 2 : 1);
+    return made;
+  }
+  [[nodiscard]] std::vector<at::Tensor> parameters() const override { return inner_->parameters(); }
+
+ private:
+  const std::unique_ptr<Layer> inner_;
+};
+
+LayerChain ChainThatAsks() {
+  LayerChain chain = SmallChain();
+  chain.layers[2] = std::make_unique<AskingLayer>(std::move(chain.layers[2]));
+  return chain;
+}
+
+// The stage in the middle goes without, those around it do not, and what they learn is the same.
+TEST_F(GpuTest, AStageThatCannotBeCapturedSaysWhyAndLearnsAllTheSame) {
+  const std::vector<at::Tensor> inputs = SmallInputs(40);
+  SmallRun run{.schedule = "one_f_one_b_star", .stages = 3, .make_chain = ChainThatAsks};
+  run.optimizer.kind = OptimizerOptions::Kind::kAdam;
+  const Outcome on_cpu = Serially(run, inputs);
+  run.devices = {kGpu};
+  run.captures = true;
+  const Outcome on_gpu = InTheEngine(run, inputs);
+  ExpectNear(on_gpu, on_cpu);
+  EXPECT_EQ(on_gpu.why_not_captured[0], "");
+  EXPECT_NE(on_gpu.why_not_captured[1], "");
+  EXPECT_EQ(on_gpu.why_not_captured[2], "");
+}
+
+// What has been learned goes to the CPU and back, and what runs next meets all of it.
+TEST_P(Captured, ASavedStateIsPutBack) {
+  const std::vector<at::Tensor> inputs = SmallInputs(20);
+  SmallRun run{.schedule = "sequential"};
+  run.devices = {kGpu};
+  run.captures = GetParam();
+  run.optimizer.kind = OptimizerOptions::Kind::kAdam;
+  const LayerChain chain = run.Chain();
+  constexpr int kHalf = 10;
+  const Plan plan = WithoutBounds(run.PhasesFor(chain).front().plan, kHalf);
+  std::vector<at::Tensor> outputs;
+  StagedNetwork network(run.OptionsFor(chain, plan, outputs));
+  const auto learn = [&](int begin) {
+    const c10::StreamGuard guard(
+        c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(kGpu));
+    for (int n = 0; n < kHalf; ++n) network.Admit(n, inputs[begin + n]);
+    RunSerially(plan, kHalf, [&](const Step& step) { network.Run(step); });
+    AwaitStream(kGpu);
+  };
+  learn(0);
+  const std::vector<LayerState> saved = network.Save();
+  network.Switch(plan, kHalf);
+  learn(kHalf);
+  const std::vector<at::Tensor> learned = Values(WholeChain(chain).parameters());
+  network.Switch(plan, kHalf);
+  network.Restore(saved);
+  outputs.resize(kHalf);
+  learn(kHalf);
+  const std::vector<at::Tensor> again = Values(WholeChain(chain).parameters());
+  for (std::size_t i = 0; i < learned.size(); ++i) {
+    EXPECT_TRUE(at::equal(learned[i], again[i])) << i;
+  }
+}
+
+LayerChain ChainWithNorms() {
+  LayerChain chain = SmallChain();
+  for (const int layer : {1, 3}) chain.layers[layer] = std::make_unique<NormLayer>();
+  return chain;
+}
+
+// Each sample moves them once, also where it goes forward twice; one that is no number moves none.
+TEST_P(Captured, RunningAveragesMoveAsOnTheCpu) {
+  std::vector<at::Tensor> inputs = SmallInputs(40);
+  inputs[20] = inputs[20] * std::numeric_limits<float>::infinity();
+  for (const std::string schedule : {"one_f_one_b_star", "recompute"}) {
+    SmallRun run{.schedule = schedule, .stages = 3, .make_chain = ChainWithNorms};
+    run.optimizer.kind = OptimizerOptions::Kind::kAdam;
+    const Outcome on_cpu = Serially(run, inputs);
+    run.devices = {kGpu};
+    run.captures = GetParam();
+    const Outcome on_gpu = InTheEngine(run, inputs);
+    for (std::size_t i = 0; i < on_gpu.buffers.size(); ++i) {
+      EXPECT_TRUE(Near(on_gpu.buffers[i], on_cpu.buffers[i])) << schedule << ", buffer " << i;
+    }
+    for (std::size_t i = 0; i < on_gpu.parameters.size(); ++i) {
+      EXPECT_TRUE(Near(on_gpu.parameters[i], on_cpu.parameters[i])) << schedule << ", " << i;
+    }
+    for (const std::string& why : on_gpu.why_not_captured) EXPECT_EQ(why, "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllSchedules, PlacedUnder, ::testing::ValuesIn(ScheduleNames()),
+                         [](const auto& test) { return test.param; });
+
+INSTANTIATE_TEST_SUITE_P(OrNot, Captured, ::testing::Bool());
+
+}  // namespace
+}  // namespace millrace::pipeline

@@ -1,0 +1,44 @@
+// What tests on a GPU share: they hold it against the CPU, to rounding, and skip themselves where
+// there is none.
+#pragma once
+
+#include <vector>
+
+#include <ATen/ops/allclose.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/device/stage_devices.h"
+#include "tests/pipeline/support/small_runs.h"
+
+namespace millrace::pipeline {
+
+inline const at::Device kGpu(at::kCUDA, 0);
+
+// CUDA is loaded before LibTorch is asked for anything.
+class GpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto devices = DevicesNamed({"cuda:0"});
+    if (!devices.ok()) GTEST_SKIP() << devices.status().message();
+  }
+};
+
+// Whether operations are captured.
+class Captured : public GpuTest, public ::testing::WithParamInterface<bool> {};
+
+inline bool Near(const at::Tensor& on_gpu, const at::Tensor& on_cpu) {
+  return at::allclose(on_gpu.cpu(), on_cpu, /*rtol=*/2e-3, /*atol=*/2e-4);
+}
+
+inline void ExpectNear(const Outcome& on_gpu, const Outcome& on_cpu) {
+  EXPECT_EQ(on_gpu.updates, on_cpu.updates);
+  ASSERT_EQ(on_gpu.outputs.size(), on_cpu.outputs.size());
+  for (std::size_t i = 0; i < on_gpu.outputs.size(); ++i) {
+    EXPECT_TRUE(Near(on_gpu.outputs[i], on_cpu.outputs[i])) << "output of sample " << i;
+  }
+  for (std::size_t i = 0; i < on_gpu.parameters.size(); ++i) {
+    EXPECT_TRUE(Near(on_gpu.parameters[i], on_cpu.parameters[i])) << "parameter " << i;
+  }
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,170 @@
+#include "pipeline/labels/label_stream_learner.h"
+
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/labels/label_learner.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
+using ::testing::HasSubstr;
+
+constexpr int kWidth = 4;
+constexpr int kHeight = 3;
+
+/// A picture of its own for each number.
+std::vector<std::uint8_t> PictureOf(int number) {
+  std::vector<std::uint8_t> rgb(std::size_t{3} * kWidth * kHeight);
+  for (std::size_t i = 0; i < rgb.size(); ++i) {
+    rgb[i] = static_cast<std::uint8_t>(i * 7 + number * (31 + i));
+  }
+  return rgb;
+}
+
+LabelStreamOptions SmallStream() {
+  LabelStreamOptions options;
+  options.width = kWidth;
+  options.height = kHeight;
+  options.learner.layers = 3;
+  options.learner.width = 8;
+  options.learner.outputs = 3;
+  options.learner.window = 4;
+  options.learner.optimizer.learning_rate = 0.01;
+  options.learner.schedule = "partime";
+  options.learner.stages = 2;
+  options.learner.cuts = {1};
+  return options;
+}
+
+/// Everything that can be told of a prediction, bit for bit.
+struct Said {
+  std::vector<float> outputs;
+  int best_class;
+  int labelled;
+  float loss;
+  std::int64_t updates;
+  bool operator==(const Said&) const = default;
+};
+
+TEST(SampleOfTest, MakesZeroToOneChannelsFirst) {
+  const std::vector<std::uint8_t> rgb = {255, 0, 51, 0, 255, 0};
+  EXPECT_THAT(SampleOf(rgb, /*grey=*/false), ElementsAre(1, 0, 0, 1, FloatEq(0.2F), 0));
+  EXPECT_THAT(SampleOf(rgb, /*grey=*/true),
+              ElementsAre(FloatEq(0.299F + 0.114F * 0.2F), FloatEq(0.587F)));
+}
+
+class LabelStreamLearnerTest : public testing::TestWithParam<LabelTask> {
+ protected:
+  static constexpr int kSamples = 40;
+
+  /// With every fourth sample, after every other of the rest, never for those between.
+  static bool LabelWith(int sample) { return sample % 4 == 0; }
+  static bool LabelAfter(int sample) { return sample % 4 == 1; }
+  [[nodiscard]] static SampleLabel LabelOf(int sample) {
+    if (GetParam() == LabelTask::kClassification) return std::int64_t{sample % 3};
+    return std::vector<float>{0.5F, static_cast<float>(sample % 5), -1};
+  }
+};
+
+// What the service sees is what the learner of labels says, bit for bit.
+TEST_P(LabelStreamLearnerTest, SaysWhatALabelLearnerSaysThatIsFedDirectly) {
+  LabelStreamOptions options = SmallStream();
+  options.learner.task = GetParam();
+  std::vector<Said> seen;
+  Learner* stream = nullptr;
+  auto adapted = MakeLabelStreamLearner(options, [&](const ModelPrediction& p) {
+    EXPECT_EQ(p.flow, nullptr);
+    EXPECT_EQ(p.skipped, p.labelled > 0 ? SkipReason::kNone : SkipReason::kUnlabelled);
+    seen.push_back({*p.outputs, p.best_class, p.labelled, p.loss, p.updates});
+    const int sample = static_cast<int>(p.sample);
+    if (LabelAfter(sample)) {
+      EXPECT_TRUE(stream->Label(sample, LabelOf(sample)).ok());
+    }
+  });
+  ASSERT_TRUE(adapted.ok()) << adapted.status();
+  stream = adapted->get();
+
+  LabelLearnerOptions direct = options.learner;
+  direct.sample_shape = {1, kHeight, kWidth};
+  std::vector<Said> expected;
+  LabelLearner* fed = nullptr;
+  auto learner = MakeLabelLearner(direct, [&](const LabelPrediction& p) {
+    expected.push_back({p.outputs, p.best_class, p.labelled, p.loss.value_or(0), p.updates});
+    const int sample = static_cast<int>(p.sample);
+    if (LabelAfter(sample)) {
+      EXPECT_TRUE(fed->Label(sample, LabelOf(sample)).ok());
+    }
+  });
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  fed = learner->get();
+
+  for (int i = 0; i < kSamples; ++i) {
+    const std::vector<std::uint8_t> picture = PictureOf(i);
+    std::optional<SampleLabel> label;
+    if (LabelWith(i)) label = LabelOf(i);
+    EXPECT_TRUE(stream->AwaitRoom().ok());
+    EXPECT_THAT(stream->Admit({.previous = {}, .current = picture, .label = label}).value_or(-1),
+                i);
+    EXPECT_TRUE(fed->Admit(SampleOf(picture, true), label).ok());
+  }
+  EXPECT_TRUE(stream->Drain().ok());
+  EXPECT_TRUE(fed->Drain().ok());
+  EXPECT_EQ(seen.size(), std::size_t{kSamples});
+  EXPECT_EQ(seen, expected);
+  EXPECT_EQ(stream->updates(), fed->updates());
+  EXPECT_GT(stream->updates().back(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, LabelStreamLearnerTest,
+                         testing::Values(LabelTask::kClassification, LabelTask::kRegression),
+                         [](const auto& tested) {
+                           return tested.param == LabelTask::kRegression ? "Regression"
+                                                                         : "Classification";
+                         });
+
+TEST(LabelStreamLearnerDescriptionTest, SaysWhatItLearnsAndHowItWasCut) {
+  LabelStreamOptions options = SmallStream();
+  options.learner.cuts.clear();
+  options.learner.classes = {"cat", "dog", "cow"};
+  const auto learner = MakeLabelStreamLearner(options, [](const ModelPrediction&) {});
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  const auto description = (*learner)->description();
+  EXPECT_EQ(description->schedule, "partime");
+  EXPECT_EQ(description->width, kWidth);
+  EXPECT_EQ(description->stages.size(), 2u);
+  EXPECT_GT(description->stages[0].forward_ms, 0);
+  EXPECT_GT(description->samples_per_second, 0);
+  ASSERT_TRUE(description->labels.has_value());
+  EXPECT_EQ(description->labels->outputs, 3);
+  EXPECT_EQ(description->labels->window, 4);
+  EXPECT_THAT(description->labels->classes, ElementsAre("cat", "dog", "cow"));
+  EXPECT_EQ((*learner)->resumption().first_sample, 0);
+}
+
+TEST(LabelStreamLearnerDescriptionTest, RefusesWhatDoesNotFit) {
+  const auto learner = MakeLabelStreamLearner(SmallStream(), [](const ModelPrediction&) {});
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  const std::vector<std::uint8_t> small(3);
+  EXPECT_EQ((*learner)->Admit({.previous = {}, .current = small}).status().message(),
+            "a picture of 3 bytes is not 4x3 RGB");
+  LabelStreamOptions deep = SmallStream();
+  deep.learner.cuts.clear();
+  deep.learner.stages = 9;
+  EXPECT_EQ(MakeLabelStreamLearner(deep, [](const ModelPrediction&) {}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  LabelStreamOptions stopped = SmallStream();
+  std::stop_source stop;
+  stop.request_stop();
+  stopped.stop = stop.get_token();
+  EXPECT_EQ(MakeLabelStreamLearner(stopped, [](const ModelPrediction&) {}).status().code(),
+            absl::StatusCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

@@ -1,0 +1,135 @@
+// What the loops for each kind of processor make must be the same but for rounding. That it is
+// right, the tests of the operators show, with the best that the machine has.
+#include "pipeline/ops/cpu/kernels.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::pipeline::kernels {
+namespace {
+
+using ::testing::FloatNear;
+using ::testing::Pointwise;
+
+std::vector<const Kernels*> OfThisMachine() {
+  std::vector<const Kernels*> all = {&Best()};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all.push_back(&Avx2());
+#endif
+  return all;
+}
+
+std::vector<float> Random(std::size_t count) {
+  static std::mt19937 random(7);
+  std::vector<float> values(count);
+  for (float& value : values) value = std::normal_distribution<float>()(random);
+  return values;
+}
+
+constexpr std::int64_t kWidth = 21;
+
+std::vector<float> Gathered(const Kernels& by, std::int64_t inputs, std::int64_t outputs,
+                            const std::vector<float>& pixels, const std::vector<float>& weights) {
+  std::vector<float> results(kWidth * outputs);
+  GatheredRow row{.tap_count = 1,
+                  .source_width = kWidth,
+                  .source_channels = inputs,
+                  .source_stride = inputs,
+                  .results = results.data(),
+                  .count = kWidth,
+                  .channels = outputs,
+                  .stride = outputs,
+                  .slope = 0.1F};
+  row.taps[0] = {
+      .row = pixels.data(), .weights = weights.data(), .first = -1, .step = 1, .span = 3};
+  by.gather(row);
+  return results;
+}
+
+TEST(KernelsTest, EveryProcessorsGatherAndWeighMakeTheSame) {
+  for (const std::int64_t inputs : {1, 24, 75}) {
+    for (const std::int64_t outputs : {2, 16, 24, 48, 64, 75}) {
+      const std::vector<float> pixels = Random(kWidth * inputs);
+      const std::vector<float> weights = Random(3 * inputs * Padded(outputs));
+      const std::vector<float> gradients = Random(kWidth * Padded(outputs));
+      const auto weighed = [&](const Kernels& by) {
+        std::vector<float> sums(inputs * Padded(outputs));
+        by.weigh({.pixels = pixels.data(),
+                  .step = inputs,
+                  .pixel_channels = inputs,
+                  .gradients = gradients.data(),
+                  .gradient_channels = Padded(outputs),
+                  .count = kWidth,
+                  .sums = sums.data()});
+        return sums;
+      };
+      for (const Kernels* by : OfThisMachine()) {
+        EXPECT_THAT(
+            Gathered(*by, inputs, outputs, pixels, weights),
+            Pointwise(FloatNear(1e-3F), Gathered(Plain(), inputs, outputs, pixels, weights)));
+        EXPECT_THAT(weighed(*by), Pointwise(FloatNear(1e-3F), weighed(Plain())));
+      }
+    }
+  }
+}
+
+TEST(KernelsTest, EveryProcessorsUpdateMakesTheSame) {
+  const std::vector<float> gradients = Random(kWidth);
+  const auto updated = [&](const Kernels& by) {
+    std::vector<float> values(kWidth, 1);
+    std::vector<float> squares(kWidth, 0.5F);
+    by.rmsprop({.values = values.data(),
+                .gradients = gradients.data(),
+                .squares = squares.data(),
+                .count = kWidth,
+                .decay = 0.9F,
+                .fresh = 0.1F,
+                .rate = 0.01F,
+                .eps = 1e-8F,
+                .weight_decay = 0.1F});
+    return values;
+  };
+  for (const Kernels* by : OfThisMachine()) {
+    EXPECT_THAT(updated(*by), Pointwise(FloatNear(1e-6F), updated(Plain())));
+  }
+}
+
+TEST(KernelsTest, OneValueThatIsTooLargeIsFoundWhereverItIs) {
+  std::vector<const Kernels*> all = OfThisMachine();
+  all.push_back(&Plain());
+  for (const Kernels* by : all) {
+    std::vector<float> values(37, std::nextafter(-1024.0F, 0.0F));
+    EXPECT_TRUE(by->all_below(values.data(), 37, 10));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      for (const float bad : {1024.0F, -1e30F, std::nanf("")}) {
+        std::vector<float> with = values;
+        with[i] = bad;
+        EXPECT_FALSE(by->all_below(with.data(), 37, 10));
+      }
+    }
+  }
+}
+
+TEST(KernelsTest, OneValueThatIsNotFiniteIsFoundWhereverItIs) {
+  std::vector<const Kernels*> all = OfThisMachine();
+  all.push_back(&Plain());
+  for (const Kernels* by : all) {
+    std::vector<float> values(37, std::numeric_limits<float>::max());
+    EXPECT_TRUE(by->all_below(values.data(), 37, 128));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      for (const float bad : {std::nanf(""), -std::numeric_limits<float>::infinity()}) {
+        std::vector<float> with = values;
+        with[i] = bad;
+        EXPECT_FALSE(by->all_below(with.data(), 37, 128));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace::pipeline::kernels

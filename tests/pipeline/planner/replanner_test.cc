@@ -1,0 +1,193 @@
+#include "pipeline/planner/replanner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/plan/plan_checker.h"
+#include "pipeline/planner/partition.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::MatchesRegex;
+
+// Eight equal layers, 12 ms to learn from a sample on one device; up to four devices.
+PlannerRequest Request(double interval) {
+  return {.layers = std::vector<LayerCosts>(
+              8, {.name = "conv", .cost = {.forward = 0.5, .backward = 1.0}}),
+          .interval = interval,
+          .devices = 4};
+}
+
+nanoseconds Milliseconds(double ms) { return nanoseconds(static_cast<std::int64_t>(ms * 1e6)); }
+
+// A pipeline on paper: each sample takes the time that the test says of each layer.
+class ReplannerTest : public ::testing::Test {
+ protected:
+  void Start(const PlannerRequest& request, double share = 0.25) {
+    running_ = *PlanFor(request);
+    layers_ = CostsOf(request.layers);
+    replanner_.emplace(Replanner::Options{.request = request, .share = share, .clock = &clock_},
+                       running_);
+  }
+
+  // Samples go through, one each 10 ms, and the planner is waited for where it plans.
+  std::optional<Replan> Run(int samples) {
+    for (int i = 0; i < samples; ++i, ++sample_) {
+      const std::vector<StageCost> costs = StageCosts(layers_, running_.cuts);
+      for (std::size_t stage = 0; stage < costs.size(); ++stage) {
+        const auto record = [&](OperationKind kind, double cost) {
+          replanner_->Record({kind, static_cast<int>(stage) + 1, sample_, sample_},
+                             Milliseconds(cost));
+        };
+        record(OperationKind::kForward, costs[stage].forward);
+        record(OperationKind::kBackward, costs[stage].backward);
+      }
+      clock_.Advance(Milliseconds(10));
+      std::optional<Replan> replan = replanner_->Poll();
+      if (!replan) {
+        replanner_->AwaitPlanning();
+        replan = replanner_->Poll();
+      }
+      if (replan) return replan;
+    }
+    return std::nullopt;
+  }
+
+  void Take(const Replan& replan) {
+    running_ = replan.pipeline;
+    if (replan.switches) replanner_->Switched();
+  }
+
+  FakeClock clock_;
+  PlannedPipeline running_;
+  std::vector<StageCost> layers_;
+  std::int64_t sample_ = 0;
+  std::optional<Replanner> replanner_;
+};
+
+TEST_F(ReplannerTest, NeverPlansAgainWhileCostsStay) {
+  Start(Request(/*interval=*/20));
+  EXPECT_FALSE(Run(5000));
+}
+
+TEST_F(ReplannerTest, SlowerStagesGetALongerPipeline) {
+  Start(Request(/*interval=*/20));
+  ASSERT_EQ(running_.staleness, 0);
+  for (StageCost& layer : layers_) layer = {.forward = 1, .backward = 2};
+  const auto replan = Run(2000);
+  ASSERT_TRUE(replan);
+  EXPECT_TRUE(replan->switches);
+  EXPECT_GT(replan->pipeline.staleness, 0);
+  EXPECT_TRUE(replan->pipeline.holds);
+  EXPECT_EQ(replan->pipeline.effort.update_every, 1);
+  EXPECT_EQ(replan->costs.size(), replan->pipeline.cuts.size() + 1);
+  EXPECT_THAT(replan->why,
+              MatchesRegex("a backward of stage . takes [0-9.]+ ms instead of [0-9.]+"));
+  EXPECT_TRUE(CheckPlan(replan->pipeline.plan).ok());
+}
+
+TEST_F(ReplannerTest, GoesBackWhenTheyAreFastAgain) {
+  Start(Request(/*interval=*/20));
+  for (StageCost& layer : layers_) layer = {.forward = 1, .backward = 2};
+  const auto slow = Run(2000);
+  ASSERT_TRUE(slow);
+  Take(*slow);
+  EXPECT_FALSE(Run(2000)) << "nothing has moved since";
+  layers_ = CostsOf(Request(20).layers);
+  const auto fast = Run(2000);
+  ASSERT_TRUE(fast);
+  EXPECT_TRUE(fast->switches);
+  EXPECT_EQ(fast->pipeline.staleness, 0);
+}
+
+TEST_F(ReplannerTest, KeepsAPlanThatStillHolds) {
+  Start(Request(/*interval=*/40));
+  for (StageCost& layer : layers_) layer = {.forward = 1, .backward = 2};
+  const auto replan = Run(2000);
+  ASSERT_TRUE(replan);
+  EXPECT_FALSE(replan->switches);
+  EXPECT_EQ(replan->pipeline.plan, running_.plan);
+  EXPECT_EQ(replan->pipeline.cuts, running_.cuts);
+  EXPECT_TRUE(replan->pipeline.holds);
+  double total = 0;
+  for (const StageCost& cost : replan->pipeline.costs) total += cost.total();
+  EXPECT_DOUBLE_EQ(total, 24);
+}
+
+TEST_F(ReplannerTest, GivesUpLearningWhereNoPlanHolds) {
+  Start(Request(/*interval=*/20));
+  for (StageCost& layer : layers_) layer = {.forward = 4, .backward = 8};
+  const auto replan = Run(2000);
+  ASSERT_TRUE(replan);
+  EXPECT_NE(replan->pipeline.effort.update_every, 1);
+}
+
+TEST_F(ReplannerTest, AStageThatMovedAloneMovesTheCuts) {
+  PlannerRequest request = Request(/*interval=*/9);
+  request.devices = 2;
+  request.spread = 0.02;
+  Start(request);
+  ASSERT_THAT(running_.cuts, ElementsAre(4));
+  for (std::size_t i = 0; i < 4; ++i) layers_[i] = {.forward = 0.9, .backward = 1.8};
+  const auto replan = Run(2000);
+  ASSERT_TRUE(replan);
+  EXPECT_TRUE(replan->switches);
+  EXPECT_THAT(replan->pipeline.cuts, ElementsAre(3));
+  EXPECT_EQ(replan->why, "a backward of stage 1 takes 7.2 ms instead of 4");
+}
+
+TEST_F(ReplannerTest, WithoutAShareItNeverPlansAgain) {
+  Start(Request(/*interval=*/20), /*share=*/0);
+  for (StageCost& layer : layers_) layer = {.forward = 10, .backward = 10};
+  EXPECT_FALSE(Run(2000));
+}
+
+TEST_F(ReplannerTest, LeavesAPauseBetweenTwoPlans) {
+  Start(Request(/*interval=*/20));
+  for (StageCost& layer : layers_) layer = {.forward = 1, .backward = 2};
+  const auto first = Run(2000);
+  ASSERT_TRUE(first);
+  Take(*first);
+  layers_ = CostsOf(Request(20).layers);
+  EXPECT_FALSE(Run(990)) << "9.9 s";
+  EXPECT_TRUE(Run(100));
+}
+
+TEST_F(ReplannerTest, TakesItsTimeWhereItGoesBackAndForth) {
+  Start(Request(/*interval=*/20));
+  const auto film = [&](double factor, int samples) {
+    layers_.assign(8, {.forward = 0.5 * factor, .backward = factor});
+    const auto replan = Run(samples);
+    if (replan) Take(*replan);
+    return replan && replan->switches;
+  };
+  EXPECT_TRUE(film(2, 1100));
+  EXPECT_TRUE(film(1, 1100));  // Back for the first time: 20 s now.
+  EXPECT_FALSE(film(2, 1900));
+  EXPECT_TRUE(film(2, 200));  // And again: 40 s.
+  EXPECT_FALSE(film(1, 3900));
+  EXPECT_TRUE(film(1, 200));
+}
+
+TEST(ScaledTest, ScalesTheLayersOfEachStageByWhatItMoved) {
+  const std::vector<LayerCosts> layers = {
+      {.name = "a", .cost = {.forward = 1, .backward = 2, .update = 0}},
+      {.name = "b", .cost = {.forward = 3, .backward = 2, .update = 1}},
+      {.name = "c", .cost = {.forward = 5, .backward = 5, .update = 5}}};
+  const auto scaled = Scaled(
+      layers, {2},
+      {{.forward = 8, .backward = 2, .update = 4}, {.forward = 5, .backward = 10, .update = 5}});
+  EXPECT_EQ(scaled[0].cost.forward, 2);
+  EXPECT_EQ(scaled[1].cost.forward, 6);
+  EXPECT_EQ(scaled[0].cost.backward, 1);
+  EXPECT_EQ(scaled[0].cost.update, 0);
+  EXPECT_EQ(scaled[1].cost.update, 4);
+  EXPECT_EQ(scaled[2].cost.forward, 5);
+  EXPECT_EQ(scaled[2].cost.backward, 10);
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

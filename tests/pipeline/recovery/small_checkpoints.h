@@ -1,0 +1,55 @@
+// Checkpoints of the small network, for tests of writing and reading them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/recovery/checkpoints.h"
+#include "tests/pipeline/support/small_chain.h"
+
+namespace millrace::pipeline {
+
+// What SmallChain() holds after `sample`: every number is that, so that no two mix unnoticed.
+inline Checkpoint CheckpointAfter(std::int64_t sample, const LayerChain& chain,
+                                  Cuts cuts = {2, 4}) {
+  Checkpoint checkpoint{.network = {.sample = sample, .layers = {}},
+                        .cuts = std::move(cuts),
+                        .facts = {{"position", std::to_string(10 * sample)}}};
+  for (const auto& layer : chain.layers) {
+    LayerState state{.optimizer = {.updates = sample, .skipped = 1}};
+    for (const at::Tensor& parameter : layer->parameters()) {
+      state.parameters.push_back(at::full(parameter.sizes(), static_cast<double>(sample)));
+      state.optimizer.of_parameters.push_back(
+          {at::full(parameter.sizes(), static_cast<double>(sample) + 0.5)});
+    }
+    checkpoint.network.layers.push_back(std::move(state));
+  }
+  return checkpoint;
+}
+
+inline void ExpectSame(const Checkpoint& a, const Checkpoint& b) {
+  EXPECT_EQ(a.network.sample, b.network.sample);
+  EXPECT_EQ(a.facts, b.facts);
+  ASSERT_EQ(a.network.layers.size(), b.network.layers.size());
+  for (std::size_t i = 0; i < a.network.layers.size(); ++i) {
+    const LayerState& x = a.network.layers[i];
+    const LayerState& y = b.network.layers[i];
+    EXPECT_EQ(x.optimizer.updates, y.optimizer.updates);
+    EXPECT_EQ(x.optimizer.skipped, y.optimizer.skipped);
+    ASSERT_EQ(x.parameters.size(), y.parameters.size());
+    ASSERT_EQ(x.optimizer.of_parameters.size(), y.optimizer.of_parameters.size());
+    for (std::size_t k = 0; k < x.parameters.size(); ++k) {
+      EXPECT_TRUE(at::equal(x.parameters[k], y.parameters[k]));
+      ASSERT_EQ(x.optimizer.of_parameters[k].size(), 1U);
+      EXPECT_TRUE(at::equal(x.optimizer.of_parameters[k][0], y.optimizer.of_parameters[k][0]));
+    }
+  }
+}
+
+}  // namespace millrace::pipeline

@@ -1,0 +1,163 @@
+// A network that is cut again while it learns: nothing that a layer has learned is lost.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/pipeline/support/small_runs.h"
+
+namespace millrace::pipeline {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+using Kind = OptimizerOptions::Kind;
+
+// Runs `plans` one after the other in engines, each on its own cuts and from its own sample on.
+struct Cutting {
+  std::string schedule;
+  Cuts cuts = {};
+  int first_sample = 0;
+};
+
+Plan PlanOf(const LayerChain& chain, const Cutting& cutting) {
+  const PipelineShape shape = ShapeOf(chain, cutting.cuts);
+  return *MakePlan(cutting.schedule,
+                   {.shape = shape,
+                    .costs = std::vector<StageCost>(shape.stages, {.forward = 1, .backward = 2})});
+}
+
+Outcome Learn(const std::vector<Cutting>& cuttings, const OptimizerOptions& optimizer,
+              const std::vector<at::Tensor>& inputs) {
+  Outcome outcome;
+  const LayerChain chain = SmallChain();
+  const SmallRun run{.schedule = {}, .optimizer = optimizer};
+  StagedNetwork::Options options =
+      run.OptionsFor(chain, PlanOf(chain, cuttings.front()), outcome.outputs);
+  options.cuts = cuttings.front().cuts;
+  const Plan first = options.plan;
+  StagedNetwork network(std::move(options));
+  auto engine = PhasedEngine::Start({.phases = {{.plan = first}},
+                                     .run = [&network](const Step& step) { network.Run(step); },
+                                     .on_worker_start = [](int) { at::set_num_threads(1); }});
+  EXPECT_TRUE(engine.ok()) << engine.status();
+  auto next = cuttings.begin() + 1;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (next != cuttings.end() && next->first_sample == static_cast<int>(i)) {
+      const absl::Status switched = (*engine)->Switch(
+          PlanOf(chain, *next), {},
+          [&](const Phase& phase) { network.Switch(phase.plan, phase.first_sample, next->cuts); });
+      EXPECT_TRUE(switched.ok()) << switched;
+      ++next;
+    }
+    const auto admitted = (*engine)->Admit([&](std::int64_t n) { network.Admit(n, inputs[i]); });
+    EXPECT_EQ(*admitted, static_cast<std::int64_t>(i));
+  }
+  EXPECT_TRUE((*engine)->Drain().ok());
+  outcome.parameters = Values(WholeChain(chain).parameters());
+  outcome.updates = network.updates();
+  return outcome;
+}
+
+class CutAgainTest : public ::testing::Test {
+ protected:
+  void SetUp() override { at::set_num_threads(1); }
+};
+
+struct Remembering {
+  std::string name;
+  OptimizerOptions optimizer;
+};
+
+class SwitchedNetwork : public CutAgainTest, public ::testing::WithParamInterface<Remembering> {};
+
+// Each of these optimizers remembers something else of each parameter: it must come along.
+TEST_P(SwitchedNetwork, EqualsOneThatWasNotSwitchedBitForBit) {
+  const std::vector<at::Tensor> inputs = SmallInputs(60);
+  Outcome straight = Learn({{"sequential", {}}}, GetParam().optimizer, inputs);
+  const Outcome switched = Learn({{"sequential", {}},
+                                  {"sequential", {2, 4}, 17},
+                                  {"sequential", {3}, 18},
+                                  {"sequential", {1, 2, 3, 5}, 40}},
+                                 GetParam().optimizer, inputs);
+  EXPECT_THAT(switched.updates, ElementsAre(60, 60, 60, 60, 60));
+  straight.updates = switched.updates;
+  ExpectEqual(switched, straight);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Optimizers, SwitchedNetwork,
+    ::testing::Values(
+        Remembering{"RmsProp", {.learning_rate = 1e-3}},
+        Remembering{"Sgd", {.kind = Kind::kSgd, .learning_rate = 1e-2}},
+        Remembering{"Momentum", {.kind = Kind::kSgd, .learning_rate = 1e-2, .momentum = 0.9}},
+        Remembering{"Adam", {.kind = Kind::kAdam, .learning_rate = 1e-3}},
+        Remembering{"AdamW", {.kind = Kind::kAdamW, .learning_rate = 1e-3, .weight_decay = 0.01}},
+        // Its learning rate depends on the number of updates.
+        Remembering{"PipeMare", {.learning_rate = 1e-3, .pipemare_steps = 50}}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(CutAgainTest, EqualsTwoNetworksRunOneAfterTheOtherByHand) {
+  const OptimizerOptions plain = {.kind = Kind::kSgd, .learning_rate = 1e-2};  // Keeps nothing.
+  const std::vector<at::Tensor> inputs = SmallInputs(50);
+  const std::vector<Cutting> cuttings = {{"partime", {2, 4}}, {"one_f_one_b_star", {1, 3, 4}, 23}};
+
+  Outcome by_hand;
+  const LayerChain chain = SmallChain();
+  const SmallRun run{.schedule = {}, .optimizer = plain};
+  for (std::size_t i = 0; i < cuttings.size(); ++i) {
+    const int first = cuttings[i].first_sample;
+    const int end = i == 0 ? cuttings[1].first_sample : 50;
+    const Plan roomy = WithoutBounds(PlanOf(chain, cuttings[i]), end - first);
+    std::vector<at::Tensor> outputs;
+    StagedNetwork::Options options = run.OptionsFor(chain, roomy, outputs);
+    options.cuts = cuttings[i].cuts;
+    StagedNetwork network(std::move(options));
+    for (int n = first; n < end; ++n) network.Admit(n - first, inputs[n]);
+    RunSerially(roomy, end - first, [&network](const Step& step) { network.Run(step); });
+    by_hand.outputs.insert(by_hand.outputs.end(), outputs.begin(), outputs.end());
+    // What the first plan left undone of its last samples, no network makes up for.
+    for (const at::Tensor& parameter : WholeChain(chain).parameters()) {
+      parameter.mutable_grad() = at::Tensor();
+    }
+  }
+  by_hand.parameters = Values(WholeChain(chain).parameters());
+
+  const Outcome switched = Learn(cuttings, plain, inputs);
+  by_hand.updates = switched.updates;
+  ExpectEqual(switched, by_hand);
+  // PARTIME's stages of three learn from 2(D - h) samples less: 4, 2, 0. The second of the new ones
+  // has a layer of the first and one of the second.
+  EXPECT_THAT(switched.updates, ElementsAre(23 - 4 + 27, 23 - 2 + 27, 23 - 2 + 27, 50));
+}
+
+TEST_F(CutAgainTest, TellsWhatHadNothingToDo) {
+  const LayerChain chain = SmallChain();
+  const Plan plan = PlanOf(chain, {"sequential", {3}});
+  int judged = 0;
+  StagedNetwork network(
+      {.chain = chain, .cuts = {3}, .plan = plan, .judge = Minimising([&](const Judgement& made) {
+                                                    return judged++ % 2 == 0
+                                                               ? SmallLoss(made.input, made.output)
+                                                               : at::Tensor();
+                                                  })});
+  std::vector<bool> forwards;
+  std::vector<bool> others;
+  const std::vector<at::Tensor> inputs = SmallInputs(4);
+  RunSerially(plan, 4, [&](const Step& step) {
+    const bool forward = step.kind == OperationKind::kForward;
+    if (forward && step.stage == 1) network.Admit(step.first, inputs[step.first]);
+    const bool worked = network.Run(step);
+    if (forward) {
+      forwards.push_back(worked);
+    } else {
+      others.push_back(worked == (step.first % 2 == 0));
+    }
+  });
+  EXPECT_THAT(forwards, Each(true));
+  EXPECT_THAT(others, Each(true));
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

@@ -1,0 +1,53 @@
+// A network that learns for long holds no more memory than after a while: over 100,000 samples of a
+// tiny one, the smallest object that a sample left behind would add ten times what may be.
+#include <malloc.h>
+
+#include <memory>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "pipeline/schedules/schedules.h"
+#include "tests/pipeline/support/small_chain.h"
+#include "tests/pipeline/support/small_stream.h"
+
+namespace millrace::pipeline {
+namespace {
+
+constexpr double kMostGrowth = 256e3;  // Bytes: what is in flight, and what caches still took.
+
+// Bytes that the program has allocated and not freed.
+double InUse() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<double>(info.uordblks) + static_cast<double>(info.hblkhd);
+}
+
+// How much more is in use at the end of `samples` samples than after a fifth of them.
+double GrowthOver(const std::string& schedule, int samples) {
+  LayerChain chain;
+  for (const char* name : {"first", "last"}) {
+    chain.layers.push_back(std::make_unique<SmallLayer>(name, 0));
+  }
+  SmallStream stream(std::move(chain), {1}, schedule, {.learning_rate = 1e-3});
+  double before = 0;
+  for (int i = 0; i < samples; ++i) {
+    if (i == samples / 5) before = InUse();
+    stream.Admit(at::full({1, kWidth}, 0.01 * (i % 100)));
+  }
+  const double growth = InUse() - before;
+  stream.Drain();
+  return growth;
+}
+
+TEST(SteadyMemoryTest, IsFlatOverAHundredThousandSamples) {
+  EXPECT_LT(GrowthOver("one_f_one_b_star", 100000), kMostGrowth);
+}
+
+TEST(SteadyMemoryTest, IsFlatUnderEverySchedule) {
+  for (const std::string& schedule : ScheduleNames()) {
+    EXPECT_LT(GrowthOver(schedule, 1000), kMostGrowth) << schedule;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::pipeline

@@ -1,0 +1,57 @@
+// A small network under a schedule, run by the engine for as long as a test gives it samples.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/engine/engine.h"
+#include "pipeline/schedules/schedules.h"
+#include "pipeline/stages/staged_network.h"
+
+namespace millrace::pipeline {
+
+/// Learns to make its output small, with a gate and one of LibTorch's threads a stage.
+class SmallStream {
+ public:
+  SmallStream(LayerChain chain, const Cuts& cuts, const std::string& schedule,
+              const OptimizerOptions& optimizer)
+      : chain_(std::move(chain)),
+        costs_(cuts.size() + 1, {.forward = 1e-5, .backward = 2e-5}),
+        plan_(*MakePlan(schedule, {.shape = ShapeOf(chain_, cuts), .costs = costs_})),
+        network_({.chain = chain_,
+                  .cuts = cuts,
+                  .plan = plan_,
+                  .judge = SmallOutputs(),
+                  .local_judge = SmallOutputs(),
+                  .optimizer = optimizer}) {
+    at::set_num_threads(1);
+    engine_ = *Engine::Start({.plan = plan_,
+                              .run = [this](const Step& step) { network_.Run(step); },
+                              .on_worker_start = [](int /*device*/) { at::set_num_threads(1); },
+                              .gate_costs = costs_});
+  }
+
+  void Admit(const at::Tensor& input) {
+    EXPECT_TRUE(engine_->AwaitRoom().ok());
+    EXPECT_TRUE(engine_->Admit([&](std::int64_t n) { network_.Admit(n, input); }).ok());
+  }
+  void Drain() { EXPECT_TRUE(engine_->Drain().ok()); }
+
+ private:
+  static Judge SmallOutputs() {
+    return Minimising([](const Judgement& made) { return made.output.square().mean(); });
+  }
+
+  const LayerChain chain_;
+  const std::vector<StageCost> costs_;
+  const Plan plan_;
+  StagedNetwork network_;
+  std::unique_ptr<Engine> engine_;  // Last: its workers use what is above.
+};
+
+}  // namespace millrace::pipeline

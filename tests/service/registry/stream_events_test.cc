@@ -1,0 +1,197 @@
+#include "service/registry/stream_events.h"
+
+#include <tuple>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::service {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+using Kind = StreamEvent::Kind;
+
+std::vector<StreamEvent> ReadAll(const StreamEvents& events, StreamEvents::Cursor& cursor,
+                                 const std::string& stream = "") {
+  std::vector<StreamEvent> all;
+  while (const auto event = events.Next(cursor, stream).event) all.push_back(*event);
+  return all;
+}
+
+std::vector<Kind> Kinds(const std::vector<StreamEvent>& events) {
+  std::vector<Kind> kinds;
+  for (const StreamEvent& event : events) kinds.push_back(event.kind);
+  return kinds;
+}
+
+class StreamEventsTest : public ::testing::Test {
+ protected:
+  StreamEventsTest() {
+    events_.Happened(street_, Kind::kCreated);
+    cursor_ = events_.Watch("", now_);
+  }
+
+  StreamEvents events_;
+  const StreamEvents::Life street_ = events_.Begin("street");
+  std::deque<StreamEvent> now_;
+  StreamEvents::Cursor cursor_ = 0;
+};
+
+TEST_F(StreamEventsTest, AWatcherLearnsWhatThereIsAndWhatHappensThen) {
+  ASSERT_THAT(now_, SizeIs(1));
+  EXPECT_EQ(now_[0].stream, "street");
+  EXPECT_EQ(now_[0].kind, Kind::kExists);
+  events_.SourceIs(street_, ingest::SourceState::kBackingOff, absl::UnavailableError("gone"));
+  events_.Happened(street_, Kind::kDeleted);
+  const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
+  ASSERT_THAT(Kinds(all), ElementsAre(Kind::kSourceState, Kind::kDeleted));
+  EXPECT_EQ(all[0].source, ingest::SourceState::kBackingOff);
+  EXPECT_EQ(all[0].cause, "gone");
+  EXPECT_GT(all[0].time.count(), 0);
+}
+
+TEST_F(StreamEventsTest, TellWhatAStreamGivesUpAndWhatHelps) {
+  const Overload overload{.kind = OverloadKind::kDrops,
+                          .received_per_second = 25,
+                          .dropped_per_second = 20,
+                          .remedies = {.max_fps = 4}};
+  events_.OverloadIs(street_, overload);
+  std::deque<StreamEvent> now;
+  std::ignore = events_.Watch("street", now);
+  events_.OverloadIs(street_, {});
+  const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
+  ASSERT_THAT(Kinds(all), ElementsAre(Kind::kOverload, Kind::kOverload));
+  EXPECT_EQ(all[0].overload, OverloadKind::kDrops);
+  EXPECT_EQ(all[0].cause, "drops 20.0 of 25.0 frames a second");
+  EXPECT_EQ(all[0].overload_remedy,
+            "every frame is predicted and learned from with source.max_fps: 4");
+  EXPECT_EQ(all[1].overload, OverloadKind::kNone);
+  EXPECT_EQ(all[1].cause, "");
+  // Whoever comes meanwhile hears of it, too.
+  ASSERT_THAT(now, SizeIs(1));
+  EXPECT_EQ(now[0].overload_cause, "drops 20.0 of 25.0 frames a second");
+}
+
+TEST_F(StreamEventsTest, TheSameStateOfALearnerAgainIsNoEvent) {
+  events_.LearnerIs(street_, LearnerState::kLearning, absl::OkStatus());
+  events_.LearnerIs(street_, LearnerState::kFailed, absl::InternalError("out of memory"));
+  events_.LearnerIs(street_, LearnerState::kFailed, absl::InternalError("again"));
+  const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
+  ASSERT_THAT(Kinds(all), ElementsAre(Kind::kLearnerState));
+  EXPECT_EQ(all[0].cause, "out of memory");
+}
+
+TEST_F(StreamEventsTest, OfAStreamThatIsNotThereNothingIsTold) {
+  const StreamEvents::Life yard = events_.Begin("yard");
+  events_.SourceIs(yard, ingest::SourceState::kStreaming, absl::OkStatus());
+  events_.Forget(yard);
+  events_.Happened(street_, Kind::kDeleted);
+  events_.SourceIs(street_, ingest::SourceState::kStopped, absl::OkStatus());
+  EXPECT_THAT(Kinds(ReadAll(events_, cursor_)), ElementsAre(Kind::kDeleted));
+  std::deque<StreamEvent> now;
+  (void)events_.Watch("", now);
+  EXPECT_THAT(now, SizeIs(0));
+}
+
+TEST_F(StreamEventsTest, WhatASourceDidBeforeItsStreamWasThereShowsWhenItIs) {
+  const StreamEvents::Life yard = events_.Begin("yard");
+  events_.SourceIs(yard, ingest::SourceState::kStreaming, absl::OkStatus());
+  events_.Happened(yard, Kind::kCreated);
+  const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
+  ASSERT_THAT(Kinds(all), ElementsAre(Kind::kCreated));
+  EXPECT_EQ(all[0].source, ingest::SourceState::kStreaming);
+}
+
+TEST_F(StreamEventsTest, OneStreamCanBeWatchedAlone) {
+  const StreamEvents::Life yard = events_.Begin("yard");
+  events_.Happened(yard, Kind::kCreated);
+  events_.Happened(street_, Kind::kUpdated);
+  EXPECT_THAT(Kinds(ReadAll(events_, cursor_, "street")), ElementsAre(Kind::kUpdated));
+}
+
+TEST_F(StreamEventsTest, WhoWatchesOneStreamIsToldWhetherThereIsOne) {
+  std::deque<StreamEvent> now;
+  (void)events_.Begin("yard");
+  (void)events_.Watch("yard", now);
+  EXPECT_THAT(now, SizeIs(0)) << "it is not created yet";
+  (void)events_.Watch("street", now);
+  EXPECT_THAT(now, SizeIs(1));
+}
+
+TEST_F(StreamEventsTest, OfTwoLivesOnlyTheOneThatTookThePlaceLastIsHeard) {
+  const StreamEvents::Life next = events_.Begin("street");
+  events_.SourceIs(next, ingest::SourceState::kStreaming, absl::OkStatus());
+  events_.LearnerIs(next, LearnerState::kFrozen, absl::OkStatus());
+  events_.Happened(next, Kind::kUpdated);
+  events_.SourceIs(street_, ingest::SourceState::kStopped, absl::OkStatus());
+  events_.LearnerIs(street_, LearnerState::kEnded, absl::OkStatus());
+  const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
+  ASSERT_THAT(Kinds(all), ElementsAre(Kind::kUpdated));
+  EXPECT_EQ(all[0].source, ingest::SourceState::kStreaming);
+  EXPECT_EQ(all[0].learner, LearnerState::kFrozen);
+  std::deque<StreamEvent> now;
+  (void)events_.Watch("", now);
+  EXPECT_THAT(now, SizeIs(1));
+}
+
+// An order to a learner may come as its stream is deleted.
+TEST_F(StreamEventsTest, ALifeThatIsOverDoesNotComeBack) {
+  events_.Happened(street_, Kind::kDeleted);
+  events_.LearnerIs(street_, LearnerState::kFrozen, absl::OkStatus());
+  events_.Happened(street_, Kind::kUpdated);
+  const StreamEvents::Life next = events_.Begin("street");
+  events_.Happened(next, Kind::kCreated);
+  const std::vector<StreamEvent> all = ReadAll(events_, cursor_);
+  ASSERT_THAT(Kinds(all), ElementsAre(Kind::kDeleted, Kind::kCreated));
+  EXPECT_EQ(all[1].learner, LearnerState::kLearning);
+}
+
+TEST_F(StreamEventsTest, OnceClosedThereIsAnEndBehindTheLastEvent) {
+  EXPECT_FALSE(events_.Next(cursor_, "").over);
+  events_.Happened(street_, Kind::kUpdated);
+  events_.Close();
+  events_.Happened(street_, Kind::kDeleted);
+  const StreamEvents::Read last = events_.Next(cursor_, "");
+  EXPECT_EQ(last.event->kind, Kind::kUpdated);
+  EXPECT_FALSE(last.over);
+  EXPECT_TRUE(events_.Next(cursor_, "").over);
+}
+
+TEST_F(StreamEventsTest, AWatcherThatSleptIsToldHowManyItLost) {
+  for (int i = 0; i < 300; ++i) events_.Happened(street_, Kind::kUpdated);
+  const StreamEvents::Read first = events_.Next(cursor_, "");
+  EXPECT_EQ(first.missed, 300u - 256u);
+  EXPECT_EQ(events_.Next(cursor_, "").missed, 0u);
+}
+
+TEST_F(StreamEventsTest, WhoLostTheEndOfTheStreamThatItWatchesIsToldThatItIsGone) {
+  const StreamEvents::Life yard = events_.Begin("yard");
+  events_.Happened(yard, Kind::kCreated);
+  for (int i = 0; i < 300; ++i) events_.Happened(yard, Kind::kUpdated);
+  StreamEvents::Cursor while_it_is_there = cursor_;
+  EXPECT_FALSE(events_.Next(while_it_is_there, "street").gone);
+  events_.Happened(street_, Kind::kDeleted);
+  for (int i = 0; i < 300; ++i) events_.Happened(yard, Kind::kUpdated);
+  StreamEvents::Cursor of_all = cursor_;
+  EXPECT_FALSE(events_.Next(of_all, "").gone);
+  const StreamEvents::Read lost = events_.Next(cursor_, "street");
+  EXPECT_FALSE(lost.event);
+  EXPECT_TRUE(lost.gone);
+}
+
+TEST_F(StreamEventsTest, WakesWhoListensUntilToldNotTo) {
+  int calls = 0;
+  events_.Listen([&calls] { ++calls; });
+  events_.Happened(street_, Kind::kUpdated);
+  events_.LearnerIs(street_, LearnerState::kEnded, absl::OkStatus());
+  EXPECT_EQ(calls, 2);
+  events_.Close();
+  EXPECT_EQ(calls, 3);
+  events_.Listen(nullptr);
+  events_.Happened(street_, Kind::kUpdated);
+  EXPECT_EQ(calls, 3);
+}
+
+}  // namespace
+}  // namespace millrace::service

@@ -1,0 +1,149 @@
+#include "service/stream/source_seat.h"
+
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "tests/service/support/fake_source.h"
+
+namespace millrace::service {
+namespace {
+
+class SourceSeatTest : public ::testing::Test {
+ protected:
+  /// A source that the test pushes to, as long as the seat has it.
+  std::unique_ptr<FakeSource> Make() {
+    return std::make_unique<FakeSource>(ingest::SourceOptions{.uri = "", .queue_capacity = 64},
+                                        clock_);
+  }
+
+  /// Another source takes the seat.
+  FakeSource* Replace(const std::string& uri = "rtsp://camera/2") {
+    std::unique_ptr<FakeSource> next = Make();
+    FakeSource* const raw = next.get();
+    EXPECT_TRUE(seat_.Replace(std::move(next), uri).ok());
+    return raw;
+  }
+
+  FakeClock clock_;
+  std::unique_ptr<FakeSource> made_ = Make();
+  FakeSource* const first_ = made_.get();
+  SourceSeat seat_{std::move(made_), "rtsp://camera/1"};
+};
+
+TEST_F(SourceSeatTest, FramesAreNumberedOnInANewEpochAndTheFirstHasNoPredecessor) {
+  first_->Push();
+  first_->Reconnect();
+  first_->Push();
+  EXPECT_EQ(seat_.Pop()->number, 0);
+  FakeSource* const second = Replace();
+  second->Push();
+  second->Push();
+
+  const auto waiting = seat_.Pop();
+  EXPECT_EQ(waiting->number, 1) << "a frame that waited comes first";
+  EXPECT_EQ(waiting->epoch, 1);
+  const auto first = seat_.Pop();
+  EXPECT_EQ(first->number, 2);
+  EXPECT_EQ(first->epoch, 2);
+  EXPECT_EQ(first->previous, nullptr);
+  const auto next = seat_.Pop();
+  EXPECT_EQ(next->number, 3);
+  EXPECT_EQ(next->epoch, 2);
+  EXPECT_NE(next->previous, nullptr);
+}
+
+TEST_F(SourceSeatTest, CountsAreThoseOfAllSources) {
+  first_->Push();
+  FakeSource* const second = Replace();
+  EXPECT_EQ(seat_.received(), 1u);
+  second->Push();
+  second->Push();
+  EXPECT_EQ(seat_.received(), 3u);
+  EXPECT_EQ(seat_.uri(), "rtsp://camera/2");
+  EXPECT_EQ(seat_.status().epoch, 1);
+  seat_.Stop();
+  second->Push();
+  EXPECT_EQ(seat_.shut_out(), 1u);
+}
+
+TEST_F(SourceSeatTest, ASourceWithoutAFrameBeganNoEpoch) {
+  FakeSource* const second = Replace();
+  second->Push();
+  EXPECT_EQ(seat_.Pop()->epoch, 0);
+}
+
+TEST_F(SourceSeatTest, GapsOfTheSourceBeforeStayCounted) {
+  first_->Push();
+  first_->Push(ingest::NoPredecessor::kGap);
+  FakeSource* const second = Replace();
+  second->Push();
+  EXPECT_EQ(seat_.Pop()->gaps, 0);
+  EXPECT_EQ(seat_.Pop()->gaps, 1);
+  EXPECT_EQ(seat_.Pop()->gaps, 1) << "another source is no gap";
+}
+
+TEST_F(SourceSeatTest, EndsWithTheSourceThatSitsThereAndTakesNoMoreThen) {
+  FakeSource* const second = Replace();
+  second->Push();
+  second->End();
+  EXPECT_TRUE(seat_.Pop());
+  EXPECT_FALSE(seat_.Pop());
+  EXPECT_TRUE(absl::IsFailedPrecondition(seat_.Replace(Make(), "")));
+}
+
+TEST_F(SourceSeatTest, OnceStoppedTakesNoMore) {
+  seat_.Stop();
+  EXPECT_FALSE(seat_.Pop());
+  EXPECT_TRUE(absl::IsFailedPrecondition(seat_.Replace(Make(), "")));
+}
+
+// A source may take long to stop: the stream is stopped meanwhile.
+TEST_F(SourceSeatTest, OneThatComesAsTheSeatIsStoppedIsStoppedToo) {
+  SourceSeat* known = nullptr;
+  auto slow = std::make_unique<FakeSource>(
+      ingest::SourceOptions{.uri = "",
+                            .on_state =
+                                [&known](ingest::SourceState state, const absl::Status& /*cause*/) {
+                                  if (state == ingest::SourceState::kStopped) known->Stop();
+                                }},
+      clock_);
+  SourceSeat seat(std::move(slow), "rtsp://camera/1");
+  known = &seat;
+  std::vector<ingest::SourceState> next_was;
+  auto next = std::make_unique<FakeSource>(
+      ingest::SourceOptions{
+          .uri = "",
+          .on_state = [&next_was](ingest::SourceState state,
+                                  const absl::Status& /*cause*/) { next_was.push_back(state); }},
+      clock_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(seat.Replace(std::move(next), "rtsp://camera/2")));
+  EXPECT_THAT(next_was,
+              testing::ElementsAre(ingest::SourceState::kStreaming, ingest::SourceState::kStopped));
+  EXPECT_EQ(seat.uri(), "rtsp://camera/1");
+  EXPECT_FALSE(seat.Pop());
+}
+
+// The learner's thread waits in Pop() all the while, and sees every frame once.
+TEST_F(SourceSeatTest, SourcesMayChangeWhileSomebodyWaitsForFrames) {
+  constexpr int kSources = 50;
+  std::vector<std::int64_t> numbers;
+  std::jthread learner([&] {
+    while (const auto frame = seat_.Pop()) numbers.push_back(frame->number);
+  });
+  FakeSource* source = first_;
+  for (int i = 0; i < kSources; ++i) {
+    source->Push();
+    source = Replace();
+  }
+  seat_.Stop();
+  learner.join();
+  ASSERT_EQ(numbers.size(), static_cast<std::size_t>(kSources));
+  for (int i = 0; i < kSources; ++i) EXPECT_EQ(numbers[i], i);
+}
+
+}  // namespace
+}  // namespace millrace::service

@@ -1,0 +1,45 @@
+// A stream of each kind that has metrics of its own.
+#pragma once
+
+#include "pipeline/decisions/sample_label.h"
+#include "service/access/call_counts.h"
+#include "tests/service/support/borrowed_streams.h"
+#include "tests/service/support/web_fakes.h"
+
+namespace millrace::service {
+
+/// Flow, flow that is compared with another method and computed on a GPU, classes and values; all
+/// keep checkpoints.
+struct EveryKindOfStream {
+  EveryKindOfStream() {
+    compared.CompareWith("dis");
+    compared.PutOn({{.device = "cuda:0",
+                     .allocated_bytes = 1e6,
+                     .reserved_bytes = 2e6,
+                     .free_bytes = 3e6,
+                     .total_bytes = 8e6}});
+    const auto learns = [](FakeCameraStream& stream, pipeline::LabelTask task) {
+      stream.Set([task](StreamSnapshot& snapshot) { snapshot.labels = {.task = task}; });
+    };
+    learns(classes, pipeline::LabelTask::kClassification);
+    learns(values, pipeline::LabelTask::kRegression);
+    for (FakeCameraStream* stream : {&flow, &compared, &classes, &values}) {
+      stream->Set([](StreamSnapshot& snapshot) {
+        snapshot.learning.checkpoints.kept_until = std::chrono::seconds(1);
+      });
+    }
+    calls.Expect({"millrace.v1.StreamService/GetStream"});
+  }
+
+  CallCounts calls;
+  FakeClock clock;
+  FakeCameraStream flow{"flow"};
+  FakeCameraStream compared{"compared"};
+  FakeCameraStream classes{"classes"};
+  FakeCameraStream values{"values"};
+  RunRecorder record{clock, clock.Now()};
+  BorrowedStreams streams = {
+      {flow, record}, {compared, record}, {classes, record}, {values, record}};
+};
+
+}  // namespace millrace::service
