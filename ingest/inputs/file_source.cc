@@ -99,7 +99,8 @@ absl::Status FileSource::AwaitFirstPicture(nanoseconds limit) {
     if (now >= until) {
       const double seconds = std::chrono::duration<double>(limit).count();
       return absl::FailedPreconditionError(
-          absl::StrCat(shown_, ": showed no picture within ", seconds, " s"));
+          absl::StrCat(shown_, ": it showed no picture within ", seconds,
+                       " s, and may be cut short or damaged; name a video that plays"));
     }
     changed_.wait_for(mu_, until - now);
   }
