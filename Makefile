@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 
 help:
 	@echo "make run     build and serve the sample video as a camera; ARGS=\"--frames 500\" stops by itself"
-	@echo "make test    build and run all tests"
+	@echo "make test    build and run all tests; TESTS=quick leaves out those that take minutes"
 	@echo "make check   format, spelling, lint, sanitizers, clang-tidy"
 	@echo "make build   build everything that make run needs, and no more"
 	@echo "make install PREFIX=/usr/local   build it, and put it there with the libraries that it needs"
@@ -30,7 +30,7 @@ run: build
 test:
 	@tools/setup test
 	@tools/build release --tests
-	@tools/run-tests release --second-try
+	@tools/run-tests release $(if $(filter quick,$(TESTS)),--quick) --second-try
 
 check:
 	@tools/setup check

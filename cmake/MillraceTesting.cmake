@@ -1,7 +1,9 @@
 # millrace_add_test(<name> [GPU] SOURCES <file>... LIBS <target>...)
 #
-# One test program for each folder of sources. GPU tests carry the label `gpu`, run one at a time, and skip
-# themselves where there is no device.
+# One test program for each folder of sources. All of its tests run in two processes, NAME.shard_1 and NAME.shard_2:
+# a process for each test would spend more time on loading LibTorch than on testing. Each test is also known to
+# CTest by its own name, for `tools/run-tests PRESET -R NAME`, which leaves out the shards; without -R it leaves out
+# the single tests. GPU tests carry the label `gpu`, run one at a time, and skip themselves where there is no device.
 include(GoogleTest)
 
 # millrace_limit_time(<seconds> <test>...): and more where a sanitizer slows them down.
@@ -36,4 +38,14 @@ function(millrace_add_test name)
   endif()
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 300 ${properties})
+  if(arg_GPU)
+    return()
+  endif()
+  foreach(shard RANGE 1 2)
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name}.shard_${shard} COMMAND ${name}_test --gtest_brief=1)
+    set_tests_properties(${name}.shard_${shard} PROPERTIES
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${index}")
+    millrace_limit_time(600 ${name}.shard_${shard})
+  endforeach()
 endfunction()

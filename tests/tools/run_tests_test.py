@@ -28,9 +28,10 @@ class RunTestsTest(unittest.TestCase):
         mark = self.root / name
         return f"test -e {mark} || {{ touch {mark}; false; }}"
 
-    def run_tests(self, *options: str, **commands: str) -> subprocess.CompletedProcess:
+    def run_tests(self, *options: str, slow: list[str] = [], **commands: str) -> subprocess.CompletedProcess:
         (self.root / "build/release/CTestTestfile.cmake").write_text("".join(
-            f'add_test({name} /bin/sh -c "{command}")\n' for name, command in commands.items()))
+            f'add_test({name} /bin/sh -c "{command}")\n' for name, command in commands.items()) + "".join(
+            f"set_tests_properties({name} PROPERTIES LABELS slow)\n" for name in slow))
         return subprocess.run([self.root / "tools/run-tests", "release", *(options or ["--second-try"])], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, check=False)
 
@@ -48,6 +49,22 @@ class RunTestsTest(unittest.TestCase):
         run = self.run_tests(good=PASSES, shaky=self.passes_at_the_second_try("shaky"))
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertTrue(run.stdout.endswith("Passed at the second try only:\n  shaky\n"), run.stdout)
+
+    def test_a_program_runs_as_a_whole(self):
+        run = self.run_tests(**{"plan.shard_1": PASSES, "plan.Plan.Has": FAILS, "plan.Each/Plan.Has/0": FAILS, "e2e.rtsp": PASSES})
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertIn("out of 2", run.stdout)
+
+    def test_quick_leaves_out_what_is_slow(self):
+        run = self.run_tests("--quick", good=PASSES, lengthy=FAILS)
+        self.assertNotEqual(run.returncode, 0)
+        run = self.run_tests("--quick", slow=["lengthy"], good=PASSES, lengthy=FAILS)
+        self.assertEqual(run.returncode, 0, run.stdout)
+
+    def test_a_single_test_runs_by_its_name(self):
+        run = self.run_tests("-R", "plan", **{"plan.shard_1": FAILS, "plan.Plan.Has": PASSES})
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertIn("out of 1", run.stdout)
 
     def test_without_the_option_nothing_is_tried_again(self):
         run = self.run_tests("--stop-on-failure", shaky=self.passes_at_the_second_try("shaky"), bad=FAILS)

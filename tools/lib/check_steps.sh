@@ -3,7 +3,7 @@
 # time did not suffice for may return $exit_incomplete. Sourced by tools/check.
 
 # shellcheck disable=SC2034  # tools/check walks through it.
-steps=(format spelling types protos scripts dockerfile kubernetes prometheus chaos hostile tsan fuzz clang asan tidy)
+steps=(format spelling types protos scripts dockerfile kubernetes prometheus slow chaos hostile tsan fuzz clang asan tidy)
 exit_incomplete=75
 
 venv_bin=$root/.deps/venv/bin
@@ -78,6 +78,12 @@ step_prometheus() {
   "$promtool" check config deploy/prometheus/prometheus.yml
 }
 
+# Those that the gate's `make test` leaves out.
+step_slow() {
+  tools/build release --tests
+  tools/run-tests release --second-try -L '^slow$'
+}
+
 step_chaos() { tools/chaos 10; }
 
 # Longer than in `make test`: each lie several times, beside others each time.
@@ -89,14 +95,15 @@ step_hostile() {
 # Within a budget the first failure ends a step: what is found must not be lost when time runs out.
 test_with() { # PRESET
   tools/build "$1" --tests
-  tools/run-tests "$1" ${CHECK_BUDGET_S:+--stop-on-failure}
+  tools/run-tests "$1" --quick ${CHECK_BUDGET_S:+--stop-on-failure}
 }
 
 step_tsan() { test_with tsan; }
 
 step_fuzz() { tools/fuzz; }
 
-step_clang() { tools/build clang --tests; }
+# What clang says of the product, with its analysis of locks. It compiles, and links nothing that is slow to link.
+step_clang() { tools/build clang; }
 
 step_asan() { test_with asan; }
 
