@@ -29,7 +29,8 @@ absl::Status WriteAll(int descriptor, std::string_view content, const std::strin
   return absl::OkStatus();
 }
 
-/// The name can be guessed, so a pipe or a link may stand there. O_EXCL opens neither.
+/// The name is predictable, so another process may have put a pipe or a link there. O_EXCL refuses
+/// both.
 absl::Status WriteAndSync(const std::string& path, std::string_view content) {
   ::unlink(path.c_str());
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
@@ -55,7 +56,7 @@ absl::Status SyncFolder(const std::string& folder) {
 
 absl::Status CheckWritable(const std::string& path) {
   if (path.empty()) return absl::InvalidArgumentError("no name was given for the file to write");
-  std::error_code unknown;  // Then writing says why.
+  std::error_code unknown;  // The write below then reports the cause.
   if (std::filesystem::is_directory(path, unknown)) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
   }
@@ -75,7 +76,7 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view conte
     ::unlink(temporary.c_str());
     return status;
   }
-  // The name is kept by the folder.
+  // The folder stores the new name, so the folder is synced too.
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   return SyncFolder(folder.empty() ? "." : folder.string());
 }

@@ -1,7 +1,7 @@
-// A first-in-first-out queue between threads that never grows without bound.
+// A bounded first-in-first-out queue between threads.
 //
-// What happens when it is full is the point of such a queue, so the caller says it at each push:
-// wait for room (a source that can be paused), drop the oldest (one that cannot), or do without.
+// The caller chooses at each push what a full queue does: it waits for room (for a source that can
+// be paused), drops the oldest item (for one that cannot), or rejects the new item.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class BoundedQueue {
   BoundedQueue(const BoundedQueue&) = delete;
   BoundedQueue& operator=(const BoundedQueue&) = delete;
 
-  /// Appends `item`, waiting for room. Returns false, having discarded `item`, once closed.
+  /// Appends `item`, and waits for room. After Close(), discards `item` and returns false.
   [[nodiscard]] bool PushOrWait(T item) ABSL_LOCKS_EXCLUDED(mu_) {
     {
       MutexLock lock(mu_);
@@ -38,8 +38,8 @@ class BoundedQueue {
     return true;
   }
 
-  /// Appends `item` and never waits. Returns what had to go: the oldest item when the queue was
-  /// full, `item` itself once closed, else nothing.
+  /// Appends `item` and never waits. Returns the item that was dropped: the oldest one if the queue
+  /// was full, `item` itself after Close(), else nullopt.
   std::optional<T> PushOrDropOldest(T item) ABSL_LOCKS_EXCLUDED(mu_) {
     std::optional<T> dropped;
     {
@@ -54,7 +54,7 @@ class BoundedQueue {
 
   enum class Pushed { kYes, kFull, kClosed };
 
-  /// Appends `item` where there is room, and never waits. What was not taken is gone.
+  /// Appends `item` if the queue has room, and never waits. Otherwise discards `item`.
   Pushed PushIfRoom(T item) ABSL_LOCKS_EXCLUDED(mu_) {
     {
       MutexLock lock(mu_);

@@ -1,4 +1,4 @@
-// The monotonic clock, behind an interface so that tests can turn its hands themselves.
+// The monotonic clock, behind an interface so that tests can set the time.
 #pragma once
 
 #include <chrono>
@@ -10,20 +10,20 @@ namespace millrace {
 
 using std::chrono::nanoseconds;
 
-/// Tells the time since an arbitrary start, which never goes backwards. Thread-safe.
+/// The time since an arbitrary start. It never goes backwards. Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
   [[nodiscard]] virtual nanoseconds Now() const = 0;
 };
 
-/// The machine's monotonic clock. Lives as long as the program.
+/// The machine's monotonic clock. Valid until the program ends.
 [[nodiscard]] const Clock& MonotonicClock();
 
-/// The machine's wall clock, as time since 1970-01-01 UTC: for people, never for durations.
+/// The machine's wall clock, as time since 1970-01-01 UTC. For people, never for durations.
 [[nodiscard]] nanoseconds WallTime();
 
-/// A clock that stands still until told otherwise. Thread-safe.
+/// A clock that only Advance() moves. Thread-safe.
 class FakeClock final : public Clock {
  public:
   explicit FakeClock(nanoseconds start = nanoseconds(0)) : now_(start) {}

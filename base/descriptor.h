@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Closes its descriptor at the end; -1 is none. Not thread-safe.
+/// Closes its descriptor in the destructor; -1 means no descriptor. Not thread-safe.
 class Descriptor {
  public:
   explicit Descriptor(int value) : value_(value) {}

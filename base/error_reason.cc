@@ -17,7 +17,7 @@ constexpr char kReason[] = "millrace/reason";
 constexpr char kValues[] = "millrace/values";
 constexpr char kFields[] = "millrace/fields";
 
-// What clients write may hold either, and comes back in words: a space stands for it there.
+// Client text may contain these bytes. WithoutSeparators() replaces them by spaces.
 constexpr char kBetweenPairs = '\x1e';
 constexpr char kInsidePair = '\x1f';
 

@@ -1,4 +1,4 @@
-// What LibTorch's exceptions say, without the stacks of calls that they bring.
+// The message of a LibTorch exception, without its stack trace.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace millrace::pipeline {
 
-/// The line of `message` that says what is wrong: TorchScript's comes after a traceback.
+/// The line of `message` that names the error. TorchScript puts it after a traceback.
 [[nodiscard]] inline std::string CauseLine(std::string_view message) {
   constexpr std::string_view kCause = "RuntimeError: ";
   if (const auto cause = message.rfind(kCause); cause != std::string_view::npos) {

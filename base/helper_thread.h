@@ -1,4 +1,4 @@
-// A thread that does work for others who may run at a lower priority than the work should.
+// A thread that works at normal priority for callers of low priority.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,9 @@
 
 namespace millrace {
 
-/// Runs as the thread that makes it does: Linux hands niceness down, and lets few take it back.
-/// Thread-safe. REQUIRES: nobody waits in Do() when it is destroyed.
+/// Its thread has the priority of the thread that constructs it. Linux passes niceness on to new
+/// threads, and few processes may raise their priority again. Thread-safe. REQUIRES: no thread
+/// waits in Do() during destruction.
 class HelperThread {
  public:
   HelperThread() : thread_([this](const std::stop_token& stop) { Run(stop); }) {}
@@ -20,17 +21,18 @@ class HelperThread {
   HelperThread(const HelperThread&) = delete;
   HelperThread& operator=(const HelperThread&) = delete;
 
-  /// Returns once `work` is done, one after the other. Throws what it throws.
+  /// Runs `work` on the helper thread and returns when it is done. Calls run one at a time. An
+  /// exception from `work` is thrown here.
   void Do(std::function<void()> work) ABSL_LOCKS_EXCLUDED(turn_, mu_);
 
  private:
   using Task = std::packaged_task<void()>;
 
   void Run(const std::stop_token& stop) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Nothing once `stop` says so.
+  /// Returns nullopt after `stop` is requested.
   [[nodiscard]] std::optional<Task> Next(const std::stop_token& stop) ABSL_LOCKS_EXCLUDED(mu_);
 
-  Mutex turn_;  // Held by the caller whose turn it is.
+  Mutex turn_;  // Held by the caller whose work runs.
   Mutex mu_;
   CondVar changed_;
   std::optional<Task> asked_ ABSL_GUARDED_BY(mu_);

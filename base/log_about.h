@@ -1,9 +1,9 @@
-// Which camera stream the log's lines are about, for programs that read them.
+// Names the camera stream of a thread's log lines, for programs that read the log.
 //
 //   const LogAbout about(stream);
 //   spdlog::warn("stream '{}': ...", stream);
 //
-// People read it in the text; where the log is JSON, each line has the name as a value of its own.
+// People read the name in the text. A JSON log has it as a separate value in each line.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-/// Until it goes out of scope, what this thread logs is about `stream`, which it borrows. One
-/// within another counts alone.
+/// While it is in scope, this thread's log lines belong to `stream`, which it borrows. In nested
+/// scopes the innermost one counts.
 class LogAbout {
  public:
   explicit LogAbout(std::string_view stream) : before_(std::exchange(current_, stream)) {}
@@ -21,7 +21,7 @@ class LogAbout {
   LogAbout(const LogAbout&) = delete;
   LogAbout& operator=(const LogAbout&) = delete;
 
-  /// What this thread logs now is about. Empty: no stream.
+  /// The stream of this thread's log lines; empty: no stream.
   [[nodiscard]] static std::string_view Stream() { return current_; }
 
  private:

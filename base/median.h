@@ -1,4 +1,4 @@
-// The median, where a mean would follow the few operations that a busy machine held up.
+// The median. A few slow operations on a busy machine shift a mean, but not the median.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace millrace::pipeline {
 
-/// Of an even number the mean of the two in the middle; 0 of nothing.
+/// For an even number of values, the mean of the two in the middle. For no values, 0.
 [[nodiscard]] inline double Median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

@@ -34,8 +34,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex& mu_;
 };
 
-/// Waits with a Mutex held: `while (!condition) ready_.wait(mu_);`. Write the loop: the analysis
-/// does not follow a predicate's lambda.
+/// Waits with a Mutex held: `while (!condition) ready_.wait(mu_);`. Write the loop, because the
+/// analysis does not follow a predicate's lambda.
 using CondVar = std::condition_variable_any;
 
 }  // namespace millrace

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// Letters to insert, delete or change, and neighbours to swap, to make one word of the other.
+/// The number of letters to insert, delete, change or swap with a neighbour to turn `a` into `b`.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> of(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -25,7 +25,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return of[a.size()][b.size()];
 }
 
-/// The most changes with which one word is still taken for another.
+/// The maximum number of changes at which two words still count as similar.
 std::size_t MostChanges(std::size_t letters) {
   return letters < 5 ? 1 : std::max<std::size_t>(2, letters / 3);
 }

@@ -1,4 +1,4 @@
-// The name that was meant by one that there is not: "did you mean".
+// Finds the known name closest to an unknown one: "did you mean".
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace millrace {
 
-/// The one of `known` that `name` most probably was meant to be: it differs by the fewest letters,
-/// one of a short word, and two, or a third, of a long one. Empty: none is near. The first of
-/// equals.
+/// The name in `known` that `name` probably meant: the one with the smallest edit distance. A short
+/// name may differ by one letter, a long one by two letters or a third of them. Of equally near
+/// names the first; empty if no name is near.
 [[nodiscard]] std::string Nearest(std::string_view name, std::span<const std::string> known);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// Counts in words.
+// A count with its noun.
 #pragma once
 
 #include <cstdint>

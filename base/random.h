@@ -1,5 +1,5 @@
-// Random numbers that are the same for the same seed, whatever else the program draws, and on every
-// machine: they need no function of a mathematical library, whose last bit may differ.
+// Random numbers that depend only on the seed, and are the same on every machine. They use no
+// function of a mathematical library whose last bit may differ.
 #pragma once
 
 #include <cmath>
@@ -9,21 +9,22 @@
 
 namespace millrace::pipeline {
 
-/// Draws numbers. Not thread-safe.
+/// A random number generator. Not thread-safe.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  /// In low (included) .. high (excluded).
+  /// Uniform in [low, high).
   double Uniform(double low, double high) {
-    constexpr int kBits = 53;  // What a double can hold.
+    constexpr int kBits = 53;  // The precision of a double.
     return low + (high - low) * std::ldexp(static_cast<double>(engine_() >> (64 - kBits)), -kBits);
   }
 
-  /// With mean 0 and standard deviation 1, near enough to a normal distribution: the sum of four
-  /// uniform numbers. Never beyond 3.47.
+  /// An approximately normal number: the sum of four uniform numbers, scaled to mean 0 and standard
+  /// deviation 1. Its absolute value is at most 3.47.
   double Bell() {
-    // Of four numbers in 0..65535: their mean, and one over their standard deviation.
+    // For four numbers in 0..65535: the mean of their sum, and the inverse of its standard
+    // deviation.
     constexpr double kMean = 2 * 65535.0;
     constexpr double kScale = 1 / 37837.22;
     const std::uint64_t bits = engine_();
@@ -32,7 +33,7 @@ class Random {
     return (static_cast<double>(sum) - kMean) * kScale;
   }
 
-  /// A point of which each coordinate is as Bell().
+  /// A point with two independent Bell() coordinates.
   std::complex<double> BellPoint() {
     const double x = Bell();
     return {x, Bell()};

@@ -36,7 +36,7 @@ Descriptor OpenWithoutWaiting(const std::string& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
-/// Waits until there is something to read, or the end.
+/// Waits for data or for the end.
 absl::Status Await(int descriptor, std::chrono::milliseconds patience) {
   pollfd ready = {.fd = descriptor, .events = POLLIN, .revents = 0};
   const int count = ::poll(&ready, 1, static_cast<int>(patience.count()));
@@ -47,8 +47,8 @@ absl::Status Await(int descriptor, std::chrono::milliseconds patience) {
                                                   " s"));
 }
 
-/// Behind `content`, which has room for what is to be expected. A regular file is always ready: of
-/// it, `patience` plays no part.
+/// Appends to `content`, whose capacity the caller has reserved. A regular file is always ready, so
+/// `patience` matters only for pipes.
 absl::StatusOr<std::string> ReadToEnd(int descriptor, std::uint64_t most_bytes,
                                       std::chrono::milliseconds patience,
                                       std::string content = {}) {
@@ -69,7 +69,7 @@ absl::StatusOr<std::string> ReadToEnd(int descriptor, std::uint64_t most_bytes,
 absl::StatusOr<RegularFile> RegularFile::Open(const std::string& path) {
   Descriptor descriptor = OpenWithoutWaiting(path);
   struct stat info = {};
-  if (descriptor.value() < 0 && errno == ENXIO) return NoRegularFile();  // A socket.
+  if (descriptor.value() < 0 && errno == ENXIO) return NoRegularFile();  // ENXIO: it is a socket.
   if (descriptor.value() < 0 || ::fstat(descriptor.value(), &info) != 0) return Cause(errno);
   if (S_ISDIR(info.st_mode)) return Folder();
   if (!S_ISREG(info.st_mode)) return NoRegularFile();

@@ -1,8 +1,7 @@
-// Reads files that somebody else has named: none of them keeps the program waiting or takes its
-// memory.
+// Reads files whose names come from outside, without blocking and within a memory limit.
 //
-// A pipe without a writer never opens, and a device such as /dev/zero never ends. So only regular
-// files are opened, without waiting, and no more of them is read than the caller allows.
+// Opening a pipe without a writer blocks, and a device such as /dev/zero has no end. So Open()
+// accepts only regular files and does not wait. A read stops at the caller's limit.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,22 +15,22 @@
 
 namespace millrace {
 
-/// More than any file that people write by hand.
+/// The default limit: more than any file that people write by hand.
 inline constexpr std::uint64_t kMostFileBytes = 64 << 20;
 
-/// A regular file that is open for reading. Its messages say the cause alone: NamingFile() adds
-/// which file. Not thread-safe.
+/// A regular file that is open for reading. Its error messages give only the cause; NamingFile()
+/// adds the file's name. Not thread-safe.
 class RegularFile {
  public:
-  /// Opens `path`, or what it is a link to. NOT_FOUND if there is none, PERMISSION_DENIED if it may
+  /// Opens `path` and follows links. NOT_FOUND if it does not exist, PERMISSION_DENIED if it may
   /// not be read, INVALID_ARGUMENT if it is a folder, pipe, socket or device.
   [[nodiscard]] static absl::StatusOr<RegularFile> Open(const std::string& path);
 
-  /// What the file was when it was opened.
+  /// The file's status at the time of Open().
   [[nodiscard]] const struct stat& info() const { return info_; }
-  /// Reads to the end. INVALID_ARGUMENT if that is more than `most_bytes`.
+  /// Reads to the end. INVALID_ARGUMENT if the file has more than `most_bytes`.
   [[nodiscard]] absl::StatusOr<std::string> Read(std::uint64_t most_bytes) const;
-  /// Open as long as this is.
+  /// The descriptor. Valid during the lifetime of this object.
   [[nodiscard]] int descriptor() const { return descriptor_.value(); }
 
  private:
@@ -42,19 +41,19 @@ class RegularFile {
   struct stat info_;
 };
 
-/// With the file's name in its words, if it says the cause alone; OK as it is.
+/// Adds `path` to an error message that gives only the cause. OK stays OK.
 [[nodiscard]] absl::Status NamingFile(const absl::Status& cause, const std::string& path);
 
-/// The whole file. Fails as RegularFile does; the message says the cause alone.
+/// Reads the whole file. Fails as RegularFile does; the message gives only the cause.
 [[nodiscard]] absl::StatusOr<std::string> ContentOf(const std::string& path,
                                                     std::uint64_t most_bytes);
 
-/// The same; the message names the file.
+/// As ContentOf(), but the message names the file.
 [[nodiscard]] absl::StatusOr<std::string> ReadFile(const std::string& path,
                                                    std::uint64_t most_bytes = kMostFileBytes);
 
-/// The same of one that may also be a pipe or a device, such as /dev/stdin: for what the user
-/// names on the command line. DEADLINE_EXCEEDED if a pipe says nothing for `patience`.
+/// As ReadFile(), but accepts also a pipe or a device such as /dev/stdin. For files that the user
+/// names on the command line. DEADLINE_EXCEEDED if a pipe delivers no data for `patience`.
 [[nodiscard]] absl::StatusOr<std::string> ReadFileOrPipe(const std::string& path,
                                                          std::uint64_t most_bytes,
                                                          std::chrono::milliseconds patience);

@@ -17,7 +17,7 @@ std::size_t HeaderBytesOf(char c) { return c >= ' ' && c <= '~' && c != '%' ? 1 
 
 bool ContinuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-/// How much of `text` fits, in whole characters.
+/// The length of the longest prefix of `text` that fits, in whole characters.
 std::size_t Fitting(std::string_view text, std::size_t most) {
   std::size_t bytes = 0;
   std::size_t end = 0;

@@ -1,5 +1,5 @@
-// Texts that stay short, whatever a client or a configuration makes them of: an error must fit into
-// what gRPC carries beside a response.
+// Limits the length of texts that contain client or configuration data. An error must fit into the
+// headers that gRPC sends beside a response.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace millrace::service {
 
-/// "a, b, c", or "a, b and 40 more" where that would be long.
+/// "a, b, c", or "a, b and 40 more" if the list would be long.
 [[nodiscard]] std::string ShortList(const std::vector<std::string>& names);
 
-/// The bytes that gRPC sends for `text` in a header: what is not plain ASCII takes three each.
+/// The bytes that gRPC sends for `text` in a header. Each byte outside printable ASCII takes three.
 [[nodiscard]] std::size_t HeaderBytes(std::string_view text);
 
-/// `text`, or so much of it that HeaderBytes() is at most `most`: whole lines and how many more
-/// there are, or else the beginning of the first line and "...". UTF-8 stays such.
+/// `text`, shortened so that HeaderBytes() is at most `most`. The result has whole lines and the
+/// number of lines left out, or the beginning of the first line and "...". Valid UTF-8 stays valid.
 /// REQUIRES: most >= 64.
 [[nodiscard]] std::string Shortened(std::string_view text, std::size_t most);
 

@@ -1,4 +1,4 @@
-// Early return for expected failures, which travel as absl::Status and absl::StatusOr.
+// Macros for an early return of absl::Status and absl::StatusOr errors.
 #pragma once
 
 #include <utility>
@@ -17,7 +17,7 @@
 #define MILLRACE_ASSIGN_OR_RETURN(declaration, expression) \
   MILLRACE_ASSIGN_OR_RETURN_(MILLRACE_CONCAT_(status_or_, __LINE__), declaration, expression)
 
-// The declaration cannot be put in parentheses.
+// Parentheses around a declaration do not compile.
 // NOLINTBEGIN(bugprone-macro-parentheses)
 #define MILLRACE_ASSIGN_OR_RETURN_(name, declaration, expression) \
   auto name = (expression);                                       \

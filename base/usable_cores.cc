@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// The cores that the container's scheduler grants, by cgroup v2's "QUOTA PERIOD". 0: no bound.
+/// The container's CPU quota in cores, from cgroup v2's "QUOTA PERIOD". 0: no limit.
 double CoresOfQuota() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   std::string quota;

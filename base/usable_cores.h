@@ -1,9 +1,9 @@
-// How many cores of the CPU this process may use.
+// The number of CPU cores that this process may use.
 #pragma once
 
 namespace millrace {
 
-/// Those of its affinity, or of its container's quota.
+/// The smaller of the CPU affinity and the container's quota.
 [[nodiscard]] double UsableCores();
 
 }  // namespace millrace
