@@ -1,4 +1,4 @@
-// One decoded picture of a camera stream, with the three clocks that time it kept apart.
+// One decoded picture of a camera stream, with its times on three separate clocks.
 #pragma once
 
 #include <chrono>
@@ -19,43 +19,44 @@ struct Picture {
   std::vector<std::uint8_t> rgb;
 };
 
-/// Why a frame comes without its predecessor.
+/// Why a frame has no predecessor.
 enum class NoPredecessor {
-  kHasOne,  ///< It comes with one.
-  kFirst,   ///< It is the first of its epoch.
-  kGap,     ///< The stream's own timestamps say that frames before it are missing.
+  kHasOne,  ///< It has one.
+  kFirst,   ///< It is the first frame of its epoch.
+  kGap,     ///< By the stream's timestamps, frames before it are missing.
 };
 
 /// One decoded picture. Cheap to copy: the pictures are shared and immutable.
 struct Frame {
-  /// Counts from 0 over the source's whole life, across epochs. Frames that are dropped later keep
-  /// their numbers, so a missing number is a lost frame.
+  /// Counts from 0 over the source's lifetime, across epochs. A frame that is dropped later keeps
+  /// its number, so a missing number is a lost frame.
   std::int64_t number = 0;
-  /// Rises by one with every reconnect, change of the picture size and new round of a looped file.
+  /// Increases by one at a reconnect, a new picture size and a new round of a looped file.
   std::int64_t epoch = 0;
 
-  /// When the decoder handed the frame over, on the monotonic clock. Delays are measured from here.
+  /// The time of arrival from the decoder, on the monotonic clock. Delays are measured from here.
   std::chrono::nanoseconds arrival{0};
-  /// Its presentation timestamp: the stream's own clock, from an arbitrary start in each epoch.
+  /// The presentation timestamp: the stream's own clock, with an arbitrary start in each epoch.
   std::chrono::nanoseconds stream_time{0};
-  /// When the camera took it, since 1970-01-01 UTC. Absent unless the camera tells (RTCP sender
-  /// reports), which is often.
+  /// The time of exposure, since 1970-01-01 UTC. Often absent: the camera must send it (RTCP sender
+  /// reports).
   std::optional<std::chrono::nanoseconds> camera_time;
 
   std::shared_ptr<const Picture> picture;
-  /// The picture before this one in the camera stream, kept even when that frame itself was
-  /// dropped from the queue, so that overload never tears a pair apart. Null as `predecessor` says.
+  /// The picture before this one in the camera stream. It is kept even if the queue dropped its
+  /// frame, so that overload never separates a pair. Null unless `predecessor` is kHasOne.
   std::shared_ptr<const Picture> previous;
-  /// The picture before `previous`, kept likewise. Null where either of the two has no predecessor.
+  /// The picture before `previous`, kept likewise. Null if this frame or `previous` has no
+  /// predecessor.
   std::shared_ptr<const Picture> before;
   NoPredecessor predecessor = NoPredecessor::kFirst;
 
-  /// Gaps in the stream, and changes of the camera's picture size, from its start up to this frame.
-  /// Counts, so that they survive the frame right after one being dropped.
+  /// Gaps in the stream, and changes of the picture size, from its start to this frame. They are
+  /// counts, so that the loss of one frame does not hide them.
   std::int64_t gaps = 0;
   std::int64_t size_changes = 0;
 
-  /// Who waits to hear what becomes of it; null: nobody.
+  /// Learns whether this frame was lost. May be null.
   std::shared_ptr<FrameTicket> ticket;
 };
 

@@ -1,4 +1,4 @@
-// Turns decoded pictures into numbered frames and queues them: the one way in, for every source.
+// Turns decoded pictures into numbered frames and queues them. Every source uses it.
 #pragma once
 
 #include <chrono>
@@ -15,61 +15,58 @@
 
 namespace millrace::ingest {
 
-/// What a decoder hands over: a picture and the times that travelled with it.
+/// A picture from a decoder, with its times.
 struct DecodedPicture {
-  std::shared_ptr<const Picture> picture;  ///< Shared because a frame keeps the one before it.
+  std::shared_ptr<const Picture> picture;  ///< Shared, because the next frames keep it.
   /// As in Frame. Absent where the stream has none.
   std::optional<std::chrono::nanoseconds> stream_time;
   std::optional<std::chrono::nanoseconds> duration;
   std::optional<std::chrono::nanoseconds> camera_time;
-  /// Whatever the times say, none is missing between the one before and this.
+  /// True: no frame is missing before this one, whatever the timestamps say.
   bool follows = false;
   std::shared_ptr<FrameTicket> ticket = nullptr;  ///< As in Frame.
 };
 
 /// Gives each picture its number, epoch, arrival and predecessor, and pushes it to the queue.
 ///
-/// Thread-safe, but Take() must not run twice at a time: frames would change places. Must outlive
-/// the threads that feed it.
+/// Thread-safe, but only one thread at a time may call Take(), or frames would be out of order.
+/// Must outlive the threads that feed it.
 class FrameFeed {
  public:
-  /// Whose times count for the greatest rate.
+  /// The clock that limits the frame rate.
   enum class Times {
-    kOfStream,      ///< Its own alone, however fast it comes: a file's, a client's.
-    kAndOfArrival,  ///< A camera may lie about its own.
+    kOfStream,      ///< The stream's timestamps only, for a file or a client.
+    kAndOfArrival,  ///< Arrival too: a camera's timestamps may be wrong.
   };
 
   /// `clock` stamps arrivals and must outlive the feed.
   FrameFeed(const Clock& clock, std::size_t capacity, WhenFull when_full,
             double max_frames_per_second = 0, Times times = Times::kOfStream);
 
-  /// Takes the next picture of the stream, or skips it, as if it had never been, where there are
-  /// more a second than there may be. Waits for room if the queue does. Returns whether it is a
-  /// frame.
+  /// Queues the next picture of the stream as a frame. Skips it without a trace if the rate would
+  /// exceed `max_frames_per_second`. Waits for room if the queue does. Returns whether the picture
+  /// is now a frame.
   bool Take(DecodedPicture decoded) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The next picture begins a new epoch. Without a picture in between, calling twice is like
-  /// calling once: an epoch has frames.
+  /// The next picture begins a new epoch. An epoch has at least one frame, so a second call without
+  /// a picture in between has no effect.
   void BeginEpoch() ABSL_LOCKS_EXCLUDED(mu_);
-  /// The same, because the camera's pictures are of another size from now on.
+  /// BeginEpoch() for a change of the camera's picture size.
   void ChangeSize() ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] FrameQueue& queue() { return queue_; }
   /// The epoch of the newest frame; 0 before the first.
   [[nodiscard]] std::int64_t epoch() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// Frames so far.
   [[nodiscard]] std::int64_t frames() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// Pictures that were skipped so far.
   [[nodiscard]] std::int64_t skipped() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// Calls of ChangeSize() so far.
   [[nodiscard]] std::int64_t size_changes() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// How far apart the camera's pictures are of late, skipped ones too, by the stream's own clock;
-  /// nullopt until known.
+  /// The typical interval of the camera's latest pictures by the stream's clock, skipped ones
+  /// included. nullopt until it is known.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> PictureInterval() const
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  /// nullopt: it is skipped.
+  /// Returns nullopt for a skipped picture.
   [[nodiscard]] std::optional<Frame> Stamp(DecodedPicture decoded) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
@@ -79,8 +76,8 @@ class FrameFeed {
   FrameQueue queue_;
 
   mutable Mutex mu_;
-  GapDetector pictures_ ABSL_GUARDED_BY(mu_);  ///< Of all; only their typical step is asked for.
-  GapDetector gaps_ ABSL_GUARDED_BY(mu_);      ///< Between those that were not skipped.
+  GapDetector pictures_ ABSL_GUARDED_BY(mu_);  ///< All pictures; used only for TypicalStep().
+  GapDetector gaps_ ABSL_GUARDED_BY(mu_);      ///< The pictures that are not skipped.
   RateLimit limit_ ABSL_GUARDED_BY(mu_);
   ArrivalLimit arrival_limit_ ABSL_GUARDED_BY(mu_);
   std::int64_t skipped_ ABSL_GUARDED_BY(mu_) = 0;

@@ -20,7 +20,7 @@ void FrameQueue::Push(Frame frame) {
   const std::int64_t number = frame.number;
   const std::optional<Frame> lost = frames_.PushOrDropOldest(std::move(frame));
   if (!lost) return;
-  // A closed queue hands the frame itself back, a full one an older frame.
+  // A closed queue returns the new frame, a full one an older frame.
   const bool closed = lost->number == number;
   ++(closed ? shut_out_ : dropped_);
   if (lost->ticket != nullptr) lost->ticket->Lost(closed ? QueueLoss::kClosed : QueueLoss::kFull);

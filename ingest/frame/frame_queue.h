@@ -1,9 +1,9 @@
-// Hands decoded frames from a camera's thread to the learner.
+// Passes decoded frames from a camera's thread to the learner.
 //
-// A live camera cannot be paused: when the learner falls behind, the queue drops its oldest frame
-// and counts the loss, so the learner always sees fresh frames; or, where it is told so, the
-// newest, so that what waits is never disturbed. A file can be paused: its frames wait for room and
-// none is lost.
+// A live camera cannot be paused. When the learner falls behind, the queue drops its oldest frame
+// and counts the loss, so the learner always sees fresh frames. A queue with kDropNewest drops the
+// new frame instead and keeps the waiting frames. A file can be paused: its frames wait for room
+// and no frame is lost.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ class FrameQueue {
   /// REQUIRES: capacity > 0.
   FrameQueue(std::size_t capacity, WhenFull when_full);
 
-  /// Appends `frame`, or does what WhenFull says. After Close() discards it and counts it as
-  /// `shut_out`. Tells the ticket of a frame that is lost.
+  /// Appends `frame`, or acts by WhenFull if the queue is full. After Close(), discards it and
+  /// counts it as `shut_out`. Calls Lost() on the ticket of a lost frame.
   void Push(Frame frame);
 
   /// Waits for the oldest frame. Returns nullopt once the queue is closed and empty.
@@ -36,12 +36,12 @@ class FrameQueue {
   /// Wakes every waiting thread. Frames already queued can still be popped. Idempotent.
   void Close();
 
-  /// Frames ever offered to Push(). received() = popped + dropped() + shut_out() + waiting(),
-  /// exactly so whenever no Push() or Pop() is under way.
+  /// All frames passed to Push(). received() = popped + dropped() + shut_out() + waiting(), exact
+  /// while no Push() or Pop() is running.
   [[nodiscard]] std::uint64_t received() const { return received_; }
-  /// Frames dropped for want of room.
+  /// Frames dropped because the queue was full.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
-  /// Frames that came after Close().
+  /// Frames pushed after Close().
   [[nodiscard]] std::uint64_t shut_out() const { return shut_out_; }
   [[nodiscard]] std::size_t waiting() const { return frames_.size(); }
 

@@ -1,8 +1,8 @@
-// How far apart a camera's frames come, for who judges that they stay away.
+// The interval between a camera's frames, to detect that a camera has stalled.
 //
-// Neither what a camera announces nor its last interval will do. Many announce nothing, or what is
-// not true; TCP delivers frames in bunches, with next to nothing between them; and an outage that
-// was got over is one long interval, which says nothing of the next.
+// Neither the announced interval nor the last measured one is reliable. Many cameras announce
+// nothing or a wrong value. TCP delivers frames in bursts with almost no time between them. A past
+// outage is one long interval and says nothing about the next one.
 #pragma once
 
 #include <chrono>
@@ -12,24 +12,26 @@
 
 namespace millrace::ingest {
 
-/// The longest of the last eight intervals, but for one in which frames had stalled: one is a
-/// fault, two are the camera's way. Until there are eight, at least what the camera announces.
+/// The longest of the last eight intervals, except a single stalled one: one stall is a fault, two
+/// are normal for this camera. With fewer than eight intervals, at least the announced interval.
 /// Not thread-safe.
 class FrameRhythm {
  public:
-  /// `unknown` is the interval of a camera that has announced none. Slower cameras than `slowest`
-  /// have to announce it: else a dying one could take longer and longer.
+  /// `unknown` is the interval of a camera that has announced none. A camera slower than `slowest`
+  /// must announce its interval; otherwise the limit of a failing camera would grow with each
+  /// frame.
   FrameRhythm(std::chrono::nanoseconds unknown, std::chrono::nanoseconds slowest)
       : unknown_(unknown), slowest_(slowest) {}
 
-  /// The camera says how often it sends frames. Where that is news, what was seen is forgotten.
+  /// The camera announces the interval of its frames. A new value discards the measured intervals.
   void Announce(std::chrono::nanoseconds interval);
-  /// A frame came so long after the one before. `stalled`: that had been given up waiting for.
+  /// A frame came `interval` after the one before. `stalled`: the source had already counted the
+  /// camera as stalled.
   void Add(std::chrono::nanoseconds interval, bool stalled);
-  /// Another session: nothing is known.
+  /// Starts a new session: discards all intervals.
   void Restart();
 
-  /// The next frame may take so long.
+  /// The expected maximum interval to the next frame.
   [[nodiscard]] std::chrono::nanoseconds Interval() const;
 
  private:
@@ -43,7 +45,7 @@ class FrameRhythm {
   const std::chrono::nanoseconds slowest_;
 
   std::optional<std::chrono::nanoseconds> announced_;
-  std::deque<Seen> seen_;  ///< The last ones.
+  std::deque<Seen> seen_;  ///< The latest intervals.
 };
 
 }  // namespace millrace::ingest

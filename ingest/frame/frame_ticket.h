@@ -1,16 +1,17 @@
-// Who waits to hear what becomes of one frame: travels with it from its source to its end.
+// An observer of one frame's loss. It travels with the frame from the source to its end.
 #pragma once
 
 namespace millrace::ingest {
 
-/// How a frame is lost before anybody has looked at it.
+/// How a frame is lost before its processing starts.
 enum class QueueLoss {
-  kFull,    ///< A fresher one pushed it out.
+  kFull,    ///< A newer frame displaced it.
   kClosed,  ///< Its source was stopped.
 };
 
-/// A frame's, kept by it and its copies. Whoever lets go of a frame says why; what is let go of in
-/// silence ends with the ticket's destruction. Told by one thread at a time; it must be quick.
+/// Belongs to a frame and its copies. A component that drops a frame calls Lost() with the cause. A
+/// frame dropped without a call ends with the ticket's destruction. Only one thread at a time calls
+/// Lost(), which must return quickly.
 class FrameTicket {
  public:
   virtual ~FrameTicket() = default;

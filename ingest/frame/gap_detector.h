@@ -1,7 +1,7 @@
-// Tells from a stream's own timestamps whether frames are missing between two of its frames.
+// Detects missing frames between two frames by the stream's timestamps.
 //
-// A learner pairs each frame with the one before. Where frames got lost on the way (a packet, a
-// damaged picture), that pair shows a motion that never happened, so it must be known and left out.
+// A learner pairs each frame with the one before. If frames between them were lost (a lost packet,
+// a damaged picture), the pair shows a false motion and must be left out.
 #pragma once
 
 #include <chrono>
@@ -11,25 +11,25 @@
 
 namespace millrace::ingest {
 
-/// Compares each step between timestamps with the typical one of late.
+/// Compares each step between timestamps with the typical recent one.
 ///
-/// The rule: a step is a gap when it is over 2.5 times the median of the last nine steps, or when
-/// time stands still or runs backwards. Two frames of a camera that jitters by half its interval
-/// are no gap; a single missing frame is one unless the jitter hides it. A camera that slows
-/// down for good becomes the new normal after five steps.
+/// The rule: a step is a gap if it is over 2.5 times the median of the last nine steps, or if time
+/// stands still or runs backwards. A camera whose jitter is half its interval makes no gap. A
+/// single missing frame is a gap unless jitter hides it. A camera that stays slower becomes the new
+/// normal after five steps.
 ///
 /// Not thread-safe.
 class GapDetector {
  public:
   /// Takes the next frame's timestamp. Returns whether frames are missing right before it. The
-  /// first frame, and a step that is among the first three, which have nothing to be compared with,
-  /// are gaps only if time does not go forward.
+  /// first frame is no gap. The first three steps have no typical step to compare with: they are
+  /// gaps only if time does not go forward.
   [[nodiscard]] bool IsGap(std::chrono::nanoseconds stream_time);
 
-  /// Forgets everything: the timestamps start again.
+  /// Discards all timestamps, because they start again.
   void Restart();
 
-  /// The median of the last steps; nullopt before the third.
+  /// The median of the latest steps; nullopt before the third step.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> TypicalStep() const;
 
  private:

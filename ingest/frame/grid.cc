@@ -6,9 +6,9 @@
 namespace millrace::ingest {
 namespace {
 
-/// How far a grid is from the one that is wanted; 0: not at all. A shape that differs by a tenth
-/// weighs as much as an area that differs by a factor of e: what is cropped is lost, and what a
-/// grid costs is not that exact.
+/// The distance of a grid from the wanted shape and area; 0: equal. A shape that differs by a tenth
+/// counts as much as an area that differs by a factor of e. Cropped pixels are lost, but the cost
+/// may vary.
 double Distance(const Extent& grid, double aspect, double area) {
   constexpr double kWeightOfArea = 0.1;
   const double width = grid.width;

@@ -1,7 +1,7 @@
-// The grid of pixels that a network sees, and how it lies over a camera's picture.
+// The grid of pixels that a network sees, and its place over a camera's picture.
 //
-// A picture is never squashed: one factor leads from the grid to the camera, for x and for y. What
-// the grid's shape leaves over of the picture is cropped, evenly on both sides.
+// The picture keeps its aspect ratio: x and y have the same scale between grid and camera. The
+// parts of the picture outside the grid's shape are cropped, evenly on both sides.
 //
 //   camera 768x576                     grid 352x256: factor 2.182
 //   ┌──────────────────────────┐
@@ -26,7 +26,7 @@ struct Extent {
 /// Where a grid lies over a camera's picture: pixel x of the grid covers the camera's columns from
 /// left + scale * x to left + scale * (x + 1), and likewise for rows.
 struct GridView {
-  /// Pixels of the camera that make one of the grid, in each direction.
+  /// Camera pixels per grid pixel, in each direction.
   double scale = 1;
   double left = 0;
   double top = 0;
@@ -39,18 +39,18 @@ struct GridView {
 /// REQUIRES: all sides positive.
 [[nodiscard]] Extent CoveringSize(const Extent& camera, const Extent& grid);
 
-/// What a network asks of its grid.
+/// A network's limits for its grid.
 struct GridRules {
   /// Both sides are multiples of it.
   int size_multiple = 16;
   int least_side = 64;
   int most_side = 2048;
-  /// Pixels that the grid has, about: its cost grows with them.
+  /// Approximate number of pixels. The cost grows with it.
   int area = 352 * 256;
 };
 
-/// The grid whose shape is nearest to the camera's, of about the area that is asked for; smaller
-/// where the camera's picture is. REQUIRES: the camera's sides are positive.
+/// The grid with approximately `rules.area` pixels whose shape is nearest to the camera's. Smaller
+/// if the camera's picture is smaller. REQUIRES: the camera's sides are positive.
 [[nodiscard]] Extent GridFor(const Extent& camera, const GridRules& rules = {});
 
 }  // namespace millrace::ingest

@@ -27,7 +27,7 @@ std::size_t DigitsAt(std::string_view text, std::size_t at) {
   return end - at;
 }
 
-/// Takes the digits at the start of both. Below 0: the number in `a` is the smaller one.
+/// Removes the leading digits of both. The result is below 0 if the number in `a` is smaller.
 int CompareNumbers(std::string_view& a, std::string_view& b) {
   std::string_view number_a = a.substr(0, DigitsAt(a, 0));
   std::string_view number_b = b.substr(0, DigitsAt(b, 0));

@@ -1,4 +1,4 @@
-// The images of a folder, in the order in which people count: frame2.png before frame10.png.
+// The images of a folder in natural order: frame2.png before frame10.png.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 
 namespace millrace::ingest {
 
-/// Whether `path` names images rather than one video: a folder, or a pattern (*, ?, [...]) in its
-/// last part where there is no file of that very name.
+/// Whether `path` names images, not one video. True for a folder, and for a pattern (*, ?, [...])
+/// in the last part unless a file has exactly this name.
 [[nodiscard]] bool NamesImages(const std::string& path);
 
-/// The paths of the JPEG and PNG files, by their endings, of a folder or pattern, in natural order.
-/// NOT_FOUND if there is no such folder, PERMISSION_DENIED if it cannot be read, and
-/// FAILED_PRECONDITION if it has none; the message says what was looked for.
+/// The paths of the JPEG and PNG files of a folder or pattern, by their endings, in natural order.
+/// NOT_FOUND if the folder does not exist, PERMISSION_DENIED if it cannot be read,
+/// FAILED_PRECONDITION if it has no image. The message names the folder or pattern.
 [[nodiscard]] absl::StatusOr<std::vector<std::string>> ListImages(const std::string& path);
 
-/// The bytes of an image's file. Fails as RegularFile does, or if there are more than 32 MiB, which
-/// is what clients may push; the message says what is wrong with "it".
+/// The bytes of an image file. Fails as RegularFile does, or if the file exceeds 32 MiB, the limit
+/// for pushed images too. The message calls the file "it".
 [[nodiscard]] absl::StatusOr<std::string> ReadImage(const std::string& path);
 
-/// Whether `a` comes before `b`: by characters, but runs of digits by the numbers that they write.
-/// Equal numbers: the one with fewer zeros in front.
+/// Natural order: compares characters, but runs of digits by their number. Of two equal numbers,
+/// the one with fewer leading zeros comes first.
 [[nodiscard]] bool NaturallyLess(std::string_view a, std::string_view b);
 
 }  // namespace millrace::ingest

@@ -38,19 +38,19 @@ absl::Status Damaged(std::string_view what, std::string_view format = "JPEG") {
       absl::StrCat("this ", std::string(format), " image ", std::string(what), ": it is damaged"));
 }
 
-// Markers of JPEG: the second byte, behind 0xff.
+// JPEG markers: the second byte, after 0xff.
 constexpr int kFill = 0xff;
 constexpr int kEnd = 0xd9;
 constexpr int kScan = 0xda;
 
 bool IsRestart(int marker) { return marker >= 0xd0 && marker <= 0xd7; }
-/// Any "start of frame".
+/// Any "start of frame" marker.
 bool SaysSize(int marker) {
   return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
 
-/// Whether a marker is one of those that begin a segment, which says how long it is. A decoder goes
-/// on right behind the others, to whatever is there.
+/// Whether a marker begins a segment, which contains its own length. After any other marker, a
+/// decoder continues with the next byte.
 bool BeginsSegment(int marker) {
   const bool application = marker >= 0xe0 && marker <= 0xef;
   const bool tables = marker == 0xc4 || marker == 0xcc || (marker >= 0xdb && marker <= 0xdd);
@@ -58,8 +58,8 @@ bool BeginsSegment(int marker) {
   return SaysSize(marker) || tables || marker == kScan || application || marker == kComment;
 }
 
-/// Behind the coded data that begins at `at`: where a marker is that does not belong to them. The
-/// end, if there is none.
+/// The position of the first marker after the coded data that begins at `at`. The end if no marker
+/// follows.
 std::size_t BehindScan(Bytes bytes, std::size_t at) {
   for (; at + 1 < bytes.size(); ++at) {
     const int next = bytes[at + 1];
@@ -68,7 +68,7 @@ std::size_t BehindScan(Bytes bytes, std::size_t at) {
   return bytes.size();
 }
 
-/// Goes from marker to marker, whose segments say how long they are.
+/// Goes from marker to marker by the lengths of the segments.
 absl::StatusOr<ImageHeader> JpegHeader(Bytes bytes) {
   ImageHeader header{.format = ImageFormat::kJpeg};
   std::size_t at = 2;
@@ -101,16 +101,15 @@ absl::StatusOr<ImageHeader> JpegHeader(Bytes bytes) {
   return CutShort("JPEG");
 }
 
-/// The name of the chunk that begins at `at`.
 std::string_view ChunkName(Bytes bytes, std::size_t at) {
   return {reinterpret_cast<const char*>(&bytes[at + 4]), 4};
 }
 
-/// Goes from chunk to chunk: a length, a name, so many bytes, and a checksum. The first one says
-/// the size; a decoder would take it from any of that name.
+/// Goes from chunk to chunk: a length, a name, the data and a checksum. The size must be in the
+/// first chunk, because a decoder accepts any chunk of that name.
 absl::StatusOr<ImageHeader> PngHeader(Bytes bytes) {
   constexpr std::size_t kFirst = kPngBegin.size();
-  constexpr std::size_t kSize = kFirst + 8;  // Behind the first one's length and name.
+  constexpr std::size_t kSize = kFirst + 8;  // After the first chunk's length and name.
   constexpr std::size_t kHeaderLength = 13;
   constexpr std::size_t kAroundChunk = 12;
   if (bytes.size() < kSize + 8) return CutShort("PNG");

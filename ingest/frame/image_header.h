@@ -1,4 +1,4 @@
-// JPEG and PNG images as bytes that somebody else made: how large they are, and where they end.
+// The size and the end of a JPEG or PNG image from an untrusted source.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ struct ImageHeader {
   ImageFormat format = ImageFormat::kJpeg;
   int width = 0;
   int height = 0;
-  /// Bytes that the image has. What is behind them is none of it: decoders would take it for
-  /// another image, of whatever size.
+  /// The length of the image. A decoder would read any bytes behind it as another image of any
+  /// size.
   std::size_t bytes = 0;
 };
 
-/// Reads what the parts of a JPEG or PNG image say of themselves. INVALID_ARGUMENT, saying what is
-/// wrong, if it is neither, is cut short, or is larger than any picture may be. That says nothing
-/// of what the parts hold.
+/// Reads the headers of the parts of a JPEG or PNG image, but does not decode the content.
+/// INVALID_ARGUMENT with the cause if the data is neither format, is cut short, or is larger than
+/// the maximum picture.
 [[nodiscard]] absl::StatusOr<ImageHeader> ReadImageHeader(std::span<const std::uint8_t> bytes);
 
 }  // namespace millrace::ingest

@@ -17,10 +17,10 @@ RateLimit::RateLimit(double frames_per_second)
 
 bool RateLimit::Passes(nanoseconds stream_time) {
   if (interval_ == nanoseconds(0)) return true;
-  // A frame that was a fifth late set the time for one that is a fifth early.
+  // The base may be a frame a fifth late, and this frame may be a fifth early.
   const nanoseconds slack = interval_ * 2 / 5;
   if (due_ && stream_time + slack < *due_ && stream_time >= *due_ - interval_ - slack) return false;
-  // After a pause, or where time has jumped back, it goes on from here.
+  // After a pause or a jump back in time, the schedule starts again from this frame.
   const bool on_time = due_ && stream_time - *due_ < interval_ && stream_time + slack >= *due_;
   due_ = (on_time ? *due_ : stream_time) + interval_;
   return true;

@@ -1,5 +1,5 @@
-// Lets so many frames a second through: evenly, by the stream's own time; and, of a camera whose
-// times are not to be believed, not many more by the time at which they arrive.
+// Limits frames per second. RateLimit does it evenly by the stream's timestamps. ArrivalLimit does
+// it approximately by arrival, for a camera whose timestamps cannot be trusted.
 #pragma once
 
 #include <chrono>
@@ -7,45 +7,45 @@
 
 namespace millrace::ingest {
 
-/// Between two frames at this rate: at most a day, for one of nearly 0 would not fit into
-/// nanoseconds. REQUIRES: frames_per_second > 0.
+/// The interval of this rate: at most a day, because an interval for a rate of nearly 0 does not
+/// fit into nanoseconds. REQUIRES: frames_per_second > 0.
 [[nodiscard]] std::chrono::nanoseconds FrameInterval(double frames_per_second);
 
-/// Keeps the mean rate: of 25 frames a second it lets 10 through, not the 8 of every third frame. A
-/// stream that is no faster than the limit loses none, whether its timestamps are a fifth of its
-/// own interval early or late. Not thread-safe.
+/// Keeps the mean rate: of 25 frames a second, a limit of 10 passes 10, not the 8 of every third
+/// frame. A stream within the limit loses no frame, even if each timestamp is up to a fifth of its
+/// interval early or late. Not thread-safe.
 class RateLimit {
  public:
-  /// 0: everything passes. REQUIRES: not negative.
+  /// 0: all frames pass. REQUIRES: not negative.
   explicit RateLimit(double frames_per_second);
 
-  /// Whether the frame of this time passes. The first one does.
+  /// Whether the frame with this time passes. The first one passes.
   [[nodiscard]] bool Passes(std::chrono::nanoseconds stream_time);
 
-  /// Timestamps start again.
+  /// The timestamps start again.
   void Restart() { due_.reset(); }
 
  private:
   const std::chrono::nanoseconds interval_;
-  std::optional<std::chrono::nanoseconds> due_;  // Of the next one.
+  std::optional<std::chrono::nanoseconds> due_;  // Due time of the next frame.
 };
 
-/// Bounds frames by their arrival, where RateLimit believes what a stream says of their times. One
-/// that keeps to the limit by its own clock loses none, also where that clock is a fifth too fast,
-/// and where what the network held back for two seconds comes at once. Not thread-safe.
+/// Limits frames by their arrival; RateLimit trusts the stream's timestamps. A stream within the
+/// limit by its own clock loses no frame, even if that clock is a fifth too fast. A burst after a
+/// network delay of two seconds passes too. Not thread-safe.
 class ArrivalLimit {
  public:
-  /// 0: everything passes. REQUIRES: not negative.
+  /// 0: all frames pass. REQUIRES: not negative.
   explicit ArrivalLimit(double frames_per_second);
 
-  /// Whether the frame that arrives now passes: of those that did, at most a quarter more than the
-  /// limit a second, and the frames of two seconds at once.
+  /// Whether the frame that arrives now passes. The maximum is the limit plus a quarter, and a
+  /// burst of two seconds' frames.
   [[nodiscard]] bool Passes(std::chrono::nanoseconds arrival);
 
  private:
   const std::chrono::nanoseconds interval_;
   const std::chrono::nanoseconds at_once_;
-  std::optional<std::chrono::nanoseconds> due_;  // Of the next one, were they even.
+  std::optional<std::chrono::nanoseconds> due_;  // Due time of the next frame in an even stream.
 };
 
 }  // namespace millrace::ingest

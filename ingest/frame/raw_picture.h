@@ -1,4 +1,4 @@
-// Pictures as pixels that somebody else made: of which form they are, and whether they can be.
+// Pictures as pixels from an untrusted source: their format, and checks of their size.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace millrace::ingest {
 
-/// How a pixel is written: as red, green, blue bytes, or as one byte of grey.
+/// The bytes of a pixel: red, green and blue, or one byte of grey.
 enum class PixelFormat { kRgb, kGray };
 
 [[nodiscard]] constexpr int BytesPerPixel(PixelFormat format) {
   return format == PixelFormat::kRgb ? 3 : 1;
 }
 
-/// No picture is wider or higher. So no few bytes can ask for gigabytes.
+/// The maximum width and height, so that a few bytes cannot claim gigabytes.
 inline constexpr int kMostPixelsPerSide = 16'384;
-/// What a picture may have in all: more than any camera's.
+/// The maximum pixels of a picture: more than any camera has.
 inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
 
 /// Pixels, rows first. Borrowed.
@@ -28,7 +28,7 @@ struct RawPicture {
   PixelFormat format = PixelFormat::kRgb;
   int width = 0;
   int height = 0;
-  /// Bytes from a row's start to the next one's; 0: rows follow each other without padding.
+  /// Bytes from one row's start to the next; 0: rows without padding.
   int stride = 0;
   std::span<const std::uint8_t> bytes;
 
@@ -38,14 +38,14 @@ struct RawPicture {
   [[nodiscard]] std::int64_t Stride() const { return stride == 0 ? RowBytes() : stride; }
 };
 
-/// A picture as somebody brings it: pixels, or a JPEG or PNG image. Borrowed.
+/// A picture from a client: pixels, or a JPEG or PNG image. Borrowed.
 using PictureContent = std::variant<RawPicture, std::span<const std::uint8_t>>;
 
-/// INVALID_ARGUMENT, saying what is wrong, unless `picture` has a size and as many bytes as that
-/// takes. The last row's padding may be left out.
+/// INVALID_ARGUMENT with the cause unless `picture` has a valid size and the bytes for it. The
+/// padding of the last row may be missing.
 [[nodiscard]] absl::Status CheckRawPicture(const RawPicture& picture);
 
-/// INVALID_ARGUMENT unless a picture may be so large.
+/// INVALID_ARGUMENT if a picture of this size is not allowed.
 [[nodiscard]] absl::Status CheckPictureSize(std::int64_t width, std::int64_t height);
 
 /// The pixels as red, green and blue, without padding. REQUIRES: CheckRawPicture() is OK.
