@@ -26,7 +26,7 @@ void RemoveSourceAttributes(GstSDPMedia& media) {
   }
 }
 
-/// The description is the signal's to change, as rtspsrc's documentation says.
+/// The signal's handler may change the description, as rtspsrc's documentation says.
 void OnDescription(GstElement* /*rtspsrc*/, GstSDPMessage* description, gpointer /*unused*/) {
   GArray& media = *description->medias;
   KeepFirstMedia(media);

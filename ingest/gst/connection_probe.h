@@ -1,7 +1,7 @@
-// Finds out why no connection to a camera comes about.
+// Finds the cause of a failed connection to a camera.
 //
-// GStreamer 1.22 forgets the cause: an unknown name, a refusal and a missing route are all "Generic
-// error". So one connection is tried without it, and ended at once.
+// GStreamer 1.22 does not keep the cause: an unknown name, a refusal and a missing route are all
+// "Generic error". So the probe makes one connection without GStreamer and closes it at once.
 #pragma once
 
 #include <gio/gio.h>
@@ -13,10 +13,9 @@
 
 namespace millrace::ingest {
 
-/// Connects to `port` of `host`, says nothing, and hangs up. Returns the failure in the words of
-/// CameraFault, or OK if the connection comes about. Waits for `limit` at each of the host's
-/// addresses, and for the name server as long as that takes, until `stop` is cancelled.
-/// Thread-safe.
+/// Connects to `port` of `host`, sends nothing, and closes the connection. Returns a CameraFault's
+/// status, or OK if the connection succeeds. Waits at most `limit` for each address of the host,
+/// and without limit for the name server; cancelling `stop` ends the wait. Thread-safe.
 [[nodiscard]] absl::Status ProbeConnection(const std::string& host, int port,
                                            std::chrono::seconds limit, GCancellable& stop);
 

@@ -21,14 +21,14 @@ std::string_view TextOf(const GstStructure* caps, const char* field) {
   return text == nullptr ? "" : text;
 }
 
-/// Whether these are raw pictures, as they are or in packets.
+/// Whether `caps` describes raw pictures, plain or in RTP packets.
 bool AreRaw(const GstStructure* caps) {
   const std::string_view name = gst_structure_get_name(caps);
   return name == "video/x-raw" ||
          (name == "application/x-rtp" && TextOf(caps, "encoding-name") == "RAW");
 }
 
-/// A side in pixels, which is a text where a camera's description has it.
+/// A side in pixels. A camera's description has it as text.
 std::optional<std::int64_t> SideOf(const GstStructure* caps, const char* field) {
   gint number = 0;
   if (gst_structure_get_int(caps, field, &number) != FALSE) return number;
@@ -38,7 +38,7 @@ std::optional<std::int64_t> SideOf(const GstStructure* caps, const char* field) 
   return absl::SimpleAtoi({text.data(), text.size()}, &said) ? said : 0;
 }
 
-/// Whether a stream that decodebin has found is decoded.
+/// Whether decodebin may decode a stream that it has found.
 bool MayGoOn(GstElement* decodebin, GstCaps* caps) {
   if (gst_caps_is_any(caps) != FALSE || gst_caps_is_empty(caps) != FALSE) return true;
   const GstStructure* const first = gst_caps_get_structure(caps, 0);
@@ -56,7 +56,8 @@ gboolean OnStream(GstElement* decodebin, GstPad* /*pad*/, GstCaps* caps, gpointe
   return GuardedCallback(decodebin, FALSE, [&] { return MayGoOn(decodebin, caps) ? TRUE : FALSE; });
 }
 
-/// Asked for each element that would take a stream on; decodebin's own answers have no header.
+/// Called for each element that could process the stream. No GStreamer header declares the result
+/// values.
 gint MayTake(GstElement* decodebin, GstPad* /*pad*/, GstCaps* /*caps*/, GstElementFactory* factory,
              gpointer /*unused*/) {
   constexpr gint kTry = 0;

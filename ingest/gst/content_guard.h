@@ -1,22 +1,22 @@
-// Keeps files and cameras from making GStreamer fetch other things, or count below zero.
+// Stops files and cameras from making GStreamer fetch other addresses or crash.
 //
-// decodebin takes any element that decodes, whatever a file is called. Elements for playlists
-// (HLS, DASH, Smooth Streaming) fetch what the playlist names, over the network of this machine.
-// Raw video without pixels has rtpvrawdepay give a buffer back twice.
+// decodebin chooses decoders by the content, not by the file's name. Playlist elements (HLS, DASH,
+// Smooth Streaming) fetch the playlist's addresses over this machine's network. Raw video without
+// pixels makes rtpvrawdepay release a buffer twice.
 #pragma once
 
 #include <gst/gst.h>
 
 namespace millrace::ingest {
 
-/// Why a playlist is refused, and what to do.
+/// The error for a playlist, with its remedy.
 inline constexpr char kPlaylist[] =
     "it is a playlist (HLS, DASH, Smooth Streaming or PLS) and no video: what it names is not "
     "fetched; "
     "name a video itself";
 
-/// Has `decodebin` fail, with what to do, where it meets a playlist or raw pictures of a size that
-/// no picture may have (raw_picture.h). To be called before it starts.
+/// Makes `decodebin` fail, with the remedy in the message, at a playlist or at raw pictures of an
+/// invalid size (raw_picture.h). Call it before `decodebin` starts.
 void GuardContent(GstElement& decodebin);
 
 }  // namespace millrace::ingest

@@ -26,15 +26,15 @@ absl::StatusCode CodeOf(const GError& error) {
   return absl::StatusCode::kFailedPrecondition;
 }
 
-/// What decodebin says of a file that begins like none that it knows, and of a text.
+/// Whether decodebin does not know the file's type, or takes it for text.
 bool IsUnknownKind(const GError& error) {
   if (error.domain != GST_STREAM_ERROR) return false;
   return error.code == GST_STREAM_ERROR_TYPE_NOT_FOUND ||
          std::string_view(error.message).find("text file") != std::string_view::npos;
 }
 
-/// What a demultiplexer says of a file without an end, or with another file's bytes in it, where it
-/// has no words of its own.
+/// Whether a demultiplexer reports, without words of its own, a file without an end or with another
+/// file's bytes in it.
 bool CannotBeSplit(const GError& error) {
   if (error.domain != GST_STREAM_ERROR || error.code != GST_STREAM_ERROR_DEMUX) return false;
   const GstOwned<gchar> usual(gst_error_get_message(error.domain, error.code));
@@ -59,7 +59,7 @@ void InitializeGStreamer() {
   static std::once_flag once;
   std::call_once(once, [] {
     LoadGStreamer();
-    // The pool that they come from takes the priority of who makes the first of its kind.
+    // The thread pool takes the priority of the thread that makes the first pool of its kind.
     const auto nothing = [](gpointer /*data*/, gpointer /*user_data*/) {};
     g_thread_pool_free(g_thread_pool_new(nothing, nullptr, 1, FALSE, nullptr), FALSE, TRUE);
   });

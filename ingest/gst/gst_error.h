@@ -1,4 +1,4 @@
-// GStreamer's messages, in our words: a status that says the cause without its credentials.
+// Converts GStreamer's messages to a Status with the cause, without credentials.
 #pragma once
 
 #include <gst/gst.h>
@@ -11,11 +11,11 @@
 
 namespace millrace::ingest {
 
-/// The error that `message` carries: NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE (another try may
-/// help) or FAILED_PRECONDITION (it will not). REQUIRES: an error or a warning message.
+/// The error in `message`: NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE (a retry may help) or
+/// FAILED_PRECONDITION (a retry will not help). REQUIRES: an error or a warning message.
 [[nodiscard]] absl::Status StatusFromMessage(GstMessage* message);
 
-/// What a message carries: an error, and GStreamer's debug text or null.
+/// The content of a message: an error, and GStreamer's debug text or null.
 struct GstFailure {
   GstOwned<GError> error;
   GstOwned<gchar> detail;
@@ -24,14 +24,14 @@ struct GstFailure {
 /// REQUIRES: an error or a warning message.
 [[nodiscard]] GstFailure FailureIn(GstMessage* message);
 
-/// The last line of a debug text, which says why; the lines before say where in GStreamer's code.
-/// Empty for null. Borrowed from `detail`.
+/// The last line of a debug text, which has the cause; the lines before it name the place in
+/// GStreamer's code. Empty for null. Borrowed from `detail`.
 [[nodiscard]] std::string_view Why(const gchar* detail);
 
-/// What stands for a stream without a picture in it.
+/// The error for a stream without a picture.
 [[nodiscard]] absl::Status NoVideo();
 
-/// What `error` says, for errors outside any message, and `detail`, GStreamer's debug text or null.
+/// The status of an error outside a message. `detail` is GStreamer's debug text or null.
 [[nodiscard]] absl::Status StatusFromError(const GError& error, const gchar* detail);
 
 }  // namespace millrace::ingest

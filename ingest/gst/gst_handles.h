@@ -1,4 +1,4 @@
-// Owners for GStreamer's and GLib's handles, one per way of giving them back.
+// Owners for GStreamer and GLib handles, one overload per release function.
 #pragma once
 
 #include <gio/gio.h>

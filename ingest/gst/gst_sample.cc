@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// From NTP's epoch, 1900, to ours, 1970.
+/// From the NTP epoch, 1900, to the Unix epoch, 1970.
 constexpr nanoseconds kNtpToUnix = std::chrono::seconds(2'208'988'800);
 
 /// A buffer mapped as a video frame for reading, for the lifetime of a scope.
@@ -59,7 +59,7 @@ std::optional<nanoseconds> TimeOrNothing(GstClockTime time) {
   return nanoseconds(static_cast<std::int64_t>(time));
 }
 
-/// When the camera says it took the picture; nullopt unless it sends its NTP time.
+/// The time of exposure by the camera's NTP clock; nullopt if the camera does not send it.
 std::optional<nanoseconds> CameraTime(GstBuffer* buffer) {
   static GstCaps* const ntp = gst_caps_new_empty_simple("timestamp/x-ntp");
   const auto* meta = gst_buffer_get_reference_timestamp_meta(buffer, ntp);

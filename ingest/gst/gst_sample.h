@@ -1,4 +1,4 @@
-// Copies a GStreamer sample into a picture of ours, with the times that it carries.
+// Copies a GStreamer sample into a Picture with its times.
 #pragma once
 
 #include <gst/gst.h>
@@ -10,9 +10,9 @@
 
 namespace millrace::ingest {
 
-/// Copies the middle of the RGB picture that `sample` holds, `grid` pixels large, row by row, since
-/// GStreamer pads rows to multiples of four bytes. Returns nullopt if it cannot be mapped into
-/// memory, or is smaller than that.
+/// Copies the middle of the RGB picture in `sample`, of `grid` size, row by row because GStreamer
+/// pads rows to multiples of four bytes. Returns nullopt if the sample cannot be mapped into memory
+/// or is smaller than `grid`.
 [[nodiscard]] std::optional<DecodedPicture> PictureFromSample(GstSample& sample,
                                                               const Extent& grid);
 

@@ -1,4 +1,4 @@
-// Before anything of GStreamer's is used.
+// Initializes GStreamer. Call it before any other GStreamer function.
 #pragma once
 
 namespace millrace::ingest {
@@ -6,8 +6,8 @@ namespace millrace::ingest {
 /// Initializes GStreamer on the first call, and starts no thread. Thread-safe.
 void LoadGStreamer();
 
-/// LoadGStreamer(), and the pool of its threads. Thread-safe. GStreamer's own threads run at the
-/// priority of whoever calls first, for as long as the process lives.
+/// Calls LoadGStreamer() and starts GStreamer's thread pool. Thread-safe. GStreamer's threads have
+/// the first caller's priority until the process ends.
 void InitializeGStreamer();
 
 }  // namespace millrace::ingest

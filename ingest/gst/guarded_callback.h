@@ -1,4 +1,4 @@
-// Keeps exceptions out of GStreamer's C code, which cannot pass them on.
+// Keeps exceptions out of GStreamer's C code, which cannot propagate them.
 #pragma once
 
 #include <gst/gst.h>
@@ -7,8 +7,8 @@
 
 namespace millrace::ingest {
 
-/// Returns what `work` returns, which answers a signal of `element`. Where it throws, `element`
-/// fails with the cause, and `otherwise` is the answer. On any thread.
+/// Returns the result of `work`, a handler of a signal of `element`. If `work` throws, `element`
+/// fails with the cause and the result is `otherwise`. Runs on any thread.
 template <typename Answer, typename Work>
 Answer GuardedCallback(GstElement* element, Answer otherwise, Work work) noexcept {
   try {

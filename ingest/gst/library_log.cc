@@ -15,14 +15,14 @@ namespace {
 
 using spdlog::level::level_enum;
 
-/// A field of no length ends in NUL; others need not.
+/// A field with a negative length ends in NUL; other fields may not.
 std::string TextOf(const GLogField& field) {
   const auto* const text = static_cast<const char*>(field.value);
   return field.length < 0 ? std::string(text)
                           : std::string(text, static_cast<std::size_t>(field.length));
 }
 
-/// A line that cannot be written is lost: nothing may be thrown into C code.
+/// A line that cannot be written is lost, because C code cannot propagate exceptions.
 template <typename Work>
 void Guarded(Work work) noexcept {
   try {
@@ -31,7 +31,7 @@ void Guarded(Work work) noexcept {
   }
 }
 
-/// What GLib calls critical is a broken rule of a library's, which goes on.
+/// GLib's "critical" is a violated precondition of a library, which continues.
 level_enum LevelOf(GLogLevelFlags level) {
   if ((level & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL)) != 0) return level_enum::err;
   if ((level & G_LOG_LEVEL_WARNING) != 0) return level_enum::warn;

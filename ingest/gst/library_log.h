@@ -1,11 +1,10 @@
-// GStreamer's and GLib's own messages, in the program's log instead of beside it.
+// Sends GStreamer's and GLib's messages to the program's log.
 #pragma once
 
 namespace millrace::ingest {
 
-/// From now on they go to spdlog's default logger, without logins. GStreamer has something to say
-/// only where the variable GST_DEBUG asks for it. To be called once, after gst_init() and before a
-/// second thread.
+/// From now on, messages go to spdlog's default logger, without logins. GStreamer logs only if the
+/// variable GST_DEBUG is set. Call it once, after gst_init() and before a second thread starts.
 void LogLibraries();
 
 }  // namespace millrace::ingest

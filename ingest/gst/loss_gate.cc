@@ -5,14 +5,14 @@
 namespace millrace::ingest {
 namespace {
 
-// Packets come in and pictures go out on one thread.
+// One thread passes packets in and pictures out.
 struct Gate {
   bool has_packets = false;
   bool is_closed = false;
-  GstClockTime damaged_until = 0;  // The last picture that lacks something has this time.
+  GstClockTime damaged_until = 0;  // The time of the last damaged picture.
 };
 
-// The jitter buffer marks the first packet after some that got lost, and the very first one.
+// The jitter buffer marks the first packet after a loss, and also the very first packet.
 GstPadProbeReturn OnPacket(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer data) {
   auto& gate = *static_cast<Gate*>(data);
   GstBuffer* const packet = GST_PAD_PROBE_INFO_BUFFER(info);

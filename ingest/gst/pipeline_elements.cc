@@ -21,7 +21,7 @@
 namespace millrace::ingest {
 namespace {
 
-/// The part that all pipelines share. Its size is set for each format of the camera's pictures.
+/// The tail of all pipelines. Its size is set at each format of the camera's pictures.
 constexpr std::string_view kTail =
     " ! capsfilter name=video caps=video/x-raw ! queue name=entry max-size-buffers=4 "
     "max-size-bytes=0 max-size-time=0"
@@ -33,21 +33,21 @@ GstOwned<GstElement> Find(GstElement* pipeline, const char* name) {
   return GstOwned<GstElement>(gst_bin_get_by_name(GST_BIN(pipeline), name));
 }
 
-/// Sets a property if this element has it: decoders and depayloaders differ.
+/// Sets a property if this element has it, because decoders and depayloaders differ.
 void SetIfPresent(GstElement* element, const char* property, gboolean value) {
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), property) != nullptr) {
     g_object_set(element, property, value, nullptr);
   }
 }
 
-/// Drops what comes before the first key frame, then goes.
+/// Drops all buffers before the first key frame, then removes itself.
 GstPadProbeReturn DropUntilKeyFrame(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer /*unused*/) {
   GstBuffer* const buffer = GST_PAD_PROBE_INFO_BUFFER(info);
   return GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT) ? GST_PAD_PROBE_DROP
                                                                     : GST_PAD_PROBE_REMOVE;
 }
 
-/// Sound has decoders, too, which are nobody's concern here.
+/// Excludes decoders of sound, which this pipeline does not use.
 bool DecodesPictures(GstElementFactory* factory) {
   constexpr GstElementFactoryListType kPictureDecoder = GST_ELEMENT_FACTORY_TYPE_DECODER |
                                                         GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO |
@@ -55,7 +55,7 @@ bool DecodesPictures(GstElementFactory* factory) {
   return gst_element_factory_list_is_type(factory, kPictureDecoder) != FALSE;
 }
 
-/// Whether what is missing would not have shown pictures: sound's decoder, or that of subtitles.
+/// Whether the missing plugin is for sound or subtitles, so pictures do not need it.
 bool IsOfSoundOrText(GstMessage* missing_plugin) {
   const GstStructure* const message = gst_message_get_structure(missing_plugin);
   GstCaps* caps = nullptr;
@@ -74,8 +74,8 @@ bool DecodesH265(GstElement* element) {
          gst_element_factory_can_sink_any_caps(factory, h265);
 }
 
-/// Keeps out the grey pictures that decoders make up when a stream is joined between key frames, or
-/// when packets are lost. H264's elements can be told to; H265's cannot, and get a gate.
+/// Drops the grey pictures that decoders make when a stream is joined between key frames or packets
+/// are lost. H264 elements have a property for it; H265 elements get a probe.
 void KeepGarbageOut(GstElement* element) {
   SetIfPresent(element, "output-corrupt", FALSE);
   SetIfPresent(element, "wait-for-keyframe", TRUE);
@@ -85,8 +85,8 @@ void KeepGarbageOut(GstElement* element) {
   }
 }
 
-/// Runs the work of a callback: nothing may be thrown into GStreamer's C code. Returns whether it
-/// ended well; if not, the pipeline is over and the listener knows why.
+/// Runs the work of a callback, because GStreamer's C code cannot propagate exceptions. Returns
+/// whether `work` succeeded. If not, the pipeline has ended and the listener has the cause.
 template <typename Work>
 bool Guarded(PipelineListener& listener, Work work) noexcept {
   try {
@@ -114,7 +114,7 @@ GstFlowReturn OnNewSample(GstAppSink* sink, gpointer receiver) {
   return taken && understood ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
-/// What a caps event says of the camera's pictures; nullopt for other events.
+/// The format of the camera's pictures in a caps event; nullopt for other events.
 std::optional<CameraFormat> FormatFrom(GstEvent* event) {
   if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) return std::nullopt;
   GstCaps* caps = nullptr;
@@ -225,7 +225,7 @@ std::string PipelineElements::Codec() const {
     if (words) *static_cast<std::string*>(out) = words.get();
   };
   GstIterator* const elements = gst_bin_iterate_recurse(GST_BIN(pipeline_.get()));
-  // Where an element comes or goes meanwhile, it ends early: then there is no answer yet.
+  // If an element is added or removed meanwhile, the iteration ends early and the codec is unknown.
   gst_iterator_foreach(elements, take, &codec);
   gst_iterator_free(elements);
   return codec;
@@ -243,21 +243,21 @@ void PipelineElements::WatchPictures() {
   gst_app_sink_set_callbacks(GST_APP_SINK(sink.get()), &callbacks, &receiver_, nullptr);
 }
 
-// Behind the queue, so that all pictures of the format before have been handed over, and before the
-// scaler hears of the new one.
+// The probe is behind the queue and before the scaler. So all pictures of the previous format are
+// delivered, and the scaler does not know the new format yet.
 void PipelineElements::WatchFormat() {
   const GstOwned<GstElement> entry = Find(pipeline_.get(), "entry");
   const GstOwned<GstPad> pad(gst_element_get_static_pad(entry.get(), "src"));
   gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, OnEvent, this, nullptr);
 }
 
-// GStreamer only says that a stream went nowhere when it has pushed enough of it.
+// GStreamer reports an unlinked stream only after it has pushed much data.
 void PipelineElements::WatchDecoder() {
   const GstOwned<GstElement> decoder = Find(pipeline_.get(), "decoder");
   if (!decoder) return;
   GuardContent(*decoder);
   g_signal_connect(decoder.get(), "no-more-pads", G_CALLBACK(OnNoMorePads), this);
-  if (hardware_decode_ == HardwareDecode::kAuto) return;  // As GStreamer ranks them.
+  if (hardware_decode_ == HardwareDecode::kAuto) return;  // GStreamer's ranking decides.
   g_signal_connect(decoder.get(), "autoplug-select", G_CALLBACK(OnAutoplugSelect), this);
 }
 
@@ -272,7 +272,7 @@ void PipelineElements::OnSourcePad(GstElement* /*source*/, GstPad* pad, gpointer
   gst_pad_add_probe(pad, kData, OnData, self, nullptr);
 }
 
-// What makes a picture of packets keeps them until there is one.
+// A depayloader that assembles a picture keeps its packets until the picture is complete.
 GstPadProbeReturn PipelineElements::OnData(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer self) {
   auto& elements = *static_cast<PipelineElements*>(self);
   const std::int64_t most = elements.most_unshown_bytes_;
@@ -285,7 +285,8 @@ GstPadProbeReturn PipelineElements::OnData(GstPad* /*pad*/, GstPadProbeInfo* inf
   return GST_PAD_PROBE_DROP;
 }
 
-// decodebin asks for each element that would take the stream on; its own answers have no header.
+// decodebin calls it for each element that could process the stream. No header declares the result
+// values.
 gint PipelineElements::OnAutoplugSelect(GstElement* /*decoder*/, GstPad* /*pad*/, GstCaps* /*caps*/,
                                         GstElementFactory* factory, gpointer self) {
   constexpr gint kTry = 0;
@@ -307,7 +308,8 @@ void PipelineElements::OnNoMorePads(GstElement* /*decoder*/, gpointer self) {
   });
 }
 
-// Handled where it is posted and dropped there: a bus that nobody empties would grow for ever.
+// The message is handled where it is posted and dropped there: a bus without a reader would grow
+// without limit.
 GstBusSyncReply PipelineElements::OnMessage(GstBus* /*bus*/, GstMessage* message, gpointer self) {
   const GstOwned<GstMessage> owned(message);
   auto& pipeline = *static_cast<PipelineElements*>(self);
@@ -338,7 +340,8 @@ void PipelineElements::HandleMessage(GstMessage* message) {
   }
 }
 
-// What follows from the first error is posted as one, too, and would take as long to explain.
+// Consequences of the first error are posted as errors too, and each explanation would take as
+// long.
 void PipelineElements::HandleError(GstMessage* message) {
   if (has_failed_.exchange(true)) return;
   const GstFailure failure = FailureIn(message);
@@ -347,7 +350,7 @@ void PipelineElements::HandleError(GstMessage* message) {
   listener_.OnOutcome(Explained(std::move(status)));
 }
 
-// `error`, or the missing plugin that it comes from.
+// Returns `error`, or the missing plugin that caused it.
 absl::Status PipelineElements::Explained(absl::Status error) {
   MutexLock lock(mu_);
   if (missing_plugin_.empty() || error.code() != absl::StatusCode::kFailedPrecondition) {
@@ -358,7 +361,8 @@ absl::Status PipelineElements::Explained(absl::Status error) {
         absl::StrCat("this machine's GStreamer has no ", missing_plugin_,
                      " in hardware: set source.hw_decode to auto, or install its plugin"));
   }
-  // Codecs that everybody has are at fault here, and others that nobody has where they come from.
+  // For a common codec, only the plugin is missing. For a rare codec, the sender may use another
+  // one.
   const bool usual = missing_plugin_.find("H.264") != std::string::npos ||
                      missing_plugin_.find("H.265") != std::string::npos;
   return absl::FailedPreconditionError(

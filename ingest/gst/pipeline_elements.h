@@ -1,7 +1,8 @@
-// The elements of a GstPicturePipeline, and what of ours GStreamer calls.
+// The elements of a GstPicturePipeline, and the callbacks for GStreamer.
 //
-// They may hang for ever, and GStreamer goes on calling then. So they touch only their own members,
-// and speak through a gate, which is closed when their owner leaves them.
+// The elements may hang forever while GStreamer still calls the callbacks. So callbacks use only
+// their own members and a gate to the listener. The owner closes the gate when it abandons the
+// elements.
 #pragma once
 
 #include <gio/gio.h>
@@ -21,17 +22,18 @@
 
 namespace millrace::ingest {
 
-/// The listener that gets a pipeline's pictures, and their size.
+/// The listener for a pipeline's pictures, and their size.
 struct PictureReceiver {
   PipelineListener& listener;
   Extent grid;
-  std::atomic<std::int64_t> unshown_bytes = 0;  ///< Of the source, since the last picture.
+  std::atomic<std::int64_t> unshown_bytes = 0;  ///< Bytes from the source since the last picture.
 };
 
-/// SetState() and End() are for one thread, on which they may hang; the rest is thread-safe.
+/// One thread calls SetState() and End(), on which it may hang. All other functions are
+/// thread-safe.
 class PipelineElements {
  public:
-  /// As those of GstPicturePipeline. `listener` is called until Silence() has returned.
+  /// As GstPicturePipeline::Create(). Calls `listener` until Silence() has returned.
   [[nodiscard]] static absl::StatusOr<std::shared_ptr<PipelineElements>> Create(
       const PipelineOptions& options, PipelineListener& listener);
   [[nodiscard]] static absl::Status Check(const PipelineOptions& options);
@@ -41,14 +43,14 @@ class PipelineElements {
   PipelineElements(const PipelineElements&) = delete;
   PipelineElements& operator=(const PipelineElements&) = delete;
 
-  /// What goes wrong is an outcome.
+  /// A failure is an outcome.
   void SetState(GstState state);
-  /// Ends all threads of GStreamer. To be called last.
+  /// Ends all GStreamer threads. Call it last.
   void End();
 
-  /// Ends the wait for the explanation of an error.
+  /// Cancels the explanation of an error.
   void Cancel();
-  /// The listener hears nothing more, once it has returned from what it was told.
+  /// Waits for a running call of the listener; after that the listener is not called again.
   void Silence() { listener_.Close(); }
   /// As PipelineOptions::cut.
   void Cut();
@@ -89,12 +91,12 @@ class PipelineElements {
   const decltype(PipelineOptions::unblock) unblock_;
   const decltype(PipelineOptions::cut) cut_;
   const std::int64_t most_unshown_bytes_;
-  const GstOwned<GCancellable> stop_;  ///< Cancelled when the pipeline is to end.
+  const GstOwned<GCancellable> stop_;  ///< Cancelled at the pipeline's end.
 
   std::atomic<bool> has_failed_ = false;
 
   Mutex mu_;
-  std::string missing_plugin_ ABSL_GUARDED_BY(mu_);  ///< Empty, or what would decode the stream.
+  std::string missing_plugin_ ABSL_GUARDED_BY(mu_);  ///< The missing decoder, or empty.
 };
 
 }  // namespace millrace::ingest

@@ -15,7 +15,7 @@
 namespace millrace::ingest {
 namespace {
 
-/// "rtsp://host:554"; nothing where it cannot be read.
+/// "rtsp://host:554"; nullopt if `uri` cannot be parsed.
 std::optional<std::string> PlaceOf(const std::string& uri) {
   GstRTSPUrl* url = nullptr;
   if (gst_rtsp_url_parse(uri.c_str(), &url) != GST_RTSP_OK) return std::nullopt;
@@ -26,15 +26,15 @@ std::optional<std::string> PlaceOf(const std::string& uri) {
       absl::StrCat(uri.substr(0, uri.find(':')), "://", url->host, ":", port));
 }
 
-/// rtspsrc itself follows without end, a hundred times a second.
+/// rtspsrc itself follows redirects without limit, a hundred times a second.
 constexpr int kMostRedirects = 4;
 
-/// One rtspsrc's.
+/// State of one rtspsrc.
 struct RedirectGuard {
   const std::optional<std::string> place;
-  /// From SETUP to TEARDOWN `location` may be a control URL, and OPTIONS keeps the session alive.
+  /// Between SETUP and TEARDOWN, `location` may be a control URL, and OPTIONS is a keep-alive.
   std::atomic<bool> in_session = false;
-  std::atomic<GstRTSPMethod> last = GST_RTSP_INVALID;  ///< Of the requests.
+  std::atomic<GstRTSPMethod> last = GST_RTSP_INVALID;  ///< The last request.
   std::atomic<int> redirects = 0;
 };
 
@@ -42,8 +42,8 @@ void Refuse(GstElement* rtspsrc, const std::string& why) {
   GST_ELEMENT_ERROR(rtspsrc, RESOURCE, OPEN_READ, ("%s", why.c_str()), (nullptr));
 }
 
-/// Whether the conversation begins anew: with OPTIONS, after more than that. A camera that wants to
-/// know who asks has OPTIONS sent twice.
+/// Whether the conversation starts again: OPTIONS after any other request. A camera that requires a
+/// login causes a second OPTIONS, which is no redirect.
 bool IsRedirect(GstRTSPMethod method, GstRTSPMethod last) {
   return method == GST_RTSP_OPTIONS && last != GST_RTSP_INVALID && last != GST_RTSP_OPTIONS;
 }
@@ -68,7 +68,7 @@ bool MaySend(GstElement* rtspsrc, GstRTSPMethod method, RedirectGuard& guard) {
   return false;
 }
 
-/// Before each request. What it returns FALSE for is not sent.
+/// Called before each request. FALSE stops the request.
 gboolean OnSend(GstElement* rtspsrc, GstRTSPMessage* request, gpointer data) {
   return GuardedCallback(rtspsrc, FALSE, [&] {
     GstRTSPMethod method = GST_RTSP_INVALID;
@@ -82,7 +82,7 @@ void Forget(gpointer data, GClosure* /*closure*/) { delete static_cast<RedirectG
 }  // namespace
 
 void RefuseRedirects(const std::string& uri, GstElement& rtspsrc) {
-  auto* const guard = new RedirectGuard{.place = PlaceOf(uri)};  // The closure's: Forget().
+  auto* const guard = new RedirectGuard{.place = PlaceOf(uri)};  // The closure owns it: Forget().
   g_signal_connect_data(&rtspsrc, "before-send", G_CALLBACK(OnSend), guard, Forget,
                         GConnectFlags(0));
 }

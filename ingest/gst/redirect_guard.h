@@ -1,6 +1,6 @@
-// Keeps a camera from sending its viewer on to another host.
+// Stops a camera from redirecting its viewer to another host.
 //
-// rtspsrc follows "302 Moved" wherever it leads, and tells whoever is there the camera's password.
+// rtspsrc follows "302 Moved" to any address and sends the camera's password there.
 #pragma once
 
 #include <gst/gst.h>
@@ -9,13 +9,13 @@
 
 namespace millrace::ingest {
 
-/// Has `rtspsrc`, which asks the camera at `uri`, fail with what to do where the camera sends it on
-/// to another scheme, host or port, or within the same place more than four times. To be called
-/// before it starts.
+/// Makes `rtspsrc`, whose camera is at `uri`, fail at a redirect to another scheme, host or port,
+/// or at the fifth redirect within the same place. The message has the remedy. Call it before
+/// `rtspsrc` starts.
 ///
-/// rtspsrc connects to the other place before its signal is emitted, so a connection is made, and
-/// ended without a word. Addresses inside a camera's description (control URLs) are not followed:
-/// rtspsrc names them to the camera, over the connection that it has.
+/// rtspsrc connects to the new place before it emits its signal, so a connection is made, but it is
+/// closed before any request. rtspsrc does not follow addresses inside a camera's description
+/// (control URLs): it sends them to the camera over the existing connection.
 void RefuseRedirects(const std::string& uri, GstElement& rtspsrc);
 
 }  // namespace millrace::ingest

@@ -14,14 +14,14 @@
 namespace millrace::ingest {
 namespace {
 
-/// Of the connection that this thread has made last, until it is noted whose it is: rtspsrc
-/// connects and sends from one thread.
+/// The newest connection of this thread, until OnSend() assigns it to its rtspsrc. rtspsrc connects
+/// and sends from one thread.
 thread_local GstOwned<GSocket> connected;
 
-/// Of the RTSP message that this thread reads. Nothing: it reads none.
+/// Bytes of the RTSP message that this thread is reading; nullopt: it reads no message.
 thread_local std::optional<std::size_t> read_of_message;
 
-/// One rtspsrc's. Thread-safe.
+/// The connection of one rtspsrc. Thread-safe.
 class NotedConnection {
  public:
   void Note(GstOwned<GSocket> socket) ABSL_LOCKS_EXCLUDED(mu_) {
@@ -46,7 +46,7 @@ NotedConnection& NotedOf(GstElement& rtspsrc) {
   return *noted;
 }
 
-/// Before each request, the first of a connection too.
+/// Called before each request, including the first one of a connection.
 gboolean OnSend(GstElement* rtspsrc, GstRTSPMessage* /*request*/, gpointer /*unused*/) {
   if (connected) NotedOf(*rtspsrc).Note(std::move(connected));
   return TRUE;
@@ -85,8 +85,8 @@ void CutRtspConnection(GstElement& rtspsrc) { NotedOf(rtspsrc).Cut(); }
 
 }  // namespace millrace::ingest
 
-// rtspsrc's calls come here, before GStreamer's own functions of these names: a program's symbols
-// come before those of the libraries that it loads.
+// rtspsrc calls these functions and not GStreamer's own functions of the same names: the linker
+// resolves a program's symbols before those of its libraries.
 extern "C" {
 
 GstRTSPResult gst_rtsp_connection_create(const GstRTSPUrl* url, GstRTSPConnection** connection) {
@@ -111,7 +111,7 @@ GstRTSPResult gst_rtsp_connection_receive_usec(GstRTSPConnection* connection,
   return too_long ? GST_RTSP_ENOMEM : result;
 }
 
-// Of all streams of the program; only those of RTSP messages have a bound.
+// Reads all streams of the program; only RTSP messages have a limit.
 gssize g_input_stream_read(GInputStream* stream, void* buffer, gsize count,
                            GCancellable* cancellable, GError** error) {
   namespace ingest = millrace::ingest;

@@ -1,10 +1,10 @@
-// Bounds what an RTSP camera may answer, and cuts a connection on which it does not stop answering.
+// Limits the length of an RTSP camera's answers, and cuts a connection whose answer does not end.
 //
-// GStreamer 1.22 takes the bytes of an answer one by one until it is complete, and cannot be
-// stopped in the middle of one: gst_rtsp_connection_flush() waits for its end (`may_cancel` in
+// GStreamer 1.22 reads an answer byte by byte until it is complete, and cannot stop in the middle:
+// gst_rtsp_connection_flush() waits for its end (`may_cancel` in
 // https://gitlab.freedesktop.org/gstreamer/gstreamer/-/blob/1.22/subprojects/gst-plugins-base/gst-libs/gst/rtsp/gstrtspconnection.c).
-// A header without end keeps it for ever, and a Content-Length is believed up to 2^31 bytes.
-// rtspsrc has no property for either, and does not show its connections.
+// A header without end blocks it forever, and it accepts a Content-Length up to 2^31 bytes. rtspsrc
+// has no property for either limit, and does not expose its connections.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,23 +13,25 @@
 
 namespace millrace::ingest {
 
-/// A description (SDP) or any other body that is longer fails with "Out of memory". Cameras send a
-/// few kilobytes. GStreamer makes some twenty bytes of each.
+/// The maximum length of a description (SDP) or another body. A longer one fails with "Out of
+/// memory". Cameras send a few kilobytes. GStreamer uses about twenty bytes of memory for each
+/// byte.
 inline constexpr std::size_t kMostBytesOfRtspBody = 256 << 10;
-/// So does a message that is longer with its header, which GStreamer would read for ever.
+/// The maximum length of a message with its header. A longer one fails likewise; GStreamer would
+/// read it without limit.
 inline constexpr std::size_t kMostBytesOfRtspMessage = 2 * kMostBytesOfRtspBody;
 
-/// Frees the thread that waits for room in a jitter buffer of `rtspsrc`, which is to end. Where
-/// sequence numbers lie far apart, the thread that brings packets waits so, for packets that it
-/// would bring itself, and the change to NULL waits for the thread (`JBUF_WAIT_QUEUE` in
+/// Frees a thread that waits for space in a jitter buffer of `rtspsrc`, before `rtspsrc` ends. If
+/// sequence numbers are far apart, the receiving thread waits for packets that only itself could
+/// deliver. The change to NULL then waits for that thread (`JBUF_WAIT_QUEUE` in
 /// https://gitlab.freedesktop.org/gstreamer/gstreamer/-/blob/1.22/subprojects/gst-plugins-good/gst/rtpmanager/gstrtpjitterbuffer.c).
 void FlushJitterBuffers(GstElement& rtspsrc);
 
-/// Notes the connections of `rtspsrc`, for CutRtspConnection(). To be called before it starts.
+/// Records the connections of `rtspsrc` for CutRtspConnection(). Call it before `rtspsrc` starts.
 void NoteRtspConnections(GstElement& rtspsrc);
 
-/// Shuts the newest connection down, if there is one: reads reach its end, writes fail. From any
-/// thread.
+/// Shuts down the newest connection, if there is one: reads reach the end, writes fail. Any thread
+/// may call it.
 void CutRtspConnection(GstElement& rtspsrc);
 
 }  // namespace millrace::ingest

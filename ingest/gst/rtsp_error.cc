@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::seconds kProbeLimit{5};
 constexpr const char* kHasVideo = "millrace-has-video";
 
-/// Sets up the camera's video and refuses its sound and metadata.
+/// Accepts the camera's video, and refuses its sound and metadata.
 gboolean IsVideo(GstElement* rtspsrc, guint /*number*/, GstCaps* caps, gpointer /*unused*/) {
   const gchar* media = gst_structure_get_string(gst_caps_get_structure(caps, 0), "media");
   const bool video = media != nullptr && std::strcmp(media, "video") == 0;
@@ -29,7 +29,7 @@ bool Says(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Of "Not Enough Bandwidth (453)"; 0 where the text ends otherwise.
+/// The code in "Not Enough Bandwidth (453)"; 0 if the text has no code at its end.
 int RtspAnswerOf(std::string_view text) {
   const std::size_t open = text.rfind('(');
   int code = 0;
@@ -56,7 +56,7 @@ std::optional<CameraFault> FaultOfAnswer(int code) {
   }
 }
 
-/// rtspsrc's words for how a conversation ended.
+/// The fault for rtspsrc's message about the end of a conversation.
 std::optional<CameraFault> FaultOfConversation(std::string_view why) {
   if (!why.starts_with("Could not receive message.")) return std::nullopt;
   if (Says(why, "(Timeout")) return CameraFault::kSilent;
@@ -76,7 +76,7 @@ absl::Status WhyNoConnection(const CameraUri& camera, std::string_view why, GCan
   return StatusOf(camera.encrypted ? CameraFault::kNoTls : CameraFault::kNoConnection);
 }
 
-/// rtspsrc has set up nothing. A decoder that is missing has the same code, and says which.
+/// Whether rtspsrc has set up no stream. A missing decoder has the same code, but also a detail.
 bool IsWithoutStream(const GError& error, std::string_view why) {
   return error.domain == GST_STREAM_ERROR && error.code == GST_STREAM_ERROR_CODEC_NOT_FOUND &&
          why.empty();

@@ -1,4 +1,4 @@
-// What an error of rtspsrc means, in the words of CameraFault.
+// Translates an rtspsrc error to a CameraFault.
 #pragma once
 
 #include <gio/gio.h>
@@ -9,13 +9,13 @@
 
 namespace millrace::ingest {
 
-/// Has `rtspsrc` set up the camera's video only, and note whether there is any. To be called before
-/// it starts.
+/// Makes `rtspsrc` set up only the camera's video, and record whether there is any. Call it before
+/// `rtspsrc` starts.
 void TakeVideoOnly(GstElement& rtspsrc);
 
-/// What `error` means, which a pipeline with `rtspsrc` has posted, and `detail`, its debug text or
+/// The cause of `error`, which a pipeline with `rtspsrc` has posted; `detail` is its debug text or
 /// null. An error that is not the camera's fault keeps GStreamer's words. If GStreamer does not
-/// know why no connection comes about, another one is tried (connection_probe.h): the call then
+/// know why no connection succeeds, the function tries another one (connection_probe.h). It then
 /// waits for seconds, until `stop` is cancelled.
 [[nodiscard]] absl::Status StatusFromRtspError(const CameraUri& camera, GstElement& rtspsrc,
                                                const GError& error, const gchar* detail,

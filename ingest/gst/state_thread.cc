@@ -29,7 +29,7 @@ struct StateThread::Work {
   Work(std::shared_ptr<PipelineElements> its, PipelineSlot of_pipeline)
       : elements(std::move(its)), owner(of_pipeline.owner()), slot(std::move(of_pipeline)) {}
 
-  /// Waits for it. Null: it is to end.
+  /// Waits for the next state. nullopt: the pipeline must end.
   std::optional<GstState> Next() ABSL_LOCKS_EXCLUDED(mu) {
     const MutexLock lock(mu);
     while (wanted.empty() && !ending) changed.wait(mu);
@@ -39,7 +39,7 @@ struct StateThread::Work {
     return next;
   }
 
-  /// Whether it has ended by then.
+  /// Waits until the time `until`. Returns whether the pipeline has ended.
   bool AwaitEnd(std::chrono::steady_clock::time_point until) ABSL_LOCKS_EXCLUDED(mu) {
     const MutexLock lock(mu);
     while (!ended) {
@@ -48,7 +48,8 @@ struct StateThread::Work {
     return ended;
   }
 
-  /// Unless it ends in this very moment: nullopt. Returns how many of this owner's hang.
+  /// Abandons the pipeline. Returns how many pipelines of this owner hang; nullopt if it has just
+  /// ended.
   std::optional<std::int64_t> Abandon() ABSL_LOCKS_EXCLUDED(mu) {
     const MutexLock lock(mu);
     if (ended) return std::nullopt;
@@ -71,7 +72,7 @@ struct StateThread::Work {
   std::deque<GstState> wanted ABSL_GUARDED_BY(mu);
   bool ending ABSL_GUARDED_BY(mu) = false;
   bool ended ABSL_GUARDED_BY(mu) = false;
-  std::optional<PipelineSlot> slot ABSL_GUARDED_BY(mu);  ///< Until it has ended.
+  std::optional<PipelineSlot> slot ABSL_GUARDED_BY(mu);  ///< Empty after the end.
 };
 
 StateThread::StateThread(std::shared_ptr<PipelineElements> elements, PipelineSlot slot,

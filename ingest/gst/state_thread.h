@@ -1,14 +1,13 @@
-// Has a pipeline change its state on a thread of its own, because that may hang for ever.
+// Changes a pipeline's state on a separate thread, because GStreamer may hang forever.
 //
 //   owner            Want(PAUSED)   Want(PLAYING)            End() ── waits for the limit at most
 //                        │              │                      │
 //   thread "pipeline"    └▶ PAUSED ─────┴▶ PLAYING ─ ... ──────┴▶ NULL ─▶ ended
 //
-// A pipeline that is told to end goes to NULL in good order first, so that an RTSP camera hears a
-// TEARDOWN. If that takes long, its connections are cut, which ends most waits for a camera.
-// If it hangs even then it is abandoned (abandoned_pipelines.h): its elements belong to the thread
-// from then on, and the thread is detached. No other thread is
-// (docs/decisions/0026-pipelines-that-hang.md).
+// A pipeline first tries to change to NULL, so that an RTSP camera receives a TEARDOWN. If that
+// takes long, the thread's owner cuts its connections, which ends most waits for a camera. If it
+// still hangs, it is abandoned (abandoned_pipelines.h): the thread owns the elements from then on,
+// and is detached. No other thread is detached (docs/decisions/0026-pipelines-that-hang.md).
 #pragma once
 
 #include <gst/gst.h>
@@ -27,7 +26,7 @@ class PipelineElements;
 /// Calls must come from one thread at a time.
 class StateThread {
  public:
-  /// Its thread begins, at the priority of the caller.
+  /// Starts its thread at the caller's priority.
   StateThread(std::shared_ptr<PipelineElements> elements, PipelineSlot slot,
               const EndLimits& limits);
   /// Ends it.
@@ -35,14 +34,15 @@ class StateThread {
   StateThread(const StateThread&) = delete;
   StateThread& operator=(const StateThread&) = delete;
 
-  /// Has it change to `state` next. Never waits. A failure is an outcome of the pipeline.
+  /// Requests a change to `state` as the next one. Never waits. A failure is an outcome of the
+  /// pipeline.
   void Want(GstState state);
 
-  /// Begins to end the pipeline: afterwards its listener hears nothing more. Waits for what the
-  /// listener does, and for nothing else. Idempotent.
+  /// Starts the end of the pipeline. Waits only for a running call of the listener; afterwards the
+  /// listener is not called again. Idempotent.
   void BeginEnd();
-  /// Ends the pipeline. Returns whether it has ended within the limits, since BeginEnd(); if not it
-  /// is abandoned. Idempotent.
+  /// Ends the pipeline. Returns false and abandons the pipeline if it does not end within the
+  /// limits, counted from BeginEnd(). Idempotent.
   bool End();
 
  private:
@@ -52,12 +52,12 @@ class StateThread {
 
   // Constant after construction.
   const EndLimits limits_;
-  const std::shared_ptr<Work> work_;  ///< Shared with the thread, which may outlive this.
+  const std::shared_ptr<Work> work_;  ///< Shared with the thread, which may outlive this object.
 
-  // Of the owner's thread.
+  // Used by the owner's thread only.
   std::optional<std::chrono::steady_clock::time_point> ending_since_;
   bool has_ended_ = false;
-  std::thread thread_;  ///< None once End() was called.
+  std::thread thread_;  ///< Not joinable after End().
 };
 
 }  // namespace millrace::ingest

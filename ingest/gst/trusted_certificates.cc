@@ -13,7 +13,7 @@ namespace millrace::ingest {
 
 namespace {
 
-/// All authorities of a system are a fifth of a megabyte.
+/// All certificate authorities of a system take a fifth of a megabyte.
 constexpr std::uint64_t kMostBytes = 16 << 20;
 
 absl::Status Unreadable(const std::string& ca_file, absl::string_view why) {
@@ -24,7 +24,7 @@ absl::Status Unreadable(const std::string& ca_file, absl::string_view why) {
 }  // namespace
 
 absl::StatusOr<TrustedCertificates> ReadTrusted(const std::string& ca_file) {
-  // GLib would wait for a pipe's writer, and read a device without end.
+  // ContentOf() refuses pipes and devices; GLib would block on them.
   if (const absl::Status read = ContentOf(ca_file, kMostBytes).status(); !read.ok()) {
     return Unreadable(ca_file, read.message());
   }

@@ -1,4 +1,4 @@
-// The certificates that an RTSPS camera's own is judged by.
+// The certificates against which an RTSPS camera's certificate is checked.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ namespace millrace::ingest {
 
 using TrustedCertificates = std::unique_ptr<_GTlsDatabase, void (*)(_GTlsDatabase*)>;
 
-/// Those in `ca_file`, in PEM. FAILED_PRECONDITION, with what to do, where they cannot be read.
+/// Reads the PEM certificates in `ca_file`. FAILED_PRECONDITION with the remedy if it cannot read
+/// them.
 [[nodiscard]] absl::StatusOr<TrustedCertificates> ReadTrusted(const std::string& ca_file);
 
 }  // namespace millrace::ingest
