@@ -10,17 +10,17 @@
 namespace millrace::ingest {
 namespace {
 
-/// One owner's.
+/// The counts of one owner.
 struct Tally {
   std::int64_t open = 0;
   std::int64_t hanging = 0;
 };
 
-/// Of this process. Never destroyed: threads that hang may end while it exits.
+/// The counts of this process. Never destroyed, because hanging threads may end during the exit.
 struct Abandoned {
   Mutex mu;
   AbandonedPipelines counts ABSL_GUARDED_BY(mu);
-  std::map<PipelineOwner, Tally> tallies ABSL_GUARDED_BY(mu);  ///< None is zero in both.
+  std::map<PipelineOwner, Tally> tallies ABSL_GUARDED_BY(mu);  ///< No entry has two zeros.
 
   [[nodiscard]] Tally Of(const PipelineOwner& owner) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
     const auto found = tallies.find(owner);
@@ -49,7 +49,7 @@ absl::Status TooMany(std::int64_t hanging, std::string_view whose) {
       "this server"));
 }
 
-/// Whether another of `owner` may begin.
+/// Whether `owner` may start another pipeline.
 absl::Status Check(const Abandoned& all, const PipelineOwner& owner)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(all.mu) {
   const Tally own = all.Of(owner);

@@ -1,8 +1,8 @@
-// Pipelines that did not end in time, and may never: how many there are, and how many there may be.
+// Counts and limits the pipelines that did not end in time.
 //
-// GStreamer cannot be made to end. Where a camera brings it to hang, its pipeline is left behind
-// with its threads and its memory, and nobody waits for it any more. Each one is counted, so that
-// one camera leaves a few behind and keeps no other camera from being opened.
+// GStreamer cannot be forced to end. If a camera makes its pipeline hang, the pipeline is abandoned
+// with its threads and memory. Each abandoned pipeline is counted, so that one camera leaves only a
+// few of them and does not stop other cameras from opening.
 #pragma once
 
 #include <chrono>
@@ -15,50 +15,51 @@
 
 namespace millrace::ingest {
 
-/// How long a pipeline may take to end.
+/// The limits for a pipeline's end.
 struct EndLimits {
-  /// Its connections are cut then.
+  /// After this time its connections are cut.
   std::chrono::milliseconds in_good_order{500};
-  /// It is abandoned then. From the beginning, too.
+  /// After this time, also counted from the start of the end, it is abandoned.
   std::chrono::milliseconds in_all{2000};
 };
 
-/// Of all sources of this process.
+/// Counts over all sources of this process.
 struct AbandonedPipelines {
-  std::int64_t so_far = 0;   ///< Never falls.
-  std::int64_t hanging = 0;  ///< Those that have not ended by themselves since.
+  std::int64_t so_far = 0;   ///< Never decreases.
+  std::int64_t hanging = 0;  ///< Abandoned pipelines that have not ended since.
 };
 /// Thread-safe.
 [[nodiscard]] AbandonedPipelines CountAbandoned();
-/// A pipeline hung in a process of its own, and ended with it: it is of those so far. Thread-safe.
+/// Counts a hanging pipeline that ended with its separate process in `so_far`. Thread-safe.
 void CountKilledPipeline();
 
-/// Whose a pipeline is.
+/// The owner of a pipeline.
 struct PipelineOwner {
-  /// The camera stream, or the URI without credentials where there is none. For the log, too.
+  /// The camera stream, or the URI without credentials if there is no stream. For the log too.
   std::string name = {};
-  /// The machine that its pictures come from, whatever the stream and the path are called:
-  /// "camera.local:554". Else the URI.
+  /// The machine that sends the pictures, independent of the stream and the path:
+  /// "camera.local:554". For other sources the URI.
   std::string place = {};
 
   [[nodiscard]] auto operator<=>(const PipelineOwner&) const = default;
 };
 
-/// The most pipelines that may hang: of one owner, of one place (a recorder has many cameras), and
-/// of all places before one of which some hang gets no other.
+/// The maximum number of hanging pipelines: of one owner, of one place (a recorder has many
+/// cameras), and of all places. At the last limit, a place with a hanging pipeline gets no new one.
 inline constexpr std::int64_t kMostHangingOfOne = 3;
 inline constexpr std::int64_t kMostHangingOfPlace = 16;
 inline constexpr std::int64_t kMostHanging = 64;
 
-/// How many of this owner's hang. Thread-safe.
+/// The number of hanging pipelines of this owner. Thread-safe.
 [[nodiscard]] std::int64_t HangingOf(const PipelineOwner& owner);
 
-/// A pipeline that may be: it is open, then perhaps hangs, and ends with its slot. Those that are
-/// open count, too, where one of the same owner hangs: they may be about to. Not thread-safe.
+/// The permission to open one pipeline. The pipeline is open, may hang, and ends with its slot. If
+/// a pipeline of the owner hangs, its open ones count too, because they may hang next. Not
+/// thread-safe.
 class PipelineSlot {
  public:
-  /// RESOURCE_EXHAUSTED, saying what to do, where too many hang for `owner` to begin another.
-  /// Thread-safe.
+  /// RESOURCE_EXHAUSTED, with the remedy, if too many pipelines hang to start another one for
+  /// `owner`. Thread-safe.
   [[nodiscard]] static absl::StatusOr<PipelineSlot> Take(const PipelineOwner& owner);
 
   ~PipelineSlot();
@@ -66,13 +67,14 @@ class PipelineSlot {
   PipelineSlot& operator=(PipelineSlot&&) = delete;
 
   [[nodiscard]] const PipelineOwner& owner() const { return *owner_; }
-  /// The pipeline is left behind. Returns how many of this owner's hang. To be called once.
+  /// Marks the pipeline as abandoned. Returns the number of this owner's hanging pipelines. Call it
+  /// once.
   std::int64_t Abandon();
 
  private:
   explicit PipelineSlot(const PipelineOwner& owner) : owner_(owner) {}
 
-  std::optional<PipelineOwner> owner_;  ///< Absent: it was moved.
+  std::optional<PipelineOwner> owner_;  ///< Absent after a move.
   bool hangs_ = false;
 };
 

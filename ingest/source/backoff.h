@@ -1,4 +1,4 @@
-// How long to wait before trying a lost camera again.
+// Computes the wait before the next try to reach a lost camera.
 #pragma once
 
 #include <chrono>
@@ -9,10 +9,10 @@ namespace millrace::ingest {
 
 struct BackoffOptions {
   std::chrono::nanoseconds first = std::chrono::milliseconds(200);
-  /// Longer waits only made the gaps longer: a camera that has booted is worth a look.
+  /// A longer wait would only make outages longer after a camera has booted.
   std::chrono::nanoseconds longest = std::chrono::seconds(2);
-  /// Each wait is drawn from within this share of it, so that a hundred cameras that were lost
-  /// together do not all come back at the same moment.
+  /// The random share of each wait, so that a hundred cameras lost together do not reconnect at the
+  /// same moment.
   double jitter = 0.2;
 };
 

@@ -1,7 +1,7 @@
-// What can be wrong with a camera, in the words of the log, the page and docs/cameras.md.
+// The faults of a camera, in the words of the log, the page and docs/cameras.md.
 //
-// One table, which a test holds against the documentation. GStreamer's own words ("Generic error")
-// name neither the cause nor a remedy.
+// There is one table, and a test compares it with the documentation. GStreamer's own words
+// ("Generic error") name neither the cause nor a remedy.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace millrace::ingest {
 
-/// Why an RTSP camera gives no pictures.
+/// The cause of an RTSP camera without pictures.
 enum class CameraFault {
   kUnknownName,
   kNoNameServer,
@@ -41,7 +41,7 @@ struct CameraFaultText {
   std::string_view remedy;
 };
 
-/// All of them, in the order of CameraFault.
+/// All faults, in the order of CameraFault.
 inline constexpr std::array<CameraFaultText, 19> kCameraFaults = {{
     {CameraFault::kUnknownName, absl::StatusCode::kUnavailable, "this machine knows no such host",
      "check the name, or write the camera's IP address"},
@@ -93,7 +93,7 @@ inline constexpr std::array<CameraFaultText, 19> kCameraFaults = {{
      "set source.transport to auto; for rtsps:, switch TCP on in the camera"},
 }};
 
-/// "WHAT: DETAIL; REMEDY". `detail` may be empty, and must not have a login in it.
+/// "WHAT: DETAIL; REMEDY". `detail` may be empty, and must not contain a login.
 [[nodiscard]] absl::Status StatusOf(CameraFault fault, std::string_view detail = {});
 
 }  // namespace millrace::ingest

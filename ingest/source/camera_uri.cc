@@ -22,7 +22,7 @@ struct Unref {
   void operator()(GError* error) const { g_error_free(error); }
 };
 
-/// What could be a host, and a login before it: from "//" to the path, the query or the fragment.
+/// The host with a possible login: from "//" to the path, the query or the fragment.
 std::string_view AuthorityOf(const Uri& uri) {
   std::string_view rest = uri.rest;
   if (!rest.starts_with("//")) return {};
@@ -30,7 +30,7 @@ std::string_view AuthorityOf(const Uri& uri) {
   return rest.substr(0, rest.find_first_of("/?#"));
 }
 
-/// What follows the authority.
+/// The rest of the URI after the authority.
 std::string_view BehindAuthority(const Uri& uri) {
   const std::string_view authority = AuthorityOf(uri);
   return std::string_view(uri.rest).substr(uri.rest.starts_with("//") ? 2 + authority.size() : 0);
@@ -58,7 +58,7 @@ absl::Status RawCharacter(char c) {
                             std::string(1, c), " as ", std::string(code)));
 }
 
-/// Whether this is an IPv6 address, perhaps with a port, that lacks its brackets.
+/// Whether `authority` is an IPv6 address without brackets, perhaps with a port.
 bool LacksBrackets(std::string_view authority) {
   const std::size_t at = authority.rfind('@');
   if (at != std::string_view::npos) authority.remove_prefix(at + 1);
@@ -68,7 +68,7 @@ bool LacksBrackets(std::string_view authority) {
          });
 }
 
-/// GLib takes everything between the first colon and the path for a port.
+/// GLib takes the text between the first colon and the path as a port.
 absl::Status BadPort(const Uri& uri) {
   if (LacksBrackets(AuthorityOf(uri))) {
     return Wrong(absl::StrCat("has an IPv6 address without brackets: write ", uri.scheme,
@@ -79,7 +79,7 @@ absl::Status BadPort(const Uri& uri) {
   return WrongPort(uri);
 }
 
-/// GLib's error in our words. Its own quote the password.
+/// GLib's error in our words, because GLib's message contains the password.
 absl::Status BadUri(const GError& error, const Uri& uri) {
   switch (error.code) {
     case G_URI_ERROR_BAD_PORT:
@@ -96,7 +96,7 @@ bool IsHostCharacter(unsigned char c) {
   return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
 }
 
-/// What GLib has found in brackets.
+/// Checks an address that GLib has found in brackets.
 absl::Status CheckIpv6(const std::string& address) {
   const bool of_link = absl::AsciiStrToLower(address).starts_with("fe80:");
   if (!of_link || address.find('%') != std::string::npos) return absl::OkStatus();
@@ -124,7 +124,7 @@ bool HasControlCharacters(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) { return absl::ascii_iscntrl(c); });
 }
 
-/// What GLib takes and no camera can be asked by.
+/// Refuses parts that GLib accepts but no camera can use.
 absl::Status CheckParts(GUri& parts, const Uri& uri) {
   const gchar* const host = g_uri_get_host(&parts);
   if (host == nullptr || *host == '\0') return NoHost(uri);
@@ -141,14 +141,14 @@ absl::Status CheckParts(GUri& parts, const Uri& uri) {
     }
   }
   if (BehindAuthority(uri).find("%00") != std::string_view::npos) return WrongPercent();
-  // For GLib a host or port ends at a semicolon, and the path begins there.
+  // GLib ends a host or port at a semicolon and begins the path there.
   if (*g_uri_get_path(&parts) == ';') {
     return g_uri_get_port(&parts) > 0 ? WrongPort(uri) : OddHost();
   }
   return CheckHost(host);
 }
 
-/// With each lone % as %25: GStreamer connects to no URI with another one.
+/// Encodes each lone % as %25, because GStreamer refuses a URI with a lone %.
 std::string WithoutLonePercent(std::string_view text) {
   std::string encoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -193,7 +193,7 @@ absl::StatusOr<CameraUri> ParseCameraUri(const Uri& uri) {
 std::string LocationOf(const CameraUri& camera) {
   const bool bracketed = camera.host.find(':') != std::string::npos;
   const std::string host =
-      absl::StrReplaceAll(camera.host, {{"%", "%25"}});  // Before a link's name.
+      absl::StrReplaceAll(camera.host, {{"%", "%25"}});  // The zone of a link-local address.
   const bool usual = !camera.encrypted && camera.port == kRtspPort;
   return absl::StrCat(camera.encrypted ? "rtsps" : "rtsp", "://", bracketed ? "[" : "", host,
                       bracketed ? "]" : "", usual ? "" : absl::StrCat(":", camera.port),

@@ -1,5 +1,5 @@
-// WithoutCredentials() errs on the side of hiding too much: it also meets URIs that no parser
-// accepts, inside error messages that somebody else wrote.
+// WithoutCredentials() rather hides too much: error messages from other libraries may contain URIs
+// that no parser accepts.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kHidden = "***";
 
-/// Names under which cameras take credentials in a path or query: `/user=admin&password=x`.
+/// Names of parameters in which cameras accept credentials: `/user=admin&password=x`.
 constexpr std::array<std::string_view, 16> kSecretParameters = {
     "user", "username", "usr",   "loginuse", "password", "passwd", "pass",       "pwd",
     "psw",  "loginpas", "token", "secret",   "key",      "apikey", "passphrase", "auth"};
@@ -26,18 +26,18 @@ bool EndsParameter(char c) {
          absl::ascii_isspace(static_cast<unsigned char>(c));
 }
 
-/// Where the part of `text` that may hold a user and password begins; npos where none can.
+/// The start of the part of `text` that may contain a user and password; npos if there is none.
 std::size_t AuthorityStart(std::string_view text) {
   const std::string lower = absl::AsciiStrToLower(std::string(text.substr(0, 5)));
   if (lower == "file:") return std::string_view::npos;
   const std::size_t slashes = text.find("://");
   if (slashes != std::string_view::npos) return slashes + 3;
-  const std::size_t colon = text.find(':');  // `rtsp:user:password@camera`, its slashes forgotten.
+  const std::size_t colon = text.find(':');  // `rtsp:user:password@camera`, without its slashes.
   return colon == std::string_view::npos ? colon : colon + 1;
 }
 
-/// Hides everything from the first authority to the last `@`. A password may hold any character
-/// when nobody encoded it, so nothing before that `@` is surely not a part of it.
+/// Hides everything from the first authority to the last `@`. An unencoded password may contain any
+/// character, so any text before that `@` may belong to it.
 std::string WithoutUserInfo(std::string_view text) {
   const std::size_t start = AuthorityStart(text);
   const std::size_t at = text.rfind('@');
@@ -47,15 +47,17 @@ std::string WithoutUserInfo(std::string_view text) {
   return std::string(text.substr(0, start)).append(kHidden).append(text.substr(at));
 }
 
-/// Hides the authority of `rtsp://admin:secret`, whose host was forgotten: what cannot be a port
-/// may be a password.
+/// Hides the authority of `rtsp://admin:secret`, a URI without a host: text that is no port may be
+/// a password.
 std::string WithoutLoneLogin(std::string_view text) {
   const std::size_t slashes = text.find("://");
   if (slashes == std::string_view::npos) return std::string(text);
   const std::size_t start = slashes + 3;
   const std::size_t end = std::min(text.find_first_of("/?# ", start), text.size());
   std::string_view authority = text.substr(start, end - start);
-  if (authority.ends_with(':')) authority.remove_suffix(1);  // A message goes on behind it.
+  if (authority.ends_with(':'))
+    authority.remove_suffix(1);  // The colon belongs to the message
+                                 // around the URI.
   const std::size_t colon = authority.find(':');
   if (colon == std::string_view::npos || authority.starts_with('[') ||
       authority.find_first_not_of("0123456789", colon + 1) == std::string_view::npos ||
@@ -67,7 +69,7 @@ std::string WithoutLoneLogin(std::string_view text) {
       .append(text.substr(start + authority.size()));
 }
 
-/// Whether the name that ends `before` (right before a `=`) announces a secret.
+/// Whether the name at the end of `before` (right before a `=`) is a secret's name.
 bool NamesSecret(std::string_view before) {
   std::size_t start = before.size();
   while (start > 0 && IsAlphanumeric(before[start - 1])) --start;

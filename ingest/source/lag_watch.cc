@@ -9,8 +9,8 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-constexpr int kTooSlow = 3;  // Windows running.
-constexpr int kShare = 10;   // Of a window, that it loses.
+constexpr int kTooSlow = 3;  // Consecutive slow windows.
+constexpr int kShare = 10;   // A slow window loses 1/kShare of its time.
 constexpr std::chrono::minutes kAgain(15);
 
 double PerSecond(std::int64_t pictures, nanoseconds time) {

@@ -1,10 +1,9 @@
-// Tells that a camera's pictures come out later and later, because this machine decodes fewer than
-// the camera sends.
+// Detects growing delay, because this machine decodes fewer pictures than the camera sends.
 //
-// What receives a camera's packets never waits for the decoder: they pile up in between, until
-// GStreamer throws all of them away at some point. Nothing fails, no picture is missing, and a
-// prediction's delay begins when its picture was decoded. But a picture's own time was set by when
-// its packets were received: it falls behind.
+// The receiver of a camera's packets never waits for the decoder. Packets pile up between them
+// until GStreamer discards all of them. No error occurs, no picture is missing, and a prediction's
+// delay counts from decoding. But a picture's timestamp comes from the reception of its packets, so
+// it falls behind the clock.
 #pragma once
 
 #include <chrono>
@@ -13,25 +12,26 @@
 
 namespace millrace::ingest {
 
-/// Judges one session's pictures by windows of time. Not thread-safe.
+/// Checks the pictures of one session in windows of time. Not thread-safe.
 class LagWatch {
  public:
   struct Lag {
-    /// How much later than the most punctual one the newest picture was decoded.
+    /// The newest picture's delay at decoding, relative to the smallest delay so far.
     std::chrono::nanoseconds behind{0};
-    /// Pictures a second, by their own times and as they were decoded.
+    /// Pictures per second: by their timestamps, and as decoded.
     double sent = 0;
     double decoded = 0;
   };
 
   explicit LagWatch(std::chrono::nanoseconds window) : window_(window) {}
 
-  /// The next picture has this time and was decoded now. Returns how far they lag once three
-  /// windows running have each lost a tenth of their time, and a quarter of an hour later again.
+  /// Takes a picture with its timestamp, decoded at `now`. Returns the lag after three consecutive
+  /// slow windows, and again every 15 minutes. In a slow window the timestamps fall behind by at
+  /// least a tenth of the time.
   [[nodiscard]] std::optional<Lag> Take(std::chrono::nanoseconds stream_time,
                                         std::chrono::nanoseconds now);
 
-  /// Another session: its times begin anew.
+  /// Starts a new session, whose timestamps start again.
   void Restart() { begin_.reset(); }
 
  private:
@@ -41,9 +41,9 @@ class LagWatch {
   };
 
   const std::chrono::nanoseconds window_;
-  std::optional<Mark> begin_;             ///< Of the window.
-  std::chrono::nanoseconds punctual_{0};  ///< The least that a picture was late, on any scale.
-  std::int64_t pictures_ = 0;             ///< In the window.
+  std::optional<Mark> begin_;             ///< The start of the window.
+  std::chrono::nanoseconds punctual_{0};  ///< The smallest delay so far, with an arbitrary origin.
+  std::int64_t pictures_ = 0;             ///< Pictures in the window.
   int slow_windows_ = 0;
   std::optional<std::chrono::nanoseconds> said_;
 };

@@ -1,5 +1,5 @@
-// A gate between a pipeline and its listener, which is closed when the pipeline is to end:
-// GStreamer may go on calling for ever, and the listener is gone by then.
+// A gate between a pipeline and its listener. The pipeline's owner closes it at the end, because
+// GStreamer may call callbacks forever after the listener is destroyed.
 #pragma once
 
 #include "base/mutex.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::ingest {
 
-/// Passes on to a listener until it is closed. Thread-safe. `listener` must outlive Close().
+/// Forwards calls to a listener until it is closed. Thread-safe. `listener` must outlive Close().
 class ListenerGate final : public PipelineListener {
  public:
   explicit ListenerGate(PipelineListener& listener);
@@ -19,13 +19,14 @@ class ListenerGate final : public PipelineListener {
   void OnWarning(const absl::Status& warning) override;
   void OnOutcome(absl::Status outcome) override;
 
-  /// Waits until the listener has returned: afterwards it is not called any more. Idempotent.
+  /// Waits for running calls of the listener; afterwards the listener is not called again.
+  /// Idempotent.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   [[nodiscard]] bool Enter() ABSL_LOCKS_EXCLUDED(mu_);
   void Leave() ABSL_LOCKS_EXCLUDED(mu_);
-  /// Calls without the lock.
+  /// Calls the listener without holding the lock.
   template <typename Call>
   void Pass(Call call) ABSL_LOCKS_EXCLUDED(mu_);
 

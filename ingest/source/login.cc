@@ -10,7 +10,7 @@
 namespace millrace::ingest {
 namespace {
 
-// As long as no password is.
+// Longer than any password.
 constexpr std::uint64_t kMostBytes = 4096;
 
 absl::StatusOr<std::string> FromFile(const std::string& path) {

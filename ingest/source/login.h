@@ -1,4 +1,4 @@
-// Who asks a camera for its pictures.
+// Reads the password with which Millrace logs in to a camera.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace millrace::ingest {
 
-/// Whether `login` says where the password is.
+/// Whether `login` names a place for the password.
 [[nodiscard]] bool HasPassword(const Login& login);
 
-/// The password, from where `login` says. FAILED_PRECONDITION, with what to do, where it cannot be
-/// had; never says the password.
+/// Reads the password from the file or variable in `login`. FAILED_PRECONDITION with the remedy if
+/// that fails; the message never contains the password.
 [[nodiscard]] absl::StatusOr<std::string> ReadPassword(const Login& login);
 
 }  // namespace millrace::ingest

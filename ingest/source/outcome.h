@@ -1,4 +1,4 @@
-// How something that ran on other threads came out: set once, waited for.
+// The result of work on other threads: set once, and waited for.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace millrace::ingest {
 
-/// A status that comes later. Thread-safe. Must outlive the threads that set it and wait for it.
+/// A status that is set later. Thread-safe. Must outlive the threads that set it and wait for it.
 class Outcome {
  public:
   /// Sets the outcome, unless it is set already.
@@ -21,7 +21,7 @@ class Outcome {
     is_set_.notify_all();
   }
 
-  /// Waits until it is set.
+  /// Waits until the status is set.
   [[nodiscard]] absl::Status Wait() ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(mu_);
     while (!status_) is_set_.wait(mu_);

@@ -1,4 +1,4 @@
-// What makes pictures of a camera's or a file's video, and what hears of them.
+// The interfaces of a video pipeline, which makes pictures, and of its listener.
 #pragma once
 
 #include <algorithm>
@@ -11,53 +11,55 @@
 
 namespace millrace::ingest {
 
-/// The camera's own picture, before scaling.
+/// The format of the camera's own pictures, before scaling.
 struct CameraFormat {
   int width = 0;
   int height = 0;
-  double frames_per_second = 0;  ///< 0 where the stream does not say.
-  double pixel_aspect = 1;       ///< Width of a pixel by its height: 12/11 of a PAL camera's.
+  double frames_per_second = 0;  ///< 0 if the stream does not tell.
+  double pixel_aspect = 1;       ///< Width of a pixel divided by its height: 12/11 for a PAL
+                                 ///< camera.
 
-  /// Its size in square pixels: with as many rows as the camera has.
+  /// The size in square pixels, with the camera's number of rows.
   [[nodiscard]] Extent shown() const {
     return {.width = std::max(1, static_cast<int>(std::lround(width * pixel_aspect))),
             .height = std::max(1, height)};
   }
 
-  /// Whether pictures of the one and of the other show the same part of the world. Before the first
-  /// format there is nothing to differ from.
+  /// Whether both formats show the same view. True before the first format, because there is no
+  /// difference yet.
   [[nodiscard]] bool SameSize(const CameraFormat& before) const {
     return before.width == 0 || shown() == before.shown();
   }
 };
 
-/// Hears from a pipeline, on threads of its own. OnPicture() may wait, which holds the pipeline
-/// up; the others must not.
+/// Receives a pipeline's events, on the pipeline's threads. OnPicture() may block, which pauses the
+/// pipeline. The other functions must not block.
 class PipelineListener {
  public:
   virtual ~PipelineListener() = default;
-  /// The pictures from now on are of this format.
+  /// The next pictures have this format.
   virtual void OnFormat(const CameraFormat& format) = 0;
   virtual void OnPicture(DecodedPicture picture) = 0;
-  /// Something is wrong, but the pipeline goes on. Often the reason for an end that follows.
+  /// A fault after which the pipeline continues. It is often the cause of a later end.
   virtual void OnWarning(const absl::Status& warning) = 0;
-  /// The pipeline is over: OK at the stream's end, else why. Only the first one counts.
+  /// The pipeline has ended: OK at the end of the stream, else the cause. Only the first call
+  /// counts.
   virtual void OnOutcome(absl::Status outcome) = 0;
 };
 
-/// Video on its way to pictures. Calls must come from one thread at a time, and not from the
-/// listener's, but for Codec(). The destructor ends it.
+/// A video pipeline that makes pictures. Except for Codec(), only one thread at a time may call it,
+/// and not a thread of the listener. The destructor ends it.
 class PicturePipeline {
  public:
   virtual ~PicturePipeline() = default;
 
-  /// Lets pictures come. Never waits. What goes wrong is an outcome.
+  /// Starts the pictures. Never waits. A failure is an outcome.
   virtual void Play() = 0;
-  /// What the video is compressed with, in words. Empty where nothing is decoded, or not yet. From
-  /// any thread.
+  /// The video's codec in words. Empty if no video is decoded, or not yet. Any thread may call it.
   [[nodiscard]] virtual std::string Codec() const = 0;
-  /// Ends it: afterwards the listener hears nothing more. Waits for what the listener does, and for
-  /// the pipeline a few seconds at most. Returns whether it has ended by then. Idempotent.
+  /// Ends the pipeline; afterwards the listener is not called again. Waits for a running call of
+  /// the listener, and for the pipeline at most a few seconds. Returns whether it has ended.
+  /// Idempotent.
   virtual bool End() = 0;
 };
 

@@ -1,4 +1,4 @@
-// Where somebody pushes frames into a source that has no camera.
+// The entry through which clients push frames into a source without a camera.
 #pragma once
 
 #include <chrono>
@@ -14,41 +14,41 @@
 
 namespace millrace::ingest {
 
-/// A picture on its way in. What it points to is borrowed for the call.
+/// A pushed picture. Its content is borrowed for the call.
 struct PushedPicture {
   PictureContent content;
-  /// When it was taken, since 1970-01-01 UTC. With it, gaps are told from the times; without, each
-  /// picture follows the one before.
+  /// The time of exposure, since 1970-01-01 UTC. If present, gaps are detected by these times. If
+  /// absent, each picture follows the one before.
   std::optional<std::chrono::nanoseconds> taken = {};
-  /// Hears what becomes of it, once it is taken.
+  /// Learns whether the frame was lost, after kTaken.
   std::shared_ptr<FrameTicket> ticket = {};
 };
 
-/// Who pushes. Destroying it makes room for the next one. For one thread at a time.
+/// A client's permission to push. Its destruction allows the next pusher. For one thread at a time.
 class Pusher {
  public:
   enum class Result {
-    kTaken,    ///< The ticket will hear of it, or has heard.
-    kSkipped,  ///< There are more a second than SourceOptions::max_frames_per_second.
+    kTaken,    ///< The picture is a frame, and the ticket is in use.
+    kSkipped,  ///< The rate exceeds SourceOptions::max_frames_per_second.
   };
 
   virtual ~Pusher() = default;
 
-  /// Decodes and scales it, and hands it on as the next frame. Waits for room unless the source is
-  /// told to behave as a camera. INVALID_ARGUMENT, saying why, where the picture is none: then it
-  /// was no frame.
+  /// Decodes and scales the picture, and queues it as the next frame. Waits for room unless the
+  /// source behaves as a camera. INVALID_ARGUMENT with the cause if it is no valid picture; then it
+  /// makes no frame.
   [[nodiscard]] virtual absl::StatusOr<Result> Push(const PushedPicture& picture) = 0;
 };
 
-/// One pusher at a time. Thread-safe. Shared with the source: it may outlive that, and takes
-/// nothing then.
+/// Allows one pusher at a time. Thread-safe. Shared with the source: it may outlive the source, and
+/// then refuses every pusher.
 class PushEntry {
  public:
   virtual ~PushEntry() = default;
 
-  /// Begins a new epoch. `on_end` is called once, from whatever thread, should the source be
-  /// stopped before the pusher is gone; it must be quick. FAILED_PRECONDITION while another pusher
-  /// is there, UNAVAILABLE once the source is stopped.
+  /// Admits a pusher and begins a new epoch. `on_end` is called once, on any thread, if the source
+  /// stops before the pusher is destroyed; it must return quickly. FAILED_PRECONDITION while
+  /// another pusher exists, UNAVAILABLE after the source has stopped.
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<Pusher>> Enter(
       std::function<void()> on_end) = 0;
 };

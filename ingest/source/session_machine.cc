@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// To a tenth: what differs by less is the same cause.
+// Rounded to a tenth, so that causes with a smaller difference are the same text.
 double Seconds(nanoseconds time) {
   return std::round(std::chrono::duration<double>(time).count() * 10) / 10;
 }
@@ -35,7 +35,7 @@ SessionMachine::Decision SessionMachine::Decide(nanoseconds now) {
   return {.step = Step::kWait, .until = streams ? last_frame_at_ + Patience() / 2 : FrameDueBy()};
 }
 
-// So a slow camera stalls after two of its intervals, and there are two more to see it stalled.
+// A slow camera stalls after two of its intervals, and fails after two more.
 nanoseconds SessionMachine::Patience() const {
   return std::max(limits_.between_frames, 4 * rhythm_.Interval());
 }
@@ -44,7 +44,7 @@ nanoseconds SessionMachine::FrameDueBy() const {
   return state_ == SourceState::kConnecting ? first_frame_due_by_ : last_frame_at_ + Patience();
 }
 
-// Of a session: by how old its last frame is.
+// Checks the age of the session's last frame.
 void SessionMachine::Judge(nanoseconds now) {
   if (state_ == SourceState::kStreaming && now >= last_frame_at_ + Patience() / 2) {
     Enter(SourceState::kStalled,

@@ -1,7 +1,8 @@
-// A source of frames, opened by URI: a file, an RTSP camera, or GStreamer's test picture.
+// A source of frames, opened by its URI: a file, a camera, a push entry, or GStreamer's test
+// picture.
 //
-// One small interface for all of them. What differs (a camera reconnects for ever, a file ends or
-// loops) lives behind it; what is the same (decode, scale, clocks, epochs) is written once.
+// All sources have one small interface. Their differences (a camera reconnects without limit, a
+// file ends or loops) are behind it. Their common parts (decode, scale, clocks, epochs) exist once.
 #pragma once
 
 #include <array>
@@ -21,41 +22,41 @@
 
 namespace millrace::ingest {
 
-/// How an RTSP camera's packets travel, but those of an RTSPS camera, which take TCP: kUdp loses
-/// some where the network is bad, kAuto takes it where it works and TCP where not.
+/// The transport of an RTSP camera's packets. kUdp loses packets in a bad network. kAuto uses UDP
+/// if it works, else TCP. An RTSPS camera always uses TCP.
 enum class Transport { kTcp, kUdp, kAuto };
 
-/// What decodes a camera's or a file's video, not its sound: kAuto takes hardware where there is
-/// some. Nothing is decoded of `test:`.
+/// The decoder of a camera's or a file's video, not of its sound. kAuto uses hardware if there is
+/// any. `test:` has no decoder.
 enum class HardwareDecode { kAuto, kRequire, kOff };
 
-/// Who asks an RTSP camera for its pictures, where its URI does not say. The password is in a file
-/// (a line break at its end does not count) or in an environment variable, and is read anew for
-/// each connection. Where there is none when the source is opened, that is most probably a typo,
-/// and refused; later it is why a connection fails, and the next one looks again.
+/// The login for an RTSP camera whose URI has none. The password is in a file (without a line break
+/// at its end) or in an environment variable, and is read at each connection. If it is missing when
+/// the source is opened, opening fails, because the name is probably wrong. If it is missing later,
+/// the connection fails, and the next one reads it again.
 struct Login {
   std::string user = {};
   std::string password_file = {};
   std::string password_variable = {};
 };
 
-/// How the certificate of an RTSPS camera is judged.
+/// The check of an RTSPS camera's certificate.
 struct Tls {
-  /// In PEM, whose certificates are trusted; empty: those that this machine trusts. Missing, it is
-  /// judged as a password is.
+  /// The PEM file of the trusted certificates; empty: the certificates that this machine trusts. A
+  /// missing file has the same effect as a missing password.
   std::string ca_file = {};
-  /// False: any certificate will do, an attacker's, too.
+  /// False: accepts any certificate, even an attacker's.
   bool verify = true;
 };
 
-/// How a camera is held on to.
+/// How a camera is connected, and reconnected after a loss.
 struct CameraOptions {
   Transport transport = Transport::kTcp;
-  /// For how long packets that come out of order are waited for: all pictures are late by as much.
+  /// The wait for packets that arrive out of order. It delays all pictures.
   std::chrono::milliseconds latency{100};
   Login login = {};
   Tls tls = {};
-  /// Its video is decoded in a process of its own, where one can be started (new_pipeline.h).
+  /// Decodes its video in a separate process if one can be started (new_pipeline.h).
   bool isolate = false;
   /// As in SessionLimits (session_machine.h).
   std::chrono::milliseconds connect_timeout{8000};
@@ -65,8 +66,8 @@ struct CameraOptions {
   std::chrono::milliseconds longest_backoff{2000};
 };
 
-/// What a source is doing: `kStalled`, frames stay away, though nothing has failed yet; `kWaiting`,
-/// of `push:`, no client pushes any, which is nobody's fault.
+/// The state of a source. `kStalled`: frames have stopped, but no failure has occurred yet.
+/// `kWaiting`: no client pushes to a `push:` source, which is no fault.
 enum class SourceState {
   kConnecting,
   kStreaming,
@@ -84,97 +85,96 @@ inline constexpr std::array kSourceStates = {SourceState::kConnecting, SourceSta
 
 struct SourceOptions {
   /// A path, `file:PATH`, `rtsp://HOST...` (or `rtsps:`), `v4l2:DEVICE`, `push:`, or `test:`
-  /// (`test:ball`: any pattern of videotestsrc). A path may be that of a folder of images, or a
-  /// pattern of their names.
+  /// (`test:ball`: any pattern of videotestsrc). A path may name a folder of images or a pattern of
+  /// their names.
   std::string uri;
   /// Size of the delivered pictures, in pixels.
   int width = 320;
   int height = 240;
   /// A file: start again at its end, in a new epoch.
   bool loop = false;
-  /// A file: behave as a camera, paced by its own timestamps, never waiting for the learner. Of
-  /// `push:`, never waiting for the learner.
+  /// A file: behave as a camera, in the pace of its timestamps, without a wait for the learner.
+  /// `push:`: no wait for the learner.
   bool as_camera = false;
-  /// `test:` only: frames a second.
+  /// `test:` only: frames per second.
   int test_frames_per_second = 30;
-  /// A folder of images only: how many make a second. 0: 30.
+  /// A folder of images only: images per second. 0: 30.
   double images_per_second = 0;
   /// Frames that may wait for the learner.
   int queue_capacity = 2;
-  /// What happens to frames that find no room. Absent: kWait where CanWait(), else kDropOldest.
+  /// The action for a frame when the queue is full. Absent: kWait if CanWait(), else kDropOldest.
   std::optional<WhenFull> when_full = {};
-  /// So many frames a second at most: others are skipped before they are numbered. 0: all.
+  /// The maximum of frames per second: further pictures are skipped before numbering. 0: no limit.
   double max_frames_per_second = 0;
   HardwareDecode hardware_decode = HardwareDecode::kAuto;
   CameraOptions camera = {};
-  /// The camera stream that the log's lines are about. May be empty.
+  /// The camera stream in the log lines. May be empty.
   std::string stream = {};
-  /// Told of each state that the source comes into, and why, from threads of the source: it must be
-  /// quick. May be empty.
+  /// Called with each new state and its cause, on threads of the source. It must return quickly.
+  /// May be empty.
   std::function<void(SourceState, const absl::Status& cause)> on_state = {};
-  /// Gives up opening: OpenSource() then fails with CANCELLED. A source that is open ends by
-  /// Stop().
+  /// Cancels the opening: OpenSource() then fails with CANCELLED. An open source ends by Stop().
   std::stop_token stop = {};
 };
 
-/// How often something was, for each state.
+/// The number of times that each state was entered.
 using SourceStateCounts = std::array<std::int64_t, kSourceStates.size()>;
 
 [[nodiscard]] std::string_view Name(SourceState state);
 
-/// Whether frames stay away in that state, but may come yet.
+/// Whether frames have stopped in this state but may come again.
 [[nodiscard]] bool IsAway(SourceState state);
 
-/// A consistent picture of a source at one moment.
+/// A consistent snapshot of a source.
 struct SourceStatus {
   SourceState state = SourceState::kConnecting;
-  /// Why it is waiting, stalled, backing off or failed, and, while a camera is tried again, why it
-  /// was lost; OK otherwise. Names the URI, without credentials.
+  /// The cause of waiting, stalling, backing off or failing; during a camera's retries, the cause
+  /// of its loss; OK otherwise. Contains the URI without credentials.
   absl::Status cause;
-  /// How often it has come into each state.
+  /// The number of times that each state was entered.
   SourceStateCounts entered = {};
   std::int64_t epoch = 0;
-  /// Sessions begun after the first (cameras only).
+  /// Sessions after the first one (cameras only).
   std::int64_t reconnects = 0;
-  /// Times that the camera's pictures became another size.
+  /// Changes of the camera's picture size.
   std::int64_t size_changes = 0;
-  /// Pictures that SourceOptions::max_frames_per_second left out.
+  /// Pictures skipped because of SourceOptions::max_frames_per_second.
   std::int64_t skipped = 0;
-  /// The camera's own picture size and rate, whatever is skipped; 0 until known.
+  /// The camera's own picture size and rate, skipped pictures included; 0 until known.
   int camera_width = 0;
   int camera_height = 0;
   double camera_frames_per_second = 0;
 };
 
-/// A running source. It pushes frames to its queue from threads of its own, and closes the queue
-/// when it ends for good: a file at its end, a failure that no retry can mend, or Stop().
-/// Thread-safe.
+/// A running source. It pushes frames to its queue from its own threads, and closes the queue at
+/// its final end: the end of a file, a failure that no retry can fix, or Stop(). Thread-safe.
 class Source {
  public:
   virtual ~Source() = default;
 
-  /// Where the frames come out. Lives as long as the source.
+  /// The queue of its frames. Valid during the source's lifetime.
   [[nodiscard]] virtual FrameQueue& queue() = 0;
   [[nodiscard]] virtual SourceStatus status() const = 0;
-  /// Closes its queue and ends the source: within a second when a camera hangs, within two and a
-  /// bit when GStreamer does (twice that for a looped file; abandoned_pipelines.h). Idempotent.
+  /// Closes the queue and ends the source: within a second if a camera hangs, within a little over
+  /// two seconds if GStreamer hangs (twice that for a looped file; abandoned_pipelines.h).
+  /// Idempotent.
   virtual void Stop() = 0;
-  /// Where its frames are pushed; null unless its URI is `push:`.
+  /// The entry for pushed frames; null unless the URI is `push:`.
   [[nodiscard]] virtual std::shared_ptr<PushEntry> push_entry() { return nullptr; }
 };
 
 /// `uri` with its user and password replaced: `rtsp://***@camera/1`.
 [[nodiscard]] std::string WithoutCredentials(std::string_view uri);
 
-/// Whether this source does not show the same frames to whoever opens it: a camera, the test
-/// picture, what is pushed, or a file told to behave as a camera.
+/// Whether two openings of this source may show different frames: a camera, the test picture,
+/// pushed frames, or a file that behaves as a camera.
 [[nodiscard]] bool IsLive(const SourceOptions& options);
 
-/// Whether its frames wait for the learner: those of files, and pushed ones, unless they are told
-/// to behave as a camera's.
+/// Whether its frames wait for the learner: frames of files and pushed frames, unless the source
+/// behaves as a camera.
 [[nodiscard]] bool CanWait(const SourceOptions& options);
 
-/// SourceOptions::when_full, or what it is where that is absent.
+/// SourceOptions::when_full, or its default if it is absent.
 [[nodiscard]] WhenFull WhenFullOf(const SourceOptions& options);
 
 }  // namespace millrace::ingest

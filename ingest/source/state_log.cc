@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostCauses = 8;
 
-/// How a line begins: several streams may show the same camera, or a test picture.
+/// The start of a line. It names the stream, because several streams may show the same source.
 std::string BeginningOf(const std::string& stream, const std::string& shown) {
   return stream.empty() ? shown : absl::StrCat("stream '", stream, "': ", shown);
 }

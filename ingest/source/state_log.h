@@ -1,14 +1,14 @@
-// What a source comes to: its state, a line of the log and a count for each transition.
+// A source's state, with a log line and a count for each transition.
 //
 //   stream 'door': rtsp://camera/1: connecting
 //   stream 'door': rtsp://camera/1: streaming
 //   stream 'door': rtsp://camera/1: stalled: no frame for 1 s
 //   stream 'door': rtsp://camera/1: backing off: no frame within 2 s; it is tried until it is there
 //
-// An outage shows each of its causes once, however many tries it takes, and however often a camera
-// comes and goes: it is over when frames have come for some seconds, and only then `streaming` is
-// said again. Of the causes of one outage the first eight are said: more would be one that carries
-// a number, and no end of it. What is not said is there for those who debug.
+// An outage logs each of its causes once, however many retries it takes. It is over when frames
+// have come for some seconds; only then `streaming` is logged again. At most eight causes of one
+// outage are logged, because a cause may contain a number that changes each time. All other lines
+// have the level debug.
 #pragma once
 
 #include <cstddef>
@@ -24,34 +24,34 @@
 
 namespace millrace::ingest {
 
-/// The truth about a source's state. Thread-safe, and a leaf: all but Say() may be called with a
-/// lock held, so that the state changes along with what its owner guards.
+/// The state of a source. Thread-safe. It calls no other component except in Say(), so its owner
+/// may call the other functions under a lock and change the state with its own data.
 class StateLog {
  public:
-  /// kPushed: said is when a client comes, and when it goes.
+  /// kPushed: logs when a client begins to push and when it ends.
   enum class Of { kCamera, kFile, kPushed };
 
-  /// `shown` names the source in the log, without credentials. A file's states are for those who
-  /// debug, unless it fails while it plays: opening it tells its user the rest.
-  /// `told` is called with each transition, in their order, by who writes them; may be empty.
-  /// `stream`: which camera stream the lines are about, and begin with; may be empty.
+  /// `shown` names the source in the log, without credentials. A file's states have the level
+  /// debug, except a failure during play: OpenSource() reports other failures to its caller. `told`
+  /// is called with each transition, in order, on the thread in Say(); may be empty. `stream` is
+  /// the camera stream at the start of the lines; may be empty.
   using Told = std::function<void(SourceState, const absl::Status& cause)>;
   StateLog(const std::string& shown, Of of, Told told = {}, std::string stream = {});
 
-  /// The source is in state `to` from now on, for `cause`, which is OK where there is none.
+  /// Enters state `to`, for `cause`; OK: no cause.
   void Enter(SourceState to, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Frames have come for so long that a camera's outage is over. Idempotent.
+  /// Ends a camera's outage, because frames have come for long enough. Idempotent.
   void Hold() ABSL_LOCKS_EXCLUDED(mu_);
-  /// Has a warning said that is about no state: `what`, behind the source's name.
+  /// Adds a warning that belongs to no state: `what`, after the source's name.
   void Warn(const std::string& what) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Writes what has come up since to the log, and tells it, in its order, whichever threads write.
+  /// Writes the pending lines to the log and calls `told`, in order, whichever threads call it.
   void Say() ABSL_LOCKS_EXCLUDED(mu_, say_mu_);
-  /// Whether Say() would write something.
+  /// Whether Say() would write a line.
   [[nodiscard]] bool has_unsaid() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// kConnecting before it has come into any.
+  /// The current state; kConnecting before the first one.
   [[nodiscard]] SourceState state() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// How often it has come into each.
+  /// The number of times that each state was entered.
   [[nodiscard]] SourceStateCounts entered() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -73,12 +73,11 @@ class StateLog {
   const Told told_;
   const std::string stream_;
 
-  Mutex say_mu_;  ///< Held while writing: taken before mu_, never with it.
+  Mutex say_mu_;  ///< Held while writing. It is taken before mu_, never while mu_ is held.
   mutable Mutex mu_;
   std::vector<Line> unsaid_ ABSL_GUARDED_BY(mu_);
   std::optional<SourceState> state_ ABSL_GUARDED_BY(mu_);
-  std::set<std::string> causes_
-      ABSL_GUARDED_BY(mu_);  ///< Of this outage, as far as they were said.
+  std::set<std::string> causes_ ABSL_GUARDED_BY(mu_);  ///< The logged causes of this outage.
   SourceStateCounts entered_ ABSL_GUARDED_BY(mu_) = {};
 };
 

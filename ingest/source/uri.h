@@ -1,7 +1,7 @@
-// The URIs that name sources: `street.avi`, `file:street.avi`, `rtsp://camera/1`,
-// `v4l2:/dev/video0`, `push:`, `test:ball`.
+// The URIs of sources: `street.avi`, `file:street.avi`, `rtsp://camera/1`, `v4l2:/dev/video0`,
+// `push:`, `test:ball`.
 //
-// A plain path needs no scheme and is taken as it is. `file:` may carry percent-encoded characters,
+// A plain path has no scheme and is used unchanged. `file:` may contain percent-encoded characters,
 // as other programs write them.
 #pragma once
 
@@ -14,30 +14,29 @@
 
 namespace millrace::ingest {
 
-/// A URI, cut at its scheme.
+/// A URI, split after its scheme.
 struct Uri {
   std::string scheme;  ///< In lower case. Empty for a plain path.
-  std::string rest;    ///< What follows the colon, or the whole path.
+  std::string rest;    ///< The text after the colon, or the whole path.
 };
 
-/// What a scheme says a URI names.
+/// The kind of source that a scheme names.
 enum class SourceKind { kFile, kRtspCamera, kV4l2Camera, kPush, kTestPicture };
 
-/// For messages: what a URI may begin with.
+/// The possible starts of a URI, for messages.
 inline constexpr std::string_view kKnownSchemes =
     "a path, file:, rtsp:, rtsps:, v4l2:, push: or test:";
 
-/// nullopt for a scheme that is not known.
+/// nullopt for an unknown scheme.
 [[nodiscard]] std::optional<SourceKind> KindOf(const Uri& uri);
 
-/// Cuts `text` at its scheme. Refuses (INVALID_ARGUMENT) an empty text and control characters,
-/// which have no place in a log line. Takes any scheme: KindOf() tells those that
-/// exist.
+/// Splits `text` after its scheme. INVALID_ARGUMENT for an empty text, and for control characters,
+/// which would corrupt the log. Accepts any scheme; KindOf() checks it.
 [[nodiscard]] absl::StatusOr<Uri> ParseUri(std::string_view text);
 
-/// The path that a plain path or a `file:` URI names: `file:PATH`, `file:///PATH`,
-/// `file://localhost/PATH`. Refuses (INVALID_ARGUMENT) another host and bad percent-encoding.
-/// REQUIRES: it is a file's.
+/// The path in a plain path or a `file:` URI: `file:PATH`, `file:///PATH`, `file://localhost/PATH`.
+/// INVALID_ARGUMENT for another host or bad percent-encoding. REQUIRES: KindOf(uri) ==
+/// SourceKind::kFile.
 [[nodiscard]] absl::StatusOr<std::string> FilePath(const Uri& uri);
 
 }  // namespace millrace::ingest
