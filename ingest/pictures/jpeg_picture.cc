@@ -14,7 +14,7 @@ struct Destroy {
   void operator()(void* decompressor) const { tjDestroy(decompressor); }
 };
 
-/// Whether the picture is whole all the same: some cameras write a few bytes too many.
+/// Whether the picture is complete despite the warning: some cameras write a few bytes too many.
 bool IsHarmless(tjhandle decompressor) {
   return tjGetErrorCode(decompressor) == TJERR_WARNING &&
          std::string_view(tjGetErrorStr2(decompressor)).find("extraneous") !=
@@ -31,7 +31,7 @@ absl::StatusOr<std::shared_ptr<Picture>> DecodeJpeg(std::span<const std::uint8_t
   picture->rgb.resize(std::size_t{3} * header.width * header.height);
   const std::unique_ptr<void, Destroy> decompressor(tjInitDecompress());
   if (decompressor == nullptr) return absl::InternalError("libjpeg could not be initialized");
-  // What repeats its scans a thousand times would take minutes.
+  // An image with a thousand scans would take minutes without the limit.
   const int result =
       tjDecompress2(decompressor.get(), bytes.data(), header.bytes, picture->rgb.data(),
                     header.width, /*pitch=*/0, header.height, TJPF_RGB, TJFLAG_LIMITSCANS);

@@ -1,7 +1,7 @@
-// JPEG images to pixels, by libjpeg-turbo itself.
+// Decodes JPEG images with libjpeg-turbo.
 //
-// A pipeline of GStreamer's for each image would be slower, could hang, and jpegdec does not say
-// that it fills in what is missing.
+// A GStreamer pipeline for each image would be slower and could hang, and jpegdec does not report
+// that it fills in missing parts.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,8 @@
 
 namespace millrace::ingest {
 
-/// Decodes a JPEG image at its own size, on the caller's thread. INVALID_ARGUMENT, saying what is
-/// wrong, if it is damaged, as far as the decoder notices. REQUIRES: `header` is
-/// ReadImageHeader()'s of `bytes`.
+/// Decodes a JPEG image at its own size, on the caller's thread. INVALID_ARGUMENT with the cause if
+/// the decoder finds damage. REQUIRES: `header` is the result of ReadImageHeader() for `bytes`.
 [[nodiscard]] absl::StatusOr<std::shared_ptr<Picture>> DecodeJpeg(
     std::span<const std::uint8_t> bytes, const ImageHeader& header);
 

@@ -16,7 +16,7 @@
 namespace millrace::ingest {
 namespace {
 
-/// An RGB picture as GStreamer sees it, whose rows have no padding.
+/// An RGB picture as a GStreamer frame without row padding.
 class PackedFrame {
  public:
   PackedFrame(int width, int height, std::vector<std::uint8_t>& rgb) {
@@ -27,7 +27,7 @@ class PackedFrame {
     GstBuffer* const buffer = gst_buffer_new_wrapped_full(GstMemoryFlags(0), rgb.data(), rgb.size(),
                                                           0, rgb.size(), nullptr, nullptr);
     mapped_ = gst_video_frame_map(&frame_, &info_, buffer, GST_MAP_READWRITE) != FALSE;
-    gst_buffer_unref(buffer);  // The mapped frame keeps it.
+    gst_buffer_unref(buffer);  // The mapped frame holds a reference.
   }
   ~PackedFrame() {
     if (mapped_) gst_video_frame_unmap(&frame_);
@@ -45,14 +45,14 @@ class PackedFrame {
   bool mapped_ = false;
 };
 
-/// As `videoscale` does it for cameras.
+/// The same method as `videoscale` for cameras.
 GstStructure* ScaledAsCameras() {
   return gst_structure_new("options", GST_VIDEO_CONVERTER_OPT_RESAMPLER_METHOD,
                            GST_TYPE_VIDEO_RESAMPLER_METHOD, GST_VIDEO_RESAMPLER_METHOD_LINEAR,
                            GST_VIDEO_RESAMPLER_OPT_MAX_TAPS, G_TYPE_INT, 2, nullptr);
 }
 
-/// The middle of `picture`, which is at least as large as `grid`.
+/// The middle of `picture`. REQUIRES: `picture` is at least as large as `grid`.
 std::shared_ptr<const Picture> MiddleOf(std::shared_ptr<const Picture> picture,
                                         const Extent& grid) {
   if (picture->width == grid.width && picture->height == grid.height) return picture;
@@ -69,7 +69,7 @@ std::shared_ptr<const Picture> MiddleOf(std::shared_ptr<const Picture> picture,
   return middle;
 }
 
-/// Scaled to cover `grid`, and cropped.
+/// Scales `from` to cover `grid`, and crops it.
 absl::StatusOr<std::shared_ptr<const Picture>> Scaled(Picture& from, const Extent& grid) {
   InitializeGStreamer();
   const Extent covering = CoveringSize({.width = from.width, .height = from.height}, grid);
@@ -88,7 +88,7 @@ absl::StatusOr<std::shared_ptr<const Picture>> Scaled(Picture& from, const Exten
   return MiddleOf(std::move(to), grid);
 }
 
-/// At its own size.
+/// Decodes at the image's own size.
 absl::StatusOr<std::shared_ptr<Picture>> Decode(std::span<const std::uint8_t> bytes,
                                                 const ImageHeader& header) {
   if (header.format == ImageFormat::kJpeg) return DecodeJpeg(bytes, header);

@@ -1,7 +1,7 @@
-// Makes pictures of one size of those that come by themselves, one by one: encoded, or as pixels.
+// Converts single pictures, encoded or as pixels, to one size.
 //
-// A camera's pictures come out of one pipeline that runs on (gst_pipeline.h). Here each is a whole
-// of its own, and whoever brings it hears at once what is wrong with it.
+// A camera's pictures come from one continuous pipeline (gst_pipeline.h). Here each picture is
+// independent, and its sender gets its error at once.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 
 namespace millrace::ingest {
 
-/// A picture of the size that was asked for, and the size that it came in.
+/// A picture of the requested size, and its original size.
 struct MadePicture {
   std::shared_ptr<const Picture> picture;
   int own_width = 0;
   int own_height = 0;
 };
 
-/// Thread-safe: each call stands alone, and works on the caller's thread.
+/// Thread-safe: calls are independent, and work on the caller's thread.
 class PictureMaker {
  public:
   /// REQUIRES: both positive.
   PictureMaker(int width, int height) : width_(width), height_(height) {}
 
-  /// Scaled as a camera's pictures are: cropped, not squashed. INVALID_ARGUMENT as
+  /// Scales and crops the picture as a camera's picture, with its aspect ratio. INVALID_ARGUMENT as
   /// CheckRawPicture().
   [[nodiscard]] absl::StatusOr<MadePicture> FromPixels(const RawPicture& raw) const;
 
-  /// Decodes a JPEG or PNG image. INVALID_ARGUMENT, saying why, where it cannot be.
+  /// Decodes a JPEG or PNG image. INVALID_ARGUMENT with the cause if that fails.
   [[nodiscard]] absl::StatusOr<MadePicture> FromImage(std::span<const std::uint8_t> bytes) const;
 
-  /// As the one that it is.
+  /// Calls FromPixels() or FromImage().
   [[nodiscard]] absl::StatusOr<MadePicture> From(const PictureContent& content) const;
 
  private:

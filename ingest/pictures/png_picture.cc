@@ -25,7 +25,7 @@ absl::StatusOr<std::shared_ptr<Picture>> DecodePng(std::span<const std::uint8_t>
   if (png_image_begin_read_from_memory(&image, bytes.data(), bytes.size()) == 0) {
     return CannotBeDecoded(image);
   }
-  image.format = PNG_FORMAT_RGBA;  // As RGB, it would be laid over black where it is transparent.
+  image.format = PNG_FORMAT_RGBA;  // With RGB, libpng would blend transparent pixels with black.
   image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
   std::vector<std::uint8_t> rgba(PNG_IMAGE_SIZE(image));
   if (png_image_finish_read(&image, nullptr, rgba.data(), 0, nullptr) == 0) {

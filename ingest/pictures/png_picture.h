@@ -1,7 +1,7 @@
-// PNG images to pixels, by libpng itself.
+// Decodes PNG images with libpng.
 //
-// GStreamer's pngdec has libpng write what is wrong to standard error, where no log's format or
-// limit holds.
+// With GStreamer's pngdec, libpng writes errors to standard error, outside the log's format and
+// limits.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace millrace::ingest {
 
-/// Decodes a PNG image at its own size; what is transparent is shown as if it were not.
-/// INVALID_ARGUMENT, saying what is wrong, if it is damaged. REQUIRES: ReadImageHeader() takes it.
+/// Decodes a PNG image at its own size; transparent pixels are shown as opaque. INVALID_ARGUMENT
+/// with the cause if it is damaged. REQUIRES: ReadImageHeader() accepts it.
 [[nodiscard]] absl::StatusOr<std::shared_ptr<Picture>> DecodePng(
     std::span<const std::uint8_t> bytes);
 
