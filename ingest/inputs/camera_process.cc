@@ -27,10 +27,10 @@
 namespace millrace::ingest {
 namespace {
 
-/// The environment of such a process is its own; /proc shows what it had at its start.
+/// Visible only to this process: /proc shows the environment of the process's start.
 constexpr const char* kPasswordVariable = "MILLRACE_CAMERA_PASSWORD";
 
-/// The log's lines, told to the server.
+/// Sends log lines to the server.
 class ToServer final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit ToServer(int socket) : socket_(socket) {}
@@ -45,14 +45,14 @@ class ToServer final : public spdlog::sinks::base_sink<std::mutex> {
   const int socket_;
 };
 
-/// What a pipeline shows, told to the server. Thread-safe.
+/// Sends a pipeline's events to the server. Thread-safe.
 class Telling final : public PipelineListener {
  public:
   Telling(int socket, MappedSlots slots) : socket_(socket), slots_(std::move(slots)) {
     is_free_.fill(true);
   }
 
-  /// Of the pipeline that it listens to, before that plays.
+  /// Sets the pipeline whose codec is reported. Call it before the pipeline plays.
   void NameCodecOf(const PicturePipeline& pipeline) { pipeline_ = &pipeline; }
 
   void OnFormat(const CameraFormat& format) override { Tell(format); }
@@ -75,7 +75,7 @@ class Telling final : public PipelineListener {
     if (slot < is_free_.size()) is_free_.at(slot) = true;
     changed_.notify_all();
   }
-  /// Nobody waits for a slot any more.
+  /// Ends all waits for a slot.
   void Close() ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     is_closed_ = true;
@@ -101,7 +101,7 @@ class Telling final : public PipelineListener {
   }
 
   const int socket_;
-  MappedSlots slots_;  ///< Written by the pipeline's thread alone.
+  MappedSlots slots_;  ///< Only the pipeline's thread writes to it.
   const PicturePipeline* pipeline_ = nullptr;
 
   Mutex mu_;
@@ -132,7 +132,7 @@ absl::StatusOr<std::unique_ptr<GstPicturePipeline>> NewPipelineOf(const CameraTa
   return GstPicturePipeline::Create(options, telling);
 }
 
-/// For as long as the process lives.
+/// Exists until the process ends.
 std::unique_ptr<Spawner>& TheSpawner() {
   static auto* const spawner = new std::unique_ptr<Spawner>;
   return *spawner;
@@ -154,7 +154,7 @@ absl::Status CheckCameraProcesses() {
   return spawner == nullptr ? absl::OkStatus() : spawner->Check();
 }
 
-// What is loaded here, all processes share.
+// All processes share the libraries that are loaded here.
 void PrepareCameraProcess() {
   LoadGStreamer();
   for (const char* const element :
@@ -167,7 +167,7 @@ void PrepareCameraProcess() {
 
 int RunCameraProcess(Descriptor socket) {
   std::optional<Packet> told = ReceivePacket(socket.value(), kMostTaskBytes, /*with_file=*/true);
-  if (!told) return 0;  // It is to end before it has begun.
+  if (!told) return 0;  // The server has already closed the socket.
   const absl::StatusOr<CameraTask> task = DecodeTask(told->bytes);
   if (!task.ok()) return kExitNoTask;
   spdlog::set_default_logger(
@@ -191,7 +191,7 @@ int RunCameraProcess(Descriptor socket) {
     if (const auto slot = DecodeFreeSlot(packet->bytes)) telling.Free(*slot);
   }
   telling.Close();
-  spdlog::set_level(spdlog::level::off);  // Its end is told by the exit code.
+  spdlog::set_level(spdlog::level::off);  // The exit code reports the end.
   return (*pipeline)->End() ? 0 : kExitHung;
 }
 

@@ -1,4 +1,5 @@
-// Cameras' pipelines in processes of their own: what such a process does, and who starts it.
+// Runs cameras' pipelines in separate processes: starts such processes, and has their main
+// function.
 #pragma once
 
 #include <span>
@@ -9,21 +10,21 @@
 
 namespace millrace::ingest {
 
-/// From now on cameras that are to be isolated are: see NewPipeline(). `arguments`: those of
-/// main(), in one piece. Fails as Spawner::Start(). To be called once, before a second thread.
+/// Starts the spawner; from now on, NewPipeline() isolates the cameras that request it. `arguments`
+/// is the memory of main()'s arguments. Fails as Spawner::Start(). Call it once, before a second
+/// thread starts.
 [[nodiscard]] absl::Status StartCameraProcesses(std::span<char> arguments);
 
 /// Null before StartCameraProcesses().
 [[nodiscard]] const Spawner* CameraProcesses();
 
-/// UNAVAILABLE where the process that starts those of cameras has ended, which only a new start of
-/// this program mends. Thread-safe.
+/// UNAVAILABLE if the spawner has ended; only a restart of this program helps. Thread-safe.
 [[nodiscard]] absl::Status CheckCameraProcesses();
 
-/// What such a process starts with, for Spawner::Options.
+/// Loads the shared libraries before the fork, for Spawner::Options.
 void PrepareCameraProcess();
-/// Shows the camera that it is told of over `socket`, until that says no more. Returns the exit
-/// code.
+/// The main function of a camera's process. Plays the camera in the task from `socket`, until the
+/// other end of `socket` stops writing. Returns the exit code.
 [[nodiscard]] int RunCameraProcess(Descriptor socket);
 
 }  // namespace millrace::ingest

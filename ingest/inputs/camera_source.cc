@@ -98,7 +98,7 @@ void CameraSource::OnPicture(DecodedPicture picture) {
     is_news = states_.has_unsaid();
   }
   feed_.Take(std::move(picture));
-  if (is_news) wake_.notify_all();  // It is to be said, and the next frame is due soon.
+  if (is_news) wake_.notify_all();  // The new lines must be logged before the next frame.
 }
 
 void CameraSource::WatchLag(const DecodedPicture& picture, nanoseconds now) {
@@ -117,7 +117,7 @@ void CameraSource::OnWarning(const absl::Status& warning) {
   warning_ = warning;
 }
 
-// A camera has no end: one that ends its stream is gone. What it warned of last is why.
+// A camera has no end, so an end of its stream is a failure. Its last warning is the cause.
 void CameraSource::OnOutcome(absl::Status outcome) {
   {
     MutexLock lock(mu_);

@@ -1,8 +1,8 @@
-// A source that is never given up: whatever ends a session, another one follows.
+// A camera source that never gives up: each session's end starts another session.
 //
-// One for all cameras: what kind it is, an RTSP camera or the test picture, is said by the head of
-// its pipelines. A supervisor thread does what the SessionMachine decides, with a fresh pipeline
-// per session, because nothing comes back in one that has failed.
+// One class serves all cameras: the head of the pipeline decides between RTSP, V4L2 and the test
+// picture. A supervisor thread executes the SessionMachine's decisions. Each session has a new
+// pipeline, because a failed pipeline never recovers.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace millrace::ingest {
 /// A camera. Thread-safe. The destructor stops it.
 class CameraSource final : public Source, private PipelineListener {
  public:
-  /// Starts at once. `pipeline` describes each session's.
+  /// Starts at once. `pipeline` has the options of each session's pipeline.
   CameraSource(const SourceRequest& request, PipelineOptions pipeline);
   ~CameraSource() override;
 
@@ -39,20 +39,22 @@ class CameraSource final : public Source, private PipelineListener {
   void OnOutcome(absl::Status outcome) override ABSL_LOCKS_EXCLUDED(mu_);
 
   void Supervise() ABSL_LOCKS_EXCLUDED(mu_);
-  /// Waits until the machine wants something done. Returns nullopt once stopping.
+  /// Waits for the machine's next step. Returns nullopt when stopping.
   [[nodiscard]] std::optional<SessionMachine::Step> NextStep() ABSL_LOCKS_EXCLUDED(mu_);
-  /// A playing pipeline; null if it could not even be built, which counts as a failed session.
+  /// Returns a playing pipeline. Returns null if it cannot be built, which counts as a failed
+  /// session.
   [[nodiscard]] std::unique_ptr<PicturePipeline> BeginSession() ABSL_LOCKS_EXCLUDED(mu_);
-  /// Waits longer for the next session if the pipeline hangs. `pipeline` may be null.
+  /// Ends the session. If the pipeline hangs, the next session starts later. `pipeline` may be
+  /// null.
   void EndSession(std::unique_ptr<PicturePipeline> pipeline) ABSL_LOCKS_EXCLUDED(mu_);
-  /// What ended it for good, else the machine's cause; with the URI's name.
+  /// The final failure, or else the machine's cause, with the URI's name.
   [[nodiscard]] absl::Status Cause() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  /// Has it said where this machine decodes more slowly than the camera sends.
+  /// Logs a warning if this machine decodes more slowly than the camera sends.
   void WatchLag(const DecodedPicture& picture, std::chrono::nanoseconds now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  /// Makes the machine's state the source's. Follows whatever may have changed it.
+  /// Copies the machine's state to the source. Call it after each change of the machine.
   void TakeState() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  /// Ends the source for good: a fault of ours, which no new session mends.
+  /// Ends the source for good: an internal error that no new session can fix.
   void Fail(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
@@ -64,24 +66,24 @@ class CameraSource final : public Source, private PipelineListener {
 
   // Self-synchronized.
   FrameFeed feed_;
-  StateLog states_;  ///< Changes with mu_ held, so that all of status() is of one moment.
+  StateLog states_;  ///< Changes under mu_, so that status() is a consistent snapshot.
 
   mutable Mutex mu_;
   CondVar wake_;
   SessionMachine machine_ ABSL_GUARDED_BY(mu_);
-  std::optional<LagWatch> lag_ ABSL_GUARDED_BY(mu_);  ///< Of a camera whose pictures are decoded.
+  std::optional<LagWatch> lag_ ABSL_GUARDED_BY(mu_);  ///< Only for a camera with decoded pictures.
   CameraFormat format_ ABSL_GUARDED_BY(mu_);
-  absl::Status warning_ ABSL_GUARDED_BY(mu_);  ///< The session's last.
-  absl::Status failure_ ABSL_GUARDED_BY(mu_);  ///< What ended it for good.
+  absl::Status warning_ ABSL_GUARDED_BY(mu_);  ///< The session's last warning.
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);  ///< The final failure.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 
-  Mutex join_mu_;  ///< Held by the one thread that joins.
+  Mutex join_mu_;  ///< Held by the thread that joins.
   std::jthread supervisor_;
 };
 
-/// Starts a camera. Fails with FAILED_PRECONDITION if its pipelines cannot be built as things
-/// stand: GStreamer lacks an element, or `pipeline.configure` fails. Once it runs, the same is a
-/// session that failed, and tried again.
+/// Starts a camera. FAILED_PRECONDITION if its pipeline cannot be built now: GStreamer lacks an
+/// element, or `pipeline.configure` fails. The same failure later ends only one session, and the
+/// source retries.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenCamera(const SourceRequest& request,
                                                                  PipelineOptions pipeline);
 

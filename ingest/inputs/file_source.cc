@@ -24,8 +24,8 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// GStreamer takes a list of videos for HLS only where it has a tag of HLS: "#EXT-X-...". PLS is a
-/// text to it.
+/// GStreamer recognizes a list of videos as HLS only by an HLS tag ("#EXT-X-..."), and treats PLS
+/// as text.
 bool IsPlaylist(const RegularFile& file) {
   constexpr std::string_view kFirstLine = "#EXTM3U";
   constexpr char kFirstLineOfPls[] = "[playlist]";
@@ -38,7 +38,8 @@ bool IsPlaylist(const RegularFile& file) {
          absl::StartsWithIgnoreCase({begin.data(), begin.size()}, kFirstLineOfPls);
 }
 
-/// filesrc would wait for a pipe's writer, and play a device without end.
+/// Refuses pipes and devices: filesrc would wait for a pipe's writer, and play a device without
+/// end.
 absl::Status CheckVideo(const std::string& path) {
   const absl::StatusOr<RegularFile> file = RegularFile::Open(path);
   if (absl::IsNotFound(file.status())) return absl::NotFoundError("there is no such file");
@@ -159,14 +160,15 @@ absl::Status FileSource::PlayRounds() {
   while (true) {
     const std::int64_t frames_before = feed_.frames();
     round->Play();
-    finished = nullptr;  // Takes some milliseconds: not while the next frame is waited for.
+    finished = nullptr;  // Takes some milliseconds, so it happens before the wait for the next
+                         // frame.
     auto next = options_.loop ? std::make_unique<Round>(*this) : nullptr;
     absl::Status outcome = PlayToEnd(*round);
     if (outcome.ok() && feed_.frames() == frames_before) {
       outcome = absl::FailedPreconditionError("it ended without a picture");
     }
     if (!outcome.ok() || !next) {
-      round->BeginEnd();  // Both may hang, and are waited for at once.
+      round->BeginEnd();  // Both may hang, so their waits overlap.
       if (next) next->BeginEnd();
       return outcome;
     }
@@ -224,7 +226,7 @@ void FileSource::SetFormat(const CameraFormat& format) {
 }
 
 void FileSource::Take(DecodedPicture picture) {
-  // A camera that is stopped never took the frames that were still to come.
+  // A stopped camera would not have sent the remaining frames.
   if (options_.as_camera && !WaitUntilDue(picture)) return;
   {
     MutexLock lock(mu_);
@@ -237,7 +239,7 @@ void FileSource::Take(DecodedPicture picture) {
   feed_.Take(std::move(picture));
 }
 
-// Returns false when stopped first.
+// Returns false if it was stopped first.
 bool FileSource::WaitUntilDue(const DecodedPicture& picture) {
   MutexLock lock(mu_);
   if (!picture.stream_time) return !stopping_;

@@ -1,8 +1,8 @@
-// A video file: read as fast as the learner takes its frames, or paced as a camera; once, or in a
-// loop.
+// A video file, played once or in a loop, as fast as the learner takes its frames or in a camera's
+// pace.
 //
-// Each round of a loop is a pipeline of its own, and the next one is made ready while this one
-// plays. So a round begins without a gap, and a file needs no index to seek by.
+// Each round of a loop has its own pipeline, and the next one is prepared while this one plays. So
+// a round begins without a gap, and a file needs no index for seeking.
 #pragma once
 
 #include <optional>
@@ -19,35 +19,35 @@
 
 namespace millrace::ingest {
 
-/// A file that plays. Thread-safe. The destructor stops it.
+/// Plays a file. Thread-safe. The destructor stops it.
 class FileSource final : public Source {
  public:
   /// Starts to play `path` at once.
   FileSource(const SourceRequest& request, std::string path);
   ~FileSource() override;
 
-  /// Waits for the first picture. Fails as OpenSource() says.
+  /// Waits for the first picture. Fails as OpenSource().
   [[nodiscard]] absl::Status AwaitFirstPicture(std::chrono::nanoseconds limit)
       ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] FrameQueue& queue() override { return feed_.queue(); }
   [[nodiscard]] SourceStatus status() const override ABSL_LOCKS_EXCLUDED(mu_);
   void Stop() override ABSL_LOCKS_EXCLUDED(mu_);
-  /// Begins to stop, without waiting: AwaitFirstPicture() returns CANCELLED.
+  /// Starts to stop and does not wait: AwaitFirstPicture() returns CANCELLED.
   void Cancel() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  /// Once through the file.
+  /// One pass through the file.
   class Round final : private PipelineListener {
    public:
-    /// Makes the round ready. A failure to is its outcome.
+    /// Prepares the round. A failure is its outcome.
     explicit Round(FileSource& source);
 
-    /// Lets its pictures come.
+    /// Starts its pictures.
     void Play() {
       if (pipeline_) pipeline_->Play();
     }
-    /// Begins to end, which the destructor waits for.
+    /// Starts its end; the destructor waits for it.
     void BeginEnd() {
       if (pipeline_) pipeline_->BeginEnd();
     }
@@ -61,7 +61,7 @@ class FileSource final : public Source {
 
     FileSource& source_;
     Outcome outcome_;
-    std::unique_ptr<GstPicturePipeline> pipeline_;  // Last: its threads use all the rest.
+    std::unique_ptr<GstPicturePipeline> pipeline_;  // Last: its threads use all members above.
   };
 
   // On the player's thread.
@@ -86,17 +86,18 @@ class FileSource final : public Source {
 
   // Self-synchronized.
   FrameFeed feed_;
-  StateLog states_;  ///< Changes with mu_ held, so that all of status() is of one moment.
+  StateLog states_;  ///< Changes under mu_, so that status() is a consistent snapshot.
 
   mutable Mutex mu_;
   CondVar changed_;
   absl::Status cause_ ABSL_GUARDED_BY(mu_);
   CameraFormat format_ ABSL_GUARDED_BY(mu_);
   Pacer pacer_ ABSL_GUARDED_BY(mu_);
-  Outcome* playing_ ABSL_GUARDED_BY(mu_) = nullptr;  ///< Of the round that plays; null between.
+  Outcome* playing_ ABSL_GUARDED_BY(mu_) = nullptr;  ///< The playing round's outcome; null between
+                                                     ///< rounds.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 
-  Mutex join_mu_;  ///< Held by the one thread that joins.
+  Mutex join_mu_;  ///< Held by the thread that joins.
   std::jthread player_;
 };
 

@@ -110,7 +110,7 @@ bool FolderSource::PlayOnce() {
   return true;
 }
 
-// What comes after it is not the picture after the one before it.
+// The next image does not follow the image before `path`, so a new epoch begins.
 void FolderSource::LeaveOut(const std::string& path, const absl::Status& why) {
   last_wrong_ = {why.code(), absl::StrCat(path, ": ", std::string(why.message()))};
   if (left_out_.insert(path).second) {

@@ -1,4 +1,4 @@
-// The images of a folder as a video: at a rate that is said, once or in a loop.
+// Plays the images of a folder as a video, at a given rate, once or in a loop.
 #pragma once
 
 #include <optional>
@@ -18,11 +18,11 @@
 
 namespace millrace::ingest {
 
-/// Images that play. An image that cannot be read is left out, and said once in the log; the next
-/// one begins a new epoch, as one of another size does. Thread-safe. The destructor stops it.
+/// Plays images. An unreadable image is skipped and logged once. After it, or after a change of
+/// size, a new epoch begins. Thread-safe. The destructor stops it.
 class FolderSource final : public Source {
  public:
-  /// Starts to play `images`, of which there is one at least, at once.
+  /// Starts to play `images` at once. REQUIRES: `images` is not empty.
   FolderSource(const SourceRequest& request, std::vector<std::string> images);
   ~FolderSource() override { FolderSource::Stop(); }
 
@@ -34,7 +34,7 @@ class FolderSource final : public Source {
   // On the player's thread.
   void Play() ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] absl::Status PlayRounds() ABSL_LOCKS_EXCLUDED(mu_);
-  /// Returns false when stopped first.
+  /// Returns false if it was stopped first.
   [[nodiscard]] bool PlayOnce() ABSL_LOCKS_EXCLUDED(mu_);
   void LeaveOut(const std::string& path, const absl::Status& why);
   void Show(const MadePicture& made, std::size_t index) ABSL_LOCKS_EXCLUDED(mu_);
@@ -54,9 +54,9 @@ class FolderSource final : public Source {
 
   // Self-synchronized.
   FrameFeed feed_;
-  StateLog states_;  ///< Changes with mu_ held, so that all of status() is of one moment.
+  StateLog states_;  ///< Changes under mu_, so that status() is a consistent snapshot.
 
-  // Of the player's thread.
+  // Used by the player's thread only.
   std::set<std::string> left_out_;
   absl::Status last_wrong_;
 
@@ -67,12 +67,12 @@ class FolderSource final : public Source {
   Pacer pacer_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 
-  Mutex join_mu_;  ///< Held by the one thread that joins.
+  Mutex join_mu_;  ///< Held by the thread that joins.
   std::jthread player_;
 };
 
-/// As OpenSource(), of a path that NamesImages(). The first image has to be a good one: that most
-/// are not shows at once.
+/// As OpenSource(), for a path that NamesImages(). The first image must be readable, so that a
+/// wrong folder is found at once.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenFolder(const SourceRequest& request,
                                                                  const std::string& path);
 

@@ -28,10 +28,10 @@ using std::chrono::nanoseconds;
 
 constexpr Extent kTestPicture = {.width = 320, .height = 240};
 constexpr double kUsualImagesPerSecond = 30;
-/// How many pictures tell the rate of a source that announces none.
+/// Number of pictures that determine the rate of a source without an announced one.
 constexpr std::size_t kPicturesOfRate = 9;
 
-/// What a pipeline shows. Thread-safe. Must outlive the pipeline.
+/// Records a pipeline's format and pictures. Thread-safe. Must outlive the pipeline.
 class Looking final : public PipelineListener {
  public:
   void OnFormat(const CameraFormat& format) override ABSL_LOCKS_EXCLUDED(mu_) {
@@ -58,11 +58,11 @@ class Looking final : public PipelineListener {
     changed_.notify_all();
   }
 
-  /// Waits until enough was seen. What was seen when the time is over, or the source ends, has to
-  /// do; nothing fails.
+  /// Waits for enough pictures. At the time limit or the source's end, the pictures so far are
+  /// enough; the function does not fail.
   absl::Status Await(std::chrono::milliseconds limit, const std::stop_token& stop)
       ABSL_LOCKS_EXCLUDED(mu_) {
-    // With the lock held, or the call could come between a look at the token and the wait.
+    // The lock prevents a lost wake-up between the check of the token and the wait.
     const std::stop_callback wake(stop, [this] {
       { const MutexLock lock(mu_); }
       changed_.notify_all();
@@ -95,7 +95,7 @@ class Looking final : public PipelineListener {
     return seen_ && (format_.frames_per_second > 0 || times_.size() >= kPicturesOfRate);
   }
 
-  /// By the median of the intervals; 0: too little was seen.
+  /// The rate by the median of the intervals; 0: too few pictures.
   [[nodiscard]] double MeasuredRate() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     std::vector<nanoseconds> intervals;
     for (std::size_t i = 1; i < times_.size(); ++i) intervals.push_back(times_[i] - times_[i - 1]);

@@ -1,4 +1,4 @@
-// A look at a source before anything is made for it: which pictures it has, and how many a second.
+// Inspects a source before a stream is created for it: the size, rate and codec of its pictures.
 #pragma once
 
 #include <string>
@@ -10,24 +10,24 @@
 namespace millrace::ingest {
 
 struct SourceFacts {
-  /// Of its pictures, in square pixels.
+  /// The pictures' size in square pixels.
   Extent picture = {};
-  /// As they are sent, where pixels are not square: 704x576, to be shown as 768x576.
+  /// The size as sent if pixels are not square: 704x576, shown as 768x576.
   Extent sent = {};
-  /// As the source announces it, else as its first pictures come; 0: neither is known.
+  /// The announced rate, or else the rate of the first pictures; 0: unknown.
   double frames_per_second = 0;
-  /// In words: "H.264 (High Profile)". Empty where nothing is decoded.
+  /// In words: "H.264 (High Profile)". Empty if no video is decoded.
   std::string codec = {};
 };
 
-/// Whether there is something to look at: not with push:, whose pictures clients send.
+/// Whether Look() can inspect the source. False for push:, whose pictures come from clients.
 [[nodiscard]] bool CanLook(const SourceOptions& options);
 
-/// Connects, sees a picture or a few, and closes again, within `options.camera.connect_timeout`.
-/// Does not try twice. Fails as OpenSource() does on what is wrong with the options, with the cause
-/// where the source cannot be reached (NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE,
-/// FAILED_PRECONDITION), with DEADLINE_EXCEEDED where it shows nothing, and with CANCELLED once
-/// `options.stop` says so. Each names the URI, without credentials. REQUIRES: CanLook(options).
+/// Connects, waits for a few pictures and closes, within `options.camera.connect_timeout`. Does not
+/// retry. Fails as OpenSource() for wrong options. If the source cannot be reached, fails with the
+/// cause (NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE, FAILED_PRECONDITION). DEADLINE_EXCEEDED
+/// without a picture; CANCELLED after a request by `options.stop`. Each message names the URI,
+/// without credentials. REQUIRES: CanLook(options).
 [[nodiscard]] absl::StatusOr<SourceFacts> Look(const SourceOptions& options);
 
 }  // namespace millrace::ingest

@@ -1,4 +1,4 @@
-// A camera's pipeline, in this process or in one of its own.
+// Creates a camera's pipeline in this process or in a separate one.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,11 @@
 
 namespace millrace::ingest {
 
-/// Runs in a process of its own where `options.task` says what that is to do and there is somebody
-/// to start it (StartCameraProcesses()), else in this one. What goes wrong in that process is an
-/// outcome. Fails as GstPicturePipeline::Create(), with FAILED_PRECONDITION where the password is
-/// not where the task says, with INVALID_ARGUMENT where the task's texts are too long, or with
-/// UNAVAILABLE or RESOURCE_EXHAUSTED where there is no process to be had.
+/// Uses a separate process if `options.task` is set and StartCameraProcesses() was called, else
+/// this process. A failure of that process is an outcome. Fails as GstPicturePipeline::Create().
+/// Also fails with FAILED_PRECONDITION if the password cannot be read, with INVALID_ARGUMENT if the
+/// task's texts are too long, or with UNAVAILABLE or RESOURCE_EXHAUSTED if no process can be
+/// started.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<PicturePipeline>> NewPipeline(
     const PipelineOptions& options, PipelineListener& listener);
 

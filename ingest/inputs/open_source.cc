@@ -28,7 +28,7 @@ absl::Status CheckAtLeast(std::string_view name, int value, int least, std::stri
 }
 
 absl::Status CheckCamera(const CameraOptions& camera, std::string_view shown) {
-  // Days, which no camera needs, and which fit into nanoseconds.
+  // Over three weeks, more than any camera needs; it fits into nanoseconds.
   constexpr std::int64_t kMost = INT_MAX;
   const auto check = [&](std::string_view name, std::chrono::milliseconds time,
                          std::int64_t least) -> absl::Status {

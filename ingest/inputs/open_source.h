@@ -1,5 +1,5 @@
-// Opens a source by its URI; and what stands between that and the kinds of source: their factories
-// and shared settings.
+// Opens a source by its URI. Also declares the factories of the kinds of source, and their shared
+// settings.
 #pragma once
 
 #include <chrono>
@@ -18,32 +18,31 @@
 
 namespace millrace::ingest {
 
-/// Opens the source that `options.uri` names and starts it.
+/// Opens the source at `options.uri` and starts it.
 ///
-/// Returns once a file has shown its first frame or failed to: a missing file (NOT_FOUND), an
-/// unknown scheme or bad option (INVALID_ARGUMENT), an undecodable file (FAILED_PRECONDITION) are
-/// errors that name the URI (without credentials), the cause and what to do; so is a camera's
-/// password or certificate that is not where `options` say (FAILED_PRECONDITION). A camera that is
-/// not there is not an error: it is tried for ever, and status() says so.
+/// Returns after a file has shown its first frame. Errors: a missing file (NOT_FOUND), an unknown
+/// scheme or bad option (INVALID_ARGUMENT), an undecodable file (FAILED_PRECONDITION), and a
+/// camera's missing password or certificate (FAILED_PRECONDITION). The message has the URI (without
+/// credentials), the cause and the remedy. An unreachable camera is no error: the source retries
+/// without limit, and status() reports it.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenSource(const SourceOptions& options);
 
-/// What OpenSource() decides for itself, and a test may decide otherwise.
+/// OpenSource()'s own decisions, which a test may change.
 struct IngestSettings {
-  /// Stamps arrivals and drives limits and pacing. Must outlive the source.
+  /// Stamps arrivals, and times limits and pacing. Must outlive the source.
   const Clock* clock = &MonotonicClock();
   SessionLimits limits = {};
   BackoffOptions backoff = {};
   std::uint64_t seed = 0;
-  /// Each pipeline that hangs costs memory. After one of a camera was left behind, its next session
-  /// waits for this time, multiplied by the number that hang.
+  /// After one of a camera's pipelines was abandoned, its next session waits for this time,
+  /// multiplied by the number of its hanging pipelines. Each hanging pipeline costs memory.
   std::chrono::nanoseconds pause_after_hanging = std::chrono::seconds(10);
-  /// The interval at which a camera of which too many hang (abandoned_pipelines.h) is tried again.
+  /// The retry interval of a camera with too many hanging pipelines (abandoned_pipelines.h).
   std::chrono::nanoseconds pause_with_too_many = std::chrono::seconds(60);
   EndLimits end = {};
-  /// In windows of this time a camera is judged whose pictures are decoded too slowly
-  /// (lag_watch.h).
+  /// The window in which decoding is checked for lag (lag_watch.h).
   std::chrono::nanoseconds lag_window = std::chrono::seconds(4);
-  /// A file must show its first picture within this time.
+  /// The maximum time to a file's first picture.
   std::chrono::nanoseconds first_picture = std::chrono::seconds(10);
 };
 
@@ -54,7 +53,7 @@ struct IngestSettings {
 /// The error for a URI with an unknown scheme. `shown`: the URI without credentials.
 [[nodiscard]] absl::Status UnknownScheme(const Uri& uri, std::string_view shown);
 
-/// What a factory gets. `shown` is the URI without credentials, for messages.
+/// The arguments of a factory. `shown` is the URI without credentials, for messages.
 struct SourceRequest {
   SourceOptions options;
   IngestSettings settings;
@@ -62,10 +61,10 @@ struct SourceRequest {
   std::string shown;
 };
 
-/// Whose its pipelines are.
+/// The owner of the request's pipelines.
 [[nodiscard]] PipelineOwner OwnerOf(const SourceRequest& request);
 
-/// One factory per kind of source; each starts what it makes.
+/// One factory per kind of source. Each starts its source.
 
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenFile(const SourceRequest& request);
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Source>> OpenRtspCamera(const SourceRequest& request);

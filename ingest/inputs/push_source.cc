@@ -1,4 +1,4 @@
-// push: frames come from whoever calls the server, not from a camera.
+// push: the source of frames that clients push.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// What pushers and the source share.
+/// The state that the source and its pushers share.
 class Entry final : public PushEntry, public std::enable_shared_from_this<Entry> {
  public:
   explicit Entry(const SourceRequest& request)
@@ -40,7 +40,7 @@ class Entry final : public PushEntry, public std::enable_shared_from_this<Entry>
 
  private:
   void AwaitPusher() ABSL_LOCKS_EXCLUDED(mu_);
-  /// A picture that came in this size is next.
+  /// Records that the next picture came in this size.
   void Take(const MadePicture& made) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
@@ -48,12 +48,12 @@ class Entry final : public PushEntry, public std::enable_shared_from_this<Entry>
 
   // Self-synchronized.
   FrameFeed feed_;
-  StateLog states_;  ///< Changes with mu_ held, so that all of status() is of one moment.
+  StateLog states_;  ///< Changes under mu_, so that status() is a consistent snapshot.
 
   mutable Mutex mu_;
   absl::Status cause_ ABSL_GUARDED_BY(mu_);
   CameraFormat format_ ABSL_GUARDED_BY(mu_);
-  bool present_ ABSL_GUARDED_BY(mu_) = false;  ///< There is a pusher.
+  bool present_ ABSL_GUARDED_BY(mu_) = false;  ///< A pusher exists.
   std::function<void()> on_end_ ABSL_GUARDED_BY(mu_);
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;
 };
@@ -68,7 +68,7 @@ class EnteredPusher final : public Pusher {
   const std::shared_ptr<Entry> entry_;
 
   bool began_ = false;
-  std::optional<nanoseconds> first_taken_;  ///< Where its pictures say when they were taken.
+  std::optional<nanoseconds> first_taken_;  ///< Absent if the pictures have no time of exposure.
 };
 
 absl::StatusOr<Pusher::Result> EnteredPusher::Push(const PushedPicture& picture) {

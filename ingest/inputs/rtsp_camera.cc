@@ -25,11 +25,11 @@
 namespace millrace::ingest {
 namespace {
 
-/// More than eight seconds of a camera of 60 Mbit/s, which may take as long to its next key frame.
+/// More than eight seconds of 60 Mbit/s. A camera may take that long to its next key frame.
 constexpr std::int64_t kMostUnshownBytes = 64 << 20;
 
-/// rtspsrc's words. TCP where nothing is said, because a camera's lost packets cost a learner whole
-/// seconds of damaged pictures.
+/// The value of rtspsrc's `protocols`. TCP is the default, because lost packets cost a learner
+/// whole seconds of damaged pictures.
 std::string_view Protocols(Transport transport) {
   switch (transport) {
     case Transport::kTcp:
@@ -42,12 +42,12 @@ std::string_view Protocols(Transport transport) {
   return "tcp";
 }
 
-// What is encrypted goes by TCP: over UDP only the words with the camera would be, not the
-// pictures. `latency` bounds only the wait for reordered packets. TCP timeouts end before the first
-// frame's limit does, so that GStreamer can say the cause; `timeout` is how long `auto` waits for
-// UDP.
+// Encryption needs TCP: over UDP only the RTSP conversation would be encrypted, not the pictures.
+// `latency` limits only the wait for reordered packets. TCP timeouts are shorter than the limit for
+// the first frame, so that GStreamer reports the cause first. `timeout` is the time that `auto`
+// waits for UDP.
 std::string Head(const CameraOptions& camera, bool encrypted) {
-  constexpr int kUdpBufferBytes = 2 << 20;  // A key frame of a 4K camera, and more.
+  constexpr int kUdpBufferBytes = 2 << 20;  // More than a key frame of a 4K camera.
   const std::chrono::microseconds limit = camera.connect_timeout;
   return absl::StrCat("rtspsrc name=source protocols=",
                       std::string(Protocols(encrypted ? Transport::kTcp : camera.transport)),
@@ -57,7 +57,8 @@ std::string Head(const CameraOptions& camera, bool encrypted) {
                       " ! decodebin name=decoder");
 }
 
-/// Of the options, else of the URI. A password of the options goes with the URI's user, too.
+/// Sets the options' login, or else the URI's. A password in the options may belong to the URI's
+/// user.
 absl::Status SetLogin(const Login& login, const CameraUri& camera, GstElement& source) {
   if (login.user.empty() && !camera.has_login) return absl::OkStatus();
   const std::string& user = login.user.empty() ? camera.user : login.user;
@@ -84,7 +85,7 @@ std::string WhatIsWrong(GTlsCertificateFlags errors) {
   return found.empty() ? "it cannot be judged" : absl::StrJoin(found, ", ");
 }
 
-/// GStreamer itself only says that it could not connect.
+/// Reports the cause; GStreamer itself reports only a failed connection.
 gboolean OnBadCertificate(GstElement* rtspsrc, GTlsConnection* /*connection*/,
                           GTlsCertificate* /*certificate*/, GTlsCertificateFlags errors,
                           gpointer /*unused*/) {

@@ -1,4 +1,4 @@
-// The pipelines of the sources that decode with GStreamer: for those who play them, and for Look().
+// The pipelines of sources that decode with GStreamer, for the sources and for Look().
 #pragma once
 
 #include <string>
@@ -9,14 +9,13 @@
 
 namespace millrace::ingest {
 
-/// INVALID_ARGUMENT if its URI is none of a camera.
+/// INVALID_ARGUMENT if the URI is not a camera's.
 [[nodiscard]] absl::StatusOr<PipelineOptions> RtspPipeline(const SourceRequest& request);
 
-/// INVALID_ARGUMENT if its URI names no device. A device that is not there fails when the pipeline
-/// is made.
+/// INVALID_ARGUMENT if the URI names no device. A missing device fails when the pipeline is built.
 [[nodiscard]] absl::StatusOr<PipelineOptions> V4l2Pipeline(const SourceRequest& request);
 
-/// Of the video at `path`.
+/// The pipeline of the video at `path`.
 [[nodiscard]] PipelineOptions FilePipeline(const std::string& path, const SourceOptions& options);
 
 }  // namespace millrace::ingest

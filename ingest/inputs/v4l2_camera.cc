@@ -1,4 +1,4 @@
-// v4l2: cameras of this machine, by Video4Linux.
+// v4l2: cameras of this machine, through Video4Linux.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,8 +17,8 @@
 namespace millrace::ingest {
 namespace {
 
-/// Whether the device is there and may be opened. Asked before each session: GStreamer's own words
-/// for these are the same for all.
+/// Whether the device exists and may be opened. It runs before each session, because GStreamer's
+/// message is the same for all these errors.
 absl::Status CheckDevice(const std::string& device) {
   struct stat found = {};
   if (stat(device.c_str(), &found) != 0) {
@@ -57,7 +57,7 @@ absl::StatusOr<PipelineOptions> V4l2Pipeline(const SourceRequest& request) {
     return absl::FailedPreconditionError(
         absl::StrCat(request.shown, ": ", std::string(checked.message())));
   }
-  // A device that is not there now may be plugged in: no reason not to open it.
+  // A missing device may be plugged in later, so opening succeeds.
   pipeline.configure = [device, set = pipeline.configure](GstElement& source) -> absl::Status {
     MILLRACE_RETURN_IF_ERROR(CheckDevice(device));
     return set(source);

@@ -1,4 +1,4 @@
-// test: GStreamer's test picture, which behaves as a camera does.
+// test: GStreamer's test picture, as a camera.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
