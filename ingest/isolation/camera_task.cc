@@ -11,7 +11,7 @@
 namespace millrace::ingest {
 namespace {
 
-/// All of a task but its texts.
+/// All fields of a task except its texts.
 struct Numbers {
   std::int32_t width = 0;
   std::int32_t height = 0;

@@ -1,4 +1,4 @@
-// What a camera's process is told to do: which camera to show, and as which pictures.
+// The task of a camera's process: its camera and the format of its pictures.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,30 @@
 
 namespace millrace::ingest {
 
-/// As SourceOptions has it, for an RTSP camera.
+/// The parts of SourceOptions for an RTSP camera.
 struct CameraTask {
   std::string uri = {};
   int width = 0;
   int height = 0;
   HardwareDecode hardware_decode = HardwareDecode::kAuto;
-  /// Its login says where the password is until ResolvePassword() has looked.
+  /// Its login names the place of the password until ResolvePassword() is called.
   CameraOptions camera = {};
   std::string password = {};
   bool has_password = false;
-  /// The least level of its log's lines, as spdlog numbers them.
+  /// The minimum level of its log lines, as a spdlog level.
   int log_level = 0;
 };
 
-/// An encoded one is no longer.
+/// The maximum length of an encoded task.
 inline constexpr std::size_t kMostTaskBytes = 64 << 10;
 
-/// Reads the password, where the login says so. Fails as ReadPassword() does.
+/// Reads the password if the login names a place for it. Fails as ReadPassword().
 [[nodiscard]] absl::Status ResolvePassword(CameraTask& task);
 
-/// For the process, which is of this program, on this machine. REQUIRES: its password is resolved.
+/// Encodes the task for a process of the same program on the same machine. REQUIRES:
+/// ResolvePassword() was called.
 [[nodiscard]] std::string Encode(const CameraTask& task);
-/// INVALID_ARGUMENT where `bytes` are not what Encode() makes.
+/// INVALID_ARGUMENT if `bytes` is not the result of Encode().
 [[nodiscard]] absl::StatusOr<CameraTask> DecodeTask(std::string_view bytes);
 
 }  // namespace millrace::ingest

@@ -31,7 +31,7 @@ void Limit(__rlimit_resource_t resource, std::uint64_t most) {
   Require(setrlimit(resource, &limit) == 0);
 }
 
-/// What the limit of data counts. 0 where the system does not say.
+/// The memory that the data limit counts. 0 if the system does not tell.
 std::uint64_t DataBytes() {
   std::FILE* const file = std::fopen("/proc/self/statm", "re");
   if (file == nullptr) return 0;
@@ -42,7 +42,7 @@ std::uint64_t DataBytes() {
   return read == 1 ? data_pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-/// Before its parent. Where there is no /proc, the system decides as it does.
+/// Makes the system kill it before its parent. Without /proc, the system's default applies.
 void GoFirstWhenMemoryIsShort() {
   constexpr int kMore = 500;
   constexpr int kMost = 1000;
@@ -66,7 +66,7 @@ std::vector<int> OpenDescriptors() {
   return open;
 }
 
-// Kernels before 5.9 have no close_range(), and filters of system calls may not know it.
+// Kernels before 5.9 lack close_range(), and system call filters may refuse it.
 void CloseFrom(unsigned int first) {
   if (close_range(first, UINT_MAX, 0) == 0) return;
   Require(errno == ENOSYS || errno == EPERM);
@@ -79,7 +79,7 @@ void CloseFrom(unsigned int first) {
 
 void EndWith(pid_t parent) {
   Require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
-  Require(getppid() == parent);  // Else it has ended before.
+  Require(getppid() == parent);  // Else the parent has already ended.
 }
 
 void Confine(const Confinement& confinement, pid_t parent, unsigned int keep) {

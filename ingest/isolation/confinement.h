@@ -1,4 +1,4 @@
-// What a camera's process may not do, because what it decodes may have taken it over.
+// Restricts a camera's process, because the data that it decodes may contain an attack.
 #pragma once
 
 #include <sys/types.h>
@@ -8,20 +8,20 @@
 namespace millrace::ingest {
 
 struct Confinement {
-  /// What its data may take beyond what it has when it starts. Decoding H.264 of 7680x4320 takes
-  /// an eighth of it on two cores; each core more takes a few pictures more.
+  /// Memory for data beyond that at its start. Decoding H.264 of 7680x4320 takes an eighth of it on
+  /// two cores; each further core adds a few pictures.
   std::uint64_t more_data_bytes = std::uint64_t{4} << 30;
-  /// Files that it may have open.
+  /// The maximum number of open files.
   std::uint64_t descriptors = 64;
 };
 
-/// Confines this process for good: it ends when `parent` does, gets no more privileges, no core
-/// file, no more memory and descriptors than that, and goes first when the system's memory is
-/// short. Of descriptors that are open the first `keep` stay. Ends it by kExitNotConfined
-/// (messages.h) where that cannot be done. REQUIRES: one thread.
+/// Restricts this process irrevocably. It ends with `parent`, and gets no more privileges and no
+/// core file. Its memory and descriptors are limited, and the system kills it first when memory is
+/// short. Of its open descriptors, the first `keep` stay open. If a step fails, exits with
+/// kExitNotConfined (messages.h). REQUIRES: one thread.
 void Confine(const Confinement& confinement, pid_t parent, unsigned int keep);
 
-/// The process gets SIGKILL when `parent` ends, which it is a child of.
+/// Makes the process receive SIGKILL when `parent` ends. REQUIRES: `parent` is its parent.
 void EndWith(pid_t parent);
 
 }  // namespace millrace::ingest

@@ -19,12 +19,12 @@
 namespace millrace::ingest {
 namespace {
 
-/// Lines of the log that are said in a second; more are counted.
+/// The maximum of logged lines per second; further lines are counted.
 constexpr int kMostLines = 200;
-/// Messages in a second that are neither pictures nor lines. A camera whose format changes with
-/// each picture has no more.
+/// The maximum of other messages per second, except pictures and lines. A camera whose format
+/// changes with each picture stays below it.
 constexpr int kMostMessages = 2000;
-/// Pictures in a second, which no camera has.
+/// The maximum of pictures per second, more than any camera sends.
 constexpr int kMostPictures = 2000;
 constexpr int kWarningLevel = 3;
 constexpr int kErrorLevel = 4;
@@ -50,7 +50,7 @@ class IsolatedPipeline::Talk {
  public:
   explicit Talk(const Options& options) : options_(options) {}
 
-  /// Whether the message may be.
+  /// Whether the message is within the limits.
   bool Allows(const FromCamera& message) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= second_ends_) {
@@ -96,7 +96,7 @@ IsolatedPipeline::IsolatedPipeline(Options options, Descriptor socket, Descripto
       reader_([this] { Read(); }) {}
 
 void IsolatedPipeline::Play() {
-  // Where it fails the process is gone, and the reader says so.
+  // If sending fails, the process has ended, and the reader reports it.
   SendPacket(socket_.value(), options_.task, /*wait=*/false, slots_file_.value());
 }
 
@@ -130,7 +130,7 @@ void IsolatedPipeline::Read() {
   } catch (const std::exception& error) {
     outcome = absl::InternalError(error.what());
   }
-  shutdown(socket_.value(), SHUT_RDWR);  // If it is still there, it is killed.
+  shutdown(socket_.value(), SHUT_RDWR);  // If the process still runs, the spawner kills it.
   listener_.OnOutcome(std::move(outcome));
   const MutexLock lock(mu_);
   has_ended_ = true;
@@ -178,7 +178,7 @@ void IsolatedPipeline::Hear(FromCamera message) {
       message);
 }
 
-// The process may write to the slot meanwhile: then it is the picture that is spoilt.
+// The process may write to the slot meanwhile; that damages only the picture.
 void IsolatedPipeline::Show(const PictureInSlot& told) {
   const std::span<const std::uint8_t> pixels = slots_.Slot(told.slot);
   auto picture = std::make_shared<Picture>();

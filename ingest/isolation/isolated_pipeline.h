@@ -1,8 +1,7 @@
-// A pipeline that runs in a process of its own, as the server sees it.
+// A pipeline in a separate process, from the server's side.
 //
-// What a camera sends is decoded by a million lines of C. A fault there ends that process instead
-// of the server, which hears of it as of a camera that is gone, and tries again. A process that
-// hangs is killed.
+// A million lines of C decode a camera's data. A fault there ends that process and not the server.
+// The server treats it as a lost camera, and retries. A process that hangs is killed.
 #pragma once
 
 #include <chrono>
@@ -28,21 +27,22 @@ namespace millrace::ingest {
 class IsolatedPipeline final : public PicturePipeline {
  public:
   struct Options {
-    /// What the process is told (camera_task.h).
+    /// The encoded task of the process (camera_task.h).
     std::string task = {};
-    /// Of its pictures.
+    /// The size of its pictures.
     Extent grid = {};
-    /// Gets the lines of its log, from a thread of the pipeline, until it has ended.
+    /// Receives its log lines, on a thread of the pipeline, until the pipeline's end.
     std::function<void(int level, std::string_view text)> log;
-    /// After so long the process is no longer waited for: the spawner kills it before.
+    /// The maximum wait for the process's end. The spawner kills the process earlier.
     std::chrono::milliseconds end{4000};
   };
 
-  /// Has `spawner` start a process, which waits for Play(). `listener` must outlive it, or End().
+  /// Makes `spawner` start a process, which waits for Play(). `listener` must outlive the pipeline
+  /// or End().
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<IsolatedPipeline>> Create(
       Options options, const Spawner& spawner, PipelineListener& listener);
 
-  /// Of the process at the other end of `socket`, to which Play() hands `slots`.
+  /// Uses the process at the other end of `socket`. Play() sends it `slots_file`.
   IsolatedPipeline(Options options, Descriptor socket, Descriptor slots_file, MappedSlots slots,
                    PipelineListener& listener);
   ~IsolatedPipeline() override { End(); }
@@ -52,11 +52,11 @@ class IsolatedPipeline final : public PicturePipeline {
   bool End() override ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  /// Bounds what a process may say a second.
+  /// Limits the process's messages per second.
   class Talk;
 
   void Read();
-  /// Until its process has ended, or says what it may not. Returns why, as an outcome.
+  /// Reads until the process has ended or sends an invalid message. Returns the outcome.
   [[nodiscard]] absl::Status ReadMessages();
   void Hear(FromCamera message) ABSL_LOCKS_EXCLUDED(mu_);
   void Show(const PictureInSlot& picture);
@@ -75,7 +75,7 @@ class IsolatedPipeline final : public PicturePipeline {
   std::string codec_ ABSL_GUARDED_BY(mu_);
   bool has_ended_ ABSL_GUARDED_BY(mu_) = false;
 
-  std::jthread reader_;  // Last: it uses all of the above.
+  std::jthread reader_;  // Last: it uses all members above.
 };
 
 }  // namespace millrace::ingest

@@ -20,17 +20,17 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
-/// Nine years of a stream: several times as much is a whole number yet.
+/// Nine years of a stream. Several times this value still fits into an integer.
 constexpr std::int64_t kMostStreamTime = std::int64_t{1} << 58;
-/// 73 years before or after 1970, in which all times of NTP's first era are.
+/// 73 years before or after 1970, which covers NTP's first era.
 constexpr std::int64_t kMostCameraTime = std::int64_t{1} << 61;
-/// A camera's side in pixels, which is GStreamer's own bound for what may be decoded.
+/// A camera's maximum side in pixels: GStreamer's own limit for decoding.
 constexpr std::int64_t kMostSide = 65535;
 constexpr double kMostRate = 1e6;
 constexpr double kMostAspect = 1e3;
 constexpr int kMostLogLevel = 5;
 
-/// Before a message's text.
+/// The fixed part of a message, before its text.
 struct Head {
   std::uint32_t kind = 0;
   std::uint32_t text_bytes = 0;
@@ -173,7 +173,7 @@ std::string WhatCodeSays(int exit_code) {
   }
 }
 
-/// The place of a kind of message in FromCamera.
+/// The index of a message type in FromCamera.
 template <typename T, std::size_t I = 0>
 constexpr std::uint32_t KindOf() {
   if constexpr (std::is_same_v<T, std::variant_alternative_t<I, FromCamera>>) {

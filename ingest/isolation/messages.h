@@ -1,4 +1,4 @@
-// What a camera's process says to the server, one message a packet of a socket.
+// Messages of a camera's process to the server, one in each packet of a socket.
 //
 //   server                                camera's process
 //     │ ── its task, the memory of slots ──▶ │
@@ -6,11 +6,11 @@
 //     │ ◀── a picture is in slot 1 ───────── │   waits while no slot is free
 //     │ ── slot 1 is free ─────────────────▶ │
 //     │ ◀── outcome ──────────────────────── │
-//     │ ── (no more to be written) ────────▶ │   ends in good order
-//     │ ◀── how it ended, of the spawner ─── │
+//     │ ── (end of writing) ───────────────▶ │   ends normally
+//     │ ◀── exit status, from the spawner ── │
 //
-// The process decodes what others send, so the server believes nothing that it says: each message
-// is judged here before anything is done with it.
+// The process decodes untrusted data, so the server does not trust its messages. Decode() validates
+// each message before the server uses it.
 #pragma once
 
 #include <chrono>
@@ -27,9 +27,9 @@
 
 namespace millrace::ingest {
 
-/// A text is cut to as many bytes by who writes it; a message with a longer one is refused.
+/// The sender cuts a text to this length; the receiver refuses a message with a longer one.
 inline constexpr std::size_t kMostTextBytes = 4096;
-/// No message is longer.
+/// The maximum length of a message.
 inline constexpr std::size_t kMostMessageBytes = kMostTextBytes + 128;
 
 struct PictureInSlot {
@@ -43,42 +43,41 @@ struct PipelineWarning {
   absl::Status status;
 };
 struct PipelineOutcome {
-  absl::Status status;  ///< OK at the stream's end.
+  absl::Status status;  ///< OK at the end of the stream.
 };
 struct PipelineCodec {
   std::string name;
 };
 struct LogLine {
-  int level = 0;  ///< As spdlog numbers them.
+  int level = 0;  ///< A spdlog level.
   std::string text;
 };
-/// Exit codes of a process: it could not be confined; it ended by an exception; it was told to end,
-/// and its pipeline hangs; there was nothing to do for it.
+/// Exit codes of a process, in this order: confinement failed; an exception ended it; its pipeline
+/// hung at the end; it received no valid task.
 inline constexpr int kExitNotConfined = 70;
 inline constexpr int kExitThrew = 71;
 inline constexpr int kExitHung = 72;
 inline constexpr int kExitNoTask = 73;
-/// Of the spawner, last of all.
+/// The last message of all, from the spawner.
 struct ProcessEnded {
-  int wait_status = 0;  ///< As waitpid() has it.
-  int fork_error = 0;   ///< Above 0: there was no process, and this is why.
+  int wait_status = 0;  ///< The status from waitpid().
+  int fork_error = 0;   ///< Above 0: the errno of a failed fork().
 };
 using FromCamera = std::variant<CameraFormat, PictureInSlot, PipelineWarning, PipelineOutcome,
                                 PipelineCodec, LogLine, ProcessEnded>;
 
 [[nodiscard]] std::string Encode(const FromCamera& message);
 
-/// INVALID_ARGUMENT, saying what is wrong, unless `bytes` are a message whose numbers are within
-/// what a camera may have. Texts come back as UTF-8 without control characters. `slots`: how many
-/// there are.
+/// INVALID_ARGUMENT with the cause unless `bytes` is a valid message with plausible numbers. Texts
+/// are returned as UTF-8 without control characters. `slots` is the number of slots.
 [[nodiscard]] absl::StatusOr<FromCamera> Decode(std::string_view bytes, std::uint32_t slots);
 
-/// "Slot is free": the server's only words after the task.
+/// "Slot is free": the server's only message after the task.
 [[nodiscard]] std::string EncodeFreeSlot(std::uint32_t slot);
-/// Nothing where it is none.
+/// nullopt if `bytes` is not such a message.
 [[nodiscard]] std::optional<std::uint32_t> DecodeFreeSlot(std::string_view bytes);
 
-/// Why a camera's process has ended that was not told to: UNAVAILABLE, in words.
+/// The cause of an unrequested end of a camera's process: UNAVAILABLE, in words.
 [[nodiscard]] absl::Status WhyEnded(const ProcessEnded& ended);
 
 }  // namespace millrace::ingest

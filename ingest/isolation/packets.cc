@@ -12,7 +12,7 @@
 namespace millrace::ingest {
 namespace {
 
-/// Room for one descriptor beside a message.
+/// Space for one descriptor beside a message.
 struct FileBeside {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room = {};
 };
@@ -75,8 +75,8 @@ std::optional<Packet> ReceivePacket(int socket, std::size_t most_bytes, bool wit
   ssize_t received = 0;
   do {
     received = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-    // An end that is closed with something unread in it resets the other, once: what that one has
-    // not read yet is there all the same.
+    // If an end is closed with unread data, the other end gets one ECONNRESET. Its own unread data
+    // stays readable.
   } while (received < 0 && (errno == EINTR || errno == ECONNRESET));
   if (received <= 0 || (header.msg_flags & MSG_TRUNC) != 0) return std::nullopt;
   packet.bytes.resize(static_cast<std::size_t>(received));

@@ -1,4 +1,4 @@
-// Whole messages over a socket between two processes, with a file beside a message where needed.
+// Messages over a socket between two processes, each optionally with a file descriptor.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,21 @@
 
 namespace millrace::ingest {
 
-/// Two ends of a connection that keeps messages apart, and in order. UNAVAILABLE where there
-/// are no descriptors.
+/// Returns the two ends of a connection that keeps message boundaries and order. UNAVAILABLE if no
+/// descriptors are left.
 [[nodiscard]] absl::StatusOr<std::pair<Descriptor, Descriptor>> NewPacketSocket();
 
-/// Sends `bytes`, and `file` along with them unless it is -1. Waits for room if `wait` says so.
-/// Returns whether it was sent; not where the other end is gone, or there is no room: see errno.
+/// Sends `bytes`, with `file` unless it is -1. Waits for space if `wait` is true. Returns whether
+/// the message was sent. If the other end is closed or there is no space, returns false and sets
+/// errno.
 bool SendPacket(int socket, std::string_view bytes, bool wait, int file = -1);
 
 struct Packet {
   std::string bytes;
   Descriptor file{-1};
 };
-/// Waits for the next message. Nothing once the other end says no more, or after one that is longer
-/// than `most_bytes`. Files beside it are refused unless `with_file` says otherwise.
+/// Waits for the next message. nullopt if the other end stopped writing, or if the message is
+/// longer than `most_bytes`. Accepts a file descriptor only if `with_file` is true.
 [[nodiscard]] std::optional<Packet> ReceivePacket(int socket, std::size_t most_bytes,
                                                   bool with_file = false);
 

@@ -1,9 +1,9 @@
-// Memory in which a camera's process leaves pictures for the server.
+// Shared memory in which a camera's process writes pictures for the server.
 //
 // clang-format off
 //   file in memory   │ slot 0: one picture │ slot 1: one picture │
-//   the server         reads; its size is sealed: nobody can cut it from under the reader
-//   the process        writes into a slot, and into the other until that one is free again
+//   the server         reads; the size is sealed, so that no process can shrink it during a read
+//   the process        writes into one slot, then into the other, until the first is free again
 // clang-format on
 #pragma once
 
@@ -16,22 +16,22 @@
 
 namespace millrace::ingest {
 
-/// One picture is written while another is read.
+/// Two slots: the process writes one picture while the server reads another.
 inline constexpr std::uint32_t kPictureSlots = 2;
 
-/// A part of the address space, given back at the end. Not thread-safe to move.
+/// A mapping of the slots, unmapped by the destructor. Not thread-safe to move.
 class MappedSlots {
  public:
-  /// Maps `kPictureSlots` slots of `file`. UNAVAILABLE where there is no room.
+  /// Maps `kPictureSlots` slots of `file`. UNAVAILABLE if there is no address space.
   [[nodiscard]] static absl::StatusOr<MappedSlots> Map(const Descriptor& file,
                                                        std::size_t picture_bytes, bool writable);
   ~MappedSlots();
   MappedSlots(MappedSlots&& from) noexcept;
   MappedSlots& operator=(MappedSlots&&) = delete;
 
-  /// What it holds may change at any time by who else maps it. REQUIRES: slot < kPictureSlots.
+  /// The slot's bytes. Another process may change them at any time. REQUIRES: slot < kPictureSlots.
   [[nodiscard]] std::span<const std::uint8_t> Slot(std::uint32_t slot) const;
-  /// REQUIRES: it is mapped to be written, too.
+  /// REQUIRES: mapped with `writable`.
   [[nodiscard]] std::span<std::uint8_t> WritableSlot(std::uint32_t slot);
 
  private:
@@ -42,8 +42,8 @@ class MappedSlots {
   std::size_t picture_bytes_;
 };
 
-/// A file in memory with room for `kPictureSlots` pictures, whose size nobody can change any more.
-/// UNAVAILABLE where there is none.
+/// Creates a file in memory for `kPictureSlots` pictures with a sealed size. UNAVAILABLE if there
+/// is no memory.
 [[nodiscard]] absl::StatusOr<Descriptor> NewSlotsFile(std::size_t picture_bytes);
 
 }  // namespace millrace::ingest

@@ -31,10 +31,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Where a process finds its socket: behind the standard streams.
+/// The descriptor of a process's socket: the first one after the standard streams.
 constexpr int kSocket = 3;
 
-/// What ends a server is for it to hear; it ends the others.
+/// Ignores the signals that end a server. The server handles them and ends the other processes.
 void LeaveSignalsToTheServer() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) {
     std::signal(signal, SIG_IGN);
@@ -48,7 +48,7 @@ void ShutStandardStreams() {
   dup2(nothing.value(), STDOUT_FILENO);
 }
 
-/// `ps` shows "millrace NAME".
+/// Makes `ps` show "millrace NAME".
 void TakeName(std::span<char> arguments, const char* name) {
   prctl(PR_SET_NAME, name);
   if (arguments.empty()) return;
@@ -57,7 +57,7 @@ void TakeName(std::span<char> arguments, const char* name) {
   std::copy_n(shown.begin(), std::min(shown.size(), arguments.size() - 1), arguments.begin());
 }
 
-/// What GStreamer, its drivers and sanitizers read of the environment.
+/// Whether GStreamer, its drivers or sanitizers read this environment variable.
 bool IsForCameras(std::string_view variable) {
   static constexpr auto kNames =
       std::to_array<std::string_view>({"HOME", "LANG", "PATH", "TMPDIR", "TZ"});
@@ -71,8 +71,8 @@ bool IsForCameras(std::string_view variable) {
                              [&](std::string_view it) { return name.starts_with(it); });
 }
 
-/// Passwords of all cameras may be in it. They are overwritten, because /proc shows the memory that
-/// held them at the program's start.
+/// Overwrites all other variables, which may contain passwords of cameras: /proc shows the memory
+/// of the environment at the program's start.
 void ForgetEnvironment() {
   char** kept = environ;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -87,12 +87,13 @@ void ForgetEnvironment() {
 
 struct Process {
   pid_t pid;
-  Descriptor socket;  ///< Of the process, too: what it says comes before how it has ended.
+  Descriptor socket;  ///< A copy of the process's end, so that ProcessEnded follows the process's
+                      ///< own messages.
   std::optional<Clock::time_point> end_by = {};
   bool is_killed = false;
 };
 
-/// What the spawner does, in its own process.
+/// The spawner's main loop, in its own process.
 class Spawning {
  public:
   Spawning(const Spawner::Options& options, int control) : options_(options), control_(control) {
@@ -103,7 +104,7 @@ class Spawning {
     ended_ = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
   }
 
-  /// Until the server is gone.
+  /// Runs until the server has ended.
   void Run() {
     while (Poll()) {
       Reap();
@@ -145,7 +146,7 @@ class Spawning {
     return std::max(0, static_cast<int>(left.count()));
   }
 
-  // False: the server is gone.
+  // False: the server has ended.
   bool Take() {
     std::optional<Packet> asked = ReceivePacket(control_, 1, /*with_file=*/true);
     if (!asked) return false;
@@ -206,7 +207,7 @@ class Spawning {
   std::list<Process> processes_;
 };
 
-/// Cameras' processes have a descriptor each here.
+/// The spawner has one descriptor for each camera's process.
 void AllowAsManyDescriptorsAsMayBe() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
