@@ -1,8 +1,8 @@
-// What became of every frame: the promise that none is lost in silence.
+// Counts of all frames by their outcome. No frame is lost without a count:
 //
 //   received = predicted + dropped (for any reason) + in flight
 //
-// holds in every snapshot, at every moment.
+// is true in every snapshot.
 #pragma once
 
 #include <array>
@@ -11,12 +11,13 @@
 
 namespace millrace::service {
 
-/// Why a frame got no prediction.
+/// Why a frame has no prediction.
 enum class DropReason {
-  kQueueFull,      ///< A fresher frame pushed it out of the queue.
-  kNoPredecessor,  ///< It, or for the next frame the one before, is the first of its epoch.
+  kQueueFull,      ///< A newer frame displaced it in the queue.
+  kNoPredecessor,  ///< It is the first frame of its epoch; with next-frame prediction, also the
+                   ///< second.
   kGap,            ///< Frames before it are missing from the camera stream.
-  kRejected,       ///< The learner could not take it, or failed while it was in flight.
+  kRejected,       ///< The learner rejected it, or failed while it was in flight.
   kShutdown,       ///< The stream ended first.
   kPaused,         ///< The learner was paused.
 };
@@ -25,15 +26,15 @@ inline constexpr std::size_t kDropReasons = 6;
 /// "queue_full", "no_predecessor", "gap", "rejected", "shutdown", "paused".
 [[nodiscard]] std::string_view Name(DropReason reason);
 
-/// Frames by what became of them.
+/// Frames by their outcome.
 struct FrameCounts {
   std::uint64_t received = 0;
   std::uint64_t predicted = 0;
   std::array<std::uint64_t, kDropReasons> dropped{};
-  /// Waiting in the queue or inside the pipeline.
+  /// Frames that wait in the queue or are inside the pipeline.
   std::uint64_t in_flight = 0;
-  /// Of those, frames that nothing holds any more: anything but 0 is a bug. Known only where
-  /// somebody has looked (FrameLedger::Audit()).
+  /// Frames in `in_flight` that no component holds any more; any value but 0 is a bug. Only
+  /// FrameLedger::Audit() sets it.
   std::uint64_t lost = 0;
 
   bool operator==(const FrameCounts&) const = default;
@@ -43,7 +44,7 @@ struct FrameCounts {
     for (std::uint64_t count : dropped) sum += count;
     return sum;
   }
-  /// The identity. False is a bug.
+  /// Whether the identity is true. False is a bug.
   [[nodiscard]] bool balanced() const {
     return received == predicted + dropped_in_all() + in_flight;
   }

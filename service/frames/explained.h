@@ -1,12 +1,12 @@
-// How much of the motion a model explains, in words: the same wherever it is said.
+// Formats the share of the motion that a model explains, so that all outputs use the same words.
 #pragma once
 
 #include <string>
 
 namespace millrace::service {
 
-/// "explains 31 % of the motion"; "explains none of the motion" where no motion is the better
-/// guess; "explains -" without a loss of no motion.
+/// "explains 31 % of the motion"; "explains none of the motion" if zero motion is the better guess;
+/// "explains -" without a zero-motion loss.
 [[nodiscard]] std::string ExplainedText(double loss, double loss_no_motion);
 
 /// "31 %", "none" or "-".

@@ -10,8 +10,8 @@
 namespace millrace::service {
 namespace {
 
-// How many steps the wheel takes from one of its six colours to the next: more where the eye tells
-// more of them apart (Baker et al., "A Database and Evaluation Methodology for Optical Flow").
+// The wheel's steps between its six colours: more where the eye distinguishes more colours (Baker
+// et al., "A Database and Evaluation Methodology for Optical Flow").
 constexpr int kRedYellow = 15;
 constexpr int kYellowGreen = 6;
 constexpr int kGreenCyan = 4;
@@ -58,8 +58,7 @@ constexpr std::array<Color, kWheelColors> MakeWheel() {
 constexpr std::array<Color, kWheelColors> kWheel = MakeWheel();
 
 std::uint8_t Channel(float hue, float length) {
-  // Inside the wheel from white to the hue; beyond it darker, so that it is seen to be off the
-  // scale.
+  // Inside the wheel, from white to the hue; beyond it darker, to show that the scale is exceeded.
   const float value = length <= 1 ? 1 - length * (1 - hue) : hue * 0.75F;
   return static_cast<std::uint8_t>(255.0F * value);
 }
@@ -128,7 +127,7 @@ float FlowScale::Next(std::span<const float> flow) {
   }
   float fast = 0;
   if (!lengths.empty()) {
-    // A few wild pixels must not wash out the rest.
+    // The quantile ignores a few outliers, which would wash out the other pixels.
     const auto rank = static_cast<std::ptrdiff_t>(static_cast<double>(lengths.size() - 1) * 0.995);
     std::nth_element(lengths.begin(), lengths.begin() + rank, lengths.end());
     fast = lengths[static_cast<std::size_t>(rank)];

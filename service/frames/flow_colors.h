@@ -1,7 +1,7 @@
-// Optical flow as colours: the Middlebury wheel, which people who work with flow read at a glance.
+// Shows optical flow in the colours of the Middlebury wheel, which flow researchers know.
 //
-// The hue is the direction, the saturation the speed; white is no motion. What is faster than the
-// scale is shown darker.
+// The hue is the direction, the saturation the speed; white is no motion. Motion beyond the scale
+// is darker.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ struct Rgb {
   friend bool operator==(const Rgb&, const Rgb&) = default;
 };
 
-/// The colour of the motion (dx, dy), in units of the scale: a length of 1 is full saturation. What
-/// is not finite is black.
+/// The colour of the motion (dx, dy), in units of the scale: length 1 has full saturation. Black if
+/// a value is not finite.
 [[nodiscard]] Rgb FlowColor(float dx, float dy);
 
 /// Colours of `flow` = (dx, dy) pairs in pixels, as red, green, blue bytes. REQUIRES: scale > 0.
 [[nodiscard]] std::vector<std::uint8_t> FlowColors(std::span<const float> flow, float scale);
 
-/// A picture of the wheel itself, `size` by `size`: the colour at each place is that of the motion
-/// from the middle to it, full at the rim. REQUIRES: size > 1.
+/// A picture of the wheel, `size` by `size`. Each point has the colour of the motion from the
+/// middle to it; the rim has full saturation. REQUIRES: size > 1.
 [[nodiscard]] std::vector<std::uint8_t> FlowWheel(int size);
 
-/// Picks the scale: follows the fast parts of the flow up at once and down slowly, in round steps,
-/// so that colours mean the same from one picture to the next.
+/// Chooses the scale. It follows the fast parts of the flow up at once and down slowly, in round
+/// steps, so that colours stay comparable between pictures.
 ///
 /// For one thread at a time.
 class FlowScale {
@@ -42,7 +42,7 @@ class FlowScale {
   float peak_ = 0;
 };
 
-/// The least of 0.5, 1, 2, 3, 5, 10, 20 ... that is not below `pixels`.
+/// The smallest of 0.5, 1, 2, 3, 5, 10, 20 ... that is at least `pixels`.
 [[nodiscard]] float RoundScale(float pixels);
 
 }  // namespace millrace::service

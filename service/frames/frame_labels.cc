@@ -14,10 +14,10 @@ namespace {
 
 using pipeline::SampleLabel;
 
-// Far more frames than a queue holds: what was sent for those before was dropped.
+// Far more frames than a queue holds. Older frames have been dropped.
 constexpr std::size_t kMostWaiting = 1024;
 
-// Of a name that a message repeats: what it says beside it must be seen, too.
+// The maximum length of a name in a message, so that the rest of the message stays visible.
 constexpr std::size_t kMostOfName = 100;
 
 LabelOutcome OutcomeOf(const absl::Status& status) {
@@ -40,7 +40,7 @@ absl::Status HasOne(std::int64_t frame) {
       absl::StrCat("frame ", frame, " has a label already; the first one stays"));
 }
 
-// A message names some classes of many.
+// Limits the class names in a message.
 std::string SomeOf(const std::vector<std::string>& classes) {
   constexpr std::size_t kMost = 10;
   if (classes.size() <= kMost) return absl::StrJoin(classes, ", ");
@@ -114,14 +114,14 @@ void FrameLabels::End(bool admitted) {
       label = std::move(known->second);
       waiting_.erase(known);
     }
-    // Predicted already, it may have left a window of one.
+    // After a prediction, the entry may have left a window of one sample.
     Entry* const entry = Find(newest_);
     const bool known = admitted && entry != nullptr;
     const bool in_vain = !admitted && entry != nullptr && entry->label;
     if (in_vain || (label && !known)) Count(LabelOutcome::kUnused);
     if (!admitted) entries_.pop_back();
     if (!label || !known) return;
-    // From here on it has this one, whoever sends another.
+    // The entry has this label from now on; a second label is a repetition.
     sample = entry->sample;
     entry->label = label;
     if (entry->outputs != nullptr) Score(*entry, *label);
@@ -143,12 +143,12 @@ void FrameLabels::OnPrediction(const pipeline::ModelPrediction& model) {
       std::lower_bound(entries_.begin(), entries_.end(), model.sample,
                        [](const Entry& e, auto sample) { return e.sample < sample; });
   MILLRACE_CHECK(entry != entries_.end() && entry->sample == model.sample);
-  if (model.finite) {  // What is no number would spoil every mean.
+  if (model.finite) {  // A value that is not finite would make every mean invalid.
     entry->outputs = model.outputs;
     entry->best_class = model.best_class;
     if (entry->label) Score(*entry, *entry->label);
   }
-  // This step has begun: what is not in the window of the next one teaches nothing more.
+  // This step has begun. A sample outside the next step's window is no longer learned from.
   while (!entries_.empty() && entries_.front().sample <= model.sample + 1 - task_.window) {
     entries_.pop_front();
     forgot_ = true;
@@ -231,7 +231,7 @@ absl::Status FrameLabels::Give(std::int64_t frame, std::int64_t sample, SampleLa
   if (absl::IsOutOfRange(given)) return TooLate(frame);
   if (absl::IsAlreadyExists(given)) return HasOne(frame);
   if (!given.ok()) return given;
-  // The model learns from it; that its prediction can no longer be scored takes nothing away.
+  // The model learns from the label even if its prediction can no longer be scored.
   if (Entry* const entry = Find(frame)) {
     if (entry->outputs != nullptr) Score(*entry, label);
     entry->label = std::move(label);

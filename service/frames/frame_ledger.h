@@ -1,8 +1,7 @@
-// Keeps the books of a camera stream's frames: counts that add up in every reading.
+// Counts the outcomes of a camera stream's frames. The counts add up in every snapshot.
 //
-// The queue counts what comes in and what falls out of it, on the camera's thread; the ledger
-// counts what becomes of the rest, on the learner's. A reading joins the two without stopping
-// either.
+// The queue counts arrivals and losses on the camera's thread; the ledger counts the outcomes of
+// the other frames on the learner's thread. A snapshot joins both and stops neither.
 #pragma once
 
 #include <array>
@@ -13,30 +12,30 @@
 
 namespace millrace::service {
 
-/// Counts the ends of frames that came out of a queue. Thread-safe.
+/// Counts the outcomes of frames from a queue. Thread-safe.
 class FrameLedger {
  public:
-  /// Counts a frame that came out of the queue and got its prediction.
+  /// Counts a frame from the queue that got its prediction.
   void Predicted() ABSL_LOCKS_EXCLUDED(mu_);
-  /// Counts `frames` that came out of the queue and get none. REQUIRES: `reason` is not kQueueFull,
-  /// which the queue counts itself.
+  /// Counts `frames` from the queue without a prediction. REQUIRES: `reason` is not kQueueFull,
+  /// because the queue counts it.
   void Dropped(DropReason reason, std::uint64_t frames = 1) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// What became of every frame that `queue` received, at one moment: never unbalanced, and a frame
-  /// that is being handed over is in flight. So `in_flight` is at most the queue's capacity, plus
-  /// what the learner holds, plus one frame in the camera's hand and one in the learner's thread's.
-  /// `Arrivals`: an ingest::FrameQueue, or what counts as one.
+  /// The outcomes of all frames that `queue` received, as one balanced snapshot. A frame between
+  /// two threads is in flight. So `in_flight` is at most the queue's capacity, plus the learner's
+  /// frames, plus one frame on the camera's thread and one on the learner's. `Arrivals`:
+  /// ingest::FrameQueue, or a class with the same counters.
   template <typename Arrivals>
   [[nodiscard]] FrameCounts Count(const Arrivals& queue) const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The same, and whether the frames in flight are anywhere: `held` says how many wait in queues
-  /// or are inside the pipeline. Those that are being handed over are not missed.
+  /// As Count(), and sets `lost`. `held` returns the number of frames in queues and inside the
+  /// pipeline. Frames between two threads do not count as lost.
   template <typename Arrivals, typename Held>
   [[nodiscard]] FrameCounts Audit(const Arrivals& queue, const Held& held) const
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  // In the hands of the camera's thread, of the learner's, and of the one that predicts.
+  // One frame each on the camera's thread, the learner's thread and the predicting thread.
   static constexpr std::uint64_t kHandedOver = 3;
 
   [[nodiscard]] FrameCounts Ends(std::uint64_t pushed_out, std::uint64_t shut_out) const
@@ -47,10 +46,10 @@ class FrameLedger {
   std::array<std::uint64_t, kDropReasons> dropped_ ABSL_GUARDED_BY(mu_){};
 };
 
-// A frame is counted as received before its end can be, so what is received last exceeds all ends
-// read before. That alone makes `in_flight` no negative number. That nothing was received
-// meanwhile, so that the counts belong to one moment, is worth another look: at the pace of a
-// camera the first one succeeds.
+// A frame is counted as received before its outcome, so a later reading of received() is at least
+// the sum of all earlier outcomes. So `in_flight` is never negative. The loop repeats until no
+// frame arrived during the reading, so that the counts are one snapshot. At a camera's pace, the
+// first try succeeds.
 template <typename Arrivals>
 FrameCounts FrameLedger::Count(const Arrivals& queue) const {
   for (;;) {
@@ -63,9 +62,9 @@ FrameCounts FrameLedger::Count(const Arrivals& queue) const {
   }
 }
 
-// The books say what is in flight by difference, so they agree with themselves whatever is
-// forgotten. What is held is counted by others. The two are of one moment if nothing came or ended
-// meanwhile; where that never happens, so that frames move, none is said to be lost.
+// `in_flight` is a difference, so the identity is true even if a frame is lost; `held()` counts
+// frames independently. The two are comparable only if no frame moved between the readings. If
+// frames moved each time, report no loss.
 template <typename Arrivals, typename Held>
 FrameCounts FrameLedger::Audit(const Arrivals& queue, const Held& held) const {
   constexpr int kLooks = 4;

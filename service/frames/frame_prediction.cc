@@ -12,8 +12,7 @@ namespace {
 bool SeesSpuriousMotion(const pipeline::ModelPrediction& model, const ingest::Frame& frame,
                         bool next_frame) {
   if (model.flow == nullptr || frame.previous == nullptr) return false;
-  // What is expected of the next frame lies on the newest picture, and leads from it to the one
-  // before by the way back.
+  // A next-frame flow lies on the newest picture. Its reverse leads to the picture before.
   const ingest::Picture& base = next_frame ? *frame.picture : *frame.previous;
   const ingest::Picture& target = next_frame ? *frame.previous : *frame.picture;
   return EvidenceOf({.flow = *model.flow,

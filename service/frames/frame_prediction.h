@@ -1,5 +1,5 @@
-// What the network is shown of a frame, or of a client's pictures, and the prediction that its
-// answer becomes: pure functions, for CameraStream.
+// Pure functions for CameraStream: the network's input from a frame or a client's pictures, and the
+// Prediction from the network's answer.
 #pragma once
 
 #include <chrono>
@@ -17,42 +17,42 @@ namespace millrace::service {
 
 using PicturePointer = std::shared_ptr<const ingest::Picture>;
 
-/// Whether the frame comes with as many pictures as a sample has: one, the neighbours, or three.
+/// Whether the frame has all pictures of a sample: one, two neighbours, or three.
 [[nodiscard]] bool HasPictures(const ingest::Frame& frame, int per_sample);
 
-/// Whether those are of the size that the learner was made for. REQUIRES: HasPictures().
+/// Whether those pictures have the learner's size. REQUIRES: HasPictures().
 [[nodiscard]] bool FitsLearner(const ingest::Frame& frame, int per_sample,
                                const pipeline::LearnerDescription& learner);
 
-/// Points into the frame. REQUIRES: HasPictures().
+/// The result points into the frame. REQUIRES: HasPictures().
 [[nodiscard]] pipeline::PicturePair PicturesOf(const ingest::Frame& frame, int per_sample);
 
-/// Points into `pictures`, oldest first: one, two or three.
+/// The result points into `pictures`, oldest first: one, two or three.
 [[nodiscard]] pipeline::PicturePair PicturesOf(std::span<const PicturePointer> pictures);
 
-/// What a prediction says beside the model's answer and the frame.
+/// The fields of a prediction besides the model's answer and the frame.
 struct PredictionContext {
   std::string stream;
   bool next_frame = false;
-  /// Of the model's best class.
+  /// The name of the model's best class.
   std::string best_class_name = {};
 };
 
-/// When a prediction leaves, and what had come by then.
+/// The state at a prediction's emission.
 struct Emission {
   /// On the monotonic clock.
   std::chrono::nanoseconds now{0};
-  /// Frames of this process.
+  /// Frames received by this process.
   std::int64_t received = 0;
-  /// What the source numbers from 0 goes on from here.
+  /// The source's numbers start at 0 in this process; they continue from here.
   pipeline::SourcePosition begin = {};
 };
 
-/// Of a frame that the learner had.
+/// The prediction of a frame that was in the learner.
 [[nodiscard]] Prediction PredictionOf(FrameInFlight in_flight, pipeline::ModelPrediction model,
                                       PredictionContext context, const Emission& emission);
 
-/// Of a client's pictures, oldest first: of no frame, without a number or times.
+/// The prediction of a client's pictures, oldest first. It has no frame, number or times.
 [[nodiscard]] Prediction PredictionOf(std::span<const PicturePointer> pictures,
                                       pipeline::ModelPrediction model, PredictionContext context);
 

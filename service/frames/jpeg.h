@@ -1,4 +1,4 @@
-// Pictures as JPEG, for browsers.
+// Encodes pictures as JPEG for browsers.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace millrace::service {
 struct JpegOptions {
   /// 1 to 100.
   int quality = 80;
-  /// Keep colours as fine as brightness: for drawings, whose edges are of colour.
+  /// Full resolution for colours: for drawings, whose edges are differences in colour.
   bool fine_colors = false;
 };
 
-/// Encodes red, green, blue bytes, rows first without padding. Fails with INVALID_ARGUMENT where
-/// `rgb` is not width * height * 3 bytes.
+/// Encodes red, green, blue bytes, rows first without padding. INVALID_ARGUMENT unless `rgb` has
+/// width * height * 3 bytes.
 [[nodiscard]] absl::StatusOr<std::string> EncodeJpeg(std::span<const std::uint8_t> rgb, int width,
                                                      int height, const JpegOptions& options);
 

@@ -43,7 +43,7 @@ RecentLearning LearningWindow::Recent() const {
   }
   recent.loss /= recent.predictions;
   recent.loss_no_motion /= recent.predictions;
-  // Fewer predictions than a window say nothing yet.
+  // Fewer predictions than a window are too few.
   const bool full = entries_.size() == kLossWindow;
   recent.spurious_share = full ? static_cast<double>(spurious) / recent.predictions : 0;
   recent.gain = GainOf(compared);

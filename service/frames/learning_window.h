@@ -1,5 +1,5 @@
-// What a model's newest predictions were worth: one set of figures for the page, the progress line
-// and the summary.
+// Rates a model's newest predictions. The page, the progress line and the summary show the same
+// values.
 #pragma once
 
 #include <cstddef>
@@ -10,28 +10,27 @@
 
 namespace millrace::service {
 
-/// Over the last kLossWindow (windows.h) predictions that are finite and have a loss, or fewer.
+/// Values over at most the last kLossWindow (windows.h) finite predictions with a loss.
 struct RecentLearning {
   int predictions = 0;
   /// Means; 0 before the first prediction.
   double loss = 0;
   double loss_no_motion = 0;
-  /// (no motion - model) / (no motion - reference), of the sums: 1 is as good as the reference.
-  /// Nothing without a reference that is better than no motion.
+  /// (no motion - model) / (no motion - reference), with sums of losses: 1 is as good as the
+  /// reference. nullopt unless the reference is better than no motion.
   std::optional<double> gain = {};
-  /// The share of the predictions that see motion which their pictures do not show
-  /// (motion_evidence.h).
+  /// The share of predictions with motion that their pictures do not show (motion_evidence.h).
   double spurious_share = 0;
 
-  /// 1 - loss / loss_no_motion: below 0 the model is worse than no motion. Nothing where there is
-  /// no loss of no motion.
+  /// 1 - loss / loss_no_motion: below 0 the model is worse than zero motion. nullopt without a
+  /// zero-motion loss.
   [[nodiscard]] std::optional<double> explained() const;
-  /// Whether it sees motion where nothing moves, most of the time: then explained() is noise that
-  /// its flow averages away.
+  /// Whether most predictions show motion in still pictures. Then explained() measures only noise
+  /// that the flow averages away.
   [[nodiscard]] bool sees_spurious_motion() const { return spurious_share > 0.5; }
 };
 
-/// Gathers them. Not thread-safe.
+/// Collects the values. Not thread-safe.
 class LearningWindow {
  public:
   void Record(const Prediction& prediction);

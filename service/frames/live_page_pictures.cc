@@ -11,15 +11,15 @@
 namespace millrace::service {
 namespace {
 
-// Half a second of a fast camera that many watch: a request over a slow link is on its way so long.
+// Half a second of a fast camera with many viewers. A request over a slow link may take that long.
 constexpr std::size_t kRemembered = 16;
-// Older ones nobody asks for any more, and one of a large model has tens of megabytes.
+// Older predictions are not requested any more. One of a large model has tens of megabytes.
 constexpr std::chrono::seconds kRememberedFor(1);
 constexpr JpegOptions kCameraJpeg = {.quality = 80, .fine_colors = false};
 // Flat colours with sharp edges show artefacts sooner.
 constexpr JpegOptions kFlowJpeg = {.quality = 90, .fine_colors = true};
 
-// Of the size of the camera's picture, as the model sees it.
+// In the size of the picture that the model sees.
 absl::StatusOr<EncodedPicture> EncodeCamera(const Prediction& prediction,
                                             std::span<const std::uint8_t> rgb) {
   MILLRACE_ASSIGN_OR_RETURN(std::string jpeg, EncodeJpeg(rgb, prediction.picture->width,

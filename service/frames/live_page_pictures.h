@@ -1,5 +1,5 @@
-// The pictures of the live page: what the camera saw and the flow in colour, encoded at most once
-// however many watch, and never when nobody does.
+// The pictures of the live page: the camera's picture and the flow in colour. Each is encoded at
+// most once for all viewers, and never without a viewer.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@
 
 namespace millrace::service {
 
-/// What of a prediction is shown.
+/// The shown part of a prediction.
 enum class PictureKind {
-  kCamera,  ///< What the camera saw.
+  kCamera,  ///< The camera's picture.
   kFlow,    ///< The flow in colour.
-  kNext,    ///< The picture to come.
+  kNext,    ///< The predicted next picture.
 };
 inline constexpr int kPictureKinds = 3;
 
@@ -29,22 +29,22 @@ inline constexpr int kPictureKinds = 3;
 struct EncodedPicture {
   std::int64_t frame_number = 0;
   std::string jpeg = {};
-  /// Of the flow's colours: pixels of motion at full colour. 0 for the other kinds.
+  /// Scale of the flow's colours: pixels of motion at full saturation. 0 for the other kinds.
   float scale = 0;
 };
 
-/// The pictures of one camera stream. Thread-safe; whoever asks first for a picture encodes it, and
-/// who asks meanwhile waits for it. The ring must outlive this.
+/// The pictures of one camera stream. Thread-safe. The first request for a picture encodes it;
+/// requests meanwhile wait. The ring must outlive this object.
 class LivePagePictures {
  public:
   explicit LivePagePictures(const PredictionRing& ring) : ring_(ring) {}
 
-  /// The newest prediction, or null before the first. Its pictures can be asked for by number for
-  /// a while, so that a picture and its flow are of the same moment.
+  /// The newest prediction; null before the first. Its pictures stay available by number for a
+  /// while, so that a picture and its flow show the same moment.
   [[nodiscard]] std::shared_ptr<const Prediction> Newest() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// A picture of frame `number`, or of the newest prediction where that one is gone or absent.
-  /// Fails with NOT_FOUND before the first prediction, and where it foretells no picture.
+  /// A picture of frame `number`, or of the newest prediction if `number` is absent or expired.
+  /// NOT_FOUND before the first prediction, and if the model does not predict this kind.
   [[nodiscard]] absl::StatusOr<EncodedPicture> Encoded(PictureKind kind,
                                                        std::optional<std::int64_t> number)
       ABSL_LOCKS_EXCLUDED(mu_);

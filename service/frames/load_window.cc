@@ -20,7 +20,7 @@ double Share(nanoseconds worked, nanoseconds time) {
 void LoadWindow::Record(nanoseconds now, const std::vector<pipeline::StageTime>& worked) {
   if (!readings_.empty()) {
     if (now - readings_.back().time < kLeastPause) return;
-    // Planned again, the stages may be others.
+    // A new plan may have other stages.
     if (readings_.back().worked.size() != worked.size()) readings_.clear();
   }
   readings_.push_back({now, worked});
@@ -29,7 +29,7 @@ void LoadWindow::Record(nanoseconds now, const std::vector<pipeline::StageTime>&
 
 std::vector<StageLoad> LoadWindow::At(nanoseconds now,
                                       const std::vector<pipeline::StageTime>& worked) const {
-  // The newest of those that are old enough; else the oldest.
+  // The newest reading that is old enough, or else the oldest.
   auto from = std::find_if(readings_.rbegin(), readings_.rend(),
                            [now](const Reading& reading) { return reading.time <= now - kWindow; });
   if (from == readings_.rend() && !readings_.empty()) from = std::prev(readings_.rend());

@@ -1,4 +1,4 @@
-// Which share of the last ten seconds each stage of a learner has worked.
+// The share of the last ten seconds during which each stage of a learner worked.
 #pragma once
 
 #include <deque>
@@ -9,21 +9,21 @@
 
 namespace millrace::service {
 
-/// Of one stage; from 0 to 1 each, and together at most a little more.
+/// The load of one stage. Each value is from 0 to 1; their sum is at most a little more.
 struct StageLoad {
   double predicting = 0;
   double learning = 0;
 };
 
-/// Told the time by its caller, and guarded by its owner, as the windows of windows.h.
+/// The caller passes the time, and the owner's lock protects it, as in windows.h.
 class LoadWindow {
  public:
-  /// The stages had worked for so long at `now`. Readings that come too soon after the one before
-  /// are left out, so that there are few. REQUIRES: time does not go backwards.
+  /// Records the total work of the stages by `now`. Skips readings shortly after the previous one,
+  /// to limit their number. REQUIRES: time does not go backwards.
   void Record(nanoseconds now, const std::vector<pipeline::StageTime>& worked);
 
-  /// Where the stages have worked for so long by `now`; first stage first. Empty before there is a
-  /// reading to compare with, and where it is not known how long they worked.
+  /// The loads, if the stages' total work by `now` is `worked`; first stage first. Empty without an
+  /// earlier reading, and if the work is unknown.
   [[nodiscard]] std::vector<StageLoad> At(nanoseconds now,
                                           const std::vector<pipeline::StageTime>& worked) const;
 

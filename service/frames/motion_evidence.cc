@@ -9,11 +9,11 @@
 namespace millrace::service {
 namespace {
 
-// Of the whole picture. Below it the page's colours are white to the eye.
+// Mean motion of the picture. Below it, the page's colours look white.
 constexpr double kVisibleMotion = 0.1;
-// Noise of two thousand pixels stays below it, nine times in ten.
+// In nine of ten cases, noise in two thousand pixels stays below it.
 constexpr double kLeastSupport = 0.05;
-// A pixel moves from here on: shorter flows look up nearly the same pixels both ways.
+// The minimum length of motion: a shorter flow leads to nearly the same pixels in both directions.
 constexpr float kMovingPixel = 0.1F;
 constexpr double kSamples = 2000;
 
@@ -26,8 +26,8 @@ class Lookup {
            y <= static_cast<float>(pictures_.height - 1);
   }
 
-  /// The difference between the base at (x, y) and the target at (to_x, to_y), which it holds:
-  /// green, bilinear.
+  /// The difference between the base at (x, y) and the target at (to_x, to_y): green, bilinear.
+  /// REQUIRES: Holds(to_x, to_y).
   [[nodiscard]] double Difference(int x, int y, float to_x, float to_y) const {
     const auto left = static_cast<int>(to_x);
     const auto top = static_cast<int>(to_y);

@@ -9,8 +9,8 @@
 
 namespace millrace::service {
 
-// The listeners, and which of them are being called. A call holds no lock, so a listener's removal
-// waits for its calls to return.
+// The listeners and their calls in progress. A call holds no lock, so a listener's removal waits
+// for its calls to return.
 struct PredictionRing::Listeners {
   struct Entry {
     std::function<void()> listener;
@@ -142,7 +142,7 @@ bool PredictionRing::closed() const {
 
 std::unique_ptr<PredictionRing::Listening> PredictionRing::Listen(std::function<void()> listener) {
   const std::uint64_t id = listeners_->Add(std::move(listener));
-  // The constructor is private, out of make_unique's reach.
+  // make_unique cannot call the private constructor.
   return std::unique_ptr<Listening>(new Listening(listeners_, id));
 }
 

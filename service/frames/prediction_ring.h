@@ -1,7 +1,7 @@
-// The newest predictions of a camera stream, kept for any number of readers.
+// The newest predictions of a camera stream, for any number of readers.
 //
-// The learner publishes and never waits. Each reader has a cursor of its own; one that falls behind
-// by more than the ring holds has lost predictions, and is told how many.
+// The learner publishes and never waits. Each reader has its own cursor. A reader that falls behind
+// by more than the ring's size loses predictions, and learns their number.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,7 @@
 
 namespace millrace::service {
 
-/// What a reader gets next: the newest prediction, or the oldest of the last `depth` that it has
-/// not had.
+/// The next prediction for a reader: the newest, or the oldest unread one of the last `depth`.
 struct ReadPolicy {
   bool newest = false;
   std::size_t depth = 16;
@@ -27,14 +26,14 @@ struct ReadPolicy {
 /// A bounded ring of shared predictions. Thread-safe.
 class PredictionRing {
  public:
-  /// Where a reader stands: the sequence number that it wants next. Starts at the first prediction
-  /// published after the cursor was made, by Begin().
+  /// A reader's position: the sequence number of its next prediction. Begin() returns the position
+  /// of the first prediction after the call.
   using Cursor = std::uint64_t;
 
   struct ReadResult {
-    /// Null when there is nothing new.
+    /// Null if there is no new prediction.
     std::shared_ptr<const Prediction> prediction;
-    /// Predictions between the cursor and this one, lost to the reader.
+    /// The number of lost predictions between the cursor and this one.
     std::uint64_t missed = 0;
   };
 
@@ -50,25 +49,25 @@ class PredictionRing {
   void Publish(std::shared_ptr<const Prediction> prediction) ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] Cursor Begin() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// From now on it holds at least `depth`, until as many calls of Release() with the same.
+  /// Keeps at least `depth` predictions from now on, until Release() with the same `depth`.
   void Hold(std::size_t depth) ABSL_LOCKS_EXCLUDED(mu_);
   void Release(std::size_t depth) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Reads by `policy` and moves `cursor` past what it returns, whose number it was.
+  /// Reads by `policy` and moves `cursor` behind the returned prediction.
   [[nodiscard]] ReadResult Read(Cursor& cursor, const ReadPolicy& policy) const
       ABSL_LOCKS_EXCLUDED(mu_);
   /// The newest prediction, or null before the first.
   [[nodiscard]] std::shared_ptr<const Prediction> Newest() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// What readers are told once it is closed: why there are no more. OK unless said.
+  /// Sets the reason that readers receive after Close(). OK by default.
   void EndWith(absl::Status why) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] absl::Status end() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// No prediction will come any more: calls every listener a last time. Idempotent.
+  /// Ends the ring: no more predictions will come. Calls every listener a last time. Idempotent.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool closed() const ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Calls `listener` after each Publish() and at Close(), on the publisher's thread, without a
-  /// lock held: it must only wake somebody. Lives until the returned handle is destroyed, which
-  /// waits for a call in progress. The ring must outlive the handle.
+  /// lock: it may only wake another thread. The listening ends with the returned handle, whose
+  /// destructor waits for a call in progress. The ring must outlive the handle.
   class Listening;
   [[nodiscard]] std::unique_ptr<Listening> Listen(std::function<void()> listener);
 
@@ -84,13 +83,13 @@ class PredictionRing {
   mutable Mutex mu_;
   std::deque<std::shared_ptr<const Prediction>> predictions_ ABSL_GUARDED_BY(mu_);
   std::uint64_t published_ ABSL_GUARDED_BY(mu_) = 0;
-  std::multiset<std::size_t> held_ ABSL_GUARDED_BY(mu_);  // Depths that readers need.
+  std::multiset<std::size_t> held_ ABSL_GUARDED_BY(mu_);  // The depths of Hold().
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status end_ ABSL_GUARDED_BY(mu_);
 };
 
-/// A listener's place in a ring's list. Destroying it takes the listener off the list. Not to be
-/// destroyed by the listener itself, nor under a lock that the listener takes.
+/// The registration of a listener, which its destruction removes. A listener must not destroy its
+/// own handle. The handle must not be destroyed under a lock that the listener takes.
 class PredictionRing::Listening {
  public:
   ~Listening();

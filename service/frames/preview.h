@@ -1,4 +1,4 @@
-// A prediction as a small picture, for people.
+// Shows a prediction as a small picture.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace millrace::service {
 
-/// JPEG, of the size of the network's input: the colours of the flow, the picture to come, or,
-/// where classes or values are predicted, the frame. Empty where there is nothing to show.
+/// A JPEG of the network's input size: the colours of the flow, the predicted picture, or, for
+/// classes or values, the frame. Empty if there is no picture.
 [[nodiscard]] std::string PreviewJpeg(const Prediction& prediction);
 
 }  // namespace millrace::service

@@ -1,8 +1,8 @@
-// A frame that a client pushed, from when it comes to when its outcome is told: exactly one.
+// A frame that a client pushed, from its arrival to its outcome. It has exactly one outcome.
 //
 //   client ─▶ queue ─▶ learner's thread ─▶ learner ─▶ Predicted()
 //              │            │                │
-//            Lost()     Dropped()       let go of: rejected
+//            Lost()     Dropped()       destroyed: rejected
 #pragma once
 
 #include <cstdint>
@@ -20,28 +20,28 @@
 
 namespace millrace::service {
 
-/// What became of one pushed frame. Of the four that come after the number, one is set.
+/// The outcome of one pushed frame. Of the four fields after the number, exactly one is set.
 struct PushOutcome {
-  /// As the client calls it.
+  /// The client's identifier.
   std::string id;
   std::optional<std::int64_t> frame_number = {};
   std::shared_ptr<const Prediction> prediction = {};
   std::optional<DropReason> dropped = {};
-  /// There are more frames a second than there may be.
+  /// The rate exceeded the maximum of frames per second.
   bool skipped = false;
-  /// Why it was no frame.
+  /// Why the picture is no frame.
   absl::Status refused = {};
-  /// Of its label, where it had one and was predicted.
+  /// The outcome of its label, if it had one and was predicted.
   std::optional<absl::Status> label = {};
 };
 
-/// The first outcome counts; one that is destroyed without has been rejected. Told by one thread at
-/// a time.
+/// The first outcome counts. Destruction without an outcome means rejected. Only one thread at a
+/// time may call it.
 class PushedFrame final : public ingest::FrameTicket {
  public:
   using Told = std::function<void(PushOutcome)>;
 
-  /// `told` is called once, from whatever thread, and must be quick.
+  /// `told` is called once, on any thread, and must return quickly.
   PushedFrame(std::string id, std::optional<ClientLabel> label, Told told)
       : label_(std::move(label)), told_(std::move(told)) {
     outcome_.id = std::move(id);
@@ -53,9 +53,9 @@ class PushedFrame final : public ingest::FrameTicket {
 
   [[nodiscard]] const std::optional<ClientLabel>& label() const { return label_; }
 
-  /// The number that it has in its stream.
+  /// Sets its number in its stream.
   void Numbered(std::int64_t frame_number) { outcome_.frame_number = frame_number; }
-  /// What became of its label.
+  /// Sets the outcome of its label.
   void Labelled(absl::Status added) { outcome_.label = std::move(added); }
 
   void Predicted(std::shared_ptr<const Prediction> prediction);
@@ -73,7 +73,7 @@ class PushedFrame final : public ingest::FrameTicket {
   bool is_told_ = false;
 };
 
-/// The client's, if `ticket` is of one; null where nobody waits.
+/// The client's frame for `ticket`; null if the ticket is not a client's.
 [[nodiscard]] PushedFrame* PushedFrameOf(const std::shared_ptr<ingest::FrameTicket>& ticket);
 
 }  // namespace millrace::service

@@ -1,4 +1,4 @@
-// A camera stream's figures over the recent past, as its snapshots show them.
+// A camera stream's statistics over the recent past, for its snapshots.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace millrace::service {
 
-/// Gathers a stream's windows under one lock. Thread-safe.
+/// Holds a stream's windows under one lock. Thread-safe.
 class RecentFigures {
  public:
   struct Values {
@@ -26,23 +26,23 @@ class RecentFigures {
     RecentLearning learning = {};
   };
 
-  /// Takes a frame's arrival into account. Frames that fell out of the queue need not be told: the
-  /// numbers of the others show them. REQUIRES: in the order of the frames.
+  /// Records a frame's arrival. Frames that the queue dropped need no call, because the numbers of
+  /// the other frames show them. REQUIRES: in the order of the frames.
   void RecordArrival(const ingest::Frame& frame) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Takes a prediction emitted at `now` into account. A prediction that is not finite or has no
-  /// loss is left out of the learning. REQUIRES: in the order of the predictions.
+  /// Records a prediction emitted at `now`. The learning values skip a prediction that is not
+  /// finite or has no loss. REQUIRES: in the order of the predictions.
   void RecordPrediction(const Prediction& prediction, std::chrono::nanoseconds now)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Takes into account for how long the stages had worked at `now`.
+  /// Records the stages' total work by `now`.
   void RecordWork(const std::vector<pipeline::StageTime>& worked, std::chrono::nanoseconds now)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The figures at `now`, when `received` frames have arrived.
+  /// The values at `now`, after `received` frames have arrived.
   [[nodiscard]] Values At(std::chrono::nanoseconds now, std::uint64_t received) const
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The stages' loads at `now`, when they have worked for so long: as LoadWindow::At().
+  /// The stages' loads at `now`, as LoadWindow::At().
   [[nodiscard]] std::vector<StageLoad> LoadsAt(std::chrono::nanoseconds now,
                                                const std::vector<pipeline::StageTime>& worked) const
       ABSL_LOCKS_EXCLUDED(mu_);

@@ -17,7 +17,7 @@ constexpr std::size_t kMostReadings = 4000;
 
 double Seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
-/// Appends `reading` and forgets what no window that ends at its time or later can show.
+/// Appends `reading` and removes readings that no window ending at its time or later contains.
 template <typename Reading>
 void Append(std::deque<Reading>& readings, const Reading& reading) {
   readings.push_back(reading);
@@ -44,7 +44,7 @@ double RateWindow::PerSecond(nanoseconds now, std::uint64_t count) const {
   const auto counts = static_cast<double>(count - first->count);
   double elapsed = Seconds(now - first->time);
   if (const Reading& last = readings_.back(); last.count == count) {
-    // The time since the last count tells nothing until the next one is late.
+    // Until the next count is late, the time since the last count says nothing.
     const double between = Seconds(last.time - first->time);
     elapsed = std::max(between, elapsed - between / counts);
   }

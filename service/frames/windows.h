@@ -1,8 +1,8 @@
-// Figures over the recent past: rates, quantiles of the delay, mean losses.
+// Statistics over the recent past: rates, quantiles of the delay, mean losses.
 //
-// All are told the time by their caller, so that tests need no clock. None is thread-safe: their
-// owner guards them. Each holds a bounded number of readings; under more of them than that, its
-// window only gets shorter.
+// The caller passes the time, so that tests need no clock. The classes are not thread-safe; their
+// owner guards them. Each holds a limited number of readings; beyond it, its window becomes
+// shorter.
 #pragma once
 
 #include <chrono>
@@ -12,19 +12,20 @@
 
 namespace millrace::service {
 
-/// How far back the rates and the quantiles look.
+/// The window of the rates and quantiles.
 inline constexpr std::chrono::nanoseconds kWindow = std::chrono::seconds(10);
-/// How many predictions the mean losses cover.
+/// The number of predictions in the mean losses.
 inline constexpr std::size_t kLossWindow = 200;
 
-/// How fast a counter has grown over the last ten seconds, or since its first reading.
+/// The rate of a counter over the last ten seconds, or since its first reading.
 class RateWindow {
  public:
-  /// The counter stood at `count` since `time`. REQUIRES: neither goes backwards.
+  /// Records that the counter has the value `count` at `time`. REQUIRES: neither goes backwards.
   void Record(std::chrono::nanoseconds time, std::uint64_t count);
 
-  /// Counts a second, where the counter stands at `count` by now: not below its last reading. Falls
-  /// towards 0 once the counter is late, and is 0 ten seconds after its last change.
+  /// The rate per second, if the counter has the value `count` at `now`. REQUIRES: `count` is at
+  /// least the last reading. Falls towards 0 when the counter is late, and is 0 ten seconds after
+  /// its last change.
   [[nodiscard]] double PerSecond(std::chrono::nanoseconds now, std::uint64_t count) const;
 
  private:
@@ -42,8 +43,8 @@ class DelayWindow {
   /// REQUIRES: `time` does not go backwards.
   void Record(std::chrono::nanoseconds time, std::chrono::nanoseconds delay);
 
-  /// The smallest delay that at least the share `quantile` of them stayed within, in seconds; 0
-  /// when there are none. REQUIRES: 0 < quantile <= 1.
+  /// The smallest delay that at least the share `quantile` of them does not exceed, in seconds; 0
+  /// without a delay. REQUIRES: 0 < quantile <= 1.
   [[nodiscard]] double Quantile(double quantile, std::chrono::nanoseconds now) const;
 
  private:
