@@ -1,20 +1,20 @@
-// How many cores this process could take in addition to those that it uses.
+// The number of cores that this process could use in addition to those in use.
 #pragma once
 
 namespace millrace::service {
 
-/// CPU time since some moment, in seconds, summed over cores.
+/// CPU time since an arbitrary start, in seconds, summed over cores.
 struct CpuTimes {
-  /// In which a core of the machine stood idle; 0 where that is not known.
+  /// Idle time of all cores of the machine; 0 if it is unknown.
   double idle_s = 0;
-  /// That this process used.
+  /// Time used by this process.
   double used_s = 0;
 };
 
 [[nodiscard]] CpuTimes ReadCpuTimes();
 
-/// Cores that stood idle in the `seconds` between two readings and that the process may use:
-/// `usable` is how many it may use in all, which a container may bound.
+/// Cores that were idle in the `seconds` between two readings and that the process may use.
+/// `usable` is the number of cores that the process may use in total, which a container may limit.
 [[nodiscard]] double IdleCores(const CpuTimes& before, const CpuTimes& after, double seconds,
                                double usable);
 

@@ -1,4 +1,4 @@
-// Whether a camera stream keeps up with its camera, and with what its plan promised.
+// The state of a camera stream: whether it keeps up with its camera and with its plan's promise.
 #pragma once
 
 #include <array>
@@ -6,10 +6,9 @@
 
 namespace millrace::service {
 
-/// What a stream gives up because its camera sends more than the model has time for. The worst
-/// comes last.
+/// The effect of a camera that sends more than the model has time for, from the least to the worst.
 enum class OverloadKind {
-  kNone,          ///< Every frame is predicted and, unless something else forbids it, learned from.
+  kNone,          ///< Every frame is predicted and, unless another rule forbids it, learned from.
   kLearnsLess,    ///< Every frame is predicted; one in update_every is learned from.
   kOnlyPredicts,  ///< Every frame is predicted; no frame is learned from.
   kDrops,         ///< Frames are dropped.
@@ -20,8 +19,8 @@ inline constexpr std::array kOverloadKinds = {OverloadKind::kNone, OverloadKind:
 /// "none", "learns_less", "only_predicts", "drops".
 [[nodiscard]] std::string_view Name(OverloadKind kind);
 
-/// Values of the configuration's keys each of which alone ends an overload, as far as the measured
-/// costs tell. 0: no value of that key does.
+/// Values of configuration keys. Each alone ends an overload, by the measured costs. 0: no value of
+/// this key does.
 struct Remedies {
   /// source.max_fps, in frames a second.
   double max_fps = 0;
@@ -32,8 +31,8 @@ struct Remedies {
   int stages = 0;
 };
 
-/// How a stream stands. An overload has lasted for ten seconds before it is said, and so has its
-/// absence before that is said. Rates are in frames a second, over the last ten seconds.
+/// The overload of a stream. It is reported after ten seconds of overload, and its end after ten
+/// seconds without. Rates are in frames per second, over the last ten seconds.
 struct Overload {
   OverloadKind kind = OverloadKind::kNone;
   double received_per_second = 0;
@@ -43,12 +42,12 @@ struct Overload {
   Remedies remedies = {};
 };
 
-/// What the plan promises for this camera, by the costs that were measured.
+/// The plan's promise for this camera, by the measured costs.
 struct Promise {
-  /// Predictions a second: at most as many as frames come.
+  /// Predictions per second: at most the rate of the frames.
   double frames_per_second = 0;
   double delay_s = 0;
-  /// False: for ten seconds there were fewer predictions, or later ones, than that.
+  /// False: for ten seconds, predictions were fewer or later than promised.
   bool rate_kept = true;
   bool delay_kept = true;
 };

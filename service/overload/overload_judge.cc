@@ -9,16 +9,16 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds kLeastSpan{2};
-// A camera that sends a frame now and then: a span holds several of them, within reason.
+// A span of a slow camera contains several frames, up to the maximum length.
 constexpr double kLeastFrames = 10;
 constexpr seconds kLongestSpan{30};
 constexpr seconds kBelieved{10};
 constexpr int kLeastSpans = 3;
 
-// Shares of the frames. Between the two a span says nothing.
+// Shares of dropped frames. A span between these two limits is neutral.
 constexpr double kOverloaded = 0.05;
 constexpr double kKeepsUp = 0.01;
-// Shares of what was promised or, where less came, of that.
+// Shares of the promised rate, or of the received rate if that is lower.
 constexpr double kTooFew = 0.9;
 constexpr double kEnough = 0.95;
 
@@ -106,7 +106,7 @@ void OverloadJudge::JudgeKind(const Span& span, const OverloadReading& reading) 
   const std::optional<bool> drops =
       working_ ? Between(span.pushed_out / std::max(span.received, 1.0), kKeepsUp, kOverloaded)
                : false;
-  // A worse kind is never said before a lesser one, nor longer.
+  // A worse kind is never reported before a lesser one, nor longer.
   for (const OverloadKind kind : {OverloadKind::kLearnsLess, OverloadKind::kOnlyPredicts}) {
     at_least_[static_cast<std::size_t>(kind)].Add(span.length,
                                                   effort >= kind ? std::optional(true) : drops);

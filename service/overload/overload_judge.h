@@ -1,11 +1,10 @@
-// Judges from a stream's counters whether it is overloaded, and whether it keeps its plan's
-// promise.
+// Evaluates a stream's counters: whether it is overloaded, and whether it keeps its plan's promise.
 //
-// Time is cut into spans of two seconds or more. Each span is judged by itself; what is said of the
-// stream changes once all spans of ten seconds, three at least, contradict it:
+// Time is cut into spans of two seconds or more, and each span is evaluated alone. The reported
+// state changes after all spans of ten seconds, at least three, contradict it:
 //
 //   frames dropped in a span     no   yes  no  yes  yes  yes  yes  yes   no   no   no   no   no
-//   said                       none  ..................... none │ drops .............. drops │ none
+//   reported                   none  ..................... none │ drops .............. drops │ none
 #pragma once
 
 #include <array>
@@ -18,49 +17,49 @@
 
 namespace millrace::service {
 
-/// A stream's counters at one moment.
+/// A snapshot of a stream's counters.
 struct OverloadReading {
   nanoseconds now{0};
-  /// Since the stream began.
+  /// Since the stream's start.
   std::uint64_t received = 0;
   std::uint64_t predicted = 0;
   /// Dropped because the queue was full.
   std::uint64_t pushed_out = 0;
-  /// Whether frames come that do not wait, and are predicted. Nothing else can be overloaded.
+  /// Whether the source's frames do not wait and are predicted. No other stream can be overloaded.
   bool working = true;
-  /// From every which frame the learner has time to learn; 0: from none.
+  /// The learner has time to learn from one frame in `update_every`; 0: from no frame.
   int update_every = 1;
-  /// Of the last ten seconds; 0: there was no prediction.
+  /// The delay over the last ten seconds; 0 without a prediction.
   double delay_s = 0;
-  /// What is promised now.
+  /// The current promise.
   Promise promise = {};
 };
 
-/// A statement that is believed once it was true for ten seconds, and until it was false for ten.
+/// A statement that counts as true after ten seconds of true, until ten seconds of false.
 class LastingTruth {
  public:
-  /// For `length` the statement was true, or false, or neither could be said.
+  /// Adds a period in which the statement was true, false, or unknown (nullopt).
   void Add(nanoseconds length, std::optional<bool> is_true);
 
   [[nodiscard]] bool believed() const { return believed_; }
 
  private:
   bool believed_ = false;
-  // Without a break, what is believed was contradicted for so long, in so many spans.
+  // The uninterrupted time and number of spans that contradict `believed_`.
   nanoseconds contradicted_{0};
   int spans_ = 0;
 };
 
-/// Told the time by its caller, and guarded by its owner.
+/// The caller passes the time, and the owner guards it.
 class OverloadJudge {
  public:
-  /// Takes a reading into account; returns whether it has ended a span, so that what is said may
-  /// have changed. A reading that is older than the one before it is left out: several threads
-  /// take readings, and one may come late.
+  /// Records a reading. Returns whether it ended a span, so that the reported state may have
+  /// changed. Skips a reading older than the previous one: several threads take readings, and one
+  /// may be late.
   bool Record(const OverloadReading& reading);
 
   [[nodiscard]] OverloadKind kind() const;
-  /// Without remedies.
+  /// The overload, without remedies.
   [[nodiscard]] Overload overload() const;
   [[nodiscard]] bool rate_kept() const { return !too_few_.believed(); }
   [[nodiscard]] bool delay_kept() const { return !too_late_.believed(); }
@@ -77,11 +76,11 @@ class OverloadJudge {
   void JudgeKind(const Span& span, const OverloadReading& reading);
   void JudgePromise(const Span& span, const OverloadReading& reading);
 
-  std::optional<OverloadReading> begin_;  // Of the span that has not ended.
-  bool working_ = true;                   // In all of it.
-  std::deque<Span> recent_;               // Oldest first, together ten seconds or a little more.
+  std::optional<OverloadReading> begin_;  // The first reading of the current span.
+  bool working_ = true;                   // True if all readings of the span are `working`.
+  std::deque<Span> recent_;               // Oldest first; in total ten seconds or a little more.
   int update_every_ = 1;
-  // Of each kind: it is that or a worse one. The first stays unused.
+  // For each kind: the state is this kind or a worse one. The first element is unused.
   std::array<LastingTruth, kOverloadKinds.size()> at_least_;
   LastingTruth too_few_;
   LastingTruth too_late_;

@@ -10,8 +10,8 @@
 namespace millrace::service {
 namespace {
 
-// A stream whose learner works all the time drops frames whenever an operation takes longer, and
-// EffortController takes up learning again only where there is a sixth of the time to spare.
+// A learner that works all the time drops frames whenever an operation takes longer.
+// EffortController increases learning only with a sixth of the time to spare.
 constexpr double kMostLoad = 0.8;
 constexpr int kLeastSide = 64;
 
@@ -20,7 +20,7 @@ double CostS(const pipeline::StageDescription& stage, int update_every) {
   return (stage.forward_ms + (update_every > 0 ? learning_ms / update_every : 0)) / 1000;
 }
 
-/// Between two samples, where the slowest device sets the pace.
+/// The time between two samples: the slowest device determines it.
 double PeriodS(const pipeline::LearnerDescription& learner, int update_every) {
   std::map<std::string, double> devices;
   double slowest = 0;
@@ -32,14 +32,14 @@ double PeriodS(const pipeline::LearnerDescription& learner, int update_every) {
   return slowest;
 }
 
-/// Down to two digits, and to whole numbers above ten.
+/// Rounds down to two digits, and to integers from ten on.
 double RoundedDown(double rate) {
   if (rate <= 0) return 0;
   const double unit = rate >= 10 ? 1 : std::pow(10, std::floor(std::log10(rate)) - 1);
   return std::floor(rate / unit + 1e-9) * unit;
 }
 
-/// The largest input of about the same shape that costs at most `share` of the present one.
+/// The largest input of about the same shape with at most `share` of the present cost.
 void FindInput(double share, int multiple, const pipeline::LearnerDescription& learner,
                Remedies& remedies) {
   const double shape = static_cast<double>(learner.height) / learner.width;
@@ -62,8 +62,8 @@ bool OnTheCpu(const pipeline::LearnerDescription& learner) {
   });
 }
 
-/// The fewest stages that do `rate` of samples that cost `sample_s` each, if there are cores for
-/// them. 0: there are too few.
+/// The smallest number of stages that reaches `rate` samples per second at a cost of `sample_s`
+/// each, within the number of cores. 0: there are too few cores.
 int FindStages(double rate, double sample_s, double cores,
                const pipeline::LearnerDescription& learner) {
   std::size_t layers = 0;
@@ -111,7 +111,7 @@ Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
   const double cores =
       (CoresInUse(seen, learner) + seen.idle_cores) / std::max(config.learner.threads_per_stage, 1);
   const int stages = FindStages(overload.received_per_second, sample_s * slowdown, cores, learner);
-  // The schedule auto takes as many as it may already where more of them help.
+  // The schedule auto already uses the configured maximum of stages if that helps.
   if (config.learner.schedule != "auto" || stages > config.learner.stages) {
     remedies.stages = stages;
   }

@@ -1,4 +1,4 @@
-// What ends an overload: values of configuration keys, by the costs that were measured.
+// Finds remedies for an overload: values of configuration keys, by the measured costs.
 #pragma once
 
 #include <vector>
@@ -10,24 +10,24 @@
 
 namespace millrace::service {
 
-/// Of a stream and of the machine, when it is overloaded.
+/// The state of an overloaded stream and of its machine.
 struct OverloadCase {
-  /// Rates and effort of the last ten seconds.
+  /// Rates and effort over the last ten seconds.
   Overload overload = {};
   std::vector<StageLoad> loads = {};
-  /// Cores of this machine that stand idle and that this process may use.
+  /// Idle cores of this machine that this process may use.
   double idle_cores = 0;
 };
 
-/// Values with which every frame is predicted and learned from, a fifth of the time left to spare.
-/// Where frames are dropped the learner works all the time, so its rate is what it really can do;
-/// else what `learner`, as it is now, was measured to cost decides. A cost is taken to grow with
-/// the input's pixels, and to divide evenly among stages.
+/// Values with which the stream predicts and learns from every frame, with a fifth of the time to
+/// spare. If frames are dropped, the learner works all the time, so its rate is its real maximum.
+/// Otherwise the measured costs of `learner` decide. Assumes that a cost grows with the input's
+/// pixels and divides evenly among stages.
 [[nodiscard]] Remedies RemediesFor(const OverloadCase& seen, const StreamConfig& config,
                                    const pipeline::LearnerDescription& learner);
 
-/// Frames a second that `learner` can do if it learns from every `update_every`-th, by what it can
-/// do as it is. 0: it is not known.
+/// The maximum of frames per second if `learner` learns from one frame in `update_every`, computed
+/// from its current maximum. 0: unknown.
 [[nodiscard]] double RateAt(int update_every, const pipeline::LearnerDescription& learner);
 
 }  // namespace millrace::service

@@ -1,5 +1,5 @@
-// Overload, its remedies and a broken promise, in words: for the log, the page, `millrace watch`
-// and the API.
+// Describes overload, its remedies and a broken promise in words: for the log, the page, `millrace
+// watch` and the API.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace millrace::service {
 
-/// "drops 20.9 of 25.0 frames a second", "learns from one frame in 4", "only predicts". Empty: it
-/// is not overloaded.
+/// "drops 20.9 of 25.0 frames a second", "learns from one frame in 4", "only predicts". Empty
+/// without overload.
 [[nodiscard]] std::string DescribeOverload(const Overload& overload);
 
-/// "every frame is predicted and learned from with one of: source.max_fps: 3.2; model.input:
-/// [160, 112]; schedule: {kind: auto, stages: 4}". Empty: it is not overloaded, or nothing helps.
+/// "every frame is predicted and learned from with one of: source.max_fps: 3.2; model.input: [160,
+/// 112]; schedule: {kind: auto, stages: 4}". Empty without overload or without a remedy.
 [[nodiscard]] std::string DescribeRemedies(const Overload& overload);
 
-/// "promised 37.0 predictions a second after 9 ms, measured 4.1 after 240 ms". Empty: the promise
+/// "promised 37.0 predictions a second after 9 ms, measured 4.1 after 240 ms". Empty if the promise
 /// is kept.
 [[nodiscard]] std::string DescribeBrokenPromise(const Promise& promise,
                                                 double predictions_per_second, double delay_s);

@@ -44,7 +44,7 @@ void OverloadWatch::Update(const Seen& seen) {
                                    seen.config, seen.learner);
 }
 
-// 0 in the first span, which nothing is judged by.
+// 0 in the first span, which is not evaluated.
 double OverloadWatch::CoresIdleSince(nanoseconds now) {
   const double seconds = std::chrono::duration<double>(now - std::exchange(read_at_, now)).count();
   const CpuTimes before = std::exchange(cpu_times_, options_.cpu_times());
@@ -61,7 +61,7 @@ void OverloadWatch::Log(const Verdict& now, const OverloadReading& reading) cons
   const std::string broken =
       DescribeBrokenPromise(now.promise, now.overload.predicted_per_second, reading.delay_s);
   const std::string remedies = DescribeRemedies(now.overload);
-  // That it learns less is what the schedule auto is for: the banner may have said so.
+  // The schedule auto is designed to learn less, and the banner may have announced it.
   const bool planned = now.overload.kind == OverloadKind::kLearnsLess;
   spdlog::log(planned ? spdlog::level::info : spdlog::level::warn,
               "stream '{}': overload: it {}{}{}{}{}", options_.stream,

@@ -1,4 +1,4 @@
-// Watches one stream for overload, finds the remedies, and says it once.
+// Watches one stream for overload, finds remedies, and reports each change once.
 #pragma once
 
 #include <functional>
@@ -16,25 +16,25 @@
 
 namespace millrace::service {
 
-/// What `learner` promises for a camera that announces so many frames a second, of which the source
-/// lets at most `max_frames_per_second` through; 0: not known, or no limit.
+/// The promise of `learner` for a camera's announced rate, of which the source passes at most
+/// `max_frames_per_second`. 0: rate unknown, or no limit.
 [[nodiscard]] Promise PromiseOf(const pipeline::LearnerDescription& learner,
                                 double camera_frames_per_second, double max_frames_per_second);
 
-/// Thread-safe. It judges at each look, so somebody has to look every few seconds: HealthReporter
-/// does.
+/// Thread-safe. It evaluates the stream at each Look(), so one component must call Look() every few
+/// seconds; HealthReporter does so.
 class OverloadWatch {
  public:
   using Tell = std::function<void(const Overload&)>;
   struct Options {
-    /// For the log.
+    /// The stream's name in the log.
     std::string stream = {};
-    /// Called when the kind of overload changes, under a lock: it must be quick, and not call back.
-    /// May be empty.
+    /// Called under a lock when the kind of overload changes. It must return quickly and not call
+    /// back. May be empty.
     Tell tell = {};
     std::function<CpuTimes()> cpu_times = &ReadCpuTimes;
   };
-  /// A stream at one moment.
+  /// A snapshot of a stream.
   struct Seen {
     OverloadReading reading;
     const StreamConfig& config;
@@ -51,7 +51,7 @@ class OverloadWatch {
   OverloadWatch(const OverloadWatch&) = delete;
   OverloadWatch& operator=(const OverloadWatch&) = delete;
 
-  /// How the stream stands by now. Logs and tells what has changed.
+  /// The current state of the stream. Logs and reports changes.
   Verdict Look(const Seen& seen) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -62,10 +62,10 @@ class OverloadWatch {
   // Constant after construction.
   const Options options_;
 
-  Mutex mu_;  // Held while it is told.
+  Mutex mu_;  // Held during `tell`.
   OverloadJudge judge_ ABSL_GUARDED_BY(mu_);
   Overload overload_ ABSL_GUARDED_BY(mu_);
-  CpuTimes cpu_times_ ABSL_GUARDED_BY(mu_);  // As read at the end of the last span.
+  CpuTimes cpu_times_ ABSL_GUARDED_BY(mu_);  // Read at the end of the last span.
   nanoseconds read_at_ ABSL_GUARDED_BY(mu_){0};
 };
 
