@@ -1,4 +1,4 @@
-// A camera stream: one source of frames, the learner that lives on it, and the ring of its
+// A camera stream: one source of frames, the learner of these frames, and the ring of its
 // predictions.
 //
 //   source ─▶ FrameQueue ─▶ learner's thread ─▶ Learner ─▶ PredictionRing ─▶ readers
@@ -34,46 +34,46 @@
 
 namespace millrace::service {
 
-/// A consistent picture of a camera stream at one moment: what the page, the metrics, the progress
-/// line and the API show.
+/// A consistent snapshot of a camera stream, for the page, the metrics, the progress line and the
+/// API.
 struct StreamSnapshot {
   std::string name;
   /// The source, without credentials.
   std::string uri;
   ingest::SourceStatus source;
   LearnerState learner_state = LearnerState::kLearning;
-  /// OK while it learns; the cause once the learner has failed.
+  /// OK while the learner works; the cause after it has failed.
   absl::Status learner;
   FrameCounts frames;
-  /// Over the last ten seconds or less.
+  /// Over at most the last ten seconds.
   double frames_per_second_in = 0;
   double predictions_per_second = 0;
   /// Delay of the predictions of the last ten seconds, in seconds.
   double delay_p50_s = 0;
   double delay_p99_s = 0;
-  /// What the newest predictions were worth.
+  /// The value of the newest predictions.
   RecentLearning recent = {};
-  /// Of each stage, over all processes that learned from this stream, and how many of them a
-  /// process before had made.
+  /// Updates of each stage, over all processes that learned from this stream; and the number of
+  /// updates that earlier processes had made.
   std::vector<std::int64_t> updates;
   std::int64_t updates_at_start = 0;
-  /// Of each stage, over the last ten seconds or less. Empty: not known, or not yet.
+  /// The load of each stage over at most the last ten seconds. Empty: unknown, or not yet known.
   std::vector<StageLoad> loads;
-  /// In force now.
+  /// The effective learning rate.
   double learning_rate = 0;
   pipeline::UpdatePolicyOptions policy = {};
-  /// From every which frame it learns now; 0: from none, it only predicts.
+  /// It learns from one frame in `update_every`; 0: it only predicts.
   int update_every = 1;
   Overload overload;
   Promise promise;
-  /// Predictions that nothing was learned from, by reason: indexed by SkipReason.
+  /// Predictions without learning, indexed by SkipReason.
   std::array<std::uint64_t, pipeline::kSkipReasons> skipped = {};
   pipeline::LearningFigures learning;
-  /// Nothing, unless it learns from labels.
+  /// nullopt unless it learns from labels.
   std::optional<LabelCounts> labels = {};
 };
 
-/// Why the learner failed, or learning was given up, in words. Empty: neither.
+/// Why the learner failed or gave up learning, in words. Empty if it did neither.
 [[nodiscard]] std::string LearnerCause(const StreamSnapshot& snapshot);
 
 /// Runs from Start() to Stop(). Thread-safe.
@@ -85,111 +85,111 @@ class CameraStream {
       std::function<absl::StatusOr<std::unique_ptr<ingest::Source>>(const ingest::SourceOptions&)>;
 
   struct Options {
-    /// Start() gives up once `config.learner.stop` says so.
+    /// `config.learner.stop` cancels Start().
     StreamConfig config;
-    /// pipeline::MakeFlowLearner and ingest::OpenSource, or a test's own. No default, so that what
-    /// links this needs neither LibTorch nor GStreamer; RealStream() (real_stream.h) fills them in.
+    /// pipeline::MakeFlowLearner and ingest::OpenSource, or a test's own. No default, so that this
+    /// library needs neither LibTorch nor GStreamer. RealStream() (real_stream.h) sets them.
     LearnerFactory make_learner;
     SourceFactory open_source;
     const Clock* clock = &MonotonicClock();
-    /// Predictions that the ring keeps for slow readers.
+    /// The number of predictions that the ring keeps for slow readers.
     std::size_t ring_capacity = 16;
-    /// Whether the learner as it was made may run here; the stream fails to start with what it
-    /// fails with. May be empty.
+    /// Checks whether the new learner may run here. Start() returns its error. May be empty.
     std::function<absl::Status(const pipeline::LearnerDescription&)> admit = {};
-    /// What a prediction is worth beside a method that does not learn. Called for each, in their
-    /// order, from a thread of the learner, which it holds up. May be empty.
+    /// Compares a prediction with a method that does not learn. Called for each prediction, in
+    /// order, on a thread of the learner, which waits for it. May be empty.
     std::function<Comparison(const Prediction&)> compare;
-    /// Called when the source in the seat, or the learner, does something else than before, and
-    /// why: in the order in which it happens, from threads of theirs and those that call in here.
-    /// It must be quick, and not call the stream. May be empty.
+    /// Called with each new state of the current source or of the learner, and its cause. Calls
+    /// come in order, from threads of the source, the learner or a client's call. It must return
+    /// quickly and not call the stream. May be empty.
     std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = {};
     std::function<void(LearnerState, const absl::Status&)> on_learner_state = {};
-    /// Called when the kind of overload changes, from a thread that takes a snapshot. It must be
-    /// quick, and not call the stream. May be empty.
+    /// Called when the kind of overload changes, on a thread that takes a snapshot. It must return
+    /// quickly and not call the stream. May be empty.
     std::function<void(const Overload&)> on_overload = {};
     std::function<CpuTimes()> cpu_times = &ReadCpuTimes;
-    /// Called with each prediction before it is published, for a histogram of delays. Called from a
-    /// thread of the learner, so it must be quick. May be empty.
+    /// Called with each prediction before its publication, for a histogram of delays. It runs on a
+    /// thread of the learner, so it must return quickly. May be empty.
     std::function<void(const Prediction&)> observe;
   };
 
-  /// Makes the learner, opens the source and starts learning. Fails as `make_learner` and
-  /// `open_source` do, naming the stream.
+  /// Creates the learner, opens the source and starts learning. Returns the errors of
+  /// `make_learner` and `open_source`, with the stream's name.
   ///
   /// REQUIRES: both factories are set.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<CameraStream>> Start(Options options);
 
   virtual ~CameraStream() = default;
 
-  /// As it was started, but for the tokens; ReplaceSource() does not change it.
+  /// The configuration at the start, except the tokens. ReplaceSource() does not change it.
   [[nodiscard]] virtual const StreamConfig& config() const = 0;
-  /// The learner as it is now.
+  /// The learner's current description.
   [[nodiscard]] virtual std::shared_ptr<const pipeline::LearnerDescription> learner() const = 0;
-  /// What the learner went on from. Constant.
+  /// The state from which the learner resumed. Constant.
   [[nodiscard]] virtual const pipeline::Resumption& resumption() const = 0;
   [[nodiscard]] virtual PredictionRing& ring() = 0;
-  /// Also judges whether it is overloaded, so somebody has to take one every few seconds.
+  /// Also evaluates overload, so one component must call it every few seconds.
   [[nodiscard]] virtual StreamSnapshot Snapshot() const = 0;
 
   /// As Learner::gpu_memory().
   [[nodiscard]] virtual std::vector<pipeline::GpuMemory> gpu_memory() const { return {}; }
 
-  /// Where frames are pushed into it, of PushedFrame (pushed_frame.h) each; null where they come
-  /// from elsewhere.
+  /// The entry for pushed frames, each with a PushedFrame (pushed_frame.h); null for any other
+  /// source.
   [[nodiscard]] virtual std::shared_ptr<ingest::PushEntry> push_entry() = 0;
 
-  /// OK if it takes labels; else FAILED_PRECONDITION, saying why not.
+  /// OK if it takes labels; else FAILED_PRECONDITION with the cause.
   [[nodiscard]] virtual absl::Status TakesLabels() const = 0;
-  /// Takes the label of a frame: it teaches at every step from the next one to the last whose
-  /// window holds the frame. One that comes before its frame is predicted goes to the learner with
-  /// it. NOT_FOUND if there is no such frame or it got no prediction; OUT_OF_RANGE, naming the
-  /// oldest that can still be labelled, if it is older; ALREADY_EXISTS if it has a label: the first
-  /// one stays; INVALID_ARGUMENT, saying what is allowed, if it is no label of the task.
-  /// FAILED_PRECONDITION as TakesLabels().
+  /// Takes the label of a frame. The label is used in each step from the next one to the last whose
+  /// window contains the frame. A label that arrives before its frame's prediction goes to the
+  /// learner with the frame. NOT_FOUND if the frame does not exist or has no prediction.
+  /// OUT_OF_RANGE with the oldest frame that can still be labelled, if the frame is older.
+  /// ALREADY_EXISTS if the frame has a label; the first one stays. INVALID_ARGUMENT with the
+  /// allowed values if the label is not valid for the task. FAILED_PRECONDITION as TakesLabels().
   [[nodiscard]] virtual absl::Status Label(std::int64_t frame_number, const ClientLabel& label) = 0;
 
-  /// Has the learner do what `mode` says, from the next frame on: kLearning also where learning was
-  /// given up, with the share of the rate that was left. FAILED_PRECONDITION once it has failed or
-  /// the stream has ended. REQUIRES: kLearning, kFrozen or kPaused.
+  /// Sets the learner's mode from the next frame on. kLearning also resumes after learning was
+  /// given up, with the share of the learning rate that is left. FAILED_PRECONDITION if the learner
+  /// has failed or the stream has ended. REQUIRES: kLearning, kFrozen or kPaused.
   [[nodiscard]] virtual absl::Status SetMode(LearnerState mode) = 0;
-  /// Changes all of it or, failing as pipeline::Learner does, nothing. FAILED_PRECONDITION as
-  /// SetMode().
+  /// Applies the whole change, or nothing if it fails. Fails as pipeline::Learner does.
+  /// FAILED_PRECONDITION as SetMode().
   [[nodiscard]] virtual absl::Status Change(const LearnerChange& change) = 0;
-  /// Has a checkpoint written of the next weights that prove good, and kept until it is removed.
-  /// `done` is told its name, or what writing fails with; FAILED_PRECONDITION if it keeps none, or
-  /// learns nothing now or while it is waited for; UNAVAILABLE where too many wait already; and
-  /// CANCELLED once `stop` says so or the stream has ended.
+  /// Writes a checkpoint of the next validated weights, and keeps it until it is removed. Calls
+  /// `done` with its name or an error. FAILED_PRECONDITION if the stream keeps no checkpoints, or
+  /// does not learn now or during the wait. UNAVAILABLE if too many requests wait. CANCELLED after
+  /// a request by `stop`, or if the stream has ended.
   virtual void WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) = 0;
 
-  /// Opens another source, of pictures of the same size, and takes its frames from then on: numbers
-  /// go on, and a new epoch begins. Frames that wait come first. What the new source is doing is
-  /// told once it has taken the last one's place. Fails as `open_source` does, and
-  /// with FAILED_PRECONDITION once the stream has ended or was stopped; then nothing has changed.
+  /// Opens another source with pictures of the same size, and takes its frames from then on. Frame
+  /// numbers continue, and a new epoch begins. Waiting frames of the old source come first. The new
+  /// source's state is reported after it has replaced the old one. Fails as `open_source`, and with
+  /// FAILED_PRECONDITION if the stream has ended or was stopped; then nothing has changed.
   [[nodiscard]] virtual absl::Status ReplaceSource(const ingest::SourceOptions& source) = 0;
 
-  /// Pictures that a sample of the model has: two, the neighbours; three for the next frame; one
-  /// where it learns from labels.
+  /// The number of pictures in a sample: two neighbours; three for the next frame; one with labels.
   [[nodiscard]] virtual int pictures_per_sample() const = 0;
-  /// What the model as it is now says of a client's pictures, oldest first, while it learns, waits,
-  /// or has ended. Of no frame: without a number or times. On the thread that calls, for as long as
-  /// pipeline::Learner::Predict() takes. INVALID_ARGUMENT unless they are of the model's size;
-  /// FAILED_PRECONDITION, LEARNER_FAILED, once it has failed. REQUIRES: pictures_per_sample() of
-  /// them.
+  /// Predicts from a client's pictures, oldest first, with the current model, while the stream
+  /// learns, waits or has ended. The prediction has no frame, number or times. It runs on the
+  /// calling thread, for as long as pipeline::Learner::Predict(). INVALID_ARGUMENT unless the
+  /// pictures have the model's size; FAILED_PRECONDITION, LEARNER_FAILED, after the learner has
+  /// failed. REQUIRES: pictures_per_sample() pictures.
   [[nodiscard]] virtual absl::StatusOr<Prediction> Predict(
       std::span<const std::shared_ptr<const ingest::Picture>> pictures) = 0;
 
-  /// What the learner has done since then: as pipeline::Learner::OperationsSince().
+  /// The learner's operations since `since`: as pipeline::Learner::OperationsSince().
   [[nodiscard]] virtual std::vector<pipeline::PastOperation> OperationsSince(
       std::chrono::nanoseconds since) const = 0;
 
-  /// Whether it takes frames still: it has neither ended by itself nor been stopped.
+  /// Whether it still takes frames: it has neither ended by itself nor been stopped.
   [[nodiscard]] virtual bool running() const = 0;
-  /// Whether it has ended by itself: the source ended for good and every frame is accounted for.
+  /// Whether it has ended by itself: the source has ended for good, and every frame has its
+  /// outcome.
   [[nodiscard]] virtual bool ended() const = 0;
 
-  /// Stops the source, lets the frames inside the pipeline finish, closes the ring. Takes as long
-  /// as the frames in flight; frames still queued are dropped with reason `shutdown`. Idempotent.
+  /// Stops the source, lets the frames inside the pipeline finish, and closes the ring. Takes as
+  /// long as the frames in flight. Frames in the queue are dropped with reason `shutdown`.
+  /// Idempotent.
   virtual void Stop() = 0;
 };
 

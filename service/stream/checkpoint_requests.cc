@@ -56,7 +56,7 @@ void CheckpointRequests::Ask(pipeline::Learner& learner, const std::stop_token& 
   const absl::StatusOr<std::int64_t> number = learner.AskForCheckpoint();
   if (!number.ok()) return End(wait.get(), number.status());
   if (const auto known = Begin(*wait, *number)) return End(wait.get(), *known);
-  // At once, if it says so already.
+  // Runs at once if `stop` is already requested.
   wait->on_stop.emplace(stop, [this, wait = wait.get()] {
     End(wait, absl::CancelledError("nobody waits for the checkpoint"));
   });

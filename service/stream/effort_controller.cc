@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kWindowFrames = 50;
 constexpr double kDroppedShare = 0.02;
-// A step back must fit with room to spare, or it would be taken again and again.
+// A step back needs time to spare, or the controller would repeat it again and again.
 constexpr double kRoom = 1.2;
 constexpr int kQuietWindows = 3;
 constexpr int kMostUpdateEvery = 64;

@@ -1,8 +1,9 @@
-// Gives up learning before frames: where a pipeline is too slow for its camera, it learns from
-// every second frame, every fourth ... then only predicts; and goes back when there is room again.
+// Reduces learning before frames are dropped. If a pipeline is too slow for its camera, it learns
+// from every second frame, every fourth ... and finally only predicts. It learns more again when
+// there is time.
 //
 //   frames dropped  ──▶  1 ▶ 2 ▶ 4 ▶ ... ▶ 64 ▶ predict only
-//   room for more   ──▶  one step back, after three windows without a drop
+//   time to spare   ──▶  one step back, after three windows without a drop
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,15 @@
 
 namespace millrace::service {
 
-/// Decides, a window of frames at a time. Not thread-safe.
+/// Decides once per window of frames. Not thread-safe.
 class EffortController {
  public:
-  /// From every which sample a learner as described learns to begin with, and what its stages cost.
+  /// Starts with the `update_every` and the measured stage costs in `learner`.
   explicit EffortController(const pipeline::LearnerDescription& learner);
 
-  /// Takes frame `number`, which arrived at `arrival_s`, into account, when `dropped` frames have
-  /// been pushed out of the queue so far. Returns from every which sample to learn from now on; 0:
-  /// none. REQUIRES: in the order of the frames.
+  /// Records frame `number`, which arrived at `arrival_s`; the queue has dropped `dropped` frames
+  /// so far. Returns the new `update_every`: the learner learns from one sample in that many; 0:
+  /// from no sample. REQUIRES: in the order of the frames.
   int OnFrame(std::int64_t number, double arrival_s, std::uint64_t dropped);
 
   [[nodiscard]] int update_every() const { return update_every_; }
@@ -28,7 +29,7 @@ class EffortController {
   void CloseWindow(std::int64_t frames, double interval_s, std::uint64_t dropped);
   [[nodiscard]] double PeriodAt(int update_every) const;
 
-  // Constant as long as it lives; another controller may take its place.
+  // Constant until the assignment of another controller.
   pipeline::LearnerDescription learner_;
 
   int update_every_;

@@ -37,14 +37,16 @@ bool LearnerControls::SetMode(LearnerState mode, pipeline::Learner& learner) {
     const LogAbout about(stream_);
     spdlog::debug("stream '{}': the learner is {} now, as it was told", stream_, Name(mode));
   }
-  // Where learning was given up, its own rate lets it begin again. No other may come in between.
+  // If learning was given up, a new setting of the same rate restarts it. The lock excludes another
+  // change in between.
   if (mode == LearnerState::kLearning && learner.learning().rate_scale == 0) {
-    learner.SetLearningRate(learner.learning_rate()).IgnoreError();  // It was accepted before.
+    learner.SetLearningRate(learner.learning_rate()).IgnoreError();  // The learner accepted this
+                                                                     // rate before.
   }
   return other;
 }
 
-// What changes nothing where it fails comes last.
+// The rate is set last, because a failed SetLearningRate() changes nothing.
 absl::Status LearnerControls::Change(const LearnerChange& change, pipeline::Learner& learner) {
   const MutexLock lock(mu_);
   if (change.policy) MILLRACE_RETURN_IF_ERROR(learner.SetPolicy(*change.policy));

@@ -1,4 +1,4 @@
-// What whoever runs a server can do with a learner at work.
+// The operator's controls of a running learner.
 #pragma once
 
 #include <atomic>
@@ -12,37 +12,37 @@
 
 namespace millrace::service {
 
-/// What a stream's learner is doing.
+/// The state of a stream's learner.
 enum class LearnerState {
   kLearning,  ///< It predicts and learns.
-  kFrozen,    ///< It predicts, and learns nothing, because it was told so.
-  kPaused,    ///< It does neither, because it was told so.
-  kGivenUp,   ///< It predicts, and learns nothing: its weights went wrong too often in a row.
+  kFrozen,    ///< It predicts but does not learn, by request.
+  kPaused,    ///< It does neither, by request.
+  kGivenUp,   ///< It predicts but does not learn: its weights were invalid too often in a row.
   kFailed,    ///< It does neither any more.
-  kEnded,     ///< The stream has ended, and every frame is accounted for.
+  kEnded,     ///< The stream has ended, and every frame has its outcome.
 };
 
 /// "learning", "frozen", "paused", "given up", "failed", "ended".
 [[nodiscard]] std::string_view Name(LearnerState state);
 
-/// What can be changed of a learner at work. Absent: it stays.
+/// A change of a running learner. An absent value stays unchanged.
 struct LearnerChange {
   std::optional<double> learning_rate = {};
   std::optional<pipeline::UpdatePolicyOptions> policy = {};
 };
 
-/// Remembers what a learner was told. Thread-safe.
+/// Stores the requested mode and policy of a learner. Thread-safe.
 class LearnerControls {
  public:
-  /// `stream`: for the log. `policy`: as configured.
+  /// `stream` is for the log. `policy` is the configured one.
   LearnerControls(std::string stream, const pipeline::UpdatePolicyOptions& policy)
       : stream_(std::move(stream)), policy_(policy) {}
 
-  /// kLearning, kFrozen or kPaused: the last two as it was told.
+  /// kLearning, kFrozen or kPaused, as requested.
   [[nodiscard]] LearnerState mode() const { return mode_; }
   [[nodiscard]] pipeline::UpdatePolicyOptions policy() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// As CameraStream::SetMode(). Returns whether it was another mode before.
+  /// As CameraStream::SetMode(). Returns whether the mode has changed.
   bool SetMode(LearnerState mode, pipeline::Learner& learner);
   /// As CameraStream::Change().
   [[nodiscard]] absl::Status Change(const LearnerChange& change, pipeline::Learner& learner)
@@ -52,7 +52,7 @@ class LearnerControls {
   const std::string stream_;
   std::atomic<LearnerState> mode_ = LearnerState::kLearning;
 
-  mutable Mutex mu_;  // Held while it is changed: one after the other.
+  mutable Mutex mu_;  // Held during a change, so that changes run one at a time.
   pipeline::UpdatePolicyOptions policy_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -1,4 +1,4 @@
-// Keeps what foreign libraries throw inside the learner: a failure is a status from here on.
+// Converts exceptions of foreign libraries inside the learner to a status.
 #pragma once
 
 #include <exception>
@@ -8,7 +8,7 @@
 
 namespace millrace::service {
 
-/// Runs `call`, which may throw, and returns its status.
+/// Runs `call` and returns its status, or INTERNAL if it throws.
 template <typename Call>
 absl::Status Guarded(Call call) {
   try {

@@ -1,10 +1,10 @@
-// How a stream's learner fares, from its start to its end, and the telling of it.
+// The lifecycle of a stream's learner. It reports each state change to one observer.
 //
 //   learning ◀─▶ frozen, paused, given up ──▶ ended
 //        └──────────┴─────────▶ failed ──▶ (ended: it stays known as failed)
 //
-// What is told comes in the order in which it happened, from whatever threads: an order of a client
-// that comes as the stream ends is told before the end, or refused.
+// Reports come in the order of the changes, from any thread. A client's request at the stream's end
+// is reported before the end, or refused.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@
 
 namespace millrace::service {
 
-/// Why the weights of a learner of this rate may go wrong, and what to set: "model.learning_rate is
-/// 1, 10000 times the default, and the likely cause: set 0.0001". Empty where the rate is usual.
+/// Why this learning rate may make the weights invalid, and the remedy: "model.learning_rate is 1,
+/// 10000 times the default, and the likely cause: set 0.0001". Empty for a usual rate.
 [[nodiscard]] std::string RateAdvice(double learning_rate);
 
-/// What kGivenUp means, and what to do: FAILED_PRECONDITION, NOT_LEARNING.
+/// The meaning of kGivenUp and its remedy: FAILED_PRECONDITION, NOT_LEARNING.
 [[nodiscard]] absl::Status GivenUp(const std::string& stream, double learning_rate);
 
 /// Thread-safe.
@@ -29,33 +29,35 @@ class LearnerLife {
   using Tell = std::function<void(LearnerState, const absl::Status& cause)>;
   enum class Phase { kRunning, kEnded, kStopped };
 
-  /// `tell` is called under a lock: it must be quick, and not call back. May be empty.
+  /// `tell` is called under a lock: it must return quickly and not call back. May be empty.
   LearnerLife(std::string stream, Tell tell) : stream_(std::move(stream)), tell_(std::move(tell)) {}
 
   LearnerLife(const LearnerLife&) = delete;
   LearnerLife& operator=(const LearnerLife&) = delete;
 
-  /// Tells that it learns.
+  /// Reports that the learner learns.
   void Begin() ABSL_LOCKS_EXCLUDED(telling_);
-  /// Tells that it is in `mode`, if `change`, which brings it there, says that this is news.
-  /// FAILED_PRECONDITION as Alive(), and then `change` is not called.
+  /// Calls `change`, which sets `mode`, and reports `mode` if `change` returns true.
+  /// FAILED_PRECONDITION as Alive(); then `change` is not called.
   [[nodiscard]] absl::Status Change(LearnerState mode, const std::function<bool()>& change)
       ABSL_LOCKS_EXCLUDED(telling_);
-  /// It is in another state by itself, or no longer. Not told once it has failed or ended.
+  /// Reports a state that the learner itself entered or left. No report after failure or end.
   void Note(LearnerState state, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(telling_);
-  /// It has failed. Keeps, logs and tells the first cause; later ones follow from it.
+  /// The learner has failed. Stores, logs and reports the first cause; later ones are its
+  /// consequences.
   void Fail(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(telling_);
-  /// The stream is over, and every frame accounted for. Told, unless it has failed, before
-  /// AwaitEnd() returns. REQUIRES: `phase` is not kRunning.
+  /// The stream has ended, and every frame has its outcome. Reports it before AwaitEnd() returns,
+  /// unless the learner has failed. REQUIRES: `phase` is not kRunning.
   void End(Phase phase) ABSL_LOCKS_EXCLUDED(telling_);
   void AwaitEnd() ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] Phase phase() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// OK until it fails; then why, naming the stream.
+  /// OK until the failure; then its cause with the stream's name.
   [[nodiscard]] absl::Status status() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// What it is doing, if it was told to be in `mode`.
+  /// The learner's state if the requested mode is `mode`.
   [[nodiscard]] LearnerState StateIn(LearnerState mode) const ABSL_LOCKS_EXCLUDED(mu_);
-  /// FAILED_PRECONDITION, LEARNER_FAILED or STREAM_ENDED, unless it still learns or could.
+  /// OK while the learner learns or could learn; else FAILED_PRECONDITION, LEARNER_FAILED or
+  /// STREAM_ENDED.
   [[nodiscard]] absl::Status Alive() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -65,7 +67,8 @@ class LearnerLife {
   const std::string stream_;
   const Tell tell_;
 
-  Mutex telling_;  // Held while something changes and is told: one after the other. Before mu_.
+  Mutex telling_;  // Held during a change and its report, so that they run one at a time. Locked
+                   // before mu_.
 
   mutable Mutex mu_;
   CondVar ended_;

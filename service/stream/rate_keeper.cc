@@ -36,7 +36,7 @@ void RateKeeper::SayHowMuchIsLearned(int every) {
   }
 }
 
-// A learner that has planned again goes on from other costs, and learns as much as fits by those.
+// A new plan has new costs, so the effort starts again from the plan's own value.
 void RateKeeper::FollowThePlan() {
   std::shared_ptr<const pipeline::LearnerDescription> now = learner_.description();
   if (TimesReplanned(*now) == TimesReplanned(*plan_)) return;

@@ -1,6 +1,6 @@
-// Keeps a camera's rate: gives up learning where the learner is too slow, takes it up again where
-// there is room, and says so; follows a learner that has planned again. While learning is given up,
-// because the weights went wrong, no line says how much is learned.
+// Keeps a camera's rate. It reduces learning if the learner is too slow, increases it when there is
+// time, and logs each change. It follows a learner's new plan. While learning is given up, it logs
+// no change.
 #pragma once
 
 #include <atomic>
@@ -14,18 +14,16 @@
 
 namespace millrace::service {
 
-/// For the learner's thread but for update_every(), which is thread-safe. The learner must outlive
-/// it.
+/// For the learner's thread; only update_every() is thread-safe. The learner must outlive it.
 class RateKeeper {
  public:
-  /// `stream`: for the log.
+  /// `stream` is for the log.
   RateKeeper(std::string stream, pipeline::Learner& learner);
 
-  /// Takes the next frame into account, when `dropped` frames have been pushed out of the queue so
-  /// far.
+  /// Records the next frame; the queue has dropped `dropped` frames so far.
   void OnFrame(const ingest::Frame& frame, std::uint64_t dropped);
 
-  /// From every which frame the learner learns; 0: it only predicts.
+  /// The learner learns from one frame in `update_every`; 0: it only predicts.
   [[nodiscard]] int update_every() const { return update_every_; }
 
  private:
@@ -37,9 +35,9 @@ class RateKeeper {
   pipeline::Learner& learner_;
 
   std::shared_ptr<const pipeline::LearnerDescription> plan_;
-  EffortController effort_;  // One a plan.
+  EffortController effort_;  // One for each plan.
   std::atomic<int> update_every_;
-  int said_every_;  // By the log, or by the banner that shows the plan.
+  int said_every_;  // The value last shown by the log, or by the banner with the plan.
 };
 
 }  // namespace millrace::service

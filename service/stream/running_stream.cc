@@ -26,7 +26,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// With the stream's name in its words; what programs read of it stays.
+/// Adds the stream's name to the message, and keeps the payloads.
 absl::Status Named(const std::string& stream, const absl::Status& status) {
   absl::Status named(status.code(), absl::StrCat("stream '", stream, "': ", status.message()));
   status.ForEachPayload([&named](absl::string_view url, const absl::Cord& payload) {
@@ -99,7 +99,7 @@ void RunningStream::GoOnFrom(const pipeline::Resumption& resumption) {
       resumption.checkpoint.empty()
           ? absl::StrCat("begins anew, from ", DescribeOrigin(options_.config))
           : absl::StrCat("goes on from ", NameOf(resumption.checkpoint));
-  if (!resumption.refused.empty()) {  // In one line: lines that are alike are summed up.
+  if (!resumption.refused.empty()) {  // One line, because the log merges repeated lines.
     spdlog::warn("stream '{}': {}; the model {}", options_.config.name,
                  absl::StrJoin(resumption.refused, "; ",
                                [](std::string* out, const absl::Status& refused) {
@@ -133,8 +133,8 @@ StreamSnapshot RunningStream::Snapshot() const {
   snapshot.learner = life_.status();
   snapshot.learner_state = life_.StateIn(Mode());
   snapshot.frames = ledger_.Audit(*source_, [this] {
-    // In this order: a frame that goes from one to the other meanwhile is counted twice, not
-    // missed.
+    // The queue is read first: a frame that moves to the learner meanwhile is counted twice, but
+    // never missed.
     const std::size_t waiting = source_->waiting();
     return waiting + in_flight_.size();
   });
@@ -232,7 +232,7 @@ absl::Status RunningStream::Learning() const {
 void RunningStream::WriteCheckpoint(const std::stop_token& stop, OnCheckpoint done) {
   if (const absl::Status learning = Learning(); !learning.ok()) return done(learning);
   checkpoints_.Ask(*learner_, stop, std::move(done));
-  // It may have been told to stop learning after it was looked at, and before there was a wait.
+  // Learning may have stopped after the first check and before the request waited.
   if (const absl::Status learning = Learning(); !learning.ok()) checkpoints_.GiveUp(learning);
 }
 
@@ -295,7 +295,7 @@ void RunningStream::Run() {
   Finish();
 }
 
-// A frame waits where a fresher one can replace it, until the learner has room for it.
+// A frame waits in the queue, where a newer one can replace it, until the learner has room.
 void RunningStream::AwaitRoom() {
   if (stopping_ || controls_.mode() == LearnerState::kPaused || !life_.status().ok()) return;
   if (const absl::Status room = Guarded([this] { return learner_->AwaitRoom(); }); !room.ok()) {
@@ -309,7 +309,7 @@ void RunningStream::LogRollBacks() {
   const pipeline::LearningFigures learning = learner_->learning();
   if (learning.roll_backs == roll_backs_logged_) return;
   roll_backs_logged_ = learning.roll_backs;
-  if (learning.rate_scale == 0) return;  // Said by itself.
+  if (learning.rate_scale == 0) return;  // TellWhetherItGaveUp() logs it.
   const LogAbout about(options_.config.name);
   const std::string advice = RateAdvice(learner_->learning_rate());
   spdlog::warn(
@@ -344,7 +344,7 @@ void RunningStream::Handle(const ingest::Frame& frame) {
     if (pushed != nullptr) pushed->Dropped(*reason);
     return;
   }
-  // Before the frame is admitted: so it is never too late.
+  // Before the admission, so that the label is never too late.
   if (pushed != nullptr && pushed->label()) {
     pushed->Labelled(Label(begin_.frames + frame.number, *pushed->label()));
   }
@@ -390,14 +390,14 @@ absl::Status RunningStream::Admit(const ingest::Frame& frame) {
 void RunningStream::FailLearner(const absl::Status& cause) {
   life_.Fail(cause);
   checkpoints_.Close(life_.Alive());
-  // Once drained, no more predictions come: what is still inside gets none.
+  // After Drain() no more predictions come: the frames still inside get none.
   Guarded([this] { return learner_->Drain(); }).IgnoreError();
   ledger_.Dropped(DropReason::kRejected, in_flight_.Clear());
   if (labels_ != nullptr) labels_->Finish();
 }
 
 void RunningStream::Finish() {
-  // Asked to stop from here on, it has ended by itself all the same.
+  // A request to stop after this line does not change the phase: the stream has ended by itself.
   const auto phase = stopping_ ? LearnerLife::Phase::kStopped : LearnerLife::Phase::kEnded;
   absl::Status drained = Guarded([this] { return learner_->Drain(); });
   if (labels_ != nullptr) labels_->Finish();
@@ -415,8 +415,8 @@ void RunningStream::Finish() {
 
 void RunningStream::OnPrediction(pipeline::ModelPrediction model) {
   std::optional<FrameInFlight> in_flight = in_flight_.Take(model.sample);
-  if (!in_flight) return;  // Given up when the learner failed, and counted then.
-  // It has left those in flight: whatever throws from here on, it is counted.
+  if (!in_flight) return;  // The learner failed, and the frame was counted then.
+  // The frame is no longer in flight, so it is counted before any later exception.
   ledger_.Predicted();
   if (labels_ != nullptr) labels_->OnPrediction(model);
   if (model.drift) {

@@ -1,16 +1,16 @@
-// What CameraStream::Start() makes: a source, the learner that lives on it, and what counts between
-// them. Apart from camera_stream.h, so that who uses a stream need not know what it is made of.
+// The implementation of CameraStream: a source, its learner, and the counts between them. It is
+// separate from camera_stream.h, so that users of a stream do not depend on its parts.
 //
-// The life of a frame: every arrow is counted once, and where it ends nothing else follows.
+// The path of a frame. Every arrow is counted once, and each frame has one end.
 //
 //   source ─▶ queue ─▶ learner's thread ─▶ learner ─▶ predicted
 //               │            │                │
 //               ▼            ▼                ▼
 //          queue_full   no_predecessor     rejected (the learner failed)
 //          shutdown     gap, rejected,
-//                       shutdown
+//                       paused, shutdown
 //
-// Where it learns from labels, a frame needs no predecessor: neither reason comes up.
+// With labels, a frame needs no predecessor: `no_predecessor` and `gap` do not occur.
 #pragma once
 
 #include <array>
@@ -51,8 +51,7 @@
 
 namespace millrace::service {
 
-/// Thread-safe once it is open. What the options point to, and what their functions use, must
-/// outlive it.
+/// Thread-safe after Open(). Objects and functions in the options must outlive it.
 class RunningStream final : public CameraStream {
  public:
   explicit RunningStream(Options options)
@@ -72,8 +71,7 @@ class RunningStream final : public CameraStream {
   RunningStream(const RunningStream&) = delete;
   RunningStream& operator=(const RunningStream&) = delete;
 
-  /// To be called once, before anything else. Gives up once `stop` says so. Fails as
-  /// CameraStream::Start() does.
+  /// Call it once, before any other function. `stop` cancels it. Fails as CameraStream::Start().
   absl::Status Open(const std::stop_token& stop);
 
   const StreamConfig& config() const override { return options_.config; }
@@ -134,9 +132,9 @@ class RunningStream final : public CameraStream {
   [[nodiscard]] pipeline::SourcePosition position() const {
     return {.frames = frames_, .epochs = epochs_};
   }
-  /// What it was told to do, or kGivenUp where that is to learn and learning was given up.
+  /// The requested mode; kGivenUp if kLearning was requested and learning was given up.
   [[nodiscard]] LearnerState Mode() const;
-  /// FAILED_PRECONDITION, saying why, unless it learns, so that weights can prove good.
+  /// OK while it learns, so that weights can be validated; else FAILED_PRECONDITION with the cause.
   [[nodiscard]] absl::Status Learning() const;
   [[nodiscard]] bool next_frame() const { return options_.config.learner.next_frame; }
 
@@ -154,33 +152,34 @@ class RunningStream final : public CameraStream {
   LearnerLife life_;
   CheckpointRequests checkpoints_;
   mutable OverloadWatch overload_;
-  // Of the source that frames come from: whether they wait for the learner, and max_fps.
+  // Settings of the current source: whether its frames wait for the learner, and max_fps.
   std::atomic<bool> frames_wait_ = false;
   std::atomic<double> most_frames_per_second_ = 0;
-  // Numbered so far, by all processes: of the frames that have left the source's queue.
+  // Frames and epochs so far, over all processes, of the frames that have left the source's queue.
   std::atomic<std::int64_t> frames_ = 0;
   std::atomic<std::int64_t> epochs_ = 0;
   std::array<std::atomic<std::uint64_t>, pipeline::kSkipReasons> skipped_ = {};
 
-  Mutex replacing_;  // Held while a source takes the seat, and is heard from then on.
+  Mutex replacing_;  // Held while a source replaces another and its state reports begin.
 
-  // Constant once open. What the source numbers from 0 goes on from here.
+  // Constant after Open(). The source's numbers, which start at 0, continue from here.
   pipeline::SourcePosition begin_;
 
-  // Constant once open; self-synchronized. Their threads call into the members above.
-  std::unique_ptr<FrameLabels> labels_;  // Null: it learns without.
+  // Constant after Open(); self-synchronized. Their threads call into the members above.
+  std::unique_ptr<FrameLabels> labels_;  // Null: it learns without labels.
   std::unique_ptr<pipeline::Learner> learner_;
   std::unique_ptr<SourceSeat> source_;
 
-  // Of the learner's thread.
+  // Used by the learner's thread only.
   std::int64_t roll_backs_logged_ = 0;
   bool gave_up_told_ = false;
-  std::int64_t gaps_seen_ = 0;  // Up to the frame admitted last.
+  std::int64_t gaps_seen_ = 0;  // Up to the last admitted frame.
   std::int64_t size_changes_seen_ = 0;
 
-  std::int64_t updates_at_start_ = 0;  // Of the stage that had made the fewest.
+  std::int64_t updates_at_start_ = 0;  // Of the stage with the fewest updates.
 
-  // Planned for a rate, the learner keeps that; any other schedule is kept as it was asked for.
+  // Present for the schedule auto, whose plan follows the camera's rate. Any other schedule stays
+  // as configured.
   std::optional<RateKeeper> rate_;
 
   std::jthread thread_;

@@ -1,7 +1,7 @@
-// Which of a stream's sources is heard, when one takes the seat of another.
+// Reports the states of a stream's current source while one source replaces another.
 //
-// The next source runs before the last one is stopped, and both tell what they are doing. What
-// matters to others is the one in the seat:
+// The next source runs before the last one is stopped, and both report their states. Only the
+// current source's states are forwarded:
 //
 //   source 0   connecting, streaming ............ stopped │
 //   source 1              (connecting, streaming)         │ streaming, stalled ...
@@ -19,27 +19,27 @@
 
 namespace millrace::service {
 
-/// Forwards the states of the source that sits. Thread-safe. Must outlive the sources.
+/// Forwards the states of the current source. Thread-safe. Must outlive the sources.
 class SeatedStates {
  public:
   using Tell = std::function<void(ingest::SourceState, const absl::Status& cause)>;
-  /// Stands for a source, or for the attempt to open one.
+  /// Identifies a source, or an attempt to open one.
   using Number = std::int64_t;
 
-  /// `tell` is called in the order of what happens, under a lock: it must be quick, and not call
+  /// `tell` is called in the order of the states, under a lock: it must return quickly and not call
   /// back. May be empty.
   explicit SeatedStates(Tell tell) : tell_(std::move(tell)) {}
 
   SeatedStates(const SeatedStates&) = delete;
   SeatedStates& operator=(const SeatedStates&) = delete;
 
-  /// The number of a source that is to be opened. The first one, 0, sits from the beginning.
+  /// A number for a source that will be opened. The first one, 0, is current from the beginning.
   [[nodiscard]] Number Add() ABSL_LOCKS_EXCLUDED(mu_);
-  /// What the source of that number is to call: SourceOptions::on_state.
+  /// The function for the source's SourceOptions::on_state.
   [[nodiscard]] Tell Of(Number source);
-  /// It has taken the seat: what it is doing is told now, and whatever follows.
+  /// Makes `source` current: reports its present state now, and each later one.
   void Seat(Number source) ABSL_LOCKS_EXCLUDED(mu_);
-  /// It could not be opened, or does not get the seat after all.
+  /// Removes a source that could not be opened or does not become current.
   void Forget(Number source) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -54,10 +54,11 @@ class SeatedStates {
   // Constant after construction.
   const Tell tell_;
 
-  Mutex mu_;  // Held while it is told.
+  Mutex mu_;  // Held during `tell`.
   Number added_ ABSL_GUARDED_BY(mu_) = 0;
   Number seated_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<Number, State> waiting_ ABSL_GUARDED_BY(mu_);  // Of those that may sit yet.
+  std::map<Number, State> waiting_ ABSL_GUARDED_BY(mu_);  // The states of sources that may become
+                                                          // current.
 };
 
 }  // namespace millrace::service

@@ -47,7 +47,7 @@ absl::Status SourceSeat::Replace(std::unique_ptr<ingest::Source> next, std::stri
     changing_ = true;
     old = line_.back();
   }
-  // No lock is held while it stops; what it counts is final afterwards.
+  // No lock is held during Stop(). Afterwards the old source's counts are final.
   old.source->Stop();
   {
     const MutexLock lock(mu_);
@@ -74,7 +74,7 @@ void SourceSeat::Stop() {
 
 SourceSeat::Past SourceSeat::After(const Seated& seated) {
   const ingest::FrameQueue& queue = seated.source->queue();
-  // An epoch always has a frame: a source that delivered none has begun none.
+  // An epoch has at least one frame: a source without frames has begun no epoch.
   const std::int64_t epochs = queue.received() > 0 ? seated.source->status().epoch + 1 : 0;
   return {.received = seated.past.received + queue.received(),
           .dropped = seated.past.dropped + queue.dropped(),

@@ -1,9 +1,9 @@
-// The place of a stream's source, which another source can take while the stream goes on.
+// The current source of a stream, which another source can replace while the stream runs.
 //
 //   source 1 ─▶ queue ─┐ frames 0..41, epochs 0..1
 //   source 2 ─▶ queue ─┴▶ frames 42..., epochs 2...  ─▶ Pop()
 //
-// To the stream it is one source: frames are numbered on, and counts are sums.
+// To the stream it is one source: frame numbers continue, and counts are sums.
 #pragma once
 
 #include <cstdint>
@@ -18,44 +18,44 @@
 
 namespace millrace::service {
 
-/// Pop() is for one thread; the rest is thread-safe.
+/// One thread calls Pop(); all other functions are thread-safe.
 class SourceSeat {
  public:
-  /// `uri`: of `source`, as it may be shown.
+  /// `uri` is the URI of `source` without credentials.
   SourceSeat(std::unique_ptr<ingest::Source> source, std::string uri);
 
   SourceSeat(const SourceSeat&) = delete;
   SourceSeat& operator=(const SourceSeat&) = delete;
 
-  /// Waits for the oldest frame. Returns nullopt once the source has ended for good and its queue
+  /// Waits for the oldest frame. Returns nullopt after the source has ended for good and its queue
   /// is empty.
   [[nodiscard]] std::optional<ingest::Frame> Pop() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Stops the source and seats `next`. Frames that wait in the old source's queue come first, then
-  /// those of the new one, the first of them without a predecessor. Takes as long as Stop(). Fails
-  /// with FAILED_PRECONDITION once Pop() has returned nullopt, and once stopped.
+  /// Stops the source and replaces it by `next`. Waiting frames of the old source come first, then
+  /// frames of the new one; its first frame has no predecessor. Takes as long as Stop().
+  /// FAILED_PRECONDITION after Pop() has returned nullopt, and after Stop().
   absl::Status Replace(std::unique_ptr<ingest::Source> next, std::string uri)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Stops the source, for good. Idempotent.
+  /// Stops the source for good. Idempotent.
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Of the source that sits there now.
+  /// The entry of the current source.
   [[nodiscard]] std::shared_ptr<ingest::PushEntry> push_entry() const ABSL_LOCKS_EXCLUDED(mu_) {
     return seated().source->push_entry();
   }
-  /// Of the source that sits there now, but `epoch`, which counts on.
+  /// The status of the current source, but `epoch` counts over all sources.
   [[nodiscard]] ingest::SourceStatus status() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::string uri() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// As those of a FrameQueue, over all sources.
+  /// As in FrameQueue, summed over all sources.
   [[nodiscard]] std::uint64_t received() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::uint64_t dropped() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::uint64_t shut_out() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::size_t waiting() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  /// What the sources before have counted.
+  /// The totals of the earlier sources.
   struct Past {
     std::uint64_t received = 0;
     std::uint64_t dropped = 0;
@@ -70,11 +70,12 @@ class SourceSeat {
 
   [[nodiscard]] static Past After(const Seated& seated);
   [[nodiscard]] Seated seated() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// Waits for a change under way, and goes on to the next in line. Returns whether there is one.
+  /// Waits for a running Replace(), then continues with the next source. Returns whether there is
+  /// one.
   [[nodiscard]] bool MoveOn() ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] ingest::Frame NumberedOn(ingest::Frame frame);
 
-  // Of Pop()'s thread: what it takes from, which may be a source that has left the seat.
+  // Used by Pop()'s thread only: its source, which may already have been replaced.
   Seated popped_;
   std::int64_t gaps_before_ = 0;
   std::int64_t size_changes_before_ = 0;
@@ -83,7 +84,7 @@ class SourceSeat {
 
   mutable Mutex mu_;
   CondVar changed_;
-  // The one that Pop() takes from, those that took the seat since, and the one that sits there now.
+  // From the source of Pop() to the current source, in order.
   std::deque<Seated> line_ ABSL_GUARDED_BY(mu_);
   bool changing_ ABSL_GUARDED_BY(mu_) = false;
   bool over_ ABSL_GUARDED_BY(mu_) = false;

@@ -1,4 +1,4 @@
-// What a model's weights are where it has no checkpoint to go on from: for the banner and the log.
+// The origin of a model's weights without a checkpoint, for the banner and the log.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace millrace::service {
 
-/// "random weights", "start.safetensors", "the weights in mine.pt", of a network of one's own whose
-/// weights nothing replaces.
+/// "random weights", "start.safetensors", or "the weights in mine.pt" for a user's network whose
+/// weights no setting replaces.
 [[nodiscard]] std::string DescribeOrigin(const StreamConfig& config);
 
 }  // namespace millrace::service
