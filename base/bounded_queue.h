@@ -1,7 +1,7 @@
 // A bounded first-in-first-out queue between threads.
 //
-// The caller chooses at each push what a full queue does: it waits for room (for a source that can
-// be paused), drops the oldest item (for one that cannot), or rejects the new item.
+// Each push decides what a full queue does. It waits for room (for a source that can be paused),
+// drops the oldest item (for a live source), or rejects the new item.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What a client program can read from an error, beside its code and message: a reason in capitals,
-// the values that the message names, and the invalid fields of the request.
+// Adds details to an error for client programs: a reason in capitals, the values in the message,
+// and the invalid fields of the request.
 //
 // The status carries them as payloads of plain text, so that code without gRPC can set them.
 // service/status.h converts them to google.rpc messages.

@@ -12,7 +12,8 @@ namespace millrace::service {
 /// "a, b, c", or "a, b and 40 more" if the list would be long.
 [[nodiscard]] std::string ShortList(const std::vector<std::string>& names);
 
-/// The bytes that gRPC sends for `text` in a header. Each byte outside printable ASCII takes three.
+/// The bytes that gRPC sends for `text` in a header. A '%', and each byte outside printable ASCII,
+/// takes three.
 [[nodiscard]] std::size_t HeaderBytes(std::string_view text);
 
 /// `text`, shortened so that HeaderBytes() is at most `most`. The result has whole lines and the

@@ -23,8 +23,8 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-/// Where a grid lies over a camera's picture: pixel x of the grid covers the camera's columns from
-/// left + scale * x to left + scale * (x + 1), and likewise for rows.
+/// A grid's place over a camera's picture. Pixel x of the grid covers the camera's columns from
+/// left + scale * x to left + scale * (x + 1); rows likewise.
 struct GridView {
   /// Camera pixels per grid pixel, in each direction.
   double scale = 1;

@@ -1,4 +1,4 @@
-// Stops files and cameras from making GStreamer fetch other addresses or crash.
+// Stops files and cameras from making GStreamer fetch other addresses or release memory twice.
 //
 // decodebin chooses decoders by the content, not by the file's name. Playlist elements (HLS, DASH,
 // Smooth Streaming) fetch the playlist's addresses over this machine's network. Raw video without

@@ -77,8 +77,8 @@ class GstPicturePipeline final : public PicturePipeline {
   GstPicturePipeline(const GstPicturePipeline&) = delete;
   GstPicturePipeline& operator=(const GstPicturePipeline&) = delete;
 
-  /// Prepares the pipeline to show its first picture, but shows none. Never waits. A failure is an
-  /// outcome.
+  /// Prepares the pipeline up to its first picture, but shows no picture. Never waits. A failure is
+  /// an outcome.
   void Prepare() { thread_.Want(GST_STATE_PAUSED); }
   void Play() override { thread_.Want(GST_STATE_PLAYING); }
   [[nodiscard]] std::string Codec() const override;

@@ -13,9 +13,9 @@ namespace millrace::ingest {
 /// or at the fifth redirect within the same place. The message has the remedy. Call it before
 /// `rtspsrc` starts.
 ///
-/// rtspsrc connects to the new place before it emits its signal, so a connection is made, but it is
-/// closed before any request. rtspsrc does not follow addresses inside a camera's description
-/// (control URLs): it sends them to the camera over the existing connection.
+/// rtspsrc connects to the new place before it emits its signal. So a connection is made, but
+/// closed before any request. Addresses inside a camera's description (control URLs) are harmless:
+/// rtspsrc sends them to the camera over the existing connection.
 void RefuseRedirects(const std::string& uri, GstElement& rtspsrc);
 
 }  // namespace millrace::ingest

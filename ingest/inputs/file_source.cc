@@ -160,8 +160,7 @@ absl::Status FileSource::PlayRounds() {
   while (true) {
     const std::int64_t frames_before = feed_.frames();
     round->Play();
-    finished = nullptr;  // Takes some milliseconds, so it happens before the wait for the next
-                         // frame.
+    finished = nullptr;  // Takes milliseconds: before the next wait.
     auto next = options_.loop ? std::make_unique<Round>(*this) : nullptr;
     absl::Status outcome = PlayToEnd(*round);
     if (outcome.ok() && feed_.frames() == frames_before) {

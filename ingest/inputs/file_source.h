@@ -93,8 +93,7 @@ class FileSource final : public Source {
   absl::Status cause_ ABSL_GUARDED_BY(mu_);
   CameraFormat format_ ABSL_GUARDED_BY(mu_);
   Pacer pacer_ ABSL_GUARDED_BY(mu_);
-  Outcome* playing_ ABSL_GUARDED_BY(mu_) = nullptr;  ///< The playing round's outcome; null between
-                                                     ///< rounds.
+  Outcome* playing_ ABSL_GUARDED_BY(mu_) = nullptr;  ///< Null between rounds.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 
   Mutex join_mu_;  ///< Held by the thread that joins.

@@ -10,9 +10,8 @@ namespace millrace::ingest {
 
 /// Uses a separate process if `options.task` is set and StartCameraProcesses() was called, else
 /// this process. A failure of that process is an outcome. Fails as GstPicturePipeline::Create().
-/// Also fails with FAILED_PRECONDITION if the password cannot be read, with INVALID_ARGUMENT if the
-/// task's texts are too long, or with UNAVAILABLE or RESOURCE_EXHAUSTED if no process can be
-/// started.
+/// Also fails with FAILED_PRECONDITION without a readable password, INVALID_ARGUMENT if the task's
+/// texts are too long, and UNAVAILABLE or RESOURCE_EXHAUSTED if no process can start.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<PicturePipeline>> NewPipeline(
     const PipelineOptions& options, PipelineListener& listener);
 

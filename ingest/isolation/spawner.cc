@@ -87,8 +87,7 @@ void ForgetEnvironment() {
 
 struct Process {
   pid_t pid;
-  Descriptor socket;  ///< A copy of the process's end, so that ProcessEnded follows the process's
-                      ///< own messages.
+  Descriptor socket;  ///< The process's end: ProcessEnded follows its own messages.
   std::optional<Clock::time_point> end_by = {};
   bool is_killed = false;
 };

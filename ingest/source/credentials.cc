@@ -55,9 +55,7 @@ std::string WithoutLoneLogin(std::string_view text) {
   const std::size_t start = slashes + 3;
   const std::size_t end = std::min(text.find_first_of("/?# ", start), text.size());
   std::string_view authority = text.substr(start, end - start);
-  if (authority.ends_with(':'))
-    authority.remove_suffix(1);  // The colon belongs to the message
-                                 // around the URI.
+  if (authority.ends_with(':')) authority.remove_suffix(1);  // Part of the message.
   const std::size_t colon = authority.find(':');
   if (colon == std::string_view::npos || authority.starts_with('[') ||
       authority.find_first_not_of("0123456789", colon + 1) == std::string_view::npos ||

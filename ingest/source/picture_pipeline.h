@@ -16,8 +16,7 @@ struct CameraFormat {
   int width = 0;
   int height = 0;
   double frames_per_second = 0;  ///< 0 if the stream does not tell.
-  double pixel_aspect = 1;       ///< Width of a pixel divided by its height: 12/11 for a PAL
-                                 ///< camera.
+  double pixel_aspect = 1;       ///< A pixel's width / height: 12/11 for PAL.
 
   /// The size in square pixels, with the camera's number of rows.
   [[nodiscard]] Extent shown() const {

@@ -146,8 +146,8 @@ struct SourceStatus {
   double camera_frames_per_second = 0;
 };
 
-/// A running source. It pushes frames to its queue from its own threads, and closes the queue at
-/// its final end: the end of a file, a failure that no retry can fix, or Stop(). Thread-safe.
+/// A running source. It pushes frames to its queue from its own threads. It closes the queue at the
+/// end of a file, at a failure that no retry can fix, or at Stop(). Thread-safe.
 class Source {
  public:
   virtual ~Source() = default;
@@ -155,8 +155,8 @@ class Source {
   /// The queue of its frames. Valid during the source's lifetime.
   [[nodiscard]] virtual FrameQueue& queue() = 0;
   [[nodiscard]] virtual SourceStatus status() const = 0;
-  /// Closes the queue and ends the source: within a second if a camera hangs, within a little over
-  /// two seconds if GStreamer hangs (twice that for a looped file; abandoned_pipelines.h).
+  /// Closes the queue and ends the source. Takes at most a second if a camera hangs, and a little
+  /// over two seconds if GStreamer hangs (twice that for a looped file; abandoned_pipelines.h).
   /// Idempotent.
   virtual void Stop() = 0;
   /// The entry for pushed frames; null unless the URI is `push:`.

@@ -7,8 +7,8 @@
 //
 // An outage logs each of its causes once, however many retries it takes. It is over when frames
 // have come for some seconds; only then `streaming` is logged again. At most eight causes of one
-// outage are logged, because a cause may contain a number that changes each time. All other lines
-// have the level debug.
+// outage are logged, because a cause may contain a number that changes each time. Further lines of
+// an outage have the level debug.
 #pragma once
 
 #include <cstddef>

@@ -14,8 +14,7 @@ namespace millrace::service {
 /// Why a frame has no prediction.
 enum class DropReason {
   kQueueFull,      ///< A newer frame displaced it in the queue.
-  kNoPredecessor,  ///< It is the first frame of its epoch; with next-frame prediction, also the
-                   ///< second.
+  kNoPredecessor,  ///< First frame of its epoch; for the next frame, also the second.
   kGap,            ///< Frames before it are missing from the camera stream.
   kRejected,       ///< The learner rejected it, or failed while it was in flight.
   kShutdown,       ///< The stream ended first.

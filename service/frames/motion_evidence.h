@@ -1,9 +1,9 @@
 // Whether pictures show the motion that a model sees in them.
 //
-// The loss alone does not tell. A flow of half a pixel averages neighbouring pixels, which reduces
-// the loss from noise by a fifth: a model that sees motion on an empty road looks better than zero
-// motion. The reversed flow averages as many pixels. Real motion has a higher loss when reversed.
-// False motion has the same loss both ways, whatever the noise and the texture.
+// The loss alone cannot show it. A flow of half a pixel averages neighbouring pixels, which reduces
+// the loss from noise by a fifth. So a model that sees motion on an empty road looks better than
+// zero motion. The reversed flow averages as many pixels. Real motion has a higher loss when
+// reversed. False motion has the same loss both ways, for any noise and texture.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ double RateWindow::PerSecond(nanoseconds now, std::uint64_t count) const {
   const auto counts = static_cast<double>(count - first->count);
   double elapsed = Seconds(now - first->time);
   if (const Reading& last = readings_.back(); last.count == count) {
-    // Until the next count is late, the time since the last count says nothing.
+    // The time since the last count matters only when the next count is late.
     const double between = Seconds(last.time - first->time);
     elapsed = std::max(between, elapsed - between / counts);
   }

@@ -16,8 +16,8 @@
 
 namespace millrace::service {
 
-/// The promise of `learner` for a camera's announced rate, of which the source passes at most
-/// `max_frames_per_second`. 0: rate unknown, or no limit.
+/// The promise of `learner` for a camera's announced rate and the source's `max_frames_per_second`.
+/// 0: rate unknown, or no limit.
 [[nodiscard]] Promise PromiseOf(const pipeline::LearnerDescription& learner,
                                 double camera_frames_per_second, double max_frames_per_second);
 

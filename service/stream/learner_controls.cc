@@ -40,8 +40,7 @@ bool LearnerControls::SetMode(LearnerState mode, pipeline::Learner& learner) {
   // If learning was given up, a new setting of the same rate restarts it. The lock excludes another
   // change in between.
   if (mode == LearnerState::kLearning && learner.learning().rate_scale == 0) {
-    learner.SetLearningRate(learner.learning_rate()).IgnoreError();  // The learner accepted this
-                                                                     // rate before.
+    learner.SetLearningRate(learner.learning_rate()).IgnoreError();  // A rate in use is valid.
   }
   return other;
 }

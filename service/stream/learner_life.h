@@ -67,8 +67,7 @@ class LearnerLife {
   const std::string stream_;
   const Tell tell_;
 
-  Mutex telling_;  // Held during a change and its report, so that they run one at a time. Locked
-                   // before mu_.
+  Mutex telling_;  // Held during a change and its report. Locked before mu_.
 
   mutable Mutex mu_;
   CondVar ended_;

@@ -57,8 +57,7 @@ class SeatedStates {
   Mutex mu_;  // Held during `tell`.
   Number added_ ABSL_GUARDED_BY(mu_) = 0;
   Number seated_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<Number, State> waiting_ ABSL_GUARDED_BY(mu_);  // The states of sources that may become
-                                                          // current.
+  std::map<Number, State> waiting_ ABSL_GUARDED_BY(mu_);  // Of sources that may become current.
 };
 
 }  // namespace millrace::service
