@@ -18,7 +18,7 @@ at::Tensor Normalized(const at::Tensor& features) {
   return features * (features.square().sum(1, /*keepdim=*/true) + 1e-6).rsqrt();
 }
 
-// One shifted product for each displacement.
+// One shifted product per displacement.
 at::Tensor ShiftedProducts(const at::Tensor& first, const at::Tensor& second) {
   constexpr int kRadius = kMatchRadius;
   const at::Tensor padded = at::constant_pad_nd(second, {kRadius, kRadius, kRadius, kRadius});

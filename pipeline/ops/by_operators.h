@@ -1,6 +1,6 @@
-// The network's own operators, composed of LibTorch's: their definition, in any type and on any
-// device. Ours (convolution.h, match.h, relative_loss.h) have loops for the CPU in float32; what
-// lies elsewhere is done by these.
+// The network's operators, composed of LibTorch's operators. These are their definition, for every
+// type and device. Our own loops (convolution.h, match.h, relative_loss.h) handle float32 on the
+// CPU; all other types and devices use this file.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,11 +9,11 @@
 
 namespace millrace::pipeline::by_operators {
 
-/// As pipeline::Convolve().
+/// See pipeline::Convolve().
 [[nodiscard]] at::Tensor Convolve(const at::Tensor& input, const at::Tensor& weight,
                                   const at::Tensor& bias, int stride, double slope);
 
-/// As pipeline::Match().
+/// See pipeline::Match().
 [[nodiscard]] at::Tensor Match(const at::Tensor& features, const at::Tensor& flow,
                                PicturePairs pairs);
 

@@ -43,7 +43,7 @@ struct Shape {
         stride(by) {}
 };
 
-// Rows are each written by one call, so threads do not change the result.
+// One call writes each row, so the number of threads does not change the result.
 template <typename Task>
 void ForEachRow(std::int64_t samples, std::int64_t height, const Task& task) {
   at::parallel_for(0, samples * height, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -51,7 +51,7 @@ void ForEachRow(std::int64_t samples, std::int64_t height, const Task& task) {
   });
 }
 
-// from: [a][tap][b], to: [tap][b][stride], a along the stride; or back.
+// From [a][tap][b] to [tap][b][stride], with a along the stride; or back.
 struct Transposition {
   std::int64_t a;
   std::int64_t b;
@@ -73,7 +73,7 @@ void Transpose(const Transposition& shape, const Move& move) {
   }
 }
 
-// [tap][inputs][padded outputs], of [outputs][tap][inputs].
+// [tap][inputs][padded outputs], from [outputs][tap][inputs].
 at::Tensor ForwardWeights(const Shape& shape, const at::Tensor& weight) {
   const std::int64_t padded = Padded(shape.outputs);
   at::Tensor packed = padded == shape.outputs
@@ -86,8 +86,8 @@ at::Tensor ForwardWeights(const Shape& shape, const at::Tensor& weight) {
   return packed;
 }
 
-// [tap][outputs][padded inputs], taps from the last to the first: in the order of the results that
-// a pixel reached.
+// [tap][outputs][padded inputs], taps from the last to the first: the order of the results that a
+// pixel reached.
 at::Tensor BackwardWeights(const Shape& shape, const at::Tensor& weight) {
   const std::int64_t padded = Padded(shape.inputs);
   at::Tensor packed = at::zeros({kTaps * shape.outputs * padded}, weight.options());
@@ -129,14 +129,14 @@ void Forward(const Shape& shape, const at::Tensor& input, const kernels::Gathere
   });
 }
 
-// The result's pixels that a pixel of the input reached, by one side of the window: tap k of pixel
-// x is result (x + 1 - k) / stride, where that is whole. Pixels of one remainder by the stride have
-// the same taps.
+// The result's pixels that an input pixel reached, in one dimension of the window. Tap k of pixel x
+// belongs to result (x + 1 - k) / stride, if that is an integer. Pixels with the same remainder by
+// the stride have the same taps.
 bool Reached(std::int64_t x, std::int64_t tap, std::int64_t stride) {
   return (x + 1 - tap + stride) % stride == 0;
 }
 
-// The division of what may be -1: by the stride, downward.
+// Division by the stride, rounded down; the dividend may be -1.
 std::int64_t Halved(std::int64_t x, std::int64_t stride) { return (x + stride) / stride - 1; }
 
 void BackwardRow(const Shape& shape, const float* gradients, const float* weights, std::int64_t y,
@@ -193,10 +193,10 @@ at::Tensor ToInput(const Shape& shape, const at::Tensor& gradients, const at::Te
   return result;
 }
 
-// What row y of the gradients adds to the weights of one tap.
+// Adds row y of the gradients to the sums for the weights of one tap.
 void WeighTap(const Shape& shape, const float* pixels, std::int64_t tap, kernels::WeighedRow row) {
   const std::int64_t kx = tap % kSide;
-  // The first result whose pixel is inside the row, and the first after it whose is not.
+  // The first result whose pixel is inside the row, and the first later one whose pixel is outside.
   const std::int64_t begin = kx == 0 ? 1 : 0;
   const std::int64_t end =
       std::min(shape.out_width, (shape.width - kx + shape.stride) / shape.stride);
@@ -218,7 +218,7 @@ at::Tensor ToWeight(const Shape& shape, const at::Tensor& input, const at::Tenso
                                    .gradient_channels = padded,
                                    .sums = sums.mutable_data_ptr<float>()};
   const float* const pixels = input.const_data_ptr<float>();
-  // Each tap's weights are summed by one thread, in the order of the rows.
+  // One thread sums the weights of a tap, in the order of the rows.
   at::parallel_for(0, kTaps, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t row = 0; row < shape.samples * shape.out_height; ++row) {
       kernels::WeighedRow weighed = common;
@@ -240,7 +240,7 @@ at::Tensor ToWeight(const Shape& shape, const at::Tensor& input, const at::Tenso
   return result;
 }
 
-// The gradients before the ReLU, padded, and the bias'.
+// The gradients before the ReLU, padded, and the bias's gradient.
 struct Masked {
   at::Tensor gradients;
   at::Tensor to_bias;
@@ -266,7 +266,7 @@ Masked Mask(const Shape& shape, const at::Tensor& gradients, const at::Tensor& r
          .slope = static_cast<float>(slope),
          .masked = masked.gradients.mutable_data_ptr<float>() + row * shape.out_width * padded,
          .bias = row_sums});
-    // Row by row, for a long sum of single floats loses digits.
+    // Row by row: a long sum in float32 loses digits.
     for (std::int64_t i = 0; i < shape.outputs; ++i) sums[i] += row_sums[i];
   }
   return masked;

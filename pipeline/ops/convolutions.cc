@@ -37,7 +37,7 @@ void Convolutions::Append(at::Tensor weight, int stride) {
   MILLRACE_CHECK(!linear_end_);
   channels_ = static_cast<int>(weight.size(0));
   strides_.push_back(stride);
-  // As the convolution wants it.
+  // The layout that Convolve() reads without a copy.
   weight = weight.contiguous(at::MemoryFormat::ChannelsLast);
   parameters_.push_back(weight.set_requires_grad(true));
   parameters_.push_back(at::zeros({channels_}, at::kFloat).set_requires_grad(true));

@@ -1,4 +1,4 @@
-// A run of 3x3 convolutions: what the layers of the flow network have in common.
+// A run of 3x3 convolutions: the common part of the flow network's layers.
 #pragma once
 
 #include <vector>
@@ -13,16 +13,16 @@ namespace millrace::pipeline {
 /// Not thread-safe. Owns its parameters: a weight and a bias for each convolution, in order.
 class Convolutions {
  public:
-  /// What one convolution makes of the one before.
+  /// The output of one convolution.
   struct Size {
     int channels = 0;
     int stride = 1;
   };
 
-  /// Draws the weights for leaky ReLUs that keep the variance; biases are zero.
+  /// Draws the weights so that leaky ReLUs keep the variance; biases are zero.
   Convolutions(int input_channels, const std::vector<Size>& sizes, at::Generator& random);
 
-  /// Appends a convolution without a ReLU after it, all zero: its output is zero until it learns.
+  /// Appends a convolution without a ReLU. Its weights are zero, and so is its output at first.
   void AppendZero(int channels);
 
   [[nodiscard]] at::Tensor Forward(at::Tensor values) const;

@@ -15,7 +15,7 @@ namespace millrace::pipeline {
 
 namespace {
 
-constexpr int kFinite = 128;  // As the kernel says it.
+constexpr int kFinite = 128;  // The kernel's value for "finite".
 
 bool Below(const at::Tensor& tensor, int exponent) {
   if (tensor.numel() == 0 || !tensor.is_floating_point()) return true;
@@ -23,7 +23,7 @@ bool Below(const at::Tensor& tensor, int exponent) {
       tensor.is_non_overlapping_and_dense()) {
     return kernels::Best().all_below(tensor.const_data_ptr<float>(), tensor.numel(), exponent);
   }
-  // The largest magnitude, unlike a sum, cannot overflow where every value is finite.
+  // Unlike a sum, the largest magnitude cannot overflow if every value is finite.
   const auto magnitude =
       at::linalg_vector_norm(tensor.detach(), std::numeric_limits<double>::infinity())
           .item<double>();

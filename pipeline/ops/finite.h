@@ -1,4 +1,5 @@
-// Whether numbers are numbers: what may never reach the weights, a checkpoint or a client.
+// Checks that numbers are finite. A value that is not must never reach the weights, a checkpoint or
+// a client.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,13 +9,14 @@ namespace millrace::pipeline {
 /// Whether no value of `tensor` is NaN or infinite.
 [[nodiscard]] bool AllFinite(const at::Tensor& tensor);
 
-/// The same of every one of them.
+/// The same for all tensors.
 [[nodiscard]] bool AllFinite(at::TensorList tensors);
 
-/// The same as a scalar of bool on the tensors' device: nobody waits. REQUIRES: there is one.
+/// The same as a scalar of bool on the tensors' device, without waiting for it. REQUIRES: `tensors`
+/// is not empty.
 [[nodiscard]] at::Tensor FiniteFlag(at::TensorList tensors);
 
-/// Whether all are finite and smaller than 2^exponent. `exponent`: at most 127.
+/// Whether all values are finite and smaller than 2^exponent. `exponent`: at most 127.
 [[nodiscard]] bool AllBelow(at::TensorList tensors, int exponent);
 
 }  // namespace millrace::pipeline

@@ -11,12 +11,12 @@ namespace {
 constexpr int kWindow = 3;
 constexpr int kNeighbours = kWindow * kWindow;
 
-// Of the census transform.
+// For the census transform.
 constexpr double kGreyLevels = 255;
 constexpr double kTernarySoftness = 0.81;
 constexpr double kDistanceSoftness = 0.1;
 
-// Of structural similarity, for values in 0..1.
+// For structural similarity, with values in 0..1.
 constexpr double kLuminanceFloor = 0.01 * 0.01;
 constexpr double kContrastFloor = 0.03 * 0.03;
 
@@ -26,7 +26,7 @@ at::Tensor Steps(const at::Tensor& values, int dimension) {
   return values.narrow(dimension, 1, count) - values.narrow(dimension, 0, count);
 }
 
-// How each pixel's neighbours differ from it, in about -1..1: [n, channels, 9, pixels].
+// The differences of each pixel's neighbours from it, in about -1..1: [n, channels, 9, pixels].
 at::Tensor TernaryCensus(const at::Tensor& picture) {
   const at::Tensor windows = at::im2col(picture * kGreyLevels, {kWindow, kWindow},
                                         /*dilation=*/{1, 1}, /*padding=*/{0, 0}, /*stride=*/{1, 1});
@@ -40,8 +40,8 @@ at::Tensor WindowMean(const at::Tensor& values) {
   return at::avg_pool2d(values, {kWindow, kWindow}, /*stride=*/{1, 1});
 }
 
-// The sum, or difference, of neighbours over the 2x2 cube: along one dimension the step, along the
-// other the sum. What lies beyond the picture is zero.
+// The derivative over the 2x2 cube: the step along one dimension, summed along the other. Values
+// beyond the picture are zero.
 at::Tensor StepOver2x2(const at::Tensor& values, int dimension) {
   const at::Tensor padded = at::constant_pad_nd(values, {0, 1, 0, 1});
   const int other = dimension == 2 ? 3 : 2;
@@ -66,7 +66,7 @@ at::Tensor Charbonnier(const at::Tensor& difference) {
 
 at::Tensor CensusDistance(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor squares = (TernaryCensus(a) - TernaryCensus(b)).square();
-  // The pixel itself is among the nine and never differs.
+  // The pixel itself is among the nine and always differs by zero.
   const at::Tensor distance =
       (squares / (squares + kDistanceSoftness)).sum(2) / static_cast<double>(kNeighbours - 1);
   return distance.view({a.size(0), a.size(1), a.size(2) - 2, a.size(3) - 2});

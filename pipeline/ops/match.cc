@@ -23,7 +23,7 @@ using kernels::kPadding;
 using kernels::Padded;
 
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast;
-// Both factors of a product are longer by this much than those of a cosine.
+// Each factor of a product is longer by this factor than a unit vector.
 constexpr int kLength = 2;
 static_assert(kLength * kLength == kMatchGain);
 
@@ -37,18 +37,18 @@ struct Shape {
   [[nodiscard]] std::int64_t samples() const { return PairCount(pairs); }
   [[nodiscard]] std::int64_t pixels() const { return height * width; }
   [[nodiscard]] std::int64_t padded() const { return Padded(channels); }
-  /// Of the result.
+  /// Floats per pixel of the result.
   [[nodiscard]] std::int64_t stride() const {
     return kMatchChannels + channels + (has_flow ? kFlowChannels : 0);
   }
-  // Widths of rows whose pixels, not their channels, lie side by side; see ComparedRow.
+  // Widths of channel-major rows; see ComparedRow.
   [[nodiscard]] std::int64_t first_width() const { return Padded(width); }
   [[nodiscard]] std::int64_t second_width() const {
     return Padded(width + kPadding + 2 * kMatchRadius + 8);
   }
 };
 
-// Rows are each written by one call, so threads do not change the result.
+// One call writes each row, so the number of threads does not change the result.
 template <typename Task>
 void ForEachRow(std::int64_t height, const Task& task) {
   at::parallel_for(0, height, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -56,7 +56,7 @@ void ForEachRow(std::int64_t height, const Task& task) {
   });
 }
 
-// One sample's maps, as the kernels want them.
+// One sample's maps in the kernels' layout.
 struct Sample {
   const float* from = nullptr;  // Normalized: [pixels][padded].
   const float* to = nullptr;
@@ -82,7 +82,7 @@ void See(const Shape& shape, const Sample& sample) {
   ForEachRow(shape.height, [&](std::int64_t y) { kernels::Best().warp(Warped(shape, sample, y)); });
 }
 
-// [channels][width] of [width][padded channels].
+// [channels][width] from [width][padded channels].
 void TurnRow(const Shape& shape, const float* from, float* to, std::int64_t width) {
   for (std::int64_t x = 0; x < shape.width; ++x) {
     for (std::int64_t c = 0; c < shape.channels; ++c)
@@ -121,7 +121,7 @@ void Compare(const Shape& shape, const Sample& sample, float* results) {
   });
 }
 
-// What goes on as it is, behind the comparison.
+// Copies the features and the flow behind the comparison.
 void Append(const Shape& shape, const float* features, const float* flow, float* results) {
   for (std::int64_t i = 0; i < shape.pixels(); ++i) {
     float* const to = results + i * shape.stride() + kMatchChannels;
@@ -130,12 +130,12 @@ void Append(const Shape& shape, const float* features, const float* flow, float*
   }
 }
 
-// The gradients of one sample, where they go.
+// The gradients of one sample: the input and the destinations.
 struct Gradients {
   const float* results = nullptr;
-  float* from = nullptr;  // Of the normalized maps.
+  float* from = nullptr;  // To the normalized maps.
   float* to = nullptr;
-  float* seen = nullptr;  // Zero before.
+  float* seen = nullptr;  // Zero at first.
   float* features = nullptr;
   float* flow = nullptr;
 };
@@ -171,7 +171,7 @@ void GoBack(const Shape& shape, const Sample& sample, const Gradients& gradients
     }
   }
   Spread(shape, sample, gradients);
-  // Rows of what was seen share pixels of the map, so this is one thread's.
+  // Rows of `seen` share pixels of the map, so one thread must do all of them.
   for (std::int64_t y = 0; y < shape.height; ++y) {
     const std::int64_t row = y * shape.width * shape.padded();
     if (shape.has_flow) {

@@ -69,7 +69,7 @@ class MatchFunction : public torch::autograd::Function<MatchFunction> {
   static variable_list backward(AutogradContext* context, const variable_list& of_result) {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& flow = saved[0];
-    const at::Tensor& normal = saved[1];  // Of the features' shape.
+    const at::Tensor& normal = saved[1];  // In the features' shape.
     const at::Tensor& inverse = saved[2];
     const at::Tensor& seen = saved[3];
     const auto pairs = static_cast<PicturePairs>(context->saved_data["pairs"].toInt());

@@ -1,4 +1,4 @@
-// Match() (match.h) by kernels of our own on a GPU: three there, four back.
+// Match() (match.h) by our own kernels on a GPU: three forward, four backward.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,8 +7,8 @@
 
 namespace millrace::pipeline::gpu {
 
-/// As pipeline::Match(), but that the result lies row by row. REQUIRES: HasKernels() of the device
-/// of both, float32.
+/// See pipeline::Match(), but the result is not channels-last. REQUIRES: both are float32, and
+/// HasKernels() is true for their device.
 [[nodiscard]] at::Tensor Match(const at::Tensor& features, const at::Tensor& flow,
                                PicturePairs pairs);
 

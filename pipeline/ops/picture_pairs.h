@@ -1,5 +1,5 @@
-// Which pairs of a sample's pictures a network finds the flow of. Pictures lie one after the other
-// in time, [pictures, channels, height, width]; each pair is a row of what is made of them.
+// The pairs of pictures of a sample for which a network computes the flow. Pictures are ordered by
+// time, [pictures, channels, height, width]; each pair is one row of a result.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@
 namespace millrace::pipeline {
 
 enum class PicturePairs {
-  kOne,       ///< Of two pictures, from the first to the second.
-  kBothWays,  ///< Of two, from the first to the second, and back.
-  kInTurn,    ///< Of three, from the first to the second, from the second to the third.
+  kOne,       ///< Two pictures, from the first to the second.
+  kBothWays,  ///< Two pictures, from the first to the second, and back.
+  kInTurn,    ///< Three pictures, first to second, second to third.
 };
 
 inline constexpr std::array kAllPairs = {PicturePairs::kOne, PicturePairs::kBothWays,
@@ -26,12 +26,12 @@ inline constexpr std::array kAllPairs = {PicturePairs::kOne, PicturePairs::kBoth
   return pairs == PicturePairs::kInTurn ? 3 : 2;
 }
 
-/// The picture that a pair's flow leads to; it starts from the picture of the pair's own number.
+/// The picture that a pair's flow leads to. The flow starts from the picture of the pair's number.
 [[nodiscard]] constexpr std::int64_t ToPicture(PicturePairs pairs, std::int64_t pair) {
   return pairs == PicturePairs::kInTurn ? pair + 1 : 1 - pair;
 }
 
-/// The pictures that the pairs' flows start from, and those that they lead to, a row for each pair.
+/// The pictures that the flows start from, and the pictures that they lead to; one row per pair.
 [[nodiscard]] inline at::Tensor FromPictures(const at::Tensor& pictures, PicturePairs pairs) {
   return pictures.narrow(0, 0, PairCount(pairs));
 }

@@ -20,7 +20,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// The objective is a number, so its gradient is found on the way to it: going back only scales it.
+// The objective is a scalar, so the forward also computes its gradient; backward only scales it.
 
 template <typename T>
 T Penalty(T difference) {
@@ -38,21 +38,21 @@ struct Shape {
   [[nodiscard]] double values() const { return static_cast<double>(samples * channels * pixels()); }
 };
 
-// One direction: the pictures that it leads from and to, [channels][height][width].
+// One direction: its source and target pictures, [channels][height][width].
 template <typename T>
 struct Direction {
   const T* from;
   const T* to;
   const T* flow;        // [2][height][width].
-  const bool* visible;  // nullptr: all are.
-  T* gradient;          // As flow.
+  const bool* visible;  // nullptr: all are visible.
+  T* gradient;          // In the layout of `flow`.
 };
 
 template <typename T>
 using Directions = c10::SmallVector<Direction<T>, 2>;
 
 struct Sums {
-  double judged = 0;  // What cannot be judged costs what no motion does.
+  double judged = 0;  // Hidden or outside pixels cost as much as no motion.
   double inside = 0;
 };
 
@@ -65,13 +65,13 @@ double SumAtRest(const Shape& shape, const Direction<T>& direction) {
   return sum;
 }
 
-// Where a pixel's match lies between four pixels. A match outside the picture, or that is no
-// number, has none.
+// The four pixels around a pixel's match, and its position between them. A match outside the
+// picture, or NaN, has no such pixels.
 template <typename T>
 struct Between {
   std::int64_t left;
   std::int64_t top;
-  std::int64_t to_right;  // Offsets in the picture; 0 in one of a single column or row.
+  std::int64_t to_right;  // Offsets in the picture; 0 if it has a single column or row.
   std::int64_t to_below;
   T right;
   T below;
@@ -87,7 +87,7 @@ struct Between {
         below(y - static_cast<T>(top)) {}
 };
 
-// Adds a pixel's cost over all channels, and, if it is judged, its gradient by `weight`.
+// Returns a pixel's cost over all channels. If the pixel counts, adds its gradient times `weight`.
 template <typename T>
 T Explain(const Shape& shape, const Direction<T>& direction, std::int64_t pixel,
           const Between<T>& at, T weight) {
@@ -144,14 +144,16 @@ Sums Judge(const Shape& shape, const Direction<T>& direction, T weight) {
   return sums;
 }
 
-// Neighbours along one dimension: `offset` is from the first to the second, of `rows` x `columns`.
+// Neighbours along one dimension. `offset` leads from the first to the second; there are `rows` x
+// `columns` pairs.
 struct Steps {
   std::int64_t offset;
   std::int64_t rows;
   std::int64_t columns;
 };
 
-// How much a step of the flow counts, for a row of them: as flow_terms.h says.
+// The weight of each step of the flow in a row; the formula is EdgeAwareRoughness() in
+// flow_terms.h.
 template <typename T>
 void WeighSteps(const Shape& shape, const T* picture, const Steps& steps, T* weights) {
   for (std::int64_t x = 0; x < steps.columns; ++x) {
@@ -165,7 +167,7 @@ void WeighSteps(const Shape& shape, const T* picture, const Steps& steps, T* wei
   }
 }
 
-// The sum of the weighed penalties; adds its gradient, times `scale`.
+// Returns the sum of the weighted penalties; adds its gradient times `scale`.
 template <typename T>
 double Roughen(const Shape& shape, const Direction<T>& direction, const Steps& steps, T scale,
                T* weights) {
@@ -205,7 +207,7 @@ double RoughnessAlong(const Shape& shape, const Directions<T>& directions, const
   return sum / count;
 }
 
-/// Fills `figures` and returns the objective. Gradients are zero before.
+/// Fills `figures` and returns the objective. REQUIRES: the gradients are zero.
 template <typename T>
 double Judge(const Shape& shape, const Directions<T>& directions, double smoothness, T* figures) {
   const double of_one = shape.values() / static_cast<double>(shape.samples);

@@ -1,11 +1,12 @@
-// ComputeRelativeLoss() (relative_loss.h) by kernels of our own on a GPU.
+// ComputeRelativeLoss() (relative_loss.h) by our own kernels on a GPU.
 #pragma once
 
 #include "pipeline/ops/relative_loss.h"
 
 namespace millrace::pipeline::gpu {
 
-/// As pipeline::ComputeRelativeLoss(). REQUIRES: HasKernels() of the device of all, float32.
+/// See pipeline::ComputeRelativeLoss(). REQUIRES: all are float32, and HasKernels() is true for
+/// their device.
 [[nodiscard]] RelativeLoss ComputeRelativeLoss(const at::Tensor& pictures, const at::Tensor& flow,
                                                const at::Tensor& visible, double smoothness);
 

@@ -11,12 +11,12 @@
 namespace millrace::pipeline {
 namespace {
 
-// grid_sampler_2d names its modes by number.
+// The mode numbers of grid_sampler_2d.
 constexpr int kBilinear = 0;
 constexpr int kZerosOutside = 0;
 constexpr int kBorderOutside = 1;
 
-// One side's coordinates: where pixel i + displacement lies when the side spans -1..1.
+// The coordinates along one dimension: pixel i + displacement, with the side spanning -1..1.
 at::Tensor Coordinates(const at::Tensor& displacement, std::int64_t side, int dimension) {
   std::array<std::int64_t, 3> shape = {1, 1, 1};
   shape[dimension] = side;

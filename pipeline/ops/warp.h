@@ -1,26 +1,26 @@
-// Looks up where a flow points: a picture, or a feature map, as seen through the motion.
+// Warps a picture or a feature map by a flow.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace millrace::pipeline {
 
-/// Where every pixel of a flow [1, 2, height, width] points, as grid_sample wants it:
-/// [1, height, width, 2] with (-1, -1) and (1, 1) at the centres of the corner pixels. A match
-/// further out than half a picture beside the frame is held there, without gradient: a flow of any
-/// size is safe to look up.
+/// The target of every pixel of a flow [1, 2, height, width], in the form that grid_sample takes:
+/// [1, height, width, 2] with (-1, -1) and (1, 1) at the centres of the corner pixels. A target
+/// further out than half a picture beside the frame is clamped there, without gradient, so a flow
+/// of any size is safe.
 [[nodiscard]] at::Tensor LookUpGrid(const at::Tensor& flow);
 
-/// Values at the grid's points, bilinear; outside the picture zero.
+/// Values at the grid's points, bilinear; zero outside the picture.
 [[nodiscard]] at::Tensor LookUp(const at::Tensor& values, const at::Tensor& grid);
 
-/// The same, but outside the picture the nearest value of its border.
+/// The same, but outside the picture the nearest border value.
 [[nodiscard]] at::Tensor LookUpHeld(const at::Tensor& values, const at::Tensor& grid);
 
-/// Whether the grid points into the picture: bool [1, 1, height, width], without a graph.
+/// Whether the grid points into the picture: bool [1, 1, height, width], not differentiable.
 [[nodiscard]] at::Tensor InsideMask(const at::Tensor& grid);
 
-/// A flow at twice (`factor` times) its size, its vectors longer by as much.
+/// A flow at `factor` times its size; its vectors are scaled likewise.
 [[nodiscard]] at::Tensor UpsampleFlow(const at::Tensor& flow, int factor);
 
 }  // namespace millrace::pipeline

@@ -1,7 +1,7 @@
-// All loops, for the kLanes, kSums and kMostVectors that the including file says: kKernels.
+// All loops, collected as kKernels. The including file defines kLanes, kSums and kMostVectors.
 
 #include "pipeline/ops/cpu/lanes.inl"
-// After what it needs.
+// After the headers and names that these use.
 #include "pipeline/ops/cpu/convolution.inl"
 #include "pipeline/ops/cpu/match.inl"
 #include "pipeline/ops/cpu/optimizer.inl"

@@ -1,7 +1,7 @@
-// The loops of convolutions over vectors of kLanes floats. Both ways, and for the weights, it is
-// one block of products: values, each broadcast, times a few vectors, summed in registers.
+// The loops of convolutions over vectors of kLanes floats. Forward, backward and the weights'
+// gradient use one block of products: broadcast values times a few vectors, summed in registers.
 
-// As many rows as the registers hold sums for; more than eight would need too many addresses.
+// As many rows as the registers hold sums for. More than eight would need too many addresses.
 template <int kVectors>
 constexpr int kRowsFor = kSums / kVectors < 8 ? kSums / kVectors : 8;
 
@@ -24,7 +24,7 @@ MILLRACE_INLINE void AddProducts(const float* const* rows, std::int64_t step, co
   }
 }
 
-/// The pixels that a tap reads from `x` on, where some are beyond the row: a copy with zeros.
+/// Copies the pixels that a tap reads from `x` on, with zeros for pixels beyond the row.
 void CopyInside(const GatheredRow& row, const Tap& tap, std::int64_t x, float* to) {
   for (std::int64_t p = 0; p < tap.span; ++p) {
     const bool inside = 0 <= x + p && x + p < row.source_width;
@@ -49,7 +49,7 @@ MILLRACE_INLINE void Store(const Lanes (&sums)[kVectors], float slope, std::int6
   __builtin_memcpy(to, made, channels * sizeof(float));
 }
 
-/// The columns from `column` on, kVectors vectors of them, of a whole row.
+/// Computes kVectors vectors of columns, from `column` on, for a whole row.
 template <int kVectors>
 void GatherColumns(const GatheredRow& row, std::int64_t column) {
   constexpr int kRows = kRowsFor<kVectors>;
@@ -78,7 +78,7 @@ void GatherColumns(const GatheredRow& row, std::int64_t column) {
         const std::int64_t x = x0 + r * tap.step;
         if (x >= 0 && x + tap.span <= row.source_width) continue;
         if (begin + r >= row.count) {
-          pixels[r] = pixels[0];  // Thrown away.
+          pixels[r] = pixels[0];  // Not used.
           continue;
         }
         float* const edge = edges[x < 0 ? 0 : 1];
@@ -106,7 +106,7 @@ void WeighColumns(const WeighedRow& row, std::int64_t column) {
     float* to = row.sums + begin * stride + column;
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      // Rows beyond the last are its copies, and are thrown away.
+      // Rows beyond the last one repeat it; their sums are not used.
       pixels[r] = row.pixels + begin + Least(r, rows - 1);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) sums[r][v] = Lanes{};
@@ -119,7 +119,7 @@ void WeighColumns(const WeighedRow& row, std::int64_t column) {
   }
 }
 
-/// Calls of(columns' number of vectors as a constant, the first column) until all are done.
+/// Calls of(number of vectors as a constant, first column) until all columns are done.
 template <typename Columns>
 MILLRACE_INLINE void InColumns(std::int64_t channels, const Columns& of) {
   for (std::int64_t column = 0; column < channels;) {

@@ -1,66 +1,66 @@
-// The inner loops of the flow network's operators, on plain memory, compiled for several kinds of
-// processor: LibTorch's own operators spend more time around such small maps than on them.
+// The inner loops of the flow network's operators on plain memory, compiled for several kinds of
+// processors. On maps this small, LibTorch's operators spend more time around the work than on it.
 //
-// Maps lie with the channels of a pixel side by side. Each loop writes only what it is told to, and
-// in an order of its own: threads that share out rows, or parts of weights, change no value. This
-// header knows no LibTorch, and a file that includes it for one kind of processor must include
-// nothing with functions of its own, lest the linker keep a copy that other processors cannot run.
+// Maps are channels-last. Each loop writes only its own output, in a fixed order. So threads that
+// share out rows, or parts of weights, change no value. This header includes no LibTorch. A file
+// that includes it for one kind of processor must include nothing else with functions: the linker
+// could keep a copy of them that other processors cannot run.
 #pragma once
 
 #include <cstdint>
 
 namespace millrace::pipeline::kernels {
 
-/// Rows of weights and gradients are padded with zeros to a multiple of so many floats: no vector
-/// of any processor is longer.
+/// Rows of weights and gradients are padded with zeros to a multiple of this number of floats: the
+/// longest vector of any processor.
 inline constexpr std::int64_t kPadding = 16;
 
 [[nodiscard]] constexpr std::int64_t Padded(std::int64_t floats) {
   return (floats + kPadding - 1) / kPadding * kPadding;
 }
 
-/// Of a window, and its places.
+/// The side of a window, and its positions.
 inline constexpr int kSide = 3;
 inline constexpr int kTaps = kSide * kSide;
 
-/// A pixel has no more, in any map.
+/// The maximum number of channels in any map.
 inline constexpr std::int64_t kMostChannels = 1024;
 
-/// Places of the weights in the window, for a whole row of results: `span` of them, side by side.
+/// A run of `span` adjacent window positions, for a whole row of results.
 struct Tap {
-  /// The row of the source, and their weights: [span][source channels][padded results].
+  /// The source row, and the weights: [span][source channels][padded results].
   const float* row = nullptr;
   const float* weights = nullptr;
-  /// Result i reads `span` pixels from first + i * step on, which are zero outside the row.
+  /// Result i reads `span` pixels from first + i * step on; pixels outside the row are zero.
   std::int64_t first = 0;
   std::int64_t step = 1;
-  /// 1, or where pixels lie without gaps also kSide.
+  /// 1, or kSide if pixels lie without gaps.
   std::int64_t span = 1;
 };
 
-/// A row of pixels, each a weighted sum of pixels of other rows:
+/// A row of pixels, each a weighted sum of pixels of other rows. p runs over a tap's positions:
 ///
-///   result[i] = leaky(bias + sum over taps, and places p of them, of
+///   result[i] = leaky(bias + sum over taps and p of
 ///                     weights[p]^T row[first + i * step + p])
 struct GatheredRow {
   Tap taps[kTaps] = {};
   int tap_count = 0;
   std::int64_t source_width = 0;
   std::int64_t source_channels = 0;
-  /// Floats from a pixel to the next.
+  /// Floats between successive pixels.
   std::int64_t source_stride = 0;
-  /// `channels` floats each, `stride` apart.
+  /// `channels` floats per pixel, `stride` apart.
   float* results = nullptr;
   std::int64_t count = 0;
   std::int64_t channels = 0;
   std::int64_t stride = 0;
-  /// Padded; nullptr: none.
+  /// Padded; nullptr: no bias.
   const float* bias = nullptr;
-  /// By which a negative result is multiplied.
+  /// The factor for negative results.
   float slope = 1;
 };
 
-/// What a row of gradients adds to a part of one tap's weights:
+/// The contribution of a row of gradients to a part of one tap's weights:
 ///
 ///   sums[c][k] += sum over i of pixels[i * step + c] gradients[i][k]
 struct WeighedRow {
@@ -73,10 +73,10 @@ struct WeighedRow {
   float* sums = nullptr;
 };
 
-/// A row of pixels through the leaky ReLU backwards, padded, and what it adds to the bias'.
+/// A row of gradients through the leaky ReLU backward, padded; also their sum for the bias.
 struct MaskedRow {
   const float* gradients = nullptr;
-  const float* results = nullptr;  // What the ReLU made.
+  const float* results = nullptr;  // The ReLU's output.
   std::int64_t count = 0;
   std::int64_t channels = 0;
   float slope = 1;
@@ -84,8 +84,8 @@ struct MaskedRow {
   float* bias = nullptr;  // `channels` long.
 };
 
-/// value -= rate gradient / (sqrt(square) + eps), square = decay square + fresh gradient^2,
-/// where weight_decay value is added to the gradient first.
+/// value -= rate gradient / (sqrt(square) + eps), square = decay square + fresh gradient^2. The
+/// gradient first gets weight_decay value added.
 template <typename T>
 struct RmsPropStep {
   T* values = nullptr;
@@ -99,7 +99,7 @@ struct RmsPropStep {
   T weight_decay = 0;
 };
 
-/// Below this squared length a pixel says nothing, and is kept from being blown up.
+/// Added to a pixel's squared length, so that weak features are not scaled up.
 inline constexpr float kLeastSquaredLength = 1e-6F;
 
 /// Pixels scaled to length one: normal = inverse features, padded.
@@ -111,15 +111,15 @@ struct NormalizedRow {
   float* inverse = nullptr;
 };
 
-/// A row of a map as seen through a flow, bilinear, zero beyond the map. A match further out than
-/// half a map beside it is held there; one that is not finite sees nothing.
+/// A row of a map warped by a flow: bilinear, zero beyond the map. A target further out than half a
+/// map beside it is clamped there; a target that is not finite reads zero.
 struct WarpedRow {
   const float* map = nullptr;
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::int64_t channels = 0;
   std::int64_t y = 0;
-  const float* flow = nullptr;  // Of the row: (dx, dy) of each pixel.
+  const float* flow = nullptr;  // (dx, dy) of each pixel of the row.
   float* seen = nullptr;
 };
 
@@ -141,8 +141,8 @@ struct ComparedRow {
   std::int64_t stride = 0;
 };
 
-/// The gradients of comparisons, `stride` apart, back to row y of the first map, or, `opposite`, of
-/// the second: results[x] += sum over the neighbours of factor(x, neighbour) map[neighbour].
+/// The gradients of comparisons, `stride` apart, back to row y of the first map, or, if `opposite`,
+/// of the second: results[x] += sum over the neighbours of factor(x, neighbour) map[neighbour].
 struct SpreadRow {
   const float* factors = nullptr;
   std::int64_t stride = 0;
@@ -168,14 +168,14 @@ struct Kernels {
   void (*warp_back)(const WarpedRow&, const float* gradients, float* to_map, float* to_flow);
   void (*compare)(const ComparedRow&);
   void (*spread)(const SpreadRow&);
-  /// Whether every value lies between -2^exponent and 2^exponent; 128: whether it is finite.
+  /// Whether all values lie between -2^exponent and 2^exponent; 128: whether all are finite.
   bool (*all_below)(const float* values, std::int64_t count, int exponent);
 };
 
-/// The best that this machine can run.
+/// The best kernels that this machine can run.
 [[nodiscard]] const Kernels& Best();
 
-/// For each kind of processor there is.
+/// The kernels for each kind of processor.
 [[nodiscard]] const Kernels& Plain();
 #if defined(__x86_64__)
 [[nodiscard]] const Kernels& Avx2();

@@ -1,8 +1,8 @@
-// Vectors of kLanes floats, for the file that says how many. To be included inside of a namespace
-// that is its own.
+// Vectors of kLanes floats; the including file defines kLanes. Include it inside a namespace of
+// that file's own.
 
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
-/// The same where it lies in memory, at any address.
+/// The same vector in memory, at any address.
 using StoredLanes =
     float __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float)), may_alias));
 

@@ -1,4 +1,4 @@
-// The loops of comparing every pixel with its neighbours in another map.
+// The loops that compare every pixel with its neighbours in another map.
 
 void Normalize(const NormalizedRow& row) {
   const std::int64_t padded = Padded(row.channels);
@@ -28,13 +28,13 @@ void NormalizeBack(const NormalizedRow& row, const float* gradients, float* resu
   }
 }
 
-// The four pixels around a place, and their shares. None is read for a place that is not a number.
+// The four pixels around a position, and their weights. A position that is NaN reads no pixel.
 struct Corners {
   std::int64_t x;
   std::int64_t y;
   float right;
   float below;
-  // By which a step of the flow moves the place: 0 where it is held.
+  // The derivative of the position by the flow: 0 where the position is clamped, otherwise 1.
   float moves_x;
   float moves_y;
   bool near;
@@ -122,7 +122,7 @@ void WarpBack(const WarpedRow& row, const float* gradients, float* to_map, float
   }
 }
 
-/// So many displacements' sums are in registers at once.
+/// The sums of this number of displacements are in registers at once.
 constexpr int kGroup = 7;
 
 void Compare(const ComparedRow& row) {

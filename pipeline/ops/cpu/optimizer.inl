@@ -1,11 +1,10 @@
-// The loops of updates: once through each tensor.
+// The loops of optimizer steps, with one pass over each tensor.
 
 MILLRACE_INLINE float Root(float of) { return __builtin_sqrtf(of); }
 MILLRACE_INLINE double Root(double of) { return __builtin_sqrt(of); }
 
-// So many numbers at once as fill a vector. A loop over single numbers would do, too, but compilers
-// round its vectors otherwise than what is left over before and behind them, and how much that is
-// depends on where the numbers lie.
+// One vector of numbers. Loops over single numbers are not used: compilers round their vectors
+// differently from the remainders around them, whose size depends on the address.
 template <typename T>
 struct Several {
   static constexpr std::int64_t kCount = kLanes * sizeof(float) / sizeof(T);
@@ -48,7 +47,7 @@ void RmsProp(const RmsPropStep<T>& step) {
   }
 }
 
-// The bits of an exponent grow with it; a value that is not finite has all of them set.
+// An exponent's bits grow with it; a value that is not finite has all of them set.
 bool AllBelow(const float* values, std::int64_t count, int exponent) {
   constexpr std::uint32_t kExponent = 0x7f800000;
   const std::uint32_t least = static_cast<std::uint32_t>(exponent + 127) << 23U;

@@ -1,4 +1,4 @@
-// The loops for processors with no vectors longer than those that all have.
+// The loops for processors without vectors longer than the baseline's.
 #include "pipeline/ops/cpu/kernels.h"
 
 namespace millrace::pipeline::kernels {

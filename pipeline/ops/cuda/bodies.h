@@ -1,4 +1,4 @@
-// All kernels of our own.
+// The list of all our kernels.
 #pragma once
 
 #include <variant>

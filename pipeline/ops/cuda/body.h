@@ -1,9 +1,9 @@
-// Kernels for GPUs as plain functions: a body does one element's share of the work, and every
-// element's is done, in any order and at the same time. nvcc compiles a body for GPUs
-// (cuda/kernels.cu); any compiler compiles it for the host, where tests run it.
+// GPU kernels as plain functions. A body does the work of one element; the elements run in any
+// order, also concurrently. nvcc compiles a body for GPUs (cuda/kernels.cu). Any compiler compiles
+// it for the host, where tests run it.
 //
-// Maps lie as LibTorch's [n, channels, height, width] do: neighbouring pixels of a channel side by
-// side, so neighbouring threads read neighbouring memory.
+// Maps have LibTorch's layout [n, channels, height, width]: neighbouring pixels of a channel are
+// adjacent, so neighbouring threads read neighbouring memory.
 #pragma once
 
 #include <cmath>
@@ -17,17 +17,17 @@
 
 namespace millrace::pipeline::gpu {
 
-/// Of an element, and of a number in a map: GPUs divide 64 bits slowly.
+/// Counts elements and positions in a map; 32 bits, because GPUs divide 64 bits slowly.
 using Index = std::int32_t;
 
-/// Adds to what other elements add to as well.
+/// Adds to a sum that other elements add to concurrently.
 #ifdef __CUDA_ARCH__
 __device__ inline void AddTo(float* sum, float value) { atomicAdd(sum, value); }
 #else
 MILLRACE_BODY inline void AddTo(float* sum, float value) { *sum += value; }
 #endif
 
-/// Of maps that lie one after the other.
+/// The shape of maps that are stored one after the other.
 struct MapShape {
   Index channels = 0;
   Index height = 0;
@@ -35,7 +35,7 @@ struct MapShape {
 
   [[nodiscard]] MILLRACE_BODY Index pixels() const { return height * width; }
   [[nodiscard]] MILLRACE_BODY Index size() const { return channels * pixels(); }
-  /// Of the first channel of pixel `i`, as all maps' pixels are counted.
+  /// The position of the first channel of pixel `i`, counting the pixels of all maps.
   [[nodiscard]] MILLRACE_BODY Index At(Index i) const {
     return i / pixels() * size() + i % pixels();
   }

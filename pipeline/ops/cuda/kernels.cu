@@ -1,4 +1,4 @@
-// Bodies (pipeline/gpu/) as kernels: a thread for each element.
+// Bodies (body.h) as kernels, with one thread per element.
 #include "pipeline/ops/cuda/kernels.h"
 
 #include <variant>
@@ -6,18 +6,18 @@
 namespace millrace::pipeline::cuda {
 namespace {
 
-// Maps are small: fewer threads a block reach more of the GPU's processors.
+// Maps are small: fewer threads per block use more of the GPU's multiprocessors.
 constexpr int kThreads = 128;
 
 template <typename Body>
 __global__ void DoEach(Body body, gpu::Index count) {
-  const unsigned i = blockIdx.x * kThreads + threadIdx.x;  // Of the last block, beyond an Index.
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;  // May exceed an Index in the last block.
   if (i < static_cast<unsigned>(count)) body(static_cast<gpu::Index>(i));
 }
 
 }  // namespace
 
-// Asking for what is not there is an error that the next call would be blamed for.
+// Clears the error of a missing kernel, or the next call would report it.
 cudaError_t AskForKernels() {
   cudaFuncAttributes attributes;
   const cudaError_t answer = cudaFuncGetAttributes(&attributes, DoEach<gpu::SumUpBody>);

@@ -1,4 +1,4 @@
-// What nvcc compiles, for what the C++ compiler does: neither sees the other's headers.
+// The interface between nvcc's code and the C++ compiler's. Neither includes the other's headers.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace millrace::pipeline::cuda {
 
-/// Puts the elements into `stream`, of the current device.
+/// Launches `count` elements into `stream` of the current device.
 [[nodiscard]] cudaError_t LaunchInto(cudaStream_t stream, const gpu::Body& body,
                                      std::int64_t count);
 
-/// Success if the current device can run what nvcc has compiled; else what it says.
+/// Success if the current device can run nvcc's kernels; otherwise the error of the CUDA runtime.
 [[nodiscard]] cudaError_t AskForKernels();
 
 }  // namespace millrace::pipeline::cuda

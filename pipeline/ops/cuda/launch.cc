@@ -1,4 +1,4 @@
-// Launches kernels of our own, for programs that have loaded LibTorch's part for CUDA.
+// Launches our own kernels; loaded into programs that have loaded LibTorch's part for CUDA.
 #include <array>
 #include <limits>
 #include <mutex>
@@ -19,8 +19,7 @@ void Launch(const gpu::Body& body, std::int64_t count, at::Device device) {
   C10_CUDA_CHECK(LaunchInto(c10::cuda::getCurrentCUDAStream(device.index()), body, count));
 }
 
-// What a GPU says that is of another kind than those nvcc compiled for, or newer, where nothing
-// translates what is there.
+// Whether nvcc compiled no kernel for this kind of GPU, and no PTX could be translated for it.
 bool IsAboutItsKind(cudaError_t answer) {
   return answer == cudaErrorNoKernelImageForDevice || answer == cudaErrorInvalidDeviceFunction ||
          answer == cudaErrorUnsupportedPtxVersion || answer == cudaErrorInvalidPtx ||
@@ -34,7 +33,7 @@ void ThrowUnlessOk(cudaError_t answer) {
   C10_CUDA_CHECK(answer);
 }
 
-// Asked once for each GPU; again, where the answer was about anything but its kind.
+// Asks each GPU once. Asks again if the answer was an error of another kind.
 bool RunOn(at::Device device) {
   static std::mutex mutex;
   static std::array<std::optional<bool>, std::numeric_limits<at::DeviceIndex>::max() + 1> known;
@@ -52,7 +51,7 @@ bool RunOn(at::Device device) {
 }  // namespace
 }  // namespace millrace::pipeline::cuda
 
-// Looked up by name.
+// dlsym() finds it by name.
 extern "C" __attribute__((visibility("default")))
 const millrace::pipeline::gpu::Kernels MillraceCudaKernels;
 const millrace::pipeline::gpu::Kernels MillraceCudaKernels = {

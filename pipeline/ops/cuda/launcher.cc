@@ -10,7 +10,7 @@
 namespace millrace::pipeline::gpu {
 namespace {
 
-// Read by every operator.
+// Every operator reads it.
 std::atomic<const Kernels*>& Here() {
   static std::atomic<const Kernels*> here = nullptr;
   return here;

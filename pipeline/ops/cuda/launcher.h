@@ -1,6 +1,5 @@
-// Puts kernels of our own into the streams of a GPU. What can is not linked: LibTorch's part for
-// CUDA brings it along when it is loaded (stage_devices.h), if the program was built where there is
-// a CUDA toolkit.
+// Launches our own kernels into the streams of a GPU. The module that launches is not linked. It is
+// loaded together with LibTorch's part for CUDA (stage_devices.h), if the build had a CUDA toolkit.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +11,32 @@
 
 namespace millrace::pipeline::gpu {
 
-/// Who launches.
+/// The functions of the loaded module.
 struct Kernels {
-  /// Puts a body's elements from 0 to `count` into the current stream of the thread that calls.
-  /// Throws what the GPU says.
+  /// Launches the elements 0 to `count` - 1 of a body into the current stream of the calling
+  /// thread. Throws errors of the GPU.
   void (*launch)(const Body& body, std::int64_t count, at::Device device);
-  /// Whether they were compiled for such a GPU. Throws what the GPU says, if that is another thing.
+  /// Whether the module was compiled for this kind of GPU. Throws any other error of the GPU.
   bool (*run_on)(at::Device device);
 };
 
-/// Says who launches, for the rest of the program; or that nobody does, and why. Thread-safe.
+/// Registers the module for the whole program, or the reason why there is none. Thread-safe.
 void SetKernels(const Kernels* kernels);
 void SetNoKernels(std::string why);
 
-/// Whether Launch() may be called, on maps of at most so many numbers. Throws as Kernels::run_on.
-/// Thread-safe.
+/// Whether Launch() may be called on maps of at most `most_numbers` numbers. Throws as
+/// Kernels::run_on. Thread-safe.
 [[nodiscard]] bool HasKernels(at::Device device, std::int64_t most_numbers = 0);
-/// Why the device has none; empty where it has. Throws likewise. Thread-safe.
+/// Why the device has no kernels; empty if it has. Throws likewise. Thread-safe.
 [[nodiscard]] std::string WhyNoKernels(at::Device device);
 
-/// As Kernels::launch. REQUIRES: HasKernels() for as many numbers as there are, and all that the
-/// body points to is there.
+/// See Kernels::launch. REQUIRES: HasKernels() for `count` numbers; the body's pointers are valid.
 void Launch(const Body& body, std::int64_t count, at::Device device);
 
-/// A number as kernels count. REQUIRES: HasKernels() for so many.
+/// `count` as an Index. REQUIRES: HasKernels() for `count` numbers.
 [[nodiscard]] Index Narrow(std::int64_t count);
 
-/// While it lives, nobody launches, for tests. Not thread-safe.
+/// Disables all kernels during its lifetime, for tests. Not thread-safe.
 class WithoutKernels {
  public:
   WithoutKernels();

@@ -1,5 +1,5 @@
-// The parts of ComputeRelativeLoss() (relative_loss.h). The objective is a number, so its gradient
-// is found on the way to it.
+// The kernels of ComputeRelativeLoss() (relative_loss.h). The objective is a scalar, so the forward
+// pass also computes its gradient.
 #pragma once
 
 #include "pipeline/ops/cuda/body.h"
@@ -8,13 +8,13 @@ namespace millrace::pipeline::gpu {
 
 struct LossShape {
   MapShape picture = {};
-  Index samples = 0;  // Sample i leads from picture i to the other of two.
+  Index samples = 0;  // Sample i leads from picture i to the other one of the two.
   float smoothness = 0;
-  float square = 0;  // Of the penalty's softness.
+  float square = 0;  // The square of the penalty's epsilon.
   float sharpness = 0;
   float least_at_rest = 0;
 
-  /// Of the pictures, in all samples.
+  /// The number of values of the pictures, over all samples.
   [[nodiscard]] MILLRACE_BODY float values() const {
     return static_cast<float>(samples * picture.size());
   }
@@ -23,7 +23,7 @@ struct LossShape {
   }
 };
 
-/// What no motion costs. An element is a pixel, of all samples.
+/// The loss of no motion. One element is a pixel, over all samples.
 struct RestBody {
   LossShape shape = {};
   const float* pictures = nullptr;
@@ -43,19 +43,18 @@ struct RestBody {
   }
 };
 
-/// What the flow costs, pixel by pixel, and the objective's gradient. An element is a pixel, of all
-/// samples.
+/// The flow's loss per pixel and the gradient. One element is a pixel, over all samples.
 struct JudgeBody {
   LossShape shape = {};
   const float* pictures = nullptr;
   const float* flow = nullptr;     // [samples][2][pixels].
-  const bool* visible = nullptr;   // nullptr: all are.
-  const float* at_rest = nullptr;  // [samples][pixels], and its sum over each sample's pixels.
+  const bool* visible = nullptr;   // nullptr: all are visible.
+  const float* at_rest = nullptr;  // [samples][pixels]; rest_sums has its sum per sample.
   const float* rest_sums = nullptr;
-  float* judged = nullptr;  // [samples][pixels] each. What cannot be judged costs what rest does.
+  float* judged = nullptr;  // [samples][pixels] each. Hidden and outside pixels cost as in at_rest.
   float* inside = nullptr;
   float* rough = nullptr;
-  float* gradient = nullptr;  // As the flow.
+  float* gradient = nullptr;  // In the layout of the flow.
 
   MILLRACE_BODY void operator()(Index i) const {
     const Index pixels = shape.picture.pixels();
@@ -78,14 +77,14 @@ struct JudgeBody {
     Index pixel;
     Index x;
     Index y;
-    const float* flow;  // Of this pixel.
+    const float* flow;  // At this pixel.
     float along_x = 0;  // The gradient.
     float along_y = 0;
   };
   struct Steps {
     Index left;
     Index top;
-    Index to_right;  // Offsets in the picture; 0 in one of a single column or row.
+    Index to_right;  // Offsets in the picture; 0 if it has a single column or row.
     Index to_below;
     float right;
     float below;
@@ -110,7 +109,7 @@ struct JudgeBody {
     return steps;
   }
 
-  // A match outside the picture, or that is no number, cannot be judged.
+  // A match outside the picture, or NaN, costs as much as no motion.
   MILLRACE_BODY void Explain(Index i, Pixel& at) const {
     const MapShape& picture = shape.picture;
     const float x = static_cast<float>(at.x) + at.flow[0];
@@ -124,7 +123,7 @@ struct JudgeBody {
     judged[i] = is_judged || !is_inside ? cost : at_rest[i];
   }
 
-  // Of a pixel's cost in the objective.
+  // The weight of one pixel's cost in the objective.
   [[nodiscard]] MILLRACE_BODY float Weight() const {
     float rest = 0;
     for (Index sample = 0; sample < shape.samples; ++sample) rest += rest_sums[sample];
@@ -132,7 +131,7 @@ struct JudgeBody {
     return 1 / ((rest > shape.least_at_rest ? rest : shape.least_at_rest) * shape.values());
   }
 
-  // The pixel's cost over all channels; adds the gradient by `weight`.
+  // Returns the pixel's cost over all channels; adds the gradient times `weight`.
   [[nodiscard]] MILLRACE_BODY float Compare(const Steps& between, float weight, Pixel& at) const {
     const MapShape& picture = shape.picture;
     float cost = 0;
@@ -156,7 +155,7 @@ struct JudgeBody {
     return cost;
   }
 
-  // A pixel's steps to its four neighbours; those to the right and below count as its own.
+  // Visits the steps to the four neighbours. The cost has the right and lower steps only.
   MILLRACE_BODY void Smooth(Index i, Pixel& at) const {
     const MapShape& picture = shape.picture;
     const auto edges = static_cast<float>(2 * shape.samples);
@@ -174,7 +173,7 @@ struct JudgeBody {
     rough[i] = cost;
   }
 
-  // The step to the pixel `offset` away, which counts `share`; adds the gradient.
+  // Returns the cost of the step to the pixel at `offset`, weighted by `share`; adds the gradient.
   [[nodiscard]] MILLRACE_BODY float Step(Pixel& at, Index offset, float share) const {
     const MapShape& picture = shape.picture;
     const float* const here = pictures + at.sample * picture.size() + at.pixel;
@@ -194,7 +193,7 @@ struct JudgeBody {
   }
 };
 
-/// What RelativeLoss names. One element.
+/// The fields of RelativeLoss. One element.
 struct SumUpBody {
   enum : int { kPhotometric, kRoughness, kScore, kNoMotion, kFigures };
 

@@ -1,5 +1,5 @@
-// The parts of Match() (match.h), there and back. A sample's flow starts from the picture of the
-// sample's own number.
+// The kernels of Match() (match.h), forward and backward. A sample's flow starts from the picture
+// with the sample's number.
 #pragma once
 
 #include "pipeline/ops/cuda/body.h"
@@ -9,30 +9,30 @@ namespace millrace::pipeline::gpu {
 struct MatchShape {
   MapShape map = {};
   Index samples = 0;
-  bool in_turn = false;  // Of three pictures; else of two, there and back.
+  bool in_turn = false;  // Three pictures; otherwise two, in both directions.
   int radius = 0;
   float gain = 1;
   bool has_flow = false;
 
-  /// The picture that a sample's flow leads to. As ToPicture() (picture_pairs.h).
+  /// The picture that a sample's flow leads to; see ToPicture() (picture_pairs.h).
   [[nodiscard]] MILLRACE_BODY Index To(Index sample) const {
     return in_turn ? sample + 1 : 1 - sample;
   }
   [[nodiscard]] MILLRACE_BODY Index side() const { return 2 * radius + 1; }
   [[nodiscard]] MILLRACE_BODY Index displacements() const { return side() * side(); }
-  /// Of what is made.
+  /// Channels of the result.
   [[nodiscard]] MILLRACE_BODY Index channels() const {
     return displacements() + map.channels + (has_flow ? 2 : 0);
   }
 };
 
-/// A pixel's features scaled to length one. An element is a pixel, of all pictures.
+/// Scales a pixel's features to length one. One element is a pixel, over all pictures.
 struct NormalizeBody {
   MapShape shape = {};
   const float* features = nullptr;
   float* normal = nullptr;
   float* inverse = nullptr;  // [pictures][pixels].
-  float least_square = 0;    // Below it a pixel says nothing.
+  float least_square = 0;    // Added to the squared length, so that weak features stay small.
 
   MILLRACE_BODY void operator()(Index i) const {
     const Index at = shape.At(i);
@@ -48,19 +48,19 @@ struct NormalizeBody {
   }
 };
 
-/// Where a flow leads, between four pixels.
+/// The target of a flow between four pixels.
 struct Landing {
   Index left = 0;
   Index top = 0;
-  float right = 0;  // Shares.
+  float right = 0;  // Weights of the right and lower pixels.
   float below = 0;
-  // By which a step of the flow moves the place: 0 where it is held.
+  // The derivative of the target by the flow: 0 where the target is clamped, otherwise 1.
   float moves_x = 0;
   float moves_y = 0;
-  bool near = false;  // Some of the four may be in the map. False also where it is no number.
+  bool near = false;  // One of the four pixels may be in the map. False for a target that is NaN.
 };
 
-/// A match further out than half a side is held there.
+/// Clamps a target to half a side beyond the map.
 MILLRACE_BODY inline float HeldAt(float at, Index side, float& moves) {
   const float half = 0.5F * static_cast<float>(side - 1);
   moves = -half <= at && at <= 3 * half ? 1.0F : 0.0F;
@@ -87,7 +87,7 @@ MILLRACE_BODY inline Landing LandingOf(const MapShape& map, const float* flow, I
 /// One of the four pixels around a landing.
 struct Corner {
   Index pixel = 0;
-  float share = 0;  // 0 beyond the map.
+  float share = 0;  // Weight; 0 beyond the map.
 };
 
 MILLRACE_BODY inline Corner CornerOf(const MapShape& map, const Landing& landing, int number) {
@@ -100,8 +100,8 @@ MILLRACE_BODY inline Corner CornerOf(const MapShape& map, const Landing& landing
                                  (below != 0 ? landing.below : 1 - landing.below)};
 }
 
-/// The other picture as seen through the flow, bilinear, zero beyond it. An element is a pixel, of
-/// all samples.
+/// Warps the other picture by the flow: bilinear, zero beyond the picture. One element is a pixel,
+/// over all samples.
 struct SeeBody {
   MatchShape shape = {};
   const float* normal = nullptr;
@@ -125,14 +125,14 @@ struct SeeBody {
   }
 };
 
-/// The comparison of a pixel with a neighbour, or what goes on as it is. An element is a number of
+/// Compares a pixel with a neighbour, or copies a feature or flow value. One element is a number of
 /// the result.
 struct CompareBody {
   MatchShape shape = {};
   const float* features = nullptr;
   const float* normal = nullptr;
   const float* flow = nullptr;
-  const float* seen = nullptr;  // The other picture's, sample by sample.
+  const float* seen = nullptr;  // Of the other picture, per sample.
   float* result = nullptr;
 
   MILLRACE_BODY void operator()(Index i) const {
@@ -166,7 +166,7 @@ struct CompareBody {
   }
 };
 
-/// The comparisons' gradients back to both maps. An element is a number of a map, of all samples.
+/// The comparisons' gradients to both maps. One element is a number of a map, over all samples.
 struct SpreadBody {
   MatchShape shape = {};
   const float* gradient = nullptr;  // Of the result.
@@ -201,11 +201,11 @@ struct SpreadBody {
   }
 };
 
-/// The gradient of what was seen back to the other picture, and to the flow. An element is a pixel,
-/// of all samples.
+/// The gradient of `seen` to the other picture and the flow. One element is a pixel, over all
+/// samples.
 struct SeeBackBody {
   MatchShape shape = {};
-  const float* gradient = nullptr;  // Of the result: the flow goes on as it is, too.
+  const float* gradient = nullptr;  // Of the result, which contains the flow unchanged.
   const float* normal = nullptr;
   const float* flow = nullptr;
   const float* to_seen = nullptr;
@@ -254,10 +254,10 @@ struct SeeBackBody {
   }
 };
 
-/// Back to the features. An element is a pixel, of all pictures.
+/// The gradient to the features. One element is a pixel, over all pictures.
 struct NormalizeBackBody {
   MatchShape shape = {};
-  const float* gradient = nullptr;  // Of the result: features go on as they are, too.
+  const float* gradient = nullptr;  // Of the result, which contains the features unchanged.
   const float* normal = nullptr;
   const float* inverse = nullptr;
   const float* to_normal = nullptr;

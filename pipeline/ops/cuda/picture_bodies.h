@@ -1,16 +1,16 @@
-// A camera's bytes as networks read them.
+// Converts a camera's bytes into the planes that networks read.
 #pragma once
 
 #include "pipeline/ops/cuda/body.h"
 
 namespace millrace::pipeline::gpu {
 
-/// As WritePlanar() (planar_picture.h). An element is a pixel, of all pictures.
+/// See WritePlanar() (planar_picture.h). One element is a pixel, over all pictures.
 struct PlanesBody {
   const std::uint8_t* rgb = nullptr;
   float* planes = nullptr;
   Index channels = 1;  // 1 or 3.
-  Index pixels = 0;    // Of a picture.
+  Index pixels = 0;    // Per picture.
 
   MILLRACE_BODY void operator()(Index i) const {
     const std::uint8_t* const pixel = rgb + 3 * i;

@@ -1,26 +1,26 @@
-// Steps of optimizers for which LibTorch has no fused kernel, of many parameters in one launch.
+// Optimizer steps for which LibTorch has no fused kernel, with many parameters in one launch.
 #pragma once
 
 #include "pipeline/ops/cuda/body.h"
 
 namespace millrace::pipeline::gpu {
 
-/// Parameters that lie densely, and what is kept of each lies as they do. An element is a number of
-/// one of them, as they are counted one after the other.
+/// Dense parameters and their optimizer states, in the same layout. One element is a number of a
+/// parameter, counted over all parameters in order.
 struct StepTensors {
   static constexpr int kMost = 32;
 
-  Index ends[kMost] = {};  // Of each, in elements.
+  Index ends[kMost] = {};  // The end of each parameter, in elements.
   float* values[kMost] = {};
   const float* gradients[kMost] = {};
   float* states[kMost] = {};
-  // In the device's memory: the learning rate, and whether the step is refused.
+  // In the device's memory: the learning rate, and whether the step is refused (nonzero).
   const float* rate = nullptr;
   const float* refused = nullptr;
   float weight_decay = 0;
 };
 
-/// A number of a parameter, its gradient with the weight decay's, and what is kept of it.
+/// A number of a parameter, its gradient including weight decay, and its optimizer state.
 struct StepNumber {
   float& value;
   float& state;
@@ -39,7 +39,7 @@ struct StepNumber {
   }
 };
 
-/// As kernels::RmsPropStep.
+/// See kernels::RmsPropStep.
 struct RmsPropBody {
   StepTensors tensors = {};
   float decay = 0;
