@@ -14,8 +14,9 @@ namespace millrace::pipeline {
 ///   square = beta2 square + (1 - beta2) gradient^2
 ///   value  = value - learning_rate mean / (1 - beta1^t) / (sqrt(square / (1 - beta2^t)) + eps)
 ///
-/// Adam first adds weight_decay value to the gradient; AdamW first takes learning_rate weight_decay
-/// value from the value. As torch.optim. See Optimizer for the rest of the contract.
+/// Adam first adds weight_decay value to the gradient. AdamW first subtracts learning_rate
+/// weight_decay value from the value. Both follow torch.optim. See Optimizer for the rest of the
+/// contract.
 class Adam final : public Optimizer {
  public:
   Adam(std::vector<at::Tensor> parameters, const OptimizerOptions& options);
@@ -31,7 +32,7 @@ class Adam final : public Optimizer {
 
   std::vector<at::Tensor> means_;
   std::vector<at::Tensor> squares_;
-  std::vector<at::Tensor> steps_;  // t, as the kernels want it.
+  std::vector<at::Tensor> steps_;  // t, in the form that the kernels take.
 };
 
 }  // namespace millrace::pipeline

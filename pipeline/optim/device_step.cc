@@ -12,7 +12,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// Not a number, if one of them is none.
+// NaN, if a value is NaN.
 at::Tensor LargestOf(const std::vector<at::Tensor>& tensors) {
   return at::stack(at::_foreach_norm(tensors, std::numeric_limits<double>::infinity())).max();
 }

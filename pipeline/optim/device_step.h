@@ -1,5 +1,5 @@
-// What a step of an optimizer on a GPU goes by: numbers in that GPU's memory. So the host waits for
-// none of them, and a step that was captured is done again with others.
+// The inputs of an optimizer step on a GPU, in that GPU's memory. So the host does not wait for
+// them, and a captured step can run again with other values.
 #pragma once
 
 #include <cstdint>
@@ -9,35 +9,35 @@
 
 namespace millrace::pipeline {
 
-/// Each is of no dimension, on the device. Not thread-safe, but for refusals().
+/// All tensors are scalars on the device. Not thread-safe, except refusals().
 class DeviceStep {
  public:
   explicit DeviceStep(at::Device device);
 
-  /// For the next step.
+  /// Sets the learning rate of the next step.
   void set_rate(double learning_rate) { rate_.fill_(learning_rate); }
   [[nodiscard]] const at::Tensor& rate() const { return rate_; }
 
-  /// Decides whether the step at hand is refused, because a value of one of them is not below
-  /// 2^`exponent`, or no number; counts it then. REQUIRES: there is one.
+  /// Refuses the current step if a value is NaN or not below 2^`exponent`, and counts the refusal.
+  /// REQUIRES: neither list is empty.
   void Judge(const std::vector<at::Tensor>& gradients, const std::vector<at::Tensor>& values,
              int exponent);
-  /// 1 where the step at hand is refused, else 0: `found_inf` of LibTorch's fused kernels.
+  /// 1 if the current step is refused, otherwise 0: `found_inf` of LibTorch's fused kernels.
   [[nodiscard]] const at::Tensor& refused() const { return refused_; }
-  /// `value`, or `otherwise` where the step at hand is refused.
+  /// `value`, or `otherwise` if the current step is refused.
   [[nodiscard]] at::Tensor Unless(double value, double otherwise) const;
-  /// The learning rate, or 0 where the step at hand is refused.
+  /// The learning rate, or 0 if the current step is refused.
   [[nodiscard]] at::Tensor RateUnless() const;
-  /// Makes them zero where the step at hand is refused.
+  /// Sets the gradients to zero if the current step is refused.
   void ClearRefused(const std::vector<at::Tensor>& gradients) const;
 
-  /// How many were refused. Waits for the stream of the thread that calls, not for a stage's: it
-  /// may be told of one a little late.
+  /// The number of refused steps. Waits for the stream of the calling thread, not for a stage's
+  /// stream, so it may count a refusal a little late.
   [[nodiscard]] std::int64_t refusals() const { return refusals_.item<std::int64_t>(); }
   void set_refusals(std::int64_t count) { refusals_.fill_(count); }
 
  private:
-  at::Tensor rate_;        // float32, as the fused kernels want it.
+  at::Tensor rate_;        // float32, as the fused kernels require.
   at::Tensor refused_;     // float32, likewise.
   at::Tensor is_refused_;  // bool.
   at::Tensor refusals_;    // int64.

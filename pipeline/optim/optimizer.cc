@@ -20,16 +20,16 @@
 namespace millrace::pipeline {
 namespace {
 
-// Below 2^60, with what CheckOptimizer() allows, no update makes a number that is not finite: with
-// weight decay a gradient is below 2^61, its square below 2^122; a step is at most the learning
-// rate (2^20) times the gradient over eps (2^-40), or times the sum of all that momentum keeps of
-// it (2^24, where adding no longer moves a float32). Adam's means are of gradients and stay below
-// them when their bias is taken out; AdamW's decay multiplies a weight by at most 2^20. Numbers are
+// Below 2^60, with the options that CheckOptimizer() allows, no update makes a value that is not
+// finite. With weight decay a gradient is below 2^61, and its square below 2^122. A step is at most
+// the learning rate (2^20) times the gradient over eps (2^-40), or times the momentum's sum of it
+// (2^24, where adding no longer changes a float32). Adam's means are means of gradients, and stay
+// below them after bias correction. AdamW's decay multiplies a weight by at most 2^20. Values are
 // float32 or wider.
 constexpr int kMostExponent = 60;
 
-// Fused kernels go through memory as it lies, so gradients and what is kept of them must lie as,
-// and where, their parameter does. What is read from a file does not, nor does every gradient.
+// Fused kernels walk through memory in order, so gradients and states must have their parameter's
+// layout and device. Tensors from a file may not have them, and neither may gradients.
 at::Tensor LaidAs(const at::Tensor& value, const at::Tensor& given) {
   if (given.strides() == value.strides() && given.device() == value.device()) return given;
   return at::empty_like(value).copy_(given);
@@ -42,13 +42,13 @@ void ClipByNorm(const std::vector<at::Tensor>& gradients, double most) {
   if (scale < 1) at::_foreach_mul_(gradients, scale);
 }
 
-// The same without asking for the norm.
+// The same without reading the norm on the host.
 void ClipOnDevice(const std::vector<at::Tensor>& gradients, double most) {
   const at::Tensor norm = at::stack(at::_foreach_norm(gradients, 2)).norm();
   at::_foreach_mul_(gradients, (most / (norm + 1e-6)).clamp_max(1));
 }
 
-// What an operator's call costs is more than most of them need.
+// A fill by an operator costs more in the call than most of these tensors need.
 void Zero(const at::Tensor& tensor) {
   if (tensor.device().is_cpu() && tensor.is_non_overlapping_and_dense()) {
     std::memset(tensor.mutable_data_ptr(), 0, tensor.nbytes());

@@ -14,23 +14,22 @@
 
 namespace millrace::pipeline {
 
-/// What an optimizer keeps from update to update.
+/// The state that an optimizer keeps between updates.
 struct OptimizerState {
-  /// Of each parameter, in their order, what the kind of optimizer keeps of it. The tensors
-  /// themselves, not copies.
+  /// Per parameter, in order: the tensors that this kind of optimizer keeps. Not copies.
   std::vector<std::vector<at::Tensor>> of_parameters = {};
   std::int64_t updates = 0;
   std::int64_t skipped = 0;
 };
 
-/// An optimizer of a fixed list of parameters, which it works on in place. Updates leave autograd's
-/// version counters alone, so a graph that an older sample stored can still go backward: it then
-/// meets the newest weights.
+/// An optimizer for a fixed list of parameters, which it changes in place. Updates leave autograd's
+/// version counters alone. So the stored graph of an older sample can still go backward, with the
+/// newest weights.
 ///
-/// On a GPU a step is the GPU's own affair: nothing of it waits for the host, or makes it wait.
+/// On a GPU a step runs without waiting for the host, and the host does not wait for it.
 ///
-/// Not thread-safe, but for updates() and skipped(). Shares the parameters with their layers, which
-/// may go first.
+/// Not thread-safe, except updates() and skipped(). Shares the parameters with their layers, which
+/// may be destroyed first.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -38,37 +37,37 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Applies the gradients and zeroes them. If any value of any of them, or of its parameter, is
-  /// not finite, or 2^60 and more, changes nothing else, counts the update as skipped and returns
-  /// false. A parameter that has no gradient stays as it is. On a GPU returns true: whether it
-  /// updates is decided there.
+  /// Applies the gradients and zeroes them. A parameter without a gradient stays unchanged. Returns
+  /// false, counts the update as skipped and only zeroes the gradients, if a value of a gradient or
+  /// of its parameter is not finite, or 2^60 or more. On a GPU always returns true: the GPU
+  /// decides.
   bool Step();
 
-  /// The halves of Step() on a GPU. The first tells it the learning rate and counts the step. The
-  /// second makes it; it can be captured, and then be done again after each PrepareOnDevice().
-  /// REQUIRES: the parameters are on a GPU; to be captured: each has a gradient that is laid out as
-  /// it is, as after one Step().
+  /// The halves of Step() on a GPU. The first sets the learning rate and counts the step. The
+  /// second makes the step; a captured one can run again after each PrepareOnDevice(). REQUIRES:
+  /// the parameters are on a GPU. For a capture, each has a gradient in its own layout, as after
+  /// one Step().
   void PrepareOnDevice();
   void StepOnDevice();
 
-  /// From now on learning_rate() is so many times what the options and set_learning_rate() say.
+  /// Multiplies learning_rate() by `scale` from now on.
   void set_rate_scale(double scale) { rate_scale_ = scale; }
 
-  /// What another optimizer of the same kind, for the same parameters or some of them, needs to go
-  /// on exactly where this one is.
+  /// The state with which another optimizer of the same kind continues exactly. It may have the
+  /// same parameters or some of them.
   [[nodiscard]] OptimizerState state();
-  /// REQUIRES: `state` is of as many parameters, and of the same kind of optimizer.
+  /// REQUIRES: `state` has the same number of parameters and comes from the same kind of optimizer.
   void set_state(const OptimizerState& state);
 
-  /// By how many updates gradients are late: what PipeMare's rule and spike compensation go by.
+  /// The number of updates by which gradients are late, for PipeMare's rule and spike compensation.
   void set_delay(int updates) { delay_ = updates; }
 
   void set_learning_rate(double learning_rate) { options_.learning_rate = learning_rate; }
-  /// That of the next update.
+  /// For the next update.
   [[nodiscard]] double learning_rate() const;
 
-  /// Steps that updated, and that did not. On a GPU skipped() is as of the last state(), which asks
-  /// it, and updates() takes the steps since then for good ones; neither ever falls.
+  /// Steps that updated, and steps that did not. On a GPU, skipped() is as of the last state(),
+  /// which queries the GPU; updates() counts all later steps as updates. Neither ever decreases.
   [[nodiscard]] std::int64_t updates() const { return updates_; }
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }
 
@@ -77,7 +76,7 @@ class Optimizer {
   struct Batch {
     std::vector<at::Tensor> values;
     std::vector<at::Tensor> gradients;
-    /// What is kept of them, in the order of Lists().
+    /// The kept tensors, in the order of Lists().
     std::vector<std::vector<at::Tensor>> states;
   };
 
@@ -92,10 +91,10 @@ class Optimizer {
  private:
   /// Changes the values in place. May overwrite the gradients. Autograd is off.
   virtual void Apply(const Batch& batch, double learning_rate) = 0;
-  /// The same by operators that make nobody wait. Changes nothing where `step` is refused.
+  /// The same by operators that do not wait. Changes nothing if `step` is refused.
   virtual void ApplyOnDevice(const Batch& batch, const DeviceStep& step) = 0;
 
-  /// What it keeps: lists of one tensor a parameter.
+  /// Its state: lists with one tensor per parameter.
   [[nodiscard]] virtual std::vector<std::vector<at::Tensor>*> Lists() { return {}; }
   void Gather();
 
@@ -103,12 +102,12 @@ class Optimizer {
   int delay_ = 0;
   double rate_scale_ = 1;
   std::vector<at::Tensor> parameters_;
-  // The same memory as parameters_, but with version counters of their own.
+  // The same memory as parameters_, with separate version counters.
   std::vector<at::Tensor> values_;
-  // Of the update at hand. A member, so that an update allocates nothing.
+  // The current update's tensors. A member, so that an update allocates nothing.
   Batch batch_;
   std::vector<std::vector<at::Tensor>*> lists_;
-  std::optional<DeviceStep> device_;  // Where the parameters are on a GPU.
+  std::optional<DeviceStep> device_;  // Set if the parameters are on a GPU.
   std::int64_t steps_on_device_ = 0;
   std::atomic<std::int64_t> updates_ = 0;
   std::atomic<std::int64_t> skipped_ = 0;

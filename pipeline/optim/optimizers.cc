@@ -1,4 +1,4 @@
-// Which optimizers there are.
+// The list of optimizers.
 #include <utility>
 
 #include "base/check.h"

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kDecay = 0.99;
 
-// What an update of one parameter works on.
+// The inputs of one parameter's update.
 struct Update {
   const at::Tensor& value;
   const at::Tensor& gradient;
@@ -27,8 +27,8 @@ struct Update {
   const OptimizerOptions& options;
 };
 
-// Whether the numbers of both, of the same shape, lie in the same order. A dimension of one has any
-// stride.
+// Whether both tensors, of the same shape, have the same layout. The stride of a dimension of size
+// one does not matter.
 bool LieAlike(const at::Tensor& a, const at::Tensor& b) {
   for (std::int64_t i = 0; i < a.dim(); ++i) {
     if (a.size(i) > 1 && a.stride(i) != b.stride(i)) return false;
@@ -36,7 +36,7 @@ bool LieAlike(const at::Tensor& a, const at::Tensor& b) {
   return true;
 }
 
-// Whether the kernels can go through all of it as through one row of numbers.
+// Whether the kernels can treat the whole tensor as one row of numbers.
 bool FitsKernels(const Update& update) {
   const at::ScalarType type = update.value.scalar_type();
   return update.value.device().is_cpu() && (type == at::kFloat || type == at::kDouble) &&
@@ -57,7 +57,7 @@ void ByKernel(const Update& update, void (*kernel)(const kernels::RmsPropStep<T>
           .weight_decay = static_cast<T>(update.options.weight_decay)});
 }
 
-// In a layout of its own.
+// For any layout.
 void ByOperators(const Update& update) {
   if (update.options.weight_decay > 0) {
     update.gradient.add_(update.value, update.options.weight_decay);

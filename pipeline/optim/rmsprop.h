@@ -1,7 +1,7 @@
 // RMSprop without momentum: the optimizer of a stage that learns from a camera.
 //
-// Momentum hurts on a stream, whose frames are so alike that it keeps pushing where the last ones
-// went; dividing by the size of recent gradients is what helps.
+// Momentum hurts on a stream: its frames are so alike that momentum keeps pushing in the direction
+// of the last ones. Division by the size of recent gradients helps.
 #pragma once
 
 #include <utility>
@@ -24,7 +24,7 @@ class RmsProp final : public Optimizer {
   RmsProp(std::vector<at::Tensor> parameters, double learning_rate)
       : RmsProp(std::move(parameters), OptimizerOptions{.learning_rate = learning_rate}) {}
 
-  /// `square` of each parameter, in their order. Writing into them restores a state.
+  /// `square` of each parameter, in order. Writing to these tensors restores a state.
   [[nodiscard]] const std::vector<at::Tensor>& squares() const { return squares_; }
 
  private:

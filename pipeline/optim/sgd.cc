@@ -17,7 +17,7 @@ Sgd::Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
   if (options.momentum > 0) velocities_ = Zeros();
 }
 
-// Velocities start at zero, so the first step is none of its own.
+// Velocities start at zero, so the first step needs no special case.
 void Sgd::Apply(const Batch& batch, double learning_rate) {
   if (options().spike_compensation) return ApplyCompensated(batch, learning_rate);
   const auto velocities = velocities_.empty() ? at::TensorList() : at::TensorList(batch.states[0]);

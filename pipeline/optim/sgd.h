@@ -1,4 +1,5 @@
-// Stochastic gradient descent: plain, with momentum, with Nesterov's, or with spike compensation.
+// Stochastic gradient descent: plain, with momentum, with Nesterov momentum, or with spike
+// compensation.
 #pragma once
 
 #include <vector>
@@ -13,8 +14,8 @@ namespace millrace::pipeline {
 ///   velocity = momentum velocity + gradient
 ///   value    = value - learning_rate velocity
 ///
-/// Nesterov's: value - learning_rate (gradient + momentum velocity). As torch.optim.SGD; spike
-/// compensation as OptimizerOptions has it. See Optimizer for the rest of the contract.
+/// Nesterov: value - learning_rate (gradient + momentum velocity). As torch.optim.SGD; for spike
+/// compensation see OptimizerOptions. See Optimizer for the rest of the contract.
 class Sgd final : public Optimizer {
  public:
   Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options);
@@ -26,7 +27,7 @@ class Sgd final : public Optimizer {
     if (velocities_.empty()) return {};
     return {&velocities_};
   }
-  // How much of the velocity and of the gradient a step goes by.
+  // The factors of the velocity and of the gradient in a step.
   struct Compensation {
     double velocity = 0;
     double gradient = 0;
@@ -35,7 +36,7 @@ class Sgd final : public Optimizer {
   void ApplyCompensated(const Batch& batch, double learning_rate);
   void ApplyCompensated(const Batch& batch, const DeviceStep& step);
 
-  std::vector<at::Tensor> velocities_;  // None without momentum.
+  std::vector<at::Tensor> velocities_;  // Empty without momentum.
 };
 
 }  // namespace millrace::pipeline

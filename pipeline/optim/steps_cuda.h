@@ -1,4 +1,4 @@
-// Launches steps of optimizers on a GPU.
+// Launches optimizer steps on a GPU.
 #pragma once
 
 #include <vector>
@@ -11,19 +11,18 @@
 
 namespace millrace::pipeline::gpu {
 
-/// The parameters, and what there is for each. Borrowed.
+/// The parameters with their gradients and states. Borrowed.
 struct StepLists {
   const std::vector<at::Tensor>& values;
   const std::vector<at::Tensor>& gradients;
   const std::vector<at::Tensor>& states;
 };
 
-/// Whether LaunchSteps() may be called: there are kernels for as many numbers, and all tensors are
-/// float32, dense, and lie as their parameter does.
+/// Whether LaunchSteps() may be called: kernels exist for these sizes, all tensors are float32 and
+/// dense, and each has its parameter's layout.
 [[nodiscard]] bool HasSteps(const StepLists& lists);
 
-/// Launches `body` of as many parameters as a launch takes, as often as needed. REQUIRES:
-/// HasSteps().
+/// Launches `body` for all parameters, in as many launches as needed. REQUIRES: HasSteps().
 void LaunchSteps(const StepLists& lists, const DeviceStep& step, double weight_decay,
                  absl::FunctionRef<Body(const StepTensors&)> body);
 
