@@ -7,9 +7,9 @@
 
 namespace millrace::pipeline {
 
-/// While it lives, what its thread has a device compute is in bfloat16 where that is good enough.
-/// Weights are converted wherever they are used: what a CUDA graph has captured must not read a
-/// copy that was made before it.
+/// During its lifetime, the calling thread computes on the device in bfloat16 where that is
+/// accurate enough. Weights are converted at each use, because a captured CUDA graph must not read
+/// an older converted copy.
 class Autocast {
  public:
   explicit Autocast(at::DeviceType device)
@@ -29,7 +29,7 @@ class Autocast {
   Autocast(const Autocast&) = delete;
   Autocast& operator=(const Autocast&) = delete;
 
-  /// `layer` on `device`, whose inputs and outputs are float32.
+  /// Runs `layer` on `device` in bfloat16. Its inputs and outputs are float32.
   [[nodiscard]] static LayerValues Forward(const Layer& layer, const LayerValues& inputs,
                                            at::DeviceType device) {
     const Autocast lower(device);

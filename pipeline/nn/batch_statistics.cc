@@ -13,11 +13,11 @@
 namespace millrace::pipeline {
 namespace {
 
-// Of the thread.
+// One per thread.
 struct Gathered {
   BatchStatistics* statistics = nullptr;
   const std::vector<at::Tensor>* buffers = nullptr;
-  std::vector<const void*> calls;  // The running means of those so far.
+  std::vector<const void*> calls;  // The running means of the calls so far.
 };
 thread_local Gathered gathered;
 
@@ -26,7 +26,7 @@ bool IsBuffer(const at::Tensor& tensor) {
                      [&](const at::Tensor& buffer) { return buffer.is_same(tensor); });
 }
 
-// NOLINTNEXTLINE(readability-function-size): the operator has so many arguments.
+// NOLINTNEXTLINE(readability-function-size): the operator has these arguments.
 at::Tensor BatchNorm(const at::Tensor& input, const std::optional<at::Tensor>& weight,
                      const std::optional<at::Tensor>& bias,
                      const std::optional<at::Tensor>& running_mean,
@@ -68,7 +68,7 @@ BatchStatistics::Gathering::~Gathering() {
   gathered.calls.clear();
 }
 
-// Chan, Golub and LeVeque: means and squares of two parts make those of both.
+// Chan, Golub and LeVeque: combines the means and squares of two parts.
 void BatchStatistics::Add(const Call& call, int earlier_calls) {
   const at::NoGradGuard no_graph;
   const auto channels = call.running_mean.numel();
@@ -100,7 +100,7 @@ void BatchStatistics::Commit() {
   const at::NoGradGuard no_graph;
   for (const Sums& sums : all_) {
     Move(sums.running_mean, sums.momentum, sums.mean);
-    // Unbiased, as LibTorch's is.
+    // Unbiased, like LibTorch's variance.
     Move(sums.running_var, sums.momentum,
          sums.squares / static_cast<double>(std::max<std::int64_t>(sums.count - 1, 1)));
   }

@@ -1,9 +1,9 @@
-// The running averages of batch normalizations, moved once for a whole mini-batch.
+// The running averages of batch normalizations, updated once per mini-batch.
 //
-// A mini-batch that goes through a pipeline sample by sample would move them once a sample, each
-// time by the momentum meant for a mini-batch, and the spread between its samples would be lost.
-// Gathered and committed together, as torchgpipe's deferred batch normalization does, they become
-// what a batch normalization of the whole mini-batch would have made of them.
+// Without this, a mini-batch that goes through a pipeline sample by sample would update them once
+// per sample. Each update would use the momentum of a mini-batch, and the spread between samples
+// would be lost. Torchgpipe's deferred batch normalization gathers the statistics and commits them
+// together, as this does. The result is that of one batch normalization over the whole mini-batch.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace millrace::pipeline {
 
-/// Sums of one mini-batch, for every batch normalization that the network calls, in C++ or
-/// TorchScript, while a Gathering lives. Not thread-safe.
+/// The sums of one mini-batch, for every batch normalization that the network calls from C++ or
+/// TorchScript during a Gathering. Not thread-safe.
 class BatchStatistics {
  public:
-  /// While it lives, batch normalizations of this thread that would move one of `buffers` are
-  /// counted here, and move nothing. What they return is not changed. One for each sample.
+  /// During its lifetime, batch normalizations of this thread that would update one of `buffers`
+  /// are counted here instead. Their results do not change. Needed once per sample.
   class Gathering {
    public:
-    /// REQUIRES: no other one lives on the thread; `statistics` and `buffers` outlive it.
+    /// REQUIRES: the thread has no other Gathering; `statistics` and `buffers` outlive this one.
     Gathering(BatchStatistics& statistics, const std::vector<at::Tensor>& buffers);
     ~Gathering();
 
@@ -35,10 +35,10 @@ class BatchStatistics {
     const HookedOperators hooked_;
   };
 
-  /// Moves the running averages, once, and begins the next mini-batch.
+  /// Updates the running averages once, and starts the next mini-batch.
   void Commit();
 
-  // What the operator was called with. For the hooked operator alone.
+  // The arguments of the operator. Only the hooked operator uses this.
   struct Call {
     const at::Tensor& input;
     const at::Tensor& running_mean;
@@ -48,11 +48,11 @@ class BatchStatistics {
   void Add(const Call& call, int earlier_calls);
 
  private:
-  // One call in every sample's forward. A layer that is called twice has two.
+  // One call in every sample's forward. A layer that is called twice has two of them.
   struct Sums {
     at::Tensor running_mean;
     at::Tensor running_var;
-    int earlier_calls = 0;  // Of the same layer, in the same forward.
+    int earlier_calls = 0;  // Calls of the same layer in the same forward.
     double momentum = 0;
     std::int64_t count = 0;
     at::Tensor mean;     // Of each channel.

@@ -24,7 +24,7 @@ KeptModel::KeptModel(const LayerChain& chain)
 
 KeptModel::~KeptModel() {
   for (const Kept& kept : tensors_) {
-    // Past autograd, which would refuse to write to a leaf.
+    // Through variable_data(): autograd refuses to write to a leaf.
     kept.tensor.variable_data().copy_(kept.value);
     if (kept.tensor.is_leaf()) kept.tensor.mutable_grad() = kept.gradient;
   }

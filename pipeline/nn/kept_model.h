@@ -1,4 +1,4 @@
-// Lets a model be run for practice: all that running it may change is put back.
+// A scope guard for trial runs of a model: the destructor restores its state.
 #pragma once
 
 #include <utility>
@@ -11,9 +11,9 @@
 
 namespace millrace::pipeline {
 
-/// Copies a chain's parameters, gradients and buffers and the state of LibTorch's random generator,
-/// and puts them back, bit for bit, when it goes. In between there are no gradients. One thread
-/// uses the chain meanwhile. The chain must outlive it.
+/// Saves the parameters, gradients and buffers of a chain and the state of LibTorch's random
+/// generator. The destructor restores them bit for bit. The chain has no gradients at first. Only
+/// one thread may use the chain during this time. The chain must outlive this object.
 class KeptModel {
  public:
   explicit KeptModel(const LayerChain& chain);

@@ -1,8 +1,7 @@
 // The network as an ordered list of layers, plus skip edges from a layer to a later one.
 //
-// This is the form that can be cut into stages anywhere: a layer knows nothing of where it runs,
-// and a skip edge becomes a portal that goes straight from the stage that makes it to the stage
-// that reads it.
+// This form can be cut into stages anywhere. A layer does not know where it runs. A skip edge
+// becomes a portal, directly from the stage that makes its tensor to the stage that reads it.
 #pragma once
 
 #include <memory>
@@ -16,18 +15,18 @@
 
 namespace millrace::pipeline {
 
-/// Tensors that go from hand to hand for every sample. So many take no memory of their own.
+/// The tensors that one sample passes between layers. Up to eight need no allocation.
 using Tensors = c10::SmallVector<at::Tensor, 8>;
 
-/// What a layer reads or makes: the tensor for its neighbour, and one tensor for every skip edge
-/// that ends (when reading) or starts (when making) at it, in the order of LayerChain::skips.
+/// A layer's inputs or outputs: the neighbour's tensor, and one tensor for every skip edge that
+/// ends (inputs) or starts (outputs) at the layer, in the order of LayerChain::skips.
 struct LayerValues {
   at::Tensor main;
   Tensors skips;
 };
 
-/// One layer. Forward() is a pure function of its inputs, parameters, buffers and what it draws at
-/// random through LibTorch; autograd records it. Not thread-safe: one thread at a time.
+/// One layer. Forward() is a pure function of its inputs, parameters, buffers and LibTorch's random
+/// numbers; autograd records it. Not thread-safe.
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -36,12 +35,12 @@ class Layer {
   [[nodiscard]] virtual LayerValues Forward(const LayerValues& inputs) const = 0;
   /// Leaves that require gradients, in a fixed order. May be empty.
   [[nodiscard]] virtual std::vector<at::Tensor> parameters() const { return {}; }
-  /// What a forward may change besides: running means of a normalization, say.
+  /// The other tensors that a forward may change, such as the running means of a normalization.
   [[nodiscard]] virtual std::vector<at::Tensor> buffers() const { return {}; }
 };
 
-/// One tensor that goes from layer `from` past its neighbour to layer `to`. Counted from 0; `to` >
-/// `from` + 1 or, where a layer's output is needed twice, `to` = `from` + 1.
+/// A tensor from layer `from` to layer `to`, counted from 0. `to` > `from` + 1, or `to` = `from` +
+/// 1 if the neighbour needs a layer's output twice.
 struct SkipEdge {
   int from = 0;
   int to = 0;

@@ -1,4 +1,4 @@
-// What a network has learned, and all that it needs to go on learning exactly there.
+// The weights that a network has learned, and all other state that it needs to continue exactly.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace millrace::pipeline {
 
-/// One layer: independent of how the network is cut.
+/// One layer's state, independent of how the network is cut into stages.
 struct LayerState {
-  /// As Layer::parameters() and Layer::buffers() list them.
+  /// In the order of Layer::parameters() and Layer::buffers().
   std::vector<at::Tensor> parameters = {};
   std::vector<at::Tensor> buffers = {};
-  /// Of its parameters.
+  /// For its parameters.
   OptimizerState optimizer = {};
 };
 
-/// The whole network after the same sample.
+/// The state of the whole network after one sample.
 struct NetworkState {
-  /// The last sample of the stream that was learned from or passed over.
+  /// The last sample of the stream that the network learned from or skipped.
   std::int64_t sample = -1;
   /// In the order of the chain.
   std::vector<LayerState> layers = {};
 };
 
-/// Whether every number of it is finite: what may be gone back to.
+/// Whether all values are finite, so that the state may be restored.
 [[nodiscard]] bool AllFinite(const NetworkState& state);
 
 }  // namespace millrace::pipeline

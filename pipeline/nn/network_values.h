@@ -1,4 +1,4 @@
-// Puts what a network has learned into another one of the same layers.
+// Copies learned weights into another network with the same layers.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace millrace::pipeline {
 
-/// Gives the chain's parameters and buffers these values, past autograd, which takes no notice.
-/// REQUIRES: nothing runs on the chain; `layers` are of the same layers.
+/// Sets the chain's parameters and buffers to these values, invisibly to autograd. REQUIRES: no
+/// thread uses the chain; `layers` has the chain's layers.
 void PutValues(const std::vector<LayerState>& layers, const LayerChain& chain);
 
 }  // namespace millrace::pipeline

@@ -1,4 +1,4 @@
-// A network, and its tensors under names that mean something outside of Millrace.
+// A network, and its tensors under names for users.
 #pragma once
 
 #include "pipeline/nn/layer.h"
@@ -8,8 +8,9 @@ namespace millrace::pipeline {
 
 struct OpenedNetwork {
   LayerChain chain;
-  /// As PyTorch would name them, sharing memory with the layers. Of a file: parameters and buffers,
-  /// as its state_dict() has them; of a name: parameters, by layer and number.
+  /// Tensors under PyTorch's names, sharing memory with the layers. A network from a file has
+  /// parameters and buffers, as in its state_dict(). A built-in network has parameters, by layer
+  /// and number.
   NamedTensors state;
 };
 

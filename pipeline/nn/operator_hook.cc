@@ -3,8 +3,8 @@
 #include <torch/library.h>
 
 namespace millrace::pipeline {
-// What has no kernel of ours goes on as if the key were not there. Registered before main(), as all
-// kernels with this key are: the table of kernels is read without a lock.
+// Operators without a kernel of ours skip the key. All kernels with this key are registered before
+// main(), because LibTorch reads the table of kernels without a lock.
 TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, library) {
   library.fallback(torch::CppFunction::makeFallthrough());
 }

@@ -1,11 +1,10 @@
-// Lets a stage change what a few of LibTorch's operators do, on its own thread, while it goes
-// forward.
+// Lets a stage replace a few of LibTorch's operators, on its own thread, during a forward.
 //
-// A user's network calls operators, not us: the random numbers of a dropout and the running
-// averages of a batch normalization are theirs to draw and to move. LibTorch finds an operator's
-// kernel by keys, and one of them is for programs outside of LibTorch to use as they need:
-// AutocastPrivateUse1, which comes before differentiation. Kernels of ours are registered with it;
-// operators that have none there pass it by at no cost.
+// A user's network calls LibTorch's operators directly: a dropout draws its own random numbers, and
+// a batch normalization updates its own running averages. LibTorch finds an operator's kernel by
+// dispatch keys. One key, AutocastPrivateUse1, is reserved for other programs and comes before
+// autograd. Our kernels are registered with it. Operators without such a kernel skip the key at no
+// cost.
 #pragma once
 
 #include <c10/core/DispatchKey.h>
@@ -13,11 +12,11 @@
 
 namespace millrace::pipeline {
 
-/// Kernels are registered with it by TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, ...).
+/// Register a kernel with it by TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, ...).
 inline constexpr c10::DispatchKey kHookKey = c10::DispatchKey::AutocastPrivateUse1;
 
-/// Operators of the calling thread meet the kernels that are registered with kHookKey while it
-/// lives. May be nested.
+/// During its lifetime, the calling thread's operators use the kernels that are registered with
+/// kHookKey. May be nested.
 class HookedOperators {
  public:
   HookedOperators();
@@ -26,7 +25,7 @@ class HookedOperators {
   HookedOperators& operator=(const HookedOperators&) = delete;
 
  private:
-  // LibTorch excludes keys of automatic casts until somebody asks for them.
+  // LibTorch excludes autocast keys by default.
   class Admitted {
    public:
     Admitted();

@@ -13,7 +13,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// Of the thread: whether its draws are seeded, and the seed until the first of them.
+// One per thread: whether its draws are seeded, and the seed until the first draw.
 struct Draws {
   bool seeded = false;
   std::optional<std::uint64_t> seed;
@@ -37,7 +37,7 @@ bool IsOnCpu(const c10::IValue& value) {
   return !value.isTensor() || !value.toTensor().defined() || value.toTensor().is_cpu();
 }
 
-// Any operator with a generator: fills it in where the caller named none.
+// Handles every operator with a generator argument: fills it in if the caller gave none.
 void Draw(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const std::vector<c10::Argument>& arguments = op.schema().arguments();
   const std::size_t first = stack->size() - arguments.size();

@@ -1,8 +1,8 @@
-// Random numbers that depend on a seed alone, whatever other threads draw.
+// Random numbers that depend on a seed alone, not on other threads.
 //
-// LibTorch has one generator for the whole process, and a network's dropout takes no other: stages
-// on several threads would draw from it in the order of their timing, and a forward that is run
-// again would draw other numbers than the first time.
+// LibTorch has one generator per process, and a network's dropout always uses it. Stages on several
+// threads would draw from it in the order of their timing. A repeated forward would draw other
+// numbers than the first one.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace millrace::pipeline {
 
-/// A seed made of two numbers, as good as random however alike they are.
+/// Mixes two numbers into a seed. Similar numbers give unrelated seeds.
 [[nodiscard]] std::uint64_t MixSeeds(std::uint64_t seed, std::uint64_t number);
 
-/// While it lives, operators that this thread calls on the CPU without a generator draw from one
-/// that starts with `seed`: dropout, rand_like, normal_ ... whether called from C++ or TorchScript.
-/// The seeding is done with the first draw. REQUIRES: no other one lives on the thread.
+/// During its lifetime, CPU operators that this thread calls without a generator use one that
+/// starts with `seed`: dropout, rand_like, normal_ ..., from C++ or TorchScript. The first draw
+/// seeds the generator. REQUIRES: the thread has no other SeededDraws.
 class SeededDraws {
  public:
   explicit SeededDraws(std::uint64_t seed);

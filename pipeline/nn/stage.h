@@ -1,7 +1,7 @@
-// A run of consecutive layers, and which tensors come into it and leave it.
+// A run of consecutive layers, and the tensors that enter and leave it.
 //
 // The neighbour's output and every skip edge that crosses a cut are wires. A stage does not know
-// where its wires lead; who joins the stages does.
+// where its wires lead; its owner connects them.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,13 @@
 
 namespace millrace::pipeline {
 
-/// A tensor on its way from one stage to another: the output for the neighbour, or that of a skip
-/// edge.
+/// A tensor between two stages: the output for the neighbour, or a skip edge's output.
 struct Wire {
   static constexpr int kNeighbour = -1;
 
   /// Index in LayerChain::skips, or kNeighbour.
   int edge = kNeighbour;
-  /// The layers that make it and read it. -1: the camera. One past the last layer: the prediction.
+  /// The layers that make and read it. -1: the camera. One past the last layer: the prediction.
   int from = -1;
   int to = 0;
 };
@@ -33,34 +32,34 @@ class Stage {
   /// REQUIRES: 0 <= first <= last < layers.
   Stage(const LayerChain& chain, int first, int last);
 
-  /// What it reads and makes, in the order in which Forward() takes and returns tensors: the
-  /// neighbour's first, then by skip edge.
+  /// Its inputs and outputs, in the order of Forward()'s tensors: first the neighbour's, then the
+  /// skip edges' by index.
   [[nodiscard]] const std::vector<Wire>& incoming() const { return incoming_; }
   [[nodiscard]] const std::vector<Wire>& outgoing() const { return outgoing_; }
 
-  /// Runs the layers; autograd records them. With a `seed`, what each layer draws at random depends
-  /// on the seed and the layer's number in the chain alone; without, it comes from LibTorch's
+  /// Runs the layers; autograd records them. With a `seed`, each layer's random numbers depend only
+  /// on the seed and on the layer's number in the chain. Without it, they come from LibTorch's
   /// generator.
   [[nodiscard]] Tensors Forward(at::TensorList inputs,
                                 std::optional<std::uint64_t> seed = std::nullopt) const;
 
-  /// Its layers, counted from 0 in the chain, both included.
+  /// Its first and last layer, counted from 0 in the chain.
   [[nodiscard]] int first() const { return first_; }
   [[nodiscard]] int last() const { return last_; }
 
   [[nodiscard]] std::vector<at::Tensor> parameters() const;
-  /// What Forward() may change besides.
+  /// The other tensors that Forward() may change.
   [[nodiscard]] std::vector<at::Tensor> buffers() const;
   [[nodiscard]] std::vector<std::string> layer_names() const;
 
  private:
-  // The skip edges that a layer reads or makes, as places among those that touch the stage.
+  // The skip edges that a layer reads or makes, as indices among the edges that touch the stage.
   struct Skips {
     std::vector<int> reads;
     std::vector<int> makes;
   };
 
-  // In the chain's precision.
+  // Runs a layer in the chain's precision.
   [[nodiscard]] LayerValues GoThrough(const Layer& layer, const LayerValues& inputs) const;
 
   const LayerChain& chain_;
@@ -68,14 +67,14 @@ class Stage {
   const int last_;
   std::vector<Wire> incoming_;
   std::vector<Wire> outgoing_;
-  int skips_ = 0;  // Edges that touch the stage.
+  int skips_ = 0;  // The number of edges that touch the stage.
   std::vector<Skips> of_layers_;
-  // The place of each skip that comes in and goes out: of all wires but the neighbour's.
+  // For each incoming or outgoing wire except the neighbour's: the index of its skip edge.
   std::vector<int> skips_in_;
   std::vector<int> skips_out_;
 };
 
-/// The whole chain as one stage. REQUIRES: it has layers.
+/// The whole chain as one stage. REQUIRES: the chain has layers.
 [[nodiscard]] Stage WholeChain(const LayerChain& chain);
 
 }  // namespace millrace::pipeline

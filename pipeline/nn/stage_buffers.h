@@ -1,5 +1,5 @@
-// What the forwards of a stage change besides its weights: the running averages of a normalization,
-// say. Each sample moves them once, however often it goes forward.
+// The buffers that a stage's forwards change besides its weights, such as the running averages of a
+// normalization. Each sample updates them once, even if its forward runs twice.
 #pragma once
 
 #include <vector>
@@ -12,16 +12,17 @@
 
 namespace millrace::pipeline {
 
-/// The values of tensors, to be put back.
+/// Saved values of tensors, to be restored.
 class TensorValues {
  public:
   TensorValues() = default;
   explicit TensorValues(const std::vector<at::Tensor>& tensors) { Take(tensors); }
-  /// Takes the values of these instead, without new memory if their shapes are those of before.
+  /// Saves these values instead. Allocates no memory if the shapes are the same as before.
   void Take(const std::vector<at::Tensor>& tensors);
-  /// Into the same tensors, or others of their shapes. Past autograd, which takes no notice.
+  /// Restores the values into the same tensors, or into others of the same shapes, invisibly to
+  /// autograd.
   void PutInto(const std::vector<at::Tensor>& tensors) const;
-  /// The same where `flag`, a scalar of bool on their device, is false.
+  /// The same, if `flag`, a scalar of bool on their device, is false.
   void PutIntoUnless(const at::Tensor& flag, const std::vector<at::Tensor>& tensors) const;
 
  private:
@@ -33,22 +34,22 @@ class StageBuffers {
  public:
   using Forward = absl::FunctionRef<Tensors()>;
 
-  /// `by_pattern`: they move when Commit() is called, once for all samples before it. Every one of
-  /// these finds the buffers as the first did, and so does its backward. Running averages of batch
-  /// normalizations then become what one over all the samples would have made of them; other
-  /// buffers what the last sample did. REQUIRES: `stage` outlives it.
+  /// `by_pattern`: the buffers change only in Commit(), once for all samples before it. The
+  /// forwards and backwards of these samples all read the buffers as the first one found them.
+  /// Running averages of batch normalizations become those of one batch over all samples; other
+  /// buffers become those of the last sample. REQUIRES: `stage` outlives this object.
   StageBuffers(const Stage& stage, bool by_pattern);
 
-  /// Runs a sample's forward, which moves the buffers, at once or with Commit(). Where that would
-  /// leave in them what is not finite, they stay as they are.
+  /// Runs a sample's forward, which updates the buffers now or in Commit(). If that would make a
+  /// value that is not finite, the buffers stay unchanged.
   [[nodiscard]] Tensors First(Forward forward);
   void Commit();
 
-  /// Whether there are none, or a forward moves them in the memory where it found them, at once.
+  /// Whether every forward updates the buffers at once and in their own memory, if there are any.
   [[nodiscard]] bool stay_in_place() const { return !any_ || (!by_pattern_ && !replaced_); }
 
-  /// For a forward that is run again: ends by putting the buffers back as it found them. To live
-  /// until the sample has gone backward, whose graph may read what the forward moved.
+  /// A scope guard for a repeated forward: the destructor restores the buffers. It must live until
+  /// the sample has gone backward, because its graph may read updated buffers.
   class Unmoved {
    public:
     explicit Unmoved(const StageBuffers& buffers) : buffers_(buffers), found_(buffers.buffers()) {}
@@ -63,7 +64,7 @@ class StageBuffers {
   };
 
  private:
-  // Asked for each time: a forward may put another tensor in a buffer's place.
+  // Read anew each time: a forward may replace a buffer by another tensor.
   [[nodiscard]] std::vector<at::Tensor> buffers() const { return stage_.buffers(); }
   [[nodiscard]] Tensors Gather(Forward forward);
   void Move(absl::FunctionRef<void()> by);
@@ -71,12 +72,12 @@ class StageBuffers {
   const Stage& stage_;
   const bool any_;
   const bool by_pattern_;
-  // Of the samples since the last Commit(), where it is by pattern.
+  // For the samples since the last Commit(), if by pattern.
   bool moved_ = false;
-  bool replaced_ = false;  // A forward put another tensor in one's place.
+  bool replaced_ = false;  // A forward replaced a buffer by another tensor.
   TensorValues to_commit_;
   BatchStatistics statistics_;
-  TensorValues before_;  // They were moved.
+  TensorValues before_;  // The values before the update.
 };
 
 }  // namespace millrace::pipeline

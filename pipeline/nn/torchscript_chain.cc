@@ -30,8 +30,8 @@ class TorchScriptLayer final : public Layer {
   [[nodiscard]] const std::string& name() const override { return name_; }
 
   [[nodiscard]] LayerValues Forward(const LayerValues& inputs) const override {
-    torch::jit::setGraphExecutorOptimize(false);  // Some threads have a switch of their own.
-    // A child may work in place, and what comes into a stage is needed again as it is.
+    torch::jit::setGraphExecutorOptimize(false);  // Some threads have their own switch.
+    // A child may work in place, but the stage needs its input unchanged later.
     const at::Tensor& main = inputs.main;
     const c10::IValue made = forward_({main.is_leaf() ? main.clone() : main});
     if (!made.isTensor() || !made.toTensor().is_floating_point()) {
@@ -49,7 +49,7 @@ class TorchScriptLayer final : public Layer {
     return learned;
   }
 
-  // Parameters that are not learned can change as well: a forward may write to them.
+  // Includes parameters without gradients: a forward may write to them.
   [[nodiscard]] std::vector<at::Tensor> buffers() const override {
     std::vector<at::Tensor> others;
     for (const at::Tensor& buffer : module_.buffers()) others.push_back(buffer);
@@ -85,11 +85,11 @@ absl::Status NoNetwork(const std::string& path, const std::string& why) {
                                      path, "\")"));
 }
 
-// Throws what LibTorch does.
+// Throws LibTorch's exceptions.
 absl::StatusOr<torch::jit::Module> Decode(const std::string& path, std::string bytes) {
   TensorArchive archive(std::move(bytes));
   if (archive.Has("model.json")) return NoNetwork(path, "a PyTorch before 1.3 wrote it");
-  // All that LibTorch reads tensors from. It does so anew, from the same bytes.
+  // Checks all pickles with tensors. LibTorch reads them again from the same bytes.
   for (const char* const pickle : {"constants", "data"}) {
     const absl::Status checked = archive.Read(pickle).status();
     if (!checked.ok()) return Unusable(path, std::string(checked.message()));
@@ -108,7 +108,7 @@ absl::StatusOr<torch::jit::Module> LoadModule(const std::string& path) {
   }
 }
 
-// Two stages that learn at once must not have a parameter in common.
+// Two stages that learn at the same time must not share a parameter.
 absl::Status CheckNothingShared(const std::string& path, const torch::jit::Module& network) {
   std::map<const void*, std::string> owners;
   for (const auto& child : network.named_children()) {

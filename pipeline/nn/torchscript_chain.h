@@ -11,13 +11,13 @@
 namespace millrace::pipeline {
 
 struct TorchScriptChain {
-  /// No skips: a child reads what the one before it returned.
+  /// Without skips: a child reads the output of the child before it.
   LayerChain chain;
   /// Every parameter and buffer by its name in the network, sharing memory with the layers.
   NamedTensors parameters;
   NamedTensors buffers;
 
-  /// Both: what its state_dict() has.
+  /// Parameters and buffers, as in the network's state_dict().
   [[nodiscard]] NamedTensors state() const {
     NamedTensors all = parameters;
     all.insert(all.end(), buffers.begin(), buffers.end());
@@ -25,11 +25,12 @@ struct TorchScriptChain {
   }
 };
 
-/// Loads a network from the file that torch.jit.script(...).save() or torch.jit.trace(...).save()
-/// wrote, ready to be trained on the CPU. Its own forward() is not used. TorchScript's graph
-/// optimizer is turned off for the whole program, so that a network computes the same bits from the
-/// first sample on. Fails with NOT_FOUND if there is no file, and INVALID_ARGUMENT, saying what to
-/// do, if it is no such file, has no children, or two children share parameters.
+/// Loads a network from a file that torch.jit.script(...).save() or torch.jit.trace(...).save()
+/// wrote, ready for training on the CPU. The network's own forward() is not used. Turns off
+/// TorchScript's graph optimizer for the whole program, so that a network computes the same bits
+/// from the first sample on. Fails with NOT_FOUND if the file does not exist. Fails with
+/// INVALID_ARGUMENT, and advice, if the file is of another kind, has no children, or two children
+/// share parameters.
 [[nodiscard]] absl::StatusOr<TorchScriptChain> LoadTorchScriptChain(const std::string& path);
 
 }  // namespace millrace::pipeline

@@ -1,4 +1,4 @@
-// What convolutional networks are made of.
+// The building blocks of convolutional networks.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace millrace::pipeline {
 
-/// A convolution that keeps the size but for its stride, what normalises it and its activation. Not
-/// thread-safe.
+/// A convolution with its normalization and activation. It keeps the size, except for its stride.
+/// Not thread-safe.
 class ConvolutionUnit {
  public:
   enum class Activation { kNone, kRelu, kLeakyRelu };
@@ -23,12 +23,12 @@ class ConvolutionUnit {
     int outputs = 1;
     int kernel = 3;
     int stride = 1;
-    /// By the mean and variance over space of the one sample, in place of a bias.
+    /// Normalizes by the mean and variance over the space of one sample, instead of a bias.
     bool normalized = false;
     Activation activation = Activation::kRelu;
-    /// Of kLeakyRelu, below zero.
+    /// The factor for negative values of kLeakyRelu.
     double slope = 0.01;
-    /// All weights are zero: what it makes is, until it learns.
+    /// All weights are zero, so the output is zero until the unit learns.
     bool zero = false;
   };
 
@@ -43,7 +43,7 @@ class ConvolutionUnit {
   std::vector<at::Tensor> parameters_;  // Weight and bias; or weight, scale and shift.
 };
 
-/// Gives a layer its name.
+/// A layer with a name.
 class NamedLayer : public Layer {
  public:
   explicit NamedLayer(std::string name) : name_(std::move(name)) {}
@@ -53,7 +53,7 @@ class NamedLayer : public Layer {
   const std::string name_;
 };
 
-/// A unit that may send its output on as a skip, too.
+/// A unit whose output may also be a skip.
 class ConvolutionLayer final : public NamedLayer {
  public:
   ConvolutionLayer(std::string name, ConvolutionUnit unit, bool has_skip = false)
@@ -83,7 +83,7 @@ class FunctionLayer final : public NamedLayer {
   const Function function_;
 };
 
-/// The largest of each `kernel` x `kernel` pixels, of every second one.
+/// The maximum of each `kernel` x `kernel` window, with stride 2.
 [[nodiscard]] FunctionLayer::Function MaxPooling(int kernel);
 
 }  // namespace millrace::pipeline

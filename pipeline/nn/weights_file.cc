@@ -66,7 +66,7 @@ absl::Status CheckTensors(const std::string& path, const NamedTensors& found,
   return absl::OkStatus();
 }
 
-// What a file of these may take: their numbers, and names and places around them.
+// The maximum size of a file of these tensors: their values, names and some overhead.
 std::uint64_t MostBytesOf(const NamedTensors& tensors) {
   constexpr std::uint64_t kOfAny = 1 << 20;
   constexpr std::uint64_t kAroundEach = 4096;
@@ -93,11 +93,11 @@ absl::StatusOr<std::string> BytesOf(const std::string& path, const NamedTensors&
   return bytes;
 }
 
-// The tensors of a file for a network of these, however it was written.
+// The tensors of a file of either format, for a network with tensors `needed`.
 absl::StatusOr<NamedTensors> TensorsOf(const std::string& path, const NamedTensors& needed) {
   absl::StatusOr<std::string> bytes = BytesOf(path, needed);
   if (!bytes.ok()) return bytes.status();
-  constexpr absl::string_view kZip = "PK";  // What torch.save() writes.
+  constexpr absl::string_view kZip = "PK";  // The first bytes of a file of torch.save().
   if (!absl::StartsWith(*bytes, kZip)) {
     MILLRACE_ASSIGN_OR_RETURN(SafeTensors content, Decode(path, *bytes));
     return std::move(content.tensors);
