@@ -13,7 +13,7 @@ struct Cause {
   std::string_view words;
 };
 
-// As LibTorch 2.x says it.
+// The messages of LibTorch 2.x.
 constexpr auto kCauses = std::to_array<Cause>({
     {"failed finding central directory", "PyTorch did not write it, or it was cut short"},
     {"not a ZIP archive", "PyTorch did not write it, or it was cut short"},
@@ -24,7 +24,7 @@ constexpr auto kCauses = std::to_array<Cause>({
     {"PytorchStreamReader failed", "it is damaged"},
 });
 
-/// LibTorch's errors in a network's code begin with an empty line.
+/// LibTorch's errors about a network's code begin with an empty line.
 std::string_view WithoutSpace(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) {
     text.remove_prefix(1);
@@ -32,8 +32,8 @@ std::string_view WithoutSpace(std::string_view text) {
   return text;
 }
 
-/// Takes off "EXPRESSION INTERNAL ASSERT FAILED at FILE:LINE, please report a bug to PyTorch. " and
-/// "[enforce fail at FILE:LINE] . ", where something follows.
+/// Removes "EXPRESSION INTERNAL ASSERT FAILED at FILE:LINE, please report a bug to PyTorch. " and
+/// "[enforce fail at FILE:LINE] . ", if more text follows.
 std::string_view WithoutPlace(std::string_view text) {
   for (const std::string_view end : {"please report a bug to PyTorch.", "] . "}) {
     const std::size_t found = text.find(end);

@@ -1,7 +1,7 @@
-// Why a file of PyTorch's could not be read, for people.
+// Turns LibTorch's errors about a PyTorch file into messages for users.
 //
-// LibTorch says it to who works on LibTorch: with its own files, lines and conditions, and with
-// guesses at what may have happened.
+// LibTorch writes these errors for its own developers: with its own files, lines and conditions,
+// and with guesses at the cause.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace millrace::pipeline {
 
-/// Of what LibTorch threw: the cause in words of ours where it is known, else LibTorch's first
-/// sentence that is not about its own code.
+/// For the text of a LibTorch exception: our words for the cause if it is known. Otherwise
+/// LibTorch's first sentence that is not about its own code.
 [[nodiscard]] std::string ArchiveError(std::string_view thrown);
 
 }  // namespace millrace::pipeline

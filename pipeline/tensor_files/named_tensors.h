@@ -1,4 +1,4 @@
-// Tensors with names: what goes into files and comes out of them.
+// Named tensors: the content of files.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace millrace::pipeline {
 /// Tensors by name, in an order.
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
-/// The tensor called `name`, undefined if there is none.
+/// The tensor called `name`, undefined if no tensor has this name.
 [[nodiscard]] inline at::Tensor FindTensor(const NamedTensors& tensors, const std::string& name) {
   const auto found = std::find_if(tensors.begin(), tensors.end(),
                                   [&](const auto& named) { return named.first == name; });

@@ -14,7 +14,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// Instructions by the bytes that follow them: those of Python's `pickletools` that LibTorch knows.
+// Instructions by their number of argument bytes: those of `pickletools` that LibTorch knows.
 constexpr struct {
   std::string_view instructions;
   std::uint64_t bytes;
@@ -24,7 +24,7 @@ constexpr struct {
     {"M", 2},
     {"Jjr", 4},
     {"G", 8},
-    {"\x8a", 9},  // A length, of which LibTorch knows 8 alone, and so many bytes.
+    {"\x8a", 9},  // A length, which LibTorch requires to be 8, and the bytes.
 };
 constexpr char kStop = '.';
 constexpr char kGlobal = 'c';
@@ -33,7 +33,7 @@ constexpr char kLongText = '\x8d';
 // A network's modules nest two or three values each.
 constexpr std::uint32_t kDeepest = 1000;
 
-// The first `size` bytes, lowest first. Those that are missing are zeros.
+// The first `size` bytes, lowest byte first. Missing bytes count as zeros.
 std::uint64_t Number(std::string_view bytes, std::size_t size) {
   std::uint64_t number = 0;
   for (std::size_t at = 0; at < size && at < bytes.size(); ++at) {
@@ -42,14 +42,14 @@ std::uint64_t Number(std::string_view bytes, std::size_t size) {
   return number;
 }
 
-// A length of `size` bytes, and so many bytes. Lengths beyond all bytes are not added to.
+// A length field of `size` bytes plus its text. A length beyond all bytes is returned unchanged.
 std::uint64_t TextBytes(std::string_view rest, std::size_t size) {
   const std::uint64_t length = Number(rest, size);
   return length > rest.size() ? length : length + size;
 }
 
-// The bytes of `rest` that belong to the instruction before it, or more than there are. Nothing:
-// LibTorch does not know it.
+// The number of argument bytes of the instruction; more than `rest` has if it is cut. nullopt:
+// LibTorch does not know the instruction.
 std::optional<std::uint64_t> BytesOf(char instruction, std::string_view rest) {
   for (const auto& [instructions, bytes] : kFixed) {
     if (instructions.find(instruction) != std::string_view::npos) return bytes;
@@ -68,7 +68,7 @@ absl::Status Refused(const std::string& what) {
       absl::StrCat("its pickle ", what, ": the file was cut short or changed; copy it again"));
 }
 
-// Goes through a pickle as LibTorch does, but knows no more of a value than how deep it nests.
+// Walks through a pickle like LibTorch, but tracks only the nesting depth of each value.
 class Walk {
  public:
   explicit Walk(std::string_view pickle) : pickle_(pickle) {}
@@ -89,7 +89,7 @@ class Walk {
  private:
   struct Value {
     std::uint32_t depth = 0;
-    // It stands nowhere else yet. So what is put into it makes nothing else deeper.
+    // No other value contains it yet, so adding to it makes no other value deeper.
     bool alone = false;
   };
   static constexpr std::size_t kPlain = 0;
@@ -143,7 +143,7 @@ class Walk {
     return absl::OkStatus();
   }
 
-  // How many values there are since the last mark. Too many where there is none.
+  // The number of values since the last mark; more than the stack has if there is no mark.
   std::size_t SinceMark() {
     if (marks_.empty()) return stack_.size() + 1;
     const std::size_t mark = marks_.back();
@@ -151,7 +151,7 @@ class Walk {
     return mark > stack_.size() ? stack_.size() + 1 : stack_.size() - mark;
   }
 
-  // The newest `count` values become those of a new one,
+  // Makes a new value of the newest `count` values.
   absl::Status Make(std::size_t count) {
     if (count > stack_.size()) return Missing();
     values_.push_back({.depth = 1, .alone = true});
@@ -161,7 +161,7 @@ class Walk {
     return absl::OkStatus();
   }
 
-  // or of the one before them,
+  // Adds the newest `count` values to the value before them.
   absl::Status Fill(std::size_t count) {
     if (count >= stack_.size()) return Missing();
     const std::size_t filled = stack_[stack_.size() - count - 1];
@@ -182,7 +182,7 @@ class Walk {
     return Refused(absl::StrCat("nests more than ", kDeepest, " values at byte ", at_));
   }
 
-  // or the argument of a function, whose result may be what it was given.
+  // Calls a function with the newest value as its argument. The result may be the argument itself.
   absl::Status Call() {
     MILLRACE_RETURN_IF_ERROR(Make(1));
     const std::size_t made = stack_.back();
@@ -222,7 +222,7 @@ class Walk {
 
   const std::string_view pickle_;
   std::size_t at_ = 0;
-  // All that hold others; the first stands for all that hold none. Below is where a value is here.
+  // All containers; the first entry stands for all other values. Other members hold indices.
   std::vector<Value> values_ = {{}};
   std::vector<std::size_t> stack_;
   std::vector<std::size_t> marks_;

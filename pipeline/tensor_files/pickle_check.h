@@ -1,9 +1,8 @@
-// Whether LibTorch may be given a pickle.
+// Checks a pickle before LibTorch reads it.
 //
-// It believes what a pickle says: it takes the memory for a text of 4 GB, or for a memo of four
-// billion values (64 GB), before it looks for them, and reads behind its buffer for a name that
-// does not end. And it frees values within values by calls within calls, which take all of the
-// stack where a megabyte says no more than that a value stands in one that stands in another.
+// LibTorch trusts a pickle. It allocates the memory for a text of 4 GB, or for a memo of four
+// billion values (64 GB), before it looks for them. It reads past its buffer for a name without an
+// end. It frees nested values recursively, so a megabyte of nested values can overflow the stack.
 #pragma once
 
 #include <string_view>
@@ -12,11 +11,15 @@
 
 namespace millrace::pipeline {
 
-/// Goes through the instructions and does what none of them says. INVALID_ARGUMENT, with words that
-/// follow the file's name, if one needs bytes behind the end or a value that is not there, numbers
-/// a value beyond all that the pickle could hold, nests more than 1000, or puts something into a
-/// value that stands in others already: so none stands in itself. What LibTorch itself refuses in
-/// words, an instruction that it does not know, is left to it. Thread-safe.
+/// Walks through the instructions and executes none of them. Fails with INVALID_ARGUMENT, in words
+/// that follow the file's name, if an instruction
+/// - needs bytes past the end, or a value that does not exist,
+/// - gives a value a number that is larger than any pickle of this size can need,
+/// - nests more than 1000 values, or
+/// - adds to a value that other values contain already, which excludes cycles.
+///
+/// Unknown instructions are accepted here, because LibTorch refuses them with a message.
+/// Thread-safe.
 [[nodiscard]] absl::Status CheckPickle(std::string_view pickle);
 
 }  // namespace millrace::pipeline

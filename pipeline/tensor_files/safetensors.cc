@@ -52,19 +52,19 @@ absl::StatusOr<Parts> Split(std::string_view bytes) {
   if (length > bytes.size()) return Damaged("its header is cut off");
   const std::string_view text = bytes.substr(0, length);
   Json header = ParseShallow(text);
-  // The parser takes a NUL for the end, and would leave out what comes after it.
+  // The parser stops at a NUL and would ignore all bytes after it.
   if (!header.is_object() || text.find('\0') != std::string_view::npos) {
     return Damaged("its header cannot be read");
   }
   return Parts{std::move(header), bytes.substr(length)};
 }
 
-// Of the data, and of the header as it is without the checksum itself.
+// A checksum of the data and of the header without its checksum field.
 std::string ChecksumOf(const Json& header, const std::string& checksum_of_data) {
   return Checksum(absl::StrCat(header.dump(), checksum_of_data));
 }
 
-// Takes the metadata out of the header, leaving the tensors.
+// Moves the metadata out of the header and leaves the tensors.
 absl::StatusOr<std::map<std::string, std::string>> TakeMetadata(Parts& parts) {
   const auto found = parts.header.find(kMetadata);
   if (found == parts.header.end() || !found->is_object() || !found->contains(kChecksum)) {
@@ -73,7 +73,7 @@ absl::StatusOr<std::map<std::string, std::string>> TakeMetadata(Parts& parts) {
   const Json checksum = found->at(kChecksum);
   found->erase(kChecksum);
   const std::string of_data = Checksum(parts.data);
-  // Earlier files have the checksum of their data alone.
+  // Earlier files have the checksum of the data alone.
   if (checksum != ChecksumOf(parts.header, of_data) && checksum != of_data) {
     return Damaged("its checksum is wrong");
   }
@@ -85,7 +85,7 @@ absl::StatusOr<std::map<std::string, std::string>> TakeMetadata(Parts& parts) {
   return metadata;
 }
 
-// Where a tensor lies in the data, and what it is.
+// A tensor's type, shape and position in the data.
 struct Entry {
   std::string name;
   at::ScalarType type = at::kFloat;
@@ -94,14 +94,14 @@ struct Entry {
   std::size_t end = 0;
 };
 
-// The bytes of such a tensor; nothing if there cannot be so many.
+// The size of the tensor in bytes; nullopt if it overflows.
 std::optional<std::size_t> BytesOf(const Entry& entry) {
   auto bytes = static_cast<std::int64_t>(c10::elementSize(entry.type));
   bool empty = false;
   for (std::int64_t side : entry.shape) {
-    if (side < 0) return std::nullopt;  // More than there can be.
+    if (side < 0) return std::nullopt;  // Too large for a signed number.
     empty = empty || side == 0;
-    // Strides go over a side of 0 as if it were 1, and must not overflow either.
+    // Strides treat a side of 0 as 1, and must not overflow either.
     if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(side, 1), &bytes)) return std::nullopt;
   }
   return empty ? 0 : static_cast<std::size_t>(bytes);
@@ -151,7 +151,7 @@ std::string EncodeSafeTensors(const SafeTensors& content) {
   const std::string checksum = ChecksumOf(header, Checksum(data));
   header[kMetadata][kChecksum] = checksum;
   std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // Keeps the data aligned, as the format asks.
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // Aligns the data, as the format requires.
   const std::uint64_t length = text.size();
   std::string bytes(reinterpret_cast<const char*>(&length), kLengthBytes);
   bytes += text;
@@ -172,7 +172,7 @@ absl::StatusOr<SafeTensors> DecodeSafeTensors(std::string_view bytes) {
                    [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
   for (const Entry& entry : entries) {
     const at::Tensor tensor = at::empty(entry.shape, entry.type);
-    if (tensor.numel() > 0) {  // Else it may have no address.
+    if (tensor.numel() > 0) {  // An empty tensor may have no address.
       std::memcpy(tensor.data_ptr(), parts.data.data() + entry.begin, entry.end - entry.begin);
     }
     content.tensors.emplace_back(entry.name, tensor);

@@ -43,7 +43,7 @@ class Memory final : public caffe2::serialize::ReadAdapterInterface {
   const std::string bytes_;
 };
 
-// What a type's name in a pickle stands for. Only containers keep theirs.
+// The type for a name in a pickle. Only containers keep their types.
 c10::TypePtr TypeNamed(const std::string& name) {
   if (name.starts_with("List[")) return c10::ListType::create(c10::AnyType::get());
   if (name.starts_with("Dict[")) {
@@ -63,7 +63,7 @@ c10::intrusive_ptr<c10::ivalue::Object> HolderOf(const c10::StrongTypePtr& type,
   return object;
 }
 
-// From the start of a tensor's storage to the end of its last element. Nothing: no tensor is so.
+// The bytes from a tensor's storage's start to the end of its last element; nullopt if invalid.
 std::optional<std::uint64_t> BytesNeeded(const at::Tensor& tensor) {
   std::int64_t end = tensor.storage_offset();
   bool empty = false;
@@ -83,7 +83,7 @@ std::optional<std::uint64_t> BytesNeeded(const at::Tensor& tensor) {
   return empty ? 0 : static_cast<std::uint64_t>(end);
 }
 
-// The bytes that the file has for each storage, by where they are in memory.
+// The number of bytes that the file has for each storage, by memory address.
 using BytesOfStorages = std::map<const void*, std::uint64_t>;
 
 absl::Status CheckTensor(const at::Tensor& tensor, const BytesOfStorages& there) {
@@ -119,7 +119,7 @@ void AddParts(const c10::IValue& value, std::vector<c10::IValue>& parts) {
   }
 }
 
-// A value may stand in any number of others.
+// A value may be contained in any number of others.
 absl::Status CheckAll(const c10::IValue& root, const BytesOfStorages& there) {
   std::vector<c10::IValue> left = {root};
   std::set<const void*> seen;
@@ -140,7 +140,7 @@ TensorArchive::TensorArchive(std::string bytes)
 absl::StatusOr<c10::IValue> TensorArchive::Read(const std::string& name) {
   std::size_t left = bytes_->size();
   const auto record = [this, &left](const std::string& called) {
-    // Nobody compresses these. Some bytes that say how many zeros they are would take all memory.
+    // PyTorch does not compress these. A few compressed bytes of zeros could fill all memory.
     const std::size_t needed = records_.getRecordSize(called);
     if (needed > left) throw std::length_error("its parts have more bytes than the file");
     left -= needed;
@@ -149,7 +149,7 @@ absl::StatusOr<c10::IValue> TensorArchive::Read(const std::string& name) {
   const auto [data, size] = record(name + ".pkl");
   const std::string_view pickle(static_cast<const char*>(data.get()), size);
   MILLRACE_RETURN_IF_ERROR(CheckPickle(pickle));
-  // Their scales are read before they can be looked at.
+  // LibTorch reads their scales before this code could check them.
   if (pickle.find("_rebuild_qtensor") != std::string_view::npos) {
     return absl::InvalidArgumentError("a tensor of it is quantized, which cannot learn");
   }
@@ -165,7 +165,7 @@ absl::StatusOr<c10::IValue> TensorArchive::Read(const std::string& name) {
     there[bytes.get()] = count;
     return std::move(bytes);
   };
-  // Views of one tensor have its storage in common, which is read once.
+  // Views of one tensor share its storage, which is read once.
   torch::jit::Unpickler unpickler(next, ResolvedType, HolderOf, storage, at::kCPU,
                                   /*use_storage_device=*/false, TypeNamed,
                                   std::make_shared<torch::jit::DeserializationStorageContext>());

@@ -1,8 +1,8 @@
-// A file of torch.save() or TorchScript: a zip of pickles, and of the bytes of their tensors.
+// A file of torch.save() or TorchScript: a zip of pickles and of their tensors' bytes.
 //
-// LibTorch believes a pickle that says how large a tensor is, and reads and writes behind its bytes
-// where the file was cut or changed. So each tensor is held against the bytes that there are before
-// anything of it is used.
+// LibTorch trusts the size that a pickle gives for a tensor. It reads and writes past the bytes if
+// the file was cut or changed. So this class compares each tensor with the file's bytes before any
+// use.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -16,16 +16,17 @@
 
 namespace millrace::pipeline {
 
-/// One file, in memory. LibTorch's exceptions, of the constructor too, are the caller's to catch.
-/// Not thread-safe.
+/// One file, in memory. LibTorch's exceptions pass through, also from the constructor; the caller
+/// must catch them. Not thread-safe.
 class TensorArchive {
  public:
-  /// Throws where `bytes` are no zip of LibTorch's.
+  /// Throws if `bytes` are not a zip of LibTorch's.
   explicit TensorArchive(std::string bytes);
 
-  /// What "NAME.pkl" holds; its tensors' bytes are in the folder "NAME". An object is one of a
-  /// class without methods, whose only slot is its state. INVALID_ARGUMENT, with words that follow
-  /// the file's name, if a tensor needs more bytes than it has, or is quantized or sparse.
+  /// The content of "NAME.pkl"; its tensors' bytes are in the folder "NAME". An object becomes an
+  /// object of a class without methods, whose only slot is its state. Fails with INVALID_ARGUMENT,
+  /// in words that follow the file's name, if a tensor needs more bytes than the file has, or is
+  /// quantized or sparse.
   [[nodiscard]] absl::StatusOr<c10::IValue> Read(const std::string& name);
 
   [[nodiscard]] bool Has(const std::string& record) { return records_.hasRecord(record); }

@@ -18,7 +18,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// Four billion numbers: it may also hold samples to learn from.
+// Four billion numbers, because the file may also hold samples to learn from.
 constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 30;
 
 absl::Status NotTensors(const std::string& path, const std::string& why) {
@@ -27,13 +27,13 @@ absl::Status NotTensors(const std::string& path, const std::string& why) {
       "); write it with Python's torch.save({\"name\": tensor, ...}, \"", path, "\")"));
 }
 
-// What Python's torch.save() would pickle, and the bytes of the tensors beside it.
+// The pickle of Python's torch.save(), and the bytes of its tensors.
 void WriteArchive(const c10::IValue& dict, std::string& bytes) {
   std::string pickled;
   const auto tensor_id = [next = 0](const at::Tensor& /*tensor*/) mutable {
     return std::to_string(next++);
   };
-  // Without tags of TorchScript's types, which torch.load() refuses to read by default.
+  // Without TorchScript's type tags, which torch.load() refuses by default.
   torch::jit::Pickler pickler(
       [&](const char* data, std::size_t size) { pickled.append(data, size); },
       /*tensor_table=*/nullptr, /*type_renamer=*/nullptr, /*memoized_class_types=*/nullptr,
@@ -85,7 +85,7 @@ absl::StatusOr<NamedTensors> DecodeTensors(std::string bytes, const std::string&
 absl::Status WriteTensors(const std::string& path, const NamedTensors& tensors) {
   c10::impl::GenericDict dict(c10::StringType::get(), c10::TensorType::get());
   for (const auto& [name, tensor] : tensors) {
-    // A copy of its own: a view would bring all that it is a view of.
+    // A copy: a view would bring its whole storage.
     dict.insert(name, tensor.detach().to(at::kCPU).clone(at::MemoryFormat::Contiguous));
   }
   std::string bytes;

@@ -9,17 +9,16 @@
 
 namespace millrace::pipeline {
 
-/// Reads the zip format that torch.save() has written since 1.6. Fails with NOT_FOUND if there is
-/// no file, and INVALID_ARGUMENT if it is not such a file, was cut short, or holds no dict of
-/// tensors by name.
+/// Reads the zip format of torch.save(), PyTorch 1.6 or later. Fails with NOT_FOUND if the file
+/// does not exist. Fails with INVALID_ARGUMENT if it has another format, was cut short, or does not
+/// hold a dict of tensors by name.
 [[nodiscard]] absl::StatusOr<NamedTensors> ReadTensors(const std::string& path);
 
-/// The same of the bytes of such a file. `path` stands for it in messages.
+/// The same for the bytes of such a file. Messages use `path` as its name.
 [[nodiscard]] absl::StatusOr<NamedTensors> DecodeTensors(std::string bytes,
                                                          const std::string& path);
 
-/// Writes a file that torch.load() reads, also with weights_only. Replaces `path` as a whole or not
-/// at all.
+/// Writes a file that torch.load() reads, also with weights_only. Replaces `path` atomically.
 [[nodiscard]] absl::Status WriteTensors(const std::string& path, const NamedTensors& tensors);
 
 }  // namespace millrace::pipeline
