@@ -14,7 +14,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// Of a convolution of 3x3 from 16 channels to 128 at 32x32, written as a product of matrices.
+// A 3x3 convolution from 16 channels to 128 at 32x32, as a matrix product.
 constexpr int kRows = 128;
 constexpr int kInner = 144;
 constexpr int kColumns = 1024;

@@ -1,8 +1,8 @@
-// How fast the cores of the CPU compute at this moment.
+// Measures how fast the CPU's cores compute at this moment.
 //
-// CPU time does not count what a thread waits for a core, but a core that is shared computes more
-// slowly all the same: two threads of one core (SMT) share its units, and cores share caches and
-// memory. Beside busy learners the same work was seen to take half as much CPU time again.
+// CPU time does not count the time in which a thread waits for a core. But a shared core computes
+// more slowly: two SMT threads share its units, and cores share caches and memory. Beside busy
+// learners, the same work took half as much CPU time again.
 #pragma once
 
 #include <limits>
@@ -13,8 +13,8 @@
 
 namespace millrace::pipeline {
 
-/// A fixed piece of work of the kind that learners do: convolutions, as products of matrices, and
-/// activations. It allocates nothing, which would take another time each time.
+/// A fixed piece of work that resembles a learner's: convolutions, as matrix products, and
+/// activations. It allocates nothing, because the time of an allocation varies.
 class Yardstick {
  public:
   Yardstick();
@@ -28,11 +28,11 @@ class Yardstick {
   at::Tensor made_;
 };
 
-/// The fastest that a core was seen to be, which stands for an idle one. Thread-safe.
+/// The fastest core speed seen so far, which stands for an idle core. Thread-safe.
 class FastestCore {
  public:
-  /// How many times as long as on the fastest core a run of the yardstick takes that took `ms`; 1
-  /// for what is not positive.
+  /// A run of the yardstick took `ms`: returns this time divided by the fastest one. 1 if `ms` is
+  /// not positive.
   [[nodiscard]] double SlownessOf(double ms) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -40,7 +40,7 @@ class FastestCore {
   double least_ms_ ABSL_GUARDED_BY(mu_) = std::numeric_limits<double>::infinity();
 };
 
-/// Since the program's start. What is measured first is measured before anything learns.
+/// One for the program. The first measurement is made before a learner starts.
 [[nodiscard]] FastestCore& FastestCoreOfThisProgram();
 
 }  // namespace millrace::pipeline

@@ -13,7 +13,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// Found by the run path of the program.
+// The program's run path leads to the library.
 absl::StatusOr<void*> Symbol(const std::string& library, const char* name) {
   void* const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded == nullptr) {
@@ -30,7 +30,7 @@ absl::StatusOr<MakeGraphPool> FindGraphPools() {
   return reinterpret_cast<MakeGraphPool>(make);
 }
 
-// The build says why it left them out.
+// If the build left the kernels out, it recorded the reason.
 absl::StatusOr<void*> FindKernelsBuilt() {
   const std::string why_none = MILLRACE_WHY_NO_KERNELS;
   if (why_none.empty()) return Symbol("libmillrace_cuda_kernels.so", "MillraceCudaKernels");

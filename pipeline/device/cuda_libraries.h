@@ -1,10 +1,10 @@
-// What the program has of its own for CUDA: libraries that nothing links, one that makes graphs
-// (device_graphs.h) and one that launches kernels (pipeline/ops/cuda/launcher.h).
+// Our own CUDA modules, which the program does not link: one makes graphs (device_graphs.h), one
+// launches kernels (pipeline/ops/cuda/launcher.h).
 #pragma once
 
 namespace millrace::pipeline {
 
-/// Loads them and says who makes graphs and who launches, or why nobody does; without them a GPU
+/// Loads the modules and registers them, or the reason why one is missing. Without them a GPU
 /// works, but slower. REQUIRES: LibTorch's part for CUDA is loaded.
 void LoadCudaLibraries();
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kFirstGpu[] = "cuda:0";
 
-// Loaded is not usable: kernels may be missing for this GPU, or another process may have all of it.
+// A loaded CUDA may be unusable: kernels may be missing for this GPU, or its memory may be full.
 absl::Status TryToCompute(at::Device device) {
   constexpr int kSide = 8;
   try {
@@ -44,7 +44,7 @@ std::string NameOfGpu(std::size_t index) {
   return absl::StrCat(", ", driver->devices[index].name);
 }
 
-// Without kernels it works all the same, but slower.
+// Without our kernels a GPU works, but slower.
 std::string NoteOnKernels(at::Device device) {
   try {
     const std::string why = gpu::WhyNoKernels(device);

@@ -1,4 +1,4 @@
-// On what to compute where that is left open.
+// Chooses the devices to compute on, if the user left the choice open.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 namespace millrace::pipeline {
 
 struct DeviceChoice {
-  /// As DevicesNamed() takes them.
+  /// In the form of DevicesNamed().
   std::vector<std::string> names = {};
-  /// What there is to say of it: "cuda:0, NVIDIA H100 80GB HBM3", "the CPU, as there is no NVIDIA
-  /// driver (libcuda.so.1)"; and why the first GPU has no kernels of our own, if it has none.
-  /// Empty: nobody asked for anything but the CPU.
+  /// A description for the log: "cuda:0, NVIDIA H100 80GB HBM3", "the CPU, as there is no NVIDIA
+  /// driver (libcuda.so.1)". Says why the first GPU has no kernels of our own, if it has none.
+  /// Empty if the user asked only for the CPU.
   std::string where = {};
 };
 
-/// `names` as they are; or, where the only one is "auto", the first GPU if it computes, else the
-/// CPU. Fails as DevicesNamed(). To be called before anything of LibTorch's: see there.
+/// Returns `names`. If the only name is "auto", returns the first GPU if it works, else the CPU.
+/// Fails as DevicesNamed(), and like it must precede all other calls of LibTorch.
 [[nodiscard]] absl::StatusOr<DeviceChoice> ChooseDevices(const std::vector<std::string>& names);
 
 }  // namespace millrace::pipeline

@@ -1,4 +1,4 @@
-// What a GPU fails with, as people are told of it.
+// The status for a GPU's failure, with a message for users.
 #pragma once
 
 #include <exception>
@@ -8,12 +8,12 @@
 
 namespace millrace::pipeline {
 
-/// ABORTED, saying what to do, where a GPU's memory is full or a GPU has failed: what no process
-/// that has met it recovers from. No other code, because a disk, descriptors and a budget can be
-/// full, too (RESOURCE_EXHAUSTED). INTERNAL: anything else.
+/// ABORTED, with advice, if a GPU's memory is full or a GPU has failed: the process cannot recover.
+/// RESOURCE_EXHAUSTED is not used, because it also means a full disk, budget or descriptor table.
+/// INTERNAL: any other failure.
 [[nodiscard]] absl::Status FailureOf(const std::exception& thrown);
 
-/// Does `task` for an engine: what it throws, is thrown on with the code of FailureOf().
+/// Runs `task` for an engine. Rethrows an exception as a StepError with the status of FailureOf().
 template <typename Task>
 auto SayingWhy(const Task& task) {
   try {

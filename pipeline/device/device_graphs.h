@@ -1,7 +1,7 @@
-// Work of a GPU that was captured once and is launched again and again, for the price of one
-// launch.
+// GPU work that is captured once and launched many times, each time at the cost of one launch.
 //
-// What can capture is not linked, but loaded with LibTorch's part for CUDA (cuda_libraries.h).
+// The module that captures is not linked. It is loaded with LibTorch's part for CUDA
+// (cuda_libraries.h).
 #pragma once
 
 #include <memory>
@@ -13,34 +13,33 @@
 
 namespace millrace::pipeline {
 
-/// Work on the memory that it was captured with: what it read then, it reads again, with the values
-/// of now.
+/// Captured work. It reads the same memory as in the capture, with the current values.
 class DeviceGraph {
  public:
   virtual ~DeviceGraph() = default;
-  /// Puts the work into the current stream of the thread that calls.
+  /// Launches the work into the current stream of the calling thread.
   virtual void Launch() = 0;
 };
 
-/// Memory that graphs share among themselves: what one leaves free, the next takes. So those of a
-/// pool are launched one after the other, in one stream; tensors that were made in a capture and
-/// are still held are nobody else's.
+/// Memory that several graphs share: a graph reuses memory that another one has freed. So the
+/// graphs of a pool must be launched one after the other, in one stream. A tensor that was made in
+/// a capture and is still held keeps its memory.
 class GraphPool {
  public:
   virtual ~GraphPool() = default;
-  /// Captures what `work` puts into the current stream, which is not the default one; nothing of it
-  /// is done before Launch(). Throws what `work` throws, and what the GPU says of work that cannot
-  /// be captured: whose host waits for it, say. The stream is then as before. Thread-safe, one at a
-  /// time.
+  /// Captures the work that `work` puts into the current stream, without executing it. Throws
+  /// exceptions of `work`, and the GPU's error if the work cannot be captured, such as a wait on
+  /// the host. The stream is then in its former state. Thread-safe; one capture at a time.
+  /// REQUIRES: the current stream is not the default one.
   [[nodiscard]] virtual std::unique_ptr<DeviceGraph> Capture(absl::FunctionRef<void()> work) = 0;
 };
 
 using MakeGraphPool = GraphPool* (*)(at::Device device);
 
-/// A new pool on a GPU. FAILED_PRECONDITION where nobody makes any, with the reason.
+/// A new pool on a GPU. FAILED_PRECONDITION, with the reason, if no module makes pools.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<GraphPool>> NewGraphPool(at::Device device);
 
-/// Says who makes pools, or why nobody does. Thread-safe.
+/// Registers the function that makes pools, or the reason why there is none. Thread-safe.
 void SetGraphPools(absl::StatusOr<MakeGraphPool> make);
 
 }  // namespace millrace::pipeline

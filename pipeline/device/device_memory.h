@@ -1,4 +1,4 @@
-// How much of a GPU's memory tensors take.
+// Measures a GPU's memory for tensors.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace millrace::pipeline {
 
-/// The most bytes that were in use at once since ResetMostInUse(), those of captured work included.
-/// Nothing on the CPU. Thread-safe.
+/// The maximum number of bytes in use at once since ResetMostInUse(), including captured work.
+/// nullopt on the CPU. Thread-safe.
 [[nodiscard]] std::optional<double> MostInUse(at::Device device);
 void ResetMostInUse(at::Device device);
 
-/// What the process has now of each GPU that the stages are on. Thread-safe.
+/// The process's current memory on each GPU of the learner's stages. Thread-safe.
 [[nodiscard]] std::vector<GpuMemory> GpuMemoryOf(const LearnerDescription& learner);
 
 }  // namespace millrace::pipeline

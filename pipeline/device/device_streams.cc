@@ -20,12 +20,12 @@
 namespace millrace::pipeline {
 namespace {
 
-// How far a stage's operations of one kind are on its GPU. Thread-safe.
+// The progress of a stage's operations of one kind on its GPU. Thread-safe.
 class Reached {
  public:
   void Record(const c10::Stream& stream) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
-    // Who waits for the old one waits for no more than that.
+    // A waiter on the old event must not wait for later work.
     if (event_.use_count() > 1) event_ = std::make_shared<c10::Event>(at::kCUDA);
     event_->record(stream);
   }
@@ -33,7 +33,7 @@ class Reached {
     const MutexLock lock(mu_);
     event_->block(stream);
   }
-  // Not for the stream, which its own thread may be capturing work of.
+  // Waits for the event, not for the stream: the stream's thread may be capturing.
   void Await() ABSL_LOCKS_EXCLUDED(mu_) {
     std::shared_ptr<const c10::Event> event;
     {
@@ -74,7 +74,7 @@ class DeviceStreams final : public Devices {
                         const Work& work) { return Guarded([&] { return Pass(device, work); }); },
          .start = options_.start});
   }
-  // What was handed over may still read what its owner is about to free.
+  // Enqueued work may still read memory that the owner is about to free.
   ~DeviceStreams() override {
     workers_.reset();
     AwaitStreams();
@@ -103,7 +103,7 @@ class DeviceStreams final : public Devices {
   }
 
  private:
-  // Where a stage's operations of one kind are done. Nothing: on the CPU.
+  // The stream and progress of a stage's operations of one kind. Both are empty on the CPU.
   struct Place {
     std::optional<c10::Stream> stream = {};
     std::unique_ptr<Reached> reached = nullptr;
@@ -123,7 +123,7 @@ class DeviceStreams final : public Devices {
     return reached_.at((stage - 1) * kOperationKinds + static_cast<int>(kind));
   }
 
-  // A GPU says that it has failed to whoever asks it for anything next.
+  // A GPU reports a failure in any later call, so every call is guarded.
   template <typename Task>
   bool Guarded(const Task& task) const {
     try {
@@ -159,7 +159,7 @@ class DeviceStreams final : public Devices {
     }
   }
 
-  // For what is on its way to any GPU: who needs this work counts on that.
+  // Waits for inputs on their way to every GPU; dependent operations rely on that.
   void WaitForCamera(const std::optional<c10::Stream>& by) {
     for (const auto& [gpu, arrived] : arrived_) Wait(*arrived, by);
   }
@@ -193,11 +193,11 @@ class DeviceStreams final : public Devices {
 
   const Options options_;
   std::vector<std::unique_ptr<const StageStream>> taken_;
-  std::vector<std::optional<c10::Stream>> streams_;  // Of the plan's devices.
+  std::vector<std::optional<c10::Stream>> streams_;  // For each device of the plan.
   std::vector<Place> reached_;                       // By stage and kind.
-  // How far the thread that admits is with what it puts into its own streams of each GPU.
+  // The progress of the admitting thread's copies, in its own stream of each GPU.
   std::map<at::DeviceIndex, std::unique_ptr<Reached>> arrived_;
-  std::unique_ptr<Devices> workers_;  // Last: its threads use what is above.
+  std::unique_ptr<Devices> workers_;  // Last: its threads use the members above.
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
-// Devices whose work is put into streams of GPUs: a worker thread each, which hands its operations
-// to its stream and goes on, and waits for a GPU only where the CPU needs what it makes.
+// Devices whose work goes into GPU streams. Each device has a worker thread, which enqueues
+// operations into its stream and continues. It waits for a GPU only if the CPU needs a result.
 //
 //   thread of device 1:  F2(7) needs F1(7)  ->  its stream waits for F1's event
 //                                           ->  F2(7)'s kernels  ->  F2's event is recorded
 //
-// What the engine counts is what has been handed over. What a stream waits for is the event of the
-// last operation of that kind and stage: it is recorded again with each, and a later one than
-// needed only waits for more of what is in the same stream already.
+// The engine counts operations that were enqueued. A stream waits for the event of the last
+// operation of a kind and stage. Each operation records the event again. A later event than needed
+// is harmless: it only waits for more work of the same stream.
 #pragma once
 
 #include <vector>
@@ -19,14 +19,13 @@
 
 namespace millrace::pipeline {
 
-/// INVALID_ARGUMENT if the plan has one device do the work of stages that compute on different
-/// ones, or `of_stages` is neither one nor one for each stage.
+/// INVALID_ARGUMENT if one device of the plan has stages on different GPUs or the CPU, or
+/// `of_stages` has neither one entry nor one per stage.
 [[nodiscard]] absl::Status CheckStreams(const Plan& plan, const std::vector<at::Device>& of_stages);
 
-/// For plans whose stage h computes on `of_stages[h - 1]`, or all on the only one. Where that is
-/// the CPU: MakeWorkerThreads(). Stages that share a GPU have a stream each
-/// (stage_stream.h). REQUIRES:
-/// DevicesNamed() made `of_stages`, and CheckStreams() is OK for every plan.
+/// For plans whose stage h computes on `of_stages[h - 1]`, or on the only entry. If that is the
+/// CPU: MakeWorkerThreads(). Each plan device on a GPU has its own stream (stage_stream.h).
+/// REQUIRES: DevicesNamed() made `of_stages`, and CheckStreams() is OK for every plan.
 [[nodiscard]] MakeDevices MakeDeviceStreams(std::vector<at::Device> of_stages);
 
 }  // namespace millrace::pipeline

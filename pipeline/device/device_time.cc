@@ -14,14 +14,14 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// What the calling thread has computed so far, in milliseconds.
+// The CPU time of the calling thread so far, in milliseconds.
 double ThreadMilliseconds() {
   timespec time = {};
   MILLRACE_CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0);
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
-// That notes when.
+// An event that records a time.
 c10::Event TimedEvent(at::Device gpu) { return {gpu.type(), c10::EventFlag::BACKEND_DEFAULT}; }
 
 void RecordNow(c10::Event& event, at::Device gpu) {

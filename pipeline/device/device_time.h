@@ -1,9 +1,9 @@
-// How long work takes a device that has nothing else to do.
+// Measures the time that work takes on a device with no other work.
 //
-// On the CPU it is the time that the calling thread computed, not the time that passed: beside
-// other busy programs a thread waits for a core, which says nothing about the work. A GPU says so
-// itself, by events in the stream of the thread that calls: how long its host takes to hand work
-// over counts only as far as the GPU waits for it.
+// On the CPU this is the CPU time of the calling thread, not the elapsed time: beside other busy
+// programs a thread waits for a core, which says nothing about the work. On a GPU, events in the
+// calling thread's stream measure it. The host's time for enqueueing counts only while the GPU
+// waits.
 #pragma once
 
 #include <chrono>
@@ -17,12 +17,12 @@
 
 namespace millrace::pipeline {
 
-/// Of `work`, in milliseconds. Waits until the device has done it. Where `work` spreads over
-/// several threads of the CPU, it is the calling thread's share, and that thread waits for the
-/// others asleep: as long as the shares are equal, that is what an idle machine takes.
+/// The time of `work` in milliseconds. Waits until the device has done it. If `work` uses several
+/// CPU threads, this is the calling thread's share; it sleeps while it waits for the others. If the
+/// shares are equal, the result is the time on an idle machine.
 [[nodiscard]] double MillisecondsOf(at::Device device, absl::FunctionRef<void()> work);
 
-/// When a GPU was at work. Thread-safe.
+/// Records when a GPU was busy. Thread-safe.
 class GpuTimes {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -31,14 +31,14 @@ class GpuTimes {
     Time end;
   };
 
-  /// Waits for all that the current stream has been given.
+  /// Waits until the current stream is empty.
   explicit GpuTimes(at::Device gpu);
 
-  /// Does `work`, which puts something into the current stream of the same GPU.
+  /// Runs `work`, which enqueues into the current stream of the same GPU, and records its time.
   void Note(absl::FunctionRef<void()> work) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Since construction or the last call, in order: while any of the work that was noted was under
-  /// way in any stream. Waits until all of it has been done.
+  /// The times, in order, in which recorded work was running in any stream, since construction or
+  /// the last call. Waits until all of it is done.
   [[nodiscard]] std::vector<Span> Busy() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -54,7 +54,7 @@ class GpuTimes {
   std::vector<Noted> noted_ ABSL_GUARDED_BY(mu_);
 };
 
-/// While any of `spans` was, in order.
+/// The union of `spans`, in order.
 [[nodiscard]] std::vector<GpuTimes::Span> Joined(std::vector<GpuTimes::Span> spans);
 
 }  // namespace millrace::pipeline

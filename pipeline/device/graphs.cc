@@ -1,5 +1,5 @@
-// CUDA graphs, for programs that have loaded LibTorch's part for CUDA: a library of its own, which
-// nothing links (stage_devices.h loads it).
+// CUDA graphs, as a module that no target links. stage_devices.h loads it after LibTorch's part for
+// CUDA.
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -13,8 +13,8 @@
 namespace millrace::pipeline {
 namespace {
 
-// Held while a graph comes or goes: LibTorch's generator keeps a list of them, and its allocator a
-// list of captures.
+// Held while a graph is made or destroyed: LibTorch's generator has a list of graphs, and its
+// allocator has a list of captures.
 std::mutex& OneAtATime() {
   static std::mutex mutex;
   return mutex;
@@ -36,8 +36,7 @@ class CudaGraph final : public DeviceGraph {
   std::unique_ptr<at::cuda::CUDAGraph> graph_;
 };
 
-// A capture looks at what its own thread does; others go on, LibTorch's own for the way back among
-// them.
+// A capture watches only its own thread. Other threads go on, including LibTorch's for backward.
 class CudaGraphPool final : public GraphPool {
  public:
   std::unique_ptr<DeviceGraph> Capture(absl::FunctionRef<void()> work) override {
@@ -55,8 +54,9 @@ class CudaGraphPool final : public GraphPool {
   }
 
  private:
-  // What failed has spoiled the capture, as a rule, and the stream says so once more; then the
-  // allocator is not told that it is over, and would keep all that is freed from here on.
+  // A failure usually invalidates the capture, and capture_end() reports it again. The allocator
+  // must still learn that the capture is over, or it would keep all memory that is freed from now
+  // on.
   void EndAfterFailure(at::cuda::CUDAGraph& graph) const {
     try {
       graph.capture_end();
@@ -67,7 +67,7 @@ class CudaGraphPool final : public GraphPool {
     try {
       c10::cuda::CUDACachingAllocator::endAllocateToPool(c10::cuda::current_device(), pool_);
     } catch (const std::exception&) {
-      return;  // It was told.
+      return;  // The allocator already ended it.
     }
   }
 
@@ -77,7 +77,7 @@ class CudaGraphPool final : public GraphPool {
 }  // namespace
 }  // namespace millrace::pipeline
 
-// Looked up by name.
+// dlsym() finds it by name.
 extern "C" __attribute__((visibility("default"))) millrace::pipeline::GraphPool*
 MillraceNewCudaGraphPool(at::Device /*device*/) {
   return new millrace::pipeline::CudaGraphPool;

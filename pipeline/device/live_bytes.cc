@@ -14,7 +14,7 @@ using torch::profiler::impl::ProfilerConfig;
 using torch::profiler::impl::ProfilerState;
 using torch::profiler::impl::ProfilerStateBase;
 
-// Told of memory by LibTorch's allocators, as their profiler is; records nothing else.
+// LibTorch's allocators report memory to it, as to their profiler. It records nothing else.
 class LiveBytes final : public ProfilerStateBase {
  public:
   LiveBytes()

@@ -1,13 +1,13 @@
-// How much memory a piece of work leaves behind.
+// Measures the memory that a piece of work leaves allocated.
 #pragma once
 
 #include <functional>
 
 namespace millrace::pipeline {
 
-/// The bytes of tensors' memory that `work` allocates on this thread and does not free. Of a
-/// forward: what it makes and what autograd stored on the way. LibTorch prints a warning if it
-/// frees memory that was there before.
+/// The bytes of tensor memory that `work` allocates on this thread and does not free. For a
+/// forward: its outputs and autograd's saved tensors. LibTorch prints a warning if `work` frees
+/// older memory.
 [[nodiscard]] double BytesLeftBy(const std::function<void()>& work);
 
 }  // namespace millrace::pipeline

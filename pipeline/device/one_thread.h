@@ -1,12 +1,12 @@
-// One thread for what LibTorch does within an operation.
+// Limits LibTorch to one thread within an operation.
 #pragma once
 
 #include <ATen/Parallel.h>
 
 namespace millrace::pipeline {
 
-/// Holds the calling thread to one thread inside an operation as long as it lives, so that neither
-/// numbers nor times depend on how many the machine has.
+/// During its lifetime, the calling thread uses one thread within an operation. So neither results
+/// nor times depend on the machine's number of cores.
 class OneThread {
  public:
   OneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }

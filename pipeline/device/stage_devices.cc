@@ -36,7 +36,7 @@ absl::StatusOr<at::Device> DeviceNamed(const std::string& name) {
   return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(*number));
 }
 
-// CUDA is loaded and has such a device.
+// Loads CUDA and checks that the device exists.
 absl::Status CheckThere(at::Device device) {
   if (device.is_cpu()) return absl::OkStatus();
   MILLRACE_RETURN_IF_ERROR(LoadCuda());
@@ -69,7 +69,7 @@ absl::Status LoadFrom(const std::filesystem::path& folder) {
 absl::Status LoadParts() {
   MILLRACE_RETURN_IF_ERROR(FindCudaDriver().status());
   Dl_info of_libtorch = {};
-  // Any function of its library says where that lies.
+  // The address of any LibTorch function leads to its library.
   if (dladdr(reinterpret_cast<void*>(&at::globalContext), &of_libtorch) == 0) {
     return absl::InternalError("LibTorch's library cannot be found");
   }
@@ -81,15 +81,15 @@ absl::Status LoadParts() {
 absl::Status LoadOnce() {
   const bool linked = c10::impl::hasDeviceGuardImpl(at::kCUDA);
   if (!linked) MILLRACE_RETURN_IF_ERROR(LoadParts());
-  // Products of numbers that are cut to ten bits would learn something else than the CPU.
+  // TF32 cuts numbers to ten bits, so learning would differ from the CPU's.
   at::globalContext().setAllowTF32CuDNN(false);
   return absl::OkStatus();
 }
 
-// From pinned memory, and between GPUs, without waiting; to the CPU, waiting.
+// Copies from pinned memory and between GPUs do not wait; copies to the CPU do.
 bool GoesAhead(at::Device to) { return !to.is_cpu(); }
 
-// What a stream of a GPU made is not given to others before the stream of this thread is past here.
+// Keeps the allocator from reusing the memory before this thread's stream has read it.
 void KeepUntilRead(const at::Tensor& tensor) {
   if (!tensor.is_cuda()) return;
   const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
@@ -100,7 +100,7 @@ void Move(const at::Tensor& tensor, at::Device device) {
   if (tensor.device() != device) tensor.set_data(tensor.variable_data().to(device));
 }
 
-// Of the thread: nobody waits for what others bring.
+// One stream per thread, so that a thread does not wait for other threads' copies.
 c10::Stream DownloadStream(at::Device device) {
   thread_local std::map<at::DeviceIndex, c10::Stream> streams;
   auto found = streams.find(device.index());
@@ -152,8 +152,8 @@ at::Tensor Brought(const at::Tensor& tensor, at::Device device) {
   return there;
 }
 
-// Of the pool of high priority: LibTorch has a few streams in each and gives them out in turn: one
-// of the stages' pool might be a stage's that captures.
+// High-priority streams. LibTorch hands out a few streams per pool in turn, so a normal one might
+// belong to a stage that captures.
 std::vector<c10::Stream> CopyStreams(const std::vector<at::Device>& devices) {
   std::vector<c10::Stream> streams;
   for (const at::Device device : devices) {
@@ -165,7 +165,7 @@ std::vector<c10::Stream> CopyStreams(const std::vector<at::Device>& devices) {
   return streams;
 }
 
-// Whatever becomes of the tensors' memory comes after this has returned.
+// The tensors' memory may be reused only after this function has returned.
 Tensors BroughtToHost(const Tensors& tensors) {
   const at::Device device = tensors.front().device();
   if (device.is_cpu()) return tensors;

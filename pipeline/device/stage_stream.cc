@@ -12,12 +12,12 @@ namespace {
 
 c10::impl::VirtualGuardImpl Cuda() { return c10::impl::VirtualGuardImpl(at::kCUDA); }
 
-// Of the whole process, as the pool is. Copies draw from the pool of high priority.
+// One for the process, like LibTorch's pool. Copies use the high-priority pool.
 class Registry {
  public:
   c10::Stream Take(at::Device gpu) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
-    // More than the pool has, so that each of them comes by.
+    // More tries than the pool has streams, so that each stream comes up.
     constexpr int kTries = 64;
     for (int i = 0; i < kTries; ++i) {
       const c10::Stream stream = Cuda().getStreamFromGlobalPool(gpu);
@@ -38,7 +38,7 @@ class Registry {
 };
 
 Registry& TheRegistry() {
-  static auto* const registry = new Registry;  // Streams may be given back after main().
+  static auto* const registry = new Registry;  // Streams may be returned after main().
   return *registry;
 }
 

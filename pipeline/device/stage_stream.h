@@ -1,21 +1,21 @@
-// Streams of GPUs that are one stage's alone.
+// GPU streams that belong to one stage alone.
 //
-// LibTorch has 32 streams for each GPU and gives them out in turn, so a stream may be several
-// stages' at once: of another learner, or of a plan that runs after this one. Then what one puts
-// there lands in the graph that the other is capturing. Here they are lent; whoever takes streams
-// of a GPU from LibTorch itself takes those of high priority, as copies do (stage_devices.h).
+// LibTorch has 32 streams per GPU and hands them out in turn. So several stages may get the same
+// stream, from another learner or from a later plan. Work of one stage would then land in the graph
+// that another one captures. This class hands each stream to one owner. Other code must take
+// LibTorch's high-priority streams, as copies do (stage_devices.h).
 #pragma once
 
 #include <c10/core/Stream.h>
 
 namespace millrace::pipeline {
 
-/// A stream that no other StageStream has while this lives; or, where none is left, the GPU's
-/// default stream, whose work cannot be captured. Thread-safe.
+/// A stream that no other StageStream has during its lifetime. If no stream is left, it is the
+/// GPU's default stream, whose work cannot be captured. Thread-safe.
 class StageStream {
  public:
   explicit StageStream(at::Device gpu);
-  /// REQUIRES: nobody puts anything into the stream any more.
+  /// REQUIRES: no thread uses the stream any more.
   ~StageStream();
 
   StageStream(const StageStream&) = delete;
@@ -27,7 +27,7 @@ class StageStream {
   const c10::Stream stream_;
 };
 
-/// Whether the current stream of the thread that calls is the GPU's default one, which all share.
+/// Whether the calling thread's current stream is the GPU's default one, which all threads share.
 [[nodiscard]] bool StreamIsShared(at::Device gpu);
 
 }  // namespace millrace::pipeline
