@@ -1,4 +1,4 @@
-// The network of optical flow, as a benchmark sees it: two colours of a sample are its pictures.
+// The network of optical flow as a benchmark: two colour channels of a sample are its two pictures.
 #include <memory>
 #include <utility>
 

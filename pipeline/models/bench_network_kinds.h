@@ -1,4 +1,4 @@
-// The kinds of networks behind MakeBenchNetwork(), each in a file of its own.
+// The kinds of networks behind MakeBenchNetwork(), each in its own file.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,15 @@ namespace millrace::pipeline {
 
 inline constexpr int kBenchInputChannels = 3;
 
-/// `pooled`: halved after every sixth of the layers, while a side of 4 is left.
+/// `pooled`: halves the size after every sixth of the layers, while a side of 4 is left.
 [[nodiscard]] LayerChain MakeBenchConvolutions(const BenchNetworkOptions& options, bool pooled);
 
-/// `blocks`: bottleneck blocks of each resolution.
+/// `blocks`: the number of bottleneck blocks at each resolution.
 [[nodiscard]] LayerChain MakeBenchResNet(const BenchNetworkOptions& options,
                                          const std::vector<int>& blocks);
 
-/// REQUIRES: both sides are multiples of kBenchFlowSide.
 inline constexpr int kBenchFlowSide = 16;
+/// REQUIRES: both sides are multiples of kBenchFlowSide.
 [[nodiscard]] LayerChain MakeBenchFlow(const BenchNetworkOptions& options);
 
 /// With skips as portals.

@@ -23,7 +23,7 @@ using Activation = ConvolutionUnit::Activation;
 constexpr int kExpansion = 4;
 constexpr int kClasses = 1000;
 
-// Three convolutions beside a shortcut, which is a convolution where the shape changes.
+// Three convolutions beside a shortcut. The shortcut is a convolution if the shape changes.
 class BottleneckLayer final : public NamedLayer {
  public:
   struct Shape {
@@ -75,7 +75,7 @@ class BottleneckLayer final : public NamedLayer {
   std::optional<ConvolutionUnit> shortcut_;
 };
 
-// The mean over space, and a linear layer.
+// The mean over space, followed by a linear layer.
 class ClassifyLayer final : public NamedLayer {
  public:
   ClassifyLayer(int inputs, at::Generator& random)

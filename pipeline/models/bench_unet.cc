@@ -83,14 +83,14 @@ class UNetBuilder {
   const BenchNetworkOptions options_;
   at::Generator random_;
   LayerChain chain_;
-  std::vector<int> skip_from_;  // The layer of each level.
+  std::vector<int> skip_from_;  // Per level, the layer that makes the skip.
   int channels_ = kBenchInputChannels;
 };
 
-// A layer that hands on the skips that pass it by.
+// A layer that also passes on the skips that cross it.
 class CarryingLayer final : public Layer {
  public:
-  // A skip that the layer reads, makes, or hands on: then both are false.
+  // A skip that the layer reads or makes; if both are false, the layer passes it on.
   struct Carried {
     bool read_here;
     bool made_here;

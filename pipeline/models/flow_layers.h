@@ -1,4 +1,4 @@
-// What the coarse-to-fine networks of optical flow are made of.
+// The layers of the coarse-to-fine networks of optical flow.
 #pragma once
 
 #include <string>
@@ -29,15 +29,15 @@ class ConvolutionalLayer : public NamedLayer {
   const Convolutions convolutions_;
 };
 
-/// Features less each channel's mean over two pictures: what all pixels have in common would make
-/// every match look as good as the right one. Of three the third says nothing of the first two's,
-/// whose flow it judges.
+/// Subtracts each channel's mean over the first two pictures: features that all pixels share would
+/// make every match look as good as the right one. A third picture does not count, because it
+/// judges the flow of the first two.
 inline at::Tensor Centered(const at::Tensor& features) {
   return features - features.narrow(0, 0, 2).mean({0, 2, 3}, /*keepdim=*/true);
 }
 
-/// One octave of the feature pyramid, of both pictures at once, centered. May send its features on
-/// to the match layer of its level.
+/// One octave of the feature pyramid, of both pictures at once, centered. With `has_skip`, the
+/// features also go to the match layer of the level.
 class FeatureLayer final : public ConvolutionalLayer {
  public:
   FeatureLayer(std::string name, Convolutions convolutions, bool has_skip)
@@ -54,7 +54,7 @@ class FeatureLayer final : public ConvolutionalLayer {
   const bool has_skip_;
 };
 
-/// The coarsest comparison: no flow is known yet.
+/// The coarsest comparison, without a flow.
 class FirstMatchLayer final : public NamedLayer {
  public:
   FirstMatchLayer(std::string name, PicturePairs pairs)
@@ -68,9 +68,9 @@ class FirstMatchLayer final : public NamedLayer {
   const PicturePairs pairs_;
 };
 
-/// Compares through the flow of the coarser level. Makes the comparison, the features of the
-/// picture that the flow starts from and, last, the flow that they are relative to; sends that flow
-/// on if asked to.
+/// Compares through the flow of the coarser level. Its output channels are the comparison, the
+/// features of the picture that the flow starts from and, last, that flow. With `has_skip`, the
+/// flow is also a skip.
 class MatchLayer final : public NamedLayer {
  public:
   MatchLayer(std::string name, PicturePairs pairs, bool has_skip)
@@ -89,7 +89,7 @@ class MatchLayer final : public NamedLayer {
   const bool has_skip_;
 };
 
-/// The coarsest decoder: its result is the flow itself.
+/// The coarsest decoder; its output is the flow itself.
 class FirstDecodeLayer final : public ConvolutionalLayer {
  public:
   using ConvolutionalLayer::ConvolutionalLayer;
@@ -99,7 +99,7 @@ class FirstDecodeLayer final : public ConvolutionalLayer {
   }
 };
 
-/// A decoder whose result corrects the flow that came in the last channels of its input.
+/// A decoder whose output corrects the flow in the last channels of its input.
 class DecodeLayer final : public ConvolutionalLayer {
  public:
   using ConvolutionalLayer::ConvolutionalLayer;
@@ -111,8 +111,7 @@ class DecodeLayer final : public ConvolutionalLayer {
   }
 };
 
-/// The end of the finest decoder: corrects the flow that came by a skip, and enlarges it to the
-/// picture's size.
+/// The end of the finest decoder. Corrects the flow from a skip and upsamples it to full size.
 class LastDecodeLayer final : public ConvolutionalLayer {
  public:
   using ConvolutionalLayer::ConvolutionalLayer;

@@ -14,8 +14,8 @@ namespace {
 constexpr int kDecoder[] = {64, 48, 32};
 constexpr int kFeatures[] = {16, 24, 32, 48};  // At 1/2, 1/4, 1/8 and 1/16.
 
-// A level's own feature pyramid, from the pictures. The coarsest level's has the pictures from the
-// camera and sends them to the other levels.
+// The coarsest level's feature pyramid. It gets the pictures from the camera and sends them to the
+// other levels.
 class FirstPyramidLayer final : public ConvolutionalLayer {
  public:
   using ConvolutionalLayer::ConvolutionalLayer;
@@ -27,7 +27,7 @@ class FirstPyramidLayer final : public ConvolutionalLayer {
   }
 };
 
-// The others' have them from there. The flow of the level before goes on as it came.
+// Another level's feature pyramid. It gets the pictures by a skip and passes the coarser flow on.
 class PyramidLayer final : public ConvolutionalLayer {
  public:
   using ConvolutionalLayer::ConvolutionalLayer;
@@ -83,8 +83,7 @@ class FlowLevelsBuilder {
     return Convolutions(1, sizes, random_);
   }
 
-  // The decoder's hidden convolutions from number `begin` up to `end`; after the last comes the
-  // flow.
+  // The decoder's hidden convolutions `begin` to `end` - 1; the last one is followed by the flow.
   Convolutions Decoder(int inputs, int begin, int end) {
     std::vector<Convolutions::Size> sizes;
     for (int i = begin; i < end; ++i) sizes.push_back({kDecoder[i]});

@@ -14,7 +14,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// Adds the layers one by one, drawing their weights from one generator in that order.
+// Adds the layers in order, and draws their weights from one generator in that order.
 class Builder {
  public:
   explicit Builder(const FlowNetworkOptions& options)
@@ -36,7 +36,7 @@ class Builder {
                              has_skip);
   }
 
-  // The decoder's hidden convolutions from number `begin` up to `end`.
+  // The decoder's hidden convolutions `begin` to `end` - 1.
   Convolutions Hidden(int input_channels, int begin, int end) {
     std::vector<Convolutions::Size> sizes;
     for (int i = begin; i < end; ++i) sizes.push_back({options_.decoder_channels[i]});

@@ -1,4 +1,4 @@
-// The network that sees motion: optical flow from two grey pictures, coarse to fine.
+// The default network for optical flow from two grey pictures, coarse to fine.
 //
 //   previous, current ─▶ features 1/2 ─▶ 1/4 ─▶ 1/8 ─▶ 1/16
 //                                         │      │       │
@@ -6,12 +6,12 @@
 //                                         │      └────────▶ match 1/8  ─▶ decode 1/8  ─┤ flow
 //                                         └───────────────▶ match 1/4  ─▶ decode 1/4 a, b ─▶ flow
 //
-// A match layer warps the current picture's features by the flow of the coarser level and compares
-// them with the previous picture's in a window of radius 3; a decode layer turns the comparison
-// into a correction of that flow. Matching is built in because plain convolutions barely learn it
-// in the first minutes of a stream. Features are centered and comparisons enlarged, without which a
-// network that starts from random weights sees no match for a thousand frames. No layer normalises
-// over a batch, since a batch is one sample.
+// A match layer warps the current picture's features by the flow of the coarser level. It compares
+// them with the previous picture's in a window of radius 3. A decode layer turns the comparison
+// into a correction of that flow. Matching is built in, because plain convolutions barely learn it
+// in the first minutes of a stream. Features are centered and comparisons enlarged: without that, a
+// network with random weights sees no match for a thousand frames. No layer normalises over a
+// batch, since a batch is one sample.
 #pragma once
 
 #include <array>
@@ -29,14 +29,14 @@ struct FlowNetworkOptions {
   std::array<int, 4> feature_channels = {16, 24, 32, 48};
   /// Channels of each decoder's hidden convolutions.
   std::array<int, 3> decoder_channels = {64, 48, 32};
-  /// Of which pictures the flow is made: each further pair is a second sample of the same weights.
+  /// The pairs of pictures for which the flow is made; a second pair runs through the same weights.
   PicturePairs pairs = PicturePairs::kOne;
 };
 
 /// The network as a chain of eleven layers. Reads float32 pictures [2 or 3, 1, height, width] in
-/// 0..1, the oldest first; makes the flow [1 or 2, 2, height, width] of each pair in pixels,
-/// (dx, dy), indexed at the picture that it starts from: from(x) ~ to(x + flow(x)). The flow is
-/// exactly zero until it learns.
+/// 0..1, the oldest first. Makes the flow [1 or 2, 2, height, width] of each pair in pixels, (dx,
+/// dy), indexed at the picture that it starts from: from(x) ~ to(x + flow(x)). The flow is exactly
+/// zero until the network learns.
 [[nodiscard]] LayerChain MakeFlowNetwork(const FlowNetworkOptions& options = {});
 
 }  // namespace millrace::pipeline

@@ -1,5 +1,4 @@
-// The networks beside the usual one, each in a file of its own: what flow_networks.cc puts names
-// to.
+// The networks other than the default one, each in its own file. flow_networks.cc names them.
 #pragma once
 
 #include "pipeline/models/flow_networks.h"
@@ -12,11 +11,11 @@ namespace millrace::pipeline {
 [[nodiscard]] LayerChain MakeResUnet(const NamedFlowNetworkOptions& options);
 [[nodiscard]] LayerChain MakeFlowNetS(const NamedFlowNetworkOptions& options);
 
-/// Each pair of the pictures [n, 3, height, width] as a sample of six channels, those of the
-/// picture that the flow leads to first.
+/// Each pair of the pictures [n, 3, height, width] as a sample of six channels; the picture that
+/// the flow leads to comes first.
 [[nodiscard]] at::Tensor PicturesAsChannels(const at::Tensor& pictures, PicturePairs pairs);
 
-/// Channels of that.
+/// The number of these channels.
 inline constexpr int kPairChannels = 6;
 
 }  // namespace millrace::pipeline

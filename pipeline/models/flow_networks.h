@@ -14,13 +14,13 @@ struct NamedFlowNetworkOptions {
   std::string name = "flow";
   /// Seeds the random weights.
   std::uint64_t seed = 0;
-  /// Of which pictures the flow is made.
+  /// The pairs of pictures for which the flow is made.
   PicturePairs pairs = PicturePairs::kOne;
 };
 
-/// The network, as a chain of layers. Reads float32 pictures [2 or 3, channels, height, width] in
-/// 0..1, the oldest first; makes the flow [1 or 2, 2, height, width] of each pair in pixels,
-/// (dx, dy). Zero until it learns. REQUIRES: the name is one of FlowNetworkNames().
+/// The network as a chain of layers. Reads float32 pictures [2 or 3, channels, height, width] in
+/// 0..1, the oldest first. Makes the flow [1 or 2, 2, height, width] of each pair in pixels, (dx,
+/// dy); zero until it learns. REQUIRES: the name is one of FlowNetworkNames().
 [[nodiscard]] LayerChain MakeNamedFlowNetwork(const NamedFlowNetworkOptions& options);
 
 }  // namespace millrace::pipeline

@@ -39,12 +39,12 @@ ConvolutionUnit PredictFlow(int inputs, bool zero, at::Generator& random) {
       random);
 }
 
-// A convolution 4x4 backwards: twice as high and wide. No bias.
+// A transposed 4x4 convolution without bias: doubles height and width.
 class Deconvolution {
  public:
   Deconvolution(int inputs, int outputs, at::Generator& random)
       : weight_(at::empty({inputs, outputs, 4, 4}, at::kFloat)) {
-    // Each value is the sum of four products a channel.
+    // Each value is the sum of four products per channel.
     weight_.normal_(0, std::sqrt(2.0 / (4 * inputs)), random);
     weight_.set_requires_grad(true);
   }
@@ -58,7 +58,7 @@ class Deconvolution {
   at::Tensor weight_;
 };
 
-// One octave of the way down; may send what it makes to the way back.
+// One octave of the encoder; its output may also be a skip to the decoder.
 class EncodeLayer final : public NamedLayer {
  public:
   EncodeLayer(std::string name, std::vector<ConvolutionUnit> units, bool has_skip)
@@ -84,8 +84,8 @@ class EncodeLayer final : public NamedLayer {
   const bool has_skip_;
 };
 
-// One octave of the way back: a coarse flow, what it was predicted from, and the encoder's features
-// of the next finer level, which come by a skip, side by side.
+// One octave of the decoder. Its input channels are a coarse flow, the values that predicted it,
+// and the encoder's features of the next finer level from a skip.
 class RefineLayer final : public NamedLayer {
  public:
   struct Shape {
@@ -116,7 +116,7 @@ class RefineLayer final : public NamedLayer {
   const Deconvolution finer_flow_;
 };
 
-// The flow at a quarter of the picture's size, enlarged to it.
+// The flow at a quarter of the picture's size, upsampled to full size.
 class PredictLayer final : public NamedLayer {
  public:
   PredictLayer(std::string name, int inputs, at::Generator& random)

@@ -13,7 +13,7 @@ namespace {
 constexpr int kKernel = 5;
 constexpr int kChannels[] = {kPairChannels, 32, 64, 64, 128, 128, 64, 64, 2};
 
-// The first convolution: of both pictures at once.
+// The first convolution, over both pictures.
 class PairLayer final : public NamedLayer {
  public:
   PairLayer(std::string name, ConvolutionUnit unit, PicturePairs pairs)

@@ -26,12 +26,12 @@ namespace {
 constexpr int kColours = 3;
 constexpr int kFlowValues = 2;
 
-// Each pair's colours as one sample, those of the picture that the flow starts from first.
+// Each pair's colour channels as one sample; the picture that the flow starts from comes first.
 at::Tensor Stacked(const at::Tensor& pictures, PicturePairs pairs) {
   return at::cat({FromPictures(pictures, pairs), ToPictures(pictures, pairs)}, 1);
 }
 
-// Runs one pair through, layer by layer, so that what does not fit is told before a camera waits.
+// Runs one pair through, layer by layer, so that a misfit is reported before a camera is opened.
 absl::Status Try(const LayerChain& chain, const NamedFlowNetworkOptions& options, int width,
                  int height) {
   const at::NoGradGuard no_graph;

@@ -1,4 +1,4 @@
-// The network that learns optical flow: one that Millrace knows by name, or a user's own.
+// Opens the network that learns optical flow: a built-in one by name, or a user's own.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace millrace::pipeline {
 
-/// Opens `options.name`: MakeNamedFlowNetwork() for a name, and for a file (IsNetworkFile()) the
-/// network that torch.jit saved there. Of the latter
+/// Opens `options.name`: a built-in network (MakeNamedFlowNetwork()), or, if it is a file
+/// (IsNetworkFile()), a network that torch.jit saved. For a file:
 ///
-///  * the top-level children, in order, are the layers (torchscript_chain.h), behind one of ours
-///    that puts two pictures on top of each other;
-///  * the first reads float32 [n, 6, height, width] in 0..1, a row for each pair: red, green, blue
-///    of the picture that the flow starts from, then of the one that it leads to;
-///  * the last makes the flow [n, 2, height, width] in pixels, (dx, dy), indexed at the picture
+///  * the top-level children, in order, are the layers (torchscript_chain.h); a layer of
+///    ours before them stacks two pictures;
+///  * the first one reads float32 [n, 6, height, width] in 0..1, a row per pair: red, green,
+///    blue of the picture that the flow starts from, then of the picture that it leads to;
+///  * the last one makes the flow [n, 2, height, width] in pixels, (dx, dy), indexed at the picture
 ///    that it starts from;
-///  * its weights are what it starts from, whatever the `seed`.
+///  * training starts from the file's weights; `seed` has no effect.
 ///
-/// It is tried on one pair of that size. Fails with NOT_FOUND or INVALID_ARGUMENT, naming the file,
-/// what is wrong, and what to do.
+/// Tries the network on one pair of this size. Fails with NOT_FOUND or INVALID_ARGUMENT, with the
+/// file, the error, and advice.
 [[nodiscard]] absl::StatusOr<OpenedNetwork> OpenFlowNetwork(const NamedFlowNetworkOptions& options,
                                                             int width, int height);
 

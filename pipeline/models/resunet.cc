@@ -21,7 +21,7 @@ namespace {
 using Activation = ConvolutionUnit::Activation;
 
 constexpr int kFlowChannels = 2;
-constexpr int kOriginal = 32;  // Channels at the pictures' own size.
+constexpr int kOriginal = 32;  // Channels at full resolution.
 constexpr int kStem = 32;
 constexpr int kWidths[] = {32, 64, 128, 256};
 constexpr int kBlocks = 2;
@@ -46,8 +46,8 @@ void Append(const ConvolutionUnit& unit, std::vector<at::Tensor>& all) {
   all.insert(all.end(), unit.parameters().begin(), unit.parameters().end());
 }
 
-// Two convolutions at the pictures' own size, sent to the end of the way back; the pictures
-// themselves go on.
+// Two convolutions at full resolution, sent as a skip to the end of the decoder. The pictures
+// themselves are passed on.
 class OriginalLayer final : public NamedLayer {
  public:
   OriginalLayer(std::string name, PicturePairs pairs, at::Generator& random)
@@ -75,8 +75,8 @@ class OriginalLayer final : public NamedLayer {
   const ConvolutionUnit second_;
 };
 
-// ResNet's basic block, without normalization: two convolutions beside a shortcut, which is a
-// convolution where the shape changes.
+// ResNet's basic block without normalization: two convolutions beside a shortcut. The shortcut is a
+// convolution if the shape changes.
 class BlockLayer final : public NamedLayer {
  public:
   BlockLayer(std::string name, const Shape& shape, bool has_skip, at::Generator& random)
@@ -111,8 +111,8 @@ class BlockLayer final : public NamedLayer {
   const bool has_skip_;
 };
 
-// One octave of the way back: enlarges, and joins the features of that size, which come by a skip
-// and pass a convolution 1x1 if there is one.
+// One octave of the decoder. Upsamples and concatenates the features from a skip, after an optional
+// 1x1 convolution of the skip.
 class JoinLayer final : public NamedLayer {
  public:
   JoinLayer(std::string name, std::optional<ConvolutionUnit> of_skip, ConvolutionUnit unit)
@@ -187,7 +187,7 @@ class ResUnetBuilder {
     return Next() - 1;
   }
 
-  // Two blocks; the second sends what it makes to the way back, but for the coarsest.
+  // Two blocks; the second sends its output to the decoder, except on the coarsest level.
   int AddBlocks(int level) {
     const bool coarsest = level == 3;
     for (int block = 0; block < kBlocks; ++block) {
