@@ -28,9 +28,9 @@ int MostVersions(const Plan& plan) {
 
 }  // namespace
 
-// A whole number of patterns: then the backwards of two samples of a lane are as far apart in
-// their stage's order as the samples are. And a whole number of turns through the places of the
-// versions, of which each pattern makes the same number.
+// A multiple of the pattern: then the backwards of two samples of a lane have the same distance in
+// their stage's order as the samples. Also a multiple of the number of weight versions, because
+// each pattern makes the same number of versions.
 int LaneCount(const Plan& plan) {
   int most = 1;
   for (int stage = 1; stage <= plan.stage_count(); ++stage) {
@@ -82,7 +82,7 @@ absl::StatusOr<CapturedStage::Pools> CapturedStage::NewPools(at::Device device) 
 CapturedStage::CapturedStage(const Options& options, Pools pools)
     : options_(options),
       pools_(std::move(pools)),
-      // The first samples of a plan read versions that later ones of their lanes do not.
+      // The first samples of a plan read other versions than later samples of their lanes.
       warm_ups_(options.versions.held() == 1 ? kWarmUps : std::max(kWarmUps, options.lanes)),
       lanes_(options.lanes),
       updates_of_(options.versions.held()) {}
@@ -123,8 +123,8 @@ bool CapturedStage::FeedForward(Lane& lane, const Arrivals& inputs, const Arrive
   return fits;
 }
 
-// Leaves that have counters of versions of their own: what is put into the memory later is no
-// business of autograd's.
+// The inputs are leaves with their own version counters, so autograd does not notice later writes
+// to their memory.
 void CapturedStage::CaptureForward(Lane& lane, const Pass& pass, const Arrivals& inputs) {
   const WeightVersions::Use use(options_.versions, pass.version);
   lane.made = {};
@@ -181,7 +181,7 @@ bool CapturedStage::FeedBackward(Lane& lane, const Arrivals& gradients) {
   return fits;
 }
 
-// Of what a forward in the capture makes nothing is needed any more once that is over.
+// No result of a forward inside the capture is needed after the capture.
 void CapturedStage::CaptureBackward(Lane& lane, const Pass& pass) {
   const WeightVersions::Use use(options_.versions, pass.version);
   lane.backward_reads = options_.versions.PlaceOf(pass.version);

@@ -1,17 +1,17 @@
-// The operations of a stage on a GPU, captured once and launched for every sample.
+// A stage's operations on a GPU, captured once and launched for every sample.
 //
-// A sample has a lane, its number modulo as many as no ring of the plan has more places than. What
-// a stage makes of a lane's samples lies in the same memory each time, so the stages behind and
-// before, which take the same lane, read it where it lies: nothing is copied but what comes from
-// another device.
+// A sample's lane is its number modulo the number of lanes. No ring of the plan has more places
+// than there are lanes. All samples of a lane use the same memory in a stage. The neighbouring
+// stages use the same lane, so they read that memory directly. Only tensors from another device are
+// copied.
 //
-//   lane 0   F ▷ outputs, what is kept    samples 0, 4, 8 ...     launched in turns, in the
-//   lane 1   F ▷ outputs, what is kept    samples 1, 5, 9 ...     order of the plan
+//   lane 0   F ▷ outputs, kept tensors    samples 0, 4, 8 ...     launched in turn, in the
+//   lane 1   F ▷ outputs, kept tensors    samples 1, 5, 9 ...     order of the plan
 //   ...      B ▷ gradients of the inputs
 //            U                            one for all lanes, for each version of the weights
 //
-// The first samples go without, so that LibTorch has chosen its algorithms, and gradients and the
-// optimizer's memory are there. What cannot be captured goes without for good, and why() says why.
+// The first samples run eagerly, so that LibTorch has chosen its algorithms, and gradients and the
+// optimizer's state exist. Operations that cannot be captured always run eagerly; why() says why.
 #pragma once
 
 #include <array>
@@ -33,32 +33,33 @@
 
 namespace millrace::pipeline {
 
-/// So many that a lane's memory has been read for the last time when its next sample comes, and
-/// that all samples of a lane read their stage's weights in the same place of VersionsHeld().
+/// The number of lanes. It is large enough that a lane's memory is no longer needed when the lane's
+/// next sample arrives. All samples of a lane read their stage's weights at the same place of
+/// VersionsHeld().
 [[nodiscard]] int LaneCount(const Plan& plan);
 
-/// For how many versions of its weights a captured stage has places: as many as any stage of the
+/// The number of weight versions that a captured stage holds: the maximum over all stages of the
 /// plan, or one.
 [[nodiscard]] int VersionsHeld(const Plan& plan, int stage);
 
-/// Why the stage's operations cannot be captured under this plan; empty: as far as the plan goes
-/// they can.
+/// Why the stage's operations cannot be captured under this plan; empty if the plan permits it.
 [[nodiscard]] std::string WhyPlanIsNotCaptured(const Plan& plan, int stage);
 
-/// A tensor as it comes to a stage.
+/// A tensor that arrives at a stage.
 struct Arrived {
   at::Tensor tensor;
-  /// As ChannelTensors::lasting.
+  /// See ChannelTensors::lasting.
   bool lasting = false;
   bool wants_gradient = false;
 };
 using Arrivals = c10::SmallVector<Arrived, 8>;
 
-/// Memory that a graph reads.
+/// The memory of one input of a graph.
 class Inlet {
  public:
-  /// Puts what arrived into the memory, the first time by making that of `arrived` its own, if it
-  /// is on the device and lasting. False: it is not where it was then.
+  /// Copies `arrived` into the memory. The first call chooses the memory: that of `arrived`,
+  /// without any copies, if it is lasting and on the device; otherwise new memory. Returns false if
+  /// `arrived` does not fit: it has moved, or has another shape.
   [[nodiscard]] bool Feed(const Arrived& arrived, at::Device device);
   [[nodiscard]] const at::Tensor& memory() const { return memory_; }
 
@@ -67,24 +68,24 @@ class Inlet {
   bool is_own_ = false;
 };
 
-/// Which of a lane's samples goes forward or back, and how.
+/// Describes one forward or backward of a lane's sample.
 struct Pass {
   std::int64_t lane = 0;    ///< The sample's number in the plan, modulo lanes.
-  std::int64_t sample = 0;  ///< Its number in the stream.
+  std::int64_t sample = 0;  ///< The sample's number in the stream.
   bool keeps_graph = true;
-  std::int64_t version = 0;  ///< Of the weights that it reads.
+  std::int64_t version = 0;  ///< The version of the weights that it reads.
 };
 
-/// For the thread of a stage, but for why().
+/// Captures and launches one stage's operations. For the stage's thread, except why().
 class CapturedStage {
  public:
-  /// What it holds of a lane. Lives as long as the captured stage.
+  /// The memory and graphs of one lane. Lives as long as the captured stage.
   struct Lane {
     std::vector<Inlet> inlets;
     Inlet camera;
     ForwardMade made;
     bool keeps_graph = true;
-    // Places of the weights that the graphs read.
+    // The places of the weights that the graphs read.
     std::int64_t forward_reads = 0;
     std::int64_t backward_reads = 0;
     std::unique_ptr<DeviceGraph> forward;
@@ -92,33 +93,33 @@ class CapturedStage {
     Tensors gradients;
     std::unique_ptr<DeviceGraph> backward;
   };
-  /// At least so many samples go forward, and back, before they are captured.
+  /// At least this number of samples go forward, and backward, before the capture.
   static constexpr int kWarmUps = 3;
 
   struct Options {
     at::Device device;
     int lanes = 1;
-    /// Outlive it.
+    /// These outlive the captured stage.
     StageWork& work;
     Optimizer& optimizer;
     WeightVersions& versions;
   };
 
-  /// Of each kind of operation.
+  /// One pool for each kind of operation.
   using Pools = std::array<std::unique_ptr<GraphPool>, kOperationKinds>;
   /// Fails as NewGraphPool().
   [[nodiscard]] static absl::StatusOr<Pools> NewPools(at::Device device);
 
   CapturedStage(const Options& options, Pools pools);
 
-  /// nullptr: the sample has to go without.
+  /// nullptr: the sample must run eagerly.
   [[nodiscard]] Lane* Forward(const Pass& pass, const Arrivals& inputs, const Arrived& camera);
-  /// The gradients of the inputs that want one. nullptr: likewise.
+  /// The gradients of the inputs that want one. nullptr: the sample must run eagerly.
   [[nodiscard]] const Tensors* Backward(Lane& lane, const Pass& pass, const Arrivals& gradients);
-  /// Fills the newest version and does the optimizer's step.
+  /// Fills the newest version and runs the optimizer's step.
   void Update();
 
-  /// Why operations go without, for good. Empty: they do not, or only the first. Thread-safe.
+  /// Why operations always run eagerly. Empty if they are captured, or will be. Thread-safe.
   [[nodiscard]] std::string why() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -133,11 +134,11 @@ class CapturedStage {
 
   const Options options_;
   const Pools pools_;
-  // So many of each kind go without.
+  // This number of operations of each kind run eagerly first.
   const int warm_ups_;
   std::vector<Lane> lanes_;
-  std::vector<std::unique_ptr<DeviceGraph>> updates_of_;  // By the newest version's place.
-  // That went without.
+  std::vector<std::unique_ptr<DeviceGraph>> updates_of_;  // Indexed by the newest version's place.
+  // Operations that ran eagerly.
   int forwards_ = 0;
   int backwards_ = 0;
   int updates_ = 0;

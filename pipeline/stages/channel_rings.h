@@ -1,4 +1,4 @@
-// What the channels of a plan carry: tensors on their way between two stages.
+// The rings of a plan's channels, with the tensors that pass between two stages.
 #pragma once
 
 #include <algorithm>
@@ -12,21 +12,22 @@
 
 namespace millrace::pipeline {
 
-/// What a channel carries of one sample, one tensor a wire.
+/// A channel's tensors of one sample, one per wire.
 struct ChannelTensors {
   Tensors tensors;
-  /// They come in the same memory whenever the sample's lane does (captured_stage.h).
+  /// The tensors have the same memory for every sample of a lane (captured_stage.h).
   bool lasting = false;
 };
 
-/// The gradients of what a channel carried for one sample.
+/// The gradients of a channel's tensors of one sample.
 struct ChannelGradients {
   ChannelTensors of = {};
-  /// False: one of them was not finite, or none was made. Nothing learns from them.
+  /// Whether the gradients are valid. If false, one was not finite or none was made; no stage
+  /// learns from them.
   bool real = false;
 };
 
-/// The two rings of a channel. Ordered by the plan, not synchronized otherwise.
+/// The two rings of a channel. The plan orders the accesses; there is no other synchronization.
 struct ChannelRings {
   ChannelRings(const Plan& plan, const Channel& c)
       : channel(c),
@@ -36,11 +37,11 @@ struct ChannelRings {
 
   const Channel channel;
   const bool carries_gradients;
-  /// Tensors that it carries for each sample.
+  /// The number of tensors per sample.
   int wires = 0;
-  /// By sample.
+  /// Indexed by sample.
   SlotRing<ChannelTensors> forward;
-  /// By the sample's position in the order of backwards of the stage that writes them.
+  /// Indexed by the sample's position in the writing stage's order of backwards.
   SlotRing<ChannelGradients> backward;
 };
 
@@ -55,14 +56,14 @@ class Channels {
 
   [[nodiscard]] const std::vector<std::unique_ptr<ChannelRings>>& all() const { return rings_; }
 
-  /// nullptr if the plan has none.
+  /// nullptr if the plan has no such channel.
   [[nodiscard]] ChannelRings* Find(int from, int to) const {
     const auto found = std::find_if(rings_.begin(), rings_.end(), [&](const auto& rings) {
       return rings->channel.from == from && rings->channel.to == to;
     });
     return found == rings_.end() ? nullptr : found->get();
   }
-  /// REQUIRES: the plan has one.
+  /// REQUIRES: the plan has such a channel.
   [[nodiscard]] ChannelRings& Between(int from, int to) const {
     ChannelRings* rings = Find(from, to);
     MILLRACE_CHECK(rings != nullptr);

@@ -24,16 +24,17 @@
 namespace millrace::pipeline {
 namespace {
 
-// The first sample fills caches and allocators. Its memory is looked at, as it replaces no other's.
+// The first sample fills caches and allocators. Its memory is measured: it replaces no older
+// tensors.
 constexpr int kUntimed = 1;
 constexpr double kBytesPerMsPerGb = 1e6;
 
 using Times = std::vector<double>;
 
-// Of the logarithms. 0 of fewer than two.
+// The variance of the logarithms; 0 for fewer than two times.
 double Variance(const Times& times) {
   if (times.size() < 2) return 0;
-  constexpr double kClockTick = 1e-6;  // An operation that took no time at all has no logarithm.
+  constexpr double kClockTick = 1e-6;  // The logarithm of a time of zero does not exist.
   double sum = 0;
   double squares = 0;
   for (double time : times) {
@@ -45,7 +46,7 @@ double Variance(const Times& times) {
   return std::max(0.0, (squares - sum * sum / count) / (count - 1));
 }
 
-// Cuts everywhere: every layer a stage.
+// Makes every layer a stage.
 Cuts AllCuts(const LayerChain& chain) {
   Cuts cuts;
   for (int layer = 1; layer < static_cast<int>(chain.layers.size()); ++layer) cuts.push_back(layer);
@@ -67,11 +68,10 @@ double Bytes(at::TensorList tensors) {
   return bytes;
 }
 
-// Runs a layer, of which the outputs are returned without a graph, and returns the rest of its
-// costs.
+// Runs a layer, returns its outputs without a graph, and fills in its other costs.
 using RunLayer = absl::FunctionRef<Tensors(const Stage& layer, const Tensors& inputs, LayerCosts&)>;
 
-// Weights, inputs and what crosses each cut.
+// Measures the weights, the inputs and the tensors that cross each cut.
 std::vector<LayerCosts> GoThrough(const LayerChain& chain, const at::Tensor& input,
                                   const std::stop_token& stop, RunLayer run) {
   std::vector<LayerCosts> layers;
@@ -97,7 +97,7 @@ std::vector<LayerCosts> GoThrough(const LayerChain& chain, const at::Tensor& inp
   return layers;
 }
 
-// All that needs no graph.
+// Measures all costs that need no graph.
 std::vector<LayerCosts> SizesOf(const LayerChain& chain, const at::Tensor& input,
                                 const std::stop_token& stop) {
   const at::NoGradGuard no_graph;
@@ -107,7 +107,7 @@ std::vector<LayerCosts> SizesOf(const LayerChain& chain, const at::Tensor& input
                    });
 }
 
-// Milliseconds to copy so many bytes from one place in memory to another.
+// Milliseconds to copy `bytes` bytes within memory.
 double CopyMs(double bytes, int runs) {
   const at::Tensor from = at::zeros({static_cast<std::int64_t>(bytes)}, at::kByte);
   const at::Tensor to = at::zeros_like(from);
@@ -133,7 +133,7 @@ void AddCopies(NetworkCosts& network, int runs) {
   }
 }
 
-// Runs the layers one after the other, forward and back, and notes what each takes.
+// Runs the layers in order, forward and backward, and measures each one's time.
 class Profiling {
  public:
   Profiling(const LayerChain& chain, const at::Tensor& input, at::Device device,
@@ -141,7 +141,7 @@ class Profiling {
       : input_(input),
         device_(device),
         plan_(OneByOne(ShapeOf(chain, AllCuts(chain)))),
-        // A learning rate of 0: the update does all its work and goes nowhere.
+        // With a learning rate of 0, the update does all its work but changes nothing.
         network_(
             {.chain = chain,
              .cuts = AllCuts(chain),
@@ -174,7 +174,7 @@ class Profiling {
     if (!options.stop.stop_requested()) tell(all);
   }
 
-  // Medians into `layers`, as on an idle core; returns the spread.
+  // Writes medians, scaled to an idle core, into `layers`; returns the spread.
   double Summarize(std::vector<LayerCosts>& layers) {
     const double slowness = FastestCoreOfThisProgram().SlownessOf(Median(yardstick_ms_));
     double weights = 0;
@@ -202,7 +202,7 @@ class Profiling {
   const Plan plan_;
   StagedNetwork network_;
   std::vector<std::array<Times, 3>> times_;
-  // Once a sample, in between: both were slowed by the same.
+  // Run once per sample, between the layers, so that it is slowed down like them.
   Yardstick yardstick_;
   Times yardstick_ms_;
 };

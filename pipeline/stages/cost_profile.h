@@ -1,4 +1,4 @@
-// What each layer costs on this machine, measured: what cuts and plans are made from.
+// Measures the cost of each layer on this machine; cuts and plans are based on it.
 #pragma once
 
 #include <functional>
@@ -13,42 +13,41 @@
 namespace millrace::pipeline {
 
 struct ProfileOptions {
-  /// Samples that are timed, after a few that are not.
+  /// Samples that are timed, after a few warm-up samples.
   int runs = 9;
-  /// Where the layers run, and stay.
+  /// The device on which the layers run, and stay.
   at::Device device = at::kCPU;
-  /// Told how many samples are done, of how many. May be empty.
+  /// Called with the number of finished samples and the total. May be empty.
   std::function<void(int done, int all)> on_sample = {};
-  /// Ends after the layer at hand once it is requested: then the costs mean nothing.
+  /// A stop request ends the measurement after the current layer; the costs are then meaningless.
   std::stop_token stop = {};
 };
 
-/// What the layers of `chain` cost for `input`, on the calling thread, with its share of LibTorch's
-/// threads. The last layer's costs include `objective`, which makes a scalar of the network's
-/// output. Of each layer:
+/// The costs of the layers of `chain` for `input`, on the calling thread, with its number of
+/// LibTorch's threads. The last layer's costs include `objective`, which makes a scalar of the
+/// network's output. For each layer:
 ///
-///  * the median time of forward, backward and update in milliseconds, of a device that has nothing
-///    else to do (device_time.h, core_speed.h), however busy it is;
-///  * `output_bytes`: its output and the skips that pass behind it;
-///  * `activation_bytes`: its inputs, its outputs and all else that its forward allocates and
-///    autograd keeps. A stage of several layers keeps less than their sum: what one makes and the
-///    next reads is in both;
-///  * `weight_bytes`: its parameters, not the optimizer's state.
+///  * the median time of forward, backward and update in milliseconds. It is the time on an idle
+///    device, even if the device is busy now (device_time.h, core_speed.h);
+///  * `output_bytes`: its output and the skips that cross the cut behind it;
+///  * `activation_bytes`: its inputs, its outputs, and all other memory that its forward allocates
+///    and autograd keeps. A stage of several layers keeps less than their sum, because a tensor
+///    between two layers counts in both;
+///  * `weight_bytes`: its parameters, without the optimizer's state.
 ///
-/// A copy is one in this machine's memory, of as many bytes as cross the cut: what it takes if the
-/// stages share nothing. `copy_gb_per_s` is measured over all cuts. `spread` is that of the
-/// operations' times, each with the weight of its cost.
+/// A copy's cost is that of copying the bytes of the cut within this machine's memory, as for
+/// stages that share no memory. `copy_gb_per_s` is measured over all cuts. `spread` is the spread
+/// of the operations' times, weighted by cost.
 ///
-/// Leaves parameters, gradients, buffers and LibTorch's random generator as they are, bit for bit,
-/// but on that device.
-/// REQUIRES: runs > 0.
+/// Leaves parameters, gradients, buffers and LibTorch's random generator bit-identical, but moves
+/// them to the device. REQUIRES: runs > 0.
 [[nodiscard]] NetworkCosts ProfileLayers(
     const LayerChain& chain, const at::Tensor& input,
     const std::function<at::Tensor(const at::Tensor&)>& objective,
     const ProfileOptions& options = {});
 
-/// The bytes alone, layer after layer: no more than one layer's activations are there at once, and
-/// nothing is timed. Ends after the layer at hand once `stop` is requested: then they mean nothing.
+/// The bytes alone, layer by layer. Only one layer's activations exist at a time, and nothing is
+/// timed. A request by `stop` ends it after the current layer; the bytes are then meaningless.
 [[nodiscard]] std::vector<LayerCosts> MeasureMemory(
     const LayerChain& chain, const at::Tensor& input,
     const std::function<at::Tensor(const at::Tensor&)>& objective,

@@ -11,7 +11,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// The device on which `stage` goes forward.
+// The device that runs the forward of `stage`.
 std::size_t DeviceOf(const Plan& plan, std::size_t stage) {
   for (std::size_t device = 0; device < plan.devices.size(); ++device) {
     for (const Operation& operation : plan.devices[device]) {

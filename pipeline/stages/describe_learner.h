@@ -1,4 +1,4 @@
-// What a pipeline is and does, for the people who watch it.
+// Describes a pipeline and its work for observers.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,16 @@
 
 namespace millrace::pipeline {
 
-/// A network that was cut, the plan that it runs by, and what its stages cost in milliseconds,
-/// learning from every sample.
+/// A network's cuts, its plan, and its stages' costs in milliseconds if every sample is learned
+/// from.
 struct CutPipeline {
   Cuts cuts;
   Plan plan;
   std::vector<StageCost> costs;
 };
 
-/// Describes it when it learns as `effort` says. Sizes and the rate's plan stay empty. Fails as
-/// CheckPlan().
+/// Describes the pipeline when it learns as `effort` says. Leaves the sizes and the rate's plan
+/// empty. Fails as CheckPlan().
 [[nodiscard]] absl::StatusOr<LearnerDescription> Describe(const LayerChain& chain,
                                                           const CutPipeline& pipeline,
                                                           const Effort& effort);

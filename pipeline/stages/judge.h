@@ -1,7 +1,7 @@
-// What a stage is told of its outputs: the loss that it learns by, and whether it learns.
+// A stage's loss, and the decision whether the stage learns from a sample.
 //
-// Measuring is the device's affair and deciding the host's: what is measured can be captured with
-// the forward, and the host waits for nothing but the numbers that it decides by.
+// The device measures and the host decides. So a measurement can be captured together with the
+// forward, and the host waits only for the numbers that it decides by.
 #pragma once
 
 #include <cstdint>
@@ -14,40 +14,40 @@
 
 namespace millrace::pipeline {
 
-/// What a stage made of a sample.
+/// A stage's output for a sample.
 struct Judgement {
   int stage = 0;
   std::int64_t sample = 0;
-  /// What the camera gave.
+  /// The camera's input.
   const at::Tensor& input;
   const at::Tensor& output;
 };
 
-/// What a loss found. The tensors are those of the sample until its forward is over: who wants them
-/// longer copies them.
+/// The result of a loss. The tensors are valid until the sample's forward is over; a caller that
+/// needs them longer must copy them.
 struct Measured {
-  /// The scalar to minimise. Undefined: there is nothing to learn.
+  /// The scalar to minimise. Undefined if the stage has nothing to learn.
   at::Tensor objective;
-  /// What decides besides, without a graph.
+  /// Further values for the decision, without a graph.
   Tensors figures = {};
 };
 
-/// A loss, and who decides by it. What a stage calls comes on its thread, in the order of the
-/// samples; stages call at once.
+/// A loss and its decision. A stage makes its calls on its own thread, in the order of the samples;
+/// several stages call concurrently.
 struct Judge {
-  /// False: the sample teaches the stage nothing, and is not measured where that costs something.
-  /// Empty: true.
+  /// False: the stage does not learn from the sample, and the sample is not measured if that costs
+  /// time. Empty: true.
   std::function<bool(int stage, std::int64_t sample)> wanted = {};
-  /// Measures an output, again for a backward that goes forward again with the weights of now.
+  /// Measures an output. Called again if a backward repeats the forward with the current weights.
   std::function<Measured(const Judgement&)> measure;
-  /// Decides whether the stage learns, and hands the prediction over. Once for each sample that was
-  /// wanted. Empty: it does.
+  /// Decides whether the stage learns, and publishes the prediction. Called once for each wanted
+  /// sample. Empty: it learns.
   std::function<bool(const Judgement&, const Measured&)> decide = {};
-  /// measure() reads nothing but the two tensors.
+  /// Whether measure() reads only the two tensors.
   bool measures_tensors_alone = false;
 };
 
-/// Measures nothing else, and always learns.
+/// A judge that minimises `loss`, measures nothing else, and always learns.
 [[nodiscard]] inline Judge Minimising(std::function<at::Tensor(const Judgement&)> loss,
                                       bool of_tensors_alone = true) {
   return {.measure = [loss = std::move(loss)](const Judgement& made) -> Measured {

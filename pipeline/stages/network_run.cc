@@ -54,7 +54,7 @@ absl::StatusOr<Phases> PlanStages(const FirstInput& first, const std::string& sc
   if (request.period > 0) {
     const NetworkCosts costs = ProfileLayers(first.chain, first.input, objective);
     request.costs = StageCosts(CostsOf(costs.layers), first.cuts);
-    for (StageCost& cost : request.costs) cost.copy = 0;  // Threads hand tensors over.
+    for (StageCost& cost : request.costs) cost.copy = 0;  // Threads pass tensors without a copy.
   } else {
     request.costs.assign(request.shape.stages, {.forward = 1, .backward = 2, .update = 0});
   }

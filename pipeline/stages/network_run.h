@@ -1,5 +1,5 @@
-// A network at work: cut into stages, planned, tried on its first input, and run by the engine.
-// What all that learns from a user's samples does in the same way.
+// A network that is cut into stages, planned, tried on its first input, and run by the engine. It
+// is the common part of all tasks that learn from a user's samples.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +19,29 @@
 
 namespace millrace::pipeline {
 
-/// A network that has been cut, and what will come in first. Borrowed.
+/// A network with its cuts, and its first input. Borrowed.
 struct FirstInput {
   const LayerChain& chain;
   const Cuts& cuts;
   const at::Tensor& input;
-  /// Of what layers draw at random.
+  /// The seed of the layers' random numbers.
   std::uint64_t seed = 0;
 };
 
-/// Whether a loss can judge an output; `what` names the network or the stage that made it.
+/// Checks that a loss can use an output; `what` names the network or the stage that made it.
 using CheckOutput =
     absl::FunctionRef<absl::Status(const at::Tensor& output, const std::string& what)>;
 
-/// Runs the first input through, to find what does not fit before anything learns, and puts back
-/// what that changed. `check` gets the last stage's output and, under schedule "local", every
-/// stage's. INVALID_ARGUMENT naming the stage that refuses its input, or what `check` returns.
+/// Runs the first input through, so that a misfit is found before the network learns. Restores all
+/// state afterwards. `check` gets the last stage's output and, under schedule "local", every
+/// stage's. Fails with INVALID_ARGUMENT, naming the stage that rejects its input, or with the error
+/// of `check`.
 [[nodiscard]] absl::Status TryStages(const FirstInput& first, const std::string& schedule,
                                      CheckOutput check);
 
-/// The plans of `schedule`. The request's shape and costs are filled in: where it has a period,
-/// in milliseconds, layers are measured with `objective`; otherwise all stages cost the same.
-/// Fails as MakePhases() does.
+/// The plans of `schedule`. Fills in the shape and costs of `request`. If it has a period, in
+/// milliseconds, layers are measured with `objective`; otherwise all stages have the same cost.
+/// Fails as MakePhases().
 [[nodiscard]] absl::StatusOr<Phases> PlanStages(
     const FirstInput& first, const std::string& schedule, ScheduleRequest request,
     const std::function<at::Tensor(const at::Tensor&)>& objective);
@@ -49,38 +50,38 @@ using CheckOutput =
 class NetworkRun {
  public:
   struct Options {
-    /// Its plan is the first phase's.
+    /// Its plan is the plan of the first phase.
     StagedNetwork::Options network;
     Phases phases;
     /// Threads inside an operation.
     int threads_per_stage = 1;
-    /// Called where a later phase begins, while nothing runs. May be empty.
+    /// Called when a later phase begins, while no operation runs. May be empty.
     std::function<void()> on_switch = {};
-    /// Notes when each operation ran. Null: nobody does. Outlives the run.
+    /// Records when each operation ran. May be null. Outlives the run.
     RunRecorder* recorder = nullptr;
   };
 
-  /// Fails as CheckPlan() does. REQUIRES: as StagedNetwork's constructor.
+  /// Fails as CheckPlan(). REQUIRES: as StagedNetwork's constructor.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<NetworkRun>> Start(Options options);
 
   NetworkRun(const NetworkRun&) = delete;
   NetworkRun& operator=(const NetworkRun&) = delete;
 
-  /// Takes the next sample, waiting until the first stage has room, and returns its number. Fails
-  /// with the cause once an operation has failed.
+  /// Takes the next sample, waiting until the first stage has room, and returns its number. After a
+  /// failed operation, fails with its cause.
   [[nodiscard]] absl::StatusOr<std::int64_t> Admit(const at::Tensor& input);
 
   /// Waits until a sample would be admitted at once. Fails as Admit() does.
   [[nodiscard]] absl::Status AwaitRoom() { return engine_->AwaitRoom(); }
 
-  /// Finishes what was admitted, calls `while_idle` and goes on with the next sample. Fails as
-  /// Drain() does. What `while_idle` may call: StagedNetwork::Restore().
+  /// Finishes all admitted samples, calls `while_idle`, and continues with the next sample.
+  /// `while_idle` may call StagedNetwork::Restore(). Fails as Drain().
   absl::Status Pause(absl::FunctionRef<void(StagedNetwork&)> while_idle);
 
-  /// Runs every operation whose inputs exist. Nothing can be admitted afterwards.
+  /// Runs every operation whose inputs exist. No sample can be admitted afterwards.
   absl::Status Drain() { return engine_->Drain(); }
 
-  /// As PhasedEngine's. Thread-safe.
+  /// See PhasedEngine::history(). Thread-safe.
   [[nodiscard]] const RunHistory& history() const { return engine_->history(); }
 
   [[nodiscard]] const StagedNetwork& network() const { return network_; }

@@ -1,4 +1,4 @@
-// What a network that learns has learned so far, put into another one that is asked.
+// Copies the newest weights of a learning network into another network, which answers questions.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ namespace millrace::pipeline {
 /// Serves one question at a time. Thread-safe.
 class NewestValues {
  public:
-  /// `asked`: of the same layers as the network that learns, on the CPU; must outlive it. Its
-  /// values are this one's to change, and nobody else's to read but within Ask() and after Put().
-  /// `threads`: LibTorch's, of who asks.
+  /// `asked`: a network with the same layers as the learning one, on the CPU; must outlive this
+  /// object. Only this object changes its values. Callers may read them only within Ask() and after
+  /// Put(). `threads`: the number of LibTorch's threads for a question.
   NewestValues(const LayerChain& asked, int threads) : asked_(asked), threads_(threads) {}
 
-  /// Puts the newest values of `learning` in place and calls `ask`, on the thread that calls, with
-  /// how many updates those of the last stage have seen. Throws what LibTorch and `ask` throw.
+  /// Copies the newest values of `learning`, then calls `ask` on the calling thread with the number
+  /// of updates of the last stage. Throws exceptions of LibTorch and `ask`.
   void Ask(const StagedNetwork& learning, const std::function<void(std::int64_t updates)>& ask)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Puts these in place.
+  /// Copies `values` into the network.
   void Put(const std::vector<LayerState>& values) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -36,7 +36,8 @@ class NewestValues {
 
   Mutex mu_;
 
-  // A stage waits while its values are copied: that must not wait for who asks, at a low priority.
+  // A stage waits while its values are copied. This thread copies, so that a caller with a low
+  // priority does not delay the stage.
   HelperThread copier_;
 };
 

@@ -34,7 +34,7 @@ StageRunner::StageRunner(int number, const Parts& parts, PlanAtWork& at_work)
   CaptureIfPossible();
 }
 
-// Null: it learns by the gradients of the stage behind.
+// Null: it learns from the gradients of the stage behind.
 const Judge* StageRunner::OwnJudge() const {
   if (number_ == at_work_.plan.stage_count()) return &parts_.judge;
   if (at_work_.plan.rules(number_).gradient != GradientFrom::kOwnLoss) return nullptr;
@@ -67,8 +67,8 @@ std::string StageRunner::why_not_captured() const {
   return captured_ != nullptr ? captured_->why() : why_not_captured_;
 }
 
-// A wire's place in its channel is the number of the stage's wires that the channel carries
-// already. The stages at both ends go through their wires in the same order, so they agree.
+// A wire's place in its channel is the number of this stage's earlier wires in that channel. The
+// stages at both ends go through their wires in the same order, so they agree.
 void StageRunner::Connect(const Cuts& cuts) {
   std::map<ChannelRings*, int> used;
   const auto connect = [&](const Wire& wire) {
@@ -212,7 +212,7 @@ bool StageRunner::Backward(std::int64_t sample) {
     ++parts_.not_finite;
   }
   SendBack(sample, sent);
-  kept = {};  // The graph is spent.
+  kept = {};  // The backward has consumed the graph.
   return worked;
 }
 

@@ -1,4 +1,4 @@
-// Does the work of one stage of a network, as a plan says.
+// Runs the operations of one stage of a network under a plan.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@
 
 namespace millrace::pipeline {
 
-/// A plan at work: what its stages share. Constant but for what lies in the channels.
+/// The data that the stages of a running plan share. Constant, except the channels' contents.
 struct PlanAtWork {
   PlanAtWork(Plan p, std::int64_t first)
       : plan(std::move(p)), reads(plan), dependencies(plan), channels(plan), first_sample(first) {}
@@ -35,29 +35,29 @@ struct PlanAtWork {
   const VersionsRead reads;
   const Dependencies dependencies;
   Channels channels;
-  /// What the plan calls sample 0.
+  /// The stream's number of the plan's sample 0.
   const std::int64_t first_sample;
 };
 
-/// One stage under one plan: its stored activations and versions of its weights. Its forwards may
-/// run on another thread than its backwards and updates where the plan orders what they share.
+/// One stage under one plan, with its stored activations and versions of its weights. Forwards may
+/// run on another thread than backwards and updates, if the plan orders their accesses.
 class StageRunner {
  public:
-  /// What outlives the runner.
+  /// The runner's dependencies. They outlive it.
   struct Parts {
     const Stage& stage;
-    /// Where it computes.
+    /// The device on which it computes.
     at::Device device;
     const Cuts& cuts;
     const Judge& judge;
     const Judge& local_judge;
     Optimizer& optimizer;
     const std::atomic<double>& rate_scale;
-    /// Counts gradients that were not finite, of weights and on the way to another stage.
+    /// Counts gradients that are not finite, of weights and of tensors for another stage.
     std::atomic<std::int64_t>& not_finite;
     StageValues& values;
     std::uint64_t seed;
-    /// Whether it captures its operations, where that can be done.
+    /// Whether it captures its operations if possible.
     bool captures;
   };
 
@@ -67,39 +67,37 @@ class StageRunner {
   StageRunner(const StageRunner&) = delete;
   StageRunner& operator=(const StageRunner&) = delete;
 
-  /// Returns whether there was anything to do: false for a backward that got no real gradient, and
-  /// for an update that had none to apply.
+  /// Returns false for a backward without a valid gradient, and for an update without one to apply.
   bool Run(const Step& step);
 
-  /// Why operations on a GPU are launched kernel by kernel. Empty: they are not, or only the first.
-  /// Thread-safe.
+  /// Why operations on a GPU run eagerly. Empty if they are captured, or will be. Thread-safe.
   [[nodiscard]] std::string why_not_captured() const;
 
-  /// Forgets gradients that no update has applied.
+  /// Discards gradients that no update has applied.
   void DropGradients();
 
  private:
-  // What the backward of a sample needs of its forward.
+  // The data that a sample's forward keeps for its backward.
   struct Kept {
     ForwardMade own;
-    CapturedStage::Lane* lane = nullptr;  // Has it instead.
+    CapturedStage::Lane* lane = nullptr;  // If set, it holds the data instead of `own`.
     bool learns = true;                   // By the stage's own loss.
     std::int64_t version = 0;             // Of the weights that the forward read.
 
     [[nodiscard]] ForwardMade& made() { return lane != nullptr ? lane->made : own; }
   };
-  // Where one wire of the stage lies: a place in the tensors that a channel carries.
+  // A wire's place in the tensors of a channel.
   struct Connection {
     ChannelRings* rings;
     int place;
   };
 
-  // Gradients of a sample as they come to its ends.
+  // The gradients of a sample at the stage's ends.
   struct ArrivedGradients {
     Arrivals of_ends;
     bool real = true;
   };
-  // And as they leave for the stages before.
+  // The gradients that leave for the stages before.
   struct Sent {
     Tensors of_inputs;
     bool lasting = false;
@@ -119,8 +117,8 @@ class StageRunner {
   void GoForward(std::int64_t sample, bool measure, Kept& kept);
   void Send(std::int64_t sample, const Tensors& outputs, bool lasting);
   [[nodiscard]] bool Backward(std::int64_t sample);
-  // With the gradients of `sample`, from what the forward of `used` keeps. Nothing: the loss is not
-  // finite.
+  // Goes backward with the gradients of `sample` and the kept data of `used`. nullopt if the loss
+  // is not finite.
   [[nodiscard]] std::optional<Sent> GoBackward(std::int64_t used, std::int64_t sample,
                                                const Arrivals& gradients);
   [[nodiscard]] std::optional<Sent> GoBackwardByOperators(std::int64_t used, std::int64_t sample,
@@ -133,19 +131,19 @@ class StageRunner {
   const Parts parts_;
   PlanAtWork& at_work_;
   StageWork work_;
-  ChannelRings* const camera_;  // What its own loss reads.
+  ChannelRings* const camera_;  // The input of its own loss.
   std::vector<Connection> incoming_;
   std::vector<Connection> outgoing_;
 
   WeightVersions versions_;
-  // Between updates whoever reads the stage's values finds the newest of them, whole. A plan that
-  // keeps one version may have forwards and backwards run at the same time.
+  // Whether a reader between updates finds the newest values complete. A plan that keeps one
+  // version may run forwards and backwards concurrently.
   const bool values_stay_;
   const int lanes_;
-  std::string why_not_captured_;             // As far as the plan and the network go.
-  std::unique_ptr<CapturedStage> captured_;  // Null: that is why.
+  std::string why_not_captured_;             // A reason in the plan or the network.
+  std::unique_ptr<CapturedStage> captured_;  // Null if why_not_captured_ has a reason.
   SlotRing<Kept> kept_;
-  // Whether a real gradient came since the last update.
+  // Whether a valid gradient arrived since the last update.
   bool has_gradient_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Lets a stage's parameters and buffers be read while the stage is at work.
+// Lets other threads read a stage's parameters and buffers while the stage runs.
 #pragma once
 
 #include <mutex>
@@ -12,11 +12,11 @@
 
 namespace millrace::pipeline {
 
-/// Of one stage. Who reads waits for the operation in progress at most.
+/// The lock of one stage's values. A reader waits at most for the operation in progress.
 class StageValues {
  public:
-  /// While it lives, an operation of the stage, in the current stream of its thread, changes the
-  /// values, or has older ones in their place.
+  /// Held while an operation of the stage, in the current stream of its thread, changes the values
+  /// or puts older ones in their place.
   class Moving {
    public:
     Moving(StageValues& values, c10::Device device) : lock_(values.lock_) {
@@ -28,7 +28,8 @@ class StageValues {
     const std::lock_guard<TurnLock> lock_;
   };
 
-  /// While it lives, they are the newest and stay. On a GPU the thread works in the stage's stream.
+  /// While it is held, the values are the newest ones and do not change. On a GPU, the calling
+  /// thread works in the stage's stream.
   class Still {
    public:
     explicit Still(StageValues& values) : lock_(values.lock_) {
@@ -42,7 +43,7 @@ class StageValues {
 
  private:
   TurnLock lock_;
-  std::optional<c10::Stream> stream_;  // On a GPU, of the stage's operations.
+  std::optional<c10::Stream> stream_;  // On a GPU: the stream of the stage's operations.
 };
 
 }  // namespace millrace::pipeline

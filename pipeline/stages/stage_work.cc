@@ -10,7 +10,7 @@ namespace millrace::pipeline {
 StageWork::StageWork(const Options& options)
     : options_(options), buffers_(options.stage, options.by_mini_batch) {}
 
-// The draws are the same for a forward that is run again, and for every way to cut the network.
+// The random numbers are the same for a repeated forward, and for all cuts of the network.
 Tensors StageWork::Forward(const ForwardMade& made, std::int64_t sample) const {
   return options_.stage.Forward(made.inputs,
                                 MixSeeds(options_.seed, static_cast<std::uint64_t>(sample)));
@@ -47,7 +47,7 @@ bool StageWork::Decide(const ForwardMade& made, std::int64_t sample) const {
 Tensors StageWork::GoBackward(ForwardMade& made, const Tensors& gradients, bool keep_graph) {
   roots_.clear();
   root_gradients_.clear();
-  // A stage of layers without parameters, right behind the camera, has no graph.
+  // A stage without parameters, directly behind the camera, has no graph.
   for (std::size_t i = 0; i < made.ends.size(); ++i) {
     if (!made.ends[i].requires_grad()) continue;
     roots_.push_back(made.ends[i]);

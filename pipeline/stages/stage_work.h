@@ -1,4 +1,4 @@
-// What a stage computes of one sample, wherever its tensors come from and go to.
+// The computation of a stage for one sample, independent of where its tensors come from and go to.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace millrace::pipeline {
 
-/// What a forward reads and makes, and its backward needs.
+/// The inputs and results of a forward that its backward needs.
 struct ForwardMade {
   Tensors inputs = {};     ///< Leaves of the stage's graph.
   at::Tensor camera = {};  ///< For the stage's own loss.
   Tensors outputs = {};
-  Tensors ends = {};  ///< Of the graph: the outputs, or the stage's own loss.
+  Tensors ends = {};  ///< The ends of the graph: the outputs, or the stage's own loss.
   Measured measured = {};
 };
 
-/// For the thread of the stage.
+/// Computes forwards and backwards of a stage. For the stage's thread.
 class StageWork {
  public:
   struct Options {
     int number = 1;
     const Stage& stage;
-    /// Of its own loss; null: it has none. Outlives this.
+    /// The stage's own loss; null if it has none. Outlives this object.
     const Judge* judge = nullptr;
     bool by_mini_batch = false;
     std::uint64_t seed = 0;
@@ -44,17 +44,18 @@ class StageWork {
   [[nodiscard]] StageBuffers& buffers() { return buffers_; }
   [[nodiscard]] const Stage& stage() const { return options_.stage; }
 
-  /// Fills in what `made` has besides inputs and camera. `sample`: as the stream counts. Measures
-  /// unless told not to.
+  /// Computes all fields of `made` from its inputs and camera. `sample`: its number in the stream.
+  /// Measures the loss if `measure`.
   void GoForward(ForwardMade& made, std::int64_t sample, bool measure = true);
-  /// The same for a backward: buffers are moved as if it were the first time.
+  /// The same for a backward. This updates the buffers again; StageBuffers::Unmoved restores them.
   void GoForwardAgain(ForwardMade& made, std::int64_t sample) const;
 
-  /// Whether the stage learns from what it made; for a stage with a loss of its own.
+  /// Whether the stage learns from the sample; for a stage with its own loss.
   [[nodiscard]] bool Decide(const ForwardMade& made, std::int64_t sample) const;
 
-  /// Goes back from the ends, with one gradient for each, none where the end is a loss; adds to the
-  /// parameters' gradients. Returns those of the inputs that want one. Keeps the graph if told to.
+  /// Goes backward from the ends, with one gradient per end, or none if the end is a loss. Adds to
+  /// the parameters' gradients. Returns the gradients of the inputs that want one. Keeps the graph
+  /// if `keep_graph`.
   [[nodiscard]] Tensors GoBackward(ForwardMade& made, const Tensors& gradients, bool keep_graph);
 
  private:
@@ -64,7 +65,7 @@ class StageWork {
 
   const Options options_;
   StageBuffers buffers_;
-  // What autograd is given of a sample. Members, because it takes no less than vectors.
+  // Autograd's arguments. Members, because it takes no less than vectors.
   std::vector<at::Tensor> roots_;
   std::vector<at::Tensor> root_gradients_;
 };

@@ -45,7 +45,7 @@ PipelineShape ShapeOf(const LayerChain& chain, const Cuts& cuts) {
     const bool known =
         std::any_of(shape.skips.begin(), shape.skips.end(),
                     [&skip](const StageSkip& s) { return s.from == skip.from && s.to == skip.to; });
-    // Neighbours have a channel anyway.
+    // Neighbours always have a channel.
     if (skip.to > skip.from + 1 && !known) shape.skips.push_back(skip);
   }
   return shape;
@@ -88,12 +88,12 @@ void StagedNetwork::Cut(const Cuts& cuts) {
   AwaitDevices();
 }
 
-// Not for whole GPUs, of which others may be capturing streams.
+// Does not wait for whole GPUs: another thread may be capturing a stream of theirs.
 void StagedNetwork::AwaitDevices() const {
   for (const at::Device device : devices_) AwaitStream(device);
 }
 
-// A stage goes through its layers' parameters in the order of the chain, and so does its optimizer.
+// A stage visits its layers' parameters in the order of the chain, and so does its optimizer.
 std::vector<OptimizerState> StagedNetwork::OptimizerStates(std::size_t stage) const {
   const OptimizerState whole = optimizers_[stage]->state();
   auto next = whole.of_parameters.begin();
@@ -183,7 +183,7 @@ void StagedNetwork::Restore(const std::vector<LayerState>& layers) {
   std::vector<OptimizerState> of_layers;
   for (const LayerState& layer : layers) {
     of_layers.push_back(layer.optimizer);
-    // An optimizer works in place on what it is given, and `layers` may be put in place again.
+    // An optimizer changes this state in place, and `layers` may be restored again.
     for (auto& of_parameter : of_layers.back().of_parameters) of_parameter = Copies(of_parameter);
   }
   const MutexLock lock(mu_);
@@ -223,7 +223,7 @@ void StagedNetwork::Switch(Plan plan, std::int64_t first_sample, const Cuts& cut
 }
 
 void StagedNetwork::Admit(std::int64_t sample, const at::Tensor& input) {
-  Tensors read;  // One for each device.
+  Tensors read;  // One per device.
   for (const auto& rings : at_work_->channels.all()) {
     if (rings->channel.from != 0) continue;
     const at::Device device = DeviceOf(rings->channel.to - 1);

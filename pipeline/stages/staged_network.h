@@ -1,8 +1,8 @@
-// A network cut into stages, joined as a plan says: does the work of the plan's operations.
+// A network cut into stages and joined by a plan: runs the plan's operations.
 //
-// The engine decides when; this decides what. Activations, gradients and skips lie in rings of
-// exactly the plan's sizes, each place marked with its sample, and each gradient with whether it is
-// real.
+// The engine decides when an operation runs; this class does its work. Activations, gradients and
+// skips lie in rings of exactly the plan's sizes. Each place is marked with its sample, and each
+// gradient with its validity.
 #pragma once
 
 #include <atomic>
@@ -34,43 +34,43 @@
 
 namespace millrace::pipeline {
 
-/// The stages that `cuts` makes of `chain`, first stage first. REQUIRES: CheckCuts() is OK.
+/// The stages that `cuts` makes of `chain`, in order. REQUIRES: CheckCuts() is OK.
 [[nodiscard]] std::vector<Stage> CutIntoStages(const LayerChain& chain, const Cuts& cuts);
 
-/// What a schedule must know of the stages: how many, and which skips pass a stage by.
+/// The shape that a schedule needs: the number of stages, and the skips that cross a whole stage.
 [[nodiscard]] PipelineShape ShapeOf(const LayerChain& chain, const Cuts& cuts);
 
-/// Runs the steps of one plan after the other. The steps of a plan may run on one thread a device,
-/// as long as the plan's dependencies are kept; updates() is thread-safe.
+/// Runs the steps of one plan at a time. The steps of a plan may run on one thread per device if
+/// the plan's dependencies are kept; updates() is thread-safe.
 class StagedNetwork {
  public:
   struct Options {
     /// Outlives the network.
     const LayerChain& chain;
     Cuts cuts = {};
-    /// Where the stages compute, each or all of them: DevicesNamed().
+    /// The device of each stage, or one for all: DevicesNamed().
     std::vector<at::Device> devices = {at::kCPU};
     Plan plan;
     /// The stream's number of the plan's sample 0.
     std::int64_t first_sample = 0;
-    /// Makes the network's input of what is admitted, on the device where that has been brought
-    /// for the stages that read it. Empty: it is the input.
+    /// Makes the network's input from an admitted one, on each device of a stage that reads it.
+    /// Empty: the input is used unchanged.
     std::function<at::Tensor(const at::Tensor&)> read = {};
-    /// Of the network's output.
+    /// For the network's output.
     Judge judge;
-    /// Of that of a stage before the last, where a plan gives such a stage its own loss.
+    /// For the output of a stage before the last, if the plan gives it its own loss.
     Judge local_judge = {};
     OptimizerOptions optimizer = {};
-    /// Learning rates of stages 1 to D. Empty: that of `optimizer` for all.
+    /// Learning rates of stages 1 to D. Empty: the rate of `optimizer` for all stages.
     std::vector<double> learning_rates = {};
-    /// What layers draw at random on the CPU depends on it, their number and the sample's, and on
-    /// nothing else.
+    /// Together with the layer's number and the sample's, determines all random numbers of layers
+    /// on the CPU.
     std::uint64_t seed = 0;
-    /// Whether stages on GPUs capture their operations, where that can be done (captured_stage.h).
-    /// REQUIRES: the plan's devices run as MakeDeviceStreams() makes them.
+    /// Whether stages on GPUs capture their operations if possible (captured_stage.h). REQUIRES:
+    /// the plan's devices are those of MakeDeviceStreams().
     bool captures = false;
-    /// Called after each update of a stage has been due, on the stage's thread, also where there
-    /// was nothing to apply. The step's samples are numbered as the stream's. May be empty.
+    /// Called on the stage's thread after each update of the plan, even if no gradient was applied.
+    /// The step's samples have the stream's numbers. May be empty.
     std::function<void(const Step&)> on_update = {};
   };
 
@@ -80,81 +80,80 @@ class StagedNetwork {
   StagedNetwork(const StagedNetwork&) = delete;
   StagedNetwork& operator=(const StagedNetwork&) = delete;
 
-  /// Goes on with another plan, whose sample 0 is sample `first_sample` of the stream. Weights and
-  /// the optimizers' state stay; gradients that no update has applied are forgotten.
-  /// REQUIRES: the engine is drained; `plan` is for the same shape.
+  /// Switches to another plan, whose sample 0 is sample `first_sample` of the stream. Keeps weights
+  /// and optimizer states; discards gradients that no update has applied. REQUIRES: the engine is
+  /// drained; `plan` is for the same shape.
   void Switch(Plan plan, std::int64_t first_sample) {
     Switch(std::move(plan), first_sample, cuts_);
   }
 
-  /// The same with other cuts: every layer keeps its weights and what its optimizer keeps of them,
-  /// bit for bit. A stage has then made as many updates as that of its layers with the most. Layers
-  /// move to the devices of their new stages.
-  /// REQUIRES: the plan is for ShapeOf(chain, cuts); with other cuts, stages have no learning rates
-  /// of their own; with another number of stages, no devices.
+  /// The same with other cuts. Every layer keeps its weights and its optimizer state bit for bit.
+  /// The update count of a stage becomes the maximum of its layers' counts. Layers move to the
+  /// devices of their new stages. REQUIRES: the plan is for ShapeOf(chain, cuts). Other cuts
+  /// require that stages have no learning rates of their own; another number of stages requires one
+  /// device for all.
   void Switch(Plan plan, std::int64_t first_sample, const Cuts& cuts)
       ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
 
-  /// Puts a sample's input where the stages with a loss and the first one read it: what
-  /// Engine::Admit() calls. On GPUs in the current streams of the thread that calls, for which
-  /// MakeDeviceStreams() lets the stages' wait. Samples count from the plan's first. Throws as
-  /// Run().
+  /// Puts a sample's input into the rings of the first stage and of stages with a loss; for
+  /// Engine::Admit(). On GPUs it copies in the calling thread's current streams, and
+  /// MakeDeviceStreams() makes the stages' streams wait for them. Samples count from the plan's
+  /// first. Throws as Run().
   void Admit(std::int64_t sample, const at::Tensor& input);
 
-  /// Does one operation. A gradient that is not finite goes no further: the stages before get one
-  /// that is marked as not real, and none of them learns from the sample. On a GPU it goes on to
-  /// them, and their optimizers refuse it, together with the others that it was added to.
-  /// Returns whether there was anything to do: false for a backward that got no real gradient, and
-  /// for an update that had none to apply. Throws a StepError with the code of FailureOf()
-  /// (device_failure.h).
+  /// Runs one operation. A gradient that is not finite stops here: the stages before get one that
+  /// is marked as invalid, and none of them learns from the sample. On a GPU it goes on to them,
+  /// and their optimizers refuse it, together with the gradients that it was added to. Returns
+  /// false for a backward without a valid gradient, and for an update without one to apply. Throws
+  /// a StepError with the code of FailureOf() (device_failure.h).
   bool Run(const Step& step);
 
-  /// A copy of what `stage` (from 1) has learned, layer by layer, in the CPU's memory. To be called
-  /// on the thread that updates the stage, between its operations, as from `on_update`; or while
-  /// nothing runs. REQUIRES: the stage's forwards run on the same thread.
+  /// A copy of the learned state of `stage` (from 1), layer by layer, in the CPU's memory. Call it
+  /// on the thread that updates the stage, between its operations, such as in `on_update`; or while
+  /// no operation runs. REQUIRES: the stage's forwards run on the same thread.
   [[nodiscard]] std::vector<LayerState> Save(int stage) const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The same of all stages. REQUIRES: nothing runs.
+  /// The same for all stages. REQUIRES: no operation runs.
   [[nodiscard]] std::vector<LayerState> Save() const ABSL_LOCKS_EXCLUDED(mu_);
 
   struct Values {
-    /// Without what optimizers keep.
+    /// Without optimizer states.
     std::vector<LayerState> layers;
-    /// That those of the last stage have seen.
+    /// The update count of the last stage.
     std::int64_t updates = 0;
   };
-  /// A copy of every layer's parameters and buffers as they are now, whatever runs: each stage's
-  /// are the newest, and one stage may have learned from a sample more than another. A stage waits
-  /// for the copy of itself at most. Thread-safe.
+  /// A copy of every layer's current parameters and buffers, also while operations run. Each
+  /// stage's are its newest, so one stage may have learned from a sample more than another. A stage
+  /// waits at most for the copy of its own layers. Thread-safe.
   [[nodiscard]] Values Newest() const ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
 
-  /// Puts what Save() returned in place, bit for bit, however the network was cut then. Counts of
-  /// updates never go back. REQUIRES: Switch() was the last call and nothing runs; the layers are
-  /// those of the chain.
+  /// Restores a state from Save(), bit for bit, for any former cuts. Update counts never decrease.
+  /// REQUIRES: Switch() was the last call and no operation runs; `layers` has the chain's layers.
   void Restore(const std::vector<LayerState>& layers) ABSL_LOCKS_EXCLUDED(mu_, cut_mu_);
 
-  /// Multiplies the learning rates of all stages, each from its next update on. Thread-safe.
+  /// Multiplies the learning rates of all stages by `scale`, from their next update on.
+  /// Thread-safe.
   void ScaleLearningRates(double scale) { rate_scale_ = scale; }
   [[nodiscard]] double learning_rate_scale() const { return rate_scale_; }
 
-  /// Gradients so far that were not finite, or updates refused (Optimizer::Step()): nothing was
-  /// learned, in the stage where they came up and in those before it. On a GPU each stage that
-  /// refused counts, as of the last Save(). Thread-safe.
+  /// The number of gradients that were not finite, or updates refused (Optimizer::Step()). Such a
+  /// stage and the stages before it learned nothing. On a GPU every stage that refused counts, as
+  /// of the last Save(). Thread-safe.
   [[nodiscard]] std::int64_t gradients_not_finite() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Why operations of each stage on a GPU are launched kernel by kernel, first stage first. Empty:
-  /// they are not, or only the first ones. For the thread that calls Switch().
+  /// Per stage on a GPU, in order: why its operations run eagerly. Empty if they are captured, or
+  /// will be. For the thread that calls Switch().
   [[nodiscard]] std::vector<std::string> why_not_captured() const;
 
-  /// Of now. To be called on a stage's thread, or while nothing runs.
+  /// The current state. Call these on a stage's thread, or while no operation runs.
   [[nodiscard]] int stage_count() const { return static_cast<int>(stages_.size()); }
   [[nodiscard]] const Cuts& cuts() const { return cuts_; }
   [[nodiscard]] const Plan& plan() const { return at_work_->plan; }
 
-  /// Updates of each stage so far, first stage first.
+  /// The number of updates of each stage so far, in order.
   [[nodiscard]] std::vector<std::int64_t> updates() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// As Learner::worked(). Thread-safe.
+  /// See Learner::worked(). Thread-safe.
   [[nodiscard]] std::vector<StageTime> worked() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -162,11 +161,11 @@ class StagedNetwork {
     return DeviceOfStage(devices_, static_cast<int>(stage) + 1);
   }
   [[nodiscard]] std::int64_t RefusedOnGpus() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // What the thread that calls has put in place is not in the stages' streams.
+  // Waits for the calling thread's own work, which is not in the stages' streams.
   void AwaitDevices() const;
   void Cut(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CutAgain(const Cuts& cuts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // What every layer's optimizer keeps, and the way back: independent of the cuts.
+  // The optimizer state of every layer, independent of the cuts, and its inverse.
   [[nodiscard]] std::vector<OptimizerState> OptimizerStates(std::size_t stage) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SetOptimizerStates(std::span<const OptimizerState> of_layers)
@@ -190,17 +189,18 @@ class StagedNetwork {
   std::atomic<std::int64_t> gradients_not_finite_ = 0;
   StageTimes times_;
 
-  // Changed by Switch() alone, while nothing runs; what they point to is ordered by the plan.
-  mutable Mutex cut_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // Between that, Restore() and Newest().
+  // Only Switch() changes these, while no operation runs. The plan orders accesses to their
+  // contents.
+  mutable Mutex cut_mu_ ABSL_ACQUIRED_BEFORE(mu_);  // Between Switch(), Restore() and Newest().
   Cuts cuts_;
   std::vector<Stage> stages_;
-  std::vector<std::unique_ptr<StageValues>> values_;  // Of each stage.
-  mutable Mutex mu_;  // Between Switch() and updates(). After a stage's StageValues.
+  std::vector<std::unique_ptr<StageValues>> values_;  // Per stage.
+  mutable Mutex mu_;  // Between Switch() and updates(). Locked after a StageValues.
   std::vector<std::unique_ptr<Optimizer>> optimizers_ ABSL_GUARDED_BY(mu_);
-  // Of what the optimizers count: came with a state, or more than once with other cuts.
+  // The part of the optimizers' counts that came with a restored state or twice by new cuts.
   std::int64_t refused_elsewhere_ ABSL_GUARDED_BY(mu_) = 0;
 
-  // Of one plan. Runners use what is above them.
+  // For one plan. Runners use the members above.
   std::unique_ptr<PlanAtWork> at_work_;
   std::vector<std::unique_ptr<StageRunner>> runners_;
 };

@@ -10,7 +10,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// In the order of the stream of the thread that calls, as an allocator's own copy is not.
+// Runs in the calling thread's current stream, unlike an allocator's own copy.
 void Copy(const at::DataPtr& from, const at::Storage& to) {
   const auto bytes = static_cast<std::int64_t>(to.nbytes());
   const auto options = at::TensorOptions(at::kByte).device(to.device());
