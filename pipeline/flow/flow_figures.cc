@@ -13,8 +13,8 @@
 
 namespace millrace::pipeline {
 
-// One tensor of those that the loss names, the last of which says whether the output is all
-// numbers; and the flow for people.
+// The first tensor holds the loss's values and, last, whether the output is finite. The second one
+// is the predicted flow.
 Measured MeasureFlow(const FlowLearnerOptions& options, const at::Tensor& pictures,
                      const at::Tensor& output) {
   const FlowLoss loss = LossFor(options, pictures, output);

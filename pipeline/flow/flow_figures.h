@@ -1,4 +1,4 @@
-// What a flow is worth on the pictures that it was made of, as a prediction says it.
+// Measures a predicted flow on its own pictures, for the prediction that is published.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,11 +10,13 @@
 
 namespace millrace::pipeline {
 
-/// `pictures`: as PlanesOf(); `output`: of the network. The figures are for FlowPredictionOf().
+/// `pictures`: see PlanesOf(); `output`: the network's. FlowPredictionOf() reads the result's
+/// figures.
 [[nodiscard]] Measured MeasureFlow(const FlowLearnerOptions& options, const at::Tensor& pictures,
                                    const at::Tensor& output);
 
-/// With the figures of MeasureFlow(), which it brings to the host; without what concerns learning.
+/// The prediction from the figures of MeasureFlow(), which it copies to the host. Leaves the fields
+/// about learning empty.
 [[nodiscard]] ModelPrediction FlowPredictionOf(const FlowLearnerOptions& options,
                                                const Tensors& figures);
 

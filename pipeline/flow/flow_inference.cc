@@ -13,7 +13,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// Whatever it starts from is replaced before it is asked anything.
+// Its initial weights are replaced before the first request.
 FlowLearnerOptions WithoutWeights(FlowLearnerOptions options) {
   options.weights.clear();
   return options;

@@ -1,4 +1,4 @@
-// Asks a network of optical flow, while it learns, about pictures that it does not learn from.
+// Answers requests for a flow while the network learns, on pictures that it does not learn from.
 #pragma once
 
 #include <memory>
@@ -13,17 +13,17 @@
 
 namespace millrace::pipeline {
 
-/// A second network of the same layers, on the CPU, which is given the newest values of the one
-/// that learns before each question. Thread-safe: one question at a time.
+/// A second network with the same layers, on the CPU. It gets the learning network's newest values
+/// before each request. Thread-safe; serves one request at a time.
 class FlowInference {
  public:
-  /// Fails as MakeFlowLearner() does for a network that cannot be opened.
+  /// Fails as MakeFlowLearner() if the network cannot be opened.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<FlowInference>> Open(
       const FlowLearnerOptions& options);
 
-  /// As Learner::Predict(). `learning`: of the options' network. Takes as long as a forward of all
-  /// layers, on the thread that calls. Throws what LibTorch throws. REQUIRES: pictures of the
-  /// options' size, as many as their task asks for.
+  /// See Learner::Predict(). `learning` is the options' network. Takes the time of one forward of
+  /// all layers, on the calling thread. Throws LibTorch's exceptions. REQUIRES: the pictures have
+  /// the options' size and the task's number.
   [[nodiscard]] ModelPrediction Predict(const PicturePair& pictures, const StagedNetwork& learning);
 
  private:

@@ -11,7 +11,7 @@ namespace millrace::pipeline {
 
 namespace {
 
-// Still pictures and cuts say nothing of the camera, and weights that went wrong neither.
+// Still pictures, cuts and diverged weights say nothing about the camera.
 bool SaysSomething(SkipReason skipped) {
   return skipped == SkipReason::kNone || skipped == SkipReason::kRate ||
          skipped == SkipReason::kPolicy;

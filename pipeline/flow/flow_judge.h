@@ -1,5 +1,5 @@
-// Scores a flow before anything learns from its sample, decides whether anything will, and hands
-// the prediction over.
+// Scores a flow before the network learns from its sample, decides whether it will learn, and
+// publishes the prediction.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@
 
 namespace millrace::pipeline {
 
-/// What it is made from must outlive it.
+/// The constructor's arguments must outlive it, except `on_prediction`.
 class FlowJudge {
  public:
   FlowJudge(const FlowLearnerOptions& options, OnPrediction on_prediction,
             LearningDecisions& decisions, SafeLearning& safe);
 
-  /// As Judge::measure and Judge::decide (judge.h), of the last stage of `network`.
+  /// Judge::measure and Judge::decide (judge.h) for the last stage of `network`.
   [[nodiscard]] Measured Measure(const Judgement& made) const;
   [[nodiscard]] bool Decide(const Judgement& made, const Measured& measured,
                             StagedNetwork& network) const;
 
-  /// As Judge::wanted and Judge::measure, of the stages before: judges a coarser flow on the
-  /// pictures at its size. Nothing is learned where something spoke against it at the sample's
-  /// admission; what the prediction will be worth is not known yet. Thread-safe.
+  /// Judge::wanted and Judge::measure for the stages before: judges a coarser flow on pictures of
+  /// its size. Such a stage does not learn if a reason against the sample was known at its
+  /// admission; the prediction's score is not known yet. Thread-safe.
   [[nodiscard]] bool LevelIsWanted(std::int64_t sample) const;
   [[nodiscard]] Measured MeasureLevel(const Judgement& made) const;
 

@@ -1,5 +1,5 @@
-// The learner of optical flow: the flow network, cut and planned, run by the engine, and planned
-// again when its stages take another time than they were planned with.
+// The learner of optical flow: cuts and plans the network, runs it by the engine, and plans again
+// when the stages' times differ from the planned ones.
 
 #include <pthread.h>
 
@@ -40,8 +40,8 @@
 namespace millrace::pipeline {
 namespace {
 
-// Names the worker's thread, for ps, top and gdb; threads that LibTorch starts from it inherit
-// that.
+// Names the worker's thread, for ps, top and gdb. Threads that LibTorch starts from it inherit the
+// name.
 void PrepareWorker(int device, int threads) {
   pthread_setname_np(pthread_self(), absl::StrCat("stage ", device + 1).c_str());
   at::set_num_threads(threads);
@@ -54,8 +54,8 @@ RatePlan RatePlanOf(const FlowLearnerOptions& options, const PlannedPipeline& fo
           .limit = found.limit};
 }
 
-// Of two numbers for LearnFromEvery(), the one with which less is learned. Where the plan stays,
-// what was given up because frames were really dropped is not taken up again on paper.
+// Of two numbers for LearnFromEvery(), the one that learns less. If the plan stays, a replanning on
+// paper must not undo a reduction that real drops have caused.
 int Less(int a, int b) { return a == 0 || b == 0 ? 0 : std::max(a, b); }
 
 class FlowLearner final : public Learner {
@@ -87,7 +87,7 @@ class FlowLearner final : public Learner {
                                   : std::nullopt,
          .learn_from_every = learn_from_every_,
          .held = frozen_ || lasting_->safe().gave_up()});
-    // Copies to GPUs go on while these compute.
+    // Copies to GPUs run concurrently with their computations.
     const c10::MultiStreamGuard uploads(uploads_);
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t number, engine_->Admit([&](std::int64_t sample) {
       const at::Tensor bytes =
@@ -98,7 +98,7 @@ class FlowLearner final : public Learner {
     return admitted_++;
   }
 
-  // Switches here and not in Admit(): while it drains, frames wait where fresher ones replace them.
+  // Switches here and not in Admit(): during the drain, fresher frames can replace waiting ones.
   absl::Status AwaitRoom() override {
     MILLRACE_RETURN_IF_ERROR(FollowThePlanner());
     if (lasting_->safe().RollBackIsDue()) MILLRACE_RETURN_IF_ERROR(RollBack());
@@ -118,7 +118,7 @@ class FlowLearner final : public Learner {
   void LearnFromEvery(int n) override ABSL_LOCKS_EXCLUDED(mu_) {
     if (learn_from_every_.exchange(n) == n) return;
     const MutexLock lock(mu_);
-    // It was described at another effort, so it can be.
+    // Cannot fail: another effort's description has succeeded.
     DescribeNow().IgnoreError();
   }
 
@@ -276,7 +276,7 @@ class FlowLearner final : public Learner {
     return absl::OkStatus();
   }
 
-  // In seconds, at the effort of now. Nothing: no gate.
+  // In seconds, at the current effort. Empty: no gate.
   [[nodiscard]] std::vector<StageCost> GateCosts(const std::vector<StageCost>& costs) const {
     if (!options_.gate || OnGpu()) return {};
     std::vector<StageCost> seconds;
@@ -290,7 +290,7 @@ class FlowLearner final : public Learner {
     return seconds;
   }
 
-  // Whose operations end when nobody looks: they are neither timed nor held back.
+  // A GPU's operations end unobserved, so they are neither timed nor held back.
   [[nodiscard]] bool OnGpu() const {
     return std::ranges::any_of(devices_, [](at::Device device) { return !device.is_cpu(); });
   }
@@ -304,8 +304,8 @@ class FlowLearner final : public Learner {
     if (network_->Run(step)) replanner_->Record(step, options_.clock->Now() - start);
   }
 
-  // Goes on as the planner says, if it has planned again: what runs is drained, and the next sample
-  // is the first of the new plan.
+  // Follows the planner if it has planned again: drains the engine, and the next sample is the
+  // first one of the new plan.
   absl::Status FollowThePlanner() ABSL_LOCKS_EXCLUDED(mu_) {
     std::optional<Replan> replan = replanner_ != nullptr ? replanner_->Poll() : std::nullopt;
     if (!replan) return absl::OkStatus();
@@ -333,7 +333,7 @@ class FlowLearner final : public Learner {
     });
   }
 
-  // The weights have gone wrong: what runs is drained, and the next sample meets good ones.
+  // The weights have diverged: drains the engine and restores good ones before the next sample.
   absl::Status RollBack() {
     return engine_->Pause([this](const Phase& phase) {
       network_->Switch(phase.plan, phase.first_sample);
@@ -369,37 +369,37 @@ class FlowLearner final : public Learner {
     return absl::OkStatus();
   }
 
-  // Constant after Make(), but for their insides.
+  // Constant after Make(), except their contents.
   const FlowLearnerOptions options_;
   const OnPrediction on_prediction_;
-  const int channels_;  // Of a picture, as the network reads it.
+  const int channels_;  // Channels of a picture in the network's input.
   const std::unique_ptr<const LayerChain> chain_;
   std::string where_;
   std::vector<at::Device> devices_;
-  std::vector<c10::Stream> uploads_;  // Of each GPU.
+  std::vector<c10::Stream> uploads_;  // One per GPU.
   std::unique_ptr<LastingLearning> lasting_;
   std::unique_ptr<LearningDecisions> decisions_;
   std::unique_ptr<const FlowJudge> judge_;
-  std::unique_ptr<Replanner> replanner_;  // Null: what was planned stays.
+  std::unique_ptr<Replanner> replanner_;  // Null: no replanning.
   std::unique_ptr<StagedNetwork> network_;
   std::unique_ptr<FlowInference> inference_;
 
-  // Of the thread that admits.
+  // For the admitting thread.
   std::int64_t admitted_ = 0;
-  std::vector<std::string> not_captured_;  // As it was told, by stage.
+  std::vector<std::string> not_captured_;  // As last reported, by stage.
 
   // Self-synchronized.
-  std::atomic<int> learn_from_every_ = 1;  // Of the next sample.
+  std::atomic<int> learn_from_every_ = 1;  // For the next sample.
   std::atomic<bool> frozen_ = false;
   std::atomic<double> learning_rate_ = options_.learning_rate;
 
   mutable Mutex mu_;
   CutPipeline pipeline_ ABSL_GUARDED_BY(mu_);
   std::optional<RatePlan> rate_plan_ ABSL_GUARDED_BY(mu_);
-  // What was handed out stays as it was; the newest replaces it.
+  // A description never changes after it is handed out; a newer one replaces it.
   std::shared_ptr<const LearnerDescription> description_ ABSL_GUARDED_BY(mu_);
 
-  std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use what is above.
+  std::unique_ptr<PhasedEngine> engine_;  // Last: its workers use the members above.
 };
 
 }  // namespace

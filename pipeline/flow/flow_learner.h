@@ -1,5 +1,4 @@
-// The learner of optical flow behind the interface that the service knows (learner.h). Free of
-// LibTorch.
+// The learner of optical flow behind the service's interface (learner.h). Free of LibTorch.
 #pragma once
 
 #include <memory>
@@ -10,11 +9,11 @@
 
 namespace millrace::pipeline {
 
-/// Builds the network, measures its layers, cuts it, checks the plan, goes on from the newest
-/// checkpoint, if it is to keep some and there are, and starts the workers. Takes
-/// a few seconds. Fails with INVALID_ARGUMENT on a bad option, NOT_FOUND or DATA_LOSS on a bad
-/// weight file, FAILED_PRECONDITION where the checkpoints are of another network or in use, each
-/// saying what to do, and CANCELLED once `stop` is requested.
+/// Builds the network, measures its layers, cuts it, checks the plan, resumes from the newest
+/// checkpoint if there is one, and starts the workers. Takes a few seconds. Fails with
+/// INVALID_ARGUMENT on a bad option, and NOT_FOUND or DATA_LOSS on a bad weight file. Fails with
+/// FAILED_PRECONDITION if the checkpoints belong to another network or are in use. Each message
+/// says what to do. Fails with CANCELLED once `stop` is requested.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Learner>> MakeFlowLearner(
     const FlowLearnerOptions& options, OnPrediction on_prediction);
 

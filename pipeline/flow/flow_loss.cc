@@ -19,18 +19,18 @@ using Kind = FlowLossOptions::Kind;
 
 constexpr double kSsimShare = 0.85;
 
-// One or both directions of a pair, each as a sample of its own.
+// One or both directions of a pair, each as one sample.
 struct Joined {
   at::Tensor from;
   at::Tensor to;
 };
 
-// What the flow shows of the other picture, and where that can be judged.
+// The other picture warped by the flow, and the pixels that can be judged.
 struct Seen {
   at::Tensor grid;
   at::Tensor picture;
-  at::Tensor inside;  // Not pointing out of the picture.
-  at::Tensor judged;  // Inside and, as far as that is asked for, not hidden.
+  at::Tensor inside;  // The match is inside the picture.
+  at::Tensor judged;  // Inside and, with occlusion, not hidden.
 };
 
 Seen LookThrough(const at::Tensor& flow, const at::Tensor& to, bool occlusion) {
@@ -41,8 +41,8 @@ Seen LookThrough(const at::Tensor& flow, const at::Tensor& to, bool occlusion) {
   return seen;
 }
 
-// A distance over windows leaves out the border that no window is around, and judges a pixel only
-// where all of its window can be judged.
+// A distance over windows has no values at the border. A pixel is judged only if its whole window
+// is.
 at::Tensor CutTo(const at::Tensor& mask, const at::Tensor& distance) {
   const std::int64_t window = mask.size(2) - distance.size(2) + 1;
   if (window == 1) return mask;
@@ -50,8 +50,8 @@ at::Tensor CutTo(const at::Tensor& mask, const at::Tensor& distance) {
          0;
 }
 
-// The distances between the picture and what the flow shows of it, pixel by pixel, and those of no
-// motion. What cannot be judged costs the latter.
+// The distances per pixel of the flow and of no motion. A pixel that cannot be judged costs as much
+// as no motion.
 struct Distances {
   at::Tensor of_flow;
   at::Tensor at_rest;
@@ -71,7 +71,7 @@ Distances Measure(const Joined& pair, const Seen& seen, const Distance& distance
 
 at::Tensor Photometric(const at::Tensor& a, const at::Tensor& b) { return Charbonnier(a - b); }
 
-// The part of an objective that the pictures decide, and its terms.
+// The part of an objective that compares the pictures, and its terms.
 struct DataPart {
   at::Tensor objective;
   at::Tensor term;
@@ -114,7 +114,7 @@ at::Tensor RoughnessOf(const at::Tensor& picture, const at::Tensor& flow, Kind k
                                                             : EdgeAwareRoughness(picture, flow);
 }
 
-// The score of the flow from the previous picture to the current one.
+// The scores of the flow from the previous picture to the current one.
 void Score(const Distances& photometric, const Seen& seen, FlowLoss& loss) {
   const Distances forward{.of_flow = photometric.of_flow.narrow(0, 0, 1).detach(),
                           .at_rest = photometric.at_rest.narrow(0, 0, 1)};
@@ -160,7 +160,7 @@ FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
                  flow.size(3) == pictures.size(3) && flow.size(1) == 2);
   MILLRACE_CHECK(flow.size(0) == (options.occlusion ? 2 : 1));
   if (options.kind == Kind::kRelative && HasRelativeLoss(pictures, flow)) {
-    return Relative(pictures, flow, options);  // An operator of its own.
+    return Relative(pictures, flow, options);  // In one operator.
   }
   const PicturePairs pairs = PairsJudged(options);
   const Joined pair{FromPictures(pictures, pairs), ToPictures(pictures, pairs)};

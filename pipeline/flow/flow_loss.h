@@ -1,10 +1,10 @@
-// How well a flow explains a pair of pictures, without any label: the unsupervised objectives of
-// optical flow.
+// Unsupervised objectives of optical flow: how well a flow explains a pair of pictures, without
+// labels.
 //
-// A street at night and a park at noon differ tenfold in what a pixel of motion costs. So the terms
-// of relative, census and ssim are weighed against the loss of no motion on the same pair: one
-// setting of the smoothness then serves every camera, where an absolute one, as photo_and_smooth
-// and hs were published with, leaves some of them at zero flow for ever.
+// The loss of one pixel of motion differs tenfold between a street at night and a park at noon. So
+// the terms of relative, census and ssim are relative to the loss of no motion on the same pair.
+// One smoothness setting then serves every camera. With an absolute one, as published for
+// photo_and_smooth and hs, some cameras stay at zero flow forever.
 #pragma once
 
 #include <string_view>
@@ -17,16 +17,16 @@
 
 namespace millrace::pipeline {
 
-/// What a flow costs on one pair.
+/// The loss of a flow on one pair.
 struct FlowLoss {
-  /// What is minimised; a scalar that autograd can go back from.
+  /// The scalar to minimise, with a graph.
   at::Tensor objective;
-  /// Scalars without a graph, the same under every objective, so that all can be compared: the
-  /// photometric loss of the flow, and that of zero flow. A pixel whose match lies outside the
-  /// picture costs what no motion costs there, so that pointing outside wins nothing.
+  /// Scalars without a graph: the photometric loss of the flow and of zero flow. They are the same
+  /// under every objective, so that results can be compared. A pixel whose match lies outside the
+  /// picture costs as much as no motion, so that pointing outside gains nothing.
   at::Tensor photometric;
   at::Tensor no_motion;
-  /// The objective's terms without their weights, without a graph, as FlowLossTerms() names them.
+  /// The objective's terms without weights and without a graph, named as in FlowLossTerms().
   struct Term {
     std::string_view name;
     at::Tensor value;
@@ -39,26 +39,26 @@ struct FlowLoss {
   return options.occlusion ? PicturePairs::kBothWays : PicturePairs::kOne;
 }
 
-/// Judges `flow` [1, 2, height, width] on `pictures` [2, channels, height, width] (previous,
-/// current; in 0..1; means are over channels, too). With `options.occlusion` the flow is [2, 2,
-/// height, width], the second from the current picture to the previous one; terms and objective are
-/// then the mean of both directions.
+/// Computes the loss of `flow` [1, 2, height, width] on `pictures` [2, channels, height, width]
+/// (previous, current; in 0..1). Means are also over channels. With `options.occlusion` the flow is
+/// [2, 2, height, width]; the second one leads from the current picture to the previous one. Terms
+/// and objective are then the mean of both directions.
 ///
 ///   relative           photometric / no_motion + smoothness * roughness
 ///   census, ssim       data / data of no motion + smoothness * roughness
 ///   photo_and_smooth   photometric + smoothness * QuadraticRoughness()
 ///   hs                 Invariance() + smoothness * QuadraticRoughness()
 ///
-/// Data of ssim is 0.85 of SsimDistance() and 0.15 of photometric, each relative to no motion (the
-/// shares of Godard et al., "Unsupervised monocular depth estimation", 2017). For photo_and_smooth
-/// what lies beyond a picture is its border.
+/// The data of ssim is 0.85 of SsimDistance() and 0.15 of photometric, each relative to no motion
+/// (the shares of Godard et al., "Unsupervised monocular depth estimation", 2017). photo_and_smooth
+/// extends a picture by its border values.
 ///
 ///   photometric = mean of Charbonnier(previous(x) - current(x + flow(x)))
 ///   roughness   = EdgeAwareRoughness() on the previous picture
 ///
-/// A pixel whose match is out of the picture or hidden has no gradient of relative, census and
-/// ssim's data. Finite as far as a flow's square is; where the pictures are equal, no_motion is
-/// 0.001. A flow that is not finite makes an objective that is not.
+/// A pixel whose match is outside the picture or hidden has no gradient in relative, census and
+/// ssim's data. The loss is finite if the flow's square is; for equal pictures, no_motion is 0.001.
+/// A flow that is not finite makes an objective that is not finite.
 [[nodiscard]] FlowLoss ComputeFlowLoss(const at::Tensor& pictures, const at::Tensor& flow,
                                        const FlowLossOptions& options);
 

@@ -37,7 +37,7 @@ absl::Status CheckLearning(const FlowLearnerOptions& options) {
   return status;
 }
 
-// Stages with losses of their own must each end with a flow.
+// Each stage with its own loss must end with a flow.
 absl::Status CheckLocal(const FlowLearnerOptions& options, const std::vector<int>& level_begins) {
   if (level_begins.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(

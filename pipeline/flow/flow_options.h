@@ -1,4 +1,4 @@
-// What can be asked of the learner of optical flow.
+// Checks the options of the learner of optical flow.
 #pragma once
 
 #include "absl/status/status.h"
@@ -6,8 +6,8 @@
 
 namespace millrace::pipeline {
 
-/// INVALID_ARGUMENT, saying what is allowed, if an option is out of range or does not go with the
-/// others. Whether a schedule or weights of that name exist is for those who look for them.
+/// INVALID_ARGUMENT, with the allowed values, if an option is out of range or contradicts another
+/// one. Does not check whether a schedule or a weight file of that name exists.
 [[nodiscard]] absl::Status CheckFlowOptions(const FlowLearnerOptions& options);
 
 }  // namespace millrace::pipeline

@@ -14,8 +14,7 @@ namespace millrace::pipeline {
 namespace {
 
 constexpr int kProfiledSamples = 7;
-// A start-up beside other work measures more spread than there will be; what is dropped decides
-// later.
+// A busy start-up measures more spread than the later run has; real drops adapt the plan later.
 constexpr double kUsualSpread = 0.1;
 constexpr double kMostSpread = 0.25;
 
@@ -35,12 +34,12 @@ absl::Status PlanForTheRate(const FlowLearnerOptions& options, PlannerRequest re
   return absl::OkStatus();
 }
 
-// Cuts as it was told or by cost, and makes the plans of the schedule that was named.
+// Cuts as configured or by cost, and makes the plans of the named schedule.
 absl::Status PlanAsNamed(const FlowLearnerOptions& options, const std::vector<LayerCosts>& layers,
                          PlannedFlow& flow) {
   flow.cuts = options.cuts;
   if (flow.cuts.empty() && options.schedule == "local") {
-    // The coarse levels, which are small, share the first stage.
+    // The coarse levels are small, so they share the first stage.
     MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput input, FlowNetworkInputOf(options.network));
     flow.cuts.assign(input.level_begins.end() - (options.stages - 1), input.level_begins.end());
   } else if (flow.cuts.empty()) {
@@ -64,7 +63,7 @@ absl::StatusOr<PlannedFlow> PlanFlow(const FlowLearnerOptions& options) {
   MILLRACE_RETURN_IF_ERROR(CheckFlowOptions(options));
   MILLRACE_ASSIGN_OR_RETURN(ProfiledFlow profiled, ProfileFlow(options, kProfiledSamples));
   std::vector<LayerCosts>& layers = profiled.costs.layers;
-  for (LayerCosts& layer : layers) layer.cost.copy = 0;  // Threads hand tensors over as they are.
+  for (LayerCosts& layer : layers) layer.cost.copy = 0;  // Threads pass tensors without a copy.
   PlannedFlow flow{.chain = std::make_unique<LayerChain>(std::move(profiled.chain))};
   if (options.schedule == "auto") {
     const double spread = std::min(profiled.costs.spread.value_or(kUsualSpread), kMostSpread);

@@ -1,4 +1,4 @@
-// The network of optical flow, measured, cut and planned: all that a learner starts from.
+// The measured, cut and planned network of optical flow, from which a learner starts.
 #pragma once
 
 #include <memory>
@@ -16,14 +16,14 @@
 namespace millrace::pipeline {
 
 struct PlannedFlow {
-  /// In one place for ever: requests refer to it.
+  /// Its address never changes, because requests refer to it.
   std::unique_ptr<LayerChain> chain;
   Cuts cuts = {};
   Phases phases = {};
-  /// Of the stages, in milliseconds, learning from every sample.
+  /// Costs of the stages in milliseconds, if every sample is learned from.
   std::vector<StageCost> costs = {};
 
-  /// Of schedule "auto": what was asked of the planner, in milliseconds, and what it found.
+  /// For schedule "auto": the request to the planner, in milliseconds, and its result.
   struct ForARate {
     PlannerRequest request;
     PlannedPipeline found;
@@ -31,7 +31,7 @@ struct PlannedFlow {
   std::optional<ForARate> for_a_rate = {};
 };
 
-/// Takes a few seconds. Fails as MakeFlowLearner() does.
+/// Takes a few seconds. Fails as MakeFlowLearner().
 [[nodiscard]] absl::StatusOr<PlannedFlow> PlanFlow(const FlowLearnerOptions& options);
 
 }  // namespace millrace::pipeline

@@ -30,7 +30,7 @@ absl::StatusOr<LayerChain> OpenFlowChain(const FlowLearnerOptions& options) {
 
 absl::StatusOr<ProfiledFlow> ProfileFlow(const FlowLearnerOptions& options, int runs,
                                          std::function<void(int, int)> on_sample) {
-  // Before LibTorch does anything: see there.
+  // Before any other LibTorch call; see ChooseDevices().
   MILLRACE_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevices(options.devices));
   MILLRACE_ASSIGN_OR_RETURN(const std::vector<at::Device> devices, DevicesNamed(choice.names));
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput shape, FlowNetworkInputOf(options.network));

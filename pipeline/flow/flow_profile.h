@@ -1,4 +1,4 @@
-// The network of optical flow as it is configured, and what it costs here: before any of it learns.
+// The configured network of optical flow, and its cost on this machine before it learns.
 #pragma once
 
 #include <functional>
@@ -15,14 +15,14 @@ struct ProfiledFlow {
   NetworkCosts costs;
 };
 
-/// The network that the options name, with their weights. Fails as MakeFlowLearner() does for bad
-/// ones. REQUIRES: the size is one that MakeFlowLearner() accepts.
+/// The network that the options name, with their weights. Fails as MakeFlowLearner() for bad
+/// weights. REQUIRES: MakeFlowLearner() accepts the size.
 [[nodiscard]] absl::StatusOr<LayerChain> OpenFlowChain(const FlowLearnerOptions& options);
 
-/// Builds the network with its weights and times `runs` samples of noise on the calling thread,
-/// which then has options.threads_per_stage of LibTorch's threads. Fails as MakeFlowLearner() does
-/// for bad weights, and with CANCELLED once options.stop is requested. `on_sample`: as
-/// ProfileOptions'. REQUIRES: the size is one that MakeFlowLearner() accepts; runs > 0.
+/// Builds the network with its weights and times `runs` samples of noise on the calling thread.
+/// Sets that thread's LibTorch threads to options.threads_per_stage. `on_sample`: see
+/// ProfileOptions. Fails as MakeFlowLearner() for bad weights, and with CANCELLED once options.stop
+/// is requested. REQUIRES: MakeFlowLearner() accepts the size; runs > 0.
 [[nodiscard]] absl::StatusOr<ProfiledFlow> ProfileFlow(
     const FlowLearnerOptions& options, int runs,
     std::function<void(int done, int all)> on_sample = {});

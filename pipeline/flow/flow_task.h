@@ -1,5 +1,5 @@
-// What a learner asks of its network of optical flow: the motion between the two newest pictures,
-// or the picture to come.
+// The task of a network of optical flow: the motion between the two newest pictures, or the next
+// picture.
 #pragma once
 
 #include <string>
@@ -12,18 +12,17 @@
 
 namespace millrace::pipeline {
 
-/// What is learned, as a checkpoint says it.
+/// The task's description in a checkpoint.
 [[nodiscard]] std::string FlowTaskInWords(const FlowLearnerOptions& options);
 
-/// The pairs that the network looks at.
+/// The pairs that the network sees.
 [[nodiscard]] PicturePairs PairsFor(const FlowLearnerOptions& options);
 
-/// ComputeFlowLoss(), or for the next frame ComputeNextFrameLoss().
+/// ComputeFlowLoss(), or ComputeNextFrameLoss() for the next frame.
 [[nodiscard]] FlowLoss LossFor(const FlowLearnerOptions& options, const at::Tensor& pictures,
                                const at::Tensor& flow);
 
-/// Of the flows that the network makes of a sample the one that is predicted, [1, 2, height,
-/// width].
+/// The predicted flow among the flows that the network makes of a sample, [1, 2, height, width].
 [[nodiscard]] at::Tensor PredictedFlow(const FlowLearnerOptions& options, const at::Tensor& flow);
 
 }  // namespace millrace::pipeline

@@ -1,15 +1,14 @@
-// The coming frame, predicted without labels: what moved between the two newest pictures moves on.
+// Predicts the next frame without labels: the motion between the two newest pictures continues.
 //
-// A network of optical flow looks at three pictures, as two pairs in turn. What it sees from the
-// second to the third is carried on and tells of the picture to come
-// (pipeline/learner/picture_to_come.h). What it sees from the first to the second is carried on in
-// the same way and judged by the third, which it has not seen there: that is what it learns from.
-// So it learns which motion goes on, not which motion was: where things turn, stop or bounce the
-// two differ. As a window of two samples of which the older one has its label (PARTIME, section
-// V.D), it costs two samples.
+// A network of optical flow sees three pictures as two pairs. The motion from the second picture to
+// the third, extended, predicts the next picture (pipeline/learner/picture_to_come.h). The motion
+// from the first to the second, extended in the same way, gives the loss on the third picture,
+// which that pair has not seen. So the network learns which motion continues, not which motion was:
+// the two differ where things turn, stop or bounce. It costs two samples, like a window of two
+// samples whose older one has its label (PARTIME, section V.D).
 //
-// That pictures to come are made of pixels of pictures that there are, and learned from video
-// alone, is from Liu et al., "Video frame synthesis using deep voxel flow", ICCV 2017.
+// Liu et al. composed future pictures from the pixels of existing ones and learned it from video
+// alone ("Video frame synthesis using deep voxel flow", ICCV 2017).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,8 +18,8 @@
 namespace millrace::pipeline {
 
 /// Judges the first flow of `flow` [2, 2, height, width] on the last picture of `pictures` [3,
-/// channels, height, width]: as ComputeFlowLoss() judges the flow, turned round, from the third
-/// picture to the second. `no_motion` is what predicting the second picture again costs.
+/// channels, height, width]. It is the loss of ComputeFlowLoss() for the negated flow from the
+/// third picture to the second. `no_motion` is the loss of predicting the second picture again.
 /// REQUIRES: no occlusion.
 [[nodiscard]] FlowLoss ComputeNextFrameLoss(const at::Tensor& pictures, const at::Tensor& flow,
                                             const FlowLossOptions& options);
