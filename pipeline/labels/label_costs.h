@@ -1,4 +1,4 @@
-// What the layers of a network that learns from labels cost on this machine: what it is cut by.
+// Measures the layers of a network that learns from labels on this machine, so that it can be cut.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 namespace millrace::pipeline {
 
 struct LabelCostOptions {
-  /// Steps that are timed, after a few that are not.
+  /// Steps that are timed, after a few warm-up steps.
   int steps = 7;
-  /// As ProfileOptions has it: told of each step.
+  /// Called after each step; see ProfileOptions.
   std::function<void(int done, int all)> on_step = {};
-  /// Gives up between two layers.
+  /// A stop request ends the measurement between two layers.
   std::stop_token stop = {};
 };
 
-/// Builds the network and times each layer on a window of samples, with as many threads as a stage
-/// has. A copy costs nothing: threads hand tensors over. Fails as MakeLabelLearner() does, and with
-/// CANCELLED once a stop is requested.
+/// Builds the network and times each layer on a window of samples, with the threads of one stage. A
+/// copy costs nothing, because threads pass tensors without one. Fails as MakeLabelLearner(), and
+/// with CANCELLED once a stop is requested.
 [[nodiscard]] absl::StatusOr<NetworkCosts> MeasureLabelNetwork(const LabelLearnerOptions& learner,
                                                                const LabelCostOptions& options);
 

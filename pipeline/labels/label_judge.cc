@@ -21,7 +21,7 @@ TargetLoss LossFor(LabelTask task) {
   return *TargetLoss::Named(task == LabelTask::kClassification ? "cross_entropy" : "mse");
 }
 
-// A tensor of its own.
+// Copies the values.
 template <typename T>
 at::Tensor TensorOf(std::vector<T>& values, at::IntArrayRef sizes, at::ScalarType type) {
   return at::from_blob(values.data(), sizes, at::TensorOptions(type)).clone();
@@ -46,8 +46,8 @@ std::vector<float> OutputsOf(const at::Tensor& row, LabelTask task) {
   return {first, first + out.numel()};
 }
 
-// A sample's slot on the way to the last stage is free once that stage has judged it; what the
-// stage keeps of it for a second time takes one of its slots.
+// A sample's slot on its way to the last stage is free after that stage has judged it. A sample
+// that the stage keeps for a second judgement takes one of the stage's own slots.
 std::int64_t StepsInFlight(const Phases& phases) {
   std::int64_t most = 0;
   for (const Phase& phase : phases) {

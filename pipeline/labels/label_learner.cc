@@ -32,14 +32,14 @@ std::int64_t NumbersOf(const std::vector<std::int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-// So many samples, one after the other in memory. Borrows it.
+// Consecutive samples in memory as one batch. Borrows `values`.
 at::Tensor Batch(std::span<const float> values, std::vector<std::int64_t> shape) {
   shape.insert(shape.begin(), static_cast<std::int64_t>(values.size()) / NumbersOf(shape));
-  // Nobody writes to it.
+  // No code writes to it.
   return at::from_blob(const_cast<float*>(values.data()), shape, at::TensorOptions(at::kFloat));
 }
 
-// A second network of the same layers, to put copies into and to ask.
+// A second network with the same layers, which receives copies and answers requests.
 class CopiedModel final : public LabelModel {
  public:
   CopiedModel(LayerChain chain, const LabelLearnerOptions& options)
@@ -144,11 +144,12 @@ class StagedLabelLearner final : public LabelLearner {
   absl::Status AwaitRoom() override {
     MILLRACE_RETURN_IF_ERROR(failure_);
     if (lasting_ != nullptr && lasting_->safe().RollBackIsDue()) {
-      // The weights have gone wrong: what runs is finished, and the next sample meets good ones.
+      // The weights have diverged: finishes all steps and restores good weights before the next
+      // sample.
       MILLRACE_RETURN_IF_ERROR(run_->Pause([this](StagedNetwork& network) {
         if (copies_ != nullptr) copies_->Restart();
         lasting_->safe().RollBack(network);
-        labels_->GiveUp();  // One of them may be why.
+        labels_->GiveUp();  // One of the labels may be the cause.
       }));
     }
     return run_->AwaitRoom();
@@ -271,8 +272,8 @@ class StagedLabelLearner final : public LabelLearner {
             .seed = options_.seed};
   }
 
-  // What the safety of the weights is told of each prediction; empty without it. A step without
-  // labels says nothing of them, unless its outputs are no numbers.
+  // Reports each prediction to the safety of the weights; empty without it. A step without labels
+  // says nothing about the weights, unless its outputs are not finite.
   [[nodiscard]] OnLabelScore ScoreTaker() {
     if (lasting_ == nullptr) return {};
     return [this](const LabelScore& score) {
@@ -287,7 +288,7 @@ class StagedLabelLearner final : public LabelLearner {
       }
       SafeLearning::Judged judged{.sample = score.sample,
                                   .learned = score.labelled > 0 && score.finite};
-      // Bounded: losses that are far off must not hide behind their own spread.
+      // Bounded, because losses that are far off must not hide behind their own spread.
       if (score.fresh > 0 && score.finite) {
         judged.ratio = score.fresh_loss / (score.fresh_loss + score.loss_of_zeros);
       }
@@ -295,27 +296,27 @@ class StagedLabelLearner final : public LabelLearner {
     };
   }
 
-  // Constant after Start(), but for their insides.
+  // Constant after Start(), except their contents.
   const LabelLearnerOptions options_;
   const LayerChain chain_;
   const Cuts cuts_;
   Plan plan_;
   std::unique_ptr<LateLabels> labels_;
   std::unique_ptr<LabelJudge> judge_;
-  std::unique_ptr<LastingLearning> lasting_;  // Null: what goes wrong stays wrong.
-  std::unique_ptr<StateCollector> copies_;    // Null: nobody wants any.
+  std::unique_ptr<LastingLearning> lasting_;  // Null: diverged weights are not restored.
+  std::unique_ptr<StateCollector> copies_;    // Null: copies are off.
 
-  // Of the thread that admits.
+  // For the admitting thread.
   SampleWindow window_;
   std::int64_t admitted_ = 0;
   absl::Status failure_;
 
-  // Of the stage that puts a copy together: no later copy is complete before that stage goes on.
-  // Where nobody wants copies, newest_ guards its values.
+  // For the stage that completes a copy: no later copy is complete before that stage continues. If
+  // copies are off, newest_ guards its values.
   CopiedModel copied_;
   NewestValues newest_;
 
-  std::unique_ptr<NetworkRun> run_;  // Last: its workers use what is above.
+  std::unique_ptr<NetworkRun> run_;  // Last: its workers use the members above.
 };
 
 absl::Status CheckSafety(const LabelSafety& safety) {

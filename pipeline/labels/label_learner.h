@@ -1,10 +1,10 @@
-// A network that learns classes or values from labels that a client sends, by the number of the
-// sample, while it predicts: in time, late or never.
+// A network that predicts, and learns classes or values from labels that a client sends by the
+// sample's number: in time, late or never.
 //
-// What goes through the pipeline at each step is the window of the last W samples: the new one
-// takes the row of the oldest. So each step differs from the one before by one row, which is what
-// schedules that mix neighbouring samples count on (PARTIME, section V.D), and a label that comes
-// late still teaches while its sample is in the window. Free of LibTorch, like learner.h.
+// Each step processes the window of the last W samples; a new sample takes the row of the oldest
+// one. So two steps differ by one row, as schedules that mix neighbouring samples require (PARTIME,
+// section V.D). A late label still teaches while its sample is in the window. Free of LibTorch,
+// like learner.h.
 #pragma once
 
 #include <cstdint>
@@ -26,114 +26,115 @@
 
 namespace millrace::pipeline {
 
-/// "classification" or "regression". INVALID_ARGUMENT naming them if it is neither.
+/// Parses "classification" or "regression". INVALID_ARGUMENT, naming both, for another name.
 [[nodiscard]] absl::StatusOr<LabelTask> LabelTaskNamed(std::string_view name);
 
-/// What the model said of a sample before it had learned anything from it.
+/// The model's output for a sample before it has learned from the sample.
 struct LabelPrediction {
   /// The number that Admit() returned for the sample.
   std::int64_t sample = 0;
   /// The probability of each class, or the values.
   std::vector<float> outputs = {};
-  /// The most probable class. -1: values are predicted.
+  /// The most probable class; -1 for values.
   int best_class = -1;
-  /// Samples of the window whose labels had come: this step learns from them. 0: it learns nothing.
+  /// The window's samples with labels, from which this step learns. 0: the step does not learn.
   int labelled = 0;
-  /// The mean loss over them. Nothing: there are none.
+  /// The mean loss over these samples; nullopt without samples.
   std::optional<float> loss = {};
-  /// Updates that the last stage's weights had seen when they made this prediction.
+  /// The last stage's update count when its weights made this prediction.
   std::int64_t updates = 0;
-  /// Whether the outputs and the loss are finite; nothing is learned at this step otherwise.
+  /// Whether the outputs and the loss are finite; otherwise the step does not learn.
   bool finite = true;
-  /// Whether the loss of labels that are new to the model has risen for good: seen at this step.
+  /// Whether this step shows drift: the loss of labels that are new to the model has risen
+  /// permanently.
   bool drift = false;
 };
 
-/// Called with each prediction, in the order of the samples, from a thread of the learner. Must be
-/// quick. May call LabelLearner::Label(), and nothing else of the learner: a label sent from here
-/// counts from the next step on, in any timing.
+/// Called with each prediction, in the order of the samples, on a thread of the learner. Must
+/// return quickly. May call LabelLearner::Label(), but no other function of the learner. Such a
+/// label counts from the next step on, whatever the timing.
 using OnLabelPrediction = std::function<void(const LabelPrediction&)>;
 
-/// A network as it was at one moment. Not thread-safe.
+/// A copy of a network at one moment. Not thread-safe.
 class LabelModel {
  public:
   virtual ~LabelModel() = default;
 
-  /// The outputs (as LabelPrediction has them) for samples that lie one after the other.
-  /// REQUIRES: `values` holds whole samples, at least one.
+  /// The outputs (as in LabelPrediction) for consecutive samples in `values`. REQUIRES: `values`
+  /// holds whole samples, at least one.
   [[nodiscard]] virtual std::vector<std::vector<float>> Outputs(
       std::span<const float> values) const = 0;
 };
 
-/// "mlp": fully connected layers with ReLUs; "convolutional": 3x3 convolutions with ReLUs, the size
-/// halved twice, then means over space and a fully connected layer.
+/// "mlp": fully connected layers with ReLUs. "convolutional": 3x3 convolutions with ReLUs, with the
+/// size halved twice, then means over space and a fully connected layer.
 [[nodiscard]] const std::vector<std::string>& LabelNetworkNames();
 
-/// Learns from samples and labels, and predicts. Admit(), AwaitRoom() and Drain() are for one
-/// thread; Label(), updates(), figures(), learning(), gave_up() and OperationsSince() are
-/// thread-safe.
+/// Learns from samples and labels, and predicts. One thread calls Admit(), AwaitRoom() and Drain().
+/// Label(), updates(), figures(), learning(), gave_up() and OperationsSince() are thread-safe.
 class LabelLearner {
  public:
   virtual ~LabelLearner() = default;
 
   /// Takes the next sample, waiting until the first stage has room, and returns its number, which
-  /// counts on from resumption().first_sample. With a `label`, the very first step learns from it.
-  /// INVALID_ARGUMENT if there are not as many values as a sample has, one is not finite, or the
-  /// label does not fit; such a sample has no number. Fails with the cause once the pipeline has
-  /// failed.
+  /// starts at resumption().first_sample. With a `label`, its first step already learns from it.
+  /// INVALID_ARGUMENT if the number of values is wrong, a value is not finite, or the label does
+  /// not fit; the sample then gets no number. After a failure of the pipeline, fails with its
+  /// cause.
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> Admit(
       std::span<const float> values, std::optional<SampleLabel> label = {}) = 0;
 
-  /// Waits until a sample would be admitted at once. With LabelSafety it goes back to older weights
-  /// here, and only here. Fails as Admit() does.
+  /// Waits until a sample would be admitted at once. With LabelSafety, only this function rolls the
+  /// weights back. Fails as Admit().
   virtual absl::Status AwaitRoom() = 0;
 
-  /// Takes the label of a sample: it is learned from at every step from the first that has not
-  /// begun to the last whose window holds the sample. NOT_FOUND, OUT_OF_RANGE and ALREADY_EXISTS as
-  /// LateLabels::Add(); INVALID_ARGUMENT if it is no label of the task.
+  /// Takes the label of a sample. Every step that has not begun and whose window holds the sample
+  /// learns from it. NOT_FOUND, OUT_OF_RANGE and ALREADY_EXISTS as LateLabels::Add();
+  /// INVALID_ARGUMENT if it is not a label of the task.
   [[nodiscard]] virtual absl::Status Label(std::int64_t sample, SampleLabel label) = 0;
 
-  /// What the network as it is now says of one sample that nothing learns from, as
-  /// Learner::Predict(): alone in its window. INVALID_ARGUMENT as Admit(). REQUIRES: `on_copy` is
-  /// not used. Thread-safe.
+  /// The current network's prediction for one sample, alone in its window; the network does not
+  /// learn from it. See Learner::Predict(). INVALID_ARGUMENT as Admit(). REQUIRES: `on_copy` is not
+  /// used. Thread-safe.
   [[nodiscard]] virtual absl::StatusOr<LabelPrediction> Predict(std::span<const float> values) = 0;
 
-  /// The learning rate is `factor` of the configured one from the next updates on; 0: the weights
-  /// stay. REQUIRES: LabelSafety. Thread-safe.
+  /// Sets the learning rate to `factor` times the configured one from the next updates on; 0
+  /// freezes the weights. REQUIRES: LabelSafety. Thread-safe.
   virtual void ScaleLearningRate(double factor) = 0;
-  /// As Learner::AskForCheckpoint(). Thread-safe.
+  /// See Learner::AskForCheckpoint(). Thread-safe.
   [[nodiscard]] virtual absl::StatusOr<std::int64_t> AskForCheckpoint() = 0;
 
-  /// Runs every operation whose inputs exist, and writes a last checkpoint, if it keeps any.
-  /// Nothing can be admitted afterwards. Returns the pipeline's failure, if it failed. Idempotent.
+  /// Runs every operation whose inputs exist, and writes a last checkpoint if checkpoints are on.
+  /// No sample can be admitted afterwards. Returns the pipeline's failure, if it failed.
+  /// Idempotent.
   virtual absl::Status Drain() = 0;
 
-  /// The network as it is now. REQUIRES: drained.
+  /// The current network. REQUIRES: drained.
   [[nodiscard]] virtual const LabelModel& Model() = 0;
 
-  /// How it was cut, and the plan of its first phase. Constant.
+  /// Its cuts, and the plan of its first phase. Constant.
   [[nodiscard]] virtual const std::vector<int>& cuts() const = 0;
   [[nodiscard]] virtual const Plan& plan() const = 0;
 
-  /// Updates of each stage so far, first stage first.
+  /// The number of updates of each stage so far, in order.
   [[nodiscard]] virtual std::vector<std::int64_t> updates() const = 0;
 
-  /// As Learner::worked(). Thread-safe.
+  /// See Learner::worked(). Thread-safe.
   [[nodiscard]] virtual std::vector<StageTime> worked() const = 0;
   [[nodiscard]] virtual LabelFigures figures() const = 0;
   [[nodiscard]] virtual LearningFigures learning() const = 0;
-  /// Whether learning is given up (LearningFigures): quick, to be asked at each prediction.
+  /// Whether learning is given up (LearningFigures). Cheap enough for each prediction.
   [[nodiscard]] virtual bool gave_up() const = 0;
   /// Constant.
   [[nodiscard]] virtual const Resumption& resumption() const = 0;
-  /// As Learner::OperationsSince().
+  /// See Learner::OperationsSince().
   [[nodiscard]] virtual std::vector<PastOperation> OperationsSince(nanoseconds since) const = 0;
 };
 
 /// Builds the network, tries it, cuts it, plans and starts the workers. The same options, samples
-/// and labels give the same bits, as long as each label is there from the same step on and no
-/// period is given. Fails with INVALID_ARGUMENT or NOT_FOUND, and with FAILED_PRECONDITION where
-/// the checkpoints are of another network or task or in use, saying what to do.
+/// and labels give the same bits if each label arrives at the same step and no period is given.
+/// Fails with INVALID_ARGUMENT or NOT_FOUND. Fails with FAILED_PRECONDITION if the checkpoints
+/// belong to another network or task or are in use. The message says what to do.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<LabelLearner>> MakeLabelLearner(
     const LabelLearnerOptions& options, OnLabelPrediction on_prediction);
 

@@ -25,20 +25,20 @@
 namespace millrace::pipeline {
 namespace {
 
-// Fully connected, over whatever shape comes in.
+// A fully connected layer, for inputs of any shape.
 class LinearLayer final : public NamedLayer {
  public:
   struct Options {
     std::int64_t inputs = 1;
     std::int64_t outputs = 1;
     bool relu = true;
-    /// Of pictures, takes the mean over space first.
+    /// Takes the mean over space first; for pictures.
     bool means = false;
   };
 
   LinearLayer(std::string name, const Options& options, at::Generator& random)
       : NamedLayer(std::move(name)), options_(options) {
-    // A ReLU keeps the variance then; what it does not follow is a score.
+    // This gain keeps the variance through a ReLU; a layer without a ReLU outputs scores.
     const double gain = options.relu ? 2 : 1;
     at::Tensor weight = at::empty({options.outputs, options.inputs}, at::kFloat);
     weight.normal_(0, std::sqrt(gain / static_cast<double>(options.inputs)), random);
@@ -77,7 +77,7 @@ LayerChain Mlp(const LabelLearnerOptions& options, at::Generator& random) {
   return chain;
 }
 
-// The size is halved after a third and two thirds of the convolutions, of which this is the i-th.
+// The size is halved after a third and two thirds of the convolutions; `i` is this one's number.
 bool Halves(int i, int convolutions) {
   return i > 1 && 3 * (i - 1) / convolutions != 3 * (i - 2) / convolutions;
 }
@@ -132,7 +132,7 @@ absl::StatusOr<LayerChain> Build(const LabelLearnerOptions& options) {
 
 constexpr double kBytesPerNumber = sizeof(float);
 
-/// `weights` numbers that make `outputs` of `inputs` of a sample, and what ReLU makes of them.
+/// A layer with `weights` numbers that makes `outputs` of `inputs` per sample, and its ReLU.
 LayerCosts Described(const LabelLearnerOptions& options, double weights, double inputs,
                      double outputs) {
   const double window = kBytesPerNumber * options.window;

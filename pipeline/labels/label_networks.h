@@ -1,4 +1,4 @@
-// Small networks to learn classes or values by, as chains of layers that can be cut anywhere.
+// Small networks that learn classes or values, as chains of layers that can be cut anywhere.
 #pragma once
 
 #include <string>
@@ -11,16 +11,17 @@
 
 namespace millrace::pipeline {
 
-/// What is learned, as a checkpoint says it: "classification of 'shut', 'open'".
+/// The task's description in a checkpoint: "classification of 'shut', 'open'".
 [[nodiscard]] std::string TaskInWords(const LabelLearnerOptions& options);
 
-/// The bytes that the layers of the network that the options name take for a window of samples, by
-/// their description alone. INVALID_ARGUMENT as OpenLabelNetwork(). REQUIRES: no `model`.
+/// The bytes of the layers of the options' network for a window of samples, computed from its
+/// description. INVALID_ARGUMENT as OpenLabelNetwork(). REQUIRES: no `model`.
 [[nodiscard]] absl::StatusOr<std::vector<LayerCosts>> DescribeLabelNetwork(
     const LabelLearnerOptions& options);
 
-/// The network that the options name: a user's or a built-in one. Each call makes a new one, with
-/// the same weights. INVALID_ARGUMENT or NOT_FOUND, saying what is allowed, and as LoadWeights().
+/// The network that the options name: a user's or a built-in one. Each call makes a new one with
+/// the same weights. Fails with INVALID_ARGUMENT or NOT_FOUND, with the allowed values, and as
+/// LoadWeights().
 [[nodiscard]] absl::StatusOr<OpenedNetwork> OpenLabelNetwork(const LabelLearnerOptions& options);
 
 }  // namespace millrace::pipeline

@@ -82,9 +82,9 @@ class LabelStreamLearner final : public Learner {
   absl::Status Label(std::int64_t sample, const SampleLabel& label) override {
     return learner_->Label(sample, label);
   }
-  void LearnFromEvery(int /*n*/) override {}  // Labels decide what it learns from.
+  void LearnFromEvery(int /*n*/) override {}  // Labels decide from which steps it learns.
 
-  // What has not been learned by then never is: a frozen step is as one without labels.
+  // A frozen step is like one without labels: its labels are not learned from later.
   void Freeze(bool frozen) override {
     frozen_ = frozen;
     ApplyRate();
@@ -132,7 +132,7 @@ class LabelStreamLearner final : public Learner {
     return prediction;
   }
 
-  // Constant after Start(), but for their insides.
+  // Constant after Start(), except their contents.
   const LabelStreamOptions options_;
   const OnPrediction on_prediction_;
   std::shared_ptr<const LearnerDescription> description_;
@@ -141,7 +141,7 @@ class LabelStreamLearner final : public Learner {
   std::atomic<bool> frozen_ = false;
   std::atomic<double> rate_factor_ = 1;
 
-  std::unique_ptr<LabelLearner> learner_;  // Last: its threads call what is above.
+  std::unique_ptr<LabelLearner> learner_;  // Last: its threads call the members above.
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// The learner of labels as the service sees it: each frame of a camera is a sample.
+// The learner of labels behind the service's interface (learner.h): each frame of a camera is a
+// sample.
 //
-// Puts a LabelLearner behind the interface that the service knows (learner.h): makes samples of
-// pictures, measures the layers to cut the network where their costs are balanced, and describes
-// what came of it. Free of LibTorch, like both.
+// It makes samples of pictures, measures the layers to balance the cuts, and describes the
+// pipeline. Free of LibTorch, like learner.h and label_learner.h.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace millrace::pipeline {
 
-/// A picture (red, green, blue bytes, rows first) as the network sees it: 0 to 1, channels first,
+/// A picture (red, green, blue bytes, rows first) as the network's input: 0 to 1, channels first,
 /// one channel of luma (ITU-R BT.601) or three.
 [[nodiscard]] std::vector<float> SampleOf(std::span<const std::uint8_t> rgb, bool grey);
 
-/// Fails as MakeLabelLearner() does, and with CANCELLED once `stop` is requested. The learner
-/// predicts every picture and learns at each step whose window holds a label: LearnFromEvery() is
-/// not for it.
+/// Fails as MakeLabelLearner(), and with CANCELLED once `stop` is requested. The learner predicts
+/// every picture and learns at each step whose window holds a label, so it ignores
+/// LearnFromEvery().
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Learner>> MakeLabelStreamLearner(
     const LabelStreamOptions& options, OnPrediction on_prediction);
 

@@ -9,10 +9,10 @@ at::Tensor SampleWindow::Add(const at::Tensor& sample) {
   if (!batch_.defined()) {
     std::vector<std::int64_t> sizes = sample.sizes().vec();
     sizes.insert(sizes.begin(), rows_);
-    // A copy, also where one row is all: the sample is only borrowed.
+    // A copy even for a single row, because the sample is only borrowed.
     batch_ = sample.unsqueeze(0).expand(sizes).clone(at::MemoryFormat::Contiguous);
   } else {
-    batch_ = batch_.clone();  // Those in flight keep theirs.
+    batch_ = batch_.clone();  // Batches in flight keep theirs.
     batch_.select(0, next_ % rows_).copy_(sample);
   }
   ++next_;

@@ -1,4 +1,4 @@
-// Losses of an output against a target that is known: what a user's own samples are learned by.
+// Losses of an output against a known target, for learning from a user's own samples.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@ namespace millrace::pipeline {
 /// A loss of an output against a target, each of one sample with a batch dimension of 1.
 class TargetLoss {
  public:
-  /// The loss called "mse", "l1" or "cross_entropy". INVALID_ARGUMENT naming them if there is none.
+  /// The loss called "mse", "l1" or "cross_entropy". INVALID_ARGUMENT, naming them, for another
+  /// name.
   [[nodiscard]] static absl::StatusOr<TargetLoss> Named(std::string_view name);
 
-  /// INVALID_ARGUMENT naming `what`, whose output it is, unless `targets` (all samples') fit.
+  /// INVALID_ARGUMENT, naming `what`, the output's source, unless all samples' `targets` fit.
   [[nodiscard]] absl::Status CheckFits(const at::Tensor& output, const at::Tensor& targets,
                                        const std::string& what) const;
 
-  /// The scalar to minimise. REQUIRES: CheckFits().
+  /// The scalar to minimise. REQUIRES: CheckFits() is OK.
   [[nodiscard]] at::Tensor operator()(const at::Tensor& output, const at::Tensor& target) const;
 
  private:
