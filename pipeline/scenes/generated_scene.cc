@@ -8,25 +8,25 @@ namespace {
 
 using Point = std::complex<double>;
 
-// What is left of a speed after a frame.
+// The share of a speed that remains after a frame.
 constexpr double kMemory = 0.9;
-// Standard deviation of each coordinate of a camera's and of a thing's speed, for a mean of 1 of
-// what is seen to move: a zoom and a roll come on top.
+// Standard deviation of each coordinate of a camera's or thing's speed, for a mean visible motion
+// of 1. Zoom and roll come on top.
 constexpr double kSpreadForSpeed = 0.78;
-// Of the zoom and the roll, a frame: a share of the picture's half diagonal for a speed of 1.
+// For zoom and roll per frame: a share of the picture's half diagonal for a speed of 1.
 constexpr double kZoomForSpeed = 0.15;
-// Draws the zoom back to 1.
+// Pulls the zoom back to 1.
 constexpr double kZoomSpring = 0.004;
 
-// std::complex leaves products and quotients of what is not finite to the compiler's library, and
-// with them a quotient's last bits.
+// std::complex leaves non-finite products and quotients to the compiler's library, so a quotient's
+// last bits would depend on it.
 Point Product(Point a, Point b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 Point Quotient(Point a, Point b) { return Product(a, std::conj(b)) / std::norm(b); }
 
-// What has left -reach..reach begins again at its other end.
+// A value beyond -reach..reach starts again at the other end.
 double Wrapped(double value, double reach) {
   if (value > reach) return -reach;
   return value < -reach ? reach : value;
@@ -43,7 +43,7 @@ double GeneratedScene::Thing::Cover(Point offset) const {
   const double x = offset.real() / half_width;
   const double y = offset.imag() / half_height;
   if (std::abs(x) > 2 || std::abs(y) > 2) return 0;
-  // Roughly the distance to the outline, in pixels.
+  // Approximately the distance to the outline, in pixels.
   const double inside = (1 - std::sqrt(x * x + y * y)) * std::min(half_width, half_height);
   return std::clamp(inside + 0.5, 0.0, 1.0);
 }
@@ -52,7 +52,7 @@ void GeneratedScene::Camera::Advance(Random& random) {
   zoom.ChangeSpeed(random);
   zoom.speed -= kZoomSpring * (std::norm(zoom.now) - 1) * (zoom.spread > 0 ? 1 : 0);
   zoom.before = zoom.now;
-  // Turns and stretches by exp(speed), as near as it matters.
+  // Approximates a turn and stretch by exp(speed).
   zoom.now = Product(zoom.now, Quotient(1.0 + zoom.speed / 2.0, 1.0 - zoom.speed / 2.0));
   place.ChangeSpeed(random);
   place.before = place.now;
@@ -90,7 +90,7 @@ GeneratedScene::Camera GeneratedScene::MakeCamera() {
 }
 
 GeneratedScene::Thing GeneratedScene::MakeThing() {
-  // Small ones more often than large ones.
+  // Small things are more likely than large ones.
   const double small = 1 / options_.least_thing;
   const double large = 1 / options_.most_thing;
   const double half_width = options_.height / random_.Uniform(large, small);
@@ -120,7 +120,8 @@ void GeneratedScene::Advance() {
 void GeneratedScene::AdvanceThing(Thing& thing) {
   Wanderer& center = thing.center;
   center.ChangeSpeed(random_);
-  // One that is wholly out of the picture comes back on the other side, unseen in both places.
+  // A thing completely outside the picture returns on the other side; it is invisible in both
+  // places.
   const Point out = center.now - middle_;
   center.before = middle_ + Point(Wrapped(out.real(), middle_.real() + thing.half_width + 1),
                                   Wrapped(out.imag(), middle_.imag() + thing.half_height + 1));
@@ -197,7 +198,7 @@ std::vector<std::uint8_t> GeneratedScene::LabelsAt(Moment moment) const {
 std::vector<std::uint8_t> GeneratedScene::Labels() const { return LabelsAt(Moment::kNow); }
 
 GeneratedScene::Motion GeneratedScene::MotionToHere() const {
-  // The wall's point at pixel p, zoom_before p + place_before, is seen at turn p + shift now.
+  // The wall's point at pixel p, zoom_before p + place_before, now appears at pixel turn p + shift.
   const Point turn = Quotient(camera_.zoom.before, camera_.zoom.now);
   const Point shift = Quotient(camera_.place.before - camera_.place.now, camera_.zoom.now);
   const std::vector<std::uint8_t> labels = LabelsAt(Moment::kBefore);

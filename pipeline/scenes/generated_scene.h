@@ -1,5 +1,5 @@
-// A scene whose motion is known exactly: a camera before a textured wall, and things that move
-// between them.
+// A scene with exactly known motion: a camera before a textured wall, and things that move between
+// them.
 #pragma once
 
 #include <complex>
@@ -11,51 +11,50 @@
 
 namespace millrace::pipeline {
 
-/// A moment of a scene, which can move on to the next. Points are complex numbers: x + iy, in
+/// One moment of a scene, which can advance by frames. Points are complex numbers x + iy, in
 /// pixels.
 ///
-/// Not thread-safe. Borrows the generator for its lifetime. The same on every machine, as Texture
-/// is.
+/// Not thread-safe. Borrows the generator for its lifetime. Identical on every machine, like
+/// Texture.
 class GeneratedScene {
  public:
   struct Options {
     int width = 0;
     int height = 0;
-    /// Of the camera: how far the picture moves in a frame, in pixels, on average. Things are as
-    /// fast.
+    /// The camera's mean motion in pixels per frame. Things are as fast.
     double speed = 2.75;
-    /// The slowest camera, as a share of `speed`; between it and 1 all are as likely.
+    /// The slowest camera, as a share of `speed`; the paces between it and 1 are equally likely.
     double least_pace = 1;
-    /// The share of scenes whose camera stands still.
+    /// The share of scenes with a fixed camera.
     double still_share = 0;
     int least_things = 3;
     int most_things = 3;
-    /// Half the width of the smallest and of the largest thing, as a share of the picture's height.
+    /// Half the width of the smallest and the largest thing, as a share of the picture's height.
     double least_thing = 0.1;
     double most_thing = 0.2;
-    /// How many times as wide and high as the picture the wall is, before it is mirrored.
+    /// The wall's size as a multiple of the picture's, before it is mirrored.
     double wall = 3;
     /// Standard deviation of a frame's noise.
     double noise = 0.006;
   };
 
-  /// The motion from the moment before to this one, indexed at the moment before.
+  /// The motion from the previous moment to this one, indexed at the previous moment.
   struct Motion {
     /// All dx, rows first, then all dy.
     std::vector<float> flow;
-    /// 1 where what the moment before shows is in the picture now and nothing hides it, else 0.
+    /// 1 where the previous moment's pixel is in the current picture and not hidden, else 0.
     std::vector<std::uint8_t> visible;
   };
 
   GeneratedScene(const Options& options, Random& random);
 
-  /// Moves everything on by one frame.
+  /// Moves everything by one frame.
   void Advance();
 
-  /// The grey picture of this moment, rows first, with noise of its own.
+  /// The grey picture of this moment, rows first, with its own noise.
   [[nodiscard]] std::vector<std::uint8_t> Draw();
 
-  /// What each pixel shows now, rows first: 0 the wall, else the number of a thing.
+  /// The label of each pixel now, rows first: 0 for the wall, else the number of a thing.
   [[nodiscard]] std::vector<std::uint8_t> Labels() const;
 
   /// REQUIRES: Advance() was called.
@@ -66,7 +65,7 @@ class GeneratedScene {
 
   enum class Moment { kBefore, kNow };
 
-  // Something that wanders: its speed keeps a constant spread and forgets itself slowly.
+  // A random walk whose speed has a constant spread and changes slowly.
   struct Wanderer {
     Point now;
     Point before;
@@ -84,13 +83,13 @@ class GeneratedScene {
     double half_width;
     double half_height;
 
-    // 1 inside, 0 outside, in between on the outline. `offset` is from the centre.
+    // 1 inside, 0 outside, in between at the outline. `offset` is from the centre.
     [[nodiscard]] double Cover(Point offset) const;
   };
 
   // The camera: pixel p, counted from the picture's centre, shows the wall's point zoom p + place.
   struct Camera {
-    // Its length is how much of the wall is seen, its direction the camera's roll.
+    // Its length is the visible share of the wall; its direction is the camera's roll.
     Wanderer zoom;
     // Its speed is in pixels of the picture.
     Wanderer place;
@@ -98,7 +97,7 @@ class GeneratedScene {
     void Advance(Random& random);
   };
 
-  // The pixels of the picture that a thing may cover.
+  // The pixels that a thing may cover.
   struct Box {
     int left;
     int right;

@@ -1,8 +1,7 @@
-// A video of any length whose motion is known exactly, made by the program itself.
+// A generated video of any length with exactly known motion.
 //
-// It lets a network learn to see motion before it meets a camera, and lets anybody measure how far
-// a predicted flow is from the truth, for as long as a stream lasts. Its motion is synthetic: a
-// figure from it must say so.
+// A network can learn motion from it before it sees a camera. A predicted flow can be compared with
+// the truth for as long as a stream lasts. Its motion is synthetic; a published result must say so.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +18,9 @@ namespace millrace::pipeline {
 struct GeneratedPair {
   enum class Kind {
     kMotion,
-    /// The picture before once more, as a stuck camera sends it: its flow is zero.
+    /// The previous picture again, as a stuck camera sends it: the flow is zero.
     kPause,
-    /// The two pictures are of different scenes: the flow says nothing, and nothing is visible.
+    /// The two pictures are of different scenes: the flow is meaningless, and no pixel is visible.
     kCut,
   };
   Kind kind = Kind::kMotion;
@@ -29,25 +28,23 @@ struct GeneratedPair {
   at::Tensor pictures;
   /// [1, 2, height, width], in pixels, indexed at the previous picture.
   at::Tensor flow;
-  /// uint8 [1, 1, height, width]: 1 where what the previous picture shows is in the current one and
-  /// nothing hides it there, else 0.
+  /// uint8 [1, 1, height, width]: 1 where the previous picture's pixel is in the current picture
+  /// and not hidden, else 0.
   at::Tensor visible;
-  /// The pictures as a camera's: red, green, blue bytes, all alike, rows first.
+  /// The pictures in a camera's format: red, green, blue bytes, all equal, rows first.
   std::vector<std::uint8_t> previous_rgb;
   std::vector<std::uint8_t> current_rgb;
 };
 
-/// Neighbouring pairs of frames, one scene after another. The bytes and the flow are the same on
-/// every machine.
-///
-/// Not thread-safe.
+/// Pairs of consecutive frames, one scene after another. Bytes and flow are identical on every
+/// machine. Not thread-safe.
 class GeneratedStream {
  public:
   enum class Scenes {
-    /// To measure on: a camera that always moves, and three things.
+    /// For measurements: a camera that always moves, and three things.
     kAlike,
-    /// To learn from: every second camera stands still, the others move at every pace, before up to
-    /// eight things of every size.
+    /// For learning: every second camera is fixed. The others move at any pace, before up to eight
+    /// things of any size.
     kVaried,
   };
   struct Options {
@@ -55,21 +52,19 @@ class GeneratedStream {
     int height = 144;
     std::uint64_t seed = 0;
     Scenes scenes = Scenes::kAlike;
-    /// The mean motion, in pixels, of scenes alike; that of the fastest of varied ones.
+    /// The mean motion, in pixels, for kAlike; the fastest camera's for kVaried.
     double speed = 2.75;
-    /// Then another scene begins. Pauses do not count.
+    /// The length of a scene, without pauses.
     int frames_per_scene = 750;
-    /// The pair of the last frame of a scene and the first of the next is left out, unless it is to
-    /// be there as a cut.
+    /// Whether the pair across two scenes appears, as a cut; otherwise it is left out.
     bool cuts = false;
-    /// After so many pairs of motion in a scene the picture stands still for `pause_pairs`. 0:
+    /// After this number of motion pairs in a scene, the picture pauses for `pause_pairs`. 0:
     /// never.
     int pause_every = 0;
     int pause_pairs = 20;
   };
 
-  /// REQUIRES: width and height at least 16, frames_per_scene at least 2, speed and pauses not
-  /// below 0.
+  /// REQUIRES: width and height >= 16, frames_per_scene >= 2, speed and pauses >= 0.
   explicit GeneratedStream(const Options& options);
 
   GeneratedStream(const GeneratedStream&) = delete;
@@ -80,7 +75,7 @@ class GeneratedStream {
  private:
   using Picture = std::vector<std::uint8_t>;
 
-  // Where the stream stands: what the next pair shows.
+  // What the next pair shows.
   [[nodiscard]] GeneratedPair::Kind NextKind() const;
   void StartScene();
   [[nodiscard]] GeneratedPair PairOf(GeneratedPair::Kind kind, const Picture& current) const;
@@ -90,7 +85,7 @@ class GeneratedStream {
   std::unique_ptr<GeneratedScene> scene_;
   Picture last_picture_;
   int frames_of_scene_ = 0;
-  // Since the scene began or the last pause ended; and of the pause that goes on.
+  // Pairs since the scene began or the last pause ended; pairs of the current pause.
   int pairs_of_motion_ = 0;
   int pairs_of_pause_ = 0;
 };

@@ -21,8 +21,7 @@ struct Canvas {
 
 double Mix(double a, double b, double share) { return a + share * (b - a); }
 
-// Smooth noise in -1..1: octaves of random lattices, each half as strong as the one twice as
-// coarse.
+// Smooth noise in -1..1: octaves of random lattices, each half as strong as the next coarser one.
 Canvas MakeNoise(int width, int height, Random& random) {
   constexpr std::array<int, 5> kCells = {2, 4, 8, 16, 32};
   Canvas noise{width, height, std::vector<float>(static_cast<std::size_t>(width) * height)};
@@ -47,14 +46,14 @@ Canvas MakeNoise(int width, int height, Random& random) {
 
 struct Leaf {
   Point center;
-  // Times this, a point is told in the leaf's own axes, in halves of its size.
+  // Multiplies a point into the leaf's own axes, in units of half its size.
   Point to_own;
   double reach;
   double aspect;
   bool box;
   double grey;
   double grain;
-  // Grey per pixel, to the right and down: light falls on things unevenly.
+  // Grey per pixel, to the right and down, because light falls unevenly.
   Point shade;
 
   bool Covers(Point offset) const {
@@ -64,7 +63,7 @@ struct Leaf {
   }
 };
 
-// The density of radii falls with their cube: every size covers as much area as any other.
+// The density of radii falls with their cube, so every size covers the same area.
 double DrawRadius(const Texture::Options& options, Random& random) {
   const double small = 1 / (options.least_radius * options.least_radius);
   const double large = 1 / (options.most_radius * options.most_radius);
@@ -72,7 +71,7 @@ double DrawRadius(const Texture::Options& options, Random& random) {
 }
 
 Leaf DrawLeaf(const Texture::Options& options, Random& random) {
-  // One after the other: the order of arguments would be the compiler's choice.
+  // In sequence: the compiler may choose the order of function arguments.
   Leaf leaf;
   const double radius = DrawRadius(options, random);
   const double tone = options.contrast * random.Uniform(-1, 1);
@@ -105,7 +104,7 @@ void Paint(const Leaf& leaf, Canvas& noise, Canvas& canvas) {
   }
 }
 
-// A lens never draws an edge sharper than this: weights 1, 2, 1 both ways.
+// No lens draws a sharper edge: weights 1, 2, 1 in both directions.
 std::vector<float> Soften(Canvas& canvas) {
   std::vector<float> result(canvas.pixels.size());
   for (int y = 0; y < canvas.height; ++y) {
@@ -124,10 +123,10 @@ std::vector<float> Soften(Canvas& canvas) {
   return result;
 }
 
-// Pixels beyond each border, so that all neighbours of any point are there.
+// Pixels beyond each border, so that all neighbours of any point exist.
 constexpr int kMargin = 2;
 
-// Weights of four neighbours for a point between the middle two: Catmull and Rom's cubics.
+// Weights of four neighbours for a point between the middle two: Catmull-Rom cubics.
 std::array<float, 4> CubicWeights(float t) {
   return {t * (-0.5F + t * (1 - 0.5F * t)), 1 + t * t * (-2.5F + 1.5F * t),
           t * (0.5F + t * (2 - 1.5F * t)), t * t * (-0.5F + 0.5F * t)};
@@ -144,7 +143,7 @@ int Floor(double value) {
   return value < toward_zero ? toward_zero - 1 : toward_zero;
 }
 
-// The point in -0.5..size - 0.5 that shows the same.
+// The point in -0.5..size - 0.5 with the same content.
 double Fold(double value, int size) {
   const double period = 2.0 * size;
   if (value < -0.5 || value >= period - 0.5) value -= period * Floor((value + 0.5) / period);
@@ -158,7 +157,7 @@ Texture::Texture(const Options& options, Random& random)
   Canvas noise = MakeNoise(width_, height_, random);
   Canvas canvas{width_, height_,
                 std::vector<float>(noise.pixels.size(), static_cast<float>(options.brightness))};
-  // As many as cover everything several times.
+  // Enough leaves to cover everything several times.
   const double area = options.least_radius * options.least_radius * 4;
   const int leaves = static_cast<int>(width_ * height_ / area) + 10;
   for (int i = 0; i < leaves; ++i) Paint(DrawLeaf(options, random), noise, canvas);

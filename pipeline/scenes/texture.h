@@ -1,8 +1,8 @@
-// Grey pictures made by chance that look, to a network, like the world: flat areas, sharp edges and
-// things of every size in front of each other.
+// Random grey pictures that resemble the world to a network: flat areas, sharp edges, and things of
+// any size in front of each other.
 //
 // They are "dead leaves" (Lee, Mumford and Huang, 2001): shapes fall on each other, small ones more
-// often than large ones, which gives the statistics of photographs without any photograph.
+// often than large ones. This gives the statistics of photographs without any photograph.
 #pragma once
 
 #include <complex>
@@ -12,19 +12,20 @@
 
 namespace millrace::pipeline {
 
-/// A picture that can be looked up between its pixels, mirrored for ever beyond its borders.
+/// A picture that can be sampled between its pixels, and is mirrored without limit beyond its
+/// borders.
 ///
-/// Constant after construction. The same on every machine: its file is compiled so that no product
-/// and sum are joined into one rounding.
+/// Constant after construction. Identical on every machine: its file is compiled without fusing a
+/// product and a sum into one rounding.
 class Texture {
  public:
   struct Options {
     int width = 0;
     int height = 0;
-    /// Half the size of the smallest and of the largest leaf, in pixels.
+    /// Half the size of the smallest and the largest leaf, in pixels.
     double least_radius = 1.5;
     double most_radius = 60;
-    /// How far grey values may lie from `brightness`.
+    /// The maximum distance of grey values from `brightness`.
     double contrast = 0.4;
     double brightness = 0.5;
   };
@@ -32,15 +33,14 @@ class Texture {
   /// REQUIRES: width and height at least 2.
   Texture(const Options& options, Random& random);
 
-  /// The grey value at a point, interpolated by cubics. Values lie around 0..1, not strictly
-  /// inside.
+  /// The grey value at a point, by cubic interpolation. Values may lie slightly outside 0..1.
   [[nodiscard]] float At(std::complex<double> point) const;
 
  private:
   const int width_;
   const int height_;
-  const int row_;              // Pixels of a row, with its margins.
-  std::vector<float> pixels_;  // With margins that mirror what is inside.
+  const int row_;              // Pixels per row, with its margins.
+  std::vector<float> pixels_;  // With mirrored margins.
 };
 
 }  // namespace millrace::pipeline
