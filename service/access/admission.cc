@@ -13,8 +13,8 @@
 namespace millrace::service {
 namespace {
 
-/// The methods that change nothing, so that a token of the role `view` suffices. All others are
-/// control.
+/// The methods that change nothing and accept a token of the role `view`. All other methods need
+/// the role `control`.
 constexpr std::array kViewMethods = std::to_array<std::string_view>({
     "inference.GRPCInferenceService/ModelInfer",
     "inference.GRPCInferenceService/ModelMetadata",
@@ -85,7 +85,7 @@ absl::StatusOr<Role> Admission::RoleOf(const CallFacts& call) const {
   }
   const std::optional<Role> role = tokens_->RoleOf(said.substr(kScheme.size()));
   if (role) return *role;
-  // Somebody may try them one by one. The log sums up repeats.
+  // This warning makes a brute-force attempt visible. The log sums up repeats.
   spdlog::warn("a call with a token that is none of this server's was refused; it came from {}",
                AddressOf(call.peer));
   return absl::UnauthenticatedError(

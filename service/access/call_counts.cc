@@ -5,7 +5,7 @@
 namespace millrace::service {
 namespace {
 
-// In seconds: from what is read from memory to what waits for a network to load.
+// In seconds: from a read of memory to a call that waits for a network to load.
 const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {
       0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0};

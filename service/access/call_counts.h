@@ -1,4 +1,4 @@
-// How often each method of the API was called, what the calls ended with, and how long they took.
+// Counts the calls of each API method, their status codes and their durations.
 #pragma once
 
 #include <array>
@@ -15,35 +15,35 @@
 
 namespace millrace::service {
 
-/// Counts calls by method and by the code of the status that they ended with. Thread-safe.
+/// Counts calls by method and by final status code. Thread-safe.
 class CallCounts {
  public:
   CallCounts();
 
-  /// The codes of gRPC's statuses, and of absl's, which are the same: 0 to 16.
+  /// gRPC and absl have the same status codes: 0 to 16.
   static constexpr std::size_t kCodes = 17;
 
-  /// Of one method; indexed by the code.
+  /// The counts of one method, indexed by the status code.
   struct Method {
     std::string name;
     std::array<std::uint64_t, kCodes> calls = {};
   };
 
-  /// Counts the calls of these from now on: "millrace.v1.StreamService/GetStream".
+  /// Starts to count the calls of `methods`, such as "millrace.v1.StreamService/GetStream".
   void Expect(const std::vector<std::string>& methods) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool Expects(std::string_view method) const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// A call has ended. REQUIRES: `method` is expected, and 0 <= code < kCodes.
+  /// Counts a call that has ended. REQUIRES: `method` is expected, and 0 <= code < kCodes.
   void Add(std::string_view method, int code) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// A call with one answer has ended, so long after it came: one histogram for all methods, as one
-  /// for each would be hundreds of series.
+  /// Records the duration of a call with one response. All methods share one histogram, because a
+  /// histogram for each method would be hundreds of series.
   void AddDuration(std::chrono::nanoseconds took) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The histogram of what AddDuration() was told, in seconds.
+  /// The histogram of all recorded durations, in seconds.
   [[nodiscard]] prometheus::ClientMetric Durations() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Every method that is expected, by name.
+  /// The counts of every expected method, ordered by name.
   [[nodiscard]] std::vector<Method> Read() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

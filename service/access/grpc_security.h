@@ -1,4 +1,5 @@
-// Who may call the gRPC port, and how they reach it.
+// The settings that protect the gRPC port: TLS, tokens and the addresses that may change the
+// server.
 #pragma once
 
 #include <string>
@@ -6,15 +7,15 @@
 
 namespace millrace::service {
 
-/// From where calls are admitted that change what the server does.
+/// The addresses from which clients may change the server's state.
 enum class ControlFrom { kNowhere, kLoopback, kAnywhere };
 
-/// How the gRPC port is protected. Without a file named, it is plain text and asks nobody who they
-/// are.
+/// How the gRPC port is protected. Without any file, the port is plain text and does not
+/// authenticate its clients.
 struct GrpcSecurity {
-  /// PEM files. With certificate and key the port speaks TLS alone; with `client_ca`, only to
-  /// clients whose certificate was signed by one of those in it. They are read again when they
-  /// change.
+  /// Paths of PEM files. With `certificate` and `key`, the port accepts only TLS. With `client_ca`,
+  /// it accepts only clients whose certificate an authority in that file has signed. The server
+  /// reads the files again when they change.
   struct Tls {
     std::string certificate;
     std::string key;
@@ -24,20 +25,20 @@ struct GrpcSecurity {
   };
 
   Tls tls = {};
-  /// The tokens that clients have to send, one of them each; see TokenFile. Read again when it
-  /// changes.
+  /// The file of tokens (see TokenFile). A client must send one of them. The server reads the file
+  /// again when it changes.
   std::string tokens_file = {};
   ControlFrom control = ControlFrom::kLoopback;
-  /// Whether the configuration says in so many words that an address beyond this machine may speak
-  /// plain text: gRPC without TLS, and the page, the metrics and the probes, which never have it.
+  /// Whether the configuration explicitly allows plain text on an address beyond this machine. That
+  /// covers gRPC without TLS, and the page, the metrics and the probes, which never use TLS.
   bool allow_plain_text = false;
 };
 
-/// Whether `address`, of an IP, is this machine's alone.
+/// Whether the IP address `address` is reachable only from this machine.
 [[nodiscard]] bool IsLoopback(std::string_view address);
 
-/// The above in words, without naming any file: "TLS, client certificates, tokens, control from
-/// this machine only".
+/// Describes `security` for people, without file names: "TLS, client certificates, tokens, control
+/// from this machine only".
 [[nodiscard]] std::string Describe(const GrpcSecurity& security);
 
 }  // namespace millrace::service

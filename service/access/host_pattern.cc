@@ -21,14 +21,14 @@ using Parts = std::vector<std::string>;
 
 constexpr int kIpv4Parts = 4;
 
-/// Addresses that begin with the same bits.
+/// A net: all addresses that begin with the same bits.
 struct Net {
   int family = AF_INET;
   std::array<std::uint8_t, 16> bytes = {};
   int bits = 32;
 };
 
-/// One address: a net of its own.
+/// Parses one address, as a net of one address.
 std::optional<Net> ParseAddress(const std::string& text) {
   Net net;
   if (inet_pton(AF_INET, text.c_str(), net.bytes.data()) == 1) return net;
@@ -37,7 +37,7 @@ std::optional<Net> ParseAddress(const std::string& text) {
   return std::nullopt;
 }
 
-/// "10.0.0.0/24", or one address.
+/// Parses a net such as "10.0.0.0/24", or one address.
 std::optional<Net> ParseNet(const std::string& text) {
   const Parts parts = absl::StrSplit(text, absl::MaxSplits('/', 1));
   std::optional<Net> net = ParseAddress(parts[0]);
@@ -61,10 +61,10 @@ bool HasOnly(std::string_view text, std::string_view characters) {
   return text.find_first_not_of(characters) == std::string_view::npos;
 }
 
-/// Whether a pattern with stars is of IPv4 addresses: it must not mean a name then.
+/// Whether `pattern` has only IPv4 numbers and stars. Such a pattern must not match a name.
 bool IsOfNumbers(std::string_view pattern) { return HasOnly(pattern, "0123456789.*"); }
 
-/// `*` stands for any characters.
+/// Whether one part matches. `*` matches any number of characters.
 bool PartMatches(std::string_view text, std::string_view pattern) {
   const std::size_t star = pattern.find('*');
   if (star == std::string_view::npos) return text == pattern;

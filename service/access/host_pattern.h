@@ -1,4 +1,4 @@
-// Which hosts a pattern of `client_sources.hosts` means.
+// Matches hosts against the patterns of `client_sources.hosts`.
 //
 //   *                 every host
 //   10.0.0.*          IPv4 addresses, number by number
@@ -7,7 +7,8 @@
 //   *.example.org     names, part by part: gate.example.org, but neither example.org nor
 //                     a.gate.example.org, which is *.*.example.org
 //
-// A pattern of addresses never means a name: whoever owns a name may call it 10.0.0.evil.example.
+// A pattern of addresses never matches a name, because the owner of a domain can create the name
+// 10.0.0.evil.example.
 #pragma once
 
 #include <string_view>
@@ -16,11 +17,11 @@
 
 namespace millrace::service {
 
-/// INVALID_ARGUMENT, saying what is allowed, if `pattern` is none.
+/// INVALID_ARGUMENT if `pattern` is not valid. The message says which patterns are.
 [[nodiscard]] absl::Status CheckHostPattern(std::string_view pattern);
 
-/// Whether `pattern` means `host`: a name or an address as a URI says it, without brackets. Case
-/// does not matter. What is no pattern means nothing.
+/// Whether `pattern` matches `host`: a name or an address as in a URI, without brackets. Case does
+/// not matter. An invalid pattern matches no host.
 [[nodiscard]] bool HostMatches(std::string_view host, std::string_view pattern);
 
 }  // namespace millrace::service

@@ -1,4 +1,4 @@
-// Where a call comes from, and the log of what it changed.
+// The address of a client, and the log line for a change that a client made.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace millrace::service {
 
-/// The address of a peer as gRPC writes it: "10.0.0.7" of "ipv4:10.0.0.7:40312", "::1" of
-/// "ipv6:%5B::1%5D:40312". Empty where it is none of IP.
+/// The IP address in `peer`, which gRPC wrote: "10.0.0.7" for "ipv4:10.0.0.7:40312", "::1" for
+/// "ipv6:%5B::1%5D:40312". Empty if `peer` has no IP address.
 [[nodiscard]] std::string AddressOf(std::string_view peer);
 
-/// "stream 'gate': a client at 10.0.0.7 has deleted it". `client`: its address; empty where it has
-/// none.
+/// Logs "stream 'gate': a client at 10.0.0.7 has deleted it". `client` is the client's address, or
+/// empty if unknown.
 void LogChange(const std::string& client, const std::string& stream, const std::string& did);
 
 }  // namespace millrace::service

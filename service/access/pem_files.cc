@@ -26,7 +26,7 @@ Bio Over(const std::string& text) {
   return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free};
 }
 
-/// Nobody is asked for the password of a key that has one.
+/// Keeps OpenSSL from prompting for the password of an encrypted key.
 int NoPassword(char* /*buffer*/, int /*size*/, int /*writes*/, void* /*user*/) { return 0; }
 
 absl::Status Wrong(const PemFile& file, std::string_view why) {
@@ -48,7 +48,7 @@ absl::StatusOr<Key> KeyOf(const std::string& pem, const PemFile& file) {
   return key;
 }
 
-// Years that a nanosecond's count does not reach are its end.
+// Clamps years that 64-bit nanoseconds cannot represent.
 std::chrono::nanoseconds SinceEpoch(const ASN1_TIME* time) {
   constexpr std::int64_t kMost = std::int64_t{1} << 33;
   std::tm parts = {};
@@ -60,7 +60,7 @@ bool HasExpired(const X509* certificate) {
   return X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0;
 }
 
-/// Those that `pem` begins with.
+/// The certificates at the beginning of `pem`.
 std::vector<Certificate> AllOf(const std::string& pem) {
   const Bio bio = Over(pem);
   std::vector<Certificate> all;

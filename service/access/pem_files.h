@@ -1,5 +1,4 @@
-// Certificates and keys in PEM, looked at before gRPC gets them: it would say less of what is
-// wrong.
+// Checks certificates and keys in PEM before gRPC uses them, because gRPC's own errors say less.
 #pragma once
 
 #include <chrono>
@@ -11,36 +10,37 @@
 
 namespace millrace::service {
 
-/// A file, and what names it in messages: a key of the configuration or an option.
+/// A PEM file. `name` is the configuration key or the option that names it in messages.
 struct PemFile {
   const std::string& path;
   std::string_view name;
 };
 
-/// What one side of a connection shows: a certificate, with those in between, and its key.
+/// The identity of one side of a connection: a certificate with its intermediates, and its key.
 struct Identity {
   std::string certificate;
   std::string key;
 };
 
-/// When a certificate is valid, since 1970.
+/// The period in which a certificate is valid, as times since 1970.
 struct Validity {
   std::chrono::nanoseconds from{0};
   std::chrono::nanoseconds until{0};
 };
 
-/// What `file` holds, which begins with a certificate. NOT_FOUND or INVALID_ARGUMENT, with what is
-/// wrong, for any other file; no message repeats what a file holds.
+/// The contents of `file`, which must begin with a certificate. Any other file gives NOT_FOUND or
+/// INVALID_ARGUMENT with the reason. No message repeats the contents.
 [[nodiscard]] absl::StatusOr<std::string> ReadCertificates(const PemFile& file);
 
-/// Of each certificate of `file`, which has one at least. Fails as ReadCertificates() does.
+/// The validity of each certificate in `file`, at least one. Fails as ReadCertificates() does.
 [[nodiscard]] absl::StatusOr<std::vector<Validity>> ReadValidities(const PemFile& file);
 
-/// OK if `file` holds certificates that have not all expired, of authorities that may sign those
-/// of others. Fails as ReadCertificates() does.
+/// OK if at least one certificate of an authority in `file` has not expired. Fails as
+/// ReadCertificates() does.
 [[nodiscard]] absl::Status CheckAuthorities(const PemFile& file);
 
-/// The same of a certificate that has not expired and its key, which is kept from others.
+/// Reads a certificate and its key. Fails as ReadCertificates() and ReadPrivateFile() do, and if
+/// the certificate has expired or the key does not match it.
 [[nodiscard]] absl::StatusOr<Identity> ReadIdentity(const PemFile& certificate, const PemFile& key);
 
 }  // namespace millrace::service

@@ -17,7 +17,7 @@ absl::Status Unreadable(const std::string& path, std::string_view key, const abs
       absl::StrCat(std::string(key), ": ", path, " cannot be read: ", cause.message()));
 }
 
-/// Somebody may have written the secret itself where its file is to be named: it is not repeated.
+/// Does not repeat the path: the user may have written the secret itself instead of a path.
 absl::Status NoPrivateFile(std::string_view key, const absl::Status& cause) {
   return absl::NotFoundError(
       absl::StrCat(std::string(key), ": the file that it names cannot be read: ", cause.message(),
@@ -33,7 +33,7 @@ absl::Status CheckPrivate(const struct stat& info, const std::string& path, std:
 
 absl::StatusOr<std::string> Read(const std::string& path, std::string_view key, bool secret) {
   const absl::StatusOr<RegularFile> file = RegularFile::Open(path);
-  // What is there, though no file, is no secret.
+  // A path that exists but is no regular file cannot be the secret itself.
   if (!file.ok() && secret && !absl::IsInvalidArgument(file.status())) {
     return NoPrivateFile(key, file.status());
   }

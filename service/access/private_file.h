@@ -1,4 +1,4 @@
-// Files that hold secrets.
+// Reads files that hold secrets. Error messages never repeat the contents.
 #pragma once
 
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 namespace millrace::service {
 
-/// What tells one version of a file from another.
+/// Identifies one version of a file. A changed file has another version.
 struct FileVersion {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -20,16 +20,17 @@ struct FileVersion {
   bool operator==(const FileVersion&) const = default;
 };
 
-/// The version of `path` now; one of its own where there is no such file.
+/// The current version of `path`. A missing file has the default version.
 [[nodiscard]] FileVersion VersionOf(const std::string& path);
 
-/// What a file holds, of at most a megabyte. `key` is the configuration's that names it, for
-/// messages, which never repeat what it holds. NOT_FOUND where it cannot be read.
+/// The contents of `path`, at most one megabyte. `key` is the configuration key that names the file
+/// in messages. NOT_FOUND if the file cannot be read.
 [[nodiscard]] absl::StatusOr<std::string> ReadNamedFile(const std::string& path,
                                                         std::string_view key);
 
-/// The same of a file that must be kept from others: INVALID_ARGUMENT, with what to do, if
-/// everybody on this machine may read or write it. Its group may, as where a cluster mounts it.
+/// Like ReadNamedFile(), for a secret. INVALID_ARGUMENT, with what to do, if every user of this
+/// machine may read or write the file. Its group may do so, because clusters mount secrets that
+/// way.
 [[nodiscard]] absl::StatusOr<std::string> ReadPrivateFile(const std::string& path,
                                                           std::string_view key);
 

@@ -12,7 +12,7 @@
 namespace millrace::service {
 namespace {
 
-/// Whether a line begins as those of the server's file do: "view TOKEN" or "control TOKEN".
+/// Whether a line begins like one of the server's file: "view TOKEN" or "control TOKEN".
 bool BeginsWithRole(absl::string_view line) {
   line = absl::StripLeadingAsciiWhitespace(line);
   return (absl::ConsumePrefix(&line, "view") || absl::ConsumePrefix(&line, "control")) &&
@@ -24,7 +24,7 @@ bool IsListOfTokens(absl::string_view text) {
   return std::ranges::any_of(lines, BeginsWithRole);
 }
 
-/// What keeps `said` from being a token; empty: nothing does.
+/// The reason why `said` is not a token. Empty if it is one.
 std::string_view FaultOf(absl::string_view said) {
   if (said.empty()) return "is empty";
   if (IsListOfTokens(said)) return "is a server's list of tokens";

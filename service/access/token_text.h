@@ -1,4 +1,4 @@
-// What a token may look like, and how a client's file says one.
+// The syntax of a token, and of a client's file that holds one.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 
 namespace millrace::service {
 
-/// Longer tokens fit into no header of HTTP/2 that servers and proxies take as a rule.
+/// Most servers and proxies refuse HTTP/2 headers that are longer than this.
 inline constexpr std::size_t kLongestToken = 4096;
 
-/// Whether a token may hold `c`: what may follow "Bearer" (RFC 6750).
+/// Whether `c` is allowed in a token: the characters that may follow "Bearer" (RFC 6750).
 [[nodiscard]] bool IsTokenCharacter(unsigned char c);
 
-/// The token in `text`, which the file `path` holds: one line with nothing else, but for white
-/// space around it. `option` names the file in messages, which never repeat what the file holds.
-/// INVALID_ARGUMENT, with what to do, for any other text; a server's list of tokens is called that.
+/// The token in `text`, the contents of the file `path`: one line, with white space around it
+/// allowed. `option` names the file in messages, which never repeat the contents. INVALID_ARGUMENT,
+/// with what to do, for any other text. The message says so if the text is a server's list of
+/// tokens.
 [[nodiscard]] absl::StatusOr<std::string> TokenAlone(std::string_view text, std::string_view option,
                                                      std::string_view path);
 

@@ -84,7 +84,8 @@ std::optional<Role> Tokens::RoleOf(std::string_view token) const {
 }
 
 absl::StatusOr<std::unique_ptr<TokenFile>> TokenFile::Open(std::string path) {
-  const FileVersion version = VersionOf(path);  // Before it is read: a later one is read again.
+  // Taken first: a change during the read gives another version.
+  const FileVersion version = VersionOf(path);
   MILLRACE_ASSIGN_OR_RETURN(Tokens tokens, Load(path));
   return std::unique_ptr<TokenFile>(new TokenFile(std::move(path), version, std::move(tokens)));
 }

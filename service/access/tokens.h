@@ -1,6 +1,6 @@
-// The tokens by which clients show who they are, and what each allows.
+// The tokens that authenticate clients, and the role of each.
 //
-//   # who may look, who may change things
+//   # view: may read; control: may also make changes
 //   view     Wm9v3nq0-or-any-16-characters
 //   control  b2F1c3Rpbmc-that-nobody-guesses
 #pragma once
@@ -19,21 +19,21 @@
 
 namespace millrace::service {
 
-/// What a client may do. Whoever may control may view.
+/// A client's permission. The role kControl includes kView.
 enum class Role { kView, kControl };
 
-/// The tokens of one file, kept as hashes: no copy of a token stays in memory. Constant.
+/// The tokens of one file, kept as hashes: no copy of a token stays in memory. Constant after
+/// construction.
 class Tokens {
  public:
   static constexpr std::size_t kShortest = 16;
 
-  /// Reads lines "ROLE TOKEN"; empty lines and those that begin with '#' say nothing. `name` stands
-  /// for the file in messages, which name the line and never what it holds. INVALID_ARGUMENT for
-  /// any other line, a token that is short, has odd characters or is there twice, and no token at
-  /// all.
+  /// Reads lines "ROLE TOKEN". Empty lines and lines that begin with '#' are ignored. `name` names
+  /// the file in messages, which give the line number and never the contents. INVALID_ARGUMENT for
+  /// any other line, for a short, malformed or repeated token, and for a file without tokens.
   [[nodiscard]] static absl::StatusOr<Tokens> Parse(std::string_view text, std::string_view name);
 
-  /// The role of `token`, or nullopt. Takes as long whichever it is.
+  /// The role of `token`, or nullopt. The comparison takes equally long for every token.
   [[nodiscard]] std::optional<Role> RoleOf(std::string_view token) const;
 
  private:
@@ -50,8 +50,8 @@ class Tokens {
   std::vector<Entry> entries_;
 };
 
-/// The tokens of a file as it is now: it is read again when it has changed. Where it then cannot be
-/// read, or has an error, the tokens read before stay, and the log says why. Thread-safe.
+/// The current tokens of a file. Reads the file again when it has changed. If that fails, the
+/// previous tokens stay valid, and the log gives the reason. Thread-safe.
 class TokenFile {
  public:
   /// Fails as Tokens::Parse() and ReadPrivateFile() do.
@@ -64,7 +64,7 @@ class TokenFile {
   TokenFile(std::string path, FileVersion version, Tokens tokens);
 
   [[nodiscard]] static absl::StatusOr<Tokens> Load(const std::string& path);
-  /// The tokens now. The file is small: it is read under the lock.
+  /// The current tokens. The lock is held during the read, because the file is small.
   [[nodiscard]] std::shared_ptr<const Tokens> Current() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
@@ -72,7 +72,7 @@ class TokenFile {
 
   Mutex mu_;
   FileVersion version_ ABSL_GUARDED_BY(mu_);
-  // Shared with calls that look into it.
+  // Shared with the calls that are reading it.
   std::shared_ptr<const Tokens> tokens_ ABSL_GUARDED_BY(mu_);
 };
 
