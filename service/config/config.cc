@@ -23,7 +23,7 @@
 namespace millrace::service {
 namespace {
 
-/// Hears a document's parts and keeps none.
+/// Ignores all events of a document.
 struct Ignore final : YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -39,8 +39,8 @@ struct Ignore final : YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-/// 0, 1 or 2: more. YAML::LoadAll() never ends where a document begins with a comma, which the
-/// parser takes for an empty document and leaves there for the next.
+/// The number of documents; 2 means two or more. YAML::LoadAll() never ends if a document begins
+/// with a comma: the parser returns an empty document and does not consume the comma.
 int CountDocuments(const std::string& yaml) {
   std::istringstream text(yaml);
   YAML::Parser parser(text);
@@ -50,13 +50,13 @@ int CountDocuments(const std::string& yaml) {
   return documents;
 }
 
-// An alias takes three letters and stands for all that its anchor names, itself included. No
-// configuration that can be meant comes near either limit.
+// An alias of three letters stands for everything below its anchor, possibly itself. No real
+// configuration comes near either limit.
 constexpr int kMostLevels = 100;
 constexpr int kMostNodes = 200'000;
 
-/// Where there are more levels or nodes than that, each alias counted as all that it stands for.
-/// `level` is that of `node`, and `left` how many nodes may still come.
+/// The place where a limit is exceeded, with each alias expanded. `level` is the depth of `node`;
+/// `left` is the number of further nodes allowed.
 std::optional<YAML::Mark> WhereTooMuch(const YAML::Node& node, int level, int& left) {
   if (level > kMostLevels || --left < 0) return node.Mark();
   if (!node.IsSequence() && !node.IsMap()) return std::nullopt;
@@ -73,7 +73,7 @@ std::optional<YAML::Mark> WhereTooMuch(const YAML::Node& node, int level, int& l
   return std::nullopt;
 }
 
-/// Notes an error where what reads `document` node by node would come to no end.
+/// Notes an error if a walk over all nodes of `document` would not end.
 bool CanBeWalked(const YAML::Node& document, ConfigErrors& errors) {
   int left = kMostNodes;
   const std::optional<YAML::Mark> where = WhereTooMuch(document, 1, left);
@@ -85,7 +85,7 @@ bool CanBeWalked(const YAML::Node& document, ConfigErrors& errors) {
   return false;
 }
 
-/// The file's one document, or an error noted.
+/// The file's only document. Otherwise notes an error.
 std::optional<YAML::Node> Parse(std::string_view yaml, ConfigErrors& errors) {
   try {
     const std::string text(yaml);
@@ -104,7 +104,8 @@ std::optional<YAML::Node> Parse(std::string_view yaml, ConfigErrors& errors) {
   return std::nullopt;
 }
 
-// More than any configuration has; and how long a program may think that writes one into a pipe.
+// The size limit is above that of any configuration. kPatience limits the wait for a program that
+// writes the file into a pipe.
 constexpr std::uint64_t kMostBytes = 16 << 20;
 constexpr std::chrono::seconds kPatience(30);
 
@@ -117,7 +118,7 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   return OrNotFound(ReadFileOrPipe(path, kMostBytes, kPatience));
 }
 
-/// What relative paths in the file are relative to. What is piped has no folder of its own.
+/// The base of relative paths in the file. A pipe has no folder.
 std::string FolderOf(const std::string& path) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) return "";
@@ -155,7 +156,7 @@ absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text, std::string
   }
   std::vector<FieldViolation> wrong = errors.violations();
   for (FieldViolation& violation : wrong) {
-    if (violation.field.empty()) violation.field = field;  // What is no YAML is wrong as a whole.
+    if (violation.field.empty()) violation.field = field;  // A YAML syntax error has no field.
   }
   if (!wrong.empty()) return InvalidFields(wrong);
   return stream;

@@ -14,102 +14,103 @@
 
 namespace millrace::service {
 
-/// How a stream's predictions are scored, beside what the learner itself says.
+/// How a stream's predictions are scored, in addition to the learner's own statistics.
 struct ScoreConfig {
-  /// Seconds of the stream's own time in a window.
+  /// Length of a window, in seconds of the stream's own time.
   double window_s = 60;
   /// A method that runs beside the model on every frame: one of pipeline::ReferenceFlowNames().
-  /// "none": nothing does.
+  /// "none": no method.
   std::string compare_with = "none";
 };
 
 /// What a stream's model learns.
 enum class Task { kFlow, kNextFrame, kClassification, kRegression };
 
-/// Whether it learns from labels that clients send.
+/// Whether `task` learns from labels that clients send.
 [[nodiscard]] constexpr bool IsOfLabels(Task task) {
   return task == Task::kClassification || task == Task::kRegression;
 }
 
-/// Of a schedule.
+/// The largest number of stages of a schedule.
 inline constexpr int kMostStages = 8;
 
-/// One camera and the learner that lives on it.
+/// One camera and its learner.
 struct StreamConfig {
   /// Letters, digits, '-' and '_'; unique. Names the stream in the API and in the `stream` label.
   std::string name;
   /// `source.width` and `source.height` are the model's input size.
   ingest::SourceOptions source;
   Task task = Task::kFlow;
-  /// Whether the file says the input's size.
+  /// Whether the file sets the size of the input.
   bool input_said = false;
-  /// A task of labels reads of it what all learners have: the input's size, the learning rate, the
-  /// seed and the schedule.
+  /// A task of labels uses only the options that all learners share: the input's size, the learning
+  /// rate, the seed and the schedule.
   pipeline::FlowLearnerOptions learner;
-  /// A task of labels: complete.
+  /// The complete options of a task of labels.
   pipeline::LabelStreamOptions labels = {
       .learner = {.network = "mlp", .layers = 4, .width = 64, .outputs = 0, .window = 64}};
   ScoreConfig scores;
-  /// The stream's entry as it was written, as JSON: an object.
+  /// The stream's entry as its author wrote it, as a JSON object.
   std::string entry = "{}";
-  /// All that holds for it, what the entry leaves out too, as JSON: the same for streams that are
-  /// to be the same, however they are written. Of one that nothing was read of: an empty object.
+  /// The effective settings as JSON, including those that the entry leaves out. Equal for streams
+  /// with equal settings, however their entries are written. An empty object if no entry was read.
   std::string in_force = "{}";
-  /// Relative paths in the entry are relative to this: the configuration file's folder, whoever
+  /// Base of the relative paths in the entry: the configuration file's folder, even if a client
   /// wrote the entry. Empty: the working folder.
   std::string folder = {};
-  /// Whether the configuration file says so, and not a client.
+  /// Whether the configuration file defines this stream. False if a client added it.
   bool of_file = false;
 };
 
-/// `stream` as it is kept: without the tokens that give up its start, which are of one call.
+/// `stream` without its stop tokens, which are valid for one call only.
 [[nodiscard]] inline StreamConfig WithoutTokens(StreamConfig stream) {
   stream.learner.stop = stream.source.stop = {};
   return stream;
 }
 
-/// What streams clients may add: they choose what this machine connects to and which files it
-/// opens.
+/// Limits on the streams that clients may add. Such a stream decides which addresses and files this
+/// machine opens.
 struct ClientSources {
-  /// Of "file", "rtsp", "rtsps", "v4l2", "push" and "test". A plain path is a file, a folder's,
-  /// too.
+  /// The allowed schemes: "file", "rtsp", "rtsps", "v4l2", "push" and "test". "file" includes plain
+  /// paths and folders.
   std::vector<std::string> schemes = {"rtsp", "rtsps", "push", "test"};
-  /// Cameras: patterns of the URI's host, such as "10.0.0.*".
+  /// Allowed cameras: patterns of the URI's host, such as "10.0.0.*" (host_pattern.h).
   std::vector<std::string> hosts = {"*"};
-  /// Whether keys that name files of this machine may be set: weights, checkpoints, passwords.
+  /// Whether clients may set keys that name files of this machine: weights, checkpoints, passwords.
   bool files = false;
 };
 
-/// What all streams together may take of the devices (device_budget.h). Absent: all there is, and
-/// the file's own streams may take more, which is logged.
+/// The share of the devices that all streams together may use (device_budget.h). Without a limit,
+/// the whole device counts. Then the file's own streams may exceed it, and the log says so.
 struct Budget {
-  /// Of the CPU.
+  /// Cores of the CPU.
   std::optional<double> cores = {};
-  /// Of each GPU's time.
+  /// Share of each GPU's time.
   std::optional<double> gpu = {};
-  /// 10^9 bytes of this machine's memory (memory_budget.h).
+  /// Memory of this machine, in 10^9 bytes (memory_budget.h).
   std::optional<double> memory_gb = {};
 
   [[nodiscard]] bool said() const { return cores || gpu || memory_gb; }
 };
 
 struct Listen {
-  /// Of gRPC; see web_address() for the rest. Port 0 takes a free one.
+  /// The address of the gRPC port; web_address() gives that of the other ports. Port 0 takes a free
+  /// one.
   std::string address = "127.0.0.1";
   int grpc_port = 50051;
-  /// The live page.
+  /// The port of the live page.
   int http_port = 8080;
-  /// /metrics, /startupz, /healthz, /readyz: a server of their own, so that viewers cannot starve
-  /// them.
+  /// The port of /metrics, /startupz, /healthz and /readyz. It is a separate server, so that
+  /// viewers cannot starve it.
   int metrics_port = 9464;
-  /// Of a connection of gRPC's, in seconds; 0: as long as it likes.
+  /// The longest life of a gRPC connection, in seconds. 0: unlimited.
   int connection_age_s = 3600;
-  /// Browsers that may watch the live page at once; one more gets 503.
+  /// The number of browsers that may watch the live page at once. Further ones get 503.
   int max_viewers = 16;
   GrpcSecurity security = {};
 
-  /// Where the page, the metrics and the probes are. They are plain text, also where gRPC is TLS,
-  /// so they stay on this machine unless plain text beyond it is allowed.
+  /// The address of the page, the metrics and the probes. They always use plain text, even with TLS
+  /// for gRPC. So they stay on this machine unless the configuration allows plain text beyond it.
   [[nodiscard]] std::string web_address() const {
     return security.allow_plain_text || IsLoopback(address) ? address : "127.0.0.1";
   }
@@ -117,7 +118,7 @@ struct Listen {
 
 struct Config {
   std::vector<StreamConfig> streams;
-  /// What holds for a stream that does not say otherwise.
+  /// The values of a stream that does not set its own.
   StreamConfig defaults;
   ClientSources client_sources;
   Budget budget;
@@ -125,22 +126,22 @@ struct Config {
 };
 
 /// Parses YAML, `version: 1`. `name` stands for the file in messages. Any error (syntax, unknown
-/// key, missing key, value out of range) is INVALID_ARGUMENT "NAME:LINE:COLUMN: what is wrong; what
-/// is allowed", and names all errors found, one a line. Relative paths in it (videos, weights) get
-/// `folder` before them; empty: they stay relative to the working folder.
+/// key, missing key, value out of range) gives INVALID_ARGUMENT. The message lists every error, one
+/// per line, as "NAME:LINE:COLUMN: what is wrong; what is allowed". Relative paths (videos,
+/// weights) get `folder` as a prefix; with an empty `folder` they stay relative to the working
+/// folder.
 [[nodiscard]] absl::StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view name,
                                                  const std::string& folder = "");
 
-/// Parses an entry of `streams` that a client wrote, in YAML or JSON; what it leaves out is as in
-/// `defaults`, and its relative paths are relative to the folder of `defaults`. Any error is
-/// INVALID_ARGUMENT with a field violation for each (error_reason.h), whose fields begin with
-/// `field`.
+/// Parses an entry of `streams` that a client wrote, in YAML or JSON. `defaults` provides the
+/// missing keys and the base of relative paths. Any error gives INVALID_ARGUMENT with one field
+/// violation for each error (error_reason.h). The fields begin with `field`.
 [[nodiscard]] absl::StatusOr<StreamConfig> ParseStreamEntry(std::string_view text,
                                                             std::string_view field,
                                                             const StreamConfig& defaults);
 
-/// Reads and parses the file at `path`. Relative paths inside it are relative to its folder; those
-/// of a pipe, to the working folder. NOT_FOUND if the file cannot be read.
+/// Reads and parses the file at `path`. Relative paths inside it are relative to its folder, or,
+/// for a pipe, to the working folder. NOT_FOUND if the file cannot be read.
 [[nodiscard]] absl::StatusOr<Config> LoadConfig(const std::string& path);
 
 }  // namespace millrace::service

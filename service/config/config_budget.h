@@ -1,4 +1,4 @@
-// The keys of `budget`: what all streams together may take of the devices.
+// The keys of `budget`: how much of the devices all streams together may use.
 #pragma once
 
 #include "service/config/config.h"

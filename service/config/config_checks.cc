@@ -63,7 +63,7 @@ void CheckSchedule(const ConfigValue& stream, const StreamConfig& config) {
 
 namespace {
 
-// An input that follows the camera fits the network by itself.
+// An input that follows the camera always fits the network.
 void CheckInput(const ConfigValue& stream, const StreamConfig& config, int size_multiple) {
   const pipeline::FlowLearnerOptions& learner = config.learner;
   if (!config.input_said) return;
@@ -84,7 +84,7 @@ void CheckInput(const ConfigValue& stream, const StreamConfig& config, int size_
 void CheckModel(const ConfigValue& stream, const StreamConfig& config) {
   const pipeline::FlowLearnerOptions& learner = config.learner;
   const auto input = pipeline::FlowNetworkInputOf(learner.network);
-  if (!input.ok()) return;  // It has been said.
+  if (!input.ok()) return;  // Already noted.
   CheckInput(stream, config, input->size_multiple);
   if (learner.loss.occlusion && !pipeline::KnowsHiddenPixels(learner.loss.kind)) {
     WrongAt(stream, "model", "occlusion", "is for the losses relative, census and ssim only");

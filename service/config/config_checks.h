@@ -1,4 +1,4 @@
-// What of a configuration no single value can decide: keys that must agree with each other.
+// Checks of the configuration that involve more than one key.
 #pragma once
 
 #include <string_view>
@@ -8,15 +8,15 @@
 
 namespace millrace::service {
 
-/// Pixels to a side.
+/// The smallest side of a picture for optical flow, in pixels.
 inline constexpr int kLeastFlowPicture = 64;
 
-/// Notes `what` at `key` of `section` of `stream` if the stream itself has it, else at the stream.
+/// Notes the error `what` at `key` of `section` of `stream`, or at the stream if it lacks the key.
 void WrongAt(const ConfigValue& stream, std::string_view section, std::string_view key,
              std::string_view what);
 
-/// Note in the errors of `stream`, a stream's node, what does not fit together in `config`, which
-/// was read from it and from the file's defaults.
+/// Note each contradiction in `config` in the errors of `stream`. `stream` is the YAML node that
+/// `config` was read from, together with the file's defaults.
 void CheckSchedule(const ConfigValue& stream, const StreamConfig& config);
 void CheckModel(const ConfigValue& stream, const StreamConfig& config);
 

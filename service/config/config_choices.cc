@@ -9,13 +9,13 @@
 namespace millrace::service {
 namespace {
 
-/// Of the kind auto, at most so many stages where the file does not say.
+/// The default limit of stages for the kind auto.
 int MostStagesHere() {
   constexpr int kMost = 4;
   return std::clamp(static_cast<int>(UsableCores()), 1, kMost);
 }
 
-/// Keys that the kind auto cannot have: where they are given, another kind is meant.
+/// Whether a key is set that the kind auto does not support. Then the author means another kind.
 bool MeansStar(const pipeline::FlowLearnerOptions& learner) {
   return !learner.cuts.empty() || learner.period_ms > 0 || learner.devices.size() > 1;
 }

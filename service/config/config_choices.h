@@ -1,21 +1,23 @@
-// What a stream chooses for itself where its entry says nothing: schedule, stages and weights. What
-// it leaves to its camera is in camera_fit.h.
+// Chooses a stream's schedule, stages and weights where its configuration leaves them out.
+// camera_fit.h makes the choices that depend on the camera.
 #pragma once
 
 #include "service/config/config.h"
 
 namespace millrace::service {
 
-/// Takes back the defaults that hold in code, of what is chosen here: before a file is read.
+/// Clears the built-in defaults of the settings that this file chooses. Call it before a file is
+/// read.
 void LeaveOpen(StreamConfig& defaults);
 
-/// `schedule.kind`: auto, unless other keys or the task speak against it.
+/// Chooses `schedule.kind`: auto, unless other keys or the task exclude it.
 void ChooseKind(StreamConfig& stream);
 
-/// `schedule.stages`. REQUIRES: the kind is chosen.
+/// Chooses `schedule.stages`. REQUIRES: the kind is chosen.
 void ChooseStages(StreamConfig& stream);
 
-/// `model.weights`: the network `flow` starts warm, and others from random weights, as with `none`.
+/// Chooses `model.weights`. The network `flow` starts warm; other networks, and the value `none`,
+/// mean random weights.
 void ChooseWeights(StreamConfig& stream);
 
 }  // namespace millrace::service

@@ -19,7 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-// Only what is written as JSON would write it: so that the text comes back as it was.
+// Converts only scalars written exactly as JSON would write them, so that other text stays
+// unchanged.
 json ScalarJson(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   const bool quoted = node.Tag() == "!";
@@ -53,7 +54,7 @@ constexpr auto kReplace = json::error_handler_t::replace;
 
 std::string Dump(const json& value) { return value.dump(-1, ' ', false, kReplace); }
 
-/// Adds the keys below `key` of which one holds something else than the other.
+/// Adds the keys below `key` whose values differ.
 void AddDiffering(const json& a, const json& b, const std::string& key,
                   std::vector<std::string>& keys) {
   if (a == b) return;
@@ -66,10 +67,10 @@ void AddDiffering(const json& a, const json& b, const std::string& key,
   }
 }
 
-/// "model" of "model.network".
+/// The section of a key: "model" for "model.network".
 std::string_view SectionOf(std::string_view key) { return key.substr(0, key.find('.')); }
 
-/// `source.uri` of an entry, or null.
+/// The text `source.uri` of an entry, or null.
 json* UriOf(json& entry) {
   const json::json_pointer pointer("/source/uri");
   if (!entry.contains(pointer) || !entry.at(pointer).is_string()) return nullptr;
@@ -78,7 +79,7 @@ json* UriOf(json& entry) {
 
 using EtagKey = std::array<unsigned char, 32>;
 
-/// This process's own, which nobody is told.
+/// The secret key of this process. It never leaves the process.
 const EtagKey& KeyOfEtags() {
   static const EtagKey kKey = [] {
     EtagKey key;
@@ -141,10 +142,10 @@ std::vector<std::string> DifferingKeys(const std::string& in_force, const std::s
   return keys;
 }
 
-// With a key, because those who see an etag see the entry, too, all but its login: from a plain sum
-// they could find out by trying which login it is.
+// The hash has a secret key. Clients with the etag also see the entry without its login. From an
+// unkeyed hash they could find the login by trial.
 std::string EtagOf(const std::string& entry) {
-  constexpr std::size_t kShown = 8;  // Bytes: enough to tell entries apart.
+  constexpr std::size_t kShown = 8;  // Bytes; enough to tell entries apart.
   const EtagKey& key = KeyOfEtags();
   std::array<unsigned char, EVP_MAX_MD_SIZE> sum;
   MILLRACE_CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),

@@ -1,4 +1,5 @@
-// A stream's entry of the configuration, kept as it was written: to be shown, compared and changed.
+// A stream's entry of the configuration as JSON, as its author wrote it. Functions show, compare
+// and change it.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -10,42 +11,45 @@
 
 namespace millrace::service {
 
-/// The whole numbers that a JSON number carries exactly are those from -kMostExact to kMostExact:
-/// programs read it as a double.
+/// JSON carries whole numbers exactly from -kMostExact to kMostExact, because programs read them as
+/// doubles.
 inline constexpr std::int64_t kMostExact = (std::int64_t{1} << 53) - 1;
 
-/// The node as JSON, keys in alphabetical order. Numbers and true and false stay such, all else is
-/// text, and so are whole numbers beyond kMostExact, which JSON would not carry exactly.
+/// The node as JSON, with keys in alphabetical order. Numbers and booleans keep their type. Other
+/// scalars, and whole numbers beyond kMostExact, become text.
 [[nodiscard]] std::string EntryJson(const YAML::Node& node);
 
-/// An entry (JSON) as it may be shown: without the login of its URI.
+/// `entry` (JSON) as clients may see it: without the login of its URI.
 [[nodiscard]] std::string ShownEntry(const std::string& entry);
 
-/// What a client wrote, with what it may leave out when it changes a stream: the name, and the
-/// login that ShownEntry() took away, where the URI is that of `current` as shown. What is no
-/// object stays as it is.
+/// Adds the parts that a client may leave out when it changes a stream. These are the name, and the
+/// login that ShownEntry() removed, if the URI equals the shown URI of `current`. Returns `entry`
+/// unchanged if it is no JSON object.
 [[nodiscard]] std::string Completed(const std::string& entry, const std::string& name,
                                     const std::string& current);
 
-/// Whether the two say the same, in whatever order, and however a number is written: 10 and 10.0.
+/// Whether both entries have equal contents. The order of keys and the notation of numbers (10,
+/// 10.0) do not matter.
 [[nodiscard]] bool SameEntry(const std::string& entry, const std::string& other);
 
-/// The keys of which not the same holds (StreamConfig::in_force), as "model.network", of streams or
-/// whole files.
+/// The keys, such as "model.network", whose values differ. Both arguments are effective settings
+/// (StreamConfig::in_force) of streams or of whole files.
 [[nodiscard]] std::vector<std::string> DifferingKeys(const std::string& in_force,
                                                      const std::string& other);
 
-/// `entry` with the sections of which `keys` are, as "model", as `other` has them.
+/// `entry` with the sections of `keys` (such as "model" for "model.network") replaced by those of
+/// `other`.
 [[nodiscard]] std::string WithSectionsOf(const std::string& entry, const std::string& other,
                                          const std::vector<std::string>& keys);
 
-/// Whether a key of a stream, as "source.uri", says where its frames come from.
+/// Whether `key` of a stream, such as "source.uri", belongs to its source.
 [[nodiscard]] bool IsOfSource(std::string_view key);
-/// Whether it can change while the learner keeps what it has learned: that of its source, of its
-/// learning rate, and of which frames it learns from.
+/// Whether `key` can change while the learner keeps its weights: keys of the source, the learning
+/// rate and the choice of frames to learn from.
 [[nodiscard]] bool CanChangeWhileItLearns(std::string_view key);
 
-/// Stands for an entry: the same for the same, in this process. It tells nothing of what is in it.
+/// The etag of an entry: equal for equal entries within this process. It reveals nothing about the
+/// contents.
 [[nodiscard]] std::string EtagOf(const std::string& entry);
 
 }  // namespace millrace::service

@@ -1,4 +1,4 @@
-// A configuration file as it was read, where its keys are, and what is wrong with it.
+// A parsed configuration file: its values, the places of its keys, and its errors.
 #pragma once
 
 #include <string>
@@ -13,25 +13,25 @@
 namespace millrace::service {
 
 struct ConfigFile {
-  /// Stands for the file in messages.
+  /// The name of the file in messages.
   std::string name;
-  /// As far as it could be read: what is wrong has its default.
+  /// The values that could be read. A key with an error has its default.
   Config config = {};
   ConfigPlaces places = {};
-  /// What this file alone shows to be wrong. None: `config` is as ParseConfig() gives it.
+  /// The errors that the file alone shows. If empty, `config` is the result of ParseConfig().
   std::vector<ConfigProblem> problems = {};
 };
 
-/// What is wrong with `yaml` is in the result's problems. As for ParseConfig(), `name` stands for
-/// the file in messages, and relative paths in it are relative to `folder`.
+/// Parses `yaml` and puts its errors into the result's problems. `name` and `folder` are as for
+/// ParseConfig().
 [[nodiscard]] ConfigFile ParseConfigFile(std::string_view yaml, std::string_view name,
                                          const std::string& folder = "");
 
-/// Fails only where the file cannot be read, with NOT_FOUND.
+/// Fails only with NOT_FOUND, if the file cannot be read.
 [[nodiscard]] absl::StatusOr<ConfigFile> LoadConfigFile(const std::string& path);
 
-/// As LoadConfig(), for who has read `path` before: of a regular file only, because a pipe has said
-/// all that it had to say.
+/// Like LoadConfig(), for a second read of `path`. It accepts only a regular file, because a pipe
+/// cannot be read twice.
 [[nodiscard]] absl::StatusOr<Config> LoadConfigAgain(const std::string& path);
 
 }  // namespace millrace::service

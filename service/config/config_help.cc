@@ -33,10 +33,10 @@ struct Line {
   std::size_t indent = 0;
   bool comment = false;
   std::string text;
-  std::string word;  // What stands before the first colon.
+  std::string word;  // The text before the first colon.
 };
 
-/// Walks through the sample's sections with their schemas.
+/// Walks through the sample's sections and their schemas in parallel.
 class Explainer {
  public:
   explicit Explainer(Json& schema) : sections_{{0, &schema}} {}
@@ -70,7 +70,8 @@ class Explainer {
     if (key.contains("items")) sections_.push_back({indent + 2, &key["items"]});
   }
 
-  /// The schema of the key that the line sets, or would without its '#'.
+  /// The schema of the key that the line sets or would set without its '#'. Null if there is no
+  /// such key.
   [[nodiscard]] Json* KeyOf(const Line& line) const {
     Json& keys = (*sections_.back().schema)["properties"];
     const bool here = line.indent == sections_.back().indent && keys.contains(line.word);
@@ -78,8 +79,8 @@ class Explainer {
   }
 
   std::vector<Section> sections_;
-  std::string collected_;    // Of comments since the last key.
-  std::string explanation_;  // Of the last key.
+  std::string collected_;    // Comments since the last key.
+  std::string explanation_;  // The comment of the last key.
 };
 
 }  // namespace
@@ -88,7 +89,7 @@ void ExplainKeys(std::string_view sample, Json& schema) {
   Explainer explainer(schema);
   const std::string text(sample);
   for (const absl::string_view line : absl::StrSplit(text, '\n')) explainer.Read(Line(line));
-  // A stream has the sections that hold for all of them, too.
+  // The sections for all streams also exist in each stream.
   Json& of_file = schema["properties"];
   for (auto& [name, section] : of_file["streams"]["items"]["properties"].items()) {
     if (of_file.contains(name)) section = of_file[name];

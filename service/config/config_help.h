@@ -1,5 +1,5 @@
-// What each key of the configuration means, for its JSON schema: as samples/millrace.yaml says,
-// which is part of the program.
+// Adds the meaning of each key to the configuration's JSON schema. The texts are the comments of
+// samples/millrace.yaml, which is compiled into the program.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,12 @@
 
 namespace millrace::service {
 
-/// Gives each key of `schema` a `description`: the comment above it in `sample`, which has every
-/// key, be it in a comment. Keys without a comment of their own share that of the key before.
+/// Sets the `description` of each key of `schema` to the comment above that key in `sample`. The
+/// sample has every key, some of them commented out. A key without its own comment shares that of
+/// the key before it.
 void ExplainKeys(std::string_view sample, ConfigShape::Json& schema);
 
-/// samples/millrace.yaml, as it was at build time.
+/// The contents of samples/millrace.yaml at build time.
 [[nodiscard]] std::string_view SampleConfig();
 
 }  // namespace millrace::service

@@ -1,5 +1,5 @@
-// The configuration of a stream that learns from labels: what `model.task` adds to the keys, and
-// takes from them.
+// The configuration of a stream that learns from labels: the keys that its `model.task` adds and
+// those that it forbids.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace millrace::service {
 
-/// The keys of `model` that only tasks of labels have: each reads one into `stream.labels`.
+/// The keys of `model` that exist only for tasks of labels. Each function reads one into
+/// `stream.labels`.
 void ReadLabelNetwork(const ConfigValue& value, StreamConfig& stream);
 void ReadOutputs(const ConfigValue& value, StreamConfig& stream);
 void ReadClasses(const ConfigValue& value, StreamConfig& stream);
@@ -20,25 +21,25 @@ void ReadLayers(const ConfigValue& value, StreamConfig& stream);
 void ReadLayerWidth(const ConfigValue& value, StreamConfig& stream);
 void ReadPictures(const ConfigValue& value, StreamConfig& stream);
 
-/// Notes each key of `model`, `schedule` or another section that the task knows nothing of.
+/// Notes an error for each key of `section` that does not apply to `task`.
 void RefuseKeysOfOtherTasks(const ConfigValue& section, Task task);
-/// Notes that the whole of `section` is for flow, unless that is the task.
+/// Notes an error at `section`, which applies to flow only, if `task` is another one.
 void RefuseUnlessFlow(const ConfigValue& section, Task task);
 
-/// Notes in the errors of `stream`, a stream's node, what a task of labels lacks in `config`, and
-/// what does not fit together. REQUIRES: it is such a task.
+/// Notes each missing or contradictory setting of `config` in the errors of `stream`, the stream's
+/// YAML node. REQUIRES: a task of labels.
 void CheckLabels(const ConfigValue& stream, const StreamConfig& config);
 
-/// Gives `stream.labels` what it shares with flow, and takes from `stream` what the file says for
-/// flow alone. REQUIRES: it is a task of labels.
+/// Copies the settings shared with flow into `stream.labels`, and clears the settings for flow
+/// alone. REQUIRES: a task of labels.
 void CompleteLabels(StreamConfig& stream);
 
-/// The file of weights that a stream's model is to start from. Empty: the file does not say.
+/// The weights file that a stream's model starts from. Empty: not set.
 [[nodiscard]] inline const std::string& WeightsOf(const StreamConfig& stream) {
   return IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights;
 }
 
-/// The folder that a stream keeps its checkpoints in. Empty: it keeps none.
+/// The folder of a stream's checkpoints. Empty: the stream keeps no checkpoints.
 [[nodiscard]] inline std::string FolderOf(const StreamConfig& stream) {
   if (!IsOfLabels(stream.task)) return stream.learner.checkpoints.folder;
   const std::optional<pipeline::LabelSafety>& safety = stream.labels.learner.safety;

@@ -82,7 +82,7 @@ void CheckPorts(const Value& root, const Listen& listen) {
 }
 
 void CheckPlainText(const Value& root, const Value& keys, const Listen& listen) {
-  // What was meant to be TLS, and has an error, is not plain text.
+  // A TLS section with an error is already reported; its author does not want plain text.
   if (keys.Find("tls") || IsLoopback(listen.address)) return;
   if (!listen.security.tokens_file.empty()) {
     return WrongAt(root, "listen", "tokens_file",

@@ -1,4 +1,4 @@
-// The keys of `listen`: where the server can be reached, and by whom.
+// The keys of `listen`: the server's ports, and which clients may use them.
 #pragma once
 
 #include "service/config/config.h"
@@ -8,8 +8,8 @@ namespace millrace::service {
 
 void ReadListen(const ConfigValue& value, Listen& listen);
 
-/// Notes what does not fit together: ports that are given twice, and secrets or predictions that
-/// would leave this machine in plain text without being asked to. `root` is the file's node.
+/// Notes errors for duplicate ports, and for secrets or predictions that would leave this machine
+/// in plain text without explicit permission. `root` is the file's YAML node.
 void CheckListen(const ConfigValue& root, const Listen& listen);
 
 }  // namespace millrace::service

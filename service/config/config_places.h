@@ -1,7 +1,7 @@
-// Where the keys of a configuration file are.
+// Maps the keys of a configuration file to their lines and columns.
 //
-// What only the machine can decide (a file that is missing, a port in use) is found long after the
-// file was parsed, and is still said with line and column.
+// Some errors depend on the machine: a missing file, a port in use. They are found long after
+// parsing, and their messages still need the place in the file.
 #pragma once
 
 #include <functional>
@@ -16,23 +16,25 @@ class Node;
 
 namespace millrace::service {
 
-/// Not thread-safe while it is filled.
+/// The places of all values of one document. Thread-safe after construction.
 class ConfigPlaces {
  public:
-  /// Counted from 1.
+  /// Line and column count from 1.
   struct Place {
     int line = 1;
     int column = 1;
   };
 
   ConfigPlaces() = default;
-  /// Of every value of `document`. REQUIRES: it has an end (CanBeWalked() in config.cc).
+  /// Records the place of every value of `document`. REQUIRES: the document is finite
+  /// (CanBeWalked() in config.cc).
   explicit ConfigPlaces(const YAML::Node& document);
 
   /// Whether there is no document.
   [[nodiscard]] bool empty() const { return places_.empty(); }
 
-  /// Of the value at `path`, as "streams[0].source.uri"; nothing where the file has none.
+  /// The place of the value at `path`, such as "streams[0].source.uri". Nullopt if the file has no
+  /// such value.
   [[nodiscard]] std::optional<Place> Find(std::string_view path) const;
 
  private:

@@ -33,7 +33,7 @@ ConfigShape Describe(Config config) {
   return shape;
 }
 
-/// Without what holds nothing.
+/// `value` without null values and empty objects.
 Json Said(const Json& value) {
   if (value.is_array()) {
     Json list = Json::array();
@@ -49,7 +49,7 @@ Json Said(const Json& value) {
   return object;
 }
 
-/// The keys of `file` that are wrong in it, as JSON pointers.
+/// The keys of `file` that have errors, as JSON pointers.
 std::vector<std::string> WrongKeys(const Json& file) {
   ConfigErrors errors;
   Config ignored;
@@ -68,8 +68,8 @@ bool Erase(Json& file, const std::string& key) {
   return true;
 }
 
-// The parser knows which keys are for which kinds of streams. It is asked until it accepts what is
-// left, because it may find one only when another is gone.
+// The parser knows which keys apply to which kinds of streams. The loop repeats until the parser
+// accepts the rest, because one error may hide another.
 void EraseWhatIsForOthers(Json& file) {
   bool erased = true;
   while (erased) {
@@ -78,7 +78,7 @@ void EraseWhatIsForOthers(Json& file) {
   }
 }
 
-/// Whether `text` needs no quotes, whichever YAML reads it.
+/// Whether every YAML parser reads `text` as the same text without quotes.
 bool IsPlain(const std::string& text) {
   static constexpr std::array<std::string_view, 9> kOther = {"true", "false", "null", "on", "off",
                                                              "yes",  "no",    "y",    "n"};
@@ -108,7 +108,7 @@ bool HoldsNothing(const Json& value) {
 
 void Write(const Json& map, std::size_t indent, std::string& out);
 
-// The first key of an entry stands behind its dash.
+// The first key of an entry follows its dash on the same line.
 void WriteEntries(const Json& list, std::size_t indent, std::string& out) {
   for (const Json& entry : list) {
     std::string lines;

@@ -1,6 +1,6 @@
-// The configuration made known: as it is in force, with every default, and as a JSON schema.
+// Prints the effective configuration with every default, and the JSON schema.
 //
-// Both come from the tables that read it (config_shape.h).
+// Both are generated from the tables that read the configuration (config_shape.h).
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace millrace::service {
 
-/// All that holds, as YAML: read again, it is the same configuration, but for the logins of URIs,
-/// which are not told. A key that holds nothing is a comment; one that is for other kinds of
-/// streams is left out.
+/// The effective configuration as YAML. Parsing it gives the same configuration, except for the
+/// logins of URIs, which are left out. A key without a value becomes a comment. A key of another
+/// kind of stream is left out.
 [[nodiscard]] std::string PrintConfig(const Config& config);
 
-/// What a configuration file may say, as JSON Schema, draft 7: for editors and other programs. What
-/// it refuses, the parser refuses, but for numbers, true and false in quotes. The parser refuses
-/// more: keys that do not fit together.
+/// The JSON Schema (draft 7) of a configuration file, for editors and other programs. The parser
+/// rejects each file that the schema rejects, but accepts quoted numbers and booleans. It also
+/// rejects contradictory keys, which the schema does not.
 [[nodiscard]] std::string ConfigJsonSchema();
 
-/// The keys outside `streams` that do not hold the same in both, as "listen.grpc_port".
+/// The keys outside `streams` whose values differ, such as "listen.grpc_port".
 [[nodiscard]] std::vector<std::string> ChangedKeys(const Config& before, const Config& after);
 
 }  // namespace millrace::service

@@ -1,4 +1,4 @@
-// What is wrong with a configuration file, with its place, and how that is said.
+// One error of a configuration file, with its place, and the message made from such errors.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 namespace millrace::service {
 
 struct ConfigProblem {
-  /// Counted from 1.
+  /// Line and column count from 1.
   int line = 1;
   int column = 1;
-  /// The key that it is about, as "streams[0].source.uri"; of the whole file: empty.
+  /// The key with the error, such as "streams[0].source.uri". Empty: the whole file.
   std::string path = {};
   std::string what = {};
 };
 
-/// OK, or `code` with one line "FILE:LINE:COLUMN: WHAT" for each, in the order of `file`. What is
-/// said twice of one place is said once.
+/// OK, or `code` with one line "FILE:LINE:COLUMN: WHAT" for each problem, in the order of the file.
+/// Duplicate messages at one place are merged.
 [[nodiscard]] absl::Status AsStatus(std::string_view file, std::vector<ConfigProblem> problems,
                                     absl::StatusCode code = absl::StatusCode::kInvalidArgument);
 

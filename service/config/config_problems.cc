@@ -15,15 +15,15 @@ std::string PathOf(std::size_t stream, std::string_view key) {
   return absl::StrCat(PathOf(stream), ".", std::string(key));
 }
 
-/// Whether `path` is in the section `section`, or is it.
+/// Whether `path` is `section` or lies below it.
 bool IsIn(std::string_view path, std::string_view section) {
   if (!path.starts_with(section)) return false;
   const std::string_view rest = path.substr(section.size());
   return rest.empty() || rest.front() == '.' || rest.front() == '[';
 }
 
-/// Whether `path` is that of a section of settings: not the whole file, and no whole stream, which
-/// say no key themselves.
+/// Whether `path` names a section of settings. The whole file and whole streams do not count,
+/// because an error there says nothing about a single key.
 bool IsSection(std::string_view path) { return !path.empty() && path.back() != ']'; }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What is wrong with a configuration file on this machine, each with its place in the file, beside
-// what the file alone shows to be wrong.
+// Collects the errors of a configuration file that depend on this machine, each with its place in
+// the file. The errors that the file alone shows come from ConfigFile.
 #pragma once
 
 #include <cstddef>
@@ -13,33 +13,34 @@
 
 namespace millrace::service {
 
-/// Borrows the file. Not thread-safe.
+/// Borrows the file, which must outlive it. Not thread-safe.
 class ConfigProblems {
  public:
   explicit ConfigProblems(const ConfigFile& file) : file_(file) {}
 
-  /// At `key` of the file, as "listen.address", or where its section is, or at the beginning.
+  /// Adds a problem at `key`, such as "listen.address". If the file lacks the key, the place is its
+  /// section, or else the beginning of the file.
   void Add(std::string_view key, std::string_view what);
-  /// At `key` of stream number `stream`, as "model.weights": where the stream says it, or the file
-  /// for all streams, or else where the stream is.
+  /// Adds a problem at `key`, such as "model.weights", of stream number `stream`. The place is the
+  /// key in the stream, else the key for all streams, else the stream.
   void AddToStream(std::size_t stream, std::string_view key, std::string_view what);
 
-  /// Paths of keys, as "model.network".
+  /// Paths of keys, such as "model.network".
   using Keys = std::span<const std::string_view>;
 
-  /// Whether the file says `key`, or something in that section, in a way that cannot be read:
-  /// other keys than `besides`. The configuration has a default there, and a look at the machine
-  /// would judge that.
+  /// Whether `key`, a key below it or its section has a syntax or value error; keys in `besides` do
+  /// not count. Then the configuration has a default there, and checking that default on this
+  /// machine would mislead.
   [[nodiscard]] bool Unread(std::string_view key, Keys besides = {}) const;
-  /// The same of a key of a stream, whether the stream says it or the file for all.
+  /// Like Unread(), for a key that the stream sets or that the file sets for all streams.
   [[nodiscard]] bool UnreadInStream(std::size_t stream, std::string_view key,
                                     Keys besides = {}) const;
 
   /// OK, or INVALID_ARGUMENT with one line "FILE:LINE:COLUMN: WHAT" for each problem, in the order
-  /// of the file: of the machine and of the file alone. One that several streams share has one
-  /// line.
+  /// of the file. It covers the problems of the machine and of the file alone. A problem shared by
+  /// several streams has one line.
   [[nodiscard]] absl::Status status() const;
-  /// OK, or `code` with the lines of the problems that were added.
+  /// OK, or `code` with the lines of the added problems only.
   [[nodiscard]] absl::Status added(absl::StatusCode code) const;
 
  private:

@@ -43,7 +43,7 @@ constexpr WholeRange kPictureSize{kLeastFlowPicture, 2048, 16};
 constexpr WholeRange kLabelledPictureSize{8, 2048};
 constexpr std::size_t kLongestName = 64;
 
-/// What a whole file says.
+/// The contents of a whole file.
 struct File {
   Config config;
 };
@@ -90,13 +90,13 @@ void SetInput(int width, int height, StreamConfig& stream) {
   stream.source.height = stream.learner.height = height;
 }
 
-// A task of labels has a size of its own, unless the file says one.
+// A task of labels has its own default size.
 void ReadInput(const Value& value, StreamConfig& stream) {
   const bool labels = IsOfLabels(stream.task);
-  std::vector<int> size;  // Of flow, nothing: it follows the camera.
+  std::vector<int> size;  // Empty for flow: the size follows the camera.
   if (stream.input_said) size = {stream.learner.width, stream.learner.height};
   if (labels && !stream.input_said) size = {stream.labels.width, stream.labels.height};
-  // What holds for one task or the other is all that is known of a file.
+  // The schema of a file must allow the sizes of every task.
   value.WholeList({2, 2}, labels || value.describes() ? kLabelledPictureSize : kPictureSize, size);
   if (value.describes() || size.empty()) return;
   SetInput(size[0], size[1], stream);
@@ -107,7 +107,7 @@ std::vector<std::string_view> Views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
 
-/// The name of those in `names` of which `kind_of` says `kind`.
+/// The first name in `names` for which `kind_of` returns `kind`.
 template <typename Kind>
 std::string NameOfKind(const std::vector<std::string>& names,
                        absl::StatusOr<Kind> (*kind_of)(std::string_view), Kind kind) {
@@ -138,14 +138,14 @@ void ReadNetwork(const Value& value, StreamConfig& stream) {
                            ", or a file NAME.pt that torch.jit.save() wrote"));
 }
 
-// What the file says for all streams of one kind says nothing to those of the other.
+// The file's weights for streams of one kind do not apply to streams of the other kind.
 void ReadWeights(const Value& value, StreamConfig& stream) {
   std::string& weights =
       IsOfLabels(stream.task) ? stream.labels.learner.weights : stream.learner.weights;
   const bool none =
       !value.describes() && value.node().IsScalar() && value.node().Scalar() == kNoWeights;
   if (none) {
-    weights = kNoWeights;  // It is no file's name.
+    weights = kNoWeights;  // "none" is not a file name.
   } else {
     value.Path(weights);
   }
@@ -185,7 +185,7 @@ void ReadRecompute(const Value& value, StreamConfig& stream) {
   value.OneOf(kKnown, stream.learner.recompute);
 }
 
-// What there is of them is seen at the start.
+// The server checks at its start whether these devices exist.
 void ReadDevices(const Value& value, StreamConfig& stream) {
   std::vector<std::string> names = stream.learner.devices;
   value.Texts({1, kMostStages}, names);
@@ -201,7 +201,7 @@ void ReadDevices(const Value& value, StreamConfig& stream) {
 
 // ---------------------------------------------------------------------------------- The tables --
 
-// The task comes first: it decides what the other keys may say.
+// The task comes first, because it decides which values the other keys may have.
 constexpr Key<StreamConfig> kModelKeys[] = {
     {"task", kOptional, ReadTask},
     {"network", kOptional, ReadNetwork},
@@ -375,7 +375,7 @@ constexpr Key<StreamConfig> kStreamKeys[] = {
 void ReadStreams(const Value& value, File& file);
 void ReadClientSources(const Value& value, File& file);
 
-// Read in this order, so that what holds for all streams is known before `streams` is read.
+// The order matters: the defaults for all streams come before `streams`.
 constexpr Key<File> kFileKeys[] = {
     {"version", kRequired, ReadVersion},
     {"listen", kOptional, [](const Value& v, File& f) { ReadListen(v, f.config.listen); }},
@@ -418,8 +418,8 @@ void ReadStreamKeys(const Value& entry, StreamConfig& stream) {
   entry.Map<StreamConfig>(kStreamKeys, stream);
 }
 
-/// All that holds for `stream`, which was just read. What the file says for flow alone does not
-/// hold for a task of labels.
+/// The effective settings of `stream`, which was just read. Settings for flow alone do not apply to
+/// a task of labels.
 ConfigShape::Json DescribeStream(StreamConfig stream) {
   if (IsOfLabels(stream.task)) {
     stream.learner.learning = {};

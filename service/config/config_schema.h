@@ -6,12 +6,11 @@
 
 namespace millrace::service {
 
-/// Reads the file's node into `config`, which holds what the file may leave out, and notes
-/// everything wrong in the node's errors.
+/// Reads the file's node into `config`, which already has the defaults, and notes every error in
+/// the node's errors.
 void ReadConfig(const ConfigValue& root, Config& config);
 
-/// Reads an entry of `streams` into `stream`, which holds what the entry may leave out, and makes
-/// it complete.
+/// Reads an entry of `streams` into `stream`, which already has the defaults, and completes it.
 void ReadStream(const ConfigValue& entry, StreamConfig& stream);
 
 inline constexpr std::size_t kMostStreams = 64;

@@ -9,20 +9,20 @@ namespace {
 
 using Json = ConfigShape::Json;
 
-/// `schema` and what holds now, which is also what the schema names as the default.
+/// A shape with `now` as its current value and as the schema's default.
 ConfigShape Shape(Json schema, Json now) {
   if (!now.is_null()) schema["default"] = now;
   return {.schema = std::move(schema), .now = std::move(now)};
 }
 
-/// A number that nobody could set stands for nothing.
+/// A number out of range means "not set".
 template <typename Range>
 Json OrNull(const Range& range, Json value) {
   const bool there = value.is_number() && value >= Json(range.least) && value <= Json(range.most);
   return there ? value : Json(nullptr);
 }
 
-/// Lists and texts that are empty stand for nothing.
+/// An empty list or text means "not set".
 Json OrNull(Json value) { return value.empty() ? Json(nullptr) : value; }
 
 }  // namespace
@@ -32,7 +32,7 @@ std::string ConfigShape::Dump(const Json& value, int indent) {
 }
 
 ConfigShape ConfigShape::Text(const std::string& now) {
-  // What looks like a number is a text, too, where one is wanted: a class named 7.
+  // A key of type text also accepts scalars that look like numbers, such as a class named 7.
   return Shape({{"type", {"string", "number", "boolean"}}, {"minLength", 1}},
                now.empty() ? Json(nullptr) : Json(now));
 }
@@ -50,7 +50,7 @@ ConfigShape ConfigShape::Real(const RealRange& range, Json now) {
 
 ConfigShape ConfigShape::Flag(bool now) { return Shape({{"type", "boolean"}}, now); }
 
-// A name that is a number is one in YAML, too: 'version: 1'.
+// YAML reads a name that looks like a number as a number: 'version: 1'.
 ConfigShape ConfigShape::OneOf(std::span<const std::string_view> allowed, const std::string& now) {
   Json names = Json::array();
   for (const std::string_view name : allowed) {

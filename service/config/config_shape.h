@@ -1,8 +1,8 @@
-// What a configuration may say, and what holds where it says nothing: without a file.
+// Describes the allowed contents of a configuration and its current values, without a file.
 //
-// Each key is read by one function, which knows what is allowed and where the value goes
-// (config_schema.cc). Where there is no node to read, ConfigValue notes just that, so that neither
-// the JSON schema nor the values that `check-config` prints can differ from what is read.
+// One function reads each key. It knows the allowed values and the destination (config_schema.cc).
+// Without a YAML node, ConfigValue records that knowledge instead. So the JSON schema and the
+// output of `check-config` cannot differ from the parser.
 #pragma once
 
 #include <span>
@@ -22,12 +22,12 @@ struct CountRange;
 struct ConfigShape {
   using Json = nlohmann::ordered_json;
 
-  /// Of JSON Schema, draft 7.
+  /// A JSON Schema, draft 7.
   Json schema = {};
-  /// What holds now: null where nothing does, and for a section of which nothing does.
+  /// The current value. Null for a key without a value, and for a section without any.
   Json now = nullptr;
 
-  /// As text. What is no UTF-8, as a path may be, is replaced, as in EntryJson().
+  /// `value` as text. Replaces invalid UTF-8, which paths may contain, as EntryJson() does.
   [[nodiscard]] static std::string Dump(const Json& value, int indent = -1);
 
   [[nodiscard]] static ConfigShape Text(const std::string& now);
@@ -36,10 +36,10 @@ struct ConfigShape {
   [[nodiscard]] static ConfigShape Flag(bool now);
   [[nodiscard]] static ConfigShape OneOf(std::span<const std::string_view> allowed,
                                          const std::string& now);
-  /// A list of `entry`.
+  /// A list of values shaped like `entry`.
   [[nodiscard]] static ConfigShape List(const CountRange& count, const ConfigShape& entry,
                                         Json now);
-  /// As List(); where one alone will do, it need not be a list.
+  /// Like List(), but also accepts a single entry without a list.
   [[nodiscard]] static ConfigShape OneOrList(const CountRange& count, const ConfigShape& entry,
                                              Json now);
 

@@ -28,22 +28,23 @@ constexpr std::array<std::string_view, 3> kTransports = {"tcp", "udp", "auto"};
 // In the order of WhenFull.
 constexpr std::array<std::string_view, 3> kQueuePolicies = {"drop_oldest", "drop_newest", "block"};
 constexpr std::array<std::string_view, 3> kHardwareDecodes = {"auto", "require", "off"};
-// What only an RTSP camera has.
+// Keys for RTSP cameras only.
 constexpr std::array<std::string_view, 6> kRtspKeys = {"transport",     "latency_ms",   "user",
                                                        "password_file", "password_env", "isolate"};
 constexpr std::array<std::string_view, 2> kRtspsKeys = {"tls_ca_file", "tls_verify"};
-// What only what is connected to has.
+// Keys for sources with a connection only.
 constexpr std::array<std::string_view, 3> kConnectionKeys = {"connect_timeout_ms",
                                                              "stall_timeout_ms", "backoff_ms"};
-// What only what is decoded has.
+// Keys for sources with a decoder only.
 constexpr std::array<std::string_view, 1> kDecoderKeys = {"hw_decode"};
 
-/// `text`, or, where it names a file by a relative path, the same in the configuration's folder.
+/// `text`. If it is a relative path of a file, the path gets the configuration's folder as a
+/// prefix.
 std::string InFolder(const Value& value, const ingest::Uri& uri, const std::string& text) {
   if (ingest::KindOf(uri) != ingest::SourceKind::kFile || uri.rest.starts_with('/')) return text;
   const std::string path = value.InFolder(uri.rest);
   if (path == uri.rest) return text;
-  // A folder's name may look like a scheme, and only file: decodes what is percent-encoded.
+  // A folder's name may look like a scheme. Only the scheme file: decodes percent-encoding.
   if (uri.scheme.empty()) return ingest::ParseUri(path)->scheme.empty() ? path : "./" + path;
   const std::string folder = path.substr(0, path.size() - uri.rest.size());
   return absl::StrCat(folder.starts_with('/') ? "file://" : "file:",
@@ -73,7 +74,7 @@ void ReadMilliseconds(const Value& value, const WholeRange& range, milliseconds&
   out = milliseconds(count);
 }
 
-// The index of a name is the number of what it names.
+// The index of a name is the value of its enumerator.
 template <typename Enum, std::size_t kNames>
 void ReadName(const Value& value, const std::array<std::string_view, kNames>& names, Enum& out) {
   std::string name(names.at(static_cast<std::size_t>(out)));
@@ -151,7 +152,7 @@ constexpr Key kSourceKeys[] = {
      [](const Value& v, StreamConfig& s) { v.Flag(s.source.camera.isolate); }},
 };
 
-// Notes those of `keys` that `source` has, though its kind knows none.
+// Notes an error for each of `keys` in `source`. The kind of source does not support them.
 void RefuseKeys(const Value& stream, const Value& source, std::span<const std::string_view> keys,
                 std::string_view for_what) {
   for (const std::string_view key : keys) {
@@ -192,7 +193,7 @@ void CheckLogin(const Value& stream, const StreamConfig& config, const ingest::C
 }  // namespace
 
 void ReadSource(const ConfigValue& value, StreamConfig& stream) {
-  stream.source.camera.isolate = true;  // Unless the file says otherwise, and where it can be.
+  stream.source.camera.isolate = true;  // The default for sources that support isolation.
   value.Map<StreamConfig>(kSourceKeys, stream);
 }
 

@@ -1,4 +1,4 @@
-// Where a stream's frames come from, as the configuration file says it.
+// The keys of `source`: where a stream's frames come from.
 #pragma once
 
 #include "service/config/config.h"
@@ -9,7 +9,7 @@ namespace millrace::service {
 /// Reads a stream's `source`.
 void ReadSource(const ConfigValue& value, StreamConfig& stream);
 
-/// Notes in the errors of `stream`, a stream's node, what in its source does not fit together.
+/// Notes each contradiction in the source in the errors of `stream`, the stream's YAML node.
 void CheckSource(const ConfigValue& stream, const StreamConfig& config);
 
 }  // namespace millrace::service

@@ -27,7 +27,7 @@ std::string Allowed(CountRange count) {
   return absl::StrCat(count.least, " to ", count.most);
 }
 
-/// The names that `name_of` finds in `range`: "a, b, c".
+/// The names that `name_of` returns for the elements of `range`: "a, b, c".
 template <typename Range, typename NameOf>
 std::string CommaList(const Range& range, NameOf name_of) {
   return absl::StrJoin(range, ", ", [&](std::string* out, const auto& entry) {
@@ -90,7 +90,7 @@ void ConfigValue::Real(const RealRange& range, double& out) const {
   const std::optional<std::string> text = Scalar(allowed);
   if (!text) return;
   double value = 0;
-  // Written so that a NaN is refused.
+  // This condition also rejects NaN.
   if (absl::SimpleAtod(*text, &value) && value >= range.least && value <= range.most) {
     out = value;
   } else {
@@ -231,7 +231,7 @@ std::optional<ConfigValue> ConfigValue::Find(std::string_view key) const {
     if (entry.first.IsScalar() && entry.first.Scalar() == key) {
       ConfigValue value(absl::StrCat("'", std::string(key), "'"), entry.second, errors_,
                         PathOf(key));
-      // yaml-cpp puts an empty value where the next one begins, which may be lines further.
+      // yaml-cpp places an empty value where the next one begins, possibly some lines later.
       if (entry.second.IsNull()) value.mark_ = entry.first.Mark();
       return value;
     }

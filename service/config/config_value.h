@@ -1,7 +1,7 @@
-// Reads YAML by tables of keys, and remembers everything that is wrong with it.
+// Reads YAML with tables of keys, and collects all errors.
 //
-// A file's author wants all errors at once, each with its place and with what would be right. So
-// nothing here stops at the first one: what cannot be read is noted, and reading goes on.
+// A file's author wants all errors at once, each with its place and the allowed values. So the
+// reading functions note an error and go on.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -21,7 +21,7 @@
 
 namespace millrace::service {
 
-/// The errors found in one file. Not thread-safe.
+/// The errors of one file. Not thread-safe.
 class ConfigErrors {
  public:
   /// Relative paths in the file are relative to `folder`; empty: to the working folder.
@@ -29,12 +29,13 @@ class ConfigErrors {
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
-  /// Notes `what` at `mark`, which yaml-cpp counts from 0, of the node at `path`: "source.uri".
+  /// Notes `what` for the node at `path`, such as "source.uri". `mark` is its place; yaml-cpp
+  /// counts from 0.
   void Add(const YAML::Mark& mark, std::string path, std::string what);
 
-  /// In the order in which they were found.
+  /// The errors in the order in which they were found.
   [[nodiscard]] const std::vector<ConfigProblem>& problems() const { return problems_; }
-  /// The same by the nodes' paths: for what was no file.
+  /// The same errors with the paths of their nodes, for text that did not come from a file.
   [[nodiscard]] std::vector<FieldViolation> violations() const;
 
  private:
@@ -42,20 +43,20 @@ class ConfigErrors {
   std::vector<ConfigProblem> problems_;
 };
 
-/// Whole numbers that are allowed: `least`, `least` + `step` ... up to `most`.
+/// Allowed whole numbers: `least`, `least` + `step` ... up to `most`.
 struct WholeRange {
   std::int64_t least;
   std::int64_t most;
   std::int64_t step = 1;
 };
 
-/// Numbers that are allowed.
+/// Allowed real numbers.
 struct RealRange {
   double least;
   double most;
 };
 
-/// How many entries a list must have.
+/// Allowed lengths of a list.
 struct CountRange {
   std::size_t least;
   std::size_t most;
@@ -64,16 +65,15 @@ struct CountRange {
 template <typename T>
 struct ConfigKey;
 
-/// A node of the file, and what to call it. Each reading function sets its
-/// output when the node is as it should be, and otherwise notes an error and leaves it alone.
-/// Borrows the errors.
+/// A YAML node with its name in messages. A reading function sets its output if the node is valid;
+/// otherwise it notes an error and leaves the output unchanged. Borrows the errors.
 ///
-/// Or no node, but a shape: then each of them leaves its output alone, and notes in the shape what
-/// it would read and what the output is.
+/// Instead of a node, it may have a shape. Then a reading function leaves its output unchanged, and
+/// records in the shape the allowed values and the output's current value.
 class ConfigValue {
  public:
-  /// `what` names the node in messages: "'listen'", "the file"; `path` says where it is, as
-  /// "source.uri", and is empty at the top.
+  /// `what` names the node in messages: "'listen'", "the file". `path` is its position, such as
+  /// "source.uri"; empty at the top.
   ConfigValue(std::string what, const YAML::Node& node, ConfigErrors& errors, std::string path = "")
       : what_(std::move(what)),
         path_(std::move(path)),
@@ -81,17 +81,17 @@ class ConfigValue {
         mark_(node_.Mark()),
         errors_(errors) {}
 
-  /// Borrows both. Nothing is noted in `errors`.
+  /// Describes a shape instead of reading a node. Borrows both arguments and adds no errors.
   ConfigValue(ConfigShape& shape, ConfigErrors& errors) : errors_(errors), shape_(&shape) {}
 
-  /// Whether there is no node, but a shape.
+  /// Whether it fills a shape instead of reading a node.
   [[nodiscard]] bool describes() const { return shape_ != nullptr; }
 
-  /// Any text but the empty one.
+  /// Reads a non-empty text.
   void Text(std::string& out) const;
-  /// The path of a file or a folder, with the file's own folder before it if it is relative.
+  /// Reads the path of a file or folder. A relative path gets the file's folder as a prefix.
   void Path(std::string& out) const;
-  /// `path` as Path() gives it. Notes an error if only a shell would understand it.
+  /// `path` as Path() would read it. Notes an error if only a shell would understand the path.
   [[nodiscard]] std::string InFolder(const std::string& path) const;
   void Whole(const WholeRange& range, int& out) const;
   void Whole(const WholeRange& range, std::uint64_t& out) const;
@@ -99,36 +99,36 @@ class ConfigValue {
   void Real(const RealRange& range, std::optional<double>& out) const;
   void Flag(bool& out) const;
   void OneOf(std::span<const std::string_view> allowed, std::string& out) const;
-  /// A text, or a list of texts, each not empty.
+  /// Reads one text or a list of texts, each not empty.
   void Texts(CountRange count, std::vector<std::string>& out) const;
-  /// The same, each one of `allowed`.
+  /// Like Texts(), with each text one of `allowed`.
   void SomeOf(CountRange count, std::span<const std::string_view> allowed,
               std::vector<std::string>& out) const;
-  /// A list of texts that differ.
+  /// Reads a list of distinct texts.
   void Names(CountRange count, std::vector<std::string>& out) const;
   void WholeList(CountRange count, const WholeRange& range, std::vector<int>& out) const;
 
-  /// A mapping: reads each of `keys` that is there into `out`, in the order of the table; unknown,
+  /// Reads a mapping: each of `keys` that it has, in the order of the table, into `out`. Unknown,
   /// repeated and missing keys are errors.
   template <typename T>
   void Map(std::span<const ConfigKey<T>> keys, T& out) const;
 
-  /// The same. It may also be empty, as where all of its keys are comments.
+  /// Like Map(), but accepts an empty node, as where all keys are commented out.
   template <typename T>
   void MapOrNothing(std::span<const ConfigKey<T>> keys, T& out) const;
 
-  /// A list: calls `read` for each entry.
+  /// Reads a list: calls `read` for each entry.
   void List(CountRange count, const std::function<void(const ConfigValue&)>& read) const;
 
-  /// Notes an error at this node: its name, then `why`, such as "is empty".
+  /// Notes an error at this node: its name, followed by `why`, such as "is empty".
   void Wrong(std::string_view why) const;
-  /// The same, of what `key` has as its default: this mapping does not have it.
+  /// Notes an error about the default of `key`, which this mapping does not have.
   void WrongDefault(std::string_view key, std::string_view why) const;
 
-  /// The value of `key`, if this is a mapping that has it.
+  /// The value of `key`. Nullopt unless this is a mapping with that key.
   [[nodiscard]] std::optional<ConfigValue> Find(std::string_view key) const;
 
-  /// The node itself, to be kept as it was written.
+  /// The YAML node, for keeping its original text.
   [[nodiscard]] const YAML::Node& node() const { return node_; }
 
  private:
@@ -137,30 +137,30 @@ class ConfigValue {
     bool required;
   };
 
-  /// The text of a scalar that is not empty; else notes that it must be `allowed`.
+  /// The text of a non-empty scalar. Otherwise notes that the node must be `allowed`.
   [[nodiscard]] std::optional<std::string> Scalar(std::string_view allowed) const;
   [[nodiscard]] std::optional<std::int64_t> ParseWhole(const WholeRange& range) const;
   [[nodiscard]] bool IsList(CountRange count) const;
-  /// Notes what is wrong with the keys as such. Returns whether this is a mapping.
+  /// Notes unknown, repeated and missing keys. Returns whether this node is a mapping.
   [[nodiscard]] bool CheckKeys(std::span<const KnownKey> known) const;
   void CheckKey(const YAML::Node& key, std::span<const KnownKey> known,
                 std::vector<std::string>& seen) const;
 
   [[nodiscard]] std::string PathOf(std::string_view key) const;
 
-  /// Adds `key` to the shape, as `read` describes it.
+  /// Adds `key` to the shape. `read` describes its value.
   void Describe(std::string_view key, bool required,
                 const std::function<void(const ConfigValue&)>& read) const;
 
   std::string what_;
   std::string path_;
   YAML::Node node_;
-  YAML::Mark mark_;  // Where to place its errors.
+  YAML::Mark mark_;  // The place of its errors.
   ConfigErrors& errors_;
   ConfigShape* shape_ = nullptr;
 };
 
-/// One line of a table: a key that a mapping may have, and how to read it into a `T`.
+/// One row of a table: a key of a mapping, and the function that reads it into a `T`.
 template <typename T>
 struct ConfigKey {
   std::string_view name;

@@ -9,7 +9,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kName = "flow-start.safetensors";
-// CHECKOUT/build/PRESET/service/millrace, and the tests' programs, one folder deeper.
+// The program is CHECKOUT/build/PRESET/service/millrace. The tests' programs are one folder deeper.
 constexpr int kMostLevels = 5;
 
 bool IsFile(const fs::path& path) {

@@ -1,6 +1,6 @@
-// The weights that the network `flow` starts from unless the configuration says otherwise.
+// Finds the weights that the network `flow` starts from by default.
 //
-// They lie beside the program, wherever it lies: an installed tree may be moved as a whole.
+// The path is relative to the program, so that an installed tree can be moved as a whole.
 //
 //   PREFIX/bin/millrace                    PREFIX/share/millrace/weights/flow-start.safetensors
 //   CHECKOUT/build/release/service/...     CHECKOUT/samples/weights/flow-start.safetensors
@@ -11,17 +11,17 @@
 
 namespace millrace::service {
 
-/// What `model.weights` is set to for random weights.
+/// The value of `model.weights` that means random weights.
 inline constexpr std::string_view kNoWeights = "none";
 
-/// What a start from random weights costs, for people.
+/// The cost of a start from random weights, for messages.
 inline constexpr std::string_view kCostOfColdStart =
     "it sees no motion for about its first thousand frames";
 
-/// Of the program that runs. Empty where there are none.
+/// The start weights of the running program. Empty if not found.
 [[nodiscard]] const std::string& WarmStartWeights();
 
-/// Of a program at `program`, an absolute path. Empty where there are none.
+/// The start weights of a program at the absolute path `program`. Empty if not found.
 [[nodiscard]] std::string WarmStartWeightsOf(const std::string& program);
 
 }  // namespace millrace::service
