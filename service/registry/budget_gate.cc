@@ -11,7 +11,7 @@
 namespace millrace::service {
 namespace {
 
-/// What the camera says; 0 until it does.
+/// The camera's announced rate; 0 while unknown.
 double RateOf(const ServedStream& served) {
   return served.stream->Snapshot().source.camera_frames_per_second;
 }
@@ -20,24 +20,24 @@ StreamLoad LoadOf(const ServedStream& served) {
   return LoadOf(served.config(), *served.learner_as_made, RateOf(served));
 }
 
-/// Whether both bring their frames at the same rate, before max_fps.
+/// Whether both sources have the same frame rate, before max_fps.
 bool SameCamera(const ingest::SourceOptions& source, const ingest::SourceOptions& other) {
   return ingest::WithoutCredentials(source.uri) == ingest::WithoutCredentials(other.uri) &&
          source.test_frames_per_second == other.test_frames_per_second &&
          source.images_per_second == other.images_per_second;
 }
 
-/// The same entry may be another stream by now: what holds for all streams may have changed.
+/// An equal entry is not enough, because the defaults for all streams may have changed.
 bool AsItWas(const StreamConfig& before, const StreamConfig& now) {
   return before.entry == now.entry && before.in_force == now.in_force;
 }
 
-/// Whether it starts whatever others take.
+/// Whether the stream starts even if it exceeds the budget.
 bool OnlyWarns(const StreamConfig& config, const Budget& budget) {
   return config.of_file && !budget.said();
 }
 
-/// Whether one takes no more of any device than the other.
+/// Whether `load` exceeds `than` on no device.
 bool TakesNoMore(const StreamLoad& load, const StreamLoad& than) {
   return std::ranges::all_of(load.devices, [&than](const auto& device) {
     const auto found = than.devices.find(device.first);
@@ -46,11 +46,11 @@ bool TakesNoMore(const StreamLoad& load, const StreamLoad& than) {
 }
 
 constexpr double kBytesPerGb = 1e9;
-/// Of the file of a user's own network, while it is loaded: its bytes, its tensors as they are
-/// looked at, and those of the network.
+/// Memory to load a user's own network, as a multiple of the file's size. It covers the bytes of
+/// the file, its checked tensors, and the network's tensors.
 constexpr double kCopiesToLoad = 3;
 
-/// What a life of the stream holds; 0: there is none.
+/// The memory that a life of the stream holds; 0 without one.
 double HeldBy(const absl::StatusOr<SharedStream>& served) {
   return served.ok() && (*served)->memory != nullptr ? (*served)->memory->bytes : 0;
 }
@@ -126,7 +126,8 @@ BudgetGate::Loads BudgetGate::RunningBeside(const std::string& stream) const {
   return loads;
 }
 
-// Of one that runs while it is held, what is more counts: it may become what it is to be, or not.
+// A running stream whose change is under way counts with the larger load, because the change may
+// still fail.
 std::vector<StreamLoad> BudgetGate::WithHeld(Loads running, const std::string& stream) const {
   for (const auto& [name, held] : held_) {
     if (name == stream) continue;
@@ -161,8 +162,8 @@ bool BudgetGate::RateMatters(const StreamConfig& config) const {
   return !OnlyWarns(config, CurrentBudget()) && HasOthers(config.name);
 }
 
-// Cameras and streams are looked at without the lock. A stream whose change is over meanwhile may
-// neither have run when those were looked at nor be held any more: so they are looked at again.
+// Cameras and streams are read without the lock. A change that ends meanwhile may be missing from
+// both the running and the held loads. So the loads are read again.
 absl::Status BudgetGate::Admit(const StreamConfig& config,
                                const pipeline::LearnerDescription& learner,
                                std::optional<double> announced) {

@@ -1,4 +1,4 @@
-// Lets streams in as long as the devices have room for them.
+// Admits streams as long as the devices and the memory have capacity for them.
 #pragma once
 
 #include <cstdint>
@@ -18,65 +18,70 @@
 
 namespace millrace::service {
 
-/// Bytes of this machine's memory for all learners, as `budget` says, or else the machine.
+/// Memory for all learners on this machine, in bytes: as `budget` says, or else
+/// UsableMemoryBytes().
 [[nodiscard]] double MemoryBytesOf(const Budget& budget);
-/// Bytes, at least, to load the user's own network that `config` names; 0: it names none.
+/// The least memory in bytes that loading the user's own network in `config` needs. 0: the network
+/// is built in.
 [[nodiscard]] double MemoryToLoad(const StreamConfig& config);
 
-/// Reckons a stream at the rate that its camera announces. Streams that are changed at the same
-/// time cannot both have what is left: what one was admitted with counts until its change is over.
+/// Estimates a stream's load from the frame rate that its camera announces. An admitted load counts
+/// until the change ends, so that two concurrent changes cannot take the same capacity.
 /// Thread-safe.
 class BudgetGate {
  public:
-  /// Frames a second of a camera that no stream has yet. The look at it may take seconds, and ends
-  /// soon once options.stop says so. 0: the camera does not say. Thread-safe; throws nothing.
+  /// The frames per second of a camera that no stream uses yet. 0: the camera does not announce a
+  /// rate. The query may take seconds, and ends early once `options.stop` is requested. Must be
+  /// thread-safe and must not throw.
   using Announced = std::function<double(const ingest::SourceOptions& options)>;
 
-  /// `streams`: those that are running. It must outlive the gate.
+  /// `streams`: the running streams. It must outlive the gate.
   BudgetGate(const Budget& budget, const Streams& streams, Announced announced)
       : streams_(streams), announced_(std::move(announced)), budget_(budget) {}
 
-  /// Whether a stream of `config`, whose learner was measured, fits beside the others: fails as
-  /// Fits() does. Always OK for one that is made anew as it was, or takes no more than before; and,
-  /// but logged, for a stream of the file where the file says no budget. `announced`: frames a
-  /// second of its camera, where a look has told them already, 0 where the camera does not say.
-  /// Without it, a camera that no stream has is looked at, which may take seconds. What it takes
-  /// counts from then on, until Release() or, where it runs by then, as long as that.
+  /// Whether a stream of `config`, whose learner was measured, fits beside the others. Fails as
+  /// Fits() does. Two kinds of streams always pass. One is a stream that is restarted without a
+  /// change or with no greater load. The other is a stream of the file if the file sets no budget;
+  /// this case is logged.
+  ///
+  /// `announced`: the camera's frames per second if already queried, 0 if the camera does not
+  /// announce it. Without it, a camera that no stream uses is queried, which may take seconds. The
+  /// load counts from now until Release(), or, if the stream runs by then, until it stops.
   [[nodiscard]] absl::Status Admit(const StreamConfig& config,
                                    const pipeline::LearnerDescription& learner,
                                    std::optional<double> announced = {}) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// A change of `stream` begins: what it takes, if it runs, counts until Release().
+  /// A change of `stream` begins. If the stream runs, its load counts until Release().
   void Hold(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
-  /// The change is over: from now on what runs counts.
+  /// The change is over. From now on the load of the running stream counts.
   void Release(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Holds the memory that a stream of `config` needs, `bytes`, from before it is made. Fails as
-  /// MemoryBudget::Take(); never for one that needs no more than its life before, and only logged
-  /// for a stream of the file where the file says no budget. Both lives of one that is made anew
-  /// count as long as both are there.
+  /// Reserves `bytes` of memory for a stream of `config`. Call it before the stream is made. Fails
+  /// as MemoryBudget::Take() does. It never fails for a stream that needs no more than its previous
+  /// run. For a stream of the file it only logs the failure if the file sets no budget. During a
+  /// restart both runs count as long as both exist.
   [[nodiscard]] absl::StatusOr<HeldMemory> HoldMemory(const StreamConfig& config, double bytes)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// What holds from now on. Streams that are there stay.
+  /// Sets the budget. Running streams stay.
   void SetBudget(const Budget& budget) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   [[nodiscard]] Budget CurrentBudget() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// As the stream that has this camera says; nothing where none has it.
+  /// The rate of the camera, if a stream uses it already. Nullopt otherwise.
   [[nodiscard]] std::optional<double> KnownRateOf(const ingest::SourceOptions& source) const;
-  /// Whether the camera's rate, which is not known, decides.
+  /// Whether the decision depends on the camera's unknown rate.
   [[nodiscard]] bool RateMatters(const StreamConfig& config) const ABSL_LOCKS_EXCLUDED(mu_);
-  /// Whether another stream than `stream` runs, or is held.
+  /// Whether a stream other than `stream` runs or has a held load.
   [[nodiscard]] bool HasOthers(const std::string& stream) const ABSL_LOCKS_EXCLUDED(mu_);
-  /// Whether a stream is as it was, or takes no more than before.
+  /// Whether the stream is unchanged or has no greater load than before.
   [[nodiscard]] bool IsNoNews(const StreamConfig& config, const StreamLoad& load) const;
 
-  using Loads = std::map<std::string, StreamLoad>;  // By the streams' names.
+  using Loads = std::map<std::string, StreamLoad>;  // By stream name.
 
-  /// Of the streams that run, but for `stream`. It calls the streams, one of which may hang.
+  /// The loads of all running streams except `stream`. Calls the streams, one of which may hang.
   [[nodiscard]] Loads RunningBeside(const std::string& stream) const ABSL_LOCKS_EXCLUDED(mu_);
-  /// Those, and what is held for others than `stream`.
+  /// `running`, combined with the held loads of streams other than `stream`.
   [[nodiscard]] std::vector<StreamLoad> WithHeld(Loads running, const std::string& stream) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   [[nodiscard]] std::uint64_t released() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -90,8 +95,8 @@ class BudgetGate {
 
   mutable Mutex mu_;
   Budget budget_ ABSL_GUARDED_BY(mu_);
-  Loads held_ ABSL_GUARDED_BY(mu_);                  ///< Of those that are changed.
-  std::uint64_t released_ ABSL_GUARDED_BY(mu_) = 0;  ///< Changes that are over.
+  Loads held_ ABSL_GUARDED_BY(mu_);                  ///< Loads of streams that are changing.
+  std::uint64_t released_ ABSL_GUARDED_BY(mu_) = 0;  ///< Number of finished changes.
 };
 
 }  // namespace millrace::service

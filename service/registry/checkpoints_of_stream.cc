@@ -27,11 +27,11 @@ bool ShareAFolder(const StreamConfig& one, const StreamConfig& other) {
   const std::string folder = FolderOf(one);
   const std::string other_folder = FolderOf(other);
   if (folder.empty() || other_folder.empty()) return false;
-  std::error_code missing;  // What is not there yet is not the same.
+  std::error_code missing;  // Paths that do not exist yet are not equal.
   return folder == other_folder || std::filesystem::equivalent(folder, other_folder, missing);
 }
 
-// rmdir() does not remove what is not empty, whatever comes into it meanwhile.
+// rmdir() removes only an empty folder, even if a file appears meanwhile.
 void RemoveFolderIfEmpty(const StreamConfig& config) {
   const std::string folder = FolderOf(config);
   if (folder.empty() || rmdir(folder.c_str()) != 0) return;

@@ -9,17 +9,17 @@
 
 namespace millrace::service {
 
-/// The stream's folder of checkpoints. FAILED_PRECONDITION if it keeps none.
+/// The stream's folder of checkpoints. FAILED_PRECONDITION if the stream keeps no checkpoints.
 [[nodiscard]] absl::StatusOr<std::string> CheckpointFolder(const StreamConfig& config);
 
-/// Whether both keep their checkpoints in one folder, however each calls it.
+/// Whether both streams use the same folder of checkpoints, even under different paths.
 [[nodiscard]] bool ShareAFolder(const StreamConfig& one, const StreamConfig& other);
 
-/// Removes the folder of checkpoints of a stream that has been stopped, unless something is in it.
+/// Removes the folder of checkpoints of a stopped stream if the folder is empty.
 void RemoveFolderIfEmpty(const StreamConfig& config);
 
-/// FAILED_PRECONDITION as CheckpointFolder(); NOT_FOUND, naming those there are, if there is no
-/// complete checkpoint of that name.
+/// Finds the complete checkpoint `name`. Fails with FAILED_PRECONDITION as CheckpointFolder() does.
+/// Fails with NOT_FOUND, listing the existing checkpoints, if there is no such checkpoint.
 [[nodiscard]] absl::StatusOr<pipeline::CheckpointInfo> FindCheckpoint(const StreamConfig& config,
                                                                       const std::string& name);
 

@@ -17,7 +17,8 @@ absl::Status TooMany(const std::string& name, std::size_t waiting) {
 
 absl::StatusOr<Claims::Claim> Claims::Take(const std::string& name, const std::stop_token& stop,
                                            std::size_t most_waiting) {
-  // With the lock held, or the call could come between a look at the token and the wait.
+  // Takes the lock first; otherwise the notification could come between the check of the token and
+  // the wait.
   const std::stop_callback wake(stop, [this] {
     { const MutexLock lock(mu_); }
     changed_.notify_all();

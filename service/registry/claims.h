@@ -1,4 +1,5 @@
-// Turns by name: the changes of one stream run one after the other, and wait for no other stream's.
+// A fair mutex per name. Changes of one stream run one after another, and do not wait for other
+// streams.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +17,11 @@
 
 namespace millrace::service {
 
-/// Each name has one holder at a time; the others get it in the order of their calls. Thread-safe.
+/// Each name has one holder at a time. Callers get it in the order of their calls. Thread-safe.
 /// Must outlive the claims.
 class Claims {
  public:
-  /// Holds a name until it is destroyed.
+  /// Holds a name until destruction.
   class Claim {
    public:
     Claim(Claim&& other) noexcept
@@ -42,15 +43,14 @@ class Claims {
 
   static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-  /// The holder of a name calls `taken` as the first and `released` as the last of its turn. Both
-  /// may be empty.
+  /// The holder of a name calls `taken` first and `released` last. Both may be empty.
   explicit Claims(Tell taken = {}, Tell released = {})
       : tell_taken_(std::move(taken)), tell_released_(std::move(released)) {}
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
-  /// Waits for the turn of this call. Fails with CANCELLED once `stop` is requested, and at once
-  /// with UNAVAILABLE (TOO_MANY_CHANGES) if `most_waiting` calls wait for the name already.
+  /// Waits until this call holds `name`. Fails with CANCELLED once `stop` is requested. Fails at
+  /// once with UNAVAILABLE (TOO_MANY_CHANGES) if `most_waiting` calls already wait for the name.
   [[nodiscard]] absl::StatusOr<Claim> Take(const std::string& name, const std::stop_token& stop,
                                            std::size_t most_waiting = kNoLimit)
       ABSL_LOCKS_EXCLUDED(mu_);
@@ -68,7 +68,7 @@ class Claims {
   Mutex mu_;
   CondVar changed_;
   Ticket next_ ABSL_GUARDED_BY(mu_) = 0;
-  /// By name: the holder's ticket, then those of the calls that wait. None is empty.
+  /// For each name: the holder's ticket, then the tickets of the waiting calls. No queue is empty.
   std::map<std::string, std::deque<Ticket>> queues_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -1,4 +1,4 @@
-// What holds for the streams that clients add, as the configuration says now.
+// The current rules for streams that clients add. A reload of the configuration may change them.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace millrace::service {
 
-/// Thread-safe.
+/// Holds the current rules. Thread-safe.
 class ClientRules {
  public:
   struct Rules {
-    /// For what a client's entry leaves out.
+    /// The values of keys that a client's entry leaves out.
     StreamConfig defaults = {};
     ClientSources sources = {};
   };
@@ -24,7 +24,7 @@ class ClientRules {
   ClientRules(const ClientRules&) = delete;
   ClientRules& operator=(const ClientRules&) = delete;
 
-  /// Shared, so that a call is judged by one set of rules whatever is set meanwhile.
+  /// A shared snapshot, so that one call uses one set of rules even if Set() runs meanwhile.
   [[nodiscard]] std::shared_ptr<const Rules> Now() const ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     return rules_;

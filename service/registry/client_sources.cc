@@ -31,7 +31,7 @@ absl::Status Forbidden(const std::string& what, const std::string& key) {
                                   key, " in its configuration")));
 }
 
-/// Where a URI leads.
+/// The destination of a URI.
 struct Place {
   std::string scheme;
   std::string host;
@@ -40,7 +40,7 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// Of a camera's URI; nothing for any other.
+/// The destination of a camera's URI. Nullopt for any other URI.
 std::optional<Place> PlaceOf(const ingest::Uri& uri) {
   if (ingest::KindOf(uri) != ingest::SourceKind::kRtspCamera) return std::nullopt;
   const absl::StatusOr<ingest::CameraUri> camera = ingest::ParseCameraUri(uri);
@@ -66,7 +66,7 @@ absl::Status UriAllowed(const std::string& text, const ClientSources& rules) {
   return Forbidden(absl::StrCat("a camera at ", place->host), "client_sources.hosts");
 }
 
-/// What `entry` says at `pointer`; null: nothing.
+/// The value of `entry` at `pointer`, or null.
 json ValueAt(const json& entry, const char* pointer) {
   const json::json_pointer at(pointer);
   return entry.contains(at) ? entry.at(at) : json();
@@ -81,7 +81,7 @@ bool SameAt(const char* pointer, const json& entry, const json& current) {
   return ValueAt(entry, pointer) == ValueAt(current, pointer);
 }
 
-// Where an entry names a file or a variable of the server.
+// The keys of an entry that name a file or an environment variable of the server.
 constexpr std::array kFilePointers = {"/source/password_file", "/source/password_env",
                                       "/source/tls_ca_file", "/model/weights",
                                       "/checkpoints/folder"};
@@ -103,8 +103,8 @@ absl::Status FilesAllowed(const json& entry, const json& current) {
   return absl::OkStatus();
 }
 
-/// Whether the source has a password that the client need not know: of a file or a variable, or in
-/// a URI that was there before.
+/// Whether the source uses a password that the client may not know. It comes from a file, from a
+/// variable, or from the URI of the current entry.
 bool KeepsPassword(const json& entry, const json& current) {
   const std::string uri = UriOf(entry);
   const bool in_uri = uri == UriOf(current) && uri != ingest::WithoutCredentials(uri);
@@ -125,7 +125,7 @@ absl::Status PasswordMayStay(const StreamConfig& stream, const json& entry, cons
   const bool same_uri = UriOf(entry) == UriOf(current);
   const bool same_place = same_uri || GoesToTheSamePlace(entry, current);
   const bool as_safe = SameAt("/source/tls_ca_file", entry, current) &&
-                       (stream.source.camera.tls.verify ||  // As it is read, however it is written.
+                       (stream.source.camera.tls.verify ||  // The parsed value of any notation.
                         SameAt("/source/tls_verify", entry, current));
   if (!KeepsPassword(entry, current) || (same_place && as_safe)) return absl::OkStatus();
   return Forbidden(

@@ -1,4 +1,4 @@
-// What clients may have this machine connect to, and which of its files and secrets they may name.
+// Checks which addresses, files and secrets of this machine a client's stream may use.
 #pragma once
 
 #include <string>
@@ -8,10 +8,12 @@
 
 namespace millrace::service {
 
-/// Whether `rules` allow a client to have `stream`: PERMISSION_DENIED, naming what is not allowed
-/// and the key that would allow it. What `current`, the entry that it takes the place of, says of
-/// files is allowed; so is its password, as long as it goes to the same host and port by the same
-/// scheme and with no less TLS: nobody may have it sent to himself. "{}": there is none.
+/// Whether `rules` allow a client to have `stream`. PERMISSION_DENIED names the forbidden value and
+/// the key that would allow it.
+///
+/// `current` is the entry that the stream replaces; "{}": none. Files that `current` names stay
+/// allowed. Its password stays allowed only with the same scheme, host and port, and with no weaker
+/// TLS. Otherwise a client could have the password sent to its own machine.
 [[nodiscard]] absl::Status AllowedForClients(const StreamConfig& stream, const ClientSources& rules,
                                              const std::string& current);
 

@@ -1,15 +1,15 @@
-// Whether the streams are what the configuration file says, for whoever watches the server.
+// Whether the running streams match the configuration file. Metrics and the page show it.
 #pragma once
 
 #include <chrono>
 
 namespace millrace::service {
 
-/// What came of reading the file last. The start counts: without a right file there is none.
+/// The result of the last read of the file. The start of the server counts as a successful read.
 struct ConfigStanding {
-  /// It was right, and every stream became what it says.
+  /// The file was valid, and every stream matches it.
   bool holds = true;
-  /// When that was so last, since 1970.
+  /// The last time when that was true, since 1970.
   std::chrono::nanoseconds held_at{0};
 };
 

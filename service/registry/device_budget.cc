@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kCpu = "cpu";
 
-/// "cpu:1" is some thread of the CPU; a GPU is one by itself.
+/// All threads of the CPU ("cpu:1") are one device. Each GPU is a device of its own.
 std::string DeviceOf(const pipeline::StageDescription& stage) {
   const std::string_view device = stage.device;
   return device.substr(0, kCpu.size()) == kCpu ? std::string(kCpu) : stage.device;
@@ -25,7 +25,7 @@ double MillisecondsASample(const pipeline::StageDescription& stage, int update_e
   return stage.forward_ms + (update_every > 0 ? learning / update_every : 0);
 }
 
-/// "'street' takes 1.2", of all that take anything.
+/// "'street' takes 1.2", for each stream with a load on the device.
 std::string WhoTakes(const std::string& device, const std::vector<StreamLoad>& others) {
   std::vector<std::string> takers;
   for (const StreamLoad& other : others) {

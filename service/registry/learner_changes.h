@@ -1,4 +1,4 @@
-// What clients do to a learner at work, with its line in the log.
+// Changes that clients make to a running learner, each with a line in the log.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace millrace::service {
 
-/// As CameraStream::SetMode(). Logs, as LogChange(), that the client at the address `client` did
-/// so, unless the learner was in that mode before.
+/// Like CameraStream::SetMode(). If the mode changes, logs the change with the client's address
+/// `client` (LogChange()).
 [[nodiscard]] absl::Status SetMode(const ServedStream& served, LearnerState mode,
                                    const std::string& client);
 
-/// For LogChange(): "set learning_rate from 0.0001 to 0.01".
+/// The text for LogChange(): "set learning_rate from 0.0001 to 0.01".
 [[nodiscard]] std::string RateChange(double before, double after);
 
 }  // namespace millrace::service

@@ -21,7 +21,7 @@ double MachineBytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-/// "/a/b" of the line "0::/a/b"; empty: there are no groups of version 2.
+/// "/a/b" from the line "0::/a/b". Empty: no control groups of version 2.
 std::string OwnGroup(const std::string& file) {
   std::ifstream lines(file);
   const std::string version_2 = "0::";
@@ -31,7 +31,8 @@ std::string OwnGroup(const std::string& file) {
   return "";
 }
 
-/// Of the group and all that it is in. In a container its own group is the root.
+/// The least limit of the group and all its parents. In a container the process's own group is the
+/// root.
 double LeastAllowed(const MemoryFiles& files, double most) {
   std::string group = OwnGroup(files.groups_of_this_process);
   while (true) {
@@ -44,15 +45,15 @@ double LeastAllowed(const MemoryFiles& files, double most) {
   }
 }
 
-/// "4.2 GB"; "52 MB" of less than one GB.
+/// "4.2 GB", or "52 MB" below one GB.
 std::string Amount(double bytes) {
   constexpr double kMb = 1e6;
-  constexpr double kWhole = 999.5 * kMb;  // As it would be rounded.
+  constexpr double kWhole = 999.5 * kMb;  // Larger values would round to 1000 MB.
   return bytes < kWhole ? absl::StrFormat("%.0f MB", bytes / kMb)
                         : absl::StrFormat("%.1f GB", bytes / kGb);
 }
 
-/// "'street' takes 4.2 GB", of all.
+/// "'street' takes 4.2 GB", for each share.
 std::string WhoTakes(const std::vector<HeldMemory>& held) {
   return absl::StrJoin(held, ", ", [](std::string* out, const HeldMemory& share) {
     absl::StrAppendFormat(out, "'%s' takes %s", share->stream, Amount(share->bytes));

@@ -1,8 +1,8 @@
-// Shares of this machine's memory that streams hold, and whether one more fits.
+// Reserves shares of this machine's memory for streams.
 //
 // A stream holds the estimated need of its learner (pipeline/preflight/memory_need.h) from before
-// it is made until it is destroyed. So two streams that start at the same time cannot both take
-// what is left, and a stopped stream counts as long as somebody keeps it: its memory is still in
+// its creation until its destruction. So two streams that start together cannot both take the same
+// memory. A stopped stream counts until its last owner releases it, because its memory is still in
 // use.
 #pragma once
 
@@ -16,33 +16,33 @@
 
 namespace millrace::service {
 
-/// Counts until its last HeldMemory is gone.
+/// A reserved share. It counts until its last HeldMemory is destroyed.
 struct MemoryShare {
   std::string stream;
   double bytes = 0;
 };
 using HeldMemory = std::shared_ptr<const MemoryShare>;
 
-/// The files that say how much memory there is.
+/// The files that tell how much memory this process may use.
 struct MemoryFiles {
   std::string groups_of_this_process = "/proc/self/cgroup";
   std::string groups = "/sys/fs/cgroup";
-  /// Of the machine, in bytes; 0: as the system says.
+  /// The machine's memory in bytes; 0: ask the system.
   double machine_bytes = 0;
 };
 
-/// The bytes for learners: of the machine's memory or, if that is less, of the limit of this
-/// process's control groups (version 2), all but a tenth, which is half a gigabyte at least.
+/// The bytes for learners. The base is the machine's memory or, if smaller, the limit of this
+/// process's control groups (version 2). A tenth of it, at least half a gigabyte, stays free.
 [[nodiscard]] double UsableMemoryBytes(const MemoryFiles& files = {});
 
-/// The shares that are held. Thread-safe.
+/// The reserved shares. Thread-safe.
 class MemoryBudget {
  public:
-  /// Holds `share` if it fits into `budget_bytes` beside the shares that are held. Fails with
+  /// Reserves `share` if it fits into `budget_bytes` beside the other shares. Otherwise
   /// RESOURCE_EXHAUSTED (DEVICE_BUDGET_EXCEEDED), with the figures and what to lower.
   [[nodiscard]] absl::StatusOr<HeldMemory> Take(const MemoryShare& share, double budget_bytes)
       ABSL_LOCKS_EXCLUDED(mu_);
-  /// Holds `share`, even where it does not fit.
+  /// Reserves `share` even if it does not fit.
   [[nodiscard]] HeldMemory TakeAnyway(const MemoryShare& share) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

@@ -1,5 +1,5 @@
-// A camera stream as the server serves it: the stream, the record of its run, its subscribers, its
-// pictures for the live page.
+// A camera stream together with its run's record, its subscriber counts and its pictures for the
+// live page.
 #pragma once
 
 #include <memory>
@@ -16,33 +16,33 @@
 
 namespace millrace::service {
 
-/// One life of a stream, from when it was made to when it is deleted or made anew. Constant but for
-/// what is thread-safe by itself. Shared by `Streams` and by all who are showing it, who may keep
-/// it a moment longer: it is stopped by then.
+/// One life of a stream: from its creation to its deletion or restart. Its members are constant or
+/// thread-safe. Shared by `Streams` and by the calls and pages that show it. These may hold it a
+/// moment longer; by then it is stopped.
 class ServedStream {
  public:
-  /// `the_life`: by which the stream tells what it does.
+  /// `the_life`: the id under which the stream reports its events.
   ServedStream(std::shared_ptr<RunRecorder> the_record, std::shared_ptr<CameraStream> the_stream,
                StreamEvents::Life the_life = 0, HeldMemory the_memory = nullptr);
 
-  /// As the stream was made, or, where its source has been replaced since, as SetConfig() said
-  /// then: for whoever calls ReplaceSource() to call next. Without tokens, which are not kept.
+  /// The configuration of the stream: the one at its creation, or the last argument of SetConfig().
+  /// Callers of ReplaceSource() must then call SetConfig(). It has no stop tokens.
   [[nodiscard]] StreamConfig config() const ABSL_LOCKS_EXCLUDED(mu_);
   void SetConfig(StreamConfig config) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Stands for this life: a random text, of no other life of any stream.
+  /// A random text that identifies this life among the lives of all streams.
   const std::string run_id;
   const StreamEvents::Life life;
-  /// What the stream was reckoned to need, held until it is gone. Null: nobody reckoned.
+  /// The reserved memory, held until the stream is destroyed. Null: no estimate was made.
   const HeldMemory memory;
   /// Outlives the stream, which writes to it.
   const std::shared_ptr<RunRecorder> record;
   const std::shared_ptr<CameraStream> stream;
-  /// Its learner as it was made: what it takes of an idle machine, and what it was promised. What
-  /// learner() says later follows how busy the machine is.
+  /// The learner's description at its creation: its cost on an idle machine, and its promised
+  /// delay. Later values of learner() depend on how busy the machine is.
   const std::shared_ptr<const pipeline::LearnerDescription> learner_as_made;
   SubscriberCounters subscribers;
-  /// Of this life alone: who shows them keeps nothing of a stream that is gone.
+  /// Belongs to this life, so that viewers keep no pictures of a deleted stream.
   LivePagePictures pictures;
 
  private:

@@ -30,15 +30,15 @@ absl::Status WouldForget(const std::string& name) {
           "allow_reset to make it all the same, or set checkpoints.folder when adding a stream")));
 }
 
-/// What the file says is made so, however many clients wait.
+/// Changes from the configuration file must not fail because of waiting clients.
 std::size_t MostWaiting(bool of_file) {
   return of_file ? Claims::kNoLimit : StreamControl::kMostWaiting;
 }
 
-/// Whether it was stopped, and could not be started again.
+/// Whether the stream was stopped and could not start again.
 bool Dead(const CameraStream& stream) { return !stream.running() && !stream.ended(); }
 
-/// Tells the subscribers of a life that another one follows.
+/// Ends a life, with a message to its subscribers that another one follows.
 void EndForChange(CameraStream& stream) {
   const std::string& name = stream.config().name;
   stream.ring().EndWith(
@@ -48,7 +48,7 @@ void EndForChange(CameraStream& stream) {
   stream.Stop();
 }
 
-// What it is already is not set again: a task of labels takes no policy.
+// Sets only values that differ, because a task of labels accepts no policy.
 LearnerChange LearnerChangeOf(const std::vector<std::string>& keys, const StreamConfig& config) {
   LearnerChange change;
   for (const std::string& key : keys) {
@@ -62,7 +62,7 @@ LearnerChange LearnerChangeOf(const std::vector<std::string>& keys, const Stream
   return change;
 }
 
-/// What takes `change` back.
+/// The change that rolls back `change`.
 LearnerChange AsItIs(const LearnerChange& change, const CameraStream& stream) {
   const StreamSnapshot now = stream.Snapshot();
   LearnerChange before;
@@ -71,7 +71,7 @@ LearnerChange AsItIs(const LearnerChange& change, const CameraStream& stream) {
   return before;
 }
 
-/// One that has failed can still be told nothing.
+/// An empty change succeeds even if the learner has failed.
 absl::Status Tell(CameraStream& stream, const LearnerChange& change) {
   if (!change.learning_rate && !change.policy) return absl::OkStatus();
   return stream.Change(change);
@@ -93,7 +93,7 @@ absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
     const MutexLock lock(mu_);
     --being_made_;
   };
-  // Looked for before seconds are spent on it.
+  // Checked first, because a start takes seconds.
   if (!config.name.empty() && options_.streams->Find(config.name).ok()) {
     return options_.streams->AlreadyExists(config.name);
   }
@@ -110,7 +110,7 @@ absl::StatusOr<SharedStream> StreamControl::Create(const StreamConfig& config) {
   return started;
 }
 
-// An empty name is that of the only stream: of the one that there is now, whatever there is later.
+// An empty name means the only stream at this moment, even if others appear while the call waits.
 absl::StatusOr<Claims::Claim> StreamControl::TakeTurn(Target& target) {
   if (target.name.empty()) {
     MILLRACE_ASSIGN_OR_RETURN(const SharedStream only, options_.streams->Find(""));
@@ -183,13 +183,13 @@ absl::StatusOr<SharedStream> StreamControl::Update(Target target, const Next& ne
     MILLRACE_RETURN_IF_ERROR(*changed);
     return old;
   }
-  // Of one that is dead, there is nothing to forget but its checkpoints.
+  // A dead stream can lose only its checkpoints.
   const bool forgets = !ShareAFolder(now, config) && !(dead && FolderOf(now).empty());
   if (forgets && !allow_reset) return WouldForget(target.name);
   return Restart(old, config);
 }
 
-// The learner first: it can be told what it was told before.
+// Changes the learner first, because that change can be rolled back.
 std::optional<absl::Status> StreamControl::ChangeWhileItLearns(ServedStream& served,
                                                                const StreamConfig& config) const {
   const std::vector<std::string> keys = DifferingKeys(served.config().in_force, config.in_force);
@@ -197,7 +197,7 @@ std::optional<absl::Status> StreamControl::ChangeWhileItLearns(ServedStream& ser
   if (!can) return std::nullopt;
   const LearnerChange learning = LearnerChangeOf(keys, config);
   const LearnerChange before = AsItIs(learning, *served.stream);
-  // One that cannot be changed, as one that was made to learn nothing.
+  // Some learners cannot be changed, such as one made not to learn.
   if (!Tell(*served.stream, learning).ok()) return std::nullopt;
   absl::Cleanup take_back = [&] { Tell(*served.stream, before).IgnoreError(); };
   if (std::ranges::any_of(keys, IsOfSource)) {
@@ -214,7 +214,7 @@ absl::Status StreamControl::ReplaceSource(const ServedStream& served,
   if (options_.admit) {
     MILLRACE_RETURN_IF_ERROR(options_.admit(config, *served.learner_as_made));
   }
-  // The model stays, and with it the size of its input, which may have followed another camera.
+  // The model stays with its input size, which an earlier camera may have determined.
   ingest::SourceOptions source = config.source;
   source.width = served.stream->learner()->width;
   source.height = served.stream->learner()->height;
@@ -235,8 +235,8 @@ absl::StatusOr<SharedStream> StreamControl::StartThenStop(const SharedStream& ol
   return started;
 }
 
-// Not asked whether it was cancelled once it has started: what it has written to the folder by then
-// may not be for the old one any more. So it stands.
+// Ignores a cancellation after the start. By then the new stream may have written checkpoints that
+// the old one cannot use.
 absl::StatusOr<SharedStream> StreamControl::StopThenStart(const SharedStream& old,
                                                           const StreamConfig& config,
                                                           const Between& between) {
@@ -249,7 +249,7 @@ absl::StatusOr<SharedStream> StreamControl::StopThenStart(const SharedStream& ol
     StartAgain(old);
     return started.status();
   }
-  // The server stops: its next one goes on from where the old life was.
+  // A failure means that the server stops. Its next start continues from the state of the old life.
   const absl::Status placed = TakePlace(*started);
   if (!placed.ok()) between.undo();
   MILLRACE_RETURN_IF_ERROR(placed);
@@ -259,13 +259,13 @@ absl::StatusOr<SharedStream> StreamControl::StopThenStart(const SharedStream& ol
 void StreamControl::StartAgain(const SharedStream& old) {
   const absl::StatusOr<SharedStream> again = Start(old->config());
   const absl::Status status = again.ok() ? TakePlace(*again) : again.status();
-  if (status.ok() || absl::IsCancelled(status)) return;  // Or the server stops.
+  if (status.ok() || absl::IsCancelled(status)) return;  // Cancelled: the server stops.
   const LogAbout about(old->stream->config().name);
   spdlog::error("stream '{}' could not be started again as it was: {}", old->stream->config().name,
                 std::string(status.message()));
 }
 
-// Once the stream has let go of them.
+// `make` runs once the stream has stopped using the checkpoints.
 StreamControl::Between StreamControl::SettingAside(const std::string& folder, std::int64_t after,
                                                    const std::string& why) {
   const std::string name = pipeline::AsideName(why);
@@ -291,14 +291,14 @@ absl::StatusOr<pipeline::CheckpointInfo> StreamControl::Restore(Target target,
   MILLRACE_ASSIGN_OR_RETURN(const pipeline::CheckpointInfo found, FindCheckpoint(config, name));
   const std::string folder = FolderOf(config);
   const std::string path = absl::StrCat(folder, "/", name);
-  // Or the old life, which writes on and a last one at its end, would remove it as one too many.
+  // Otherwise the old life, which still writes checkpoints, could remove this one as surplus.
   if (!found.kept) MILLRACE_RETURN_IF_ERROR(pipeline::Keep(path));
   const absl::Cleanup let_go = [&] {
     if (!found.kept) pipeline::KeepNoLonger(path);
   };
   MILLRACE_RETURN_IF_ERROR(pipeline::CheckWhole(path));
   Between between = SettingAside(folder, found.sample, "restored");
-  // It may have been removed in the moment before it was kept.
+  // The checkpoint may have been removed just before Keep().
   between.make = [&, set_aside = std::move(between.make)]() -> absl::Status {
     MILLRACE_RETURN_IF_ERROR(FindCheckpoint(config, name).status());
     return set_aside();

@@ -9,7 +9,7 @@
 namespace millrace::service {
 namespace {
 
-// A camera that flaps makes four a second: a watcher may sleep for a minute.
+// A flapping camera causes four events per second, so a watcher may pause for a minute.
 constexpr std::size_t kKept = 256;
 
 }  // namespace

@@ -1,12 +1,12 @@
-// What happens to the camera streams, one event after the other, for any number of watchers.
+// A log of stream events for any number of watchers.
 //
-// Whoever makes something happen appends it and never waits. A watcher has a cursor of its own; one
-// that falls behind by more than is kept has lost events, and is told how many.
+// A producer appends an event and never waits. Each watcher has its own cursor. A watcher that
+// falls behind the kept events loses the oldest, and gets their number.
 //
-// A stream that is made anew lives again, and for a moment both lives may be at work. Watchers hear
-// of the one that was created or took its place last, and of no other:
+// A restart begins a new life of the stream, and for a moment both lives may run. Watchers see only
+// the life that was last created or replaced the other:
 //
-//   life 1   Begin ─▶ kCreated ─▶ states ... ─▶ (nobody hears of it any more)
+//   life 1   Begin ─▶ kCreated ─▶ states ... ─▶ (hidden from now on)
 //   life 2               Begin ─▶ (states) ───▶ kUpdated ─▶ states ... ─▶ kDeleted
 #pragma once
 
@@ -23,40 +23,40 @@
 
 namespace millrace::service {
 
-/// What happened to a stream.
+/// One event of a stream.
 struct StreamEvent {
   enum class Kind { kExists, kCreated, kUpdated, kDeleted, kSourceState, kLearnerState, kOverload };
 
   std::string stream = {};
   Kind kind = Kind::kExists;
-  /// By the wall clock, since 1970.
+  /// Wall-clock time, since 1970.
   std::chrono::nanoseconds time{0};
-  /// What both were doing from then on.
+  /// The states of the source and the learner after the event.
   ingest::SourceState source = ingest::SourceState::kConnecting;
   LearnerState learner = LearnerState::kLearning;
-  /// Why; empty where nothing is wrong.
+  /// The reason for the state; empty if there is no error.
   std::string cause = {};
-  /// What the stream gave up from then on, that in words, and what would help.
+  /// The kind of overload after the event, its description, and its remedies.
   OverloadKind overload = OverloadKind::kNone;
   std::string overload_cause = {};
   std::string overload_remedy = {};
 };
 
-/// Keeps the last events, and what each stream was doing last. Thread-safe.
+/// Keeps the last events and the current state of each stream. Thread-safe.
 class StreamEvents {
  public:
-  /// The number of the event that a watcher wants next.
+  /// The number of the next event that a watcher will read.
   using Cursor = std::uint64_t;
-  /// Stands for one life of a stream. 0: of one that tells nothing.
+  /// Identifies one life of a stream. 0: a life that reports no events.
   using Life = std::uint64_t;
 
   struct Read {
     std::optional<StreamEvent> event;
-    /// Events that this call passed over because they are not kept any more, of whatever streams.
+    /// The number of lost events that this call skipped, of all streams.
     std::uint64_t missed = 0;
-    /// There is no event, and the one that told of the stream's end is among those lost.
+    /// There is no event, and the event of the stream's deletion was lost.
     bool gone = false;
-    /// There is no event, and none will come.
+    /// There is no event, and no event will follow.
     bool over = false;
   };
 
@@ -64,35 +64,35 @@ class StreamEvents {
   StreamEvents(const StreamEvents&) = delete;
   StreamEvents& operator=(const StreamEvents&) = delete;
 
-  /// A life of `stream` begins, of which nobody hears before it is created or updated: what it is
-  /// doing until then shows in that event.
+  /// Begins a life of `stream`. It stays hidden from watchers until kCreated or kUpdated; that
+  /// event then shows its current state.
   [[nodiscard]] Life Begin(const std::string& stream) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Appends what happened to the stream of `life` as a whole. Created or updated, it is this life
-  /// that watchers hear of from then on; deleted, there is none.
+  /// Appends an event about the whole stream of `life`. kCreated and kUpdated show this life to
+  /// watchers; kDeleted ends it.
   void Happened(Life life, StreamEvent::Kind kind) ABSL_LOCKS_EXCLUDED(mu_);
-  /// The source of `life` is in another state from now on.
+  /// Appends a new state of the source.
   void SourceIs(Life life, ingest::SourceState state, const absl::Status& cause)
       ABSL_LOCKS_EXCLUDED(mu_);
-  /// Its learner is. The same state again is no event.
+  /// Appends a new state of the learner. An unchanged state is no event.
   void LearnerIs(Life life, LearnerState state, const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
-  /// The stream of `life` gives up something else than before.
+  /// Appends a new kind of overload.
   void OverloadIs(Life life, const Overload& overload) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Nothing is known of `life` any more: it was not to be.
+  /// Drops a life whose stream was never added.
   void Forget(Life life) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// No more events come: the server stops. Idempotent.
+  /// Ends the log when the server stops. Idempotent.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// A cursor behind the last event, and what each stream, or `stream` alone unless that is empty,
-  /// is doing at that moment, as kExists: none if there is no such stream.
+  /// Returns a cursor behind the last event, and appends the current state of each stream to `now`,
+  /// as kExists. A non-empty `stream` selects one stream; an unknown one appends nothing.
   [[nodiscard]] Cursor Watch(const std::string& stream, std::deque<StreamEvent>& now) const
       ABSL_LOCKS_EXCLUDED(mu_);
-  /// The next event, of `stream` alone unless that is empty, and moves `cursor` past it.
+  /// The next event; a non-empty `stream` selects those of one stream. Moves `cursor` past it.
   [[nodiscard]] Read Next(Cursor& cursor, const std::string& stream) const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// `listener` is called after each event and at Close(), from any thread, with the lock held
-  /// under which listeners change: it must only wake somebody, and not call Listen(). Null: nobody
-  /// listens. Waits for a call under way.
+  /// `listener` is called after each event and at Close(), from any thread, with the listener's
+  /// lock held. It must only wake a thread, and must not call Listen(). Null: no listener. Waits
+  /// for a running call of the old listener.
   void Listen(std::function<void()> listener) ABSL_LOCKS_EXCLUDED(listening_mu_);
 
  private:
@@ -107,7 +107,7 @@ class StreamEvents {
   };
 
   [[nodiscard]] bool IsShown(const std::string& stream) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  /// Watchers hear of `life` from now on, and of no other of its stream.
+  /// Shows `life` to watchers and hides any other life of its stream.
   void Show(Life life) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   [[nodiscard]] static StreamEvent EventOf(StreamEvent::Kind kind, const State& state);
   void Append(StreamEvent::Kind kind, const State& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -92,7 +92,7 @@ void Streams::Stop() {
     if (!stream->stream->ended()) stream->stream->ring().EndWith(ServerStops());
     try {
       stopping.emplace_back([stream] { stream->stream->Stop(); });
-    } catch (const std::system_error&) {  // The system has no thread left.
+    } catch (const std::system_error&) {  // The system has no more threads.
       stream->stream->Stop();
     }
   }

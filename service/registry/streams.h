@@ -1,4 +1,4 @@
-// All camera streams of the server, by name, as they come and go.
+// The registry of all camera streams, by name.
 #pragma once
 
 #include <string>
@@ -12,33 +12,33 @@
 
 namespace millrace::service {
 
-/// The registry: knows which streams there are, and neither starts nor ends them, but for Stop().
-/// Thread-safe. Who was given a stream keeps it as long as wanted.
+/// Knows the streams, but starts none, and stops them only in Stop(). Thread-safe. A caller may
+/// keep a returned stream for any time.
 class Streams {
  public:
   Streams() = default;
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
-  /// In the order in which they were added.
+  /// All streams in the order of their addition.
   [[nodiscard]] std::vector<SharedStream> All() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// Fails with NOT_FOUND naming the streams there are. An empty name means the only stream, if
-  /// there is just one.
+  /// The stream `name`. An empty name means the only stream. NOT_FOUND, listing the existing
+  /// streams, if there is no such stream.
   [[nodiscard]] absl::StatusOr<SharedStream> Find(std::string_view name) const
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// What Add() fails with.
+  /// The error of Add() for an existing name.
   [[nodiscard]] static absl::Status AlreadyExists(const std::string& name);
-  /// Fails with ALREADY_EXISTS if there is a stream of that name, and with CANCELLED once stopped.
+  /// Adds `stream`. ALREADY_EXISTS if its name is taken, CANCELLED after Stop().
   absl::Status Add(SharedStream stream) ABSL_LOCKS_EXCLUDED(mu_);
-  /// `stream` takes the place of the one of its name. Fails with CANCELLED once stopped. REQUIRES:
-  /// there is one.
+  /// Replaces the stream of the same name by `stream`. CANCELLED after Stop(). REQUIRES: that
+  /// stream exists.
   absl::Status Replace(SharedStream stream) ABSL_LOCKS_EXCLUDED(mu_);
   /// REQUIRES: `stream` was added.
   void Remove(const SharedStream& stream) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Stops all of them, at the same time as far as the system has threads, and takes no more. They
-  /// stay, to be looked at. Idempotent.
+  /// Stops all streams, in parallel if the system has enough threads, and accepts no more. The
+  /// stopped streams stay readable. Idempotent.
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

@@ -1,4 +1,4 @@
-// How a stream's subscribers fare.
+// Counters of a stream's subscribers.
 #pragma once
 
 #include <atomic>
@@ -6,20 +6,19 @@
 
 namespace millrace::service {
 
-/// How many subscribers a stream has, and what became of its predictions. For one stream, over all
-/// its subscribers, since the stream began.
+/// Counts over all subscribers of one stream, since the stream began.
 struct SubscriberCounts {
   std::uint64_t active = 0;
-  /// Predictions written, and lost because a subscriber read too slowly.
+  /// Predictions written, and predictions lost because a subscriber read too slowly.
   std::uint64_t sent = 0;
   std::uint64_t dropped = 0;
-  /// Subscribers that the server let go because they were too slow.
+  /// Subscribers that the server disconnected because they were too slow.
   std::uint64_t cut_off = 0;
-  /// Messages made of predictions: one for all who are sent the same parts.
+  /// Messages encoded. Subscribers of the same parts share one message.
   std::uint64_t made = 0;
 };
 
-/// The same, as the subscriptions of a stream count them. Thread-safe.
+/// The same counts as atomics, for the subscriptions of a stream. Thread-safe.
 struct SubscriberCounters {
   std::atomic<std::uint64_t> active = 0;
   std::atomic<std::uint64_t> sent = 0;

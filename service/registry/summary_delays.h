@@ -1,8 +1,7 @@
-// Delays of a whole run in a fixed amount of memory, for quantiles that are right to half a
-// percent.
+// A histogram of delays in fixed memory, with quantiles accurate to half a percent.
 //
-// Buckets that grow by one percent from 0.1 ms to 1,000 s. Two histograms add up to that of both
-// streams, which two quantiles would not.
+// Its buckets grow by one percent from 0.1 ms to 1,000 s. Histograms of several streams can be
+// added; quantiles could not.
 #pragma once
 
 #include <array>
@@ -12,15 +11,15 @@
 
 namespace millrace::service {
 
-/// Counts delays. A value: copy it freely. Not thread-safe.
+/// Counts delays. A copyable value. Not thread-safe.
 class DelayHistogram {
  public:
-  /// Counts `delay`; what is off the scale goes to its end.
+  /// Counts `delay`. Values outside the scale count in the first or last bucket.
   void Add(std::chrono::nanoseconds delay);
   void Add(const DelayHistogram& other);
 
-  /// The delay in seconds that a share of `quantile` of them does not exceed; 0 when there is none.
-  /// REQUIRES: 0 <= quantile <= 1.
+  /// The quantile `quantile` of the delays, in seconds; 0 without delays. REQUIRES: 0 <= quantile
+  /// <= 1.
   [[nodiscard]] double QuantileSeconds(double quantile) const;
 
   [[nodiscard]] std::uint64_t count() const { return count_; }

@@ -11,8 +11,8 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr std::size_t kHistorySeconds = 600;
 
-// In seconds: frame periods and what is promised about delays, close enough that a quantile read
-// off the histogram is right to a third. With +Inf, 20 series a stream.
+// In seconds: frame periods and promised delays, so close that quantiles from the histogram are
+// accurate to a third. With +Inf, 20 series per stream.
 const prometheus::Histogram::BucketBoundaries& DelayBuckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {
       0.002, 0.005, 0.010, 0.020, 0.033, 0.040, 0.050, 0.066, 0.082, 0.100,
@@ -54,7 +54,7 @@ void RunRecorder::Record(const Prediction& prediction) {
 
 void RunRecorder::RecordScore(const Prediction& prediction) {
   const pipeline::ModelPrediction& model = prediction.model;
-  if (model.outputs != nullptr) return;  // Labels score it, when they come (frame_labels.h).
+  if (model.outputs != nullptr) return;  // Labels score it later (frame_labels.h).
   pipeline::Score score{.stream_time = stream_time_.Of(prediction),
                         .loss = model.loss,
                         .loss_no_motion = model.loss_no_motion,

@@ -1,6 +1,6 @@
-// Remembers what a whole run of one camera stream was like, prediction by prediction.
+// Accumulates statistics of one camera stream's whole run.
 //
-// A stream's snapshot speaks of the last seconds. The summary, the metrics' running sums and the
+// A stream's snapshot covers only the last seconds. The summary, the metrics' running sums and the
 // page's chart need the whole run, in a fixed amount of memory.
 #pragma once
 
@@ -22,41 +22,41 @@
 
 namespace millrace::service {
 
-/// The loss over one second, counted from the server's start.
+/// The loss over one second; seconds count from the server's start.
 struct LossPoint {
   std::int64_t second = 0;
   double loss = 0;
   double loss_no_motion = 0;
-  /// What StreamSnapshot::recent said at its end.
+  /// StreamSnapshot::recent at the end of the second.
   double recent_loss = 0;
   double recent_loss_no_motion = 0;
 };
 
-/// One stream's run so far.
+/// The statistics of one stream's run so far.
 struct RunFigures {
   std::uint64_t predictions = 0;
-  /// Those with a value that is not finite; their losses are in no sum.
+  /// Predictions with a non-finite value. Their losses are in no sum.
   std::uint64_t not_finite = 0;
-  /// Frames that arrived a second, from the first predicted frame to the last, dropped ones
-  /// included; and predictions a second over the same frames. 0 until there are two.
+  /// Rates over the frames from the first predicted one to the last: arrived frames per second,
+  /// including dropped ones, and predictions per second. 0 before the second prediction.
   double rate_in = 0;
   double rate_out = 0;
   double seconds = 0;
   DelayHistogram delays;
   double loss_sum = 0;
   double loss_no_motion_sum = 0;
-  /// Prequential: over the whole run, and over the last window of the stream's own time that is
-  /// full.
+  /// Prequential scores: over the whole run, and over the last full window of the stream's own
+  /// time.
   pipeline::ScoreSummary scores;
   std::optional<pipeline::ScoreWindow> window = {};
-  /// Of the terms of what the model learns by, as FlowLossTerms() names them.
+  /// Sums of the terms of the loss, in the order of FlowLossTerms().
   std::vector<double> loss_term_sums = {};
 };
 
-/// Thread-safe. Must outlive the stream whose predictions it records.
+/// Records the predictions of one stream, and must outlive it. Thread-safe.
 class RunRecorder {
  public:
-  /// `clock` must outlive the recorder; seconds of the history are counted from `start` on it.
+  /// `clock` must outlive the recorder. Seconds of the history count from `start` on that clock.
   /// `window`: the length of a window of the scores.
   RunRecorder(const Clock& clock, std::chrono::nanoseconds start,
               std::chrono::nanoseconds window = std::chrono::seconds(60));
@@ -64,14 +64,14 @@ class RunRecorder {
   RunRecorder(const RunRecorder&) = delete;
   RunRecorder& operator=(const RunRecorder&) = delete;
 
-  /// Give it to CameraStream::Options::observe.
+  /// Records one prediction; set as CameraStream::Options::observe.
   void Record(const Prediction& prediction) ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] RunFigures Figures() const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::uint64_t predictions() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// The delays as Prometheus wants them.
+  /// The delays as a Prometheus histogram.
   [[nodiscard]] prometheus::ClientMetric DelayMetric() const ABSL_LOCKS_EXCLUDED(mu_);
-  /// Points of the last ten minutes whose second is over and later than `second`, oldest first.
+  /// Points of the last ten minutes, for finished seconds after `second`, oldest first.
   [[nodiscard]] std::vector<LossPoint> HistoryAfter(std::int64_t second) const
       ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -81,7 +81,7 @@ class RunRecorder {
     std::chrono::nanoseconds arrival{0};
     std::chrono::nanoseconds emission{0};
   };
-  // The stream's time over all epochs: goes on where the epoch before ended.
+  // The stream's time over all epochs: an epoch continues where the previous one ended.
   class StreamTime {
    public:
     std::chrono::nanoseconds Of(const Prediction& prediction);
