@@ -1,13 +1,13 @@
-// Keeps what health checks are told truthful.
+// Sets the statuses that health checks report.
 //
 // | name                            | SERVING while                                            |
 // | ------------------------------- | -------------------------------------------------------- |
 // | ""                              | the process is alive (Liveness), and not draining        |
 // | every other service             | the server is up and not draining                        |
-// | millrace.v1.PredictionService,  | so, and it is ready: its ports take connections, and not |
-// | inference.GRPCInferenceService  | every model has failed                                   |
+// | millrace.v1.PredictionService,  | likewise, and it is ready: its ports accept connections, |
+// | inference.GRPCInferenceService  | and at least one model works, or it has no streams       |
 //
-// No single camera decides: one that is away is an ordinary day, and StreamService tells of it.
+// No single camera decides: an absent camera is normal, and StreamService reports it.
 #pragma once
 
 #include <chrono>
@@ -22,18 +22,18 @@
 
 namespace millrace::service {
 
-/// Looks at the streams twice a second, from a thread of its own, until destroyed. Logs why the
-/// process is no longer alive: whoever restarts it then asks why.
+/// Checks the streams twice a second on its own thread, until destroyed. Logs why the process is no
+/// longer alive, so that the reason for a restart is on record.
 class HealthReporter {
  public:
   struct Options {
     /// The services that serve as long as the server does.
     std::vector<std::string> services;
-    /// Those that need a model that works.
+    /// The services that need a working model.
     std::vector<std::string> services_of_models;
   };
 
-  /// Reports at once, too. Borrows `statuses`, `streams` and `liveness` for its life.
+  /// Also reports at once. Borrows `statuses`, `streams` and `liveness`, which must outlive it.
   HealthReporter(Options options, HealthStatuses& statuses, const Streams& streams,
                  Liveness& liveness);
   ~HealthReporter();
@@ -54,7 +54,7 @@ class HealthReporter {
   const Streams& streams_;
   Liveness& liveness_;
 
-  // Of the constructor, then of the thread.
+  // Used by the constructor, later only by the thread.
   bool alive_ = true;
 
   Mutex mu_;

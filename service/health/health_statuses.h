@@ -1,7 +1,7 @@
-// What health checks are told: which parts of the server are serving, by name.
+// The health of the server's parts by name, for health checks.
 //
-// It knows no gRPC, HTTP or cameras. Whoever judges a part sets its status here; who answers health
-// checks reads it, and is called when something changes.
+// It is independent of gRPC, HTTP and cameras. The component that checks a part sets its status
+// here. The health services read it, and are notified of changes.
 #pragma once
 
 #include <functional>
@@ -15,27 +15,27 @@
 
 namespace millrace::service {
 
-/// Statuses by name; "" is the server as a whole. Thread-safe.
+/// Statuses by name; "" is the whole server. Thread-safe.
 class HealthStatuses {
  public:
-  /// Whether each is serving.
+  /// Whether each part is serving.
   using ByName = std::map<std::string, bool, std::less<>>;
 
   HealthStatuses() = default;
   HealthStatuses(const HealthStatuses&) = delete;
   HealthStatuses& operator=(const HealthStatuses&) = delete;
 
-  /// Says whether `name` is serving. After Drain() it is not, whatever is said.
+  /// Sets whether `name` is serving. After Drain() it is never serving.
   void Set(std::string_view name, bool serving) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Nothing is serving any more, for good. Idempotent.
+  /// Sets every status to not serving, permanently. Idempotent.
   void Drain() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Whether `name` is serving; nullopt if there is no such name.
+  /// Whether `name` is serving; nullopt for an unknown name.
   [[nodiscard]] std::optional<bool> Find(std::string_view name) const ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] ByName All() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Calls `listener` after each change, without a lock held, on the thread that made the change:
-  /// it must not block. It must live as long as anything changes here.
+  /// Calls `listener` after each change, without a lock, on the thread that made the change.
+  /// `listener` must not block. It must stay valid as long as statuses may change.
   void Listen(std::function<void()> listener) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

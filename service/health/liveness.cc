@@ -11,10 +11,10 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Why a stream wants another process; empty: it does not. `stuck`: for how long nothing became of
-/// its frames.
+/// Why a stream requires a restart of the process; empty: it does not. `stuck`: how long its
+/// learner has finished no frame.
 std::string WhyNotAlive(const StreamSnapshot& stream, nanoseconds stuck) {
-  // A GPU has failed (pipeline/device/device_failure.h).
+  // A GPU failed (pipeline/device/device_failure.h).
   if (absl::IsAborted(stream.learner)) {
     return absl::StrCat(stream.name,
                         ": the learner failed: ", std::string(stream.learner.message()), "\n");
@@ -57,7 +57,7 @@ Liveness::Verdict Liveness::Judge() {
     why += WhyNotAlive(stream, now - progress.since);
     seen.emplace(life, progress);
   }
-  seen_ = std::move(seen);  // Lives that are over are forgotten.
+  seen_ = std::move(seen);  // Drops lives that have ended.
   if (why.empty()) return {.alive = true, .text = "ok\n"};
   return {.alive = false, .text = std::move(why)};
 }

@@ -1,18 +1,18 @@
-// Whether the process is to be started again: what liveness probes and systemd's watchdog are told.
+// Whether the process needs a restart: the answer for liveness probes and systemd's watchdog.
 //
-// The rule. The process is alive unless one of its ports takes no connections (SelfDial), it can
-// start no more cameras' processes, or, for one of its streams,
+// The process is alive unless one of its ports accepts no connections (SelfDial), it can start no
+// more camera processes, or one of its streams meets a condition below:
 //
-//   the GPU failed    its learner failed with what the program's exit code 3 stands for: no process
-//                     that has met it recovers;
-//   or it hangs       at each look for kPatience it had frames in flight, its camera was not away,
-//                     and the learner had made as much of frames as before: the number of those
-//                     predicted and dropped was the same, but for queue_full.
+//   the GPU failed    the learner failed with the error that exit code 3 stands for. No process
+//                     recovers from it.
+//   or it hangs       at each check for kPatience it had frames in flight, its camera was not away,
+//                     and the number of predicted and dropped frames (without queue_full) was the
+//                     same.
 //
-// The queue drops frames by itself, so that a live camera's do not stop when its learner does.
-// While a camera is away a plan may hold a frame until the next one comes. A stream that has
-// nothing to do is alive. A model that failed for another reason would fail again, and is the
-// business of readiness.
+// Drops of the queue (queue_full) do not count, because a live camera's queue drops frames even if
+// its learner hangs. While a camera is away, a plan may hold a frame until the next one arrives. An
+// idle stream is alive. A model that failed for another reason would fail again after a restart;
+// readiness reports it.
 #pragma once
 
 #include <chrono>
@@ -27,20 +27,20 @@
 
 namespace millrace::service {
 
-/// Judges by looking: ask it more often than every kPatience. Thread-safe; all who tell of the
-/// process ask the same one.
+/// Compares successive checks: call Judge() more often than every kPatience. Thread-safe. All
+/// health reports of the process must share one instance.
 class Liveness {
  public:
   static constexpr std::chrono::seconds kPatience{60};
 
   struct Verdict {
     bool alive = true;
-    /// "ok", or a line for each reason why it is not.
+    /// "ok", or one line for each reason why it is not alive.
     std::string text;
   };
 
-  /// `process_fault` says why this process must be started again, a line for each reason; empty:
-  /// there is none. `streams` and `clock` must outlive it.
+  /// `process_fault` returns the reasons why this process must restart, one per line; empty: no
+  /// reason. `streams` and `clock` must outlive it.
   explicit Liveness(
       const Streams& streams, const Clock& clock = MonotonicClock(),
       std::function<std::string()> process_fault = [] { return std::string(); });
@@ -48,20 +48,21 @@ class Liveness {
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;
 
-  /// What `why`, a line for each, says of ports that take no connections; empty: all do.
+  /// Sets the reasons, one per line, why ports accept no connections. Empty: all ports work.
   void SetUnreachable(std::string why) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] std::string unreachable() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Looks at every stream, and does not return while the locks of one hang.
+  /// Checks every stream. Blocks while a stream's locks hang.
   [[nodiscard]] Verdict Judge() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  /// Of how many frames a stream's learner had made something, and since when it has of no more.
+  /// The number of frames that a stream's learner has finished, and the time since when it has not
+  /// changed.
   struct Progress {
     std::uint64_t ended = 0;
     std::chrono::nanoseconds since{0};
   };
-  /// `before`: at the last look; null: there was none.
+  /// `before`: the result of the last check; null: there was no check.
   [[nodiscard]] static Progress After(const Progress* before, const StreamSnapshot& stream,
                                       std::chrono::nanoseconds now);
 
@@ -72,7 +73,7 @@ class Liveness {
 
   mutable Mutex mu_;
   std::string unreachable_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, Progress> seen_ ABSL_GUARDED_BY(mu_);  // Of each life, by its run_id.
+  std::map<std::string, Progress> seen_ ABSL_GUARDED_BY(mu_);  // By the run_id of each life.
 };
 
 }  // namespace millrace::service

@@ -7,7 +7,7 @@
 namespace millrace::service {
 namespace {
 
-/// What the source is doing in place of showing pictures; empty while it shows them.
+/// Why the source delivers no frames; empty while it does.
 std::string WhyNoPictures(const ingest::SourceStatus& source) {
   switch (source.state) {
     case ingest::SourceState::kStreaming:
@@ -28,7 +28,7 @@ std::string WhyNoPictures(const ingest::SourceStatus& source) {
   return "the source is in an unknown state";
 }
 
-/// A line about a stream that does not learn now; empty for one that does.
+/// A line about a stream with a failed learner or without frames; else empty.
 std::string LineOf(const StreamSnapshot& stream) {
   if (!stream.learner.ok()) {
     return absl::StrCat(stream.name,

@@ -1,4 +1,4 @@
-// Whether the server should get requests, judged by what its streams say of themselves.
+// Whether the server should receive requests, derived from the snapshots of its streams.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace millrace::service {
 
-/// Ready: it is not stopping, its ports take connections, and not every one of its models has
-/// failed. No single camera decides: one that is away, failed or at its end is the camera's matter,
-/// and taking the server out of service would take the other streams with it.
+/// Ready: the server is not stopping, its ports accept connections, and at least one of its models
+/// works (or it has no streams). A single camera that is away, failed or ended does not matter.
+/// Taking the server out of service for it would also stop all other streams.
 struct Readiness {
   bool ready = false;
-  /// A line for each reason why it is not, and for each stream that does not learn now.
+  /// One line for each reason why the server is not ready, and for each stream with a failed
+  /// learner or without frames.
   std::string text;
 };
 

@@ -15,7 +15,7 @@ std::chrono::microseconds WatchdogPeriod() {
   return std::chrono::microseconds(enabled ? microseconds : 0);
 }
 
-// Who started us and is gone since needs to know nothing.
+// Ignores errors: systemd may be gone.
 void Tell(const std::string& state) {
   static_cast<void>(sd_notify(/*unset_environment=*/0, state.c_str()));
 }

@@ -1,4 +1,4 @@
-// Tells systemd how the server is, where that started it (Type=notify, WatchdogSec): sd_notify(3).
+// Reports the state of the server to systemd (Type=notify, WatchdogSec) with sd_notify(3).
 #pragma once
 
 #include <chrono>
@@ -6,23 +6,23 @@
 
 namespace millrace::service {
 
-/// Says nothing where nobody asked for it. For one thread.
+/// Does nothing if systemd did not request it. Not thread-safe.
 class SystemdNotifier {
  public:
-  /// Reads what systemd said in the environment.
+  /// Reads systemd's settings from the environment.
   SystemdNotifier();
 
-  /// It serves. `status`: a line for people.
+  /// Reports that the server serves. `status`: a line for people.
   void Ready(const std::string& status);
   void Status(const std::string& status);
-  /// It lives: to be called as often as can be while it does, and told on twice in each period of
-  /// the watchdog.
+  /// Reports that the server is alive. Call it as often as possible while that holds. It sends
+  /// twice per watchdog period.
   void Alive(std::chrono::nanoseconds now);
-  /// It ends.
+  /// Reports that the server is stopping.
   void Stopping();
 
  private:
-  const std::chrono::microseconds period_;  // Of the watchdog; 0: there is none.
+  const std::chrono::microseconds period_;  // Of the watchdog; 0: no watchdog.
 
   std::chrono::nanoseconds told_{0};
 };
