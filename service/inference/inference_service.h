@@ -1,4 +1,5 @@
-// `inference.GRPCInferenceService`: the Open Inference Protocol, for clients that know it already.
+// `inference.GRPCInferenceService`: the Open Inference Protocol, for existing clients of that
+// protocol.
 #pragma once
 
 #include <chrono>
@@ -27,16 +28,18 @@ using InferenceMethods =
                inference::GRPCInferenceService::WithRawCallbackMethod_ModelInfer,
                inference::GRPCInferenceService::WithRawCallbackMethod_ModelStreamInfer>;
 
-/// Translates: ModelInfer is PredictionService's Predict, ModelStreamInfer its Subscribe, and a
-/// model is a camera stream (wire_inference.h). Thread-safe. What it is given must outlive it, and
-/// the server that it is registered with must be shut down before it is destroyed. The responses of
-/// ModelStreamInfer() are put together from bytes that subscribers share.
+/// Translates requests: ModelInfer is PredictionService's Predict, ModelStreamInfer is its
+/// Subscribe, and a model is a camera stream (wire_inference.h). Responses of ModelStreamInfer()
+/// contain bytes that subscribers share.
+///
+/// Thread-safe. Its arguments must outlive it, and its server must be shut down before its
+/// destruction.
 class InferenceService final : public InferenceMethods {
  public:
   struct Parts {
     const Streams& streams;
     Subscribers& subscribers;
-    /// Where ModelInfer parses and computes.
+    /// The threads on which ModelInfer parses and computes.
     CallThread& questions;
     const HealthStatuses& statuses;
     Liveness& liveness;

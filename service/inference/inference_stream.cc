@@ -14,7 +14,7 @@
 namespace millrace::service {
 namespace {
 
-// The inference's bytes, which all subscribers share, and what is this one's own.
+// Joins the inference's bytes, which all subscribers share, with this subscriber's own bytes.
 grpc::ByteBuffer Assemble(const grpc::Slice& shared, const std::string& own) {
   const std::array<grpc::Slice, 3> slices = {
       FieldHead(inference::ModelStreamInferResponse::kInferResponseFieldNumber,
@@ -25,7 +25,7 @@ grpc::ByteBuffer Assemble(const grpc::Slice& shared, const std::string& own) {
 
 }  // namespace
 
-// Its end may come first: then nobody would let go of what a reader holds.
+// After Ending(), no call would release a new reader. So the request is ignored then.
 void InferenceStream::OnReadDone(bool ok) {
   const grpc::ByteBuffer bytes = std::exchange(request_, grpc::ByteBuffer());
   bool go_on = false;
@@ -46,7 +46,7 @@ absl::Status InferenceStream::Take(const grpc::ByteBuffer& bytes) {
         absl::StrCat("this request has ", bytes.Length(), " bytes; one that subscribes may have ",
                      kMostBytesOfNames, ". Pictures of your own go to ModelInfer"));
   }
-  // With the lock, which clang's analysis does not see through Caught().
+  // The lock is held, but clang's analysis does not see it through Caught().
   return Caught([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
     MILLRACE_ASSIGN_OR_RETURN(const auto request, Parse<inference::ModelInferRequest>(bytes));
     return Subscribe(request);
@@ -93,7 +93,8 @@ InferenceStream::Step InferenceStream::Read(Due& due, absl::Status& end) {
   return Step::kEnd;
 }
 
-// Made without the lock: megabytes, unless another subscriber's call has made them.
+// The message is made without the lock: it has megabytes, unless another subscriber's call made it
+// already.
 InferenceStream::Step InferenceStream::Advance(grpc::ByteBuffer& message, absl::Status& end) {
   Due due;
   const Step step = Read(due, end);

@@ -1,4 +1,4 @@
-// One client's call of ModelStreamInfer: a request without inputs subscribes it to a stream.
+// One client's ModelStreamInfer call: a request without inputs subscribes it to a stream.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -18,16 +18,16 @@
 
 namespace millrace::service {
 
-/// Thread-safe, as StreamWriter. Ends with OK when the client closes its side.
+/// Thread-safe, like StreamWriter. Ends with OK when the client closes its side.
 class InferenceStream final
     : public StreamWriter<grpc::ByteBuffer,
                           grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
-  /// All must outlive it. Begin() must follow, and then Listen() if it returns this call.
+  /// All must outlive it. Call Begin() next, and then Listen() if Begin() returned this call.
   InferenceStream(const Streams& streams, StreamFeeds& feeds, Subscribers& subscribers)
       : StreamWriter(subscribers), streams_(streams), feeds_(feeds) {}
 
-  /// To be called once: takes what the client sends.
+  /// Starts to read requests. Call it once.
   void Listen() { StartRead(&request_); }
   void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(reading_);
 
@@ -39,14 +39,14 @@ class InferenceStream final
   void Over() override ABSL_LOCKS_EXCLUDED(reading_);
 
  private:
-  /// What to send, by a reader that stays as long as the call.
+  /// The next prediction to send. Its reader lives as long as the call.
   struct Due {
     PredictionReader::Next next;
     const PredictionReader* reader = nullptr;
     std::string id;
   };
 
-  /// Subscribe() with what the client has sent. What that throws is INTERNAL.
+  /// Parses the client's request and calls Subscribe(). An exception becomes INTERNAL.
   [[nodiscard]] absl::Status Take(const grpc::ByteBuffer& bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
   [[nodiscard]] absl::Status Subscribe(const inference::ModelInferRequest& request)
@@ -57,12 +57,12 @@ class InferenceStream final
   const Streams& streams_;
   StreamFeeds& feeds_;
 
-  grpc::ByteBuffer request_;  // gRPC's own between two calls of OnReadDone().
+  grpc::ByteBuffer request_;  // Owned by gRPC between two calls of OnReadDone().
 
   Mutex reading_;
   std::unique_ptr<PredictionReader> reader_ ABSL_GUARDED_BY(reading_);  // Null: not subscribed.
-  std::string id_ ABSL_GUARDED_BY(reading_);                   // Of the request that subscribed.
-  std::optional<absl::Status> end_ ABSL_GUARDED_BY(reading_);  // With what the client has it end.
+  std::string id_ ABSL_GUARDED_BY(reading_);                   // The id of the subscribing request.
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(reading_);  // The status for the client's end.
   bool let_go_ ABSL_GUARDED_BY(reading_) = false;              // Ending() was called.
 };
 

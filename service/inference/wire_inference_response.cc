@@ -17,7 +17,7 @@ const char* DatatypeOf(const v1::Tensor& tensor) {
   return tensor.data_type() == v1::DATA_TYPE_UINT8 ? "UINT8" : "FP32";
 }
 
-/// As "CUT,DRIFT".
+/// The names of the flags: "CUT,DRIFT".
 std::string FlagsOf(const v1::Prediction& prediction) {
   constexpr std::string_view kPrefix = "PREDICTION_FLAG_";
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-// What a model says, as the Open Inference Protocol has it (wire_inference.h).
+// A model's prediction as a message of the Open Inference Protocol (wire_inference.h).
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace millrace::service {
 
-/// Writes what is `carried` of `prediction` into `message`: its figures become parameters, those
-/// that it has. What is of no frame has no number and no epoch; a step without labels has no loss.
+/// Writes the parts of `prediction` that `carried` selects into `message`. Its scores become
+/// parameters, if present. A prediction without a frame has no number and no epoch; a step without
+/// labels has no loss.
 void ToInference(const Prediction& prediction, const Carried& carried,
                  inference::ModelInferResponse& message);
 
-/// The bytes of that message: what subscribers share.
+/// That message as bytes, which subscribers share.
 [[nodiscard]] std::string InferenceBytes(const Prediction& prediction, const Carried& carried);
 
 }  // namespace millrace::service
