@@ -1,6 +1,6 @@
-// Our types as messages of `millrace.v1`.
+// Converts our types into messages of `millrace.v1`.
 //
-// The only translation between the two; the messages' own comments say what each field means.
+// No other component converts them. The comments in the .proto files say what each field means.
 #pragma once
 
 #include <string>
@@ -12,27 +12,27 @@
 
 namespace millrace::service {
 
-/// Which of the arrays, the bulk of a message, it carries.
+/// Selects the arrays that a message carries. They are most of its size.
 struct Carried {
   bool flow = true;
   bool next_picture = true;
   bool outputs = true;
   bool preview = false;
 
-  /// Another number for each choice.
+  /// A distinct number for each selection.
   [[nodiscard]] int AsBits() const {
     return (flow ? 1 : 0) | (next_picture ? 2 : 0) | (outputs ? 4 : 0) | (preview ? 8 : 0);
   }
 };
 
-/// Writes `prediction` into `message`, which must be empty. Copies the flow's bytes, and makes the
-/// picture to come if there is one.
+/// Writes `prediction` into `message`, which must be empty. Copies the flow's bytes, and encodes
+/// the predicted picture if there is one.
 void ToMessage(const Prediction& prediction, const Carried& carried, v1::Prediction& message);
 
-/// The bytes of that message: what subscribers share.
+/// That message as bytes, which subscribers share.
 [[nodiscard]] std::string PredictionBytes(const Prediction& prediction, const Carried& carried);
 
-/// Writes what the stream is at this moment into `message`, which must be empty.
+/// Writes the current state of the stream into `message`, which must be empty.
 void ToMessage(const ServedStream& served, v1::Stream& message);
 
 }  // namespace millrace::service

@@ -6,10 +6,10 @@
 namespace millrace::service {
 namespace {
 
-// As many predictions as readers commonly stand apart: what lies here is memory.
+// The usual distance between readers. Each kept message costs memory.
 constexpr std::size_t kKept = 16;
 
-/// `bytes` without a copy.
+/// A slice that takes over `bytes` without a copy.
 grpc::Slice Share(std::string bytes) {
   auto* const owned = new std::string(std::move(bytes));
   return {owned->data(), owned->size(), [](void* text) { delete static_cast<std::string*>(text); },
@@ -32,7 +32,8 @@ std::shared_ptr<WireCache::Message> WireCache::Of(const Key& key) {
   const MutexLock lock(mu_);
   std::shared_ptr<Message> message = messages_[key];
   if (message == nullptr) messages_[key] = message = std::make_shared<Message>();
-  // The oldest goes: it may be the one just asked for, which nobody else is likely to want.
+  // Removes the oldest. It may be the message just requested, which other readers are unlikely to
+  // need.
   if (messages_.size() > kKept) messages_.erase(messages_.begin());
   return message;
 }

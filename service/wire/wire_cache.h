@@ -1,4 +1,4 @@
-// Predictions as bytes, made once and shared by all who are sent the same.
+// Caches serialized predictions, so that subscribers with the same selection share the bytes.
 #pragma once
 
 #include <grpcpp/support/slice.h>
@@ -17,19 +17,19 @@
 
 namespace millrace::service {
 
-/// Makes the bytes of a message that holds what is `carried` of a prediction.
+/// Serializes the parts of a prediction that `carried` selects.
 using WireForm = std::string (*)(const Prediction& prediction, const Carried& carried);
 
-/// The newest messages of one stream, in one form. Thread-safe: who asks for what another is making
-/// waits for it, and for nothing else.
+/// The newest messages of one stream, in one form. Thread-safe. A caller waits only for a message
+/// that another thread is making.
 class WireCache {
  public:
-  /// `made` counts the messages that are made, and must outlive it.
+  /// `made` counts the serialized messages, and must outlive it.
   WireCache(WireForm form, std::atomic<std::uint64_t>& made) : form_(form), made_(made) {}
   WireCache(const WireCache&) = delete;
   WireCache& operator=(const WireCache&) = delete;
 
-  /// The message for the prediction that the stream's ring numbers `sequence`.
+  /// The message for the prediction with the number `sequence` in the stream's ring.
   [[nodiscard]] grpc::Slice Get(std::uint64_t sequence, const Prediction& prediction,
                                 const Carried& carried) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -38,7 +38,7 @@ class WireCache {
 
   struct Message {
     std::once_flag made;
-    grpc::Slice bytes;  // Once it is made.
+    grpc::Slice bytes;  // Empty until made.
   };
 
   [[nodiscard]] std::shared_ptr<Message> Of(const Key& key) ABSL_LOCKS_EXCLUDED(mu_);

@@ -1,11 +1,11 @@
-// What a request asks a prediction to carry.
+// The parts of a prediction that a request selects.
 #pragma once
 
 #include "service/wire/wire.h"
 
 namespace millrace::service {
 
-/// Of SubscribeRequest and GetLatestRequest.
+/// For SubscribeRequest, GetLatestRequest and other requests with `parts`.
 template <typename Request>
 Carried CarriedOf(const Request& request) {
   if (!request.has_parts()) return {};

@@ -1,4 +1,4 @@
-// Checkpoints as messages of `millrace.v1`.
+// Converts checkpoints into messages of `millrace.v1`.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace millrace::service {
 
-/// Writes `info`, of the stream `stream`, into `message`, which must be empty.
+/// Writes the checkpoint `info` of the stream `stream` into `message`, which must be empty.
 void ToMessage(const std::string& stream, const pipeline::CheckpointInfo& info,
                v1::Checkpoint& message);
 

@@ -1,6 +1,7 @@
-// Messages put together from bytes that others share.
+// Assembles messages from shared bytes.
 //
-// On the wire a message is the concatenation of its fields, and so of parts that hold some of them.
+// A serialized message is the concatenation of its fields. So concatenated parts with different
+// fields form one message.
 #pragma once
 
 #include <grpcpp/support/slice.h>
@@ -9,7 +10,7 @@
 
 namespace millrace::service {
 
-/// What comes before the `bytes` bytes of a field that is a message.
+/// The tag and length that precede a message field of `bytes` bytes.
 [[nodiscard]] grpc::Slice FieldHead(int number, std::size_t bytes);
 
 }  // namespace millrace::service

@@ -23,7 +23,7 @@ using Input = ModelInferRequest::InferInputTensor;
 using Metadata = inference::ModelMetadataResponse::TensorMetadata;
 
 constexpr char kPictures[] = "pictures";
-// That any task's sample has.
+// The most pictures in a sample of any task.
 constexpr int kMostPictures = 3;
 
 absl::Status Wrong(std::string field, std::string description) {
@@ -41,7 +41,7 @@ void Describe(Metadata& tensor, const char* name, const char* datatype,
   tensor.mutable_shape()->Add(shape.begin(), shape.end());
 }
 
-/// They come in one way, once.
+/// Checks that the input's data are present once, in one form.
 absl::Status CheckContents(const ModelInferRequest& request, const Input& input) {
   const int raw = request.raw_input_contents_size();
   if (raw > 1) {
@@ -53,7 +53,7 @@ absl::Status CheckContents(const ModelInferRequest& request, const Input& input)
   return absl::OkStatus();
 }
 
-/// The input's bytes: raw, or put together in `owned`.
+/// The input's bytes: the raw ones, or a copy assembled in `owned`.
 absl::StatusOr<std::string_view> PixelsOf(const ModelInferRequest& request, const Input& input,
                                           InferenceSample& sample) {
   if (request.raw_input_contents_size() > 0) return request.raw_input_contents(0);
@@ -103,7 +103,7 @@ absl::Status TooManyImages(std::string field) {
                absl::StrCat("has more images than the ", kMostPictures, " that a model takes"));
 }
 
-/// Each behind its length, 4 bytes, little-endian.
+/// Each image follows its length: 4 bytes, little-endian.
 absl::Status AddRawImages(std::string_view raw, InferenceSample& sample) {
   while (!raw.empty()) {
     if (sample.pictures.size() == kMostPictures) return TooManyImages("raw_input_contents[0]");
@@ -135,14 +135,15 @@ absl::Status AddImages(const ModelInferRequest& request, const Input& input,
                                                "]; with these images it must be [", count, "]"));
 }
 
-/// The outputs that the model has, in order.
+/// The names of the model's outputs, in order.
 std::vector<std::string> OutputsOf(const CameraStream& stream) {
   if (stream.learner()->labels) return {"outputs"};
   if (stream.config().learner.next_frame) return {"flow", "next_picture"};
   return {"flow"};
 }
 
-/// Parameters that were passed over would be taken for granted: `classification`, shared memory.
+/// Rejects parameters such as `classification` and shared memory: clients would assume that the
+/// server obeys them.
 absl::Status CheckOutputs(const ModelInferRequest& request) {
   for (int i = 0; i < request.outputs_size(); ++i) {
     const auto& parameters = request.outputs(i).parameters();

@@ -1,13 +1,13 @@
-// The Open Inference Protocol's messages, and what they stand for here: a camera stream is a model,
-// its name the model's, and there is one version of it, the newest.
+// Reads messages of the Open Inference Protocol. A camera stream is a model with the stream's name.
+// Each model has one version, the newest.
 //
-// | tensor       | datatype | shape                | of which streams                          |
-// | ------------ | -------- | -------------------- | ----------------------------------------- |
-// | pictures     | UINT8    | [n, height, width, 3] | in: a sample, oldest first, of any size   |
-// |              | BYTES    | [n]                  | the same as JPEG or PNG images            |
-// | flow         | FP32     | [height, width, 2]   | out: those that learn without labels      |
-// | next_picture | UINT8    | [height, width, 3]   | out: those that predict the next frame    |
-// | outputs      | FP32     | [outputs]            | out: those that learn from labels         |
+// | tensor       | datatype | shape                 | streams                                  |
+// | ------------ | -------- | --------------------- | ---------------------------------------- |
+// | pictures     | UINT8    | [n, height, width, 3] | in: a sample, oldest first, of any size  |
+// |              | BYTES    | [n]                   | the same as JPEG or PNG images           |
+// | flow         | FP32     | [height, width, 2]    | out: streams that learn without labels   |
+// | next_picture | UINT8    | [height, width, 3]    | out: streams that predict the next frame |
+// | outputs      | FP32     | [outputs]             | out: streams that learn from labels      |
 #pragma once
 
 #include <deque>
@@ -24,37 +24,40 @@
 
 namespace millrace::service {
 
-/// The one version that every model has.
+/// The only version of every model.
 inline constexpr char kModelVersion[] = "1";
 
-/// NOT_FOUND unless `version` is that, or empty.
+/// NOT_FOUND unless `version` is kModelVersion or empty.
 [[nodiscard]] absl::Status CheckModelVersion(const std::string& version);
 
-/// INVALID_ARGUMENT if the id, which every answer repeats, is longer than 256 bytes.
+/// INVALID_ARGUMENT if the id, which every response repeats, is longer than 256 bytes.
 [[nodiscard]] absl::Status CheckId(const std::string& id);
 
-/// What the model of `stream` takes and gives. `message` must be empty.
+/// Writes the inputs and outputs of the model of `stream` into `message`, which must be empty.
 void ToMetadata(const CameraStream& stream, inference::ModelMetadataResponse& message);
 
 /// The pictures of a request.
 struct InferenceSample {
-  /// Point into the request, or into `owned`.
+  /// They point into the request or into `owned`.
   std::vector<ingest::PictureContent> pictures;
   std::deque<std::string> owned;
 };
 
-/// Borrows `request`. INVALID_ARGUMENT, naming the field, if there is another input than
-/// `pictures`, it is not as its datatype and shape say, or it comes both raw and as `contents`.
+/// The pictures of `request`, which it borrows. INVALID_ARGUMENT, naming the field, in three cases:
+/// an input other than `pictures`, data that contradict the datatype or shape, or an input given
+/// both raw and as `contents`.
 [[nodiscard]] absl::StatusOr<InferenceSample> ToSample(const inference::ModelInferRequest& request);
 
-/// Which outputs are asked for; all, if none is named. INVALID_ARGUMENT, naming those there are, if
-/// the model of `stream` has no such output, and for parameters of an output: there are none.
+/// The requested outputs; all outputs if the request names none. INVALID_ARGUMENT, listing the
+/// existing outputs, if the model of `stream` lacks a requested one, and for parameters of an
+/// output, which are not supported.
 [[nodiscard]] absl::StatusOr<Carried> ToCarried(const inference::ModelInferRequest& request,
                                                 const CameraStream& stream);
 
-/// What a request without inputs subscribes to: its parameters `policy` (LATEST, DROP_OLDEST,
-/// LOSSLESS), `depth`, `run_id` and `sequence` are SubscribeRequest's. INVALID_ARGUMENT, naming it,
-/// for any other parameter, one of another type, or a `sequence` that is of no run.
+/// The subscription that a request without inputs describes. Its parameters `policy` (LATEST,
+/// DROP_OLDEST, LOSSLESS), `depth`, `run_id` and `sequence` are those of SubscribeRequest.
+/// INVALID_ARGUMENT, naming the parameter, for another parameter, a wrong type, or a `sequence`
+/// without a `run_id`.
 [[nodiscard]] absl::StatusOr<v1::SubscribeRequest> ToSubscription(
     const inference::ModelInferRequest& request);
 

@@ -46,7 +46,7 @@ ClientLabel ToLabel(const v1::FrameLabel& message) {
 
 void ToMessage(const absl::Status& added, v1::LabelOutcome& message) {
   message.set_result(ResultOf(added));
-  // It may repeat what the client wrote, and a response has thousands of them.
+  // The message may repeat the client's text, and a response has thousands of messages.
   message.set_message(Shortened(std::string(added.message()), kMostMessage));
 }
 

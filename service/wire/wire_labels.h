@@ -1,4 +1,4 @@
-// Labels as messages of `millrace.v1`.
+// Converts results of labels into messages of `millrace.v1`.
 #pragma once
 
 #include "absl/status/status.h"
@@ -9,7 +9,7 @@ namespace millrace::service {
 
 [[nodiscard]] ClientLabel ToLabel(const v1::FrameLabel& message);
 
-/// Writes what CameraStream::Label() returned into `message`, but for the frame's number.
+/// Writes the result of CameraStream::Label() into `message`, except the frame's number.
 void ToMessage(const absl::Status& added, v1::LabelOutcome& message);
 
 }  // namespace millrace::service

@@ -1,4 +1,4 @@
-// Learners and their policies as messages of `millrace.v1`.
+// Converts learners and their policies to and from messages of `millrace.v1`.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -7,11 +7,11 @@
 
 namespace millrace::service {
 
-/// Writes what the stream's learner is at this moment into `message`, which must be empty.
+/// Writes the current state of the stream's learner into `message`, which must be empty.
 void ToMessage(const CameraStream& stream, v1::Learner& message);
 
-/// What is absent is as by default. INVALID_ARGUMENT, saying what is allowed, where the kind is
-/// none or a value is out of range.
+/// Reads a policy; absent fields have their defaults. INVALID_ARGUMENT, listing the allowed values,
+/// if the kind is missing or a value is out of range.
 [[nodiscard]] absl::StatusOr<pipeline::UpdatePolicyOptions> PolicyOf(
     const v1::UpdatePolicy& message);
 

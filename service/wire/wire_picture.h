@@ -1,4 +1,4 @@
-// What a client sends of a picture.
+// Reads pictures from clients' messages.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace millrace::service {
 
-/// Borrows its pixels. INVALID_ARGUMENT if they are of no format.
+/// Borrows the message's pixels. INVALID_ARGUMENT if the format is invalid.
 [[nodiscard]] absl::StatusOr<ingest::RawPicture> ToRaw(const v1::RawPicture& message);
 
-/// Of a message with a `raw` or an `image`, which it borrows. INVALID_ARGUMENT if it has neither,
-/// and as ToRaw().
+/// Reads a message with a `raw` or an `image`, which it borrows. INVALID_ARGUMENT if it has
+/// neither, and as ToRaw() fails.
 template <typename Message>
 absl::StatusOr<ingest::PictureContent> ContentOf(const Message& message) {
   if (message.has_raw()) return ToRaw(message.raw());
@@ -29,8 +29,8 @@ absl::StatusOr<ingest::PictureContent> ContentOf(const Message& message) {
   return std::span(reinterpret_cast<const std::uint8_t*>(image.data()), image.size());
 }
 
-/// What comes with a pushed frame, but for its label. Borrows the message. INVALID_ARGUMENT as
-/// ContentOf(), and where `capture_time` is none.
+/// Reads a pushed frame without its label. Borrows the message. INVALID_ARGUMENT as ContentOf(),
+/// and if `capture_time` is invalid.
 [[nodiscard]] absl::StatusOr<ingest::PushedPicture> ToPushed(const v1::PushedFrame& message);
 
 }  // namespace millrace::service

@@ -14,7 +14,7 @@
 namespace millrace::service {
 namespace {
 
-// The wire has little-endian numbers; on such a machine a flow is copied as it is.
+// Protobuf is little-endian, so on a little-endian machine a flow is copied unchanged.
 static_assert(std::endian::native == std::endian::little);
 
 void WriteOutputs(const std::vector<float>& outputs, v1::Tensor& message) {
@@ -73,7 +73,7 @@ std::optional<v1::PredictionFlag> FlagOf(pipeline::SkipReason reason) {
     case kTooFast:
       return v1::PREDICTION_FLAG_IMPLAUSIBLE;
     case kNone:
-    case kNonFinite:  // Has a flag whatever else there is.
+    case kNonFinite:  // Always has a flag of its own.
     case kRate:
     case kPolicy:
     case kUnlabelled:

@@ -1,4 +1,4 @@
-// What sources and learners are doing, as the wire says it.
+// Converts the states of sources and learners into those of `millrace.v1`.
 #pragma once
 
 #include "millrace/v1/stream.pb.h"

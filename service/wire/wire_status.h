@@ -1,4 +1,4 @@
-// What a stream is doing, as subscribers and those who ask for its newest prediction are told.
+// The status of a stream, for subscribers and for clients that read the newest prediction.
 #pragma once
 
 #include <string>
@@ -8,25 +8,25 @@
 
 namespace millrace::service {
 
-/// Of `served` at this moment, whose newest prediction is `newest`; null: there is none.
+/// The current status of `served`. `newest`: its newest prediction; null: no prediction.
 [[nodiscard]] v1::StreamStatus StatusOf(const ServedStream& served, const Prediction* newest);
 
-/// What is the matter with a stream: "source backing off", and why, as far as it is known, or what
-/// helps. Empty: nothing is.
+/// A problem of a stream, such as "source backing off", with its cause or remedy if known. Empty:
+/// no problem.
 struct Hindrance {
   std::string what = {};
   std::string why = {};
-  /// Whether it keeps predictions from coming.
+  /// Whether the problem stops the predictions.
   bool stops = true;
 };
 
-/// What keeps predictions from coming; else that learning is given up; else what is given up under
-/// overload, unless that is as planned: learning from fewer frames is.
+/// The most important problem: first one that stops the predictions, then a learner that gave up,
+/// then an overload. Learning from fewer frames is normal under overload, and is no problem.
 [[nodiscard]] Hindrance HindranceOf(const v1::StreamStatus& status);
 
-/// "backing off" of SOURCE_STATE_BACKING_OFF; of an unknown one, its number.
+/// "backing off" for SOURCE_STATE_BACKING_OFF; the number of an unknown state.
 [[nodiscard]] std::string WordsOf(v1::SourceState state);
-/// "paused" of LEARNER_STATE_PAUSED.
+/// "paused" for LEARNER_STATE_PAUSED.
 [[nodiscard]] std::string WordsOf(v1::LearnerState state);
 
 }  // namespace millrace::service

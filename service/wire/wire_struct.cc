@@ -18,11 +18,11 @@ namespace {
 using google::protobuf::Struct;
 using google::protobuf::Value;
 
-/// Notes the numbers in a client's Struct that cannot be taken at their word: the first of them, as
-/// each note has a name as long as the client's keys are.
+/// Finds numbers in a client's Struct that may be inexact. Notes at most kMostNoted of them,
+/// because each note repeats the client's keys, which may be long.
 class NumberCheck {
  public:
-  /// `field`: what the Struct is called.
+  /// `field`: the name of the Struct.
   explicit NumberCheck(std::string_view field) : path_(field) {}
 
   void Check(const Struct& object) {
@@ -60,7 +60,7 @@ class NumberCheck {
 
   static constexpr std::size_t kMostNoted = 20;
 
-  std::string path_;  // Of the value that is looked at.
+  std::string path_;  // The path of the current value.
   std::vector<FieldViolation> wrong_;
 };
 
@@ -77,7 +77,7 @@ absl::StatusOr<std::string> ToJson(const Struct& object, std::string_view field)
   numbers.Check(object);
   if (!numbers.wrong().empty()) return InvalidFields(numbers.wrong());
   std::string json;
-  // A value of no kind at all has no JSON: it is left as nothing, which no key takes.
+  // A Value without a kind has no JSON form. It becomes an empty object, which no key accepts.
   if (!google::protobuf::util::MessageToJsonString(object, &json).ok()) return "{}";
   return json;
 }

@@ -1,4 +1,4 @@
-// google.protobuf.Struct, the wire's JSON.
+// Converts between JSON and google.protobuf.Struct.
 #pragma once
 
 #include <string>
@@ -12,10 +12,9 @@ namespace millrace::service {
 /// REQUIRES: `json` is an object.
 [[nodiscard]] google::protobuf::Struct ToStruct(const std::string& json);
 
-/// Whole numbers are written as such. A number that says nothing certain, because it is not finite,
-/// or so great that it may have been rounded to the next double on its way (beyond kMostExact), is
-/// INVALID_ARGUMENT with a field violation for each (error_reason.h), whose fields begin with
-/// `field`.
+/// `object` as JSON. Whole numbers have no fraction. INVALID_ARGUMENT if a number is not finite or
+/// is beyond kMostExact, where a double may have rounded it. The error has field violations
+/// (error_reason.h) for the first such numbers. Their fields begin with `field`.
 [[nodiscard]] absl::StatusOr<std::string> ToJson(const google::protobuf::Struct& object,
                                                  std::string_view field);
 
