@@ -25,7 +25,7 @@ absl::Status CallThread::Post(const void* owner, std::function<void()> work) {
   if (there_are >= threads_.size() && threads_.size() < options_.most_threads) {
     try {
       threads_.emplace_back([this] { Run(); });
-    } catch (const std::system_error&) {  // Then the work waits for a thread that there is.
+    } catch (const std::system_error&) {  // The work waits for an existing thread.
     }
   }
   waiting_.push_back({.owner = owner, .work = std::move(work)});
@@ -38,7 +38,7 @@ bool CallThread::TakeBack(const void* owner) {
   return std::erase_if(waiting_, [owner](const Waiting& each) { return each.owner == owner; }) > 0;
 }
 
-// Linux counts a thread's own niceness, and lets everybody raise it.
+// Linux has a niceness per thread, and every user may raise it.
 void CallThread::Run() {
   if (options_.niceness > 0) {
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.niceness);

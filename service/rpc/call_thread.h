@@ -1,4 +1,4 @@
-// Threads for calls that take long: gRPC's own threads must not wait.
+// Threads for long calls, because gRPC's own threads must not wait.
 #pragma once
 
 #include <deque>
@@ -11,18 +11,19 @@
 
 namespace millrace::service {
 
-/// Runs what it is given, in its order, as many at a time as it has threads. Thread-safe.
-/// Destroying it runs what is left first.
+/// Runs posted work in order, concurrently on its threads. Thread-safe. The destructor first runs
+/// the remaining work.
 class CallThread {
  public:
   struct Options {
     std::size_t most_waiting = 64;
-    /// All but the first begin when all others work and the system has a thread left. They stay.
+    /// Threads after the first start on demand, when all others are busy and the system has a
+    /// thread left. They stay.
     std::size_t most_threads = 1;
-    /// As nice(1) has it, up to 19: with more it works when nothing else has to. 0: as who makes
-    /// its threads.
+    /// The threads' niceness as in nice(1), up to 19; a higher value gives way to other work. 0:
+    /// the niceness of the creating thread.
     int niceness = 0;
-    /// What a call ends with that too many wait before.
+    /// The error of a call when too many others wait.
     absl::Status full;
   };
 
@@ -32,11 +33,11 @@ class CallThread {
   CallThread(const CallThread&) = delete;
   CallThread& operator=(const CallThread&) = delete;
 
-  /// Fails with Options::full, having done nothing, if too many are waiting. `owner` names the
-  /// work.
+  /// Queues `work`. Fails with Options::full, without queuing it, if too many calls wait. `owner`
+  /// identifies the work.
   [[nodiscard]] absl::Status Post(const void* owner, std::function<void()> work)
       ABSL_LOCKS_EXCLUDED(mu_);
-  /// Takes the owner's work back. Whether it was waiting still: then it will not be done.
+  /// Removes the owner's waiting work. Returns whether it was still waiting; then it will not run.
   [[nodiscard]] bool TakeBack(const void* owner) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -46,7 +47,7 @@ class CallThread {
   };
 
   void Run() ABSL_LOCKS_EXCLUDED(mu_);
-  /// What is to be done next; empty once there is nothing more.
+  /// Waits for the next work. Empty at the end.
   [[nodiscard]] std::function<void()> Next() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
@@ -58,7 +59,7 @@ class CallThread {
   std::size_t working_ ABSL_GUARDED_BY(mu_) = 0;
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
 
-  std::vector<std::jthread> threads_;  // Made with mu_ held.
+  std::vector<std::jthread> threads_;  // Created with mu_ held.
 };
 
 }  // namespace millrace::service

@@ -1,4 +1,5 @@
-// What is thrown while somebody is served ends what was asked for, and not the server.
+// Turns an exception thrown while serving a request into a Status: the request fails, the server
+// goes on.
 #pragma once
 
 #include <exception>
@@ -8,10 +9,10 @@
 
 namespace millrace::service {
 
-/// INTERNAL, saying `what` was thrown; the log has a line of it, too, which says `where`.
+/// Logs the exception text `what` with its place `where`, and returns it as INTERNAL.
 [[nodiscard]] absl::Status Thrown(std::string_view where, std::string_view what);
 
-/// What `serve` returns, a Status or a StatusOr, and Thrown() where it throws.
+/// The result of `serve`, a Status or a StatusOr. An exception becomes Thrown().
 template <typename Serve>
 auto Caught(const Serve& serve, std::string_view where = "a call over gRPC") -> decltype(serve()) {
   try {

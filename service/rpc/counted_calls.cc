@@ -22,7 +22,7 @@ using grpc::experimental::InterceptorBatchMethods;
 using grpc::experimental::ServerInterceptorFactoryInterface;
 using grpc::experimental::ServerRpcInfo;
 
-/// Sees one call.
+/// Observes one call.
 class CountedCall final : public Interceptor {
  public:
   CountedCall(std::string_view method, bool one_answer, CallCounts& counts)
@@ -38,7 +38,7 @@ class CountedCall final : public Interceptor {
 
  private:
   const std::string method_;
-  const bool one_answer_;  ///< A stream of answers takes as long as its client wants it to.
+  const bool one_answer_;  ///< The client decides how long a stream of responses takes.
   const std::chrono::nanoseconds begin_ = MonotonicClock().Now();
   CallCounts& counts_;
 };
@@ -47,7 +47,7 @@ class CountedCalls final : public ServerInterceptorFactoryInterface {
  public:
   explicit CountedCalls(CallCounts& counts) : counts_(counts) {}
 
-  /// Null, so that nobody looks on, for the calls of others: health checks, reflection.
+  /// Null for calls of other services: health checks, reflection.
   Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
     std::string_view method = info->method();
     if (method.starts_with('/')) method.remove_prefix(1);

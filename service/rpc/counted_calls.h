@@ -1,9 +1,8 @@
-// Has gRPC count every call of our services by the status that it ends with, and time those that
-// have one answer.
+// Counts every call of our services by its final status, and measures the duration of calls with
+// one response.
 //
-// The guard before each method (guard.h) decides whether a call is served, but does not see how it
-// ends: handlers end their calls themselves, often on other threads and long after. gRPC's
-// interceptors see every status that is sent, whoever sends it.
+// The guard (guard.h) decides whether to serve a call, but does not see its end. Handlers finish
+// calls later, often on other threads. gRPC's interceptors see every status that is sent.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -15,8 +14,8 @@
 
 namespace millrace::service {
 
-/// Counts calls of these services, given by their full names, in `counts`, which must outlive the
-/// server. To be called before the server is built, once.
+/// Counts calls of `services` (full names) in `counts`, which must outlive the server. Call it
+/// once, before the server is built.
 void CountCalls(const std::vector<std::string>& services, CallCounts& counts,
                 grpc::ServerBuilder& builder);
 

@@ -1,9 +1,9 @@
-// What every method of every service asks before it serves a call.
+// The checks before each method of each service.
 //
-//   bytes ─▶ may the caller? ─▶ not too many? ─▶ parse ─▶ the method
+//   bytes ─▶ authorized? ─▶ not too large? ─▶ parse ─▶ the method
 //
-// gRPC hands over bytes, so that nothing is parsed for who is not admitted, and nothing that takes
-// far more memory than such a request needs.
+// Methods receive bytes from gRPC. So the server parses no request of an unauthorized client, and
+// no request that needs far more memory than the method's requests do.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -27,29 +27,29 @@
 
 namespace millrace::service {
 
-/// A call of one response. All is gRPC's, for as long as the call lasts.
+/// A call with one response. gRPC owns all members for the duration of the call.
 struct UnaryCall {
   grpc::CallbackServerContext* context;
   const grpc::ByteBuffer* request;
   grpc::ByteBuffer* response;
 };
 
-/// Serves a call if it is admitted and its request is such a message, else ends it with why not.
-/// What a method throws is logged, and INTERNAL for the client. Requests have at most
-/// kMostBytesOfNames unless the method says otherwise. Thread-safe.
+/// Serves a call if it is admitted and its request parses; otherwise ends it with the error. An
+/// exception in a method is logged and becomes INTERNAL. The default limit of a request's size is
+/// kMostBytesOfNames. Thread-safe.
 class Guard {
  public:
   using One = grpc::ServerUnaryReactor;
   using Many = grpc::ServerWriteReactor<grpc::ByteBuffer>;
   using Both = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-  /// `service`: its full name, which lives for ever. Borrows `admission`.
+  /// `service`: its full name, which must live forever. Borrows `admission`.
   Guard(std::string_view service, const Admission& admission)
       : service_(service), admission_(&admission) {}
-  /// Of a service that is for everybody.
+  /// For a service without access control.
   explicit Guard(std::string_view service) : service_(service) {}
 
-  /// Answers at once, with what `answer(request)` returns, a StatusOr of the response.
+  /// Responds at once with the result of `answer(request)`, a StatusOr of the response.
   template <typename Request, typename Answer>
   One* Answered(const UnaryCall& call, std::string_view method, const Answer& answer) const {
     return Begun<Request, One>(*call.context, method, *call.request,
@@ -62,7 +62,8 @@ class Guard {
                                });
   }
 
-  /// Answers when `thread` has come to it, as BeginParsedCall(). `most`: of the request's bytes.
+  /// Responds after work on `thread`, like BeginParsedCall(). `most`: the limit of the request's
+  /// bytes.
   template <typename Request, typename Work>
   One* Threaded(const UnaryCall& call, std::string_view method, CallThread& thread, Work work,
                 std::size_t most = kMostBytesOfNames) const {
@@ -72,7 +73,7 @@ class Guard {
     });
   }
 
-  /// Is served by the Reactor that `begin(request)` makes, a StatusOr of a pointer.
+  /// Serves the call with the Reactor from `begin(request)`, a StatusOr of a pointer.
   template <typename Request, typename Reactor, typename Begin>
   Reactor* Begun(const grpc::CallbackServerContext& context, std::string_view method,
                  const grpc::ByteBuffer& bytes, const Begin& begin) const {
@@ -83,7 +84,7 @@ class Guard {
     });
   }
 
-  /// The same without a request: what reads its own checks them itself.
+  /// Like Begun(), without a request: for reactors that read and check their own requests.
   template <typename Reactor, typename Begin>
   Reactor* Admitted(const grpc::CallbackServerContext& context, std::string_view method,
                     const Begin& begin) const {
@@ -99,7 +100,7 @@ class Guard {
                                    std::string_view method) const;
 
   const std::string_view service_;
-  const Admission* const admission_ = nullptr;  // Null: everybody is.
+  const Admission* const admission_ = nullptr;  // Null: admits every client.
 };
 
 }  // namespace millrace::service

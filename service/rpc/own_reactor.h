@@ -1,10 +1,10 @@
-// What lives as long as a call.
+// Reactors that delete themselves at the end of their call.
 #pragma once
 
 namespace millrace::service {
 
-/// A reactor of gRPC's that ends itself when its call is over. gRPC holds it until then: make it
-/// with `new`, and return it from the method.
+/// A gRPC reactor that deletes itself when its call ends. gRPC holds it until then. Create it with
+/// `new` and return it from the method.
 template <typename Reactor>
 class OwnReactor : public Reactor {
  public:

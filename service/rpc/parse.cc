@@ -3,7 +3,7 @@
 namespace millrace::service {
 
 absl::Status Serialize(const google::protobuf::Message& message, grpc::ByteBuffer& bytes) {
-  bytes.Clear();  // gRPC writes into an empty one only, and else ends the process.
+  bytes.Clear();  // gRPC aborts the process if the buffer is not empty.
   bool own_buffer = false;
   const grpc::Status made =
       grpc::SerializationTraits<google::protobuf::Message>::Serialize(message, &bytes, &own_buffer);

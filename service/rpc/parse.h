@@ -1,7 +1,7 @@
-// Requests that reach a method as bytes, and responses that leave it as such.
+// Parses requests from bytes, and serializes responses to bytes.
 //
-// What gRPC parses it parses before the method is called: before anybody has asked who calls, and
-// as many at once as there are calls. Messages of many small parts take thirty times their bytes.
+// If gRPC parsed requests itself, it would do so before any access check and for every call at
+// once. A message of many small parts needs thirty times its bytes in memory.
 #pragma once
 
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -18,14 +18,14 @@
 
 namespace millrace::service {
 
-/// What the bytes of a request that only names things may be: parsed, it takes no more than 2 MiB.
+/// The size limit of a request with names only. Parsed, it needs at most 2 MiB.
 inline constexpr std::size_t kMostBytesOfNames = 64 << 10;
-/// Of one with the configuration of a stream.
+/// The size limit of a request with a stream's configuration.
 inline constexpr std::size_t kMostBytesOfConfig = 1 << 20;
-/// Of one with pictures, or with labels: as many as the server receives.
+/// A request with pictures or labels: limited only by the size that the server receives.
 inline constexpr std::size_t kMostBytesOfParts = std::numeric_limits<std::size_t>::max();
 
-/// INVALID_ARGUMENT if `bytes`, which should be a Message, are more than `most`.
+/// INVALID_ARGUMENT if `bytes`, a serialized Message, exceed `most`.
 template <typename Message>
 absl::Status CheckSize(const grpc::ByteBuffer& bytes, std::size_t most) {
   if (bytes.Length() <= most) return absl::OkStatus();
@@ -33,16 +33,17 @@ absl::Status CheckSize(const grpc::ByteBuffer& bytes, std::size_t most) {
                                                  bytes.Length(), " bytes; it may have ", most));
 }
 
-/// INVALID_ARGUMENT if `bytes` are no Message.
+/// INVALID_ARGUMENT if `bytes` are not a valid Message.
 template <typename Message>
 absl::StatusOr<Message> Parse(const grpc::ByteBuffer& bytes) {
-  grpc::ByteBuffer read = bytes;  // Reading empties a buffer.
+  grpc::ByteBuffer read = bytes;  // Parsing consumes a buffer.
   Message message;
   if (grpc::SerializationTraits<Message>::Deserialize(&read, &message).ok()) return message;
   return absl::InvalidArgumentError(absl::StrCat("this is no ", Message::descriptor()->name()));
 }
 
-/// The bytes of `message`, whatever `bytes` were before. INTERNAL if gRPC has no room for them.
+/// Serializes `message` into `bytes`, replacing its contents. INTERNAL if gRPC cannot hold the
+/// message.
 [[nodiscard]] absl::Status Serialize(const google::protobuf::Message& message,
                                      grpc::ByteBuffer& bytes);
 

@@ -10,7 +10,7 @@ namespace millrace::service {
 
 namespace {
 
-/// The first list of a request: what takes so much is in there.
+/// The first list of a request. Only a list can take that much memory.
 std::string ListOf(const google::protobuf::Message& request) {
   const auto& type = *request.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {

@@ -1,4 +1,4 @@
-// A unary call of a method that takes bytes: its request is parsed by the thread that works on it.
+// A unary call whose request is parsed by the thread that works on it.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -15,12 +15,12 @@
 
 namespace millrace::service {
 
-/// INVALID_ARGUMENT if a request takes more memory than it may while it is worked on.
+/// INVALID_ARGUMENT if a parsed request takes more memory than allowed.
 [[nodiscard]] absl::Status CheckMemory(const google::protobuf::Message& request);
 
-/// Begins a call that does `work(parsed request, stop)`, which returns a StatusOr<Response>: as
-/// ThreadedCall, so that no more requests are parsed at once than there are such threads. To be
-/// called once it is admitted. `request` and `response` are gRPC's, for as long as the call lasts.
+/// Begins an admitted call that runs `work(parsed request, stop)`, which returns a
+/// StatusOr<Response>. It runs as a ThreadedCall, so that each thread parses at most one request at
+/// a time. gRPC owns `request` and `response` for the duration of the call.
 template <typename Request, typename Work>
 grpc::ServerUnaryReactor* BeginParsedCall(CallThread& thread, const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response, Work work) {

@@ -1,4 +1,4 @@
-// A call that sends whatever there is, whenever it is told that there may be something.
+// A streaming call. Pump() sends the next message, if there is one.
 #pragma once
 
 #include <chrono>
@@ -10,16 +10,17 @@ class Pumped {
  public:
   virtual ~Pumped() = default;
 
-  /// So many times the limit a client has to take what is left, and why it was let go.
+  /// A stalled client gets an error, and this multiple of the limit to read it before the call is
+  /// cancelled.
   static constexpr int kLastChance = 5;
 
-  /// Sends what there is next, unless something is on its way. Never waits for the client. Cheap
-  /// when there is nothing to do.
+  /// Sends the next message, if there is one and no write is under way. Never waits for the client.
+  /// Cheap without work.
   virtual void Pump() = 0;
 
-  /// Ends the call of a client that has taken nothing since `limit` ago: tells why, should it ever
-  /// read on, and cuts it off where it never does. Returns whether it was told
-  /// now.
+  /// Ends the call if its client has read nothing for `limit`. The client gets an error. If it does
+  /// not read that either, the call is cancelled later (kLastChance). Returns whether this call
+  /// sent the error.
   virtual bool EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanoseconds limit) = 0;
 };
 

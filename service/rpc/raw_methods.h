@@ -1,9 +1,9 @@
-// Services whose methods take bytes and return bytes.
+// Generates services whose methods take and return bytes.
 #pragma once
 
 namespace millrace::service {
 
-/// `Service`, a generated service's `Service`, with each of `Methods` raw: its generated
+/// `Service`, a generated class `Service`, with each of `Methods` raw. `Methods` are its generated
 /// `WithRawCallbackMethod_...`.
 template <typename Service, template <typename> class... Methods>
 struct WithRawMethods {

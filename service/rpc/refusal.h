@@ -1,4 +1,4 @@
-// Calls that end at once.
+// A call that ends at once with an error.
 #pragma once
 
 #include "absl/status/status.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::service {
 
-/// Ends a call that a `Reactor` would have served, with `status` for its outcome.
+/// Takes the place of a `Reactor` and ends the call with `status`.
 template <typename Reactor>
 class RefusedCall final : public OwnReactor<Reactor> {
  public:

@@ -16,9 +16,9 @@ namespace {
 
 constexpr char kDomain[] = "millrace";
 
-// An error travels as headers: its message, percent-encoded, and its details, in base64, in which
-// the message stands again: clients compare the two. Of headers that take more than 8 KiB together
-// clients see nothing but RESOURCE_EXHAUSTED. With these bounds, all of an error is under 6.5 KiB.
+// An error travels in headers: its percent-encoded message, and its details in base64, which repeat
+// the message because clients compare the two. If the headers exceed 8 KiB together, clients see
+// only RESOURCE_EXHAUSTED. With these limits an error stays below 6.5 KiB.
 constexpr std::size_t kMostMessage = 1024;
 constexpr std::size_t kMostViolations = 2000;
 constexpr std::size_t kMostDescription = 300;

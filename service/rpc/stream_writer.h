@@ -1,7 +1,7 @@
 // A call that streams messages to one client, one at a time.
 //
-// One outstanding write is what bounds a slow client: while its message waits for the network
-// nothing else is made for it.
+// At most one write is outstanding. It bounds the memory of a slow client: while a message waits
+// for the network, no other message is made for that client.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -25,25 +25,25 @@
 
 namespace millrace::service {
 
-// What the call is doing. Whoever leaves kIdle or is called back by gRPC may start the next
-// operation, so there is never more than one; who comes meanwhile leaves a note, `again_`.
+// The states of a call. Only the thread that leaves kIdle, or a gRPC callback, may start the next
+// operation, so at most one is outstanding. Other threads set `again_` and return.
 //
 //               metadata sent           nothing to send
 //   kOpening ────────────────▶ kBusy ◀──────────────────▶ kIdle
-//                              │  ▲   told of something     │
+//                              │  ▲   Pump()                │
 //                    a message │  │ written                 │ cancelled
 //                              ▼  │                         │
 //                             kWriting                      ▼
 //                  the end, cancelled, stalled ─────▶ kFinishing
 //
-/// Called by gRPC's threads and by Subscribers, which share it: it lives until gRPC has called
-/// OnDone() and no call of Subscribers is in progress. `Message`: what gRPC can serialise, or
-/// bytes. `Reactor`: gRPC's own, of bytes, which may read, too.
+/// Writes the messages of one streaming call. `Message`: a protobuf message, or bytes. `Reactor`: a
+/// gRPC reactor of bytes, which may also read. Called by gRPC's threads and by Subscribers, which
+/// share it. It lives until gRPC has called OnDone() and no call from Subscribers is in progress.
 template <typename Message, typename Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>>
 class StreamWriter : public Reactor, public Pumped {
  public:
-  /// Has `subscribers` keep `call`, and tells the client that the stream stands; or refuses the
-  /// call where there are too many. Returns what gRPC is to be given.
+  /// Registers `call` with `subscribers` and sends the initial metadata. If there are too many
+  /// calls, refuses it. Returns the reactor for gRPC.
   static Reactor* Begin(std::shared_ptr<StreamWriter> call, grpc::CallbackServerContext& context);
 
   void Pump() final ABSL_LOCKS_EXCLUDED(mu_);
@@ -61,30 +61,31 @@ class StreamWriter : public Reactor, public Pumped {
   /// `subscribers` must outlive it.
   explicit StreamWriter(Subscribers& subscribers) : subscribers_(subscribers) {}
 
-  /// Makes the next message, or says with what the call ends. Never called by two threads at once.
+  /// Makes the next message, or sets the status that ends the call. Never runs on two threads at
+  /// once.
   virtual Step Advance(Message& message, absl::Status& end) = 0;
-  /// The message was taken by the network.
+  /// The message was sent.
   virtual void Written() {}
-  /// Why a client is let go that has taken nothing for `limit`.
+  /// The error for a client that has read nothing for `limit`.
   [[nodiscard]] virtual absl::Status Stalled(std::chrono::nanoseconds limit) = 0;
-  /// No message will be made any more: what was kept for them can go. Once.
+  /// No more messages follow: release the resources for them. Called once.
   virtual void Ending() {}
-  /// The call is over, for the client as for us.
+  /// The call has ended on both sides.
   virtual void Over() {}
 
  private:
   enum class State { kOpening, kBusy, kWriting, kIdle, kFinishing };
 
   void OnOperationDone(bool ok) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Advance(), which may throw what foreign libraries throw, and the bytes of its message.
+  /// Calls Advance(), which may throw, and serializes its message.
   Step Make(absl::Status& end);
   [[nodiscard]] absl::Status ToBytes();
-  /// REQUIRES: this thread made it kFinishing.
+  /// REQUIRES: this thread set kFinishing.
   void End(const grpc::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
-  /// REQUIRES: this thread made it kBusy.
+  /// REQUIRES: this thread set kBusy.
   void Work() ABSL_LOCKS_EXCLUDED(mu_);
-  /// From kBusy to kFinishing if cancelled, to kIdle if nothing came meanwhile. Returns whether to
-  /// go on.
+  /// From kBusy to kFinishing if cancelled, or to kIdle if `again_` is not set. Returns whether to
+  /// continue.
   [[nodiscard]] bool StayBusy() ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool BeginWork() ABSL_LOCKS_EXCLUDED(mu_);
   void Become(State state) ABSL_LOCKS_EXCLUDED(mu_);
@@ -92,18 +93,18 @@ class StreamWriter : public Reactor, public Pumped {
   // Constant after construction.
   Subscribers& subscribers_;
 
-  // Constant after Begin(), gRPC's own until OnDone().
+  // Constant after Begin(). Owned by gRPC until OnDone().
   grpc::CallbackServerContext* context_ = nullptr;
 
   Message message_;
-  grpc::ByteBuffer bytes_;  // gRPC reads them while kWriting.
+  grpc::ByteBuffer bytes_;  // gRPC reads it during kWriting.
 
   Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_) = State::kOpening;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   bool again_ ABSL_GUARDED_BY(mu_) = false;
   bool done_ ABSL_GUARDED_BY(mu_) = false;
-  std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Of kWriting and kFinishing.
+  std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Start of kWriting or kFinishing.
 };
 
 template <typename Message, typename Reactor>
@@ -171,7 +172,7 @@ typename StreamWriter<Message, Reactor>::Step StreamWriter<Message, Reactor>::Ma
 template <typename Message, typename Reactor>
 absl::Status StreamWriter<Message, Reactor>::ToBytes() {
   if constexpr (std::is_same_v<Message, grpc::ByteBuffer>) {
-    bytes_ = message_;  // Which are shared, not copied.
+    bytes_ = message_;  // Shares the bytes, without a copy.
     return absl::OkStatus();
   } else {
     return Serialize(message_, bytes_);
@@ -216,7 +217,7 @@ void StreamWriter<Message, Reactor>::OnOperationDone(bool ok) {
   bool finish = false;
   {
     const MutexLock lock(mu_);
-    if (state_ == State::kFinishing) return;  // It was stalled, and has been told so.
+    if (state_ == State::kFinishing) return;  // EndIfStalled() has ended the call.
     finish = !ok || cancelled_;
     state_ = finish ? State::kFinishing : State::kBusy;
   }
@@ -232,7 +233,7 @@ bool StreamWriter<Message, Reactor>::EndIfStalled(std::chrono::nanoseconds now,
                                                   std::chrono::nanoseconds limit) {
   {
     const MutexLock lock(mu_);
-    // Told why, it has not taken even that: what is on its way to it is memory.
+    // The client has not even read the error. Cancelling frees the memory of the queued data.
     if (state_ == State::kFinishing && !done_ && now - since_ >= kLastChance * limit) {
       context_->TryCancel();
     }
@@ -240,7 +241,7 @@ bool StreamWriter<Message, Reactor>::EndIfStalled(std::chrono::nanoseconds now,
     state_ = State::kFinishing;
     since_ = now;
   }
-  // gRPC sends the status behind the message that the client has yet to take.
+  // gRPC sends the status after the message that the client has not read yet.
   End(ToGrpcStatus(Stalled(limit)));
   return true;
 }
@@ -250,7 +251,7 @@ void StreamWriter<Message, Reactor>::OnCancel() {
   {
     const MutexLock lock(mu_);
     cancelled_ = true;
-    if (state_ != State::kIdle) return;  // The end of what is under way finishes the call.
+    if (state_ != State::kIdle) return;  // The operation under way finishes the call.
     state_ = State::kFinishing;
   }
   End(grpc::Status::CANCELLED);

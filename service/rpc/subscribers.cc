@@ -33,7 +33,7 @@ absl::Status Subscribers::Add(std::shared_ptr<Pumped> call) {
 }
 
 void Subscribers::Remove(Pumped& call) {
-  Shared last;  // Destroyed after the lock is gone.
+  Shared last;  // Destroyed after the lock is released.
   MutexLock lock(mu_);
   const auto found = calls_.find(&call);
   last = std::move(found->second);

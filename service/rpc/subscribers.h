@@ -1,8 +1,9 @@
-// Keeps the streaming calls that gRPC still uses, and wakes them when there is something to send.
+// Owns the streaming calls that gRPC still uses, and wakes them when there may be something to
+// send.
 //
-// Predictions are published on the learner's thread, and making a message of one copies megabytes.
-// So the publisher only raises a flag, and a thread here does the rest. It also lets go of clients
-// that take nothing.
+// Predictions are published on the learner's thread, and making a message copies megabytes. So the
+// publisher only sets a flag, and a thread here does the rest. It also ends the calls of clients
+// that have stopped reading.
 #pragma once
 
 #include <chrono>
@@ -17,40 +18,40 @@
 
 namespace millrace::service {
 
-/// Owns calls from Add() to Remove(). Thread-safe. Destroying it waits until gRPC has let go of
+/// Owns calls from Add() to Remove(). Thread-safe. The destructor waits until gRPC has released
 /// every call, so the server must be shut down first.
 class Subscribers {
  public:
-  /// Each call may hold a message or two of megabytes, and the thread looks at all of them.
+  /// The limit of calls: each may hold one or two messages of megabytes, and the thread visits them
+  /// all.
   static constexpr std::size_t kMost = 1000;
 
-  /// A client that takes nothing for `stall_limit` is let go.
+  /// Ends the call of a client that reads nothing for `stall_limit`.
   explicit Subscribers(std::chrono::nanoseconds stall_limit = std::chrono::seconds(10));
   ~Subscribers();
 
   Subscribers(const Subscribers&) = delete;
   Subscribers& operator=(const Subscribers&) = delete;
 
-  /// RESOURCE_EXHAUSTED if there are kMost already.
+  /// RESOURCE_EXHAUSTED if there are already kMost calls.
   [[nodiscard]] absl::Status Add(std::shared_ptr<Pumped> call) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Forgets `call`, which may be destroyed before this returns.
+  /// Removes `call`, which may be destroyed before this returns.
   void Remove(Pumped& call) ABSL_LOCKS_EXCLUDED(mu_);
-  /// Says that there may be something new. Never waits for a client.
+  /// Wakes the thread to pump every call. Never waits for a client.
   void Wake() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   using Shared = std::shared_ptr<Pumped>;  // Shared with a call in progress.
 
   void Run();
-  /// Waits to be woken, or until it is time to look for clients that take nothing. Returns false
-  /// when there is no more to do.
+  /// Waits for Wake() or for the next check for stalled clients. Returns false at the end.
   [[nodiscard]] bool AwaitWork(std::vector<Shared>& work) ABSL_LOCKS_EXCLUDED(mu_);
   void EndStalled(const std::vector<Shared>& calls);
 
   // Constant after construction.
   const std::chrono::nanoseconds stall_limit_;
 
-  // Of the thread.
+  // Used only by the thread.
   std::chrono::nanoseconds looked_{0};
 
   Mutex mu_;

@@ -29,7 +29,7 @@ void ThreadedCall::Run() { Finish(ToGrpcStatus(Guarded())); }
 absl::Status ThreadedCall::Guarded() {
   if (stop_.stop_requested()) return absl::CancelledError("the call was cancelled");
   absl::Status done = Caught([this] { return work_(stop_.get_token()); });
-  // Nobody else gives up than a client, who would know, and the server.
+  // Work stops early only for the client, whose call is cancelled, or for the server.
   return absl::IsCancelled(done) && !stop_.stop_requested() ? ServerStops() : done;
 }
 

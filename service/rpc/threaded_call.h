@@ -12,17 +12,17 @@
 
 namespace millrace::service {
 
-/// Does its work on a CallThread. A client that cancels, or whose deadline passes, takes the work
-/// back where it waits, and else asks it to stop. The thread, too, holds the call until its work is
-/// done.
+/// Runs its work on a CallThread. If the client cancels or its deadline passes, waiting work is
+/// removed, and running work is asked to stop. The thread shares ownership of the call until its
+/// work is done.
 class ThreadedCall final : public OwnReactor<grpc::ServerUnaryReactor> {
  public:
-  /// Gives up with CANCELLED, having changed nothing, once the token says so, or once the server
-  /// stops, which is UNAVAILABLE, SERVER_STOPS, for the client. What it throws is logged, and
+  /// Returns CANCELLED, without any change, once the token is stopped or the server stops. In the
+  /// second case the client gets UNAVAILABLE (SERVER_STOPS). An exception is logged and becomes
   /// INTERNAL for the client.
   using Work = std::function<absl::Status(const std::stop_token& stop)>;
 
-  /// The reactor of a call that does `work`. It fails as CallThread::Post().
+  /// The reactor of a call that runs `work`. Fails as CallThread::Post() does.
   static grpc::ServerUnaryReactor* Begin(CallThread& thread, Work work);
 
   void OnCancel() override;

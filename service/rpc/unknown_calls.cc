@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kInference = "inference.GRPCInferenceService/";
 
 struct Instead {
-  /// How the method's name begins, behind kInference.
+  /// The beginning of the method's name, after kInference.
   std::string_view method;
   std::string_view advice;
 };

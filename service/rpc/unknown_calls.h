@@ -1,7 +1,7 @@
-// Calls of methods that this server does not have: each ends with UNIMPLEMENTED, in words.
+// Ends calls of unknown methods with UNIMPLEMENTED and an explanation.
 //
-// The Open Inference Protocol's service has the same name in Triton, whose clients call methods of
-// it that the protocol does not have. gRPC's own answer to them is an error without a word.
+// Triton has a service with the same name as the Open Inference Protocol's, and its clients call
+// methods that the protocol lacks. gRPC's own error for them has no text.
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>
@@ -11,11 +11,11 @@
 
 namespace millrace::service {
 
-/// Why there is no `method`, as "inference.GRPCInferenceService/ModelConfig", and what to call
-/// instead.
+/// Why `method`, such as "inference.GRPCInferenceService/ModelConfig", does not exist, and which
+/// method to call instead.
 [[nodiscard]] std::string WhyUnknown(std::string_view method);
 
-/// To be registered with a server, which must be shut down before it is destroyed. Thread-safe.
+/// Serves all unknown methods. Its server must be shut down before its destruction. Thread-safe.
 class UnknownCalls final : public grpc::CallbackGenericService {
  public:
   grpc::ServerGenericBidiReactor* CreateReactor(
