@@ -14,12 +14,12 @@
 
 namespace millrace::service {
 
-/// Answers when the checkpoint is written, or will not be. A client that cancels, or whose deadline
-/// passes, waits no longer. Takes no thread, and keeps the stream.
+/// Responds when the checkpoint is written or has failed. A cancelled or expired call stops
+/// waiting. Uses no thread, and keeps the stream alive.
 class CheckpointCall final : public OwnReactor<grpc::ServerUnaryReactor> {
  public:
-  /// The reactor of a call for a checkpoint of `stream`, which it writes into `response`, gRPC's
-  /// own. FAILED_PRECONDITION if the stream keeps none.
+  /// The reactor of a call for a checkpoint of `stream`. It writes into `response`, which gRPC
+  /// owns. FAILED_PRECONDITION if the stream keeps no checkpoints.
   static absl::StatusOr<grpc::ServerUnaryReactor*> Begin(SharedStream stream,
                                                          grpc::ByteBuffer& response);
 

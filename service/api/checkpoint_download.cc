@@ -11,7 +11,7 @@
 namespace millrace::service {
 namespace {
 
-/// A client on a network of some kilobytes a second still takes one within the limit.
+/// Even a client with a few kilobytes per second can read one piece within the stall limit.
 constexpr std::uint64_t kPiece = 64 << 10;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One client's download of a checkpoint: its files, piece by piece.
+// One client's download of a checkpoint: its files in pieces.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace millrace::service {
 
-/// Reads a piece when the one before is gone, so a slow client costs one piece of memory. Reads on
-/// gRPC's threads. Thread-safe, as StreamWriter. Ends with DATA_LOSS where a file goes meanwhile.
+/// Reads a piece when the previous one is sent, so a slow client costs one piece of memory. Reads
+/// on gRPC's threads. Thread-safe, like StreamWriter. Ends with DATA_LOSS if a file disappears.
 class CheckpointDownload final : public StreamWriter<v1::DownloadCheckpointResponse> {
  public:
-  /// What is downloaded.
+  /// The checkpoint to download.
   struct What {
     /// The name of the camera stream.
     std::string stream = {};
@@ -26,7 +26,7 @@ class CheckpointDownload final : public StreamWriter<v1::DownloadCheckpointRespo
     pipeline::CheckpointManifest manifest = {};
   };
 
-  /// `subscribers` must outlive it. Begin() must follow.
+  /// `subscribers` must outlive it. Call Begin() next.
   CheckpointDownload(const What& what, Subscribers& subscribers);
 
  protected:
@@ -45,8 +45,8 @@ class CheckpointDownload final : public StreamWriter<v1::DownloadCheckpointRespo
   // Constant after construction.
   const std::string stream_;
 
-  // Of whoever is in Advance().
-  std::vector<File> files_;  // Those that are still to come, the last one first.
+  // Used only in Advance().
+  std::vector<File> files_;  // Remaining files, the last one first.
   File now_;
   std::optional<RegularFile> in_;
   std::uint64_t bytes_ = 0;

@@ -16,7 +16,7 @@
 namespace millrace::service {
 namespace {
 
-/// The stream and the checkpoint must be named where something is changed.
+/// A request that changes something must name the stream and the checkpoint.
 template <typename Request>
 absl::Status Named(const Request& request) {
   if (request.stream().empty()) return InvalidFields({{"stream", "is empty; name the stream"}});

@@ -1,4 +1,4 @@
-// `millrace.v1.CheckpointService`: takes, lists and goes back to what learners have learned.
+// `millrace.v1.CheckpointService`: takes, lists, restores and downloads checkpoints of learners.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -20,7 +20,7 @@ using CheckpointMethods =
                v1::CheckpointService::WithRawCallbackMethod_DeleteCheckpoint,
                v1::CheckpointService::WithRawCallbackMethod_DownloadCheckpoint>;
 
-/// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
+/// Only translates requests. Thread-safe. Its arguments must outlive it.
 class CheckpointService final : public CheckpointMethods {
  public:
   CheckpointService(const Streams& streams, StreamControl& control, CallThread& control_thread,
@@ -51,7 +51,7 @@ class CheckpointService final : public CheckpointMethods {
       const v1::ListCheckpointsRequest& request) const;
   [[nodiscard]] absl::StatusOr<v1::RestoreCheckpointResponse> Restore(
       const v1::RestoreCheckpointRequest& request, const std::stop_token& stop);
-  /// While the stream is not changed, so that nothing is removed while it is gone back to.
+  /// Runs while no change of the stream does, so that a restore cannot lose its checkpoint.
   [[nodiscard]] absl::StatusOr<v1::DeleteCheckpointResponse> Delete(
       const v1::DeleteCheckpointRequest& request, const std::stop_token& stop);
 

@@ -29,7 +29,7 @@ absl::StatusOr<ClientSample> ToSample(const CameraStream& stream, const Pictures
   return MakeSample(stream, pictures, stop);
 }
 
-/// Adds what is wrong with the sample of that number; any other error is returned.
+/// Adds the errors of sample `number` to `wrong`. Returns any error other than INVALID_ARGUMENT.
 absl::Status Collect(int number, const absl::Status& status, std::vector<FieldViolation>& wrong) {
   if (!absl::IsInvalidArgument(status)) return status;
   for (FieldViolation violation : FieldViolationsOf(status)) {
@@ -39,14 +39,14 @@ absl::Status Collect(int number, const absl::Status& status, std::vector<FieldVi
   return absl::OkStatus();
 }
 
-/// How many samples one request may have, so that their predictions fit into a message.
+/// The most samples of a request whose predictions fit into one message.
 int MostSamples(const CameraStream& stream, const Carried& carried) {
   const auto learner = stream.learner();
   const std::int64_t cells = std::int64_t{learner->width} * learner->height;
   const bool has_flow = carried.flow && !learner->labels;
   const bool has_picture = carried.next_picture && stream.pictures_per_sample() == 3;
   const std::int64_t cell_bytes = (has_flow ? 8 : 0) + (has_picture ? 3 : 0);
-  constexpr std::int64_t kRest = 64 << 10;  // The preview, and all that is no array.
+  constexpr std::int64_t kRest = 64 << 10;  // The preview and all other fields except arrays.
   const std::int64_t fit = kMostAnswerBytes / (cells * cell_bytes + kRest);
   return static_cast<int>(std::clamp<std::int64_t>(fit, 1, kMostSamples));
 }
@@ -72,7 +72,7 @@ absl::StatusOr<v1::PredictResponse> OfOne(CameraStream& stream, const v1::Predic
   return response;
 }
 
-/// Once a sample is wrong, the others are only looked at: so the client learns of all that are.
+/// After the first wrong sample, the others are only checked, so that the client gets all errors.
 absl::StatusOr<v1::PredictResponse> OfSeveral(CameraStream& stream,
                                               const v1::PredictRequest& request,
                                               std::chrono::nanoseconds came,

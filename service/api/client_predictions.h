@@ -1,4 +1,5 @@
-// Answers PredictionService.Predict: one sample of pictures of a client's own, or several.
+// Serves PredictionService.Predict: predictions for one or several samples of a client's own
+// pictures.
 #pragma once
 
 #include <chrono>
@@ -11,14 +12,14 @@
 
 namespace millrace::service {
 
-/// Samples in one request, each of which takes a whole forward.
+/// The most samples in one request. Each needs a whole forward pass.
 inline constexpr int kMostSamples = 64;
-/// What the predictions of several samples may have together. Clients take messages of 64 MiB.
+/// The size limit of a response with several predictions. Clients accept messages of 64 MiB.
 inline constexpr std::int64_t kMostAnswerBytes = std::int64_t{48} << 20;
 
-/// Has the model predict the samples of `request`, on the thread that calls. `came`: when the
-/// client asked, on the monotonic clock. INVALID_ARGUMENT, naming each sample and picture that is
-/// wrong, or the bound that is passed; else as MakeSample() and PredictSample(). Thread-safe.
+/// Predicts the samples of `request` on the calling thread. `came`: the arrival time of the request
+/// on the monotonic clock. INVALID_ARGUMENT names each wrong sample and picture, or the exceeded
+/// limit. Otherwise fails as MakeSample() and PredictSample() do. Thread-safe.
 [[nodiscard]] absl::StatusOr<v1::PredictResponse> AnswerPredict(const Streams& streams,
                                                                 const v1::PredictRequest& request,
                                                                 std::chrono::nanoseconds came,

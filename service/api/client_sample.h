@@ -1,4 +1,4 @@
-// Asks a stream's model about pictures of a client's own.
+// Runs a stream's model on a client's own pictures.
 #pragma once
 
 #include <chrono>
@@ -16,26 +16,26 @@
 
 namespace millrace::service {
 
-/// What is wrong with a client's picture, by its number: a wrong field. Other errors stay.
+/// Turns an error of picture `number` into a field violation. Other errors stay unchanged.
 [[nodiscard]] absl::Status OfPicture(std::size_t number, const absl::Status& status);
 
-/// Pictures of a client's as a model takes them.
+/// A client's pictures in the form that a model takes.
 struct ClientSample {
   std::vector<std::shared_ptr<const ingest::Picture>> pictures = {};
-  /// The size that the last of them had.
+  /// The original size of the last picture.
   int own_width = 0;
   int own_height = 0;
 };
 
 /// Decodes and scales the pictures, oldest first. INVALID_ARGUMENT, naming the picture, if one is
-/// none, or they are not as many as a sample has; CANCELLED once `stop` says so, after the picture
-/// that is being decoded. Thread-safe.
+/// invalid or their number is wrong for a sample. CANCELLED once `stop` is requested, after the
+/// current picture. Thread-safe.
 [[nodiscard]] absl::StatusOr<ClientSample> MakeSample(
     const CameraStream& stream, std::span<const ingest::PictureContent> pictures,
     const std::stop_token& stop);
 
-/// Has the model predict `sample`, on the thread that calls. `came`: when the client asked, on the
-/// monotonic clock. Fails as CameraStream::Predict(). Thread-safe.
+/// Predicts `sample` on the calling thread. `came`: the arrival time of the request on the
+/// monotonic clock. Fails as CameraStream::Predict() does. Thread-safe.
 [[nodiscard]] absl::StatusOr<Prediction> PredictSample(CameraStream& stream,
                                                        const ClientSample& sample,
                                                        std::chrono::nanoseconds came);

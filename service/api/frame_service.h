@@ -9,8 +9,8 @@
 
 namespace millrace::service {
 
-/// Begins calls of PushCall, and nothing else. Thread-safe. `streams` and `subscribers` must
-/// outlive it, and the server that it is registered with must be shut down before it is destroyed.
+/// Only begins PushCalls. Thread-safe. `streams` and `subscribers` must outlive it, and its server
+/// must be shut down before its destruction.
 class FrameService final
     : public RawMethods<v1::FrameService::Service, v1::FrameService::WithRawCallbackMethod_Push> {
  public:

@@ -102,7 +102,7 @@ void HealthService::PumpAll() {
 }
 
 void HealthService::Remove(HealthWatch& watch) {
-  Shared last;  // Destroyed after the lock is gone.
+  Shared last;  // Destroyed after the lock is released.
   MutexLock lock(mu_);
   const auto found = watches_.find(&watch);
   last = std::move(found->second);

@@ -1,6 +1,7 @@
-// `grpc.health.v1.Health`: tells load balancers, orchestrators and clients what is serving.
+// `grpc.health.v1.Health`: tells load balancers, orchestrators and clients which services are
+// serving.
 //
-// It stands in for the health service that comes with gRPC, which in Debian's version has no List.
+// It replaces gRPC's own health service, which lacks List in Debian's version.
 #pragma once
 
 #include <atomic>
@@ -23,16 +24,17 @@ using HealthMethods = RawMethods<grpc::health::v1::Health::Service,
                                  grpc::health::v1::Health::WithRawCallbackMethod_List,
                                  grpc::health::v1::Health::WithRawCallbackMethod_Watch>;
 
-/// Translates requests into readings of HealthStatuses, and keeps the watches that gRPC still uses.
-/// Thread-safe. Destroying it waits until gRPC has let go of every watch, so the server must be
+/// Translates requests into reads of HealthStatuses, and owns the watches that gRPC still uses.
+/// Thread-safe. The destructor waits until gRPC has released every watch, so the server must be
 /// shut down first.
 class HealthService final : public HealthMethods {
  public:
-  /// The most that List tells of, by the interface's own rule, and that may watch at once.
+  /// The most services in a List response, by the interface's own rule, and the most watches at
+  /// once.
   static constexpr std::size_t kMostListed = 100;
   static constexpr std::size_t kMostWatches = 1000;
 
-  /// Listens to `statuses`, which may change only while this lives, and borrows it.
+  /// Borrows `statuses` and listens to it. `statuses` may change only while this service lives.
   explicit HealthService(HealthStatuses& statuses);
   ~HealthService() override;
 
@@ -47,14 +49,14 @@ class HealthService final : public HealthMethods {
   Guard::Many* Watch(grpc::CallbackServerContext* context,
                      const grpc::ByteBuffer* request) override;
 
-  /// Ends every watch once its client knows the last status, so that they do not hold up a
-  /// shutdown. Idempotent.
+  /// Ends every watch once its client has the last status, so that watches do not delay a shutdown.
+  /// Idempotent.
   void EndWatches() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   using Shared = std::shared_ptr<HealthWatch>;  // Shared with a Pump() in progress.
 
-  /// Keeps `watch`, unless there are as many as there may be.
+  /// Adds `watch`. Returns false if there are already kMostWatches.
   [[nodiscard]] bool Add(const Shared& watch) ABSL_LOCKS_EXCLUDED(mu_);
   void PumpAll() ABSL_LOCKS_EXCLUDED(mu_);
   void Remove(HealthWatch& watch) ABSL_LOCKS_EXCLUDED(mu_);

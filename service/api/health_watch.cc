@@ -33,7 +33,7 @@ void HealthWatch::Pump() {
 HealthWatch::State HealthWatch::LeaveIdle() {
   MutexLock lock(mu_);
   if (state_ != State::kIdle) return State::kIdle;
-  const bool ending = options_.ending;  // Read before the status, which is the last one then.
+  const bool ending = options_.ending;  // Read first: if true, the status read next is final.
   const HealthCheckResponse::ServingStatus status = ServingStatusOf(statuses_, options_.name);
   if (told_ != status) {
     told_ = status;
@@ -65,7 +65,7 @@ void HealthWatch::OnCancel() {
   {
     MutexLock lock(mu_);
     cancelled_ = true;
-    if (state_ != State::kIdle) return;  // The end of the write under way finishes the call.
+    if (state_ != State::kIdle) return;  // The write under way finishes the call.
     state_ = State::kFinishing;
   }
   Finish(grpc::Status::CANCELLED);

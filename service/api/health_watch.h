@@ -1,4 +1,4 @@
-// One client's Watch of a service's health: its status at once, then each change.
+// One client's Watch of a service's health: the status at once, then each change.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -16,14 +16,14 @@
 
 namespace millrace::service {
 
-/// What a client is told of `name`: SERVICE_UNKNOWN where there is no such name.
+/// The status of `name` for a client; SERVICE_UNKNOWN for an unknown name.
 [[nodiscard]] grpc::health::v1::HealthCheckResponse::ServingStatus ServingStatusOf(
     const HealthStatuses& statuses, std::string_view name);
 
-// Only the thread that leaves kIdle may start the next operation, so there is never more than one.
-// A status that changes twice during a write is told once: what counts is how it is.
+// Only the thread that leaves kIdle may start the next operation, so at most one is outstanding. If
+// a status changes twice during a write, only its last value is sent.
 //
-//            status differs from the one told
+//            status differs from the one sent
 //   kIdle ───────────────────────────────────▶ kWriting
 //     │  ▲                                      │    │
 //     │  └───────────── written ────────────────┘    │ written, and cancelled
@@ -36,15 +36,15 @@ class HealthWatch final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   struct Options {
     std::string name;
-    /// Once it is true, the call ends as soon as the client knows the last status.
+    /// Once true, the call ends as soon as the client has the last status.
     const std::atomic<bool>& ending;
     std::function<void(HealthWatch&)> done;
   };
 
-  /// Borrows `statuses` for its life. Pump() must follow.
+  /// Borrows `statuses`, which must outlive it. Call Pump() next.
   HealthWatch(const HealthStatuses& statuses, Options options);
 
-  /// Writes the status if the client has not been told it and no write is under way.
+  /// Writes the status if the client does not have it yet and no write is under way.
   void Pump() ABSL_LOCKS_EXCLUDED(mu_);
 
   void OnWriteDone(bool ok) override ABSL_LOCKS_EXCLUDED(mu_);
@@ -54,14 +54,14 @@ class HealthWatch final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  private:
   enum class State { kIdle, kWriting, kFinishing };
 
-  /// Leaves kIdle, if there is a reason to, and returns for what.
+  /// Leaves kIdle if there is a reason. Returns the new state.
   [[nodiscard]] State LeaveIdle() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Constant after construction.
   const HealthStatuses& statuses_;
   const Options options_;
 
-  // Of whoever is in kWriting; gRPC reads them until the write is done.
+  // Owned by the thread in kWriting. gRPC reads it until the write is done.
   grpc::ByteBuffer response_;
 
   Mutex mu_;

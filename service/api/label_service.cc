@@ -11,7 +11,7 @@
 namespace millrace::service {
 namespace {
 
-// Each has an outcome in words; a response must fit into what clients take, 4 MiB.
+// Each label has an outcome with text. A response must fit into the clients' limit of 4 MiB.
 constexpr int kMostLabels = 4096;
 
 absl::StatusOr<v1::AddLabelsResponse> Add(const Streams& streams,

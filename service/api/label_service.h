@@ -1,4 +1,4 @@
-// `millrace.v1.LabelService`: takes the labels of frames.
+// `millrace.v1.LabelService`: accepts labels of frames.
 #pragma once
 
 #include "millrace/v1/label_service.grpc.pb.h"
@@ -9,12 +9,12 @@
 
 namespace millrace::service {
 
-/// Hands labels to the streams, and nothing else. Thread-safe. What it is given must outlive it,
-/// and the server that it is registered with must be shut down before it is destroyed.
+/// Only passes labels to the streams. Thread-safe. Its arguments must outlive it, and its server
+/// must be shut down before its destruction.
 class LabelService final : public RawMethods<v1::LabelService::Service,
                                              v1::LabelService::WithRawCallbackMethod_AddLabels> {
  public:
-  /// `labels`: where requests are parsed, and the labels handed over.
+  /// `labels`: the threads that parse requests and pass on the labels.
   LabelService(const Streams& streams, CallThread& labels, const Admission& admission)
       : guard_(v1::LabelService::service_full_name(), admission),
         streams_(streams),

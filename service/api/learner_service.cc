@@ -17,7 +17,7 @@
 namespace millrace::service {
 namespace {
 
-/// What the request asks for; every field that is wrong is named.
+/// The requested change. An error names every wrong field.
 absl::StatusOr<LearnerChange> ChangeOf(const v1::UpdateLearnerRequest& request) {
   LearnerChange change;
   std::vector<FieldViolation> wrong;

@@ -1,4 +1,4 @@
-// `millrace.v1.LearnerService`: pauses, freezes, resumes and changes learners at work.
+// `millrace.v1.LearnerService`: pauses, freezes, resumes and changes running learners.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ using LearnerMethods =
                v1::LearnerService::WithRawCallbackMethod_FreezeLearner,
                v1::LearnerService::WithRawCallbackMethod_ResetLearner>;
 
-/// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
+/// Only translates requests. Thread-safe. Its arguments must outlive it.
 class LearnerService final : public LearnerMethods {
  public:
   LearnerService(const Streams& streams, StreamControl& control, CallThread& control_thread,
@@ -52,11 +52,11 @@ class LearnerService final : public LearnerMethods {
                                          grpc::ByteBuffer* response) override;
 
  private:
-  /// Of a request that names a stream, to have its learner in `mode`.
+  /// Serves a request that sets the learner of its stream to `mode`.
   template <typename Request, typename Response>
   grpc::ServerUnaryReactor* SetMode(const UnaryCall& call, std::string_view method,
                                     LearnerState mode) const;
-  /// `client`: its address.
+  /// `client`: the client's address.
   [[nodiscard]] absl::StatusOr<v1::UpdateLearnerResponse> Update(
       const v1::UpdateLearnerRequest& request, const std::string& client) const;
 

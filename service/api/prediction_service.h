@@ -1,4 +1,4 @@
-// `millrace.v1.PredictionService`: hands out the predictions of the camera streams.
+// `millrace.v1.PredictionService`: serves the predictions of the camera streams.
 #pragma once
 
 #include "base/clock.h"
@@ -19,20 +19,20 @@ using PredictionMethods = RawMethods<v1::PredictionService::Service,
                                      v1::PredictionService::WithRawCallbackMethod_GetLatest,
                                      v1::PredictionService::WithRawCallbackMethod_Predict>;
 
-/// Translates requests into reads of the streams' rings. Thread-safe. What it is given
-/// must outlive it, and the server that it is registered with must be shut down before it is
-/// destroyed. The messages of Subscribe() are put together from bytes that subscribers share.
+/// Translates requests into reads of the streams' rings. Messages of Subscribe() contain bytes that
+/// subscribers share. Thread-safe. Its arguments must outlive it, and its server must be shut down
+/// before its destruction.
 class PredictionService final : public PredictionMethods {
  public:
   struct Parts {
     const Streams& streams;
-    /// What happens to them: subscribers are told.
+    /// The events that subscribers get as status messages.
     const StreamEvents& events;
     Subscribers& subscribers;
-    /// Where Predict() parses and computes.
+    /// The threads on which Predict() parses and computes.
     CallThread& questions;
     const Admission& admission;
-    /// By which a subscription is silent for too long.
+    /// Measures the silence of a subscription.
     const Clock& clock = MonotonicClock();
   };
 

@@ -20,11 +20,11 @@
 namespace millrace::service {
 namespace {
 
-/// So many may wait for a client that does not read them before it is read no further.
+/// With this number of unread outcomes, the call reads no more requests.
 constexpr std::size_t kMostUnread = 16;
 constexpr std::size_t kLongestId = 256;
 
-/// Of the label that comes with a frame, if there is one.
+/// The label of a frame, if it has one.
 absl::StatusOr<std::optional<ClientLabel>> LabelOf(const v1::PushedFrame& frame,
                                                    const CameraStream& stream) {
   if (!frame.has_label()) return std::nullopt;
@@ -45,14 +45,15 @@ PushCall::PushCall(const Streams& streams, Subscribers& subscribers,
       context_(context),
       outbox_(std::make_shared<PushOutbox>([&subscribers] { subscribers.Wake(); })) {}
 
-// Nobody wakes `subscribers_` for this call from here on: they may be gone with it.
+// After Detach() no thread calls `subscribers_` for this call: it may be destroyed together with
+// the call.
 void PushCall::OnDone() {
   {
     const MutexLock lock(mu_);
     done_ = true;
   }
   outbox_->Detach();
-  if (thread_.joinable()) thread_.join();  // It has been told that the call is finished.
+  if (thread_.joinable()) thread_.join();  // The thread ends, because `finished_` is set.
   subscribers_.Remove(*this);              // May destroy this.
 }
 
@@ -77,7 +78,7 @@ void PushCall::Pump() {
         WriteOutcome(outcome);
         break;
       case Step::kFinish:
-        // The next client may come as soon as this one knows.
+        // Released before the status is sent, so that the next client can push at once.
         pusher_ = nullptr;
         return Finish(ToGrpcStatus(end));
     }
@@ -87,7 +88,7 @@ void PushCall::Pump() {
 PushCall::Step PushCall::NextStep(PushOutcome& outcome, absl::Status& end) {
   const MutexLock lock(mu_);
   const Step step = finished_ ? Step::kNothing : Decide(outcome, end);
-  // Under the lock under which it was looked: who comes from here on looks for itself.
+  // Set under the same lock as the decision, so that a thread that arrives later decides anew.
   pumping_ = step != Step::kNothing;
   return step;
 }
@@ -120,7 +121,7 @@ PushCall::Step PushCall::Decide(PushOutcome& outcome, absl::Status& end) {
   return Step::kRead;
 }
 
-// While the call's thread is at work, or something is on its way, it cannot end.
+// The call cannot end while its thread works or a message is being sent.
 std::optional<absl::Status> PushCall::End() const {
   if (reading_ == Reading::kHandling || sending_) return std::nullopt;
   if (cancelled_) return absl::CancelledError("the call was cancelled");
@@ -171,7 +172,7 @@ void PushCall::OnSent() {
   Pump();
 }
 
-// Ends it as soon as nothing is under way.
+// The call ends as soon as no operation is under way.
 void PushCall::OnCancel() {
   {
     const MutexLock lock(mu_);
@@ -189,10 +190,10 @@ bool PushCall::EndIfStalled(std::chrono::nanoseconds now, std::chrono::nanosecon
   absl::Status why;
   {
     const MutexLock lock(mu_);
-    // Told why, it has not taken even that: what is on its way to it is memory.
+    // The client has not even read the error. Cancelling frees the memory of the queued data.
     if (finished_ && !done_ && now - since_ >= kLastChance * limit) context_.TryCancel();
     if (finished_ || !sending_ || now - since_ < limit) return false;
-    if (reading_ == Reading::kHandling || pumping_) return false;  // It will be looked at again.
+    if (reading_ == Reading::kHandling || pumping_) return false;  // The next check decides.
     finished_ = true;
     since_ = now;
     why = TooSlow(limit);
@@ -245,7 +246,7 @@ void PushCall::Work() {
       if (!handled.ok()) failure_ = handled;
       reading_ = Reading::kResting;
     }
-    // Not Pump(): ending the call here would have this thread wait for itself.
+    // Does not call Pump(): if the call ended here, this thread would wait for itself.
     subscribers_.Wake();
   }
 }

@@ -1,14 +1,14 @@
-// One client's call of FrameService.Push: frames in, their outcomes out.
+// One client's FrameService.Push call: frames in, their outcomes out.
 //
-//   gRPC ─ request ─▶ the call's thread: decodes, pushes, may wait for room ─▶ stream
+//   gRPC ─ request ─▶ the call's thread: decodes, pushes, may wait ─▶ stream
 //   gRPC ◀─ outcome ─ Pump() ◀─ outbox ◀────────────── stream, learner
 //
-// The next request is read when the one before has been pushed, and only while few outcomes wait
-// for the client: that is what holds it back.
+// Backpressure: the next request is read only after the previous one was pushed, and only while few
+// outcomes wait for the client.
 //
-// One thread at a time starts operations of gRPC's and ends the call: ended by another one, it
-// could be gone before an operation that was decided on has begun. Who comes meanwhile leaves it to
-// that thread, which looks again before it goes.
+// Only one thread at a time starts gRPC operations or finishes the call. Otherwise the call could
+// be destroyed between the choice of an operation and its start. Other threads return, and the
+// active thread checks again before it stops.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -32,14 +32,15 @@
 
 namespace millrace::service {
 
-/// Called by gRPC's threads and by Subscribers, which share it: it lives until gRPC has called
-/// OnDone() and no call of Subscribers is in progress.
+/// Called by gRPC's threads and by Subscribers, which share it. It lives until gRPC has called
+/// OnDone() and no call from Subscribers is in progress.
 class PushCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                        public Pumped {
  public:
-  /// `streams` must outlive it, and `subscribers` its OnDone(). `context`: gRPC's own until then.
+  /// `streams` must outlive it, and `subscribers` must outlive its OnDone(). gRPC owns `context`
+  /// until then.
   PushCall(const Streams& streams, Subscribers& subscribers, grpc::CallbackServerContext& context);
-  /// Once, when `subscribers` knows this call.
+  /// Call it once, after the call was added to `subscribers`.
   void Start() { StartRead(&received_); }
 
   void Pump() override ABSL_LOCKS_EXCLUDED(mu_);
@@ -53,36 +54,36 @@ class PushCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::By
   void OnDone() override;
 
  private:
-  /// Of the client's side. Who is not in kHandling leaves the request alone.
+  /// The state of the client's side. Only a thread in kHandling may touch the request.
   enum class Reading {
     kReading,   ///< gRPC writes to `received_`.
     kHandling,  ///< The call's thread uses the request.
-    kResting,   ///< The next one may be read.
-    kOver,      ///< The client has closed its side, or is gone.
+    kResting,   ///< The next request may be read.
+    kOver,      ///< The client has closed its side or is gone.
   };
   enum class Step { kNothing, kOpen, kRead, kWrite, kFinish };
 
-  /// What to do next; where that is something, this thread still pumps. `outcome` is to be written
-  /// at kWrite, and the call ends with `end` at kFinish. REQUIRES: this thread pumps.
+  /// The next step. After any step but kNothing, this thread continues to pump. kWrite sends
+  /// `outcome`; kFinish ends the call with `end`. REQUIRES: this thread pumps.
   [[nodiscard]] Step NextStep(PushOutcome& outcome, absl::Status& end) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] Step Decide(PushOutcome& outcome, absl::Status& end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  /// With what the call ends now; nothing while it goes on.
+  /// The status that ends the call now; nullopt while it continues.
   [[nodiscard]] std::optional<absl::Status> End() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnSent() ABSL_LOCKS_EXCLUDED(mu_);
-  /// Making the message may throw what foreign libraries throw: then the call fails.
+  /// Serializes and sends the outcome. If that throws, the call fails.
   void WriteOutcome(const PushOutcome& outcome) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] v1::PushResponse ToResponse(const PushOutcome& outcome) const;
-  /// Fails where the system has no more threads.
+  /// Fails if the system has no more threads.
   [[nodiscard]] absl::Status BeginThread();
   [[nodiscard]] absl::Status SourceGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  /// REQUIRES: it has its place.
+  /// REQUIRES: `placed_`.
   [[nodiscard]] absl::Status TooSlow(std::chrono::nanoseconds limit) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // On the call's thread.
+  // The functions below run on the call's thread.
   void Work() ABSL_LOCKS_EXCLUDED(mu_);
-  /// Fails with what the call ends with.
+  /// An error ends the call.
   [[nodiscard]] absl::Status Handle() ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] absl::Status TakePlace() ABSL_LOCKS_EXCLUDED(mu_);
   void Push(const v1::PushedFrame& frame);
@@ -97,11 +98,11 @@ class PushCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::By
   // Self-synchronized.
   const std::shared_ptr<PushOutbox> outbox_;
 
-  grpc::ByteBuffer received_;  // Of gRPC or of the call's thread, as `reading_` says.
-  v1::PushRequest request_;    // Of the call's thread.
-  grpc::ByteBuffer sent_;      // gRPC reads them while `sending_`.
+  grpc::ByteBuffer received_;  // Used by gRPC or the call's thread, see `reading_`.
+  v1::PushRequest request_;    // Used by the call's thread.
+  grpc::ByteBuffer sent_;      // gRPC reads it while `sending_`.
 
-  // Of the call's thread until the call ends; constant once it has its place.
+  // Used by the call's thread until the call ends. Constant once `placed_`.
   SharedStream stream_;
   Carried carried_;
   std::unique_ptr<ingest::Pusher> pusher_;
@@ -109,17 +110,17 @@ class PushCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::By
   Mutex mu_;
   CondVar changed_;
   Reading reading_ ABSL_GUARDED_BY(mu_) = Reading::kReading;
-  bool placed_ ABSL_GUARDED_BY(mu_) = false;   // It has its place in the stream.
-  bool opened_ ABSL_GUARDED_BY(mu_) = false;   // The client has been told so, or is being told.
+  bool placed_ ABSL_GUARDED_BY(mu_) = false;   // The stream has accepted the call.
+  bool opened_ ABSL_GUARDED_BY(mu_) = false;   // The initial metadata is sent or being sent.
   bool pumping_ ABSL_GUARDED_BY(mu_) = false;  // A thread starts operations, or has ended the call.
-  bool sending_ ABSL_GUARDED_BY(mu_) = false;  // Metadata or a message is on its way.
-  std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Of `sending_`.
+  bool sending_ ABSL_GUARDED_BY(mu_) = false;  // Metadata or a message is being sent.
+  std::chrono::nanoseconds since_ ABSL_GUARDED_BY(mu_){0};  // Start of `sending_` or `finished_`.
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool finished_ ABSL_GUARDED_BY(mu_) = false;
-  bool done_ ABSL_GUARDED_BY(mu_) = false;  // gRPC has let go of it.
+  bool done_ ABSL_GUARDED_BY(mu_) = false;  // gRPC has called OnDone().
 
-  std::jthread thread_;  // Begins with the first request.
+  std::jthread thread_;  // Starts with the first request.
 };
 
 }  // namespace millrace::service

@@ -1,4 +1,4 @@
-// The outcomes of a client's frames, from the threads that know them to the call that tells them.
+// Passes the outcomes of a client's frames from the threads that produce them to the call.
 #pragma once
 
 #include <cstddef>
@@ -12,39 +12,39 @@
 
 namespace millrace::service {
 
-/// Counts what is due. Thread-safe. Shared by the call and its frames, which may outlive it: so
-/// `wake` is called with the lock held under which Detach() takes it away.
+/// Counts the outcomes that are due. Thread-safe. Shared by the call and its frames, which may
+/// outlive the call. So `wake` is called with the lock held under which Detach() removes it.
 class PushOutbox {
  public:
-  /// `wake` is called whenever there may be something to do, until Detach(). It must only wake
-  /// somebody, and not call the outbox.
+  /// `wake` is called whenever there may be work, until Detach(). It must only wake a thread, and
+  /// must not call the outbox.
   explicit PushOutbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  /// A frame has come, whose outcome is due.
+  /// A frame has arrived; its outcome is due.
   void Expect() ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     ++due_;
   }
-  /// The outcome of one that was expected.
+  /// Adds the outcome of one expected frame.
   void Tell(PushOutcome outcome) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     known_.push_back(std::move(outcome));
     if (wake_) wake_();
   }
-  /// The source takes no more frames.
+  /// The source accepts no more frames.
   void EndSource() ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     source_ended_ = true;
     if (wake_) wake_();
   }
-  /// Nobody listens any more. Returns when no call of `wake` is in progress.
+  /// Removes `wake`. Returns when no call of `wake` is in progress.
   void Detach() ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     wake_ = nullptr;
     known_.clear();
   }
 
-  /// The oldest that is known and was not taken.
+  /// Removes and returns the oldest known outcome.
   [[nodiscard]] std::optional<PushOutcome> Take() ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     if (known_.empty()) return std::nullopt;
@@ -53,12 +53,12 @@ class PushOutbox {
     --due_;
     return outcome;
   }
-  /// Frames whose outcome has not been taken.
+  /// Number of frames whose outcome was not taken.
   [[nodiscard]] std::size_t due() const ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     return due_;
   }
-  /// Those of them whose outcome is known.
+  /// Number of those frames whose outcome is known.
   [[nodiscard]] std::size_t known() const ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(mu_);
     return known_.size();

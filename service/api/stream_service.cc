@@ -27,7 +27,7 @@ absl::Status Required(const std::string& stream) {
   return InvalidFields({{"stream", "is empty; name the stream"}});
 }
 
-/// "changed source.max_fps, model.seed": keys alone, as what they are set to may be secret.
+/// "changed source.max_fps, model.seed": keys only, because values may be secret.
 std::string WhatChanged(const StreamConfig& before, const StreamConfig& after) {
   const std::vector<std::string> keys = DifferingKeys(before.in_force, after.in_force);
   if (keys.empty()) return "sent its configuration again, which says what it said";

@@ -1,4 +1,4 @@
-// `millrace.v1.StreamService`: adds, changes and deletes camera streams, and tells what they do.
+// `millrace.v1.StreamService`: adds, changes, deletes and watches camera streams.
 #pragma once
 
 #include <stop_token>
@@ -19,12 +19,12 @@
 
 namespace millrace::service {
 
-/// What the API may do with streams. All that is pointed to must outlive the server.
+/// The objects that the API uses. All must outlive the server.
 struct StreamApi {
   Streams* streams = nullptr;
   StreamEvents* events = nullptr;
   StreamControl* control = nullptr;
-  /// What health checks say of the process.
+  /// The source of the process's liveness in health checks.
   Liveness* liveness = nullptr;
   const ClientRules* rules = nullptr;
   /// Counts the calls of all services.
@@ -39,7 +39,7 @@ using StreamMethods =
                v1::StreamService::WithRawCallbackMethod_DeleteStream,
                v1::StreamService::WithRawCallbackMethod_WatchStreams>;
 
-/// Translates requests, and nothing else. Thread-safe. What it is given must outlive it.
+/// Only translates requests. Thread-safe. Its arguments must outlive it.
 class StreamService final : public StreamMethods {
  public:
   StreamService(StreamApi api, CallThread& control_thread, Subscribers& subscribers,
@@ -65,7 +65,7 @@ class StreamService final : public StreamMethods {
                             const grpc::ByteBuffer* request) override;
 
  private:
-  /// `client`: its address. So in those that follow.
+  /// `client`: the client's address, also in the functions below.
   [[nodiscard]] absl::StatusOr<v1::CreateStreamResponse> Create(
       const v1::CreateStreamRequest& request, const std::string& client, std::stop_token stop);
   [[nodiscard]] absl::StatusOr<v1::UpdateStreamResponse> Update(

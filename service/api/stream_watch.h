@@ -12,25 +12,25 @@
 
 namespace millrace::service {
 
-/// Thread-safe, as StreamWriter.
+/// Thread-safe, like StreamWriter.
 class StreamWatch final : public StreamWriter<v1::WatchStreamsResponse> {
  public:
-  /// Where a watcher begins.
+  /// The start position of a watcher.
   struct Place {
     /// Empty: all streams.
     std::string stream = {};
-    /// What each stream is doing, and the cursor behind that.
+    /// The current state of each stream, and the cursor after it.
     std::deque<StreamEvent> now = {};
     StreamEvents::Cursor cursor = 0;
   };
 
-  /// Where one begins who watches `stream`, or all where that is empty, from this moment on.
-  /// NOT_FOUND if there is no such stream in `events`, which alone knows whether its end is still
-  /// to come.
+  /// The start position of a watcher of `stream`, from this moment on. Empty: all streams.
+  /// NOT_FOUND if `events` has no such stream. Only `events` knows whether the stream's deletion
+  /// event is still to come.
   [[nodiscard]] static absl::StatusOr<Place> PlaceIn(const StreamEvents& events,
                                                      const std::string& stream);
 
-  /// Both must outlive it. Begin() must follow.
+  /// `events` and `subscribers` must outlive it. Call Begin() next.
   StreamWatch(const StreamEvents& events, Place place, Subscribers& subscribers);
 
  protected:
@@ -42,10 +42,10 @@ class StreamWatch final : public StreamWriter<v1::WatchStreamsResponse> {
   const StreamEvents& events_;
   const std::string stream_;
 
-  // Of whoever is in Advance().
+  // Used only in Advance().
   std::deque<StreamEvent> at_first_;
   StreamEvents::Cursor cursor_;
-  std::uint64_t missed_ = 0;  // And not told yet.
+  std::uint64_t missed_ = 0;  // Not yet reported.
   bool deleted_ = false;
 };
 
