@@ -20,7 +20,8 @@ absl::Status OutOfRange(const std::string& why, const ServedStream& served) {
                  absl::OutOfRangeError(absl::StrCat(why, "; subscribe anew, to what comes next")));
 }
 
-/// How many predictions of the stream a reader may have held: flow, or outputs, and the pictures.
+/// The largest depth of a reader: predictions with flow or outputs, and pictures, in
+/// kMostHeldBytes.
 int MostHeld(const ServedStream& served) {
   const auto learner = served.stream->learner();
   const std::int64_t pixels = std::int64_t{learner->width} * learner->height;
@@ -79,7 +80,8 @@ PredictionReader::PredictionReader(std::shared_ptr<StreamFeed> feed, const Optio
 }
 
 std::optional<PredictionReader::Next> PredictionReader::Read() {
-  // Asked before the read: what is not there afterwards will never be.
+  // Checked before the read: if the ring is closed and the read finds no prediction, none will
+  // follow.
   const bool closed = feed_->ring().closed();
   const PredictionRing::ReadResult next = feed_->ring().Read(cursor_, options_.policy);
   if (next.prediction == nullptr) {
@@ -87,7 +89,7 @@ std::optional<PredictionReader::Next> PredictionReader::Read() {
     return std::nullopt;
   }
   counters().dropped += next.missed;
-  // What went by before it resumed is not its fault.
+  // Predictions lost before a resumption do not end a lossless subscription.
   const bool resumes = !std::exchange(began_, true) && options_.begin;
   if (options_.lossless && next.missed > 0 && !resumes) {
     end_ = TooSlow(absl::StrCat("fell behind by more than its depth of ", options_.policy.depth));

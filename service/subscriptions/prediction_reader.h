@@ -1,4 +1,4 @@
-// One subscriber's place in a stream: what it gets next, and what it has lost.
+// A subscriber's cursor in a stream: its next prediction, and the number of lost ones.
 #pragma once
 
 #include <chrono>
@@ -16,59 +16,60 @@
 
 namespace millrace::service {
 
-/// Reads the ring of a stream by a policy, and keeps the counts of its subscribers. One thread at a
-/// time, where nothing else is said.
+/// Reads the ring of a stream with a delivery policy, and counts its subscribers. Not thread-safe
+/// except where stated.
 class PredictionReader {
  public:
-  /// What one reader's depth may keep in memory of a stream: 256 predictions of 320 x 240.
+  /// The memory that one reader's depth may keep alive: 256 predictions of 320 x 240.
   static constexpr std::int64_t kMostHeldBytes = std::int64_t{256} << 20;
 
   struct Options {
     ReadPolicy policy = {};
-    /// One that would lose a prediction ends instead.
+    /// A reader that would lose a prediction ends instead.
     bool lossless = false;
-    /// Where to begin. Absent: at the next prediction.
+    /// The start position. Absent: the next prediction.
     std::optional<PredictionRing::Cursor> begin = {};
     Carried carried = {};
   };
 
-  /// What `request` asks of `served`. INVALID_ARGUMENT if a field is wrong, or the depth would hold
-  /// more than kMostHeldBytes; OUT_OF_RANGE if it resumes another run, or what has not come yet.
+  /// The options in `request` for `served`. INVALID_ARGUMENT if a field is wrong or the depth would
+  /// keep more than kMostHeldBytes. OUT_OF_RANGE if it resumes another run or a position in the
+  /// future.
   [[nodiscard]] static absl::StatusOr<Options> OptionsOf(const v1::SubscribeRequest& request,
                                                          const ServedStream& served);
 
-  /// A subscriber from now on, whose depth is kept for it.
+  /// Registers a subscriber, and reserves its depth in the ring.
   PredictionReader(std::shared_ptr<StreamFeed> feed, const Options& options);
 
   struct Next {
     std::shared_ptr<const Prediction> prediction;
     PredictionRing::Cursor sequence = 0;
-    /// Lost before it, and in all.
+    /// Predictions lost before this one, and in total.
     std::uint64_t dropped = 0;
     std::uint64_t dropped_total = 0;
   };
-  /// What comes next; nothing where there is nothing new, or it has come to its end.
+  /// The next prediction. Nullopt if there is no new one, or if the subscription has ended.
   [[nodiscard]] std::optional<Next> Read();
-  /// Of Read(): with what the subscription ends, OK where the stream has ended. Nothing: there may
-  /// be more.
+  /// The final status once Read() has reached the end: OK if the stream has ended. Nullopt: not
+  /// ended.
   [[nodiscard]] const std::optional<absl::Status>& end() const { return end_; }
 
-  /// The number of the last prediction that it was given or lost.
+  /// The number of the last prediction that was delivered or lost.
   [[nodiscard]] PredictionRing::Cursor place() const { return cursor_; }
-  /// Lost so far.
+  /// The number of lost predictions.
   [[nodiscard]] std::uint64_t dropped_total() const { return dropped_total_; }
 
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] StreamFeed& feed() const { return *feed_; }
 
   // Counts. Thread-safe.
-  /// A prediction was taken by the network.
+  /// Counts a prediction that was sent.
   void Sent() { ++counters().sent; }
-  /// Why one is let go that has taken nothing for `limit`.
+  /// Counts a cut-off. Returns the error for a client that has read nothing for `limit`.
   [[nodiscard]] absl::Status Stalled(std::chrono::nanoseconds limit);
-  /// It reads no more: what was kept for it can go. Once.
+  /// Releases the reserved depth after the last read. Call it once.
   void LetGo() { feed_->ring().Release(options_.policy.depth); }
-  /// It is no subscriber any more. Once.
+  /// Unregisters the subscriber. Call it once.
   void Over() { --counters().active; }
 
  private:

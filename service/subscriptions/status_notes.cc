@@ -7,7 +7,7 @@
 namespace millrace::service {
 namespace {
 
-// The figures of an overload change with every look, and are no news.
+// Ignores the figures of an overload, which differ at every check.
 bool SaySame(const v1::StreamStatus& one, const v1::StreamStatus& other) {
   return one.source_state() == other.source_state() && one.source_cause() == other.source_cause() &&
          one.learner_state() == other.learner_state() &&

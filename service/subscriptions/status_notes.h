@@ -1,4 +1,4 @@
-// When a subscriber is told what its stream is doing, beside the predictions.
+// Decides when a subscriber gets a status of its stream in addition to the predictions.
 #pragma once
 
 #include <chrono>
@@ -12,22 +12,22 @@
 
 namespace millrace::service {
 
-/// The statuses of one subscription: one at its start, one after each change, and one whenever
-/// nothing has been sent for a while. One thread at a time.
+/// The statuses of one subscription: one at its start, one after each change, and one after a
+/// period without any message. Not thread-safe.
 class StatusNotes {
  public:
-  /// A subscriber has something after ten seconds at most: subscriptions are looked at once a
+  /// A subscriber gets a message at least every ten seconds: subscriptions are checked once a
   /// second.
   static constexpr std::chrono::seconds kMostSilence{9};
 
-  /// What it is given must outlive it.
+  /// The arguments must outlive it.
   StatusNotes(const ServedStream& served, const StreamEvents& events, const Clock& clock);
 
-  /// The status, unless the subscriber has been told the same. Cheap where nothing has happened.
+  /// The status, if it differs from the last one sent. Cheap without a change.
   [[nodiscard]] std::optional<v1::StreamStatus> Changed();
-  /// The status, if nothing has been sent for kMostSilence.
+  /// The status, if no message was sent for kMostSilence.
   [[nodiscard]] std::optional<v1::StreamStatus> AfterSilence();
-  /// Something is sent now, whatever it is.
+  /// Notes that a message of any kind is sent now.
   void Sent() { last_sent_ = clock_.Now(); }
 
  private:

@@ -1,4 +1,4 @@
-// What all subscriptions of one stream share.
+// The state that all subscriptions of one stream share.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace millrace::service {
 
-/// Keeps the stream, wakes its subscriptions at each prediction, and holds what was made for them.
-/// Thread-safe. Lives as long as the last of them.
+/// Keeps the stream alive, wakes its subscriptions at each prediction, and caches their messages.
+/// Thread-safe. Lives as long as its last subscription.
 class StreamFeed {
  public:
   /// `subscribers` must outlive it.
@@ -41,10 +41,10 @@ class StreamFeed {
 /// The feeds of one service, one for each stream with subscriptions. Thread-safe.
 class StreamFeeds {
  public:
-  /// `subscribers` must outlive it. `form`: of the service's messages.
+  /// `subscribers` must outlive it. `form`: the form of the service's messages.
   StreamFeeds(Subscribers& subscribers, WireForm form) : subscribers_(subscribers), form_(form) {}
 
-  /// That of `stream`, made now if there is none.
+  /// The feed of `stream`, created if necessary.
   [[nodiscard]] std::shared_ptr<StreamFeed> Of(const SharedStream& stream) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

@@ -10,7 +10,7 @@
 namespace millrace::service {
 namespace {
 
-// The prediction's bytes, which all subscribers share, and what is this subscriber's own.
+// Joins the prediction's bytes, which all subscribers share, with this subscriber's own bytes.
 grpc::ByteBuffer Assemble(const grpc::Slice& prediction, const std::string& own) {
   const std::array<grpc::Slice, 3> slices = {
       FieldHead(v1::SubscribeResponse::kPredictionFieldNumber, prediction.size()), prediction,

@@ -1,8 +1,8 @@
 // One subscriber's call: reads a stream's ring and writes to the client.
 //
-// While a message waits for the network, what the client misses meanwhile falls out of its depth of
-// the ring and is counted. Messages about the stream itself come between, where they are wanted;
-// they count as no prediction.
+// While a message waits for the network, older predictions fall out of the subscriber's depth in
+// the ring and count as lost. On request, status messages come between the predictions; they do not
+// count as predictions.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -16,11 +16,11 @@
 
 namespace millrace::service {
 
-/// Thread-safe, as StreamWriter.
+/// Thread-safe, like StreamWriter.
 class Subscription final : public StreamWriter<grpc::ByteBuffer> {
  public:
-  /// Subscribes. `notes`: of the feed's stream; null where they are not wanted. `subscribers` must
-  /// outlive it. Begin() must follow.
+  /// Subscribes. `notes`: for the feed's stream; null: no status messages. `subscribers` must
+  /// outlive it. Call Begin() next.
   Subscription(std::shared_ptr<StreamFeed> feed, const PredictionReader::Options& options,
                std::unique_ptr<StatusNotes> notes, Subscribers& subscribers)
       : StreamWriter(subscribers), reader_(std::move(feed), options), notes_(std::move(notes)) {}
@@ -38,9 +38,9 @@ class Subscription final : public StreamWriter<grpc::ByteBuffer> {
   [[nodiscard]] Step Write(const PredictionReader::Next& next, grpc::ByteBuffer& message);
   [[nodiscard]] Step Write(const v1::StreamStatus& status, grpc::ByteBuffer& message);
 
-  PredictionReader reader_;  // Of whoever is in Advance(), but for its counts.
+  PredictionReader reader_;  // Used only in Advance(), except its counts.
   const std::unique_ptr<StatusNotes> notes_;
-  bool is_status_ = false;  // The message that was made last.
+  bool is_status_ = false;  // Whether the last message is a status.
 };
 
 }  // namespace millrace::service
