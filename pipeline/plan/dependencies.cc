@@ -10,13 +10,13 @@ namespace {
 
 using enum OperationKind;
 
-// Rounded down, for negative samples too.
+// Rounds down, also for negative samples.
 std::int64_t PatternOf(std::int64_t sample, std::int64_t samples_per_pattern) {
   const std::int64_t shifted = sample >= 0 ? sample : sample - samples_per_pattern + 1;
   return shifted / samples_per_pattern;
 }
 
-// A stage's operations of one kind as a pattern runs them: by their shifts, then by their places.
+// A stage's operations of one kind in the order of execution: by shift, then by place.
 std::vector<const Operation*> InOrder(const Plan& plan, OperationKind kind, int stage) {
   std::vector<std::tuple<int, std::size_t, const Operation*>> order;
   for (const auto& of_device : plan.devices) {
@@ -33,8 +33,8 @@ std::vector<const Operation*> InOrder(const Plan& plan, OperationKind kind, int 
   return operations;
 }
 
-// Numbers the samples of a pattern in the order in which `operations` go through them: a backward
-// from the last one.
+// Numbers the samples of a pattern in the order in which `operations` process them. A backward
+// starts with its last sample.
 void PlaceSamples(const std::vector<const Operation*>& operations, std::vector<int>& places) {
   int next = 0;
   for (const Operation* operation : operations) {
@@ -48,7 +48,7 @@ void PlaceSamples(const std::vector<const Operation*>& operations, std::vector<i
 
 }  // namespace
 
-// Works out the needs of pattern 0.
+// Computes the dependencies of pattern 0.
 class Dependencies::Builder {
  public:
   Builder(const Plan& plan, const Dependencies& positions) : plan_(plan), positions_(positions) {}
@@ -70,7 +70,7 @@ class Dependencies::Builder {
     }
     if (operation.kind == kUpdate) AddReadersOfReplaced(operation.stage);
     if (operation.weights.which == WeightsRead::Which::kLag) {
-      // The version after the updates of the patterns before -lag: all their samples are covered.
+      // The version after the updates of the patterns before -lag, which cover all their samples.
       AddPatterns(kUpdate, operation.stage, -operation.weights.lag);
     }
     return std::move(needs_);
@@ -86,7 +86,7 @@ class Dependencies::Builder {
     Raise(kind, stage, positions_.Position(kind, stage, sample));
   }
 
-  // Everything of that kind in the first `patterns` patterns.
+  // All operations of that kind in the first `patterns` patterns.
   void AddPatterns(OperationKind kind, int stage, std::int64_t patterns) {
     Raise(kind, stage, patterns * plan_.samples_per_pattern);
   }
@@ -102,7 +102,7 @@ class Dependencies::Builder {
     }
   }
 
-  // Room in the channels that `stage` writes activations to.
+  // Free slots in the channels that `stage` writes activations to.
   void AddRoom(int stage, std::int64_t sample) {
     for (const Channel& channel : plan_.channels) {
       if (channel.from != stage) continue;
@@ -130,8 +130,8 @@ class Dependencies::Builder {
     }
   }
 
-  // Update q makes version q + 1 in the place of version q + 1 - versions, which operations that
-  // lag by r read in pattern q + 1 - versions + r last.
+  // Update q writes version q + 1 over version q + 1 - versions. Operations with lag r read the old
+  // version for the last time in pattern q + 1 - versions + r.
   void AddReadersOfReplaced(int stage) {
     const int replaced = 1 - plan_.rules(stage).versions;
     for (const auto& order : plan_.devices) {

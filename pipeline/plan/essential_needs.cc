@@ -10,16 +10,16 @@
 namespace millrace::pipeline {
 namespace {
 
-// What is done for certain once an operation is: of each stage and kind, how many samples. A vector
-// clock, whose components are the counters that needs are about.
+// The operations that are certainly done once an operation is done: a count for each stage and
+// kind. This is a vector clock, whose components are the counters of the dependencies.
 using Clock = std::vector<std::int64_t>;
 
 void Join(Clock& clock, const Clock& other) {
   for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
 }
 
-// Unrolls a plan over its first periods, in an order that its needs allow, and notes which needs of
-// each operation are implied in every one of them.
+// Unrolls a plan over its first periods, in an order that its dependencies allow. Finds the
+// dependencies of each operation that are implied in every period.
 class Unrolled {
  public:
   Unrolled(const Plan& plan, const Dependencies& dependencies)
@@ -48,7 +48,7 @@ class Unrolled {
         moved = GoOn(device) || moved;
       }
     }
-    // What a device does in the last periods may need what others do in later ones.
+    // An operation in the last periods may depend on other devices' later periods.
     const auto steady = [this](const Cursor& cursor) { return 2 * cursor.period > periods_; };
     MILLRACE_CHECK(std::all_of(cursors_.begin(), cursors_.end() - 1, steady));
   }
@@ -61,7 +61,7 @@ class Unrolled {
   }
 
  private:
-  // How far a device is, and what is done for certain once it is there.
+  // A device's position, and the operations that are certainly done when it is there.
   struct Cursor {
     std::int64_t period = 0;
     std::size_t place = 0;
@@ -75,7 +75,7 @@ class Unrolled {
     return need.samples + pattern * plan_.samples_per_pattern;
   }
 
-  // From there on every period is like the one before it.
+  // From this period on, every period is like the one before it.
   [[nodiscard]] std::int64_t SteadyPeriod() const {
     std::int64_t furthest = 0;
     for (std::size_t device = 0; device < plan_.devices.size(); ++device) {
@@ -133,8 +133,8 @@ class Unrolled {
     Complete(step, at.clock);
   }
 
-  // Notes which of `needs` are not implied by `clock`, what is done for certain without them, and
-  // the others; and adds all of them to `clock`.
+  // Finds the dependencies in `needs` that neither `clock` nor the other ones imply. `clock` holds
+  // the operations that are done without them. Then adds all of `needs` to `clock`.
   void NoteImplied(std::span<const Need> needs, std::int64_t pattern, Clock& clock,
                    std::vector<bool>& implied) const {
     for (std::size_t i = 0; i < needs.size(); ++i) {
@@ -148,7 +148,7 @@ class Unrolled {
     for (const Need& need : needs) Meet(need, pattern, clock);
   }
 
-  // Adds to `clock` what is done once `need` is met.
+  // Adds to `clock` the operations that are done once `need` is met.
   void Meet(const Need& need, std::int64_t pattern, Clock& clock) const {
     const std::int64_t count = Count(need, pattern);
     if (count <= 0) return;
@@ -169,10 +169,10 @@ class Unrolled {
   Progress progress_;
   const std::int64_t periods_;
   std::vector<Cursor> cursors_;  // By device; the last is the camera's, whose periods are samples.
-  // By counter, then by what it counts to: what is done once it has got there.
+  // By counter, then by its value: the operations that are done when it reaches that value.
   std::vector<std::vector<Clock>> clocks_;
   std::vector<std::vector<std::vector<bool>>> implied_;
-  std::vector<std::vector<bool>> admission_;  // The same of admissions.
+  std::vector<std::vector<bool>> admission_;  // The same, for admissions.
 };
 
 std::vector<Need> WithoutThose(const std::vector<bool>& implied, std::span<const Need> needs) {

@@ -1,11 +1,11 @@
-// The needs of a plan that nothing else implies.
+// The transitive reduction of a plan's dependencies: an operation waits only for dependencies that
+// its device's order and its other dependencies do not imply.
 //
-// Much of what an operation needs is there anyway once its turn on its device has come, or once
-// something else that it needs is. A device that is told of the rest alone waits as correctly, and
-// waits for less: on CUDA each need is an event.
+// The reduced set is as correct as the full one, and cheaper: each remaining wait on CUDA is an
+// event.
 //
-//   F2(t) needs F1(t), and B2(t - 2) for a slot: the order of its device has that
-//   B1(t) needs B2(t), and F1(t): which B2(t) needs through F2(t)
+//   F2(t) needs F1(t), and B2(t - 2) for a slot: its device's order already implies B2(t - 2)
+//   B1(t) needs B2(t), and F1(t): B2(t) already implies F1(t), through F2(t)
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ namespace millrace::pipeline {
 /// Constant after construction. The plan need not outlive it.
 class EssentialNeeds {
  public:
-  /// REQUIRES: CheckPlan(plan) is OK; `dependencies` are the plan's.
+  /// REQUIRES: CheckPlan(plan) is OK; `dependencies` are those of `plan`.
   EssentialNeeds(const Plan& plan, const Dependencies& dependencies);
 
-  /// Of the operation at `place` in the order of `device`, as Dependencies::of() has them.
+  /// The remaining dependencies of the operation at `place` in the order of `device`.
   [[nodiscard]] std::span<const Need> of(std::size_t device, std::size_t place) const {
     return needs_[device][place];
   }
-  /// Of admitting sample `in_pattern` of a pattern.
+  /// The remaining dependencies of admitting sample `in_pattern` of a pattern.
   [[nodiscard]] std::span<const Need> of_admission(int in_pattern) const {
     return admission_[static_cast<std::size_t>(in_pattern)];
   }

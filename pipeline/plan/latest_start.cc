@@ -8,7 +8,7 @@ using enum OperationKind;
 
 namespace {
 
-// No more samples can be inside at once: each is in a channel or kept by a stage.
+// An upper bound of the samples in flight: each is in a channel or kept by a stage.
 std::size_t MostInside(const Plan& plan) {
   int most = plan.samples_per_pattern;
   for (const Channel& channel : plan.channels) most += channel.slots + channel.gradient_slots;
@@ -61,7 +61,7 @@ void LatestStart::Restart(const PipelineState& state, double now) {
   }
 }
 
-// Runs the device's next operation, if what it needs has been or will be.
+// Runs the device's next operation, if all its dependencies have run or will run.
 bool LatestStart::Advance(const PipelineState& state, std::size_t d) {
   if (StepAt(d).first >= 0) {
     const std::int64_t pattern = devices_[d].period - OperationAt(d).shift;
@@ -85,7 +85,7 @@ void LatestStart::Finish(std::size_t d) {
   devices_[d].Advance(plan_.devices[d].size());
 }
 
-// When what `need` wants ends; 0 if it has ended.
+// The end of the operation that `need` waits for; 0 if it has ended.
 double LatestStart::EndOf(const Need& need, std::int64_t pattern) const {
   const std::int64_t position = need.samples + pattern * plan_.samples_per_pattern;
   const std::int64_t index = position - before_.passed(need.kind, need.stage) - 1;

@@ -1,5 +1,5 @@
-// Works out the latest start of the next sample with which no later stage would wait for it, by
-// going on, on paper, from what runs now as far as that can go without the sample.
+// Computes the latest start of the next sample at which no later stage would wait for it. It
+// simulates the running pipeline as far as the pipeline can run without that sample.
 //
 //   L = max over stages h of ( when all that precedes F_h(t) on its device ends
 //                              - the forwards and copies before h )
@@ -16,14 +16,14 @@
 
 namespace millrace::pipeline {
 
-/// Where a device is in its order.
+/// A device's position in its order.
 struct DeviceState {
   std::size_t place = 0;
   std::int64_t period = 0;
-  /// When the operation there began; nullopt: it waits.
+  /// The start of the operation there; nullopt while it waits.
   std::optional<double> running_since = {};
 
-  /// Goes on to the next operation of an order of `places`.
+  /// Moves to the next operation of an order of length `places`.
   void Advance(std::size_t places) {
     running_since.reset();
     if (++place < places) return;
@@ -32,23 +32,23 @@ struct DeviceState {
   }
 };
 
-/// Where a running pipeline is, and what its operations take.
+/// The position of a running pipeline, and the times of its operations.
 struct PipelineState {
   Progress progress;
   std::vector<DeviceState> devices;
   /// Mean time of each operation, by device and place.
   std::vector<std::vector<double>> means;
-  /// Of stages 1 to D. The forwards are means, too.
+  /// Costs of stages 1 to D. The forwards are means, too.
   std::vector<StageCost> costs;
 };
 
-/// For one thread at a time. Allocates nothing once it has been asked.
+/// For one thread at a time. Allocates only in the first call of From().
 class LatestStart {
  public:
-  /// REQUIRES: both outlive this.
+  /// REQUIRES: both arguments outlive this object.
   LatestStart(const Plan& plan, const Dependencies& dependencies);
 
-  /// In the past if no stage wants the sample yet, or anything at all.
+  /// The latest start. It is in the past if no stage waits for the sample.
   [[nodiscard]] double From(const PipelineState& state, double now);
 
  private:
@@ -67,12 +67,12 @@ class LatestStart {
   const Plan& plan_;
   const Dependencies& dependencies_;
 
-  // Of the question at hand; kept, so that the next one need not allocate.
+  // State of the current call; kept to avoid allocation in the next one.
   Progress before_;
   Progress progress_;
   std::vector<DeviceState> devices_;
   std::vector<double> free_at_;
-  // When what had not ended before will: by kind and stage, in the stage's order.
+  // The ends of operations that had not ended yet: by kind and stage, in the stage's order.
   std::array<std::vector<std::vector<double>>, kOperationKinds> ends_;
 };
 

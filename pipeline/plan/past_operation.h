@@ -1,4 +1,4 @@
-// What a pipeline has just done: what traces of a running server are made from.
+// The operations that a pipeline has run lately. Traces of a running server are made from them.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace millrace::pipeline {
 
-/// One operation, as it was. Samples are numbered as in the stream.
+/// One completed operation. Samples are numbered as in the stream.
 struct PastOperation {
   std::size_t device = 0;
   Step step;
-  /// On the monotonic clock. Of work on a GPU: of its launch.
+  /// On the monotonic clock. For work on a GPU: the time of its launch.
   nanoseconds start{0};
   nanoseconds end{0};
 };

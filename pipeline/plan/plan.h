@@ -1,10 +1,10 @@
-// A plan: which device does which operation of which sample, in which order, for ever.
+// A plan: the device, the samples and the order of every operation, repeated without limit.
 //
-// Every known way to pipeline learning is one of these: a different order, and different choices of
-// what a stage keeps of a sample and which version of its weights each operation reads. A plan is
-// data, so the same object is checked, simulated, drawn and run: what is drawn is what runs. It is
-// the k-periodic pattern of Beaumont, Eyraud-Dubois and Shilova, "Pipelined model parallelism:
-// complexity results and memory considerations", section 3.
+// Every known way to pipeline learning is a plan. Plans differ in their order, in the data that a
+// stage keeps of a sample, and in the version of the weights that each operation reads. A plan is
+// data, so the same object is checked, simulated, drawn and run. It is the k-periodic pattern of
+// Beaumont, Eyraud-Dubois and Shilova, "Pipelined model parallelism: complexity results and memory
+// considerations", section 3.
 //
 //   one_f_one_b_star, 2 stages, T small        period 0   period 1   period 2
 //     device 0   F1 shift 0, B1 U1 shift 1       F1(0)     F1(1) B1(0) U1(0)   F1(2) B1(1) U1(1)
@@ -24,14 +24,14 @@ inline constexpr int kOperationKinds = 3;
 /// What a stage keeps of a sample for its backward.
 enum class Keeps {
   kActivations,
-  kInputs,  ///< Its inputs only: the forward is run again right before the backward.
+  kInputs,  ///< Only its inputs: the forward runs again right before the backward.
 };
 
-/// Which version of its stage's weights a forward or backward reads. Version v is the one after v
-/// updates.
+/// The version of its stage's weights that a forward or backward reads. Version v is the one after
+/// v updates.
 struct WeightsRead {
   enum class Which {
-    kCurrent,  ///< The newest, whichever that is in the order of the stage's device.
+    kCurrent,  ///< The newest one when the operation runs.
     kForward,  ///< Backwards only: the version that the sample's forward read.
     kLag,      ///< Version max(p - lag, 0), where p is the number of the sample's pattern.
   };
@@ -41,39 +41,39 @@ struct WeightsRead {
   friend bool operator==(const WeightsRead&, const WeightsRead&) = default;
 };
 
-/// One operation of the pattern. In period n it works on the samples from k(n - shift) + first on.
+/// One operation of the pattern. In period n its samples begin at k(n - shift) + first.
 struct Operation {
   OperationKind kind = OperationKind::kForward;
   /// 1 is nearest the camera.
   int stage = 1;
-  /// The first sample of the pattern that it covers, and how many follow it. A backward that covers
-  /// several goes through them one by one, the last one first; an update applies the sum of their
-  /// gradients.
+  /// The first sample of the pattern that it covers, and the number of samples. A backward of
+  /// several samples processes them one by one, the last one first. An update applies the sum of
+  /// their gradients.
   int first = 0;
   int count = 1;
-  /// By how many patterns it runs behind the newest one.
+  /// The number of patterns by which it runs behind the newest one.
   int shift = 0;
-  /// Of a backward.
+  /// For a backward only.
   Keeps keeps = Keeps::kActivations;
-  /// Of a forward or backward.
+  /// For a forward or a backward.
   WeightsRead weights = {};
 
   friend bool operator==(const Operation&, const Operation&) = default;
 };
 
-/// Where the gradient of a stage's output comes from.
+/// The source of the gradient of a stage's output.
 enum class GradientFrom {
   kNextStage,
-  kOwnLoss,  ///< The stage's own loss, on its own output: none crosses the cut behind it.
+  kOwnLoss,  ///< The stage's own loss, on its own output. No gradient crosses the cut behind it.
 };
 
-/// What a stage keeps, and what its backward multiplies.
+/// The buffers of a stage, and the activations that its backward multiplies.
 struct StageRules {
   /// The backward of sample t uses the activations of sample t + lead.
   int lead = 0;
-  /// Sets of stored activations (or inputs): the forward waits while all are in use.
+  /// Sets of stored activations (or inputs). The forward waits while all are in use.
   int slots = 1;
-  /// Versions of the weights that are held. With one, updates work in place.
+  /// Versions of the weights that are held. With one version, updates work in place.
   int versions = 1;
   /// The last stage always has its own loss.
   GradientFrom gradient = GradientFrom::kNextStage;
@@ -82,31 +82,32 @@ struct StageRules {
 };
 
 /// Carries activations from one stage to a later one, and gradients back: a bounded ring each way.
-/// A full ring holds its writer. Neighbours have one; a skip edge that crosses a cut has one of its
-/// own, a portal past the stages between. Stage 0 is the camera, which takes no gradient.
+/// A full ring blocks its writer. Neighbours share one channel. A skip edge that crosses a cut has
+/// its own channel: a portal past the stages between. Stage 0 is the camera, which takes no
+/// gradient.
 struct Channel {
   int from = 0;
   int to = 1;
-  /// For activations, on the way to the reader.
+  /// Slots for activations, on the way to the reader.
   int slots = 2;
-  /// For gradients, on the way back. Run self-timed, a stage that learns early in its period hands
-  /// gradients to one that learns late in its own: at full load two slots a cut and one more are in
-  /// use.
+  /// Slots for gradients, on the way back. In a self-timed run, a stage that learns early in its
+  /// period sends gradients to one that learns late. At full load that takes two slots for each cut
+  /// and one more.
   int gradient_slots = 3;
 
   friend bool operator==(const Channel&, const Channel&) = default;
 };
 
-/// A plan. Plain data: whether it can run is for CheckPlan() to say.
+/// A plan. Plain data: CheckPlan() says whether it can run.
 struct Plan {
-  /// What made it: "partime".
+  /// The schedule that made it: "partime".
   std::string schedule;
   /// k: the pattern's length in samples.
   int samples_per_pattern = 1;
   /// Rules of stages 1 to D.
   std::vector<StageRules> stages;
   std::vector<Channel> channels;
-  /// The operations of each device, in its order. A device runs its order and nothing else.
+  /// The operations of each device, in its order. A device runs nothing else.
   std::vector<std::vector<Operation>> devices;
 
   [[nodiscard]] int stage_count() const { return static_cast<int>(stages.size()); }
@@ -131,12 +132,11 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-/// What `operation` does in `period`. Negative samples: nothing, the pipeline is still filling.
+/// The step of `operation` in `period`. Negative samples: no work, the pipeline is still filling.
 [[nodiscard]] Step StepOf(const Plan& plan, const Operation& operation, std::int64_t period);
 
-/// Whether `step` has all it needs to exist when the stream ends after `samples` samples. A
-/// backward that lacks sample t + lead of its own stage or of one behind it does not, nor does its
-/// update.
+/// Whether `step` runs at all when the stream ends after `samples` samples. A backward does not run
+/// if its stage, or a stage behind it, lacks sample t + lead. Its update does not run either.
 [[nodiscard]] bool Exists(const Plan& plan, const Step& step, std::int64_t samples);
 
 /// 'F', 'B' or 'U'.
@@ -148,8 +148,8 @@ struct Step {
 /// "F2(17)"; "U1(4..7)".
 [[nodiscard]] std::string ToString(const Step& step);
 
-/// The pattern as text, a line a device: "device 0   F1(0) F1(1) B1(0..1)-1". A number at the end
-/// is the shift. `mark`, if it is an operation of the plan, is followed by "<-- here".
+/// The pattern as text, a line for each device: "device 0   F1(0) F1(1) B1(0..1)-1". A number at
+/// the end is the shift. "<-- here" follows `mark`, if `mark` is an operation of the plan.
 [[nodiscard]] std::string PatternText(const Plan& plan, const Operation* mark = nullptr);
 
 }  // namespace millrace::pipeline

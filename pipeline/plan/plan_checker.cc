@@ -21,7 +21,7 @@ absl::Status Wrong(const Plan& plan, const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat("plan \"", plan.schedule, "\": ", parts...));
 }
 
-// The same, showing the pattern with `operation` marked.
+// Like Wrong(), and shows the pattern with `operation` marked.
 template <typename... Parts>
 absl::Status WrongAt(const Plan& plan, const Operation& operation, const Parts&... parts) {
   const std::string name = ToString(StepOf(plan, operation, operation.shift));
@@ -77,7 +77,7 @@ absl::Status CheckOperation(const Plan& plan, const Operation& operation) {
   return absl::OkStatus();
 }
 
-// One stage's operations of one kind, in their order, and where they are.
+// One stage's operations of one kind in their order, with their devices and places.
 struct Order {
   struct Entry {
     int shift;
@@ -125,7 +125,7 @@ absl::Status CheckEverySampleOnce(const Plan& plan, int stage, OperationKind kin
                missing - covered.begin(), " of its pattern\n", PatternText(plan));
 }
 
-// A stage does one pattern's operations of a kind before the next one's.
+// A stage must finish a kind's operations of one pattern before those of the next.
 absl::Status CheckPatternsInOrder(const Plan& plan, const Order& order) {
   if (order.entries.empty()) return absl::OkStatus();
   const Order::Entry& first = order.entries.front();
@@ -200,7 +200,7 @@ absl::Status CheckOrders(const Plan& plan) {
   return absl::OkStatus();
 }
 
-// A ring is written in the order of one stage and read in that of the other.
+// One stage writes a ring in its order; the other stage must read it in the same order.
 absl::Status CheckChannelOrders(const Plan& plan) {
   const Dependencies dependencies(plan);
   for (const Channel& channel : plan.channels) {

@@ -1,4 +1,4 @@
-// Says before it runs whether a plan can run, and what it will cost: staleness, mismatch, memory.
+// Checks a plan before it runs, and computes its costs: staleness, mismatch, memory.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,14 @@
 
 namespace millrace::pipeline {
 
-/// Checks that `plan` can run for ever and gives its figures, stages 1 to D. Fails with
-/// INVALID_ARGUMENT that names the operation, says what is wrong with it and shows the pattern with
-/// its place marked: a sample's operation missing, twice or out of order; a kind of a stage on two
-/// devices; too few slots; weights overwritten that are still to be read; a channel that leads
-/// nowhere; a standstill.
+/// Checks that `plan` can run without limit, and returns the figures of stages 1 to D. Fails with
+/// INVALID_ARGUMENT, naming the operation and the error, and marking its place in the pattern.
+/// Errors:
+///   - a sample's operation is missing, doubled or out of order
+///   - operations of one kind and stage are on two devices
+///   - there are too few slots, or weights are overwritten before their last read
+///   - a channel leads to no stage
+///   - the plan deadlocks
 [[nodiscard]] absl::StatusOr<std::vector<StageFigures>> CheckPlan(const Plan& plan);
 
 }  // namespace millrace::pipeline

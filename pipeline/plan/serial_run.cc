@@ -17,7 +17,7 @@ class SerialRun {
   SerialRun(const Plan& plan, std::int64_t samples)
       : plan_(plan), reads_(plan), samples_(samples) {}
 
-  // The steps of one device that exist, in its order.
+  // The steps of one device that run in this stream, in its order.
   [[nodiscard]] std::vector<Step> OrderOf(const std::vector<Operation>& operations) const {
     std::vector<Step> steps;
     for (std::int64_t period = 0; period <= LastPeriod(operations); ++period) {
@@ -55,7 +55,7 @@ class SerialRun {
     });
   }
 
-  // Whether the version of the weights that it names has been made.
+  // Whether the version of the weights that it names exists.
   [[nodiscard]] bool VersionIsMade(OperationKind kind, int stage, std::int64_t sample) const {
     const std::int64_t version = reads_.Version(kind, stage, sample, 0, 0);
     return version == 0 || Done(kUpdate, stage, version * plan_.samples_per_pattern - 1);

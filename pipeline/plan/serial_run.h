@@ -1,7 +1,7 @@
-// Runs a plan on one thread, in the plainest way there is: the oracle that the engine must equal.
+// Runs a plan on one thread in the simplest way: the oracle that the engine must equal.
 //
-// It knows no counters and no slots. It looks at what has been done, as a set of operations, and
-// asks of the next operation of each device in turn whether all that it reads has been made.
+// It uses no counters and no slots. It keeps the set of completed operations, and checks for each
+// device in turn whether all inputs of the next operation exist.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace millrace::pipeline {
 
 /// `plan` with room for `samples` samples in every channel and stage, and for as many versions of
-/// the weights, so that nothing ever waits for room.
+/// the weights. So no operation ever waits for room.
 [[nodiscard]] Plan WithoutBounds(Plan plan, int samples);
 
-/// Calls `run` for every operation that exists in a stream of `samples` samples, in an order that
-/// keeps each device's own. Nothing is overwritten before it is read only if the buffers behind
-/// `run` are those of WithoutBounds(). REQUIRES: CheckPlan(plan) is OK.
+/// Calls `run` for every operation that runs in a stream of `samples` samples, in an order that
+/// keeps each device's own. The buffers of `run` must be those of WithoutBounds(), or data may be
+/// overwritten before it is read. REQUIRES: CheckPlan(plan) is OK.
 void RunSerially(const Plan& plan, std::int64_t samples, absl::FunctionRef<void(const Step&)> run);
 
 }  // namespace millrace::pipeline

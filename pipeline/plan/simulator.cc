@@ -47,12 +47,12 @@ class Simulation {
     std::size_t place = 0;
     std::int64_t period = 0;
     double free_at = 0;
-    // The same, if its last operation takes as long as it does on average.
+    // `free_at`, if the last operation takes its mean time.
     double expected_free_at = 0;
     bool finished = false;
   };
 
-  // Of the whole stream; beyond all that there are until the end is known.
+  // The samples of the whole stream; a count beyond every stream until the end is known.
   [[nodiscard]] std::int64_t samples() const { return end_; }
   [[nodiscard]] const std::vector<Operation>& OrderOf(const Cursor& cursor) const {
     return plan_.devices[cursor.device];
@@ -61,7 +61,8 @@ class Simulation {
     return StepOf(plan_, OrderOf(cursor)[cursor.place], cursor.period);
   }
 
-  // When what `need` wants reaches a stage: neighbours' products are carried over first.
+  // The time at which the product that `need` waits for reaches the reader. Products of neighbours
+  // are copied first.
   [[nodiscard]] double ReachesAt(const Need& need, std::int64_t position,
                                  const Step& reader) const {
     const std::vector<double>& ends = ends_[static_cast<int>(need.kind)][need.stage];
@@ -75,7 +76,7 @@ class Simulation {
     return end + options_.costs[std::min(need.stage, reader.stage) - 1].copy;
   }
 
-  // When the last of `needs` is met, or nothing while that is not known yet.
+  // The time at which the last of `needs` is met; nullopt while that is unknown.
   [[nodiscard]] std::optional<double> MetAt(std::span<const Need> needs, std::int64_t pattern,
                                             const Step& reader) const {
     if (!progress_.Meets(needs, pattern)) return std::nullopt;
@@ -109,8 +110,8 @@ class Simulation {
     return true;
   }
 
-  // The latest start of the next sample at which no later stage would wait for it. Called when all
-  // that can run without that sample has run.
+  // The latest start of the next sample at which no later stage would wait for it. Called when
+  // nothing more can run without that sample.
   [[nodiscard]] double LatestStart() const {
     double latest = 0;
     for (const Cursor& cursor : cursors_) {
@@ -123,7 +124,7 @@ class Simulation {
     return latest;
   }
 
-  // Runs the device's order as far as what is known allows.
+  // Runs the device's order as far as its dependencies are known to be met.
   bool AdvanceDevice(Cursor& cursor) {
     bool moved = false;
     for (; !cursor.finished; Next(cursor)) {
@@ -176,7 +177,7 @@ class Simulation {
     ++cursor.period;
   }
 
-  // Whether no operation of the device can exist any more.
+  // Whether no operation of the device can run any more.
   [[nodiscard]] bool Finished(const Cursor& cursor) const {
     const std::vector<Operation>& order = OrderOf(cursor);
     if (cursor.place > 0) return false;
@@ -209,25 +210,25 @@ class Simulation {
   Progress progress_;
   Timeline timeline_;
   std::vector<Cursor> cursors_;
-  // When each stage was done with the samples of each kind, in its order.
+  // The end of each operation: by kind and stage, in the stage's order.
   std::array<std::vector<std::vector<double>>, kOperationKinds> ends_;
   double admitted_at_ = 0;
   std::int64_t end_ = Progress::kForEver;
 };
 
-// Long enough to fill any pipeline of the given depth and see it run steadily, in whole patterns.
+// Long enough to fill any pipeline of that depth and then run in steady state. Whole patterns.
 int SteadyLength(const Plan& plan) {
   const int patterns = 8 * (MaxShift(plan) + plan.stage_count() / plan.samples_per_pattern + 4);
   return patterns * plan.samples_per_pattern;
 }
 
-// The samples from the middle of the stream to where the pipeline begins to drain, whole patterns.
+// From the middle of the stream to the sample where the pipeline begins to drain. Whole patterns.
 std::pair<int, int> SteadyPart(const Plan& plan, int length) {
   const int k = plan.samples_per_pattern;
   return {length / 2 / k * k, (length - length / 8) / k * k};
 }
 
-// The share of the time from `begin` to `end` that a device works.
+// The share of the time from `begin` to `end` in which a device works.
 class BusyTimes {
  public:
   explicit BusyTimes(std::size_t devices) : spans_(devices) {}

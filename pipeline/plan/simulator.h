@@ -1,7 +1,7 @@
-// Runs a plan on paper: when each operation would start and end, given what each stage costs.
+// Simulates a plan: the start and end of each operation, at given costs of the stages.
 //
-// The same orders and the same waiting as the engine's, without doing the work. It finds deadlocks
-// before anything runs, and tells the delay and the rate to expect.
+// It keeps the orders and the dependencies of the engine, without the work. It finds deadlocks
+// before anything runs, and predicts the delay and the rate.
 #pragma once
 
 #include <array>
@@ -16,24 +16,24 @@
 
 namespace millrace::pipeline {
 
-/// When one operation ran. The unit is that of the costs.
+/// The time of one operation, in the unit of the costs.
 struct Span {
   double start = 0;
   double end = 0;
 };
 
-/// When everything ran, by sample; operations that never ran have no time. Index 0 is the camera,
-/// whose forward is admission.
+/// The times of all operations, by sample. Operations that never ran have no time. Index 0 is the
+/// camera, whose forward is admission.
 class Timeline {
  public:
   explicit Timeline(int stages);
 
-  /// Of samples 0, 1, 2 ..., as many as this stage has done this on.
+  /// The times of samples 0, 1, 2 ... on which this stage has done `kind`.
   [[nodiscard]] const std::vector<Span>& of(OperationKind kind, int stage) const {
     return spans_[static_cast<int>(kind)][stage];
   }
   void Set(const Step& step, Span span);
-  /// The last forward of each sample, at whose end its prediction is handed over.
+  /// The last stage's forward of each sample. The prediction is delivered at its end.
   [[nodiscard]] const std::vector<Span>& predictions() const { return spans_[0].back(); }
 
  private:
@@ -41,34 +41,36 @@ class Timeline {
 };
 
 struct SimulationOptions {
-  /// Of stages 1 to D.
+  /// Costs of stages 1 to D.
   std::vector<StageCost> costs;
-  /// When samples arrive (not decreasing).
+  /// Arrival times of the samples, not decreasing.
   std::vector<double> arrivals = {};
-  /// Instead of `arrivals`: when the next sample is admitted, if there is room for it from `ready`
-  /// on; nullopt at the end of the stream. Called once for each sample, in order.
+  /// Replaces `arrivals`: returns the admission time of the next sample, which has room from
+  /// `ready` on; nullopt at the end of the stream. Called once for each sample, in order.
   std::function<std::optional<double>(double ready)> admit = {};
-  /// Admits no sample earlier than this long before the latest time at which no later stage would
-  /// wait for it: the gate. nullopt: as soon as there is room.
+  /// The gate. It admits a sample this margin before its latest start, at the earliest. The latest
+  /// start is the last time at which no later stage would wait. nullopt: admits each sample once
+  /// there is room.
   std::optional<double> gate_margin = {};
-  /// Changes what an operation costs, for a spread of the costs. Empty: the costs as they are.
+  /// Changes the cost of an operation, to simulate a spread. Empty: the costs do not change.
   std::function<double(const Step&, double cost)> vary = {};
-  /// Called with each operation of a device, as it is run. May be empty.
+  /// Called with each simulated operation. May be empty.
   std::function<void(std::size_t device, const Step&, Span)> observe = {};
 };
 
-/// Runs `plan` self-timed, then drains it. Fails with FAILED_PRECONDITION naming what waits for
-/// what if the plan comes to a standstill. REQUIRES: one cost a stage.
+/// Runs `plan` self-timed, then drains it. Fails with FAILED_PRECONDITION if the plan deadlocks;
+/// the message names the waiting operations and their dependencies. REQUIRES: one cost for each
+/// stage.
 [[nodiscard]] absl::StatusOr<Timeline> Simulate(const Plan& plan, const SimulationOptions& options);
 
-/// What a plan does in steady state.
+/// The rate and the delay of a plan in steady state.
 struct SteadyFigures {
-  /// Between two samples, on average.
+  /// Mean time between two samples.
   double period = 0;
-  /// From arrival to prediction, when samples arrive one an interval: on average and at most.
+  /// From arrival to prediction, at one sample each interval: the mean and the maximum.
   double delay = 0;
   double longest_delay = 0;
-  /// Share of the time that each device does nothing.
+  /// Idle share of the time of each device.
   std::vector<double> idle;
 };
 
@@ -76,7 +78,7 @@ struct SteadyFigures {
 [[nodiscard]] absl::StatusOr<double> SteadyPeriod(const Plan& plan,
                                                   const std::vector<StageCost>& costs);
 
-/// In steady state, when a sample arrives every `interval`.
+/// The steady state when a sample arrives every `interval`.
 [[nodiscard]] absl::StatusOr<SteadyFigures> Steady(const Plan& plan,
                                                    const std::vector<StageCost>& costs,
                                                    double interval);

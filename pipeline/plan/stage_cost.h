@@ -1,4 +1,4 @@
-// What work costs: the numbers that cuts, plans and simulations are made from.
+// The costs of work. Cuts, plans and simulations are computed from them.
 #pragma once
 
 #include <span>
@@ -7,20 +7,20 @@
 
 namespace millrace::pipeline {
 
-/// What one sample costs a stage or a layer, in any unit of time.
+/// The cost of one sample in a stage or a layer, in any unit of time.
 struct StageCost {
   double forward = 0;
   double backward = 0;
   double update = 0;
-  /// To carry its output to the device of the next one, or a gradient of that size back. Devices
-  /// compute meanwhile.
+  /// The copy of its output to the next stage's device, or of a gradient of that size back. Devices
+  /// compute at the same time.
   double copy = 0;
 
   [[nodiscard]] double total() const { return forward + backward + update; }
 };
 
-/// What `operation` costs a stage of cost `cost`: a backward or forward for every sample that it
-/// covers, with the forwards that are run again; an update once.
+/// The cost of `operation` in a stage of cost `cost`. A backward or forward counts for each sample
+/// that it covers, with the forwards that run again. An update counts once.
 [[nodiscard]] inline double CostOf(const Operation& operation, const StageCost& cost) {
   switch (operation.kind) {
     case OperationKind::kForward:
@@ -35,8 +35,8 @@ struct StageCost {
   return 0;
 }
 
-/// What a sample takes from its first forward to `stage`, of stages of cost `costs`, where it waits
-/// nowhere.
+/// The time of a sample from its first forward to `stage`, if it never waits. `costs` are the costs
+/// of the stages.
 [[nodiscard]] inline double ForwardsBefore(std::span<const StageCost> costs, int stage) {
   double before = 0;
   for (const StageCost& cost : costs.first(stage - 1)) before += cost.forward + cost.copy;

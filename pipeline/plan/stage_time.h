@@ -1,15 +1,15 @@
-// For how long a stage has worked.
+// The working time of a stage.
 #pragma once
 
 #include "base/clock.h"
 
 namespace millrace::pipeline {
 
-/// From the start to the end of its operations; waiting for them is not work.
+/// From the start to the end of its operations. Waiting does not count.
 struct StageTime {
-  /// Going forward.
+  /// Forwards.
   nanoseconds predicting{0};
-  /// Going backward and updating, with what comes with it.
+  /// Backwards and updates, with the work around them.
   nanoseconds learning{0};
 
   friend bool operator==(const StageTime&, const StageTime&) = default;

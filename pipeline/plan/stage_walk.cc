@@ -91,7 +91,7 @@ bool LearnsByMiniBatch(const Plan& plan, int stage) {
   for (const auto& order : plan.devices) {
     for (const Operation& operation : order) {
       if (operation.stage != stage) continue;
-      // After one update there is another, or an operation of the next pattern.
+      // Another operation follows an update: a second update, or work on the next pattern.
       if (update != nullptr) return false;
       if (operation.kind == OperationKind::kUpdate) update = &operation;
     }
@@ -123,7 +123,7 @@ bool LearnsByMiniBatch(const Plan& plan) {
   return true;
 }
 
-// Where a stage has two devices, its forwards come first in each period, as in lock-step.
+// If a stage has two devices, its forwards come first in each period, as in lock-step.
 StageFigures WalkStage(const Plan& plan, int stage) {
   const int lead_patterns = plan.rules(stage).lead / plan.samples_per_pattern;
   const int periods = 2 * MaxShift(plan) + lead_patterns + 4;

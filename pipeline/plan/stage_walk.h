@@ -1,35 +1,35 @@
-// Walks through what one stage does, in order, and notes which weights and which samples meet.
+// Walks through the operations of one stage in order, and finds the weights and samples that meet.
 #pragma once
 
 #include "pipeline/plan/plan.h"
 
 namespace millrace::pipeline {
 
-/// What a plan does to one stage in steady state. The words are those of docs/architecture.md.
+/// The effect of a plan on one stage in steady state. docs/architecture.md defines the terms.
 struct StageFigures {
   /// Samples between the gradient and the activations that it multiplies.
   int mismatch = 0;
   /// Updates between the stage's own forward and backward of a sample.
   int staleness = 0;
-  /// Updates between the weights that made the activations a backward uses and the weights it
-  /// meets.
+  /// Updates between two versions of the weights: the one that made the activations of a backward,
+  /// and the one that the backward meets.
   int weight_gap = 0;
   /// Updates between the weights that a backward meets and the update that applies its gradient.
   int gradient_age = 0;
   /// Sets of activations that are alive at once (NCA).
   int slots = 0;
-  /// Places that a ring needs for them: more than `slots` where samples are not freed in order.
+  /// Places that a ring needs for them. More than `slots` where samples are not freed in order.
   int ring = 0;
-  /// Versions of the weights that are read at once, the newest counted.
+  /// Versions of the weights that are read at once, including the newest.
   int versions = 0;
 };
 
-/// The figures of `stage` over enough periods to be steady. REQUIRES: every sample of the pattern
-/// has a forward, a backward and an update there.
+/// The figures of `stage`, over enough periods to reach steady state. REQUIRES: every sample of the
+/// pattern has a forward, a backward and an update there.
 [[nodiscard]] StageFigures WalkStage(const Plan& plan, int stage);
 
-/// Whether every stage learns from the several samples of a pattern at once, and before it sees any
-/// of the next pattern's: mini-batch learning, as gpipe's.
+/// Whether every stage learns from all samples of a pattern at once, before it sees the next
+/// pattern: mini-batch learning, as in gpipe.
 [[nodiscard]] bool LearnsByMiniBatch(const Plan& plan);
 
 /// The greatest shift of any operation.

@@ -1,4 +1,4 @@
-// How far back the weights are that all stages have when a backward begins: TiMePReSt's v.
+// The age of the newest weights that all stages have when a backward begins: v of TiMePReSt.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -6,10 +6,10 @@
 
 namespace millrace::pipeline {
 
-/// Counts, in steady state and at unit costs (every forward of a sample and every backward of a
-/// pattern take 1, updates nothing), how many patterns lie between one that begins to go backward
-/// on the last stage and the newest one from which every stage has learned by then. 1: no gradient
-/// is stale. Fails as Simulate() does.
+/// The version difference in steady state, at unit costs: every forward of a sample and every
+/// backward of a pattern take 1, updates take 0. When a pattern begins its backward on the last
+/// stage, every stage has learned from all patterns up to an older one. The result is the distance
+/// between the two patterns. 1: no gradient is stale. Fails as Simulate() does.
 [[nodiscard]] absl::StatusOr<int> CountVersionDifference(const Plan& plan);
 
 }  // namespace millrace::pipeline

@@ -1,4 +1,5 @@
-// Which version of its weights each operation of a plan reads, and what it keeps, by sample.
+// The version of the weights that each operation of a plan reads, and the data that it keeps, by
+// sample.
 #pragma once
 
 #include <array>
@@ -9,11 +10,11 @@
 
 namespace millrace::pipeline {
 
-/// Looks a plan's choices up for a sample. Constant after construction. The plan need not outlive
+/// Looks up a plan's choices for a sample. Constant after construction. The plan need not outlive
 /// it.
 class VersionsRead {
  public:
-  /// REQUIRES: every stage does each kind once for each sample of the pattern.
+  /// REQUIRES: every stage has each kind of operation once for each sample of the pattern.
   explicit VersionsRead(const Plan& plan) : samples_per_pattern_(plan.samples_per_pattern) {
     for (auto& by_stage : reads_) {
       by_stage.assign(plan.stage_count() + 1, std::vector<Read>(samples_per_pattern_));
@@ -28,8 +29,8 @@ class VersionsRead {
     }
   }
 
-  /// The version that `stage` reads in the forward or backward of `sample`, when its weights have
-  /// seen `updates` updates and the sample's forward read version `forward`.
+  /// The version that `stage` reads in the forward or backward of `sample`. `updates` is the number
+  /// of updates of its weights, and `forward` the version that the sample's forward read.
   [[nodiscard]] std::int64_t Version(OperationKind kind, int stage, std::int64_t sample,
                                      std::int64_t updates, std::int64_t forward) const {
     const WeightsRead& weights = At(kind, stage, sample).weights;
