@@ -11,8 +11,8 @@ namespace millrace::pipeline {
 
 using enum OperationKind;
 
-// The camera hands a sample over when the first stage has read the one before: a frame that waits
-// should wait where a fresher one can still replace it.
+// The camera hands a sample over after the first stage has read the one before. A frame should wait
+// where a newer frame can still replace it.
 std::vector<Channel> ChannelsOf(const PipelineShape& shape) {
   std::vector<Channel> channels = {{.from = 0, .to = 1, .slots = 1}};
   const auto add = [&channels](int from, int to) {

@@ -1,4 +1,4 @@
-// What schedules have in common: channels, one device a stage, orders by time slots.
+// The parts that schedules share: channels, one device for each stage, orders by time slots.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace millrace::pipeline {
 
-/// The channels of a pipeline: two slots for every cut that one crosses, a portal for each skip,
-/// and one that carries the sample to the last stage's loss.
+/// The channels of a pipeline. A channel has two slots for every cut that it crosses. Each skip has
+/// a portal. One channel carries the sample to the last stage's loss.
 [[nodiscard]] std::vector<Channel> ChannelsOf(const PipelineShape& shape);
 
-/// When a stage of a 1-periodic plan runs, in patterns behind the newest, and what it keeps.
+/// The shifts of a stage in a 1-periodic plan, in patterns behind the newest one, and its rules.
 struct StageTiming {
   int forward_shift = 0;
   int backward_shift = 0;
@@ -22,25 +22,26 @@ struct StageTiming {
   WeightsRead backward_weights = {};
 };
 
-/// A plan in which each stage has a device of its own and does F, B, U in every period.
+/// A plan in which each stage has its own device and runs F, B, U in every period.
 [[nodiscard]] Plan OneDeviceAStage(std::string schedule, const PipelineShape& shape,
                                    const std::vector<StageTiming>& timings);
 
-/// An operation and the time slot in which a stage does it in pattern 0. Slots may be negative.
+/// An operation and its time slot in pattern 0. Slots may be negative.
 struct Slotted {
   int slot = 0;
   Operation operation;
 };
 
-/// The order of a device whose pattern repeats every `slots` time slots: each operation's place is
-/// that of its slot in the pattern, and its shift the number of patterns before. Operations of one
-/// slot stay in the order given.
+/// The order of a device whose pattern repeats every `slots` time slots. An operation's place is
+/// its slot modulo `slots`; its shift is the number of patterns before. Operations of one slot keep
+/// the given order.
 [[nodiscard]] std::vector<Operation> OrderBySlots(std::vector<Slotted> operations, int slots);
 
-/// Gives every stage as many slots and versions as its order needs.
+/// Gives every stage the number of slots and versions that its order needs.
 void SizeStages(Plan& plan);
 
-/// INVALID_ARGUMENT naming `schedule` and the option unless `least` <= `value` <= `most`.
+/// Fails with INVALID_ARGUMENT, naming `schedule` and the option, unless `least` <= `value` <=
+/// `most`.
 [[nodiscard]] absl::Status CheckOption(std::string_view schedule, std::string_view option,
                                        int value, int least, int most);
 

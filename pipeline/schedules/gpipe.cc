@@ -1,13 +1,15 @@
 // GPipe (Huang et al.; Kim et al., "torchgpipe"): m micro-batches go forward, then backward, the
-// last one first, then all stages update. Gradients are those of the m samples together, with no
-// weight changed in between; the price is the bubble, (D-1)/(m+D-1) of the time at equal stages.
+// last one first. Then all stages update. The gradients are those of the m samples together, since
+// no weight changes in between. The price is the bubble: (D-1)/(m+D-1) of the time if all stages
+// are equal.
 //
 //   m = 3     stage 1   F0 F1 F2             B2 B1 B0 U
 //             stage 2      F0 F1 F2       B2 B1 B0 U
 //             stage 3         F0 F1 F2 B2 B1 B0 U
 //
-// Stages keep inputs and run forwards again (always; or for all but the last micro-batch, whose
-// backward comes at once), or keep activations (never).
+// Recompute "always" keeps inputs and runs forwards again. "except_last" does so for all
+// micro-batches but the last, whose backward follows its forward directly. "never" keeps
+// activations.
 #include "base/status.h"
 #include "pipeline/schedules/building_blocks.h"
 

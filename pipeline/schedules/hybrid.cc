@@ -1,6 +1,5 @@
-// Hybrid (Zhang and Abdelrahman, section 4.2): learns with stale weights first, fast, then, after
-// everything in flight has been learned from, one sample at a time, to win back what staleness
-// cost.
+// Hybrid (Zhang and Abdelrahman, section 4.2): learns fast with stale weights first. Then it drains
+// the pipeline and learns from one sample at a time, to win back the accuracy that staleness cost.
 //
 //   stale: samples 0 to n - 1   |   drained   |   sequential: samples n, n + 1 ...
 #include <utility>

@@ -1,10 +1,10 @@
-// A device may own several stages, neighbours or not (Beaumont et al., section 6.1: costs 1, 2, 1
-// on two devices have period 2 with stages 1 and 3 together, where contiguous cuts give 3).
+// A device may own several stages, neighbours or not (Beaumont et al., section 6.1). Costs 1, 2, 1
+// on two devices have period 2 with stages 1 and 3 together. Contiguous cuts have period 3.
 //
-// Modulo scheduling: the operations of one sample, from F1 to FD and back, are placed one by one at
-// the earliest time after what they read at which their device is free in every period T. Where an
-// operation falls modulo T is its place in the device's order; how many T before that is its shift.
-// If something does not fit, T grows a little.
+// Modulo scheduling: places the operations of one sample one by one, from F1 to FD and back. Each
+// gets the earliest time after its inputs at which its device is free in every period T. The time
+// modulo T is its place in the device's order; the number of periods T before that is its shift. If
+// an operation does not fit, T grows a little.
 //
 //   costs 1, 2, 1, forward a third of each, T = 2
 //     device 0   F1 B1 U1 F3 B3 U3        (stages 1 and 3)
@@ -31,13 +31,13 @@ struct Placed {
   Operation operation;
 };
 
-// One device's time, modulo T.
+// The time of one device, modulo T.
 class ModuloDevice {
  public:
   explicit ModuloDevice(double period) : period_(period), slack_(period * 1e-9) {}
 
-  /// The start at `ready` or later, at which `cost` is free in every period; nullopt if there is
-  /// none.
+  /// The first start at `ready` or later at which `cost` is free in every period; nullopt if there
+  /// is no such start.
   std::optional<double> Place(double ready, double cost, const Operation& operation) {
     std::vector<double> starts = {ready};
     for (const Placed& other : placed_) {
@@ -72,7 +72,7 @@ class ModuloDevice {
   }
 
  private:
-  // In [0, T), taking what is nearly T for 0.
+  // In [0, T). A remainder close to T counts as 0.
   [[nodiscard]] double Remainder(double time) const {
     const double remainder = std::fmod(time, period_);
     return remainder > period_ - slack_ ? remainder - period_ : remainder;
@@ -82,7 +82,8 @@ class ModuloDevice {
     if (cost > period_ + slack_) return false;
     return std::all_of(placed_.begin(), placed_.end(), [&](const Placed& other) {
       if (other.cost <= slack_ || cost <= slack_) return true;
-      // How far after the other one's start this one begins, and this one's end before the next.
+      // The distance from the other operation's start to this start. This end must precede the
+      // other's next start.
       double after = std::fmod(start - other.start, period_);
       if (after < -slack_) after += period_;
       return after >= other.cost - slack_ && after + cost <= period_ + slack_;
@@ -94,7 +95,7 @@ class ModuloDevice {
   std::vector<Placed> placed_;
 };
 
-// nullopt if something does not fit into `period`.
+// Returns nullopt if an operation does not fit into `period`.
 std::optional<std::vector<std::vector<Operation>>> Orders(const ScheduleRequest& request,
                                                           const std::vector<int>& device_of,
                                                           double period) {
@@ -115,7 +116,7 @@ std::optional<std::vector<std::vector<Operation>>> Orders(const ScheduleRequest&
   }
   for (int stage = stages; stage >= 1; --stage) {
     const StageCost& cost = request.costs[stage - 1];
-    // The update follows at once, while the gradient is on its way.
+    // The update follows directly, while the gradient is copied.
     if (!place(kBackward, stage, cost.backward + cost.update)) return std::nullopt;
     ready += (stage > 1 ? request.costs[stage - 2].copy : 0) - cost.update;
   }
@@ -141,7 +142,7 @@ double LargestLoad(const ScheduleRequest& request, const std::vector<int>& devic
   return *std::max_element(loads.begin(), loads.end());
 }
 
-// Neighbours that wait for a device may be patterns apart.
+// Neighbours may be patterns apart, because each waits for its device.
 void WidenChannels(Plan& plan) {
   std::vector<int> forward(plan.stage_count() + 1, 0);
   std::vector<int> backward(plan.stage_count() + 1, 0);

@@ -1,7 +1,7 @@
 // k-periodic 1F1B (Beaumont et al., Theorem 4 and figure 7): the standard pattern without idle
-// time, less every (k+1)-th sample. With k < D it keeps fewer activations than any 1-periodic
-// pattern of its rate: NCA of stage 1 is k instead of D. The price is the rate: k samples in k + 1
-// periods.
+// time, but without every (k+1)-th sample. With k < D it keeps fewer activations than any
+// 1-periodic pattern of its rate: NCA of stage 1 is k instead of D. The price is the rate: k
+// samples in k + 1 periods.
 //
 //   k = 2, 3 stages     slot 0   1       2           3        4         5
 //     stage 1           F0       F1      B0          F2 B1    F3        B2

@@ -1,8 +1,8 @@
-// Every schedule: MILLRACE_SCHEDULE(name, function, summary). Included where the macro means
-// something.
+// The list of all schedules: MILLRACE_SCHEDULE(name, function, summary). The including file defines
+// the macro.
 //
-// To add one: a file with its function beside this one, a line here, a test; docs/schedules.md says
-// how its picture is made.
+// To add a schedule: write a file with its function beside this one, add a line here, and a test.
+// docs/schedules.md says how its picture is made.
 
 // NOLINTBEGIN(llvm-header-guard)
 MILLRACE_SCHEDULE(sequential, Sequential, "one sample at a time: plain online learning")

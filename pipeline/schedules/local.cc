@@ -1,7 +1,7 @@
-// Local learning: activations go forward from stage to stage, and nothing comes back. Every stage
-// learns from its own loss, on its own output, at once. So no stage waits for another's gradient,
-// none keeps anything, and nothing is stale. After the local propagation of Marra et al. and the
-// layer-wise losses of MADNet.
+// Local learning: activations go forward from stage to stage, and no gradient comes back. Every
+// stage learns at once from its own loss, on its own output. So no stage waits for another stage's
+// gradient, no stage keeps activations, and no weights are stale. After the local propagation of
+// Marra et al. and the layer-wise losses of MADNet.
 //
 //   period   stage 1           stage 2           stage 3
 //        1   F1(1) B1(1) U1    F2(0) B2(0) U2
@@ -20,7 +20,8 @@ absl::StatusOr<Phases> Local(const ScheduleRequest& request) {
                        .rules = {.gradient = GradientFrom::kOwnLoss}});
   }
   Plan plan = OneDeviceAStage("local", request.shape, timings);
-  // Every loss reads the sample; the first and the last stage have it anyway.
+  // Every loss reads the sample. The first and the last stage already have a channel from the
+  // camera.
   for (int stage = 2; stage < request.shape.stages; ++stage) {
     plan.channels.push_back({.from = 0, .to = stage, .slots = 2 * stage});
   }

@@ -1,22 +1,22 @@
 // 1F1B*(T) (Beaumont, Eyraud-Dubois and Shilova, "Pipelined model parallelism: complexity results
-// and memory considerations", Algorithm 1): from the last stage backwards, stages are put into
-// groups that fit into T; inside a group a sample goes forward and back in one period, and a group
-// runs one period ahead of the next. It keeps as few activations as any 1-periodic plan can
-// (Theorem 3), and so has the least staleness.
+// and memory considerations", Algorithm 1). From the last stage backwards, stages form groups that
+// fit into T. Inside a group, a sample goes forward and back in one period. A group runs one period
+// ahead of the next. The plan keeps as few activations as any 1-periodic plan can (Theorem 3), so
+// it has the least staleness.
 //
 //   two groups: stages 1 and 2 | stage 3
 //   period   stage 1              stage 2              stage 3
 //        1   F1(1) B1(0) U1       F2(1) B2(0) U2       F3(0) B3(0) U3
 //        2   F1(2) B1(1) U1       F2(2) B2(1) U2       F3(1) B3(1) U3
 //
-// Where updates and copies take time, the groups follow from this. From the end of F_i to the start
-// of B_i a sample needs at least
+// Updates and copies take time, so the groups follow from this rule. Between the end of F_i and the
+// start of B_i a sample needs at least
 //
 //   away_i = copy + F_{i+1} + away_{i+1} + B_{i+1} + copy,   away_D = 0,
 //
-// and a stage that is `lag` samples ahead with its forwards has lag T for it, and what its own
-// operations leave of one T besides. So a long copy costs as much lag as it must and no more, as in
-// the paper, where it is a resource of its own.
+// A stage that is `lag` samples ahead with its forwards has lag T for that, plus the part of one T
+// that its own operations leave free. So a long copy adds only the lag that it requires. The paper
+// also treats a copy as a resource of its own.
 #include <algorithm>
 #include <cmath>
 
@@ -25,10 +25,10 @@
 namespace millrace::pipeline {
 namespace {
 
-// Of sums of costs, against a period that was summed in another order.
+// Tolerance for sums of costs, compared with a period that was summed in another order.
 constexpr double kRounding = 1e-9;
 
-// How many samples ahead of its backwards each stage must be with its forwards to keep `period`.
+// The number of samples that each stage's forwards must be ahead of its backwards to keep `period`.
 std::vector<int> LagsThatKeep(const std::vector<StageCost>& costs, double period) {
   std::vector<int> lags(costs.size());
   if (!(period > 0)) return lags;  // Nothing costs anything.

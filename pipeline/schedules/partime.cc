@@ -1,8 +1,8 @@
 // PARTIME (Meloni et al., "PARTIME: scalable and parallel processing over time with deep neural
-// networks", eq. 7 to 11 and Algorithm 1): in every period each stage goes forward, backward and
-// updates, on what its neighbours made in the period before. Its backward multiplies the gradient
-// of sample t with the activations of its newest sample, t + 2(D-h). Where eq. 10 mixes two
-// instants at the last stage, Algorithm 1 decides.
+// networks", eq. 7 to 11 and Algorithm 1). In every period each stage goes forward, goes backward
+// and updates, on its neighbours' results of the period before. Its backward multiplies the
+// gradient of sample t with the activations of its newest sample, t + 2(D-h). Eq. 10 mixes two
+// instants at the last stage; there we follow Algorithm 1.
 //
 //   period   stage 1          stage 2          stage 3
 //        2   F1(2)            F2(1)            F3(0) B3(0) U3(0)

@@ -1,7 +1,7 @@
 // PipeDream (Narayanan et al., "PipeDream: generalized pipeline parallelism for DNN training"): one
-// forward, one backward. Stage h is D - h samples ahead of its backwards, and each backward meets
-// the weights that its forward read: the stage holds D - h + 1 versions of them (weight stashing;
-// no vertical sync).
+// forward, one backward. Stage h is D - h samples ahead of its backwards. Each backward uses the
+// weights that its forward read, so the stage holds D - h + 1 versions of them (weight stashing; no
+// vertical sync).
 //
 //   period   stage 1              stage 2              stage 3
 //        2   F1(2) B1(0) U1       F2(1) B2(0) U2       F3(0) B3(0) U3

@@ -1,7 +1,7 @@
 // PipeDream-2BW (Narayanan et al., "Memory-efficient pipeline-parallel DNN training"): 1F1B, but
-// the gradients of m >= D samples are summed to one update, and forwards and backwards of a group
-// of m read the weights before the newest update: W(t+1) = W(t) - lr * gradient at W(t-1). So two
-// versions are enough, however deep the pipeline.
+// one update applies the summed gradients of m >= D samples. Forwards and backwards of a group of m
+// read the weights before the newest update: W(t+1) = W(t) - lr * gradient at W(t-1). So two
+// versions are enough for a pipeline of any depth.
 //
 //   m = 2, 2 stages     slot 0       1             2             3             4
 //     stage 1           F0           F1 B0         F2 B1 U       F3 B2         F4 B3 U
@@ -17,7 +17,7 @@ absl::StatusOr<Phases> Pipedream2bw(const ScheduleRequest& request) {
   const int stages = request.shape.stages;
   const int samples = request.samples > 0 ? request.samples : stages;
   MILLRACE_RETURN_IF_ERROR(CheckOption("pipedream_2bw", "samples", samples, stages, 10'000));
-  // One stage has nothing in flight at its updates: online learning.
+  // A single stage has no sample in flight at its updates: online learning.
   const WeightsRead before = {.which = WeightsRead::Which::kLag, .lag = stages > 1 ? 1 : 0};
   Plan plan{.schedule = "pipedream_2bw",
             .samples_per_pattern = samples,

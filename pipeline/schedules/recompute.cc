@@ -1,6 +1,6 @@
-// PARTIME's order without its mismatch: a stage keeps the inputs of its last 2(D-h) + 1 samples,
-// and runs the one that a gradient belongs to forward again, with the weights of that moment, right
-// before it goes backward. The last stage's gradient comes at once and needs no second forward.
+// PARTIME's order without its mismatch. A stage keeps the inputs of its last 2(D-h) + 1 samples.
+// Right before a backward it runs that sample's forward again, with the current weights. The last
+// stage's gradient comes at once and needs no second forward.
 //
 //   period   stage 1                  stage 2                  stage 3
 //        3   F1(3)                    F2(2) F2(0) B2(0) U2     F3(1) B3(1) U3

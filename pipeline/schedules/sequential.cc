@@ -1,5 +1,5 @@
-// One sample at a time: the reference. No stage starts a sample before all have learned from the
-// last.
+// One sample at a time: the reference. No stage starts a sample before all stages have learned from
+// the one before.
 //
 //   stage 1   F0       B0 U0 F1       B1 U1
 //   stage 2      F0 B0 U0       F1 B1 U1

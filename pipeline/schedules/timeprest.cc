@@ -1,16 +1,17 @@
 // TiMePReSt (Dutta, Chaki and De, "TiMePReSt: time and memory efficient pipeline parallel DNN
 // training with removed staleness", section 4): nF1B. A mini-batch of N micro-batches goes forward
-// one by one, each on the newest weights of that moment, and backward in one, on one version of the
-// weights that all stages have: the one after the mini-batch v before. v is 1, and no gradient is
-// stale, where W <= N + 1 stages. A stage keeps inputs and goes forward again, one by one.
+// one by one, each on the newest weights of that moment. It goes backward in one operation, on one
+// version of the weights that all stages have. This is the version after the mini-batch v before.
+// Where W <= N + 1 stages, v is 1 and no gradient is stale. A stage keeps inputs and runs forwards
+// again, one by one.
 //
 //   N = 2, W = 3     0   1   2   3   4   5   6   7   8
 //     stage 1        0a  0b  1a  1b  2a  2b  B0  3a  3b
 //     stage 2            0a  0b  1a  1b  B0  2a  2b  B1
 //     stage 3                0a  0b  B0  1a  1b  B1  2a
 //
-// One micro-batch is one sample here. Each stage repeats N forwards and one backward, 2(W-h)
-// forwards ahead of what the last stage's rhythm would be.
+// One micro-batch is one sample here. Each stage repeats N forwards and one backward. Its forwards
+// are 2(W-h) ahead of the last stage's rhythm.
 #include <algorithm>
 
 #include "base/status.h"
@@ -24,13 +25,12 @@ namespace {
 
 constexpr int kMicroBatches = 4;
 
-// The version difference at unit costs: how many mini-batches start to go backward on the last
-// stage while one goes back through all W stages, a backward every N + 1 time steps. The paper's
-// (W+N-2)/N (eq. 18) is an approximation of it.
+// The version difference at unit costs. One mini-batch goes back through all W stages, with a
+// backward every N + 1 time steps. Meanwhile, this number of mini-batches starts its backward on
+// the last stage. The paper's (W+N-2)/N (eq. 18) is an approximation.
 int VersionDifference(int stages, int samples) { return (stages - 1) / (samples + 1) + 1; }
 
-// The time slot, in cycles of N forwards and a backward, of the forward of `sample` of mini-batch
-// 0.
+// The time slot of the forward of `sample` of mini-batch 0. A cycle is N forwards and a backward.
 int ForwardSlot(int sample, int ahead, int samples) {
   const int place = sample - ahead;
   const int cycle = place >= 0 ? place / samples : -((samples - 1 - place) / samples);
@@ -77,7 +77,7 @@ absl::StatusOr<Phases> Timeprest(const ScheduleRequest& request) {
     plan.devices.push_back(OrderOf(stage, stages, samples));
   }
   SizeStages(plan);
-  // Backwards hand the gradients of a whole mini-batch over at once.
+  // A backward passes on the gradients of a whole mini-batch at once.
   for (Channel& channel : plan.channels) channel.gradient_slots *= samples;
   return Phases{{std::move(plan)}};
 }
