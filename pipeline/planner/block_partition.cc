@@ -38,7 +38,7 @@ int SmallestNear(const std::vector<double>& sizes, int largest) {
   return smallest;
 }
 
-// Gives `smallest` the nearest layer of its neighbour on the side of `largest`; returns that
+// Gives `smallest` the nearest layer of its neighbour on the side of `largest`. Returns that
 // neighbour.
 int Grow(Cuts& cuts, int smallest, int largest) {
   if (largest < smallest) {
@@ -61,7 +61,7 @@ Cuts BlockPartition(const std::vector<StageCost>& layers, int stages) {
     const int largest =
         static_cast<int>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
     const double largest_size = sizes[largest];
-    // As long as the largest keeps its layers, the others move towards it.
+    // While the largest block keeps its layers, the other blocks move towards it.
     for (bool shrunk = false; !shrunk; sizes = Sizes(costs, cuts)) {
       const int smallest = SmallestNear(sizes, largest);
       if (largest_size <= sizes[smallest] + 1) return cuts;

@@ -1,10 +1,9 @@
-// Measures what stages really cost while they run, and says when that has moved from what they were
-// planned with.
+// Measures the costs of running stages, and reports when they have moved from the planned costs.
 //
-// It takes wall time, from an operation's start to its end, because that is what the frame rate
-// needs: a core that is shared, throttled or short of memory bandwidth makes a stage slow without
-// costing it more CPU time, and a stage may have several threads. The median of a window is robust
-// against the odd operation that was interrupted.
+// It measures wall time, from an operation's start to its end, because that decides the frame rate.
+// A core that is shared, throttled or short of memory bandwidth makes a stage slow without more CPU
+// time. A stage may also have several threads. The median of a window is robust against single
+// interrupted operations.
 #pragma once
 
 #include <array>
@@ -19,29 +18,29 @@
 
 namespace millrace::pipeline {
 
-/// By how much stages cost something else than planned: of the stage that moved most, the sum of
-/// the differences of its forward, backward and update, as a share of what the slowest stage was
-/// planned to take. A small stage may double and change nothing. REQUIRES: as many of each.
+/// The movement of the stage that moved most. A stage's movement is the sum of the differences of
+/// its forward, backward and update, as a share of the slowest stage's planned time. So a small
+/// stage may double without effect. REQUIRES: both have the same size.
 [[nodiscard]] double Movement(const std::vector<StageCost>& planned,
                               const std::vector<StageCost>& measured);
 
-/// The times of the stages of one plan after the other, in milliseconds.
+/// The times of the running plan's stages, in milliseconds.
 ///
-/// Record() is for the thread that does the operation, one at a time for each stage and kind; it
+/// Record() is for the thread that runs the operation, one at a time for each stage and kind. It
 /// takes no lock and allocates nothing. Everything else is for one thread.
 class CostWatch {
  public:
-  /// Operations that a median is of, and the fewest that make one.
+  /// The length of the median's window, and the fewest operations that give a median.
   static constexpr int kWindow = 32;
   static constexpr int kFewest = 16;
-  /// Samples within which an operation has run "lately": it does where one sample in 64, the fewest
-  /// of all but none, is learned from.
+  /// An operation has run "lately" if it ran within this number of samples. At the slowest
+  /// learning, one sample in 64 is learned from.
   static constexpr std::int64_t kLately = 128;
 
   struct Options {
     /// Stages of the largest plan.
     int most_stages = 1;
-    /// The movement from which on costs have moved; 0: they never do.
+    /// The movement at which costs count as moved; 0: never.
     double share = 0.25;
   };
 
@@ -50,23 +49,23 @@ class CostWatch {
   CostWatch(const CostWatch&) = delete;
   CostWatch& operator=(const CostWatch&) = delete;
 
-  /// Stages cost `planned` now, says a plan; nothing moves before `not_before`.
+  /// Sets the planned costs of the stages. Moved() returns nullopt before `not_before`.
   void PlannedWith(std::vector<StageCost> planned, nanoseconds not_before);
 
-  /// Forgets all times: other stages will run. REQUIRES: nothing runs.
+  /// Forgets all times, because other stages will run. REQUIRES: nothing runs.
   void Forget();
 
-  /// `step` took so long. Leave out what had nothing to do, as a backward that got no gradient: it
-  /// would count as cheap.
+  /// Records that `step` took `took`. Do not record steps without work, such as a backward without
+  /// a gradient: they would count as cheap.
   void Record(const Step& step, nanoseconds took);
 
-  /// What the stages cost, once every one has gone forward often enough. Where a kind of operation
-  /// has not run lately, because learning is given up to keep the rate, it is taken to have moved
-  /// as the stage's forwards have.
+  /// The costs of the stages, once every stage has gone forward often enough. A kind of operation
+  /// may not have run lately, because learning is reduced to keep the rate. Its cost is then
+  /// assumed to have moved as the stage's forwards have.
   [[nodiscard]] std::optional<std::vector<StageCost>> Measured() const;
 
-  /// Measured(), if it has moved from what was planned by more than the share, and it is late
-  /// enough.
+  /// Measured(), if it has moved from the plan by more than the share and `now` is not before
+  /// `not_before`.
   [[nodiscard]] std::optional<std::vector<StageCost>> Moved(nanoseconds now) const;
 
  private:
@@ -88,10 +87,10 @@ class CostWatch {
   // Constant after construction.
   const Options options_;
 
-  // Self-synchronized; in place from construction on.
+  // Self-synchronized; allocated at construction.
   std::vector<OfStage> times_;
 
-  // Of the one thread.
+  // For the one thread.
   std::vector<StageCost> planned_;
   nanoseconds not_before_{0};
 };

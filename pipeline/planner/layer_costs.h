@@ -1,4 +1,4 @@
-// What each layer of a chain costs in time and in memory: what cuts and plans are made from.
+// The time and memory of each layer of a chain. Cuts and plans are computed from them.
 #pragma once
 
 #include <optional>
@@ -9,34 +9,34 @@
 
 namespace millrace::pipeline {
 
-/// One layer, for one sample. Bytes that nobody has measured are 0.
+/// One layer, for one sample. Bytes that were not measured are 0.
 struct LayerCosts {
   std::string name;
   StageCost cost = {};
-  /// What a cut behind it carries over: its output, and the skips that pass there.
+  /// The bytes that cross a cut behind it: its output, and the skips that pass there.
   double output_bytes = 0;
   double weight_bytes = 0;
-  /// What its backward needs of its forward.
+  /// The data of its forward that its backward needs.
   double activation_bytes = 0;
 };
 
-/// A chain of layers, and what it is to be spread over.
+/// A chain of layers, and the devices that it is planned for.
 struct NetworkCosts {
-  /// Times in milliseconds. Their copies are output_bytes / copy_gb_per_s.
+  /// Times in milliseconds. A layer's copy is output_bytes / copy_gb_per_s.
   std::vector<LayerCosts> layers;
-  /// Between devices, 10^9 bytes each second. 0: copies are free.
+  /// The bandwidth between devices, in 10^9 bytes each second. 0: copies are free.
   double copy_gb_per_s = 0;
-  /// Of each device. Nothing: no limit.
+  /// The memory of each device. nullopt: no limit.
   std::optional<double> memory_bytes = {};
-  /// Standard deviation of the logarithm of an operation's time. Nothing: nobody measured it.
+  /// Standard deviation of the logarithm of an operation's time. nullopt: not measured.
   std::optional<double> spread = {};
 };
 
-/// How much a stage holds at once under a plan.
+/// The number of copies that a stage holds at once under a plan.
 struct StageHolds {
   int versions = 1;     ///< Of its weights.
-  int activations = 1;  ///< Sets of what backwards need.
-  int inputs = 0;       ///< Samples of which it keeps the input only.
+  int activations = 1;  ///< Sets of activations for backwards.
+  int inputs = 0;       ///< Samples kept only as inputs.
 
   friend bool operator==(const StageHolds&, const StageHolds&) = default;
 };

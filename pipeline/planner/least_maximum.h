@@ -9,20 +9,21 @@ namespace millrace::pipeline {
 
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Of one run.
+/// The load of one run.
 struct RunLoad {
   double value = 0;  ///< kNever: not allowed.
-  double floor = 0;  ///< No run with the same end that begins earlier has less.
+  double floor = 0;  ///< A lower bound of all runs with the same end and an earlier begin.
 };
 
-/// Where runs 2, 3 ... begin, and the maximum of all loads: kNever if no way is allowed.
+/// The begins of runs 2, 3 ..., and the maximum of all loads: kNever if no partition is allowed.
 struct LeastMaximum {
   std::vector<int> begins;
   double maximum = kNever;
 };
 
-/// Cuts 0 .. length - 1 into `runs` runs. `load(run, first, end)` is that of run 0, 1 ... if it is
-/// made of what lies from `first` up to `end`. Among equals, the earliest begins.
+/// Cuts 0 .. length - 1 into `runs` runs. `load(run, first, end)` is the load of run 0, 1 ... over
+/// the elements from `first` up to `end` (not included). Of equal results, it takes the earliest
+/// begins.
 ///
 /// best[r][e] = min over b of max(best[r - 1][b], load(r - 1, b, e)): O(runs * length^2), less
 /// where floors end the search early. REQUIRES: 1 <= runs <= length.

@@ -13,10 +13,10 @@ namespace millrace::pipeline {
 namespace {
 
 constexpr double kTolerance = 1e-3;
-// A margin that is no gate at all.
+// A margin so large that it has no effect.
 constexpr double kMostIntervals = 16;
 
-// The frames of a camera, and a queue that drops its oldest: what becomes a sample.
+// The frames of a camera, behind a queue that drops its oldest frame. Frames become samples.
 class Camera {
  public:
   explicit Camera(const LiveOptions& options)

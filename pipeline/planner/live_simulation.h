@@ -1,5 +1,5 @@
-// A plan behind a camera, on paper: what is dropped and how late predictions come, under load and
-// with the spread that real operations have.
+// Simulates a plan behind a camera: dropped frames and delay under load, with the spread of real
+// operations.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace millrace::pipeline {
 
 struct LiveOptions {
-  /// Of stages 1 to D: the means.
+  /// Mean costs of stages 1 to D.
   std::vector<StageCost> costs;
-  /// Between two frames of the camera, in the unit of the costs.
+  /// The time between two frames of the camera, in the unit of the costs.
   double interval = 0;
-  /// Frames that may wait before the first stage; a fresher one pushes the oldest out.
+  /// Frames that may wait before the first stage. A full queue drops its oldest frame.
   int queue = 2;
-  /// Every operation takes its mean times a lognormal factor of mean 1 and this standard deviation
-  /// of its logarithm.
+  /// Every operation takes its mean times a lognormal factor of mean 1. This is the standard
+  /// deviation of the factor's logarithm.
   double spread = 0;
   /// The gate's margin; nullopt: no gate.
   std::optional<double> gate_margin = {};
@@ -35,27 +35,27 @@ struct LiveFigures {
   double p99_delay = 0;
 };
 
-/// A frame that was admitted, and when its prediction was handed over. Times count from the
-/// arrival of frame 0; frame n arrives n intervals later.
+/// An admitted frame, and the time of its prediction. Times count from the arrival of frame 0;
+/// frame n arrives n intervals later.
 struct LiveSample {
   std::int64_t frame = 0;
   double predicted = 0;
 };
 
-/// The samples that `plan` makes of frames that arrive one an interval, in their order; a frame
-/// that is missing was dropped. Fails as Simulate() does. REQUIRES: one cost a stage, an interval
-/// above 0, room for a frame in the queue.
+/// The samples that `plan` makes of frames that arrive one each interval, in order. Frames missing
+/// from the result were dropped. Fails as Simulate() does. REQUIRES: one cost for each stage,
+/// interval > 0, queue >= 1.
 [[nodiscard]] absl::StatusOr<std::vector<LiveSample>> SimulateSamples(const Plan& plan,
                                                                       const LiveOptions& options);
 
-/// What those samples come to. The first tenth is not counted: the pipeline
-/// fills. Fails as Simulate() does. REQUIRES: one cost a stage.
+/// The drops and delays of SimulateSamples(). Ignores the first tenth, while the pipeline fills.
+/// Fails as Simulate() does. REQUIRES: one cost for each stage.
 [[nodiscard]] absl::StatusOr<LiveFigures> SimulateLive(const Plan& plan,
                                                        const LiveOptions& options);
 
-/// The gate margin, of some that grow by halves, with the shortest delay among those with which no
-/// more frames are dropped than without a gate, give or take a thousandth. 16 intervals, which is
-/// as good as no gate, where none shortens it.
+/// The best gate margin among some that grow by halves. Only margins that drop no more frames than
+/// no gate, within a thousandth, are allowed; of these, the one with the shortest delay wins.
+/// Returns 16 intervals, which has the effect of no gate, if no margin shortens the delay.
 [[nodiscard]] absl::StatusOr<double> FindGateMargin(const Plan& plan, const LiveOptions& options);
 
 }  // namespace millrace::pipeline

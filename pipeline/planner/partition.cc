@@ -13,7 +13,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// Answers what a run of layers costs, by sums over all layers before.
+// Returns the costs of a run of layers, from prefix sums.
 class Chain {
  public:
   explicit Chain(const PartitionRequest& request) : request_(request) {
@@ -39,7 +39,7 @@ class Chain {
     return {.value = floor + held.inputs * input, .floor = floor};
   }
 
-  // Its time, and that of the cut before it.
+  // The time of a stage, or of the cut before it if that is longer.
   [[nodiscard]] RunLoad Time(int stage, int first, int end) const {
     const double limit = request_.memory_bytes.value_or(kNever);
     if (limit < kNever) {
@@ -54,7 +54,7 @@ class Chain {
 
  private:
   const PartitionRequest& request_;
-  // Of the layers before each one.
+  // Sums over the layers before each layer.
   std::vector<double> cost_ = {0.0};
   std::vector<double> weights_ = {0.0};
   std::vector<double> activations_ = {0.0};
@@ -64,7 +64,7 @@ std::string BytesText(double bytes) {
   return absl::StrCat(static_cast<std::int64_t>(std::ceil(bytes)), " bytes");
 }
 
-// The fewest stages that fit, if all hold the same; -1 if no number of them does.
+// The fewest stages that fit, if all hold the same; -1 if no number of stages fits.
 int FewestStages(const Chain& chain, double limit) {
   const int never = chain.length() + 1;
   std::vector<int> fewest(chain.length() + 1, never);
@@ -79,7 +79,7 @@ int FewestStages(const Chain& chain, double limit) {
   return fewest.back() == never ? -1 : fewest.back();
 }
 
-// The layer that fits into none of the stages, even alone; -1 if there is none.
+// The layer that fits into no stage, even alone; -1 if every layer fits somewhere.
 int LayerThatNeverFits(const Chain& chain, int stages, double limit) {
   for (int layer = 0; layer < chain.length(); ++layer) {
     bool fits = false;
@@ -149,7 +149,7 @@ std::vector<StageCost> StageCosts(const std::vector<StageCost>& layers, const Cu
     costs[stage].forward += layers[i].forward;
     costs[stage].backward += layers[i].backward;
     costs[stage].update += layers[i].update;
-    costs[stage].copy = layers[i].copy;  // Of its last layer.
+    costs[stage].copy = layers[i].copy;  // The copy of its last layer.
   }
   return costs;
 }

@@ -3,7 +3,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// The first layer of `stage`, counted from 0, and of one after the last.
+// The first layer of `stage`, counted from 0; the number of layers for a stage after the last.
 int FirstLayer(const std::vector<LayerCosts>& layers, const Cuts& cuts, std::size_t stage) {
   if (stage == 0) return 0;
   return stage <= cuts.size() ? cuts[stage - 1] : static_cast<int>(layers.size());

@@ -1,4 +1,4 @@
-// What the stages of a plan hold at once, and the bytes that it takes on every device.
+// The data that a plan's stages hold at once, and the bytes of the plan on every device.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace millrace::pipeline {
 
-/// Of stages 1 to D: for their backwards all samples in full or, where one of them goes forward
-/// again, their inputs and one in full.
+/// The holds of stages 1 to D. A stage holds activations of all samples for its backwards. If it
+/// runs forwards again, it holds inputs, and one set of activations.
 [[nodiscard]] std::vector<StageHolds> HoldsOf(const Plan& plan);
 
-/// The bytes on each device of `plan`, whose stages `cuts` makes of `layers`. A stage that two
-/// devices share is held by both.
+/// The bytes on each device of `plan`, whose stages are `layers` cut at `cuts`. A stage that two
+/// devices share counts on both.
 [[nodiscard]] std::vector<double> DeviceBytes(const Plan& plan,
                                               const std::vector<LayerCosts>& layers,
                                               const Cuts& cuts);

@@ -68,7 +68,7 @@ class Planner {
   }
 
  private:
-  // The first plan that holds, from the least staleness on.
+  // The plan that holds the rate with the least staleness, and among equals the least delay.
   absl::StatusOr<std::optional<PlannedPipeline>> AtEffortOf(Effort effort) {
     closest_.reset();
     std::vector<PlannedPipeline> candidates;
@@ -92,7 +92,8 @@ class Planner {
 
   using MakeOne = std::function<absl::StatusOr<Plan>(ScheduleRequest&)>;
 
-  // Of the plans that do not fit, the first of so many stages needs least: why it does not is said.
+  // Of the plans with `stages` stages that do not fit, the first needs the least memory. Keeps its
+  // error.
   absl::Status AddCandidates(int stages, const Effort& effort,
                              std::vector<PlannedPipeline>& candidates) {
     PartitionRequest partition{.layers = AtEffort(request_.layers, effort),
@@ -120,7 +121,7 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // From those that hold least to those that hold most.
+  // From the kind that holds least to the kind that holds most.
   [[nodiscard]] std::vector<MakeOne> ManyKinds() const {
     std::vector<MakeOne> kinds;
     for (double share : kShares) {
@@ -139,15 +140,16 @@ class Planner {
     return kinds;
   }
 
-  // Predicting alone is planned for at any rate: it is the last thing to give up.
+  // A plan that only predicts is never too slow: it is the last resort.
   [[nodiscard]] bool TooSlow(const PartitionRequest& partition, const Cuts& cuts,
                              const Effort& effort) const {
     const std::vector<StageCost> costs = StageCosts(CostsOf(partition.layers), cuts);
     return effort.update_every != 0 && LeastPeriod(costs) > request_.interval;
   }
 
-  // What `make` makes, cut so that it fits into the memory; nothing where it is too slow then. Each
-  // plan is cut again for what it and those before it hold, until that is enough or nothing fits.
+  // The plan of `make`, cut so that it fits into the memory; nullopt if it is too slow then. Cuts
+  // the plan again for its own holds and those of the plans before it, until the plan fits or no
+  // cuts fit.
   absl::StatusOr<std::optional<PlannedPipeline>> Fitting(PartitionRequest partition, Cuts cuts,
                                                          const Effort& effort,
                                                          const MakeOne& make) const {
@@ -191,8 +193,8 @@ class Planner {
   }
 
   const PlannerRequest& request_;
-  std::optional<PlannedPipeline> closest_;        // The one that drops least, where none holds.
-  absl::Status does_not_fit_ = absl::OkStatus();  // Why nothing fits into the memory.
+  std::optional<PlannedPipeline> closest_;        // The plan that drops least, if no plan holds.
+  absl::Status does_not_fit_ = absl::OkStatus();  // Why no plan fits into the memory.
 };
 
 std::string LimitOf(const std::vector<StageCost>& layers) {

@@ -16,11 +16,11 @@
 namespace millrace::pipeline {
 namespace {
 
-// Looking is a handful of medians: often enough for a camera, too seldom to cost anything.
+// A check takes a few medians. This is often enough for a camera, and the cost is negligible.
 constexpr int kPollsToALook = 16;
 constexpr int kMostDoubling = 16;
-// A tenth of what a stage gets where both want the same core: it disturbs nobody, and still ends in
-// a second or so.
+// A tenth of a stage's share where both want the same core: planning does not slow the stages, and
+// still ends in about a second.
 constexpr int kNiceness = 10;
 
 double Ratio(double planned, double measured) { return planned > 0 ? measured / planned : 1; }
@@ -29,7 +29,7 @@ std::string Digits(double value) {
   return value < 100 ? absl::StrFormat("%.3g", value) : absl::StrFormat("%.0f", value);
 }
 
-// The operation that moved most, in words.
+// The operation that moved most, as text.
 std::string WhyMoved(const std::vector<StageCost>& planned,
                      const std::vector<StageCost>& measured) {
   std::string why;
@@ -49,7 +49,7 @@ std::string WhyMoved(const std::vector<StageCost>& planned,
   return why;
 }
 
-// `running`, as it will do with the costs of `request` and the effort of `found`.
+// `running`, evaluated with the costs of `request` and the effort of `found`.
 absl::StatusOr<PlannedPipeline> Judged(const PlannerRequest& request, PlannedPipeline running,
                                        const PlannedPipeline& found) {
   running.effort = found.effort;
@@ -130,7 +130,7 @@ void Replanner::Begin(std::vector<StageCost> measured) {
           done_ = true;
           done_.notify_all();
         });
-  } catch (const std::exception&) {  // No memory or thread is left: what runs goes on.
+  } catch (const std::exception&) {  // No memory or thread is left: the running plan goes on.
     planning_ = false;
     done_ = true;
   }
@@ -144,7 +144,7 @@ void Replanner::PlanOnThread(const PlannerRequest& request, const PlannedPipelin
     const MutexLock lock(mu_);
     if (replan.ok()) result_ = *std::move(replan);
   } catch (...) {
-    // Out of memory: what runs goes on, and the next movement is another try.
+    // Out of memory: the running plan goes on, and the next movement tries again.
   }
 }
 

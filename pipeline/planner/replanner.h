@@ -1,11 +1,11 @@
-// Plans again when stages cost something else than they were planned with.
+// Plans again when the stages' costs differ from the planned costs.
 //
-//   workers ── Record() ─▶ CostWatch ── moved? ─▶ a thread of its own: PlanAgain()
+//   workers ── Record() ─▶ CostWatch ── moved? ─▶ own thread: PlanAgain()
 //                                                        │
-//   learner's thread ◀── Poll(): the plan to go on with ─┘
+//   learner's thread ◀── Poll(): the next plan to run ───┘
 //
-// Planning takes up to seconds, so it never holds a sample up: the running plan runs on until the
-// next is there. Who runs the plans then switches between two samples.
+// Planning takes up to seconds, so it never blocks a sample: the running plan runs until the next
+// one is ready. The learner then switches between two samples.
 #pragma once
 
 #include <atomic>
@@ -22,43 +22,44 @@
 
 namespace millrace::pipeline {
 
-/// What came of planning again.
+/// The result of planning again.
 struct Replan {
-  /// Whether `pipeline` has other cuts or orders than what ran. It has its effort and what to
-  /// expect either way.
+  /// Whether `pipeline` has other cuts or orders than the running plan. It has the new effort and
+  /// expectations in both cases.
   bool switches = false;
   PlannedPipeline pipeline;
-  /// Of its stages as they were measured, learning from every sample. In milliseconds.
+  /// The measured costs of its stages, in milliseconds, learning from every sample.
   std::vector<StageCost> costs;
   /// The operation that moved most: "a backward of stage 2 takes 92.1 ms instead of 60.3".
   std::string why;
 };
 
-/// `layers` as their stages were measured: each stage's forwards, backwards and updates are scaled
-/// as a whole. REQUIRES: one cost a stage of `cuts`.
+/// `layers`, scaled to the measured costs of their stages. All forwards of a stage get the same
+/// factor, and so do its backwards and updates. REQUIRES: one cost for each stage of `cuts`.
 [[nodiscard]] std::vector<LayerCosts> Scaled(std::vector<LayerCosts> layers, const Cuts& cuts,
                                              const std::vector<StageCost>& measured);
 
-/// Plans for the layers of `request`. Keeps `running`, with its new effort and expectations, unless
-/// it does not hold any more or the new plan is less stale or its delay shorter by more than
-/// `share`: a switch drains the pipeline, and near equals would take turns. Fails as PlanFor().
+/// Plans for the layers of `request`. Switches to the new plan if `running` no longer holds, or if
+/// the new plan is clearly better: less stale, or its delay shorter by more than `share`. Otherwise
+/// keeps `running`, with its new effort and expectations. A switch drains the pipeline, and two
+/// nearly equal plans would alternate. Fails as PlanFor() does.
 [[nodiscard]] absl::StatusOr<Replan> PlanAgain(const PlannerRequest& request,
                                                const PlannedPipeline& running, double share);
 
 /// Watches the costs of the running plan and plans again.
 ///
-/// Record() is as CostWatch's; the rest is for the one thread that switches plans. Destroying it
-/// gives up planning.
+/// Record() has the threading rule of CostWatch; the rest is for the thread that switches plans.
+/// The destructor cancels planning.
 class Replanner {
  public:
   struct Options {
-    /// What the running plan was made for, in milliseconds; its function is called on another
-    /// thread.
+    /// The request of the running plan, in milliseconds. Its function is called on another thread.
     PlannerRequest request;
-    /// How far costs must move, as a share (CostWatch).
+    /// The movement of costs, as a share, that starts planning (CostWatch).
     double share = 0.25;
-    /// From one plan to the next. Each switch back to the plan before doubles it, up to sixteen
-    /// times as long: where two plans change what their own stages cost, they would take turns.
+    /// The minimum time between two plans. Each switch back to the previous plan doubles it, up to
+    /// sixteen times. Otherwise two plans would alternate if each changes the costs of its own
+    /// stages.
     nanoseconds least_pause = std::chrono::seconds(10);
     const Clock* clock = &MonotonicClock();
   };
@@ -71,15 +72,14 @@ class Replanner {
   /// See CostWatch::Record().
   void Record(const Step& step, nanoseconds took) { watch_.Record(step, took); }
 
-  /// To be called for each sample. Returns the plan to go on with once there is one, and now and
-  /// then looks whether another is needed: then it begins to plan. Never waits.
+  /// Call it for each sample. Returns the next plan to run once it is ready. At intervals, it
+  /// checks whether a new plan is needed, and starts planning. Never waits.
   [[nodiscard]] std::optional<Replan> Poll();
 
-  /// Forgets the times of the stages that were. To be called between two plans. REQUIRES: nothing
-  /// runs.
+  /// Forgets the times of the previous stages. Call it between two plans. REQUIRES: nothing runs.
   void Switched() { watch_.Forget(); }
 
-  /// Waits until the planning at hand, if there is any, is done: for tests.
+  /// Waits until the current planning, if any, is done. For tests.
   void AwaitPlanning() { done_.wait(false); }
 
  private:
@@ -96,18 +96,18 @@ class Replanner {
   // Self-synchronized.
   CostWatch watch_;
 
-  // Of the one thread.
+  // For the one thread.
   PlannerRequest request_;
   PlannedPipeline running_;
-  std::optional<PlannedPipeline> before_;  // What ran before it.
+  std::optional<PlannedPipeline> before_;  // The plan that ran before.
   nanoseconds pause_;
   std::string why_;
   bool planning_ = false;
   int polls_ = 0;
 
-  std::atomic<bool> done_ = true;  // Whether the planning thread has nothing more to do.
+  std::atomic<bool> done_ = true;  // Whether the planning thread has finished.
   Mutex mu_;
-  std::optional<Replan> result_ ABSL_GUARDED_BY(mu_);  // Nothing: planning failed.
+  std::optional<Replan> result_ ABSL_GUARDED_BY(mu_);  // nullopt: planning failed.
 
   std::jthread thread_;  // Plans once.
 };

@@ -8,7 +8,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// Which device each layer is on, and what that makes of the devices' loads.
+// The device of each layer, and the resulting loads.
 class Allocation {
  public:
   Allocation(const std::vector<StageCost>& layers, int devices)
@@ -77,13 +77,13 @@ Allocation Contiguous(const std::vector<StageCost>& layers, int devices, const C
   return allocation;
 }
 
-// Whether the pair's larger load falls clearly when the first gives `amount` to the second.
+// Whether the larger load of the pair falls clearly if `from` gives `amount` to `to`.
 bool Helps(const Allocation& allocation, int from, int to, double amount) {
   const double slack = 1e-12 * allocation.load(from);
   return amount > slack && allocation.load(to) + amount < allocation.load(from) - slack;
 }
 
-// Moves a layer off the busiest device, or swaps one of its layers with a smaller one of another.
+// Moves a layer off the busiest device, or swaps it with a smaller layer of another device.
 bool ImproveOnce(Allocation& allocation) {
   const int busiest = allocation.MostLoaded();
   for (int layer = 0; layer < allocation.length(); ++layer) {
@@ -118,7 +118,7 @@ bool JoinsNeighbour(Allocation& allocation, int layer, int neighbour, double mos
   return false;
 }
 
-// Joins runs as long as the largest load stays what it is.
+// Joins runs as long as the largest load does not grow.
 void JoinRuns(Allocation& allocation) {
   const double most = allocation.Largest() * (1 + 1e-12);
   for (bool joined = true; joined;) {
