@@ -9,9 +9,10 @@ namespace {
 
 using enum OperationKind;
 
-constexpr double kNewest = 0.1;   // Share of the newest time in a mean.
-constexpr double kShrink = 0.99;  // Of the margin, with every sample that no stage waited for.
-constexpr double kGrowth = 0.1;   // Of the mean forward, with every wait.
+constexpr double kNewest = 0.1;   // The weight of the newest time in a mean.
+constexpr double kShrink = 0.99;  // Factor of the margin after a sample for which no stage waited.
+constexpr double kGrowth = 0.1;   // Growth of the margin after a wait, as a share of the mean
+                                  // forward.
 
 }  // namespace
 

@@ -1,10 +1,9 @@
-// Holds a sample back while it would only wait inside the pipeline.
+// Delays a sample while it would only wait inside the pipeline.
 //
-// Where frames are always ready, a first stage that ran as soon as its device were free would take
-// frames early and let them wait between the stages, where no fresher one can replace them. The
-// gate lets the next sample in at L - m: L is the latest start with which no later stage would wait
-// for it (latest_start.h), and m a margin that grows whenever a stage had to wait for a sample that
-// was held, and shrinks slowly otherwise.
+// If frames are always ready, an idle first stage would take them early. They would then wait
+// between the stages, where no newer frame can replace them. The gate admits the next sample at L -
+// m. L is the latest start at which no later stage would wait for it (latest_start.h). The margin m
+// grows whenever a stage waited for a delayed sample, and otherwise shrinks slowly.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +27,15 @@ class AdmissionGate {
     std::int64_t period = 0;
   };
 
-  /// `costs`: of stages 1 to D, in seconds, to begin with; it then follows what operations take.
+  /// `costs`: initial costs of stages 1 to D, in seconds. The gate then follows the measured times.
   AdmissionGate(const Plan& plan, std::vector<StageCost> costs);
 
-  /// The operation at a place in its device's order waits for nothing more. `waited`: its device
-  /// was idle until then.
+  /// The operation at `at` has all its dependencies. `waited`: its device was idle until now.
   void Started(const Place& at, double now, bool waited) ABSL_LOCKS_EXCLUDED(mu_);
   void Ended(std::size_t device, const Step& step, double now) ABSL_LOCKS_EXCLUDED(mu_);
   void Admitted(bool held) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// When the next sample should be admitted; in the past: at once.
+  /// When to admit the next sample; a time in the past means at once.
   [[nodiscard]] double Opens(double now) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] double margin() const ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -1,16 +1,16 @@
-// The devices that a plan runs on, as the engine sees them.
+// The devices of a plan, as the engine sees them.
 //
-// Each device has a queue, like a CUDA stream: work is put at its end, and done in that order. Work
-// may also need what other devices make. How far each stage is in its order of each kind of
-// operation is a counter that only rises, like a timeline semaphore, and work waits until counters
-// have risen far enough:
+// Each device has a queue, like a CUDA stream: work is appended, and runs in that order. Work may
+// also depend on other devices. For each stage and kind of operation, a counter holds the number of
+// passed samples. It only rises, like a timeline semaphore. Work waits until counters have reached
+// given values:
 //
 //   engine ──Enqueue──▶ device 0   F1(7)  B1(5)  U1(5)  F1(8) ...
 //                       device 1   F2(6)  B2(6)  U2(6)  F2(7) ...
 //                                    │ F2(7) needs that stage 1 has done 8 forwards
 //
-// What a device does when nothing holds it is its own affair: threads, CUDA streams, or a test that
-// goes through every order that these rules allow.
+// Implementations are threads, CUDA streams, or a test that tries every order that these rules
+// allow.
 #pragma once
 
 #include <cstddef>
@@ -25,68 +25,70 @@
 
 namespace millrace::pipeline {
 
-/// What is put into a device's queue.
+/// One entry of a device's queue.
 struct Work {
   enum class What {
-    kRun,   ///< Do the step.
-    kPass,  ///< Go past it: it will never be, because the stream ends first.
-    kEnd,   ///< Nothing comes after it: go past all steps of the device's operations.
+    kRun,   ///< Run the step.
+    kPass,  ///< Skip the step: it will never run, because the stream ends first.
+    kEnd,   ///< The end of the queue: skip all remaining steps of the device's operations.
   };
   What what = What::kRun;
   Step step = {};
   /// Its place in the device's order, and the period.
   std::size_t place = 0;
   std::int64_t period = 0;
-  /// What it waits for, in the samples of `pattern`: passed, not only done. Outlives the devices.
+  /// Its dependencies, for the samples of `pattern`. Skipped samples count as well. Outlives the
+  /// devices.
   std::span<const Need> needs = {};
   std::int64_t pattern = 0;
 };
 
-/// Devices at work. done() is thread-safe; the rest is for one thread. Destroying them leaves
-/// undone what has not begun.
+/// Running devices. done() is thread-safe; the rest is for one thread. The destructor discards work
+/// that has not started.
 class Devices {
  public:
   struct Options {
     const Plan& plan;  ///< Outlives the devices.
-    /// Does a step of work on its device; `waited`: what it needs came after its turn had. False:
-    /// everything stops. Called for one piece of work of a device at a time.
+    /// Runs a step on its device. `waited`: its dependencies were met after its turn had come.
+    /// Returns false to stop all devices. A device calls it for one entry at a time.
     std::function<bool(std::size_t device, const Work& work, bool waited)> run;
-    /// Called in place of `run` for a kPass, when what that needs is there: what needs the work
-    /// that will never be counts on what it needs itself (essential_needs.h). Not for a kEnd, which
-    /// is needed by nothing that is still to come. False: everything stops. May be empty.
+    /// Called in place of `run` for a kPass, once its dependencies are met: work that depends on it
+    /// may rely on them (essential_needs.h). Not called for a kEnd, because no later work depends
+    /// on it. Returns false to stop all devices. May be empty.
     std::function<bool(std::size_t device, const Work& work)> pass = {};
-    /// Called before a device's first work, where that will be done. False: as for `run`.
+    /// Called before a device's first work, on the device's thread. Returns false to stop, as `run`
+    /// does.
     std::function<bool(std::size_t device)> start;
-    /// Told why, before everything stops because a device itself has failed.
+    /// Called with the cause when a device itself has failed, before all devices stop.
     std::function<void(const absl::Status& cause)> on_failure = {};
   };
 
   virtual ~Devices() = default;
 
-  /// Puts work at the end of a device's queue, waiting while that is full. It is done once all
-  /// before it in the queue is and its needs are met. REQUIRES: what meets the needs of a kRun was
-  /// enqueued before it; of a kPass, it will be.
+  /// Appends work to a device's queue; waits while the queue is full. The work runs after the
+  /// entries before it, once its dependencies are met. REQUIRES: the work that a kRun depends on
+  /// was enqueued before; the work that a kPass depends on will be enqueued.
   virtual void Enqueue(std::size_t device, const Work& work) = 0;
 
   /// The camera has put a sample into its channels: `step` is the forward of stage 0.
   virtual void Admit(const Step& step) = 0;
-  /// No sample comes any more: what waits for one may go past.
+  /// No further sample is admitted. Work that waits for one may be skipped.
   virtual void EndAdmission() = 0;
 
-  /// Waits until `needs` are met for the samples of `pattern`. Returns whether they are: false once
-  /// everything stops.
+  /// Waits until `needs` are met for the samples of `pattern`. Returns false if the devices
+  /// stopped.
   virtual bool Await(std::span<const Need> needs, std::int64_t pattern) = 0;
 
-  /// Waits until each device has come to its kEnd and has done all, or everything stops.
+  /// Waits until each device has finished its kEnd, or the devices stopped.
   virtual void Join() = 0;
 
-  /// Samples that `stage` has done `kind` on so far.
+  /// The number of samples on which `stage` has done `kind` so far.
   [[nodiscard]] virtual std::int64_t done(OperationKind kind, int stage) const = 0;
 };
 
 using MakeDevices = std::function<std::unique_ptr<Devices>(Devices::Options)>;
 
-/// A worker thread for each device of the plan.
+/// One worker thread for each device of the plan.
 [[nodiscard]] std::unique_ptr<Devices> MakeWorkerThreads(Devices::Options options);
 
 }  // namespace millrace::pipeline

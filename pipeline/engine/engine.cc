@@ -73,11 +73,11 @@ absl::Status Engine::AwaitRoom() {
   return stopped_ ? failure() : absl::OkStatus();
 }
 
-// What runs decides when the gate opens, so each end of an operation is a reason to look again.
+// Running operations decide when the gate opens, so it checks again after each end of an operation.
 void Engine::AwaitGate() {
   held_ = false;
   for (;;) {
-    const std::int64_t ends = ends_;  // Before it is asked: what ends from here on is seen.
+    const std::int64_t ends = ends_;  // Read before Opens(), so that no later end is missed.
     const double now = Seconds(MonotonicClock().Now());
     const double opens = gate_->Opens(now);
     if (opens <= now || stopped_) return;
@@ -116,7 +116,7 @@ absl::Status Engine::failure() const {
   return failure_;
 }
 
-// An operation is enqueued as soon as all that it needs has been.
+// Enqueues each operation once all its dependencies are enqueued.
 void Engine::EnqueueWhatCanBe() {
   for (bool moved = true; moved;) {
     moved = false;
@@ -126,7 +126,7 @@ void Engine::EnqueueWhatCanBe() {
   }
 }
 
-// Returns whether the device's order could go on.
+// Returns whether the device's order advanced.
 bool Engine::EnqueueNext(std::size_t device) {
   Cursor& at = cursors_[device];
   const std::vector<Operation>& order = plan_.devices[device];
@@ -188,7 +188,7 @@ void Engine::RunTimed(std::size_t device, const Work& work, bool waited) {
   ended_.Notify();
 }
 
-// Whatever a call throws stops the engine. Returns whether it threw nothing.
+// An exception from `call` stops the engine. Returns whether `call` threw none.
 bool Engine::Guarded(const Step& step, absl::FunctionRef<void()> call) {
   try {
     call();

@@ -1,10 +1,9 @@
-// Runs any plan, self-timed, on devices that each do their order and nothing else.
+// Runs any plan, self-timed, on devices that each run only their own order.
 //
-// The engine puts the operations of a sample into the devices' queues as soon as the sample is
-// admitted (devices.h); each starts when the one before it on its device and all that it depends on
-// are done. So the values depend on the plan and the samples alone, never on timing: the engine
-// equals a serial run of the same orders bit for bit, and a slow camera shortens the delay without
-// changing a number.
+// On admission of a sample, the engine puts its operations into the devices' queues (devices.h). An
+// operation starts when the one before it on its device and its dependencies are done. So the
+// values depend only on the plan and the samples, never on timing. The engine equals a serial run
+// of the same orders bit for bit, and a slow camera shortens the delay without changing a number.
 #pragma once
 
 #include <atomic>
@@ -28,12 +27,12 @@
 
 namespace millrace::pipeline {
 
-/// Does the work of one operation, on the thread of the operation's device. May throw: then the
-/// engine stops, with the code of a StepError (step_error.h), or INTERNAL.
+/// Runs one operation, on the thread of the operation's device. If it throws, the engine stops,
+/// with the code of a StepError (step_error.h), or INTERNAL.
 using RunStep = std::function<void(const Step&)>;
 
-/// A running pipeline. Admit() and Drain() are for one thread; the rest is thread-safe. Destroying
-/// it before Drain() leaves what is in flight undone.
+/// A running pipeline. Admit() and Drain() are for one thread; the rest is thread-safe. Without a
+/// Drain(), the destructor discards the operations in flight.
 class Engine {
  public:
   struct Options {
@@ -41,13 +40,13 @@ class Engine {
     RunStep run;
     /// Called once on each device's thread before its first operation. May be empty.
     std::function<void(int device)> on_worker_start = {};
-    /// Of stages 1 to D, in seconds: then AwaitRoom() holds samples back that would only wait
+    /// Costs of stages 1 to D, in seconds. AwaitRoom() then delays samples that would only wait
     /// inside (admission_gate.h). Empty: no gate.
     std::vector<StageCost> gate_costs = {};
     MakeDevices make_devices = MakeWorkerThreads;
-    /// Told of each operation; outlives the engine. Null: nobody is.
+    /// Records each operation; outlives the engine. May be null.
     RunHistory* history = nullptr;
-    /// What the plan's sample 0 is in the history.
+    /// The number of the plan's sample 0 in the history.
     std::int64_t first_sample = 0;
   };
 
@@ -58,31 +57,31 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   /// Waits until the next sample would be admitted at once: the camera's channels have a free slot
-  /// and the gate, if there is one, is open. A source that drops frames picks the next one then,
-  /// and it is the freshest. Fails as Admit() does.
+  /// and the gate, if any, is open. A source that drops frames should pick the next frame then,
+  /// because it is the newest. Fails as Admit() does.
   absl::Status AwaitRoom() ABSL_LOCKS_EXCLUDED(mu_);
 
   /// Waits until the camera's channels have a free slot for the next sample, calls `write` with the
-  /// sample's number to fill it, and returns that number. `write` may throw as an operation may.
-  /// Fails with the cause once one of them has failed. REQUIRES: not drained.
+  /// sample's number to fill it, and returns that number. `write` may throw, as an operation may.
+  /// After a failure, returns its cause. REQUIRES: not drained.
   [[nodiscard]] absl::StatusOr<std::int64_t> Admit(absl::FunctionRef<void(std::int64_t)> write)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Runs every operation whose inputs exist and ends the devices. Returns the first failure of an
-  /// operation, after which the rest is left undone. Idempotent.
+  /// Runs every operation whose inputs exist, then ends the devices. Returns the first failure of
+  /// an operation; the operations after it are discarded. Idempotent.
   absl::Status Drain() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Samples that `stage` has done `kind` on so far.
+  /// The number of samples on which `stage` has done `kind` so far.
   [[nodiscard]] std::int64_t done(OperationKind kind, int stage) const {
     return devices_->done(kind, stage);
   }
 
  private:
-  /// How far a device's order has been enqueued.
+  /// The position up to which a device's order has been enqueued.
   struct Cursor {
     std::int64_t period = 0;
     std::size_t place = 0;
-    /// Whether the period has anything to do; one that has not is the last.
+    /// Whether the period has any work; the first period without work is the last.
     bool more = false;
     bool ended = false;
   };
@@ -108,25 +107,26 @@ class Engine {
   const RunStep run_;
   const std::function<void(int)> on_worker_start_;
   const std::int64_t first_sample_;
-  std::vector<OperationRing*> history_;  // By device; none: nobody is told.
+  std::vector<OperationRing*> history_;  // By device; empty without a history.
 
-  // Of the thread that admits.
+  // For the thread that admits.
   Progress enqueued_;
   std::vector<Cursor> cursors_;  // By device.
-  std::int64_t end_ = -1;        // Samples of the whole stream; unknown until Drain().
+  std::int64_t end_ = -1;        // The number of samples of the whole stream; -1 until Drain().
 
   // Self-synchronized.
-  const std::unique_ptr<AdmissionGate> gate_;  // Null: none.
-  std::atomic<bool> held_ = false;             // Whether the gate holds or held the next sample.
-  std::atomic<std::int64_t> ends_ = 0;         // Operations that have ended, where there is a gate.
+  const std::unique_ptr<AdmissionGate> gate_;  // Null: no gate.
+  std::atomic<bool> held_ = false;             // Whether the gate delayed the next sample.
+  std::atomic<std::int64_t> ends_ = 0;         // Operations that have ended. Counted only with a
+                                               // gate.
   EventCount ended_;
   std::atomic<bool> stopped_ = false;
 
   mutable Mutex mu_;
-  // Why it stopped. OK while it has not.
+  // The cause of the stop; OK while running.
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
 
-  std::unique_ptr<Devices> devices_;  // Last: they call what is above.
+  std::unique_ptr<Devices> devices_;  // Last, because the devices call the members above.
 };
 
 }  // namespace millrace::pipeline

@@ -1,8 +1,8 @@
-// Waiting for a condition that other threads make true by atomic stores.
+// Lets threads wait for a condition that other threads make true by atomic stores.
 //
-// What is awaited in a pipeline is mostly there, or comes within microseconds, or takes a frame's
-// time. So a waiter first looks for a while, then sleeps; and whoever changes something only takes
-// a lock when somebody sleeps. Handing over between two busy threads costs no system call.
+// Most conditions in a pipeline are already true, or become true within microseconds, or after a
+// frame's time. So a waiter spins for a short time, then sleeps. A notifier takes a lock only if a
+// thread sleeps. A handover between two busy threads costs no system call.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace millrace::pipeline {
 
-/// Thread-safe. Conditions are made of sequentially consistent atomics alone, and become true by
-/// stores that are followed by Notify(): then no wake-up is lost.
+/// Thread-safe. No wake-up is lost if a condition reads only sequentially consistent atomics, and
+/// Notify() follows each store that makes it true.
 class EventCount {
  public:
   /// Returns once `condition()` is true.
@@ -29,7 +29,7 @@ class EventCount {
     sleepers_.fetch_sub(1);
   }
 
-  /// The same, but no longer than until `deadline`.
+  /// As Await(), but returns at `deadline` at the latest.
   template <typename Condition>
   void AwaitUntil(const Condition& condition, std::chrono::steady_clock::time_point deadline)
       ABSL_LOCKS_EXCLUDED(mu_) {
@@ -43,16 +43,17 @@ class EventCount {
     sleepers_.fetch_sub(1);
   }
 
-  /// Lets every waiter look again.
+  /// Makes every waiter check its condition again.
   void Notify() ABSL_LOCKS_EXCLUDED(mu_) {
     if (sleepers_.load() == 0) return;
-    // Whoever found its condition false before the change is asleep once this lock is had.
+    // A waiter that found its condition false before the store sleeps by the time we hold this
+    // lock.
     { MutexLock lock(mu_); }
     changed_.notify_all();
   }
 
  private:
-  // Longer than handing over takes, short beside an operation on a frame.
+  // Longer than a handover, short compared with an operation on a frame.
   static constexpr std::chrono::microseconds kLookFor{40};
   static constexpr int kLooksBeforeYielding = 200;
 
@@ -63,7 +64,7 @@ class EventCount {
     }
     const auto until = std::chrono::steady_clock::now() + kLookFor;
     while (std::chrono::steady_clock::now() < until) {
-      std::this_thread::yield();  // Where there are more threads than cores.
+      std::this_thread::yield();  // For machines with more threads than cores.
       if (condition()) return true;
     }
     return false;

@@ -21,7 +21,8 @@ absl::StatusOr<std::unique_ptr<PhasedEngine>> PhasedEngine::Start(Options option
   return engine;
 }
 
-// The engine before gives back what its devices had, streams of GPUs say, before the next needs it.
+// The previous engine releases its devices' resources, such as GPU streams, before the next needs
+// them.
 absl::Status PhasedEngine::Begin(std::size_t phase) {
   phase_ = phase;
   engine_.reset();

@@ -1,5 +1,5 @@
-// Runs plans one after the other: all of one phase's samples are learned from before the next one's
-// first is admitted.
+// Runs plans one after the other. All samples of one phase are learned from before the first sample
+// of the next is admitted.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace millrace::pipeline {
 
-/// An engine for each phase in turn. Each plan counts its samples from 0; the stream's numbers go
-/// on. For one thread, but for history().
+/// One engine for each phase in turn. Each plan counts its samples from 0; the stream's numbers
+/// continue. For one thread, except history().
 class PhasedEngine {
  public:
   struct Options {
@@ -26,38 +26,37 @@ class PhasedEngine {
     RunStep run;
     /// Called once on each worker's thread before its first operation. May be empty.
     std::function<void(int device)> on_worker_start = {};
-    /// As Engine's: of all phases.
+    /// As in Engine, for all phases.
     std::vector<StageCost> gate_costs = {};
-    /// Of all phases.
+    /// For all phases.
     MakeDevices make_devices = MakeWorkerThreads;
-    /// Called before each phase but the first, on the thread of Admit(), while nothing runs.
+    /// Called before each phase except the first, on the thread of Admit(), while nothing runs.
     std::function<void(const Phase&)> on_switch = {};
   };
 
-  /// Checks all plans and starts the first. Fails as CheckPlan() does.
-  /// The first phase's first sample is the first number in the stream.
-  /// REQUIRES: each later phase begins after the one before.
+  /// Checks all plans and starts the first. The stream's numbers start at the first phase's first
+  /// sample. Fails as CheckPlan() does. REQUIRES: each later phase begins after the one before.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<PhasedEngine>> Start(Options options);
 
   PhasedEngine(const PhasedEngine&) = delete;
   PhasedEngine& operator=(const PhasedEngine&) = delete;
 
   /// Admits the next sample, as Engine::Admit() does, and returns its number in the stream. `write`
-  /// gets its number in the plan. Where a phase begins, first drains the one before.
+  /// gets its number in the plan. At the start of a phase, drains the phase before first.
   [[nodiscard]] absl::StatusOr<std::int64_t> Admit(absl::FunctionRef<void(std::int64_t)> write);
 
-  /// As Engine::AwaitRoom(). Where a phase begins, first drains the one before.
+  /// As Engine::AwaitRoom(). At the start of a phase, drains the phase before first.
   absl::Status AwaitRoom();
 
-  /// Drains the plan that runs, and goes on with `plan` from the next sample to be admitted on;
-  /// phases that were still to come are given up. `gate_costs`: of the new plan's stages, empty for
-  /// no gate. `while_idle` is called between the two, while nothing runs, with the new phase.
-  /// Fails as CheckPlan() does, and then changes nothing, or with the failure of the plan that ran.
+  /// Drains the running plan, and continues with `plan` from the next admitted sample. Later phases
+  /// are discarded. `gate_costs`: costs of the new plan's stages, empty for no gate. Calls
+  /// `while_idle` with the new phase between the two, while nothing runs. Fails as CheckPlan()
+  /// does, and then changes nothing, or with the failure of the old plan.
   absl::Status Switch(Plan plan, std::vector<StageCost> gate_costs,
                       absl::FunctionRef<void(const Phase&)> while_idle);
 
-  /// Drains the plan that runs, calls `while_idle`, and goes on with the same plan from the next
-  /// sample to be admitted on; phases that are still to come stay. Fails as Drain() does.
+  /// Drains the running plan, calls `while_idle`, and continues the same plan with the next
+  /// admitted sample. Keeps the later phases. Fails as Drain() does.
   absl::Status Pause(absl::FunctionRef<void(const Phase&)> while_idle);
 
   /// As Engine::Drain().

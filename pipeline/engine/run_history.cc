@@ -4,7 +4,7 @@
 
 namespace millrace::pipeline {
 
-// Whoever reads a value that is stored here also sees that its operation was begun.
+// A thread that reads a value stored here also sees that its operation was begun.
 void OperationRing::Note(const Step& step, nanoseconds start, nanoseconds end) {
   const std::int64_t number = begun_.load(std::memory_order_relaxed);
   begun_.store(number + 1, std::memory_order_relaxed);
@@ -29,7 +29,7 @@ PastOperation OperationRing::Read(std::int64_t number, std::size_t device) const
           .end = nanoseconds(place.end.load(std::memory_order_acquire))};
 }
 
-// The newest first: what may be overwritten meanwhile comes last, and is given up.
+// Reads the newest first. The oldest entries may be overwritten meanwhile; it discards those.
 void OperationRing::Since(nanoseconds since, std::size_t device,
                           std::vector<PastOperation>& operations) const {
   const std::size_t before = operations.size();

@@ -1,12 +1,12 @@
-// The last operations of a pipeline that runs: when each of them started and ended.
+// The last operations of a running pipeline, with their start and end.
 //
-// Always there, so that whoever wonders why a server stutters can look at what has just happened.
-// Each device has a ring of its own, the newest over the oldest:
+// It always records, so that an operator can see at once why a server stutters. Each device has its
+// own ring, where the newest operation overwrites the oldest:
 //
 //   device 0   F1(8)  B1(8)  U1(8)  F1(9) | B1(5)  U1(5)  F1(6)  B1(6) ...
 //                                         ^ the next one
 //
-// RunRecorder (run_recorder.h) keeps the first ones instead, of a run that is looked at afterwards.
+// RunRecorder (run_recorder.h) keeps the first operations instead, to analyze a run afterwards.
 #pragma once
 
 #include <array>
@@ -22,25 +22,27 @@
 
 namespace millrace::pipeline {
 
-/// The last operations of one device. Note() is for one thread at a time, waits for nobody and
-/// allocates nothing; Since() is thread-safe.
+/// The last operations of one device. Note() is for one thread at a time, never waits and allocates
+/// nothing; Since() is thread-safe.
 class OperationRing {
  public:
-  /// Those of some seconds: an operation of a real network takes a millisecond or more.
+  /// A few seconds: an operation of a real network takes a millisecond or more.
   static constexpr std::int64_t kPlaces = 4096;
 
   OperationRing() = default;
   OperationRing(const OperationRing&) = delete;
   OperationRing& operator=(const OperationRing&) = delete;
 
-  /// REQUIRES: it started when the one noted before had ended, or later.
+  /// REQUIRES: `start` is not before the end of the operation noted before.
   void Note(const Step& step, nanoseconds start, nanoseconds end);
 
-  /// Appends those that ended at `since` or later, oldest first, as operations of `device`.
+  /// Appends the operations that ended at `since` or later, oldest first, as operations of
+  /// `device`.
   void Since(nanoseconds since, std::size_t device, std::vector<PastOperation>& operations) const;
 
  private:
-  // Read while it is written over: what was read counts only if it was not begun anew meanwhile.
+  // May be overwritten during a read. A reader then checks `begun_` and discards overwritten
+  // values.
   struct Place {
     std::atomic<OperationKind> kind = OperationKind::kForward;
     std::atomic<int> stage = 0;
@@ -52,7 +54,7 @@ class OperationRing {
 
   [[nodiscard]] PastOperation Read(std::int64_t number, std::size_t device) const;
 
-  // How many operations were begun to be noted, and how many have been.
+  // The number of operations whose Note() has begun, and the number whose Note() has ended.
   std::atomic<std::int64_t> begun_ = 0;
   std::atomic<std::int64_t> noted_ = 0;
   std::array<Place, kPlaces> places_;
@@ -65,11 +67,10 @@ class RunHistory {
   RunHistory(const RunHistory&) = delete;
   RunHistory& operator=(const RunHistory&) = delete;
 
-  /// That of `device`, which is made if there is none. It lives as long as the history.
+  /// The ring of `device`, which is created if needed. Valid as long as the history exists.
   [[nodiscard]] OperationRing& RingOf(std::size_t device) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// What ended at `since` or later and is still kept: by device, then in the order in which it
-  /// ran.
+  /// The kept operations that ended at `since` or later: by device, then in the order of execution.
   [[nodiscard]] std::vector<PastOperation> Since(nanoseconds since) const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

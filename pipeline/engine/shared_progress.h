@@ -1,4 +1,4 @@
-// How far each stage is, for threads that read what others write.
+// The progress of each stage, shared between threads.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace millrace::pipeline {
 
-/// Progress on atomics. Thread-safe; each stage's operations of one kind are counted by one thread
-/// at a time. Sequentially consistent, as EventCount wants it.
+/// Progress on atomics. Thread-safe; one thread at a time counts a stage's operations of one kind.
+/// Sequentially consistent, as EventCount requires.
 class SharedProgress {
  public:
   explicit SharedProgress(const Plan& plan)
@@ -42,7 +42,7 @@ class SharedProgress {
   }
 
  private:
-  // On a cache line of its own: neighbours are counted by other threads.
+  // On its own cache line, because other threads write the neighbours.
   struct alignas(64) Count {
     std::atomic<std::int64_t> passed = 0;
     std::atomic<std::int64_t> done = 0;

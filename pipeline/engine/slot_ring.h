@@ -1,8 +1,8 @@
-// Places for a bounded number of samples' data, each marked with whose it is.
+// Slots for the data of a bounded number of samples, each marked with its sample.
 //
-// The engine decides when a place may be written and read; the ring checks that it was right. Every
-// place carries its sample's number, so a mistake in a plan stops the program instead of pairing a
-// prediction with another sample's gradient.
+// The engine decides when a slot may be written and read; the ring checks it. Every slot carries
+// its sample's number. So a mistake in a plan stops the program, instead of pairing a prediction
+// with another sample's gradient.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 
 namespace millrace::pipeline {
 
-/// A ring of `T`, one a sample. Not synchronized: the plan orders a writer after the last reader of
-/// the place's older sample, and a reader after its writer.
+/// A ring of `T`, one for each sample. Not synchronized: the plan orders a writer after the last
+/// reader of the slot's older sample, and a reader after its writer.
 template <typename T>
 class SlotRing {
  public:
   /// REQUIRES: slots > 0.
   explicit SlotRing(int slots) : places_(slots) { MILLRACE_CHECK(slots > 0); }
 
-  /// Stores `value` as that of `sample`, in place of an older sample's.
+  /// Stores `value` for `sample`, over an older sample's value.
   void Write(std::int64_t sample, T value) {
     Place& place = PlaceOf(sample);
     MILLRACE_CHECK(place.sample < sample);
     place = {sample, std::move(value)};
   }
 
-  /// REQUIRES: `sample` was written and its place not overwritten.
+  /// REQUIRES: `sample` was written and its slot not overwritten.
   [[nodiscard]] T& Read(std::int64_t sample) {
     Place& place = PlaceOf(sample);
     MILLRACE_CHECK(place.sample == sample);

@@ -1,4 +1,4 @@
-// Sums up for how long each stage has worked, since its network was made.
+// Sums up the working time of each stage, since its network was made.
 #pragma once
 
 #include <atomic>
@@ -14,26 +14,27 @@ namespace millrace::pipeline {
 /// Thread-safe. Add() takes no lock and allocates nothing.
 class StageTimes {
  public:
-  /// For at most so many stages.
+  /// `most_stages`: the largest number of stages.
   explicit StageTimes(std::size_t most_stages) : times_(most_stages) {}
 
   StageTimes(const StageTimes&) = delete;
   StageTimes& operator=(const StageTimes&) = delete;
 
-  /// `step` took so long. REQUIRES: its stage is one of those that there may be.
+  /// Adds `took` to the stage of `step`. REQUIRES: its stage is at most the largest number of
+  /// stages.
   void Add(const Step& step, nanoseconds took);
 
-  /// Of the first `stages` stages. REQUIRES: no more than there may be.
+  /// The times of the first `stages` stages. REQUIRES: at most the largest number of stages.
   [[nodiscard]] std::vector<StageTime> Of(std::size_t stages) const;
 
  private:
-  // In nanoseconds. On cache lines of its own: its neighbours are written by other threads.
+  // In nanoseconds. On its own cache line, because other threads write the neighbours.
   struct alignas(64) Sums {
     std::atomic<std::int64_t> predicting = 0;
     std::atomic<std::int64_t> learning = 0;
   };
 
-  std::vector<Sums> times_;  // In place from construction on.
+  std::vector<Sums> times_;  // Allocated at construction, never moved.
 };
 
 }  // namespace millrace::pipeline

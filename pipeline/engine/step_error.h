@@ -1,4 +1,4 @@
-// Why a step failed, for those who have to tell one reason from another.
+// The cause of a failed step, with a status code that callers can test.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@
 
 namespace millrace::pipeline {
 
-/// What a step throws so that the engine stops with a code of its own; all else is INTERNAL.
+/// A step throws it to stop the engine with this code. Any other exception means INTERNAL.
 class StepError : public std::runtime_error {
  public:
   explicit StepError(const absl::Status& cause)

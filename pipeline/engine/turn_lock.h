@@ -1,4 +1,4 @@
-// A lock for a thread that holds it almost always and others that want it now and then.
+// A fair lock, for a thread that holds it most of the time and other threads that need it rarely.
 #pragma once
 
 #include <mutex>
@@ -7,8 +7,8 @@
 
 namespace millrace::pipeline {
 
-/// As a std::mutex, but who waits gets it before whoever had it gets it again. Costs a second lock
-/// that nobody holds for long.
+/// Like std::mutex, but fair: a waiter acquires it before the previous holder can re-acquire it.
+/// Implemented with a second, short-lived lock.
 class ABSL_LOCKABLE TurnLock {
  public:
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -18,7 +18,7 @@ class ABSL_LOCKABLE TurnLock {
   void unlock() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS { held_.unlock(); }
 
  private:
-  std::mutex turn_;  // Whose turn is next.
+  std::mutex turn_;  // Held by the next thread to acquire `held_`.
   std::mutex held_;
 };
 

@@ -1,4 +1,5 @@
-// What work comes to for those who count: the one statement of it, for the engine and its devices.
+// The effect of work on the progress counters. The engine and its devices share this one
+// definition.
 #pragma once
 
 #include <vector>
@@ -8,7 +9,8 @@
 
 namespace millrace::pipeline {
 
-/// A device whose operations are `order` is past `work`. `Counters`: Progress or SharedProgress.
+/// Counts `work` as passed on a device whose operations are `order`. `Counters`: Progress or
+/// SharedProgress.
 template <typename Counters>
 void GoPast(const Work& work, const std::vector<Operation>& order, Counters& counters) {
   switch (work.what) {

@@ -1,4 +1,4 @@
-// Work that waits for a device's thread.
+// The queue of work for a device's thread.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace millrace::pipeline {
 
-/// First in, first out. One thread puts in and one takes out, without a lock. Sequentially
-/// consistent, as EventCount wants what it waits for.
+/// First in, first out. One thread pushes and one thread takes, without a lock. Sequentially
+/// consistent, as EventCount requires of its conditions.
 class WorkQueue {
  public:
   /// REQUIRES: places > 0.
@@ -41,7 +41,7 @@ class WorkQueue {
   }
 
   std::vector<Work> places_;
-  // On cache lines of their own: one is written by each thread.
+  // Each on its own cache line, because a different thread writes each.
   alignas(64) std::atomic<std::int64_t> pushed_ = 0;
   alignas(64) std::atomic<std::int64_t> taken_ = 0;
 };

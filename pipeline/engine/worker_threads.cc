@@ -1,4 +1,4 @@
-// Devices that are threads: each looks at the counters, sleeps if it must, and works.
+// Devices that are threads: each reads the counters, sleeps if it must, and runs its work.
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -27,7 +27,7 @@ class WorkerThreads final : public Devices {
         workers_.emplace_back([this, device] { DoWork(device); });
       }
     } catch (...) {
-      Stop();  // Or those that there are would be waited for, for ever.
+      Stop();  // Otherwise the destructor would wait forever for the started threads.
       throw;
     }
   }
@@ -38,7 +38,7 @@ class WorkerThreads final : public Devices {
 
   void Enqueue(std::size_t device, const Work& work) override {
     WorkQueue& queue = queues_[device];
-    // What is to be run needs only what is in a queue, so it gets on meanwhile.
+    // Work to run depends only on enqueued work, so the queue drains meanwhile.
     changed_.Await([&] { return stopped_ || !queue.full(); });
     if (stopped_) return;
     queue.Push(work);
@@ -67,8 +67,8 @@ class WorkerThreads final : public Devices {
   }
 
  private:
-  // Room for all that may have to be passed at the end of the stream, which needs what may not be
-  // in a queue yet; and for more than is in flight before.
+  // Room for all work to skip at the end of the stream, which may depend on work that is not
+  // enqueued yet. Also more than the work in flight before.
   static std::size_t PlacesFor(const Plan& plan, const std::vector<Operation>& order) {
     return order.size() * static_cast<std::size_t>(MaxShift(plan) + 3) + 256;
   }
