@@ -9,8 +9,8 @@
 namespace millrace::pipeline {
 namespace {
 
-// Processes and tracks are counted from 1, tracks through all processes: viewers give 0 a meaning
-// of its own, and some take a track for the same one wherever its number is.
+// Processes and tracks are counted from 1, and tracks through all processes. Viewers treat 0
+// specially, and some merge tracks of the same number in different processes.
 class TraceText {
  public:
   explicit TraceText(double unit_us) : unit_us_(unit_us) {}

@@ -1,4 +1,4 @@
-// A timeline for Perfetto (ui.perfetto.dev) and chrome://tracing.
+// Writes a timeline for Perfetto (ui.perfetto.dev) and chrome://tracing.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace millrace::pipeline {
 
-/// What is shown together: what was planned, or what happened. Several lie one below the other.
+/// The events of one group: a plan, or a run. Viewers show several groups below each other.
 struct TraceProcess {
-  /// Of letters, digits and simple punctuation: it is not escaped.
+  /// Letters, digits and simple punctuation only: it is not escaped.
   std::string name;
   std::vector<TimelineEvent> events;
   std::vector<CopyEvent> copies = {};
 };
 
-/// A JSON array of complete events: a process each, with a track for each device and, where copies
-/// take time, one for what it sends. `unit_us` is one unit of the events' time in microseconds.
+/// A JSON array of complete events. Each process has a track for each device and, where copies take
+/// time, one for the copies that the device sends. `unit_us` is the events' unit of time in
+/// microseconds.
 [[nodiscard]] std::string ChromeTrace(const std::vector<TraceProcess>& processes, double unit_us);
 
 }  // namespace millrace::pipeline

@@ -13,7 +13,7 @@ namespace {
 
 using enum OperationKind;
 
-// The events of samples from `first` up to `end` (not included), numbered from `first`.
+// The events of samples from `first` up to `end` (not included), renumbered from `first`.
 std::vector<TimelineEvent> Part(const std::vector<TimelineEvent>& events, std::int64_t first,
                                 std::int64_t end) {
   std::vector<TimelineEvent> part;
@@ -26,17 +26,17 @@ std::vector<TimelineEvent> Part(const std::vector<TimelineEvent>& events, std::i
   return part;
 }
 
-// Simulates what `recorded` holds of one plan, whose stream has `samples` samples.
+// Simulates the operations of `recorded` under one plan. The plan's stream has `samples` samples.
 absl::StatusOr<std::vector<TimelineEvent>> PlannedPart(const Plan& plan,
                                                        const std::vector<TimelineEvent>& recorded,
                                                        std::int64_t samples) {
   std::int64_t last = 0;
-  std::map<std::size_t, std::int64_t> left;  // Operations of each device that are still to come.
+  std::map<std::size_t, std::int64_t> left;  // Remaining operations of each device.
   for (const TimelineEvent& event : recorded) {
     last = std::max(last, event.step.last);
     ++left[event.device];
   }
-  // Where the record ends before the stream, its end is not that of the stream.
+  // If the record ends before the stream, the simulation must not drain at the record's end.
   const std::int64_t enough = std::min(samples, last + 1 + SamplesToDraw(plan));
   MILLRACE_ASSIGN_OR_RETURN(
       std::vector<TimelineEvent> events,
@@ -50,7 +50,7 @@ double& CostOfKind(StageCost& cost, OperationKind kind) {
   return kind == kBackward ? cost.backward : cost.update;
 }
 
-// What a sample of it took, without the forward that a backward may hold.
+// The time of one sample in `event`, without the forward that a backward may run again.
 double TimeOf(const TimelineEvent& event, const VersionsRead& reads, double forward) {
   const double time = event.span.end - event.span.start;
   if (event.step.kind == kUpdate) return time;
@@ -65,7 +65,7 @@ double TimeOf(const TimelineEvent& event, const VersionsRead& reads, double forw
 std::vector<StageCost> CostsIn(const std::vector<TimelineEvent>& events, const Plan& plan) {
   const VersionsRead reads(plan);
   std::vector<StageCost> costs(plan.stages.size());
-  // Forwards first: a backward may hold one.
+  // Forwards first: a backward may run one again.
   for (const OperationKind kind : {kForward, kBackward, kUpdate}) {
     std::vector<std::vector<double>> times(costs.size());
     for (const TimelineEvent& event : events) {

@@ -1,4 +1,4 @@
-// What a recorded run should have looked like: its plan on paper, with the costs that it had.
+// The simulation of a recorded run: its plan, with its measured costs.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace millrace::pipeline {
 
-/// What one sample cost each stage of `plan`, first stage first: medians over `events`, whose
-/// samples are numbered from the plan's first. A forward that is run again counts as a forward.
-/// What did not happen costs nothing.
+/// The cost of one sample in each stage of `plan`, first stage first: medians over `events`, whose
+/// samples are numbered from the plan's first. A forward that runs again counts as a forward. An
+/// operation that did not happen costs 0.
 [[nodiscard]] std::vector<StageCost> CostsIn(const std::vector<TimelineEvent>& events,
                                              const Plan& plan);
 
-/// The operations of `recorded`, simulated: each phase with the costs of its own part, samples
-/// always ready. `samples` is how long the stream was; `recorded` is as RunRecorder gives it, and
-/// may end earlier. Fails as Simulate() does.
+/// Simulates the operations of `recorded`: each phase with the costs of its own part, samples
+/// always ready. `samples` is the length of the stream. `recorded` comes from RunRecorder, and may
+/// end earlier. Fails as Simulate() does.
 [[nodiscard]] absl::StatusOr<std::vector<TimelineEvent>> PlannedEvents(
     const Phases& phases, const std::vector<TimelineEvent>& recorded, std::int64_t samples);
 

@@ -1,7 +1,6 @@
-// Notes when each operation of a run started and ended, for pictures and traces.
+// Records the start and end of each operation of a run, for pictures and traces.
 //
-// What was planned can then be laid beside what happened: both are TimelineEvents, drawn by the
-// same code.
+// Plans and runs are both TimelineEvents, and the same code draws them. So they can be compared.
 #pragma once
 
 #include <array>
@@ -15,11 +14,11 @@
 
 namespace millrace::pipeline {
 
-/// The first operations of each device, at most so many. Noting one neither locks nor allocates:
-/// every device writes to memory of its own, which is there before it runs.
+/// The first `most_operations` operations of each device. Recording takes no lock and allocates
+/// nothing: each device writes to its own memory, which is allocated before it runs.
 ///
-/// Recorded operations may run on one thread a device, as in an engine. Begin(), events() and
-/// left_out() are for while nothing runs. Must outlive the run that it records.
+/// One thread for each device may run recorded operations, as in an engine. Call Begin(), events()
+/// and left_out() only while nothing runs. Must outlive the recorded run.
 class RunRecorder {
  public:
   /// REQUIRES: most_operations > 0. `clock` outlives the recorder.
@@ -28,17 +27,18 @@ class RunRecorder {
   RunRecorder(const RunRecorder&) = delete;
   RunRecorder& operator=(const RunRecorder&) = delete;
 
-  /// What runs from now on is `plan`, whose sample 0 is sample `first_sample` of the stream.
+  /// The run continues with `plan`, whose sample 0 is sample `first_sample` of the stream.
   void Begin(const Plan& plan, std::int64_t first_sample);
 
-  /// Does the same as `run`, recorded. REQUIRES: Begin() was called before it is.
+  /// Returns a function that calls `run` and records it. REQUIRES: Begin() is called before that
+  /// function.
   [[nodiscard]] RunStep Recording(RunStep run);
 
-  /// By device, then in the order in which they ran; samples are numbered as in the stream. In
-  /// milliseconds since the first operation of all.
+  /// The operations by device, in the order of execution, with the stream's sample numbers. Times
+  /// are milliseconds since the very first operation.
   [[nodiscard]] std::vector<TimelineEvent> events() const;
 
-  /// Operations of all devices that ran after memory for them was used up.
+  /// Operations of all devices that were not recorded, because memory was used up.
   [[nodiscard]] std::int64_t left_out() const;
 
  private:
@@ -47,9 +47,9 @@ class RunRecorder {
     nanoseconds start;
     nanoseconds end;
   };
-  // Of one device. On cache lines of its own: its neighbours are written by other threads.
+  // The entries of one device. On its own cache line, because other threads write the neighbours.
   struct alignas(64) Track {
-    std::vector<Entry> entries;  // As many as there may be, written up to `used`.
+    std::vector<Entry> entries;  // Of full length from the start, written up to `used`.
     std::size_t used = 0;
     std::int64_t left_out = 0;
   };
@@ -60,13 +60,13 @@ class RunRecorder {
   const std::size_t most_operations_;
   const Clock& clock_;
 
-  // Of the plan at work; constant while it runs.
+  // For the running plan; constant while it runs.
   std::int64_t samples_per_pattern_ = 1;
   std::int64_t first_sample_ = 0;
   // By kind, stage and sample of the pattern.
   std::array<std::vector<std::vector<std::size_t>>, kOperationKinds> device_of_;
 
-  // By device; each is for its device's thread.
+  // By device. Each track is for its device's thread.
   std::vector<Track> tracks_;
 };
 

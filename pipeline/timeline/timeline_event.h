@@ -1,4 +1,4 @@
-// What happened when, on which device: what drawings and traces are made from.
+// Events on devices, with their times. Drawings and traces are made from them.
 #pragma once
 
 #include <vector>
@@ -10,38 +10,39 @@
 
 namespace millrace::pipeline {
 
-/// One operation, simulated or run.
+/// One operation, simulated or real.
 struct TimelineEvent {
   std::size_t device = 0;
   Step step;
   Span span;
 };
 
-/// What carries the product of one operation to the device of a neighbouring stage.
+/// The copy of an operation's product to the device of a neighbouring stage.
 struct CopyEvent {
   std::size_t from_device = 0;
-  /// Activations of its stage, or the gradient that it passes back.
+  /// Copies the activations of its stage, or the gradient for the stage before.
   Step step;
   Span span;
 };
 
-/// Runs `plan` on paper over samples that arrive one an interval; those of a pattern of several
-/// together, as the papers draw them. Fails as Simulate() does. REQUIRES: one cost a stage.
+/// Simulates `plan` with one sample arriving each interval. The samples of one pattern arrive
+/// together, as in the papers' drawings. Fails as Simulate() does. REQUIRES: one cost for each
+/// stage.
 [[nodiscard]] absl::StatusOr<std::vector<TimelineEvent>> SimulatedEvents(
     const Plan& plan, const std::vector<StageCost>& costs, double interval, int samples);
 
-/// The copies that follow `events`: forwards' to the stage after, backwards' to the one before,
-/// where `costs` say that they take time.
+/// The copies that follow `events`: from a forward to the next stage, from a backward to the stage
+/// before. Only copies with a cost in `costs`.
 [[nodiscard]] std::vector<CopyEvent> CopiesOf(const Plan& plan, const std::vector<StageCost>& costs,
                                               const std::vector<TimelineEvent>& events);
 
-/// When the last of them ends; 0 of none.
+/// The end of the last event; 0 if there are no events.
 [[nodiscard]] double LastEnd(const std::vector<TimelineEvent>& events);
 
-/// Samples enough to see a plan fill and then repeat its pattern a few times.
+/// The number of samples that shows how a plan fills and then repeats its pattern a few times.
 [[nodiscard]] int SamplesToDraw(const Plan& plan);
 
-/// When to stop drawing them: every stage has updated, and `patterns` patterns have passed since.
+/// The end of a drawing: every stage has updated, and then `patterns` patterns have passed.
 [[nodiscard]] double EndOfDrawing(const Plan& plan, const std::vector<TimelineEvent>& events,
                                   double interval, int patterns);
 

@@ -18,7 +18,7 @@ using enum OperationKind;
 
 constexpr int kCopyColor = 3;
 
-// Two shades each, for even and odd samples, after Okabe and Ito; and what is written on them.
+// Two shades for even and odd samples, after Okabe and Ito, and the colour of the text on them.
 struct Ink {
   const char* name;
   std::array<const char*, 2> fill;
@@ -41,10 +41,10 @@ std::string Escaped(const std::string& text) {
                              {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
 }
 
-// Coordinates with one decimal, and no more than they need.
+// Coordinates with at most one decimal.
 std::string Px(double value) { return absl::StrCat(std::round(value * 10) / 10); }
 
-// Where things are.
+// The positions of the parts.
 struct Layout {
   explicit Layout(const TimelinePicture& picture) {
     const std::size_t rows = picture.row_names.size();
@@ -59,7 +59,7 @@ struct Layout {
     height = Top(rows) + 52;
   }
 
-  // The typical forward just holds a number.
+  // The scale at which a typical forward just has room for its number.
   static double ScaleForNumbers(const TimelinePicture& picture) {
     std::vector<double> lengths;
     for (const TimelineEvent& event : picture.events) {
@@ -94,7 +94,7 @@ class Drawing {
   std::string Text() && {
     Begin();
     Rows();
-    // What takes no time is a thin line, on top of its neighbours.
+    // An operation without duration is a thin line, drawn over its neighbours.
     for (const bool brief : {false, true}) {
       for (const TimelineEvent& event : picture_.events) {
         if ((event.span.end <= event.span.start) == brief) Operation(event);
@@ -159,7 +159,7 @@ class Drawing {
         absl::StrCat("copy ", ToString(copy.step)));
   }
 
-  // A tick at round times, about 70 pixels apart.
+  // Ticks at round times, about 70 pixels apart.
   void Axis() {
     const double y = layout_.Top(picture_.row_names.size()) + 2;
     const double wanted = 70 / layout_.scale;
@@ -199,7 +199,7 @@ class Drawing {
     });
   }
 
-  // NOLINTNEXTLINE(readability-function-size): a rectangle has so many sides.
+  // NOLINTNEXTLINE(readability-function-size): a rectangle needs all these values.
   void Box(double x, double y, double width, double height, const char* fill,
            const std::string& tip = "") {
     absl::StrAppend(&svg_, "<rect x=\"", Px(x), "\" y=\"", Px(y), "\" width=\"", Px(width),
