@@ -1,4 +1,4 @@
-// How devices are named. Free of LibTorch.
+// The names of devices. Free of LibTorch.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,10 @@
 
 namespace millrace::pipeline {
 
-/// The number of the GPU called "cuda" (the first) or "cuda:0" and on; nullopt: it is no GPU's
-/// name.
+/// The number of the GPU called "cuda" (the first) or "cuda:0" and on; nullopt if `name` is no GPU.
 inline std::optional<int> GpuNumber(const std::string& name) {
   constexpr std::string_view kPrefix = "cuda:";
-  constexpr int kMost = 127;  // Of LibTorch's.
+  constexpr int kMost = 127;  // The limit of LibTorch.
   int number = 0;
   if (name == "cuda") return 0;
   if (!name.starts_with(kPrefix) || !absl::SimpleAtoi(name.substr(kPrefix.size()), &number) ||

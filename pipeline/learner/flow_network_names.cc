@@ -13,7 +13,8 @@ struct Kind {
   FlowNetworkInput input;
 };
 
-// A network halves its pictures so often that their sides must be multiples.
+// Each network halves its pictures several times, so their sides must be multiples of a power of
+// two.
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
       {"flow", {.channels = 1, .size_multiple = 16}},

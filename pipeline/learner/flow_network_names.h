@@ -1,4 +1,4 @@
-// The names of the networks that can learn optical flow, and what they read. Free of LibTorch.
+// The names of the networks that can learn optical flow, and their inputs. Free of LibTorch.
 #pragma once
 
 #include <string>
@@ -11,35 +11,36 @@ namespace millrace::pipeline {
 
 /// flow: the coarse-to-fine network with matching built in (flow_network.h).
 ///
-/// levels: the same with features for each level of its own, so that every level can be a stage
-/// that
+/// levels: like flow, but each level has its own features. So every level can be a stage that
 ///         learns from its own loss: schedule local.
 ///
-/// The others are those of Marullo, Tiezzi and Betti, "Continual unsupervised learning for optical
-/// flow estimation with deep networks", CoLLAs 2022. They read both pictures' colours as six
-/// channels, the current one's first, and must find out themselves that matching is what helps:
+/// The other networks are those of Marullo, Tiezzi and Betti, "Continual unsupervised learning for
+/// optical flow estimation with deep networks", CoLLAs 2022. They read the colours of both pictures
+/// as six channels, the current picture first, and must learn by themselves that matching helps:
 ///
 /// ndconv: eight convolutions 5x5 at full resolution, 1.08 M parameters: layers of equal size that
 ///         balance well, 71 G multiply-adds at 256x256.
-/// resunet: half of a ResNet-18 without normalization, and a U-Net's way back, 4.46 M parameters.
+/// resunet: half of a ResNet-18 without normalization, and the upward path of a U-Net, 4.46 M
+///         parameters.
 /// flownets: FlowNetS without normalization (Dosovitskiy et al., ICCV 2015), 38.7 M parameters.
 [[nodiscard]] const std::vector<std::string>& FlowNetworkNames();
 
-/// What a sample must be for a network.
+/// The input that a network requires.
 struct FlowNetworkInput {
-  /// Of a picture: 1, grey, or 3, red, green, blue.
+  /// Channels of a picture: 1, grey, or 3, red, green, blue.
   int channels = 1;
-  /// Both sides must be multiples of it.
+  /// Both sides must be multiples of this.
   int size_multiple = 1;
-  /// The layers, counted from 0, after which the flow of a pyramid's next level is made: where
-  /// stages with losses of their own may begin. Empty: a stage's output is no flow.
+  /// The layers, counted from 0, after which a pyramid's next level outputs its flow. Stages with
+  /// their own losses may begin there. Empty: a stage's output is no flow.
   std::vector<int> level_begins = {};
 };
 
-/// Whether that is no name but a file's: a user's own network (open_flow_network.h), *.pt.
+/// Whether `name` is the file of a user's own network, *.pt (open_flow_network.h).
 [[nodiscard]] bool IsNetworkFile(std::string_view name);
 
-/// Of a name, or of any file. Fails with INVALID_ARGUMENT naming the networks that there are.
+/// The input of a network name, or of any file. Fails with INVALID_ARGUMENT naming the known
+/// networks.
 [[nodiscard]] absl::StatusOr<FlowNetworkInput> FlowNetworkInputOf(std::string_view name);
 
 }  // namespace millrace::pipeline

@@ -1,4 +1,4 @@
-// How to make the learner of labels, and the same learner behind a camera. Free of LibTorch.
+// Options of the learner of labels, alone and behind a camera. Free of LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -18,75 +18,75 @@ namespace millrace::pipeline {
 
 class LabelModel;
 
-/// Called with the network as it was after all stages learned at step `sample`. `model` is
-/// borrowed.
+/// Called with the network as it was after all stages learned at step `sample`. `model` is borrowed
+/// for the call.
 using OnLabelCopy = std::function<void(std::int64_t sample, const LabelModel& model)>;
 
-/// How a learner of labels is kept from going wrong, and what of it outlives the process.
+/// Protects a learner of labels against bad weights, and keeps its checkpoints.
 struct LabelSafety {
-  /// The weights are taken for bad by the loss over the window, beside that of outputs that are all
-  /// zero, and by outputs that are not finite. A model that is often sure and sometimes wrong has a
-  /// large loss and may be worth a lot: that alone is no reason.
+  /// The weights count as bad if the loss over the window is high compared with that of all-zero
+  /// outputs, or if outputs are not finite. The limit is loose: a model that is often sure and
+  /// sometimes wrong has a large loss, but may be useful.
   DivergenceOptions divergence = {.most_loss = 3};
-  /// A copy of the weights is taken every so many samples, to go back to. At least 1.
+  /// Copies the weights every n samples, for roll-backs. At least 1.
   int copy_every = 100;
-  /// Without a folder nothing outlives the process.
+  /// Without a folder, no state outlives the process.
   CheckpointOptions checkpoints = {};
 };
 
 struct LabelLearnerOptions {
-  /// A network that torch.jit saved, its top-level children the layers. Empty: `network`.
+  /// A network that torch.jit saved; its top-level children are the layers. Empty: uses `network`.
   std::string model = {};
-  /// Instead of it, one of LabelNetworkNames(), with so many layers, each so many numbers or
-  /// channels wide.
+  /// One of LabelNetworkNames(), with `layers` layers of `width` numbers or channels each.
   std::string network = "mlp";
   int layers = 10;
   int width = 64;
-  /// A file of weights to start from, as `millrace export` or PyTorch wrote it. Empty: random ones,
-  /// or those of `model`.
+  /// A file of initial weights, from `millrace export` or PyTorch. Empty: random weights, or those
+  /// of `model`.
   std::string weights = {};
-  /// Of one sample, without the dimension of the window.
+  /// The shape of one sample, without the dimension of the window.
   std::vector<std::int64_t> sample_shape = {1, 8, 8};
   LabelTask task = LabelTask::kClassification;
   /// Classes, or values to predict: the network makes [window, outputs].
   int outputs = 10;
-  /// The classes' names, one each, or none.
+  /// The names of the classes, one each; or empty.
   std::vector<std::string> classes = {};
-  /// W: samples learned from at each step. 1: online learning, each sample alone.
+  /// W: the samples of each step. 1: online learning, each sample alone.
   int window = 1;
   /// One of ScheduleNames() (schedules.h).
   std::string schedule = "sequential";
   int stages = 1;
-  /// The layer that starts each stage after the first, counted from 0. Empty: equally many layers.
+  /// The first layer of each stage except the first, counted from 0. Empty: layers are divided
+  /// equally.
   std::vector<int> cuts = {};
-  /// The schedule's options; its shape and costs are filled in. Where a period in milliseconds is
-  /// given, layers are measured; otherwise all stages cost the same.
+  /// The schedule's options; the learner fills in shape and costs. With a period in milliseconds,
+  /// it measures the layers. Otherwise all stages have the same cost.
   ScheduleRequest request = {};
   OptimizerOptions optimizer = {};
-  /// Threads inside an operation.
+  /// Threads of each operation.
   int threads_per_stage = 1;
-  /// Of the built-in networks' weights, and of what layers draw at random.
+  /// Seeds the weights of built-in networks, and the random numbers of layers.
   std::uint64_t seed = 0;
-  /// `on_copy` is called every so many samples, on a thread of the learner, which waits. 0: never.
+  /// Calls `on_copy` every n samples, on a thread of the learner, which waits. 0: never.
   int copy_every = 0;
   OnLabelCopy on_copy = {};
-  /// Nothing: what goes wrong stays wrong, as in the papers.
+  /// nullopt: bad weights stay, as in the papers.
   std::optional<LabelSafety> safety = {};
-  /// Gives up making the learner, between two layers that are built or tried.
+  /// Cancels the making of the learner, between two layers that are built or tried.
   std::stop_token stop = {};
 };
 
-/// The learner of labels behind the interface that the service knows: each picture of a camera is a
-/// sample.
+/// The learner of labels behind the Learner interface: each picture of a camera is a sample.
 struct LabelStreamOptions {
-  /// Its sample_shape is made from what follows. Without cuts the network is cut by measured cost.
+  /// Its sample_shape follows from the options below. Without cuts, the network is cut by measured
+  /// cost.
   LabelLearnerOptions learner = {};
   /// Size of the pictures, in pixels.
   int width = 32;
   int height = 32;
-  /// Whether the network sees them in grey or in colour.
+  /// Whether the network sees the pictures in grey or in colour.
   bool grey = true;
-  /// Gives up making the learner, between two layers that are measured or built.
+  /// Cancels the making of the learner, between two layers that are measured or built.
   std::stop_token stop = {};
 };
 

@@ -1,4 +1,4 @@
-// What a learner is at one moment: how its network was cut, and what to expect of it. Free of
+// A learner at one moment: the stages of its network, and their expected behaviour. Free of
 // LibTorch.
 #pragma once
 
@@ -12,11 +12,11 @@
 
 namespace millrace::pipeline {
 
-/// One stage of the pipeline, as it was cut and as it will behave.
+/// One stage of the pipeline, and its expected behaviour.
 struct StageDescription {
   /// The names of its layers, in order.
   std::vector<std::string> layers;
-  /// Where it runs: "cpu:0".
+  /// Its device: "cpu:0".
   std::string device;
   double forward_ms = 0;
   double backward_ms = 0;
@@ -27,48 +27,49 @@ struct StageDescription {
   int mismatch = 0;
 };
 
-/// What planning for a frame rate came to: schedule "auto".
+/// The result of planning for a frame rate: schedule "auto".
 struct RatePlan {
-  /// What it was planned for.
+  /// The planned frame rate.
   double frames_per_second = 0;
-  /// Whether that rate holds, and the share of the frames that is expected to be dropped, when so
-  /// much is learned as was planned.
+  /// Whether that rate holds, and the expected share of dropped frames, at the planned amount of
+  /// learning.
   bool holds = true;
   double dropped_share = 0;
-  /// What stands in the way of more speed, in words.
+  /// The reason that limits the speed, as text.
   std::string limit = {};
-  /// How often it was planned again because stages took another time than planned: then went on
-  /// with other cuts or orders, or kept those that it had.
+  /// How often it planned again because stages' times differed from the plan. `switched` counts
+  /// plans with other cuts or orders; `kept` counts plans that stayed.
   std::int64_t switched = 0;
   std::int64_t kept = 0;
-  /// Why it was planned again last: "a backward of stage 2 takes 92.1 ms instead of 60.3". Empty:
-  /// it was not.
+  /// Why it last planned again: "a backward of stage 2 takes 92.1 ms instead of 60.3". Empty:
+  /// never.
   std::string why = {};
 };
 
-/// A learner at one moment: how it was cut, and what to expect of it.
+/// A learner at one moment: its stages, and their expected behaviour.
 struct LearnerDescription {
   std::string schedule;
   /// Size of the pictures and of the flow, in pixels.
   int width = 0;
   int height = 0;
   std::vector<StageDescription> stages;
-  /// Samples a second that the plan can hold, and that one device alone could, by the measured
-  /// costs, learning from as many samples as it does.
+  /// The highest sample rates of the plan, and of one device alone. From the measured costs, at the
+  /// current amount of learning.
   double samples_per_second = 0;
   double sequential_samples_per_second = 0;
-  /// From admission to prediction, when samples come at the plan's own rate, by the measured costs.
+  /// From admission to prediction, when samples arrive at the plan's own rate. From the measured
+  /// costs.
   double delay_ms = 0;
-  /// From every which sample it learns; 0: from none.
+  /// Learns from every n-th sample; 0: from no sample.
   int update_every = 1;
-  /// Where it computes, in words, if anything but the CPU was asked for: DeviceChoice::where.
+  /// The device, as text, if the user asked for another device than the CPU: DeviceChoice::where.
   std::string where = {};
-  /// Nothing, unless it was planned for a frame rate.
+  /// nullopt unless it was planned for a frame rate.
   std::optional<RatePlan> rate_plan = {};
-  /// Nothing, unless it learns from labels: then its samples are single pictures.
+  /// nullopt unless it learns from labels. Its samples are then single pictures.
   std::optional<LabelledTask> labels = {};
 
-  /// The layers, counted from 0, that start each stage after the first.
+  /// The first layer of each stage except the first, counted from 0.
   [[nodiscard]] std::vector<std::size_t> cuts() const {
     std::vector<std::size_t> cuts;
     std::size_t layers = 0;
@@ -80,13 +81,12 @@ struct LearnerDescription {
   }
 };
 
-/// A GPU's memory: what the process has of it, in tensors and kept for the next ones besides, and
-/// what is left to whoever asks next.
+/// A GPU's memory: the part that the process has allocated and reserved, and the free part.
 struct GpuMemory {
   std::string device;  ///< "cuda:0".
   double allocated_bytes = 0;
-  double reserved_bytes = 0;  ///< Allocated and free for tensors.
-  double free_bytes = 0;      ///< Of the whole GPU: no process has it.
+  double reserved_bytes = 0;  ///< Allocated, plus cached for new tensors.
+  double free_bytes = 0;      ///< Of the whole GPU, not used by any process.
   double total_bytes = 0;     ///< Of the whole GPU.
 };
 

@@ -1,5 +1,5 @@
-// What keeps a learner safe, as those who run one set it and see it: checkpoints, and what has
-// become of learning. Free of LibTorch, like learner.h.
+// The safety of a learner, as users configure and see it: checkpoints, and the health of learning.
+// Free of LibTorch, like learner.h.
 #pragma once
 
 #include <chrono>
@@ -13,75 +13,78 @@
 
 namespace millrace::pipeline {
 
-/// How far a learner's source is, in the source's own terms: where it numbers on.
+/// The position of a learner's source, from which it continues its numbers.
 struct SourcePosition {
-  /// Frames that have come, and epochs that have begun: the numbers of the next ones.
+  /// Received frames and begun epochs. They are the numbers of the next ones.
   std::int64_t frames = 0;
   std::int64_t epochs = 0;
 
   friend bool operator==(const SourcePosition&, const SourcePosition&) = default;
 };
 
-/// What came of an attempt to write a checkpoint.
+/// The result of an attempt to write a checkpoint.
 struct CheckpointWritten {
   /// Why it failed, or OK.
   absl::Status status = {};
   /// The checkpoint's name.
   std::string name = {};
-  /// It was asked for, by this request and all before that had no answer (Learner's
-  /// AskForCheckpoint()). 0: by none.
+  /// The number of the newest request that it answers; it also answers all older open requests
+  /// (Learner's AskForCheckpoint()). 0: it answers no request.
   std::int64_t answers = 0;
 };
 
-/// Whether and where a learner keeps what it has learned.
+/// Whether and where a learner keeps its state.
 struct CheckpointOptions {
-  /// For one learner of one process. What is there already is gone on from. Empty: nothing is kept.
+  /// For one learner of one process. The learner resumes from the folder's content. Empty: keeps no
+  /// state.
   std::string folder = {};
-  /// A checkpoint is written every so many samples, of weights that have proven good. At least 1.
+  /// Writes a checkpoint every n samples, of weights that have proven good. At least 1.
   int every = 1000;
-  /// So many of the newest are kept, and the best besides. At least 1.
+  /// The number of newest checkpoints to keep, besides the best. At least 1.
   int keep = 3;
-  /// Told what came of each attempt to write one, from a thread of the learner. May be empty.
+  /// Called with the result of each attempt, from a thread of the learner. May be empty.
   std::function<void(const CheckpointWritten&)> on_write = {};
-  /// Asked for each checkpoint, from a thread of the learner: kept there, and handed back by
-  /// Resumption. May be empty.
+  /// Called for each checkpoint, from a thread of the learner. The checkpoint stores the position,
+  /// and Resumption returns it. May be empty.
   std::function<SourcePosition()> position = {};
 };
 
-/// What has become of a learner's checkpoints, in this process.
+/// The checkpoints of a learner in this process.
 struct CheckpointFigures {
   std::int64_t written = 0;
   std::int64_t failed = 0;
-  /// What was learned until then is kept, since 1970: when the last one was written, or, before the
-  /// first, when the learner began with what it found. Absent: none are kept.
+  /// All learning up to this time is saved. Time since 1970 of the last written checkpoint; before
+  /// the first, the start of the learner. nullopt: keeps no checkpoints.
   std::optional<std::chrono::nanoseconds> kept_until = {};
-  /// How long writing took, of all that were written or failed.
+  /// The total time of writing, including failed attempts.
   std::chrono::nanoseconds writing{0};
 };
 
-/// What has become of learning so far, in this process.
+/// The health of learning so far, in this process.
 struct LearningFigures {
-  /// Times that the weights had gone wrong and older ones that had proven good took their place.
+  /// Roll-backs: the weights had gone wrong, and older proven weights replaced them.
   std::int64_t roll_backs = 0;
-  /// Times that the loss rose for good.
+  /// Times that the loss rose and stayed high.
   std::int64_t drifts = 0;
-  /// Gradients that were not finite: where they came up, and in the stages before, nothing was
-  /// learned from the sample.
+  /// Gradients that were not finite. The stage where one appeared, and the stages before it, did
+  /// not learn from the sample.
   std::int64_t gradients_not_finite = 0;
-  /// The share of the configured learning rate in force: less after roll-backs; 0: it gave up.
+  /// The effective share of the configured learning rate. Roll-backs reduce it; 0: learning gave
+  /// up.
   double rate_scale = 1;
   CheckpointFigures checkpoints = {};
 };
 
-/// What a learner goes on from, and where.
+/// The checkpoint from which a learner resumes, and its position.
 struct Resumption {
-  /// The checkpoint: its folder. Empty: there was none, and it begins with the weights configured.
+  /// The folder of the checkpoint. Empty: there was none, and it starts with the configured
+  /// weights.
   std::string checkpoint = {};
-  /// The number of the first sample that it takes: 0, or the one after the checkpoint's last.
+  /// The number of the first sample: 0, or the one after the checkpoint's last.
   std::int64_t first_sample = 0;
-  /// Where the source was when the checkpoint was made.
+  /// The position of the source at the time of the checkpoint.
   SourcePosition position = {};
-  /// Why newer checkpoints were passed over: each names what is wrong with which file.
+  /// Why newer checkpoints were rejected. Each names the file and the error.
   std::vector<absl::Status> refused = {};
 };
 

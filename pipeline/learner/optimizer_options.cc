@@ -18,7 +18,7 @@ constexpr std::array<std::pair<const char*, Kind>, 4> kKinds = {{{"rmsprop", Kin
                                                                  {"adam", Kind::kAdam},
                                                                  {"adamw", Kind::kAdamW}}};
 
-// What keeps every update finite: see Optimizer::Step().
+// These limits keep every update finite: see Optimizer::Step().
 constexpr double kMostRate = 1e6;
 constexpr double kLeastEps = 1e-12;
 

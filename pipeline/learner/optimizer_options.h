@@ -1,4 +1,4 @@
-// Which optimizer a network learns by. Free of LibTorch.
+// The options of a network's optimizer. Free of LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -9,38 +9,40 @@
 
 namespace millrace::pipeline {
 
-/// Which optimizer, and how far it goes. Defaults are those of online learning from a camera.
+/// An optimizer and its parameters. The defaults suit online learning from a camera.
 struct OptimizerOptions {
   enum class Kind { kRmsProp, kSgd, kAdam, kAdamW };
   Kind kind = Kind::kRmsProp;
   double learning_rate = 1e-4;
-  /// kSgd.
+  /// For kSgd.
   double momentum = 0;
   bool nesterov = false;
-  /// Added to the gradient times the weights; kAdamW takes it from the weights instead.
+  /// The weights, times this, are added to the gradient. kAdamW subtracts from the weights instead.
   double weight_decay = 0;
-  /// kAdam and kAdamW.
+  /// For kAdam and kAdamW.
   double beta1 = 0.9;
   double beta2 = 0.999;
-  /// All but kSgd.
+  /// For all but kSgd.
   double eps = 1e-8;
-  /// Gradients of a stage whose norm is larger are scaled down to it. 0: they are not.
+  /// A stage's gradients with a larger norm are scaled down to it. 0: off.
   double clip_norm = 0;
-  /// PipeMare's rule (Yang et al., "PipeMare: asynchronous pipeline parallel DNN training", T1): a
-  /// stage whose gradients are tau updates late starts with the learning rate divided by tau, and
-  /// reaches the whole of it after so many updates: lr / tau^(1 - min(k / steps, 1)). 0: off.
+  /// PipeMare's rule (Yang et al., "PipeMare: asynchronous pipeline parallel DNN training", T1). A
+  /// stage whose gradients are tau updates late starts with the learning rate divided by tau. It
+  /// reaches the full rate after this number of updates: lr / tau^(1 - min(k / steps, 1)). 0: off.
   std::int64_t pipemare_steps = 0;
-  /// kSgd with momentum m, gradients D updates late (Kosson et al., "Pipelined backpropagation at
-  /// scale"): v <- m v + g; w <- w - lr (a v + b g), a = m^D, b = (1 - m^D) / (1 - m). What the
-  /// momentum of a gradient would have done meanwhile is done at once; its total weight is the
-  /// same.
+  /// For kSgd with momentum m and gradients D updates late (Kosson et al., "Pipelined
+  /// backpropagation at scale"):
+  ///   v <- m v + g,  w <- w - lr (a v + b g),  a = m^D,  b = (1 - m^D) / (1 - m)
+  /// The update applies at once the momentum steps that a late gradient missed. Its total weight is
+  /// the same.
   bool spike_compensation = false;
 };
 
 /// The kind called "rmsprop", "sgd", "adam" or "adamw". Fails with INVALID_ARGUMENT naming them.
 [[nodiscard]] absl::StatusOr<OptimizerOptions::Kind> OptimizerKind(std::string_view name);
 
-/// INVALID_ARGUMENT, saying what is allowed, if a value is out of range or not for that kind.
+/// Fails with INVALID_ARGUMENT, saying what is allowed, if a value is out of range or wrong for the
+/// kind.
 [[nodiscard]] absl::Status CheckOptimizer(const OptimizerOptions& options);
 
 }  // namespace millrace::pipeline

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kColours = 3;
 
-// A place between two neighbouring rows or columns: how much of the second.
+// A position between two neighbouring rows or columns. `share` is the weight of the second.
 struct Between {
   int first = 0;
   int second = 0;

@@ -1,4 +1,4 @@
-// A picture's bytes as networks read them. Free of LibTorch.
+// Converts a picture's bytes to the numbers that networks read. Free of LibTorch.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,13 @@
 
 namespace millrace::pipeline {
 
-/// `rgb` (red, green, blue bytes, rows first) in 0..1: with `channels` 1 grey, by the luma of ITU-R
-/// BT.601; with 3 all red, then all green, then all blue. Writes channels * rgb.size() / 3 numbers
-/// and returns the place behind them. REQUIRES: 1 or 3 channels, whole pixels.
+/// Converts `rgb` (red, green, blue bytes, rows first) to 0..1. With `channels` 1: grey, by the
+/// luma of ITU-R BT.601. With 3: all red, then all green, then all blue. Writes channels *
+/// rgb.size() / 3 numbers and returns the end of the output. REQUIRES: 1 or 3 channels, whole
+/// pixels.
 float* WritePlanar(std::span<const std::uint8_t> rgb, int channels, float* out);
 
-/// The same, by themselves.
+/// WritePlanar() into a new vector.
 [[nodiscard]] std::vector<float> PlanarOf(std::span<const std::uint8_t> rgb, int channels);
 
 }  // namespace millrace::pipeline

@@ -1,4 +1,4 @@
-// What a network computes in.
+// The number format in which a network computes.
 #pragma once
 
 #include <array>
@@ -6,12 +6,11 @@
 
 namespace millrace::pipeline {
 
-/// kBFloat16: layers on a GPU compute their convolutions and products in bfloat16 and the rest as
-/// LibTorch's autocast has it; parameters, gradients, what goes from layer to layer and losses stay
-/// float32. It has float32's range, so gradients need no scale. Of a sample that is kept for its
-/// backward, so are the weights that it was computed with, in bfloat16: its backward reads those of
-/// its forward, also under a schedule whose backward would read the current ones. On the CPU it is
-/// kFloat32.
+/// kBFloat16: layers on a GPU compute convolutions and products in bfloat16, and the rest as
+/// LibTorch's autocast does. Parameters, gradients, layer outputs and losses stay float32. bfloat16
+/// has the range of float32, so gradients need no scale. A sample kept for its backward also keeps
+/// its forward's weights, in bfloat16. Its backward reads those, even under a schedule whose
+/// backward would read the current weights. On the CPU it is the same as kFloat32.
 enum class Precision { kFloat32, kBFloat16 };
 
 inline constexpr std::array<std::string_view, 2> kPrecisionNames = {"float32", "bfloat16"};

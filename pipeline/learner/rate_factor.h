@@ -1,4 +1,4 @@
-// A learning rate that is set while a learner works.
+// A learning rate that users can set while a learner runs.
 #pragma once
 
 #include "absl/status/status.h"
@@ -7,10 +7,10 @@
 
 namespace millrace::pipeline {
 
-/// Whether a learner can be given it. A NaN cannot.
+/// Whether `rate` is allowed. A NaN is not.
 [[nodiscard]] constexpr bool IsLearningRate(double rate) { return rate >= 0 && rate <= 1; }
 
-/// What `rate` is of the `configured` one. Fails as Learner::SetLearningRate().
+/// `rate` as a factor of the `configured` one. Fails as Learner::SetLearningRate() does.
 [[nodiscard]] inline absl::StatusOr<double> RateFactor(double rate, double configured) {
   if (!IsLearningRate(rate)) {
     return absl::InvalidArgumentError(

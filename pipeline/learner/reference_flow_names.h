@@ -1,4 +1,4 @@
-// The names of the methods that learners are compared with. Free of OpenCV.
+// The names of the reference methods for comparisons with learners. Free of OpenCV.
 #pragma once
 
 #include <string>
