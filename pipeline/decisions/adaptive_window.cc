@@ -10,9 +10,9 @@ namespace millrace::pipeline {
 namespace {
 
 constexpr std::size_t kMostPartsOfARow = 5;
-// What stands for the range of the values in the bound. Bernstein's inequality wants the whole
-// range; of values around a mean, two deviations keep alarms as rare as the bound says (one in two
-// hundred runs of 10,000 values), and see a change of four deviations in half the time.
+// Replaces the range of the values in the bound. Bernstein's inequality requires the whole range.
+// For values around a mean, two deviations keep alarms as rare as the bound says (one in two
+// hundred runs of 10,000 values). They detect a change of four deviations in half the time.
 constexpr double kRangeInDeviations = 2;
 
 }  // namespace
@@ -38,7 +38,7 @@ void AdaptiveWindow::Restart() {
   last_.reset();
 }
 
-// Chan, Golub and LeVeque: means and squares of two parts make those of both.
+// Combines means and squares of two parts. Method of Chan, Golub and LeVeque.
 AdaptiveWindow::Part AdaptiveWindow::Joined(const Part& a, const Part& b) {
   const std::int64_t count = a.count + b.count;
   if (count == 0) return {};
@@ -105,7 +105,7 @@ double AdaptiveWindow::MostByChance(const Part& older, const Part& newer) const 
   const auto count = static_cast<double>(older.count + newer.count);
   const double variance = (older.squares + newer.squares) / count;
   const double step = (older.steps + newer.steps) / count;
-  // (1 + r) / (1 - r), with r from the steps.
+  // (1 + r) / (1 - r), with r computed from the steps.
   const double repeated = step > 0 ? std::max(1.0, 4 * variance / step - 1) : 1;
   const double harmonic =
       1 / (1 / static_cast<double>(older.count) + 1 / static_cast<double>(newer.count)) / repeated;

@@ -1,15 +1,15 @@
-// Notices when the mean of a stream of numbers has changed: drift.
+// Detects drift: a change of the mean of a stream of numbers.
 //
 // ADWIN2 of Bifet and Gavaldà, "Learning from time-changing data with adaptive windowing", SDM
-// 2007, section 4: a window that grows while its mean stays and drops its older part when two parts
-// of it differ by more than chance: all of it, where the two differ most clearly. Chance is judged
-// differently in three ways, because losses on a video are no independent draws from [0, 1]:
+// 2007, section 4. The window grows while its mean is stable. If two parts of it differ by more
+// than chance, it drops the older part, at the cut where the two differ most clearly. Losses on a
+// video are not independent draws from [0, 1], so the test for chance differs in three points:
 //
 //   variance   of each part around its own mean, so that a change does not hide itself;
 //   range      two standard deviations instead of 1;
-//   length     n values of an autocorrelated stream say as much as n / f independent ones, where
-//              f = (1 + r) / (1 - r) for a first-order autoregression with correlation r, which the
-//              squared steps between neighbours show: r = 1 - mean squared step / (2 variance).
+//   length     n values of an autocorrelated stream carry the information of n / f independent
+//              ones. f = (1 + r) / (1 - r) for a first-order autoregression with correlation r.
+//              The squared steps between neighbours give r = 1 - mean squared step / (2 variance).
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ namespace millrace::pipeline {
 class AdaptiveWindow {
  public:
   struct Options {
-    /// Bound on the chance that one look takes noise for a change: 0 to 1, neither included.
+    /// Bound on the probability that one check takes noise for a change: 0 to 1, exclusive.
     double delta = 0.002;
-    /// Values between two looks.
+    /// Values between two checks.
     int check_every = 8;
-    /// Parts of fewer values are not compared.
+    /// Shorter parts are not compared.
     int least_part = 32;
   };
 
-  /// The mean of what was dropped from the window, and of what was left.
+  /// The means of the dropped part of the window, and of the rest.
   struct Change {
     double before = 0;
     double after = 0;
@@ -39,13 +39,13 @@ class AdaptiveWindow {
 
   explicit AdaptiveWindow(const Options& options);
 
-  /// Takes the next value. Returns the change that it shows, if it does. REQUIRES: finite.
+  /// Adds the next value. Returns the change, if it detects one. REQUIRES: finite.
   std::optional<Change> Add(double value);
 
   /// Forgets all values.
   void Restart();
 
-  /// Values in the window, and their mean (0 if there are none).
+  /// The number of values in the window, and their mean (0 if the window is empty).
   [[nodiscard]] std::int64_t width() const { return all_.count; }
   [[nodiscard]] double mean() const { return all_.mean; }
 
@@ -60,7 +60,7 @@ class AdaptiveWindow {
   static Part Joined(const Part& a, const Part& b);
   static Part Without(const Part& whole, const Part& part);
   void Insert(double value);
-  // The two parts that differ most clearly, if any do by more than chance.
+  // The two parts that differ most clearly, if any differ by more than chance.
   struct Cut {
     Part older;
     Part newer;
@@ -70,7 +70,7 @@ class AdaptiveWindow {
   void Drop(std::int64_t values);
 
   const Options options_;
-  // Row r holds parts of 2^r values, the oldest first; a higher row is older.
+  // Row r holds parts of 2^r values, the oldest first. Higher rows are older.
   std::vector<std::deque<Part>> rows_;
   Part all_;
   std::optional<double> last_;

@@ -7,10 +7,10 @@
 namespace millrace::pipeline {
 namespace {
 
-// A start may be worse than no model. What a rate that is far too high makes of one is worse than
-// that within a few updates, and so in the first fifth of a window already: only the first
-// prediction is surely the start's own. One prediction varies, and a cold start of a network may be
-// four times as bad after a few updates, so the limit is well above it.
+// The start may be worse than no model. A rate that is far too high makes the weights worse than
+// their start within a few updates, already in the first fifth of a window. So only the first
+// prediction surely shows the start itself. One prediction varies, and a network's cold start may
+// become four times as bad after a few updates. So the limit is well above that.
 constexpr double kMostGrowth = 10;
 
 }  // namespace
@@ -19,7 +19,7 @@ SkipReason DivergenceGuard::Next(const PredictionHealth& health) {
   const SkipReason refusal = Judge(health);
   const bool refused = refusal != SkipReason::kNone;
   refused_ = refused ? refused_ + 1 : 0;
-  // Losses that are no numbers count as nothing beside those that are.
+  // Losses that are not finite count as 0.
   const bool counts = refusal != SkipReason::kNonFinite;
   window_.push_back({.sample = health.sample,
                      .loss = counts ? health.loss : 0,
@@ -72,7 +72,7 @@ double DivergenceGuard::RatioOfLast(int predictions) const {
     loss += entry->loss;
     no_motion += entry->no_motion;
   }
-  // Of still pictures alone nothing can be said.
+  // Still pictures alone give no information.
   return no_motion > 0 ? loss / no_motion : 1;
 }
 

@@ -73,12 +73,12 @@ std::vector<LateLabels::Labelled> LateLabels::Labels(std::int64_t step) {
 void LateLabels::GiveUp() {
   const MutexLock lock(mu_);
   for (Entry& entry : entries_) {
-    // Steps that have begun keep what they got.
+    // Steps that have begun keep their labels.
     entry.counts_until = std::min(entry.counts_until, next_step_);
   }
 }
 
-// Of the step that may still be asked for, nothing of its window.
+// Keeps the samples of every step that Labels() may still return.
 void LateLabels::Forget() {
   const std::int64_t oldest_step = next_step_ - 1 - options_.in_flight;
   while (first_ < oldest_step - options_.window + 1) {

@@ -57,7 +57,7 @@ SkipReason LearningDecisions::Decide(const ScoredFlow& scored) {
   return WhyNot(scored, Note(scored.sample));
 }
 
-// Still pictures and cuts say nothing of the weights, so their health is not asked.
+// Still pictures and cuts say nothing about the weights, so they do not reach `health_`.
 SkipReason LearningDecisions::WhyNot(const ScoredFlow& scored, const Noted& noted) {
   if (noted.event != SkipReason::kNone) return noted.event;
   const FlowMotion motion =

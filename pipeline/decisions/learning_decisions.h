@@ -1,10 +1,10 @@
-// Decides for every sample whether the network learns from it, once, so that stages never disagree:
-// what is decided travels with the sample.
+// Decides for every sample whether the network learns from it. The decision is made once and
+// travels with the sample, so stages never disagree.
 //
-//   admission ─▶ what its pictures are: repeated, frozen, a cut; whether there is time for it;
-//                what a policy says that goes by the pictures
-//   prediction ─▶ what its flow is worth, what a policy says that goes by it ─▶ learned from, or
-//                 why not
+//   admission ─▶ events in its pictures: repeated, frozen, a cut; the rate; a policy that reads
+//                the pictures
+//   prediction ─▶ the health of its flow; a policy that reads the flow ─▶ learned from, or the
+//                 reason why not
 #pragma once
 
 #include <atomic>
@@ -30,23 +30,23 @@ struct LearningOptions {
   DivergenceOptions divergence = {};
 };
 
-/// A sample as it comes.
+/// A sample at admission.
 struct AdmittedSample {
   std::int64_t number = 0;
-  /// Between its two pictures, or the newer two of three: MeanDifference().
+  /// MeanDifference() of its two pictures, or of the newer two of three.
   double difference = 0;
-  /// Between the older two of three.
+  /// MeanDifference() of the older two of three.
   std::optional<double> difference_before = {};
-  /// There is time to learn from every n-th sample only; 0: from none.
+  /// The rate allows to learn from every n-th sample; 0: from no sample.
   int learn_from_every = 1;
-  /// Nothing is learned from it.
+  /// Learning is frozen.
   bool held = false;
 };
 
-/// A flow as it was predicted, and scored before anything learned from it.
+/// A predicted flow, scored before the model learned from it.
 struct ScoredFlow {
   std::int64_t sample = 0;
-  /// (dx, dy) for every pixel, as MotionOf() takes it.
+  /// (dx, dy) for every pixel, in the layout of MotionOf().
   std::span<const float> flow = {};
   int width = 0;
   int height = 0;
@@ -55,31 +55,28 @@ struct ScoredFlow {
   double loss_no_motion = 0;
 };
 
-/// The decisions of one stream. OnAdmitted() is for the thread that admits samples and the rest for
-/// the one that judges predictions, where nothing else is said; a sample is admitted before it is
-/// judged.
+/// The decisions of one stream. By default, OnAdmitted() is for the thread that admits samples, and
+/// the rest for the thread that scores predictions. A sample is admitted before its decision.
 class LearningDecisions {
  public:
-  /// `health` is told of each prediction of pictures that say something of the weights, and
-  /// outlives this. REQUIRES: CheckUpdatePolicy(options.policy) is OK.
+  /// `health` gets each prediction whose pictures say something about the weights. It must outlive
+  /// this object. REQUIRES: CheckUpdatePolicy(options.policy) is OK.
   LearningDecisions(const LearningOptions& options, WeightHealth& health);
 
-  /// Decides by another policy from the next admitted sample on, which is its first. The policy of
-  /// the options counts from sample 0, so that a stream that goes on does not warm up again. On any
-  /// thread.
-  /// REQUIRES: CheckUpdatePolicy(policy) is OK.
+  /// Changes the policy from the next admitted sample on, which is the new policy's first. The
+  /// policy of the options counts from sample 0, so that a resumed stream does not warm up again.
+  /// May be called on any thread. REQUIRES: CheckUpdatePolicy(policy) is OK.
   void SetPolicy(const UpdatePolicyOptions& policy) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Takes the next sample. At most a thousand may lie between the last one admitted and the last
-  /// one judged.
+  /// Admits the next sample. At most a thousand samples may lie between the last admitted and the
+  /// last decided one.
   void OnAdmitted(const AdmittedSample& sample);
 
-  /// Decides.
+  /// Decides whether to learn from a sample; kNone means yes.
   SkipReason Decide(const ScoredFlow& scored);
 
-  /// What can be said of `sample` before it is judged: whether nothing that was known at its
-  /// admission speaks against learning from it. On any thread between its admission and a thousand
-  /// samples later.
+  /// Whether the network may still learn from `sample`, by the facts known at its admission. May be
+  /// called on any thread, from its admission until a thousand samples later.
   [[nodiscard]] bool MayTeach(std::int64_t sample) const {
     const Noted& noted = Note(sample);
     return noted.event == SkipReason::kNone && noted.unwanted == SkipReason::kNone;
@@ -88,9 +85,9 @@ class LearningDecisions {
  private:
   struct Noted {
     std::int64_t sample = -1;
-    SkipReason event = SkipReason::kNone;       // Of its pictures.
+    SkipReason event = SkipReason::kNone;       // From its pictures.
     SkipReason unwanted = SkipReason::kNone;    // kHeld, kRate or kPolicy.
-    std::shared_ptr<UpdatePolicy> policy = {};  // Shared by the samples that it is for.
+    std::shared_ptr<UpdatePolicy> policy = {};  // Shared by all its samples.
   };
 
   void TakeNextPolicy(std::int64_t first_sample) ABSL_LOCKS_EXCLUDED(mu_);
@@ -100,10 +97,10 @@ class LearningDecisions {
   [[nodiscard]] const Noted& Note(std::int64_t sample) const;
 
   PictureEvents events_;
-  // For the next sample. Asked by the thread that admits, unless it needs the motion.
+  // For the next sample. Used by the thread that admits, unless it needs the motion.
   std::shared_ptr<UpdatePolicy> policy_;
   WeightHealth& health_;
-  std::vector<Noted> notes_;  // A ring; each place is of one thread after the other.
+  std::vector<Noted> notes_;  // A ring. Each place belongs to one thread after the other.
 
   std::atomic<bool> policy_changes_ = false;
   Mutex mu_;

@@ -30,7 +30,7 @@ SkipReason PictureEvents::Next(double difference) {
   }
   repetitions_ = 0;
   const bool cut = IsCut(difference);
-  // A cut, too: what looks like cuts without end is a camera that moves faster now.
+  // A cut counts, too: an endless series of cuts means that the camera now moves faster.
   differences_.push_back(difference);
   if (differences_.size() > kRemembered) differences_.pop_front();
   return cut ? SkipReason::kCut : SkipReason::kNone;
@@ -41,7 +41,7 @@ SkipReason PictureEvents::Like(double difference) const {
   return IsCut(difference) ? SkipReason::kCut : SkipReason::kNone;
 }
 
-// Until enough is known of the camera, nothing is a cut.
+// There are no cuts until enough pairs are known.
 bool PictureEvents::IsCut(double difference) const {
   if (differences_.size() < kLeastRemembered || difference < options_.cut_least) return false;
   const std::vector<double> last(differences_.begin(), differences_.end());

@@ -1,8 +1,8 @@
-// Tells pairs of pictures that show no motion of things: a picture that is repeated, a camera that
-// stands still for good, a cut to another scene.
+// Detects pairs of pictures that show no real motion: a repeated picture, a frozen camera, a cut to
+// another scene.
 //
-// A learner that went on learning from them would forget: a repeated picture teaches that nothing
-// ever moves, a cut that everything jumps.
+// A learner that learned from them would forget. A repeated picture teaches that all objects stand
+// still, and a cut that all objects jump.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,32 @@
 namespace millrace::pipeline {
 
 struct PictureEventOptions {
-  /// A pair whose mean difference of a pixel (of 0 to 1) is no more is a repetition. A quarter of a
-  /// thousandth is a sixteenth of a grey level: less than the noise of any sensor.
+  /// The largest mean difference of a pixel (of 0 to 1) that counts as a repetition. The default is
+  /// a sixteenth of a grey level: less than the noise of any sensor.
   double repeated_below = 0.00025;
-  /// So many repetitions in a row are a frozen picture. At least 1.
+  /// Repetitions in a row that make a frozen picture. At least 1.
   int frozen_after = 10;
-  /// A cut is a difference of more than so many times the median of the last ones ...
+  /// A cut differs by more than this factor times the median of the last differences ...
   double cut_factor = 4;
-  /// ... and of at least so much.
+  /// ... and by at least this much.
   double cut_least = 0.06;
 };
 
-/// The mean difference of two pictures' bytes, of 0 to 1. REQUIRES: as many, and some.
+/// The mean difference of two pictures' bytes, of 0 to 1. REQUIRES: equal sizes, not empty.
 [[nodiscard]] double MeanDifference(std::span<const std::uint8_t> a,
                                     std::span<const std::uint8_t> b);
 
-/// Looks at one camera's pairs. Not thread-safe: to be asked once for each pair, in their order.
+/// Checks the pairs of one camera. Not thread-safe: call it once for each pair, in order.
 class PictureEvents {
  public:
   explicit PictureEvents(const PictureEventOptions& options) : options_(options) {}
 
-  /// What the next pair is, whose mean difference of a pixel is `difference`: kRepeated, kFrozen,
-  /// kCut or kNone.
+  /// Classifies the next pair, whose mean difference of a pixel is `difference`: kRepeated,
+  /// kFrozen, kCut or kNone.
   [[nodiscard]] SkipReason Next(double difference);
 
-  /// What a pair is that was, or may have been, asked for before: kRepeated, kCut or kNone.
+  /// Classifies a pair without adding it, such as one that was already added: kRepeated, kCut or
+  /// kNone.
   [[nodiscard]] SkipReason Like(double difference) const;
 
  private:
@@ -46,7 +47,7 @@ class PictureEvents {
 
   const PictureEventOptions options_;
   int repetitions_ = 0;
-  std::deque<double> differences_;  // Of the last pairs that were no repetitions.
+  std::deque<double> differences_;  // Of the last pairs that were not repetitions.
 };
 
 }  // namespace millrace::pipeline

@@ -1,4 +1,4 @@
-// What is right for a sample, and what a task of labels takes for one.
+// The label of a sample, and the rules of a task for its labels.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,29 @@ namespace millrace::pipeline {
 
 enum class LabelTask {
   kClassification,  ///< Cross entropy of logits; a label is a class.
-  kRegression,      ///< Mean squared error; a label is as many values as the network makes.
+  kRegression,      ///< Mean squared error; a label has one value for each output.
 };
 
-/// What is right for a sample: its class, counted from 0, or the values to predict.
+/// The correct answer for a sample: its class, counted from 0, or the values to predict.
 using SampleLabel = std::variant<std::int64_t, std::vector<float>>;
 
-/// A task of labels, as those who send labels must know it.
+/// A task of labels, for clients that send labels.
 struct LabelledTask {
   LabelTask task = LabelTask::kClassification;
   /// Classes, or values.
   int outputs = 0;
-  /// The classes' names, one each, or none.
+  /// The names of the classes, one each; or empty.
   std::vector<std::string> classes = {};
-  /// A label teaches as long as its sample is among the last so many.
+  /// A label can be learned from while its sample is among the last `window` samples.
   int window = 1;
 };
 
-/// The largest value of a label, either way: the square of a larger one would drown all others'
+/// The largest absolute value of a label. The square of a larger one would dominate all other
 /// errors.
 inline constexpr float kLargestLabelValue = 1e6F;
 
-/// INVALID_ARGUMENT, saying what is allowed, unless `label` is one of a task with so many outputs.
+/// Fails with INVALID_ARGUMENT, saying what is allowed, unless `label` fits a task with `outputs`
+/// outputs.
 [[nodiscard]] absl::Status CheckLabel(const SampleLabel& label, LabelTask task, int outputs);
 
 }  // namespace millrace::pipeline

@@ -9,7 +9,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// The value that a share of all is no more than. REQUIRES: not empty.
+// The value that the given share of the values does not exceed. REQUIRES: not empty.
 double Quantile(std::vector<double>& values, double share) {
   const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), values.begin() + rank, values.end());
@@ -50,7 +50,7 @@ std::optional<ScoreWindow> ScoreWindows::Open() const {
   return ScoreWindow{.start = *start_, .summary = Summarize(open_, losses_)};
 }
 
-// Welford: the squared distances from a mean that moves.
+// Welford's method: squared distances from a running mean.
 void ScoreWindows::Add(const Score& score, Sums& sums) {
   ++sums.predictions;
   sums.learned_from += score.learned_from ? 1 : 0;

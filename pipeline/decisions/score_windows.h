@@ -1,9 +1,10 @@
-// Prequential scores: what a model was worth on each sample before it learned from it, over the
-// whole stream and over windows of the stream's own time.
+// Prequential scores: a model's loss on each sample before it learned from it, over the whole
+// stream and over windows of the stream's time.
 //
 // Gama, Sebastião and Rodrigues, "On evaluating stream learning algorithms", Machine Learning
-// 90(3), 2013, section 2: tested first, then trained on, in the order of the stream. Raw losses
-// follow what the camera sees, so each stands beside that of no motion on the same pictures.
+// 90(3), 2013, section 2: a sample is tested first, then trained on, in the order of the stream.
+// Raw losses depend on the camera's scene. So each loss is paired with that of no motion on the
+// same pictures.
 #pragma once
 
 #include <chrono>
@@ -15,31 +16,31 @@ namespace millrace::pipeline {
 
 /// One prediction, scored.
 struct Score {
-  /// The stream's own clock, from any start on. Never goes back.
+  /// The stream's own clock, with any origin. Never decreases.
   std::chrono::nanoseconds stream_time{0};
   double loss = 0;
   double loss_no_motion = 0;
-  /// Of another method on the same pictures, where one runs beside: OpenCV's DIS.
+  /// The loss of a reference method on the same pictures, such as OpenCV's DIS, if one runs.
   std::optional<double> loss_reference = {};
   bool learned_from = true;
 };
 
-/// What a number of scores come to.
+/// The summary of several scores.
 struct ScoreSummary {
   std::int64_t predictions = 0;
   std::int64_t learned_from = 0;
-  double loss = 0;  ///< Means.
+  double loss = 0;  ///< Mean.
   double loss_no_motion = 0;
   double loss_deviation = 0;  ///< The standard deviation of the loss.
-  double loss_p10 = 0;        ///< A tenth of the losses is no more; 0 for a whole stream.
+  double loss_p10 = 0;        ///< The 10th percentile of the loss; 0 for a whole stream.
   double loss_p90 = 0;
-  /// Over the predictions that have one.
+  /// The mean over the predictions that have one.
   std::optional<double> loss_reference = {};
 
-  /// Loss over that of no motion: below 1 the model is worth something.
+  /// Loss divided by the loss of no motion. Below 1, the model is better than no motion.
   [[nodiscard]] double ratio() const;
-  /// (no motion - model) / (no motion - reference): 1 is as good as the reference. Nothing without
-  /// a reference that is better than no motion.
+  /// (no motion - model) / (no motion - reference): 1 is as good as the reference. nullopt unless
+  /// there is a reference that is better than no motion.
   [[nodiscard]] std::optional<double> gain() const;
 };
 
@@ -49,23 +50,22 @@ struct ScoreWindow {
   ScoreSummary summary;
 };
 
-/// Adds scores up. Not thread-safe.
+/// Sums up scores. Not thread-safe.
 class ScoreWindows {
  public:
-  /// Windows of `length`, one after the other from the first score on.
-  /// REQUIRES: length > 0.
+  /// Windows of `length` follow each other from the first score on. REQUIRES: length > 0.
   explicit ScoreWindows(std::chrono::nanoseconds length);
 
-  /// Takes the next score. Returns the window before if this one is the first of another. Windows
-  /// without any score are left out. A score that is not finite counts as a prediction only.
+  /// Adds the next score. If it is the first of a new window, returns the window before. Windows
+  /// without scores are skipped. A score that is not finite counts only as a prediction.
   std::optional<ScoreWindow> Add(const Score& score);
 
-  /// The window that is not full yet, if it has scores.
+  /// The current window, if it has scores.
   [[nodiscard]] std::optional<ScoreWindow> Open() const;
   [[nodiscard]] const ScoreSummary& whole() const { return whole_; }
 
  private:
-  // Sums of what can be averaged.
+  // Sums for the means.
   struct Sums {
     std::int64_t predictions = 0;
     std::int64_t learned_from = 0;

@@ -1,4 +1,4 @@
-// Why a sample is predicted, but not learned from.
+// The reasons why the model does not learn from a predicted sample.
 #pragma once
 
 #include <string_view>
@@ -6,20 +6,20 @@
 namespace millrace::pipeline {
 
 enum class SkipReason {
-  kNone,  ///< It is learned from.
-  // Of its pictures.
+  kNone,  ///< The model learns from it.
+  // Reasons from its pictures.
   kRepeated,  ///< The same picture again.
-  kFrozen,    ///< The same picture for long.
+  kFrozen,    ///< The same picture for a long time.
   kCut,       ///< Another scene.
-  // Of its prediction.
+  // Reasons from its prediction.
   kNonFinite,      ///< The flow or its loss is not finite.
-  kLeavesPicture,  ///< The flow points out of the picture almost everywhere.
-  kTooFast,        ///< The flow is longer than anything moves.
-  // Of neither.
-  kRate,        ///< There is no time to learn from all samples.
-  kPolicy,      ///< It teaches nothing new (UpdatePolicy).
-  kUnlabelled,  ///< No label has come that its step could learn from.
-  kHeld,        ///< Whoever runs the learner has frozen it.
+  kLeavesPicture,  ///< Almost the whole flow points out of the picture.
+  kTooFast,        ///< The flow is longer than any real motion.
+  // Other reasons.
+  kRate,        ///< The rate leaves no time to learn from all samples.
+  kPolicy,      ///< The sample teaches nothing new (UpdatePolicy).
+  kUnlabelled,  ///< No label has arrived in time for its step.
+  kHeld,        ///< An operator has frozen the learner.
 };
 inline constexpr int kSkipReasons = 11;
 

@@ -1,4 +1,4 @@
-// The mean of a stream of values that are not negative, of which some may be absurd.
+// A robust mean of a stream of non-negative values, some of which may be outliers.
 #pragma once
 
 #include <algorithm>
@@ -6,10 +6,10 @@
 
 namespace millrace::pipeline {
 
-/// A running mean over about the last thousand values, into which each goes with at most ten times
-/// the mean so far (winsorized); of the first twenty the largest is left out. So one value out of
-/// place moves it little. It follows a change of scale: up within a thousand values or two, down
-/// within some thousands. Not thread-safe.
+/// A running mean over about the last thousand values. Each value counts with at most ten times the
+/// mean so far (winsorized). Of the first twenty values, the largest is left out. So a single
+/// outlier has little effect. It follows a change of scale: up within a thousand values or two,
+/// down within some thousands. Not thread-safe.
 class TypicalValue {
  public:
   /// REQUIRES: value >= 0 and finite.
@@ -35,7 +35,7 @@ class TypicalValue {
 
   std::int64_t count_ = 0;
   double mean_ = 0;
-  // Of the first.
+  // Of the first kFirst values.
   double sum_ = 0;
   double largest_ = 0;
 };

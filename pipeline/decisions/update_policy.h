@@ -1,8 +1,8 @@
-// Decides from which samples to learn: most frames of a camera teach nothing new.
+// Decides which samples to learn from: most frames of a camera teach nothing new.
 //
 // The policies are those of Marullo, Tiezzi and Betti, "Continual unsupervised learning for optical
 // flow estimation with deep networks", CoLLAs 2022. Each learns from every sample while it warms
-// up, and may be made to learn at least every so often.
+// up. An option can force it to learn at regular intervals.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct UpdatePolicyOptions {
     kEvery,  ///< Every n-th sample.
     kMag,    ///< Enough of the picture moves.
     kDiff,   ///< The picture changes.
-    kDiv,    ///< The mean motion is another than at the last update.
+    kDiv,    ///< The mean motion differs from that at the last update.
   };
   Kind kind = Kind::kEvery;
-  /// kEvery: n; 1: every sample. By the samples' own numbers, as the rate's limit is, so that the
-  /// two never leave each other nothing.
+  /// kEvery: n; 1: every sample. Counts by the samples' own numbers, as the rate limit does, so
+  /// that the two select common samples.
   int every = 1;
   /// kMag: the share of pixels that must move by more than moving_pixels.
   double moving_share = 0.02;
@@ -34,9 +34,9 @@ struct UpdatePolicyOptions {
   double difference = 0.001;
   /// kDiv: the change of the mean flow, relative to its length at the last update.
   double divergence = 0.05;
-  /// Samples from the policy's first on that are all learned from.
+  /// The number of first samples that are all learned from.
   std::int64_t warm_up = 0;
-  /// Wants at the latest the n-th sample after the last one that it wanted. 0: never made to.
+  /// Selects at the latest the n-th sample after the last selected one. 0: off.
   int force_after = 0;
 };
 
@@ -44,26 +44,25 @@ struct UpdatePolicyOptions {
 [[nodiscard]] const std::vector<std::string>& UpdatePolicyNames();
 [[nodiscard]] absl::StatusOr<UpdatePolicyOptions::Kind> UpdatePolicyKind(std::string_view name);
 
-/// INVALID_ARGUMENT, saying what is allowed, if an option is out of range.
+/// Fails with INVALID_ARGUMENT, saying what is allowed, if an option is out of range.
 [[nodiscard]] absl::Status CheckUpdatePolicy(const UpdatePolicyOptions& options);
 
-/// What a policy decides by.
+/// The figures that a policy reads.
 struct SampleFigures {
   std::int64_t sample = 0;
   /// Mean difference of a pixel between the two pictures, of 0 to 1.
   double difference = 0;
-  /// Where the policy needs it.
+  /// Set only if the policy needs it.
   FlowMotion motion = {};
 };
 
-/// A policy at work. To be asked once for each sample, in their order, by one thread.
+/// A running policy. Call it once for each sample, in order, from one thread.
 class UpdatePolicy {
  public:
-  /// `first_sample`: the number of the first sample that it is for. REQUIRES:
-  /// CheckUpdatePolicy(options) is OK.
+  /// `first_sample`: the number of its first sample. REQUIRES: CheckUpdatePolicy(options) is OK.
   UpdatePolicy(const UpdatePolicyOptions& options, std::int64_t first_sample);
 
-  /// Whether Learns() goes by the motion, which is known once a flow has been predicted.
+  /// Whether Learns() reads the motion, which is known only after the prediction of a flow.
   [[nodiscard]] bool needs_motion() const {
     return options_.kind == UpdatePolicyOptions::Kind::kMag ||
            options_.kind == UpdatePolicyOptions::Kind::kDiv;
@@ -80,7 +79,7 @@ class UpdatePolicy {
 
   const UpdatePolicyOptions options_;
   const std::int64_t first_sample_;
-  // Of the last sample that it wanted; until then, of none.
+  // Of the last selected sample; before the first, of no sample.
   std::int64_t last_sample_;
   FlowMotion last_motion_;
 };

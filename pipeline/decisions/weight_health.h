@@ -1,4 +1,5 @@
-// The guard over a learner's weights, asked by the thread that judges predictions and read by all.
+// The guard of a learner's weights. The thread that scores predictions updates it; all threads read
+// it.
 #pragma once
 
 #include <atomic>
@@ -9,32 +10,32 @@
 
 namespace millrace::pipeline {
 
-/// Thread-safe where nothing else is said.
+/// Thread-safe, except where noted.
 class WeightHealth {
  public:
   explicit WeightHealth(const DivergenceOptions& options) : guard_(options) {}
 
-  /// As DivergenceGuard::Next(). On the thread that judges predictions.
+  /// As DivergenceGuard::Next(). On the thread that scores predictions.
   [[nodiscard]] SkipReason Next(const PredictionHealth& health);
 
   /// As DivergenceGuard::Glimpse(). On the same thread.
   void Glimpse(bool finite);
 
-  /// Whether the weights should be given up for older ones.
+  /// Whether older weights should replace the current ones.
   [[nodiscard]] bool diverged() const { return diverged_; }
 
-  /// The newest sample whose weights have proven good: a whole window of predictions after it was
-  /// healthy (DivergenceGuard), the first of which were made before those weights, as long as the
-  /// pipeline is; -1: none.
+  /// The newest sample whose weights have proven good; -1: none. A whole window of predictions
+  /// after it was healthy (DivergenceGuard). Its first predictions were made by older weights, as
+  /// many as the pipeline is deep.
   [[nodiscard]] std::int64_t proven() const { return proven_; }
 
-  /// Whether nothing speaks against the newest weights.
+  /// Whether the newest weights show no problem.
   [[nodiscard]] bool sound() const { return sound_; }
 
-  /// Loss over that of no motion, of the last window; 1 before it is full.
+  /// Loss divided by the loss of no motion, over the last window; 1 before it is full.
   [[nodiscard]] double ratio() const { return ratio_; }
 
-  /// Starts judging anew, with other weights. REQUIRES: nothing else is called meanwhile.
+  /// Restarts with other weights. REQUIRES: no other call runs at the same time.
   void Restart();
 
  private:
