@@ -1,5 +1,5 @@
-// What a checkpoint says beside the network: counters, how the samples went through it, and where
-// their source was.
+// The metadata of a checkpoint besides the network: counters, the schedule, and the source's
+// position.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,26 @@
 namespace millrace::pipeline {
 
 struct CheckpointFacts {
-  /// What is learned, in words. Empty: it does not say.
+  /// The learning task, as text. Empty: not recorded.
   std::string task = {};
-  /// On which all that is random depends, beside a sample's number. Nothing: it does not say.
+  /// The seed that, with a sample's number, determines all random numbers. nullopt: not recorded.
   std::optional<std::uint64_t> seed = {};
   /// The schedule, the samples of its plan's pattern, and the pattern as PatternText() writes it.
-  /// For people: what goes on is planned anew.
+  /// For human readers: a resumed learner plans anew.
   std::string schedule = {};
   int samples_per_pattern = 1;
   std::string pattern = {};
-  /// Of all processes so far; gradients and checkpoints are of each process alone and not kept.
+  /// Totals over all processes. Gradients and checkpoints count for one process only and are not
+  /// kept.
   LearningFigures learning = {};
   SourcePosition position = {};
 };
 
-/// As they stand in a manifest, by name.
+/// The facts as a manifest stores them, by name.
 [[nodiscard]] std::map<std::string, std::string> WriteFacts(const CheckpointFacts& facts);
 
-/// What WriteFacts() made. What is missing or no number is as in CheckpointFacts(): all of it can
-/// be done without.
+/// Reads the result of WriteFacts(). A fact that is missing or not a number keeps the default of
+/// CheckpointFacts(): all facts are optional.
 [[nodiscard]] CheckpointFacts ReadFacts(const std::map<std::string, std::string>& written);
 
 }  // namespace millrace::pipeline

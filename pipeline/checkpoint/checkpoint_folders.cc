@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 constexpr char kPrefix[] = "checkpoint-";
 constexpr char kKeptFile[] = "kept";
 constexpr char kAsideTime[] = "%E4Y%m%dT%H%M%E3SZ";
-/// The shapes of a million layers.
+/// Enough for the shapes of a million layers.
 constexpr std::uint64_t kMostManifestBytes = 64 << 20;
-/// Two billion weights, and as many numbers that an optimizer keeps of them.
+/// Two billion weights, and as many numbers of an optimizer.
 constexpr std::uint64_t kMostStageBytes = std::uint64_t{16} << 30;
 
 std::chrono::nanoseconds WrittenAt(const std::string& path) {
@@ -37,7 +37,7 @@ std::chrono::nanoseconds WrittenAt(const std::string& path) {
       std::chrono::file_clock::to_sys(time).time_since_epoch());
 }
 
-/// False only if there is nothing there for sure.
+/// False only if `path` certainly does not exist.
 bool MayExist(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error) || error;
@@ -58,7 +58,7 @@ absl::Status Move(const fs::path& from, const fs::path& to) {
                              absl::StrCat("cannot move ", from.string(), " to ", to.string()));
 }
 
-/// The paths of those after `sample`, newest first; -1: of all.
+/// The paths of the checkpoints after `sample`, newest first; -1: of all.
 std::vector<std::string> CheckpointsAfter(const std::string& folder, std::int64_t sample) {
   std::vector<std::string> paths = CheckpointsIn(folder);
   if (sample < 0) return paths;
@@ -67,7 +67,7 @@ std::vector<std::string> CheckpointsAfter(const std::string& folder, std::int64_
   return paths;
 }
 
-/// Yes if the system cannot tell.
+/// True if the system cannot tell.
 bool HoldsOneToKeep(const fs::path& aside) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(aside, error)) {
@@ -82,7 +82,7 @@ void MoveBack(const std::string& folder, const std::string& name) {
     Move(path, fs::path(folder) / fs::path(path).filename()).IgnoreError();
   }
   std::error_code ignored;
-  fs::remove(aside, ignored);  // Unless something is left.
+  fs::remove(aside, ignored);  // Fails if the folder is not empty.
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ std::vector<std::string> CheckpointsIn(const std::string& folder) {
                           absl::SimpleAtoi(name.substr(sizeof(kPrefix) - 1), &sample);
     if (numbered && name == CheckpointName(sample)) names.push_back(name);
   }
-  std::sort(names.begin(), names.end(), std::greater<>());  // Numbers have one length.
+  std::sort(names.begin(), names.end(), std::greater<>());  // All numbers have the same length.
   for (std::string& name : names) name = absl::StrCat(folder, "/", name);
   return names;
 }
@@ -120,7 +120,7 @@ void RemoveLeftovers(const std::string& folder) {
   for (const std::string& path : CheckpointsIn(folder)) {
     if (!IsComplete(path)) RemoveCheckpoint(path).IgnoreError();
   }
-  // Of CheckWritable().
+  // Files of CheckWritable().
   std::vector<fs::path> temporary;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -154,7 +154,7 @@ absl::StatusOr<std::string> ReadStageFile(const std::string& folder, const Stage
   if (!MayExist(path)) return absl::DataLossError(absl::StrCat(path, " is missing"));
   const absl::StatusOr<RegularFile> file = RegularFile::Open(path);
   MILLRACE_RETURN_IF_ERROR(NamingFile(file.status(), path));
-  // Before it is read: it may be of any length.
+  // Checked before reading, because the file may have any length.
   if (static_cast<std::uint64_t>(file->info().st_size) != expected.bytes) {
     return absl::DataLossError(absl::StrCat(path, " has ", file->info().st_size, " bytes where ",
                                             expected.bytes, " were written"));
@@ -174,7 +174,7 @@ absl::Status Keep(const std::string& path) {
 }
 
 void KeepNoLonger(const std::string& path) {
-  std::error_code ignored;  // What stays then is kept: nothing is lost.
+  std::error_code ignored;  // If the file stays, the checkpoint stays kept, and no data is lost.
   fs::remove(fs::path(path) / kKeptFile, ignored);
 }
 
@@ -261,7 +261,7 @@ void PruneAside(const std::string& folder, const std::string& why, std::size_t k
       aside.push_back(entry.path());
     }
   }
-  std::sort(aside.begin(), aside.end(), std::greater<>());  // Times have one length.
+  std::sort(aside.begin(), aside.end(), std::greater<>());  // All times have the same length.
   for (std::size_t i = keep; i < aside.size(); ++i) {
     if (!HoldsOneToKeep(aside[i])) fs::remove_all(aside[i], ignored);
   }

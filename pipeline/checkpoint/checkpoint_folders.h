@@ -1,5 +1,5 @@
-// The folders that checkpoints are: found, looked at, kept, set aside and removed. Free of
-// LibTorch: what is inside is for checkpoints.h.
+// Finds, checks, keeps, sets aside and removes the folders of checkpoints. Free of LibTorch:
+// checkpoints.h reads the tensors.
 #pragma once
 
 #include <chrono>
@@ -19,72 +19,72 @@ inline constexpr char kManifestFile[] = "manifest.json";
 /// "checkpoint-000000001999".
 [[nodiscard]] std::string CheckpointName(std::int64_t sample);
 
-/// The paths of the checkpoints in `folder`, newest first, complete or not. Others that stand
-/// beside them are left alone.
+/// The paths of the checkpoints in `folder`, newest first, complete or not. Ignores other files.
 [[nodiscard]] std::vector<std::string> CheckpointsIn(const std::string& folder);
 
-/// Whether the checkpoint at `path` was written to its end; yes if the system cannot tell.
+/// Whether the checkpoint at `path` was written to its end; true if the system cannot tell.
 [[nodiscard]] bool IsComplete(const std::string& path);
-/// Whether it was asked for, and stays until it is deleted; yes if the system cannot tell.
+/// Whether the checkpoint is kept until a user deletes it; true if the system cannot tell.
 [[nodiscard]] bool IsKept(const std::string& path);
-/// It stays until it is deleted. Fails as the system says.
+/// Keeps the checkpoint until a user deletes it. Fails with the system's error.
 [[nodiscard]] absl::Status Keep(const std::string& path);
-/// It stays no longer than one that nobody asked for. Nothing happens where it was not kept.
+/// Makes a kept checkpoint removable again, like a regular one. No effect on other checkpoints.
 void KeepNoLonger(const std::string& path);
-/// The manifest first: what is left half removed is not complete. Fails as the system says, unless
-/// there is nothing there.
+/// Removes the manifest first, so that a half-removed checkpoint is not complete. Fails with the
+/// system's error, unless the path does not exist.
 [[nodiscard]] absl::Status RemoveCheckpoint(const std::string& path);
 
-/// Removes what writers that were killed have left in `folder`. What stays is passed over all the
-/// same. REQUIRES: nobody else writes there.
+/// Removes the files that killed writers have left in `folder`. Readers ignore any that remain.
+/// REQUIRES: no other writer uses the folder.
 void RemoveLeftovers(const std::string& folder);
 
-/// Fails with DATA_LOSS and FAILED_PRECONDITION as DecodeManifest(), naming the file. DATA_LOSS as
-/// well if it is that of a checkpoint with another name.
+/// Fails with DATA_LOSS and FAILED_PRECONDITION as DecodeManifest() does, naming the file. Fails
+/// with DATA_LOSS as well if the manifest belongs to a checkpoint of another name.
 [[nodiscard]] absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& path);
-/// The bytes of one of its files. DATA_LOSS if it is missing or they are not those that were
-/// written.
+/// The bytes of one of its files. Fails with DATA_LOSS if the file is missing or its bytes have
+/// changed.
 [[nodiscard]] absl::StatusOr<std::string> ReadStageFile(const std::string& path,
                                                         const StageFile& expected);
-/// Whether all its files are there and whole: DATA_LOSS, naming the first that is not.
+/// Fails with DATA_LOSS unless all its files exist and are intact. The message names the first bad
+/// file.
 [[nodiscard]] absl::Status CheckWhole(const std::string& path);
 
-/// Whether `status` says that a checkpoint cannot be read just now: it may be as whole as ever.
+/// Whether `status` means that a checkpoint cannot be read at the moment, but may be intact.
 [[nodiscard]] bool IsUnreadable(const absl::Status& status);
 /// OK if its manifest can be read and its files can be opened. Fails as ReadManifest() and
-/// RegularFile::Open().
+/// RegularFile::Open() do.
 [[nodiscard]] absl::Status CheckReadable(const std::string& path);
 
-/// A complete checkpoint, as it may be shown.
+/// A complete checkpoint, for display.
 struct CheckpointInfo {
   std::string name;
-  /// When it was written, since 1970.
+  /// The time of writing, since 1970.
   std::chrono::nanoseconds written{0};
   std::uint64_t bytes = 0;
   std::int64_t sample = 0;
   double score = 1;
   bool kept = false;
 };
-/// Of the one at `path`. Fails as ReadManifest().
+/// The info of the checkpoint at `path`. Fails as ReadManifest() does.
 [[nodiscard]] absl::StatusOr<CheckpointInfo> InfoOf(const std::string& path);
-/// Those of `folder` that are complete and whose manifests can be read, newest first.
+/// The complete checkpoints of `folder` with readable manifests, newest first.
 [[nodiscard]] std::vector<CheckpointInfo> ListCheckpoints(const std::string& folder);
 
-/// "reset-20261125T193312.123Z": a name for SetAside(), by the time.
+/// A name for SetAside(), by the time: "reset-20261125T193312.123Z".
 [[nodiscard]] std::string AsideName(const std::string& why);
 
-/// Moves the checkpoints of `folder` after `sample`, -1: all, into a folder `name` inside it, where
-/// nothing looks for them. Fails as the system says; those that were moved are moved back then.
+/// Moves the checkpoints of `folder` after `sample` (-1: all) into its subfolder `name`, where no
+/// learner looks. On failure, moves them back and returns the system's error.
 absl::Status SetAside(const std::string& folder, std::int64_t sample, const std::string& name);
-/// The same of the checkpoints at `paths`.
+/// Like the function above, for the checkpoints at `paths`.
 absl::Status SetAside(const std::string& folder, const std::vector<std::string>& paths,
                       const std::string& name);
-/// Moves them back. What was written in their place is removed: the checkpoints after `sample`.
-/// REQUIRES: SetAside(), of the same, has not failed.
+/// Moves the checkpoints after `sample` back, and removes newer ones that were written in their
+/// place. REQUIRES: SetAside() with the same arguments has succeeded.
 void TakeBack(const std::string& folder, std::int64_t sample, const std::string& name);
 
-/// Removes all but the newest `keep` of the folders in `folder` that have an AsideName(`why`). One
-/// with a checkpoint that is kept stays.
+/// Removes the folders in `folder` that have an AsideName(`why`), except the newest `keep`. A
+/// folder with a kept checkpoint stays.
 void PruneAside(const std::string& folder, const std::string& why, std::size_t keep);
 
 }  // namespace millrace::pipeline

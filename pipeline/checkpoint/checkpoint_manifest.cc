@@ -14,7 +14,7 @@ namespace millrace::pipeline {
 
 using Json = nlohmann::json;
 
-// NOLINTBEGIN(readability-identifier-naming): the library finds these by their names.
+// NOLINTBEGIN(readability-identifier-naming): the library finds these functions by their names.
 void to_json(Json& json, const LayerShape& layer) {
   json = {{"name", layer.name}, {"parameters", layer.parameters}, {"buffers", layer.buffers}};
 }
@@ -64,7 +64,7 @@ std::string EncodeManifest(const CheckpointManifest& manifest) {
 absl::StatusOr<CheckpointManifest> DecodeManifest(std::string_view text) {
   Json json = ParseShallow(text);
   if (!json.is_object()) return absl::DataLossError("it cannot be read");
-  // Before the checksum, which another version may make in another way.
+  // Checked before the checksum, which another version may compute differently.
   const Json version = json.value("version", Json());
   if (json.value("format", Json()) == kFormat && version.is_number() && version != kVersion) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -1,4 +1,4 @@
-// The last file of a checkpoint: what belongs to it, and how to tell whether it is whole.
+// The last file of a checkpoint: lists its files, with the means to check that they are intact.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace millrace::pipeline {
 
-/// A layer as a checkpoint must match it.
+/// The shape of a layer, which a checkpoint must match.
 struct LayerShape {
   std::string name;
   std::vector<std::vector<std::int64_t>> parameters;
@@ -23,7 +23,7 @@ struct LayerShape {
 /// One stage's file.
 struct StageFile {
   std::string name;
-  /// Counted from 0, one past the last.
+  /// Counted from 0; the end is one past the last.
   int first_layer = 0;
   int end_layer = 0;
   std::uint64_t bytes = 0;
@@ -40,11 +40,11 @@ struct CheckpointManifest {
 
 [[nodiscard]] std::string EncodeManifest(const CheckpointManifest& manifest);
 
-/// What EncodeManifest() made. Fails with DATA_LOSS if it is damaged and FAILED_PRECONDITION if it
-/// is of another version; the message says what is wrong with "it".
+/// Reads the result of EncodeManifest(). Fails with DATA_LOSS if it is damaged, and with
+/// FAILED_PRECONDITION if it has another version. The message calls the manifest "it".
 [[nodiscard]] absl::StatusOr<CheckpointManifest> DecodeManifest(std::string_view text);
 
-/// "layer 3 is \"match 1/8\" where \"match 1/4\" is needed"; empty if they are the same.
+/// "layer 3 is \"match 1/8\" where \"match 1/4\" is needed"; empty if both are the same.
 [[nodiscard]] std::string DifferenceOf(const std::vector<LayerShape>& found,
                                        const std::vector<LayerShape>& needed);
 

@@ -1,4 +1,4 @@
-// A checksum of bytes, for files of ours.
+// A checksum of bytes, for our own files.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace millrace::pipeline {
 
-/// FNV-1a with 64 bits, in hexadecimal: finds what a disk or a careless copy does to bytes.
+/// FNV-1a with 64 bits, in hexadecimal: detects disk errors and incomplete copies.
 [[nodiscard]] std::string Checksum(std::string_view bytes);
 
 }  // namespace millrace::pipeline

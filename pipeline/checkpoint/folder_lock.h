@@ -1,4 +1,4 @@
-// Keeps a folder to one process.
+// Locks a folder for one process.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace millrace::pipeline {
 
-/// Holds a folder until it is destroyed or the process ends, however that comes about. Leaves
-/// nothing in the folder.
+/// Holds a folder until the destructor or the end of the process, even after a crash. Leaves no
+/// file in the folder.
 class FolderLock {
  public:
-  /// Fails with FAILED_PRECONDITION if another holds it, in this process or in another, and as the
-  /// system says if there is no such folder.
+  /// Fails with FAILED_PRECONDITION if another owner, in this or another process, holds it. Fails
+  /// with the system's error if the folder does not exist.
   [[nodiscard]] static absl::StatusOr<FolderLock> Take(const std::string& folder);
 
   FolderLock(FolderLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

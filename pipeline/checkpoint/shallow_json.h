@@ -1,4 +1,4 @@
-// JSON of files that may have been damaged, or made to harm.
+// Parses JSON from files that may be damaged or malicious.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace millrace::pipeline {
 
-/// What `text` says; discarded (is_discarded()) where it is no JSON, or nests deeper than any file
-/// of ours does: writing such a value again would overflow the stack.
+/// Parses `text`. The result is discarded (is_discarded()) if `text` is not JSON, or nests deeper
+/// than any file of ours. Serializing a deeper value would overflow the stack.
 [[nodiscard]] inline nlohmann::json ParseShallow(std::string_view text) {
   constexpr int kDeepest = 32;
   bool deep = false;
