@@ -1,4 +1,5 @@
-// Samples of a data set with their classes, as the known data sets keep them: a byte a number.
+// Samples of a data set with their classes, stored like the known data sets: one byte for each
+// number.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +10,25 @@
 namespace millrace::pipeline {
 
 struct LabelledSamples {
-  /// Of one sample: channels, rows, columns.
+  /// The shape of one sample: channels, rows, columns.
   std::vector<std::int64_t> shape = {};
-  /// What a byte is worth: a sample's numbers are 0 to 1.
+  /// The value of one unit of a byte, so that a sample's numbers are 0 to 1.
   float unit = 1;
   int classes = 0;
-  /// Sample after sample, each in the order of its shape.
+  /// All samples in a row, each in the order of its shape.
   std::vector<std::uint8_t> bytes = {};
-  /// Of each sample, 0 to classes - 1.
+  /// The class of each sample, 0 to classes - 1.
   std::vector<int> labels = {};
 
   [[nodiscard]] std::size_t count() const { return labels.size(); }
-  /// Numbers of one sample.
+  /// The count of numbers in one sample.
   [[nodiscard]] std::size_t size() const;
   /// The numbers of sample `i`. REQUIRES: i < count().
   [[nodiscard]] std::vector<float> values(std::size_t i) const;
 };
 
-/// Two parts of `all`, with `share` of the samples in the second, picked at random by `seed`; the
-/// order is `all`'s. REQUIRES: 0 <= share <= 1.
+/// Two parts of `all`. The second has `share` of the samples, picked at random by `seed`. Both keep
+/// the order of `all`. REQUIRES: 0 <= share <= 1.
 struct Split {
   LabelledSamples train;
   LabelledSamples test;

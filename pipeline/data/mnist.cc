@@ -14,7 +14,7 @@ constexpr int kClasses = 10;
 constexpr std::uint32_t kMostPixels = 1U << 24;
 
 // An idx file of bytes: a magic number that ends with the number of dimensions, the dimensions, the
-// bytes, all numbers big-endian.
+// bytes. All numbers are big-endian.
 struct Idx {
   std::vector<std::uint32_t> dimensions;
   std::string bytes;
@@ -50,7 +50,7 @@ absl::StatusOr<Idx> ReadIdx(const std::string& path, int dimensions, const std::
     idx.dimensions.push_back(size);
     expected *= std::max<std::uint64_t>(size, 1);
     if (size == 0) return absl::InvalidArgumentError(absl::StrCat(path, " says that it is empty"));
-    if (expected > content.size()) break;  // It cannot overflow then.
+    if (expected > content.size()) break;  // So the next product cannot overflow.
   }
   if (expected != content.size() - header) {
     return absl::InvalidArgumentError(

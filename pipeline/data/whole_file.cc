@@ -42,7 +42,7 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
     if (content.size() > kMostBytes) return Unreadable(path, "it holds more than 1 GiB");
     if (read <= 0) break;
   }
-  // What is cut short shows only here.
+  // A truncated file is detected only here.
   int code = Z_OK;
   const char* const message = gzerror(file.get(), &code);
   if (code != Z_OK && code != Z_STREAM_END) return Unreadable(path, message);

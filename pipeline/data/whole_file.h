@@ -1,4 +1,4 @@
-// The content of a file that may be compressed.
+// Reads the content of a file that may be compressed.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace millrace::pipeline {
 
-/// All of the file at `path`, uncompressed if it is gzip's. NOT_FOUND if there is none;
-/// INVALID_ARGUMENT, naming it, if it cannot be read, is damaged or cut short, or holds more than
-/// 1 GiB.
+/// The whole file at `path`, uncompressed if it is in gzip format. Fails with NOT_FOUND if it does
+/// not exist. Fails with INVALID_ARGUMENT, naming the file, if it cannot be read, is damaged or
+/// truncated, or holds more than 1 GiB.
 [[nodiscard]] absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 
 }  // namespace millrace::pipeline
