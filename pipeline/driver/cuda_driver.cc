@@ -14,17 +14,17 @@
 namespace millrace::pipeline {
 namespace {
 
-// Of the driver's interface (cuda.h), which is stable: no toolkit is needed to ask.
+// Constants of the driver's stable interface (cuda.h), so that the build needs no toolkit.
 constexpr int kNoDevice = 100;
 constexpr int kCapabilityMajor = 75;
 constexpr int kCapabilityMinor = 76;
 
-// The functions of a driver that was loaded.
+// The functions of a loaded driver.
 class Driver {
  public:
   explicit Driver(void* library) : library_(library) {}
 
-  // Returns the driver's error, 0 being none; `kMissing` where it has no such function.
+  // Returns the driver's error, 0 for success; `kMissing` if the driver lacks the function.
   template <typename... Arguments>
   int Call(const char* name, Arguments... arguments) const {
     const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
