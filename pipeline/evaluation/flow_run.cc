@@ -13,7 +13,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// Predictions between the learner's thread and the one that scores them. Thread-safe.
+// Hands predictions from the learner's thread to the scoring thread. Thread-safe.
 class Predictions {
  public:
   void Push(ModelPrediction prediction) ABSL_LOCKS_EXCLUDED(mu_) {
@@ -91,7 +91,7 @@ class FlowRun {
     return absl::OkStatus();
   }
 
-  // Nothing that is admitted from here on is learned from.
+  // The learner does not learn from samples admitted from here on.
   absl::Status TestFrozen() {
     learner_->LearnFromEvery(0);
     tests_.reserve(options_.frozen.size());
@@ -129,9 +129,9 @@ class FlowRun {
     return admitted_ >= samples.size() || samples[admitted_].frame != number;
   }
 
-  // `frozen`: what scores it; null: it is learned from.
+  // `frozen`: the scorer of a frozen test; null: the learner learns from the pair.
   absl::Status Admit(ClipPair pair, StreamScorer* frozen) {
-    // Where learners go back to older weights, which is nothing for a test.
+    // Learners roll back weights in AwaitRoom(), which a test must not do.
     if (frozen == nullptr) MILLRACE_RETURN_IF_ERROR(learner_->AwaitRoom());
     MILLRACE_ASSIGN_OR_RETURN(const std::int64_t sample, learner_->Admit(PicturesOf(pair)));
     InFlight in_flight{.pair = std::move(pair), .frozen = frozen};
@@ -145,7 +145,7 @@ class FlowRun {
 
   void ScoreWhatIsMade() {
     for (ModelPrediction& made : made_.Take()) {
-      // It may be made before Admit() returns its number, but is taken after.
+      // A prediction may be made before Admit() returns its number, but is taken afterwards.
       auto found = in_flight_.extract(made.sample);
       MILLRACE_CHECK(!found.empty());
       const InFlight& in_flight = found.mapped();
@@ -181,12 +181,12 @@ class FlowRun {
   StreamScorer model_;
   std::optional<NewestFlowScorer> streaming_;
   std::vector<StreamScorer> tests_;
-  std::vector<std::chrono::nanoseconds> times_;  // Of the clip's pairs.
-  std::size_t admitted_ = 0;                     // To be learned from.
+  std::vector<std::chrono::nanoseconds> times_;  // The times of the clip's pairs.
+  std::size_t admitted_ = 0;                     // Admitted pairs to learn from.
   std::unordered_map<std::int64_t, InFlight> in_flight_;
   FlowRunResult result_;
   Predictions made_;
-  std::unique_ptr<Learner> learner_;  // Last: its threads use what is above.
+  std::unique_ptr<Learner> learner_;  // Last, because its threads use the members above.
 };
 
 }  // namespace

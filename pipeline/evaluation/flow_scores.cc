@@ -65,8 +65,8 @@ void ScoreTruth(const PairOfPictures& pair, std::span<const float> flow, const T
   }
 }
 
-// Whether a pixel of the pictures is known to move, by the nearest true vector: in between those
-// that are known and those that are not there is nothing.
+// Whether a pixel of the pictures is known to move, by the nearest true vector. Known and unknown
+// vectors cannot be interpolated.
 bool MovesAt(const TrueFlow& truth, const PairOfPictures& pair, int x, int y) {
   const int true_x = (2 * x + 1) * truth.width / (2 * pair.width());
   const int true_y = (2 * y + 1) * truth.height / (2 * pair.height());
@@ -78,7 +78,7 @@ bool MovesAt(const TrueFlow& truth, const PairOfPictures& pair, int x, int y) {
   return vector.moves();
 }
 
-// Which pixels are to be reconstructed: those that move, as far as anybody knows.
+// The pixels to reconstruct: the moving ones, as far as the truth is known.
 std::vector<bool> Moving(const PairOfPictures& pair, const TrueFlow* truth) {
   const std::size_t pixels = static_cast<std::size_t>(pair.width()) * pair.height();
   std::vector<bool> moving(pixels);

@@ -1,4 +1,4 @@
-// What a flow is worth: against the true motion, and by what the pictures look like through it.
+// Scores of a flow: against the true motion, and by the pictures seen through it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace millrace::pipeline {
 
-/// A mean over pixels that more can be added to.
+/// A running mean over pixels.
 class PixelMean {
  public:
   void Add(double value) {
@@ -23,7 +23,7 @@ class PixelMean {
     count_ += more.count_;
   }
   [[nodiscard]] std::int64_t count() const { return count_; }
-  /// Nothing without any pixel.
+  /// nullopt without pixels.
   [[nodiscard]] std::optional<double> mean() const {
     if (count_ == 0) return std::nullopt;
     return sum_ / static_cast<double>(count_);
@@ -34,26 +34,25 @@ class PixelMean {
   std::int64_t count_ = 0;
 };
 
-/// Which pixels move, predicted against true, counted.
+/// Counts of moving pixels: predicted against true.
 struct MotionCounts {
   std::int64_t both = 0;
   std::int64_t predicted_only = 0;
   std::int64_t true_only = 0;
 
-  /// 2 both / (2 both + predicted_only + true_only). Nothing where nothing moves and nothing was
-  /// said to.
+  /// 2 both / (2 both + predicted_only + true_only). nullopt if no pixel moves, predicted or true.
   [[nodiscard]] std::optional<double> f1() const;
 };
 
-/// Scores of any number of pairs. Means are over all their pixels whose truth is known, but for the
-/// reconstructed ones. A flow that is not finite counts as no motion.
+/// Scores of any number of pairs. Means are over all pixels with known truth, except the
+/// reconstruction scores. A flow that is not finite counts as no motion.
 struct FlowScores {
   /// End-point error: the distance from the true vector, in the truth's pixels.
   PixelMean error;
-  /// Of what is still seen, and of what is not, where the clip says so.
+  /// For visible and for hidden pixels, where the clip marks them.
   PixelMean error_visible;
   PixelMean error_hidden;
-  /// By how long the true vector is: under 1 pixel, up to 10, above.
+  /// By the length of the true vector: under 1 pixel, up to 10, above.
   PixelMean error_slow;
   PixelMean error_medium;
   PixelMean error_fast;
@@ -65,10 +64,10 @@ struct FlowScores {
   /// Moving: a side of the vector is longer than half a pixel. Motion-F1 of Marullo, Tiezzi and
   /// Betti, CoLLAs 2022.
   MotionCounts motion;
-  /// 1 where the current picture, looked up where the flow points, is within 0.05 (0.025) of the
-  /// previous one in every colour: reconstruction accuracy of the same paper. Of the pixels that
-  /// are known to move, by the nearest true vector; without any truth, of those that the pictures
-  /// show differently (by 0.05 in a colour), so that no motion reconstructs none of them within
+  /// 1 where the current picture, sampled where the flow points, is within 0.05 (0.025) of the
+  /// previous one in every colour: reconstruction accuracy of the same paper. Counts the pixels
+  /// that are known to move, by the nearest true vector. Without any truth, counts the pixels that
+  /// differ between the pictures by 0.05 in a colour. A flow of zeros reconstructs 0 of them within
   /// 0.05.
   PixelMean reconstructed;
   PixelMean reconstructed_closely;
@@ -76,7 +75,7 @@ struct FlowScores {
   void Add(const FlowScores& more);
 };
 
-/// The scores of `flow`, which is of the pictures' size. `truth` may be null.
+/// The scores of `flow`, which has the pictures' size. `truth` may be null.
 [[nodiscard]] FlowScores ScoresOf(const PairOfPictures& pair, std::span<const float> flow,
                                   const TrueFlow* truth);
 

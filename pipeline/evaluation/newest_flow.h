@@ -1,4 +1,4 @@
-// What a client has at every instant: the newest prediction that is there.
+// Scores the newest prediction that a client has at every instant.
 #pragma once
 
 #include <deque>
@@ -10,19 +10,19 @@
 
 namespace millrace::pipeline {
 
-/// Scores every pair of a camera by the newest flow that was there when its current picture came.
-/// Pairs and flows come in the order of the stream, either first. For one thread.
+/// Scores every pair of a camera by the newest flow at the time of its current picture. Pairs and
+/// flows are added in the order of the stream; either may come first. For one thread.
 class NewestFlowScorer {
  public:
   using Flow = std::shared_ptr<const std::vector<float>>;
 
-  /// `interval`: between two pairs; pair n comes n intervals after pair 0.
+  /// `interval`: the time between two pairs; pair n arrives n intervals after pair 0.
   NewestFlowScorer(double interval, Flow before_the_first, StreamScorer scorer);
 
   void AddPair(ClipPair pair);
   /// REQUIRES: `there_at` does not decrease.
   void AddFlow(double there_at, Flow flow, bool learned_from);
-  /// No more flows come.
+  /// Call it after the last flow.
   [[nodiscard]] ScoredStream Finish() &&;
 
  private:
@@ -32,7 +32,7 @@ class NewestFlowScorer {
     bool learned_from;
   };
 
-  // Scores the pairs before which no other flow can come.
+  // Scores the pairs that no later flow can precede.
   void ScoreUntil(double time);
 
   const double interval_;

@@ -13,7 +13,7 @@ namespace {
 
 float Charbonnier(float difference) { return std::sqrt(difference * difference + 1e-6F); }
 
-// The four pixels around a point, and how much of it each makes. The point is held to the picture.
+// The four pixels around a point, with their weights. The point is clamped to the picture.
 struct Neighbours {
   std::array<std::size_t, 4> at;
   std::array<float, 4> share;
@@ -33,7 +33,7 @@ struct Neighbours {
              (1 - right_share) * low_share, right_share * low_share};
   }
 
-  // The mean of `values`, each pixel's `stride` apart.
+  // The weighted mean of `values`, whose pixels are `stride` apart.
   template <typename Value>
   [[nodiscard]] float Mean(std::span<const Value> values, std::size_t stride = 1,
                            std::size_t channel = 0) const {
@@ -74,7 +74,7 @@ double PairOfPictures::Loss(std::span<const float> flow) const {
     for (int x = 0; x < width_; ++x, ++pixel) {
       const float to_x = static_cast<float>(x) + flow[2 * pixel];
       const float to_y = static_cast<float>(y) + flow[2 * pixel + 1];
-      // False for what is not a number, too.
+      // Also false for a NaN.
       const bool inside = to_x >= 0 && to_x <= static_cast<float>(width_ - 1) && to_y >= 0 &&
                           to_y <= static_cast<float>(height_ - 1);
       const float seen =
@@ -116,7 +116,7 @@ std::vector<float> ResizedFlow(std::span<const float> flow, int width, int heigh
   resized.reserve(std::size_t{2} * to_width * to_height);
   for (int y = 0; y < to_height; ++y) {
     for (int x = 0; x < to_width; ++x) {
-      // Pixels are areas: their centres are half a pixel in.
+      // Pixels are areas: the centre of a pixel is half a pixel from its edge.
       const Neighbours around((static_cast<float>(x) + 0.5F) / scale_x - 0.5F,
                               (static_cast<float>(y) + 0.5F) / scale_y - 0.5F, width, height);
       resized.push_back(around.Mean(flow, 2, 0) * scale_x);

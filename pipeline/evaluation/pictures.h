@@ -1,4 +1,4 @@
-// Pictures seen through a flow: what all that is said without the true motion rests on.
+// Pictures seen through a flow. All scores without the true motion are computed from them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace millrace::pipeline {
 /// Grey values in 0..1, rows first: the luma of ITU-R BT.601, as the networks see it.
 [[nodiscard]] std::vector<float> GreyOf(std::span<const std::uint8_t> rgb);
 
-/// A pair of pictures of one size, ready to be looked up.
+/// A pair of pictures of one size, prepared for sampling.
 class PairOfPictures {
  public:
   /// REQUIRES: both have 3 * width * height bytes.
@@ -22,13 +22,13 @@ class PairOfPictures {
 
   /// The photometric loss of `flow` ((dx, dy) for every pixel) on grey: the mean over pixels of
   /// sqrt(d^2 + 0.001^2), d = previous(x) - current(x + flow(x)), bilinear. A pixel whose match is
-  /// out of the picture, or not finite, costs what no motion costs there. The same for whatever
-  /// made the flow, so that all can be compared.
+  /// outside the picture, or not finite, costs the same as no motion there. The loss does not
+  /// depend on the method, so methods can be compared.
   [[nodiscard]] double Loss(std::span<const float> flow) const;
   [[nodiscard]] double LossOfNoMotion() const { return loss_no_motion_; }
 
-  /// The greatest difference over the colours, in 0..1, between the previous picture at every pixel
-  /// and the current one where `flow` points; looked up at the border where it points outside.
+  /// The largest difference over the colours, in 0..1, between the previous picture at every pixel
+  /// and the current one where `flow` points. Points outside are sampled at the border.
   [[nodiscard]] std::vector<float> Differences(std::span<const float> flow) const;
 
  private:
@@ -41,7 +41,7 @@ class PairOfPictures {
   double loss_no_motion_ = 0;
 };
 
-/// A flow made for pictures of one size, as one for another: bilinear, its vectors scaled alike.
+/// Converts a flow from one size of pictures to another: bilinear, with its vectors scaled.
 [[nodiscard]] std::vector<float> ResizedFlow(std::span<const float> flow, int width, int height,
                                              int to_width, int to_height);
 

@@ -1,4 +1,4 @@
-// The scores of a whole stream and of its windows, whatever made the flows.
+// The scores of a whole stream and of its windows, for any method.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,14 @@
 
 namespace millrace::pipeline {
 
-/// Prequential where what made the flows learns: each flow was made before anything learned from
-/// its pair.
+/// Prequential if the method learns: each flow was made before the method learned from its pair.
 struct StreamScores {
   ScoreSummary loss;
   FlowScores flow;
 };
 
 struct WindowScores {
-  /// Where it begins, by the stream's own clock.
+  /// The start of the window, on the stream's own clock.
   std::chrono::nanoseconds start{0};
   StreamScores scores;
 };
@@ -30,7 +29,7 @@ struct ScoredStream {
   std::vector<WindowScores> windows;
 };
 
-/// The photometric losses of a pair: what was predicted, and no motion.
+/// The photometric losses of a pair: of the prediction, and of no motion.
 struct PairLosses {
   double loss = 0;
   double loss_no_motion = 0;
@@ -39,20 +38,19 @@ struct PairLosses {
 /// Scores flows one by one. For one thread.
 class StreamScorer {
  public:
-  /// Windows of `length` of the stream's time. `reference_losses`: of another method, by a pair's
-  /// number; may be empty; outlives the scorer.
-  /// REQUIRES: length > 0.
+  /// Windows of `length` of the stream's time. `reference_losses`: those of another method, by a
+  /// pair's number; may be empty; outlives the scorer. REQUIRES: length > 0.
   StreamScorer(std::chrono::nanoseconds length, int width, int height,
                std::span<const double> reference_losses = {});
 
-  /// Takes the next pair, in the order of the stream. Returns the photometric loss of the flow.
+  /// Adds the next pair, in the order of the stream. Returns the photometric loss of the flow.
   double Add(const ClipPair& pair, std::span<const float> flow, bool learned_from);
 
-  /// The same of a pair whose losses are known and whose flow is not scored: the next frame's,
-  /// which says how things go on. A loss that is not finite counts as that of no motion.
+  /// Adds a pair with known losses, whose flow is not scored: a next frame's flow predicts future
+  /// motion. A loss that is not finite counts as that of no motion.
   void AddLosses(const ClipPair& pair, const PairLosses& losses, bool learned_from);
 
-  /// What it comes to. Nothing can be added afterwards.
+  /// The final scores. Nothing may be added afterwards.
   [[nodiscard]] ScoredStream Finish() &&;
 
  private:
