@@ -32,30 +32,30 @@ namespace {
 
 using Layers = std::vector<LayerCosts>;
 
-// The least that every network takes (CheckFlowOptions()).
+// The smallest side that every network accepts (CheckFlowOptions()).
 constexpr int kSmallSide = 64;
-// Copies of the weights, beside those that have not proven yet: the last good ones, what it went on
-// from, one that is being put together, one that is being written.
+// Copies of the weights, besides those that have not proven good yet: the last good copy, the
+// restored copy, one in preparation, one being written.
 constexpr double kOtherCopies = 4;
-// What allocators keep, and operators take for a moment, as measured: the operators of flow take
-// twice what they leave.
+// Memory cached by allocators, and temporary memory of operators, as measured. The operators of
+// flow temporarily take twice the memory of their results.
 constexpr double kOverhead = 1.2;
 constexpr double kOverheadOfFlow = 2.9;
 
-/// How the layers are put to work.
+/// How the layers are used.
 struct Use {
   int stages = 1;
   Cuts cuts = {};
   std::string schedule = {};
   ScheduleRequest request = {};
-  /// Numbers that the optimizer keeps of each weight.
+  /// Numbers that the optimizer keeps for each weight.
   double kept_of_weights = 1;
-  /// Copies that have not proven good yet, at most.
+  /// The largest number of copies that have not proven good yet.
   double unproven = 4;
-  double overhead = kOverhead;  // Of all but weights.
+  double overhead = kOverhead;  // For everything except weights.
 };
 
-// As SafeLearning keeps them.
+// The number that SafeLearning keeps.
 double Unproven(int window, int copy_every) { return window / std::max(copy_every, 1) + 3; }
 
 double KeptBy(const OptimizerOptions& optimizer) {
@@ -74,7 +74,8 @@ double Most(const Layers& layers, double LayerCosts::*bytes) {
   return most;
 }
 
-/// Of all stages under the schedule. Cut where every layer costs the same: nothing has been timed.
+/// The bytes of all stages under the schedule. Without cuts, assumes equal costs of all layers,
+/// because no layer has been timed.
 absl::StatusOr<double> HeldByStages(const Layers& layers, const Use& use) {
   const auto count = static_cast<int>(layers.size());
   Cuts cuts = use.cuts;
@@ -103,7 +104,7 @@ Layers Without(Layers layers, std::vector<double LayerCosts::*> bytes) {
   return layers;
 }
 
-/// Of weights, and of what a sample leaves: each grows by its own overhead.
+/// The bytes of weights, and of samples; each has its own overhead.
 absl::StatusOr<double> NeedOf(const Layers& layers, const Use& use) {
   const double weights = Sum(layers, &LayerCosts::weight_bytes);
   MILLRACE_ASSIGN_OR_RETURN(
@@ -111,19 +112,19 @@ absl::StatusOr<double> NeedOf(const Layers& layers, const Use& use) {
       HeldByStages(Without(layers, {&LayerCosts::activation_bytes, &LayerCosts::output_bytes}),
                    use));
   const double with_state = weights * (1 + use.kept_of_weights);
-  const double second = weights;  // The network that answers questions.
+  const double second = weights;  // The network for Predict().
   const double all_weights =
       versions + with_state + second + (use.unproven + kOtherCopies) * with_state;
 
   const double widest = Most(layers, &LayerCosts::output_bytes);
   MILLRACE_ASSIGN_OR_RETURN(const double samples,
                             HeldByStages(Without(layers, {&LayerCosts::weight_bytes}), use));
-  // One sample through all layers, each a stage of its own.
+  // One sample through all layers, each as a stage.
   const double measuring = Sum(layers, &LayerCosts::activation_bytes);
   return kOverhead * all_weights + use.overhead * (std::max(samples, measuring) + 4 * widest);
 }
 
-/// What the layers of the networks take for a small picture, once for each.
+/// The costs of the networks' layers for a small picture, measured once for each network.
 class KnownNetworks {
  public:
   absl::StatusOr<Layers> Of(const FlowLearnerOptions& small) ABSL_LOCKS_EXCLUDED(mu_) {
@@ -173,7 +174,7 @@ absl::StatusOr<Layers> LayersOf(FlowLearnerOptions options) {
   return layers;
 }
 
-// The planner decides about stages and order of "auto", and cuts "local" by levels.
+// For "auto", the planner chooses stages and order; for "local", the levels define the cuts.
 Use UseOf(const FlowLearnerOptions& options) {
   Use use{.stages = options.stages,
           .cuts = options.cuts,

@@ -1,11 +1,11 @@
-// How much of this machine's memory a learner will take, reckoned before it is made.
+// Estimates the memory of this machine that a learner will need, before it is made.
 //
-//   the layers     a small picture goes through them one by one: what each keeps grows with the
-//                  picture, and what its weights take does not
-//   the schedule   how many versions of weights, and samples, each stage holds at once
-//   the rest       gradients, the optimizer, copies to go back to, a second network to ask
+//   the layers     a small picture runs through them one by one. The data that each keeps grows
+//                  with the picture; its weights do not.
+//   the schedule   the versions of weights, and the samples, that each stage holds at once
+//   the rest       gradients, the optimizer, copies for roll-backs, a second network for Predict()
 //
-// So a learner that does not fit is refused, and not the process ended by the system. Free of
+// So a learner that does not fit is rejected, and the system does not kill the process. Free of
 // LibTorch.
 #pragma once
 
@@ -15,15 +15,15 @@
 
 namespace millrace::pipeline {
 
-/// About how many bytes of this machine's memory MakeFlowLearner() and its learner take at their
-/// peak: in fourteen learners that were measured, a sixth too few to a half too many. What is on
-/// GPUs is not counted. Takes a tenth of a second or so, once for a network. A user's own network
-/// is loaded, and asked with one sample of the size that it is for, which takes memory itself.
+/// The approximate peak memory of MakeFlowLearner() and its learner, in bytes of this machine's
+/// memory. In fourteen measured learners, the estimate was between a sixth too low and a half too
+/// high. GPU memory is not counted. Takes about a tenth of a second, once for each network. A
+/// user's own network is loaded and run on one sample of its own size, which takes memory itself.
 /// Fails as MakeFlowLearner() does for a bad network, and with CANCELLED once options.stop is
 /// requested. Thread-safe.
 [[nodiscard]] absl::StatusOr<double> MemoryNeedOf(const FlowLearnerOptions& options);
 
-/// The same of MakeLabelStreamLearner(). A network that the options name is not built at all.
+/// The same for MakeLabelStreamLearner(). A network named in the options is not built.
 [[nodiscard]] absl::StatusOr<double> MemoryNeedOf(const LabelStreamOptions& options);
 
 }  // namespace millrace::pipeline

@@ -27,7 +27,7 @@ namespace {
 
 using Problems = std::vector<LearnerProblem>;
 
-/// Notes what `part` fails with. Returns whether it is right.
+/// Adds the failure of `look` as a problem of `part`. Returns whether there was no failure.
 bool Holds(LearnerPart part, const std::function<absl::Status()>& look, Problems& problems) {
   absl::Status status;
   try {
@@ -39,7 +39,7 @@ bool Holds(LearnerPart part, const std::function<absl::Status()>& look, Problems
   return status.ok();
 }
 
-// By layers that all cost the same: which cuts are best is for those who measure.
+// Assumes equal costs of all layers: the best cuts would need measurements.
 absl::StatusOr<Cuts> AnyCuts(int layers, int stages) {
   return BestCuts(std::vector<StageCost>(layers, {.forward = 1, .backward = 2}), stages);
 }
@@ -51,7 +51,7 @@ struct WantedStages {
   ScheduleRequest request;
 };
 
-// Without its period, which measured costs decide about.
+// Ignores the period, because it depends on measured costs.
 void TryCut(const WantedStages& wanted, const LayerChain& chain, Problems& problems) {
   const int layers = static_cast<int>(chain.layers.size());
   Cuts cuts = wanted.cuts;
@@ -85,7 +85,7 @@ absl::Status TryWeights(const std::string& weights, LayerChain& chain) {
   return weights.empty() ? absl::OkStatus() : LoadWeights(weights, chain);
 }
 
-// Of which network they should be is not known.
+// Does not check the network of the weights, because it is not known.
 void FindWeights(const std::string& weights, Problems& problems) {
   if (weights.empty()) return;
   Holds(
@@ -98,7 +98,7 @@ FlowLearnerOptions WithoutWeights(FlowLearnerOptions options) {
   return options;
 }
 
-// The planner decides about stages and cuts of "auto", and those of "local" are levels.
+// For "auto", the planner chooses stages and cuts; for "local", the levels define the cuts.
 void TryFlowStages(const FlowLearnerOptions& options, const LayerChain& chain, Problems& problems) {
   if (options.schedule == "auto" || options.schedule == "local") return;
   WantedStages wanted{.stages = options.stages,
@@ -161,7 +161,7 @@ std::vector<LearnerProblem> TryLabelStreamLearner(const LabelStreamOptions& opti
           .schedule = learner.schedule,
           .request = learner.request},
          chain, problems);
-  // With stages that can be, it is tried as a whole, on one sample.
+  // If the stages are possible, tries the whole learner on one sample.
   if (problems.size() == before) {
     Holds(
         LearnerPart::kNetwork,

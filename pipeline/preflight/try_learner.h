@@ -1,8 +1,8 @@
-// Whether a learner could start, before any time is spent on measuring it.
+// Checks whether a learner could start, before any measurement.
 //
-// A network that does not fit its pictures, weights of another network, more stages than layers:
-// all of that is known in a second, without a camera. Whoever checks a configuration wants all of
-// it, by the part of the options that must change. Free of LibTorch.
+// Many problems can be found in a second, without a camera: a network that does not fit its
+// pictures, weights of another network, more stages than layers. A check of a configuration reports
+// all of them, each with the part of the options that must change. Free of LibTorch.
 #pragma once
 
 #include <vector>
@@ -21,13 +21,13 @@ struct LearnerProblem {
   absl::Status status;
 };
 
-/// What MakeFlowLearner() would refuse of `options`, but for its devices (ChooseDevices()) and what
-/// depends on measured costs. Opens the network, reads weights and the newest checkpoint, and
-/// changes nothing on disk. Parts that cannot be judged because of a problem of another part are
-/// passed over.
+/// The reasons for which MakeFlowLearner() would reject `options`. Ignores its devices
+/// (ChooseDevices()) and checks that depend on measured costs. Opens the network, reads weights and
+/// the newest checkpoint, and changes nothing on disk. Skips the parts that cannot be checked
+/// because of a problem in another part.
 [[nodiscard]] std::vector<LearnerProblem> TryFlowLearner(const FlowLearnerOptions& options);
 
-/// The same of MakeLabelStreamLearner().
+/// The same for MakeLabelStreamLearner().
 [[nodiscard]] std::vector<LearnerProblem> TryLabelStreamLearner(const LabelStreamOptions& options);
 
 }  // namespace millrace::pipeline
