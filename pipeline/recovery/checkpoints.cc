@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More than the file of a stage has: every number of the network, and two that the optimizer keeps
-// of it, in the widest format; names; counts.
+// An upper bound for the file of a stage: every number of the network, and two of the optimizer for
+// each, in the widest format; names; counts.
 std::uint64_t MostBytesOf(const std::vector<LayerShape>& layers) {
   constexpr double kOfNumber = 3 * sizeof(double);
   constexpr double kAround = 16 << 20;
@@ -42,7 +42,7 @@ std::uint64_t MostBytesOf(const std::vector<LayerShape>& layers) {
 constexpr char kDamaged[] = "damaged";
 constexpr char kReplaced[] = "replaced";
 
-/// Of the checkpoint in `folder`, and what is wrong with it.
+/// The error of the checkpoint in `folder`, with its folder and the reason.
 absl::Status Refused(const std::string& folder, const absl::Status& why) {
   const char* what =
       absl::IsDataLoss(why) ? " is damaged (" : " is passed over and stays in place (";
@@ -57,7 +57,7 @@ std::vector<std::vector<std::int64_t>> ShapesOf(const std::vector<at::Tensor>& t
   return shapes;
 }
 
-// "3.parameter.0": layers may share a name.
+// "3.parameter.0": contains the layer's number, because layers may share a name.
 std::string TensorName(int layer, const char* kind, std::size_t number) {
   return absl::StrCat(layer, ".", kind, ".", number);
 }
@@ -100,7 +100,7 @@ std::int64_t TakeNumber(const SafeTensors& file, const std::string& name) {
   return found == file.metadata.end() ? 0 : std::strtoll(found->second.c_str(), nullptr, 10);
 }
 
-// Whether it fits is for the caller to see: the manifest says what was written.
+// The caller must check the shapes against the manifest.
 LayerState LayerOf(const SafeTensors& file, int layer) {
   LayerState state{.parameters = Take(file, layer, "parameter"),
                    .buffers = Take(file, layer, "buffer"),
@@ -157,14 +157,14 @@ absl::Status Checkpoints::Write(const Checkpoint& checkpoint) {
   MILLRACE_RETURN_IF_ERROR(MakeRoomFor(folder));
   const absl::Status written = WriteInto(folder, checkpoint);
   if (!written.ok()) {
-    RemoveCheckpoint(folder).IgnoreError();  // It has no manifest, so nobody takes it for whole.
+    RemoveCheckpoint(folder).IgnoreError();  // It has no manifest, so it counts as incomplete.
     return written;
   }
   Prune(folder);
   return absl::OkStatus();
 }
 
-// One of the same name that is complete could not be read, or not be set aside.
+// A complete checkpoint of the same name can exist only if it could not be read or set aside.
 absl::Status Checkpoints::MakeRoomFor(const std::string& folder) {
   if (!IsComplete(folder)) return RemoveCheckpoint(folder);
   MILLRACE_RETURN_IF_ERROR(SetAside(options_.folder, {folder}, AsideName(kReplaced)));
@@ -198,7 +198,8 @@ absl::Status Checkpoints::WriteInto(const std::string& folder, const Checkpoint&
         WriteFileAtomically(absl::StrCat(folder, "/", manifest.stages.back().name), bytes));
     first = end;
   }
-  // Before the manifest: there is no moment at which it is complete and could be pruned.
+  // Before the manifest: otherwise a complete checkpoint could be pruned before it is marked as
+  // kept.
   if (checkpoint.kept) MILLRACE_RETURN_IF_ERROR(Keep(folder));
   return WriteFileAtomically(absl::StrCat(folder, "/", kManifestFile), EncodeManifest(manifest));
 }
@@ -245,7 +246,7 @@ absl::StatusOr<Checkpoint> Checkpoints::ReadOne(const std::string& folder) const
 absl::StatusOr<Checkpoints::Found> Checkpoints::Read() {
   Found found;
   for (const std::string& folder : CheckpointsIn(options_.folder)) {
-    if (!IsComplete(folder)) continue;  // Its writer was stopped.
+    if (!IsComplete(folder)) continue;  // Its writer was killed.
     absl::StatusOr<Checkpoint> checkpoint = ReadOne(folder);
     if (checkpoint.ok()) {
       found.newest = *std::move(checkpoint);
@@ -279,8 +280,8 @@ bool Checkpoints::CannotBeRead(const std::string& folder) const {
   return passed_over_.contains(folder) || IsUnreadable(CheckReadable(folder));
 }
 
-// The newest, and the best. A damaged one stays until there are so many newer ones; one that cannot
-// be read stays, as do those that are newer than what was just written.
+// Keeps the newest, the best, and the kept checkpoints. A damaged one stays until there are
+// `options_.keep` newer ones. Unreadable checkpoints stay, and so do those newer than `newest`.
 void Checkpoints::Prune(const std::string& newest) const {
   std::string best;
   double best_score = 0;
@@ -298,7 +299,7 @@ void Checkpoints::Prune(const std::string& newest) const {
   }
   for (const std::string& folder : old) {
     if (folder == best || IsKept(folder)) continue;
-    RemoveCheckpoint(folder).IgnoreError();  // The next one tries again.
+    RemoveCheckpoint(folder).IgnoreError();  // The next Prune() tries again.
   }
 }
 

@@ -1,12 +1,12 @@
-// Keeps what a network has learned on disk, so that it goes on where it was after any end: a stop,
-// a crash, kill -9, a full disk.
+// Stores a network's state on disk. So it can resume after any end: a stop, a crash, kill -9, a
+// full disk.
 //
 //   FOLDER/checkpoint-000000001999/stage-1.safetensors    each: temporary file, sync, rename
 //                                  stage-2.safetensors
-//                                  manifest.json          last: what has none is not complete
+//                                  manifest.json          last: without it, it is incomplete
 //
-// A reader takes the newest one that is complete and whole. Nothing is trusted: every file's length
-// and checksum stand in the manifest, and the manifest has a checksum of its own.
+// A reader takes the newest checkpoint that is complete and intact. The manifest holds the length
+// and the checksum of every file, and its own checksum.
 #pragma once
 
 #include <cstddef>
@@ -30,68 +30,68 @@ namespace millrace::pipeline {
 
 struct Checkpoint {
   NetworkState network;
-  /// How the network was cut: a file for each stage.
+  /// The stages of the network, with one file each.
   Cuts cuts;
-  /// Loss over that of no motion, of the window of predictions with which its weights were proven;
-  /// 1: of none. The lower the better.
+  /// Loss divided by the zero-motion loss, over the window that proved these weights; 1 if they
+  /// were not proven. Lower is better.
   double score = 1;
-  /// It stays until it is removed, however many newer ones there are.
+  /// It stays until a user removes it, regardless of newer ones.
   bool kept = false;
-  /// Whatever else there is to know, by name: counters, the schedule.
+  /// More facts by name, such as counters and the schedule.
   std::map<std::string, std::string> facts = {};
 };
 
-/// The checkpoints of one stream. For one thread, and one process a folder.
+/// The checkpoints of one stream. For one thread, and one process for each folder.
 class Checkpoints {
  public:
   struct Options {
     std::string folder;
-    /// So many of the newest are kept, and the best besides. At least 1.
+    /// The number of newest checkpoints to keep, besides the best. At least 1.
     int keep = 3;
   };
 
-  /// Makes the folder if there is none, and keeps other processes out of it. `chain`: the network
-  /// that they are of; read here only. Fails as the system says, and with FAILED_PRECONDITION if
-  /// another has the folder, naming it.
+  /// Makes the folder if needed, and locks it against other processes. `chain`: the network of the
+  /// checkpoints; only read here. Fails with the system's error. Fails with FAILED_PRECONDITION,
+  /// naming the folder, if another owner holds it.
   [[nodiscard]] static absl::StatusOr<Checkpoints> Open(const Options& options,
                                                         const LayerChain& chain);
 
-  /// Writes one and then removes what is kept no longer. On failure those before are untouched, and
-  /// what was written of this one is removed. A complete one of its name, which could not be read,
-  /// is moved into a folder `replaced-` and the time. Fails with DATA_LOSS, writing nothing, unless
-  /// every number of it is finite, and with the system's error, naming the file.
-  /// REQUIRES: of the network's layers.
+  /// Writes a checkpoint, then removes the old ones. On failure, earlier ones are untouched, and
+  /// the new files are removed. A complete checkpoint of the same name, which was unreadable, moves
+  /// into a folder `replaced-` with the time. Fails with DATA_LOSS, writing nothing, unless every
+  /// number is finite, and with the system's error, naming the file. REQUIRES: the checkpoint has
+  /// the network's layers.
   absl::Status Write(const Checkpoint& checkpoint);
 
-  /// Lets others have the folder: nothing is written any more.
+  /// Unlocks the folder for other owners. No Write() may follow.
   void Release() { lock_.reset(); }
 
-  /// What Read() found.
+  /// The result of Read().
   struct Found {
     std::optional<Checkpoint> newest;
-    /// The newest's own.
+    /// The folder of `newest`.
     std::string folder = {};
-    /// Why newer ones were passed over: each names its folder and what is wrong with it.
+    /// Why newer checkpoints were rejected. Each names its folder and the error.
     std::vector<absl::Status> refused = {};
-    /// The folders of the damaged ones of these.
+    /// The folders of the damaged checkpoints among these.
     std::vector<std::string> damaged = {};
   };
-  /// Folders of damaged checkpoints that are kept, the newest.
+  /// The number of folders with damaged checkpoints to keep, newest first.
   static constexpr std::size_t kMostAside = 3;
 
-  /// The newest that is complete and whole. Fails with FAILED_PRECONDITION if that one is of
-  /// another network or version, naming the difference: its user must say whether to start anew.
-  /// Those that cannot be read just now may be whole: Write() never removes them.
+  /// The newest checkpoint that is complete and intact. Fails with FAILED_PRECONDITION if it
+  /// belongs to another network or version, naming the difference; the user must decide whether to
+  /// start anew. Temporarily unreadable checkpoints may be intact: Write() never removes them.
   [[nodiscard]] absl::StatusOr<Found> Read();
 
-  /// Moves the damaged checkpoints that Read() found into a folder `damaged-` and the time, where
-  /// no new one takes their place, and says so in the last of them in `found.refused`. Removes
-  /// older such folders but for kMostAside and those with a checkpoint that is kept. What cannot be
-  /// moved stays where it is.
+  /// Moves the damaged checkpoints of Read() into a folder `damaged-` with the time, where no new
+  /// one can overwrite them. Adds this to the last of them in `found.refused`. Removes older such
+  /// folders, except kMostAside and those with a kept checkpoint. A checkpoint that cannot be moved
+  /// stays in place.
   void SetRefusedAside(Found& found) const;
 
-  /// As Open() and Read(), of a folder that may be another process's: nothing is made, kept or
-  /// removed. Without a folder nothing is found.
+  /// Like Open() and Read(), for a folder that another process may hold: makes, locks and removes
+  /// nothing. Without a folder, the result is empty.
   [[nodiscard]] static absl::StatusOr<Found> Find(const Options& options, const LayerChain& chain);
 
  private:

@@ -39,14 +39,15 @@ void GoodStates::Reset(NetworkState start) {
   unproven_.clear();
 }
 
-// The oldest stays, as it proves first: giving it up for a newer one, for ever, would prove none.
+// Keeps the oldest state, which is the first to prove good. Replacing it by newer ones would never
+// prove a state.
 void GoodStates::Thin() {
   std::deque<NetworkState> kept;
   for (std::size_t i = 0; i < unproven_.size(); i += 2) kept.push_back(std::move(unproven_[i]));
   unproven_ = std::move(kept);
 }
 
-// Whether there is any.
+// Returns whether a state has proven good.
 bool GoodStates::TakeProven() {
   bool any = false;
   while (!unproven_.empty() && unproven_.front().sample <= proven_) {

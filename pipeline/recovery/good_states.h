@@ -1,4 +1,4 @@
-// Remembers the last weights of a network that have proven good, and how far it may learn.
+// Stores the last proven weights of a network, and the scale of its learning rate.
 #pragma once
 
 #include <cstddef>
@@ -13,37 +13,38 @@
 
 namespace millrace::pipeline {
 
-/// A state that has proven good, and by what.
+/// A state that has proven good, and its ratio.
 struct GoodState {
   NetworkState state;
-  /// Loss over that of a model that does nothing, of the window of predictions by which it has
-  /// proven good; 1: of none.
+  /// Loss divided by the zero-output loss, over the window of predictions that proved it; 1 if it
+  /// was not proven.
   double ratio = 1;
 };
 
-/// What to go back to when learning has gone wrong. Thread-safe.
+/// The states for a roll-back. Thread-safe.
 class GoodStates {
  public:
-  /// `start`: good until another has proven so. Of those that have not, `most_unproven` (2 or more)
-  /// are kept: the oldest, the newest, and fewer between them the longer none proves.
+  /// `start` counts as good until another state has proven good. Of the unproven states,
+  /// `most_unproven` (2 or more) are kept: the oldest, the newest, and a thinned selection between
+  /// them.
   GoodStates(NetworkState start, std::size_t most_unproven)
       : most_unproven_(most_unproven), good_{.state = std::move(start)} {}
 
-  /// A newer state, which may prove good later. Left out, returning false, unless all of it is
-  /// finite.
+  /// Adds a newer state, which may prove good later. Ignores it and returns false unless all its
+  /// numbers are finite.
   bool Add(NetworkState state) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// States after `sample` or before it have proven good (WeightHealth::proven()): those that
-  /// had not before, by a window with this ratio. Returns the newest of these.
+  /// The states up to `sample` have proven good (WeightHealth::proven()), by a window with this
+  /// ratio. Returns the newest state that this proves.
   std::optional<GoodState> Prove(std::int64_t sample, double ratio) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The newest state that has proven good by now. Those that have not never will.
+  /// The newest state that has proven good. Discards all unproven states.
   [[nodiscard]] GoodState Settle() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Whether any has proven good, beside what it started with.
+  /// Whether a state besides `start` has proven good.
   [[nodiscard]] bool any_proven() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Begins anew: `start` is good until another has proven so.
+  /// Restarts: `start` counts as good until another state has proven good.
   void Reset(NetworkState start) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -55,32 +56,34 @@ class GoodStates {
   GoodState good_ ABSL_GUARDED_BY(mu_);
   bool any_proven_ ABSL_GUARDED_BY(mu_) = false;
   std::deque<NetworkState> unproven_ ABSL_GUARDED_BY(mu_);  // The oldest first.
-  // Of the last Prove(). A state may be added later than it proves: stages copy one by one.
+  // From the last Prove(). A state may be added after the sample that proves it, because stages
+  // copy one by one.
   std::int64_t proven_ ABSL_GUARDED_BY(mu_) = -1;
   double ratio_ ABSL_GUARDED_BY(mu_) = 1;
 };
 
-/// The share of the configured learning rate that is in force: halved by each roll-back, and
-/// doubled again, up to the whole, after each long time without one. Not thread-safe.
+/// The effective share of the configured learning rate. Each roll-back halves it. After each long
+/// time without a roll-back, it doubles, up to 1. Not thread-safe.
 class RateScale {
  public:
-  /// So many roll-backs in a row, with no long time without one between two of them, are enough.
-  /// The rate is then a 4,096th: of 1, which is as much as can be configured, 0.00024 are left, at
-  /// which every network here learns. Where these weights go wrong the rate is not why.
+  /// The limit of roll-backs in a row, without a long time between two of them. The rate is then a
+  /// 4,096th: 0.00024 of the largest configurable rate, 1. Every network here learns at that rate,
+  /// so the rate is not the cause of further failures.
   static constexpr int kMostInARow = 12;
 
-  /// Samples learned from without a roll-back after which it doubles, and the share to begin with.
+  /// The number of learned samples without a roll-back after which it doubles, and the initial
+  /// share.
   explicit RateScale(std::int64_t recover_after, double scale = 1)
       : recover_after_(recover_after), scale_(scale) {}
 
-  /// Each returns the share from now on.
+  /// Each returns the new share.
   double OnRollBack();
   double OnLearned();
-  /// Counts roll-backs anew. `whole`: the share is 1 again.
+  /// Resets the count of roll-backs. `whole`: also resets the share to 1.
   double TryAgain(bool whole);
 
   [[nodiscard]] double scale() const { return scale_; }
-  /// Whether there were kMostInARow.
+  /// Whether there were kMostInARow roll-backs in a row.
   [[nodiscard]] bool exhausted() const { return in_a_row_ >= kMostInARow; }
 
  private:

@@ -10,8 +10,8 @@
 namespace millrace::pipeline {
 namespace {
 
-// Another seed asks for another course of things, which this checkpoint is not part of. One that
-// does not say is of a time when nothing depended on it.
+// Another seed means another random sequence, to which this checkpoint does not belong. A
+// checkpoint without a seed is from a version whose learning did not depend on it.
 absl::Status CheckSeed(const Checkpoint& checkpoint, const std::string& folder,
                        std::uint64_t seed) {
   const std::optional<std::uint64_t> begun_with = ReadFacts(checkpoint.facts).seed;
@@ -124,7 +124,7 @@ Checkpoint LastingLearning::CheckpointOf(GoodState kept) const {
                         .pattern = PatternText(plan),
                         .learning = figures(),
                         .position = resumption().position};
-  // Where learning was given up, the next process tries once more with what was left.
+  // If learning gave up, the next process tries again with the remaining share.
   facts.learning.rate_scale = safe_->rate_share();
   facts.learning.roll_backs += before_.roll_backs;
   facts.learning.drifts += before_.drifts;

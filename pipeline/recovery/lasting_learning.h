@@ -1,5 +1,5 @@
-// What makes a learner's network last: it goes back to weights that were good when they have gone
-// wrong (SafeLearning), and goes on from checkpoints after any end of the process.
+// Protects a learner's network: rolls back to good weights when the weights have gone wrong
+// (SafeLearning), and resumes from checkpoints after any end of the process.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,28 @@
 
 namespace millrace::pipeline {
 
-/// Thread-safe where nothing else is said, from Begin() on. When the network is gone, only to be
-/// destroyed.
+/// Thread-safe from Begin() on, except where noted. After the network's destruction, only the
+/// destructor may be called.
 class LastingLearning {
  public:
   struct Options {
     DivergenceOptions divergence = {};
-    /// A copy of the network is taken every so many samples.
+    /// Copies the network every n samples.
     int copy_every = 100;
-    /// Without a folder nothing outlives the process.
+    /// Without a folder, no state outlives the process.
     CheckpointOptions checkpoints = {};
-    /// What is learned, in words: a checkpoint that was learned for another task is refused.
+    /// The learning task, as text. Rejects checkpoints of another task.
     std::string task;
-    /// On which all that is random depends: a checkpoint that was begun with another is refused.
+    /// The seed of all random numbers. Rejects checkpoints of another seed.
     std::uint64_t seed = 0;
   };
 
-  /// Reads the checkpoints that there are. `chain`: of the network. Fails as
-  /// LearnerCheckpoints::Open(), and with FAILED_PRECONDITION where the newest is of another task
-  /// or seed.
+  /// Reads the checkpoints. `chain`: the network. Fails as LearnerCheckpoints::Open() does, and
+  /// with FAILED_PRECONDITION if the newest checkpoint has another task or seed.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<LastingLearning>> Open(
       Options options, const LayerChain& chain);
 
-  /// Whether Open() would take what is in the folder, without making, locking or changing it.
+  /// Whether Open() would accept the folder's content. Makes, locks and changes nothing.
   [[nodiscard]] static absl::Status Try(const Options& options, const LayerChain& chain);
 
   LastingLearning(const LastingLearning&) = delete;
@@ -48,20 +47,20 @@ class LastingLearning {
   /// Constant.
   [[nodiscard]] const Resumption& resumption() const;
 
-  /// Puts what is gone on from into `network`. To be called once, before anything runs.
+  /// Restores the resumed state into `network`. Call it once, before the network runs.
   void Begin(StagedNetwork& network);
 
   /// REQUIRES: Begin() was called.
   [[nodiscard]] SafeLearning& safe() { return *safe_; }
   [[nodiscard]] const SafeLearning& safe() const { return *safe_; }
 
-  /// Of this process.
+  /// Figures of this process.
   [[nodiscard]] LearningFigures figures() const;
 
   /// As Learner::AskForCheckpoint().
   [[nodiscard]] absl::StatusOr<std::int64_t> AskForCheckpoint();
 
-  /// Has a last checkpoint written, and waits for it. `finished`: all that was admitted was learned
+  /// Writes a last checkpoint, and waits for it. `finished`: all admitted samples were learned
   /// from. REQUIRES: nothing runs. Idempotent.
   void Finish(bool finished);
 
@@ -71,18 +70,18 @@ class LastingLearning {
   void Keep(const GoodState& good);
   [[nodiscard]] Checkpoint CheckpointOf(GoodState kept) const;
 
-  // Constant after Begin(), but for their insides.
+  // The members are constant after Begin(), but not their content.
   const Options options_;
   std::optional<Checkpoint> newest_;  // Until Begin().
-  LearningFigures before_;            // Of the processes before, from their checkpoint.
+  LearningFigures before_;            // Figures of earlier processes, from their checkpoint.
   const StagedNetwork* network_ = nullptr;
   std::unique_ptr<SafeLearning> safe_;
-  std::unique_ptr<LearnerCheckpoints> checkpoints_;  // Null: nothing is kept.
+  std::unique_ptr<LearnerCheckpoints> checkpoints_;  // Null: keeps no checkpoints.
 };
 
-/// FAILED_PRECONDITION, naming `folder` and both, if `checkpoint` was learned for another task. The
-/// same network may learn something else: its weights would be put to a use that they were not made
-/// for, without a word.
+/// Fails with FAILED_PRECONDITION, naming `folder` and both tasks, if `checkpoint` was learned for
+/// another task. The same network may learn several tasks; without this check, its weights could
+/// silently be used for the wrong one.
 [[nodiscard]] absl::Status CheckTask(const Checkpoint& checkpoint, const std::string& folder,
                                      const std::string& task);
 

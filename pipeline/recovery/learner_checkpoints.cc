@@ -43,7 +43,7 @@ LearnerCheckpoints::LearnerCheckpoints(const CheckpointOptions& options, Checkpo
 bool LearnerCheckpoints::IsDue(std::int64_t sample) const {
   const MutexLock lock(mu_);
   if (closed_) return false;
-  // What waits to be written will do for who asked.
+  // A checkpoint that is already queued satisfies the request.
   const bool wanted = IsWanted() && !waiting_ && sample > last_;
   return wanted || sample >= last_ + options_.every;
 }
@@ -102,7 +102,7 @@ absl::Status LearnerCheckpoints::Write(const Checkpoint& checkpoint) {
   }
 }
 
-// Nothing: there is nothing more to write.
+// nullopt: no checkpoint remains to be written.
 std::optional<LearnerCheckpoints::Task> LearnerCheckpoints::Next() {
   const MutexLock lock(mu_);
   while (!waiting_ && !closed_) changed_.wait(mu_);
@@ -123,7 +123,7 @@ void LearnerCheckpoints::Note(std::int64_t sample, const absl::Status& written,
     return;
   }
   ++figures_.failed;
-  // Tried again with the next good weights, not only when the next would be due.
+  // The next good weights try again, without waiting for the regular interval.
   if (last_ == sample) last_ = sample - options_.every;
 }
 

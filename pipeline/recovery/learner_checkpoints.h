@@ -1,5 +1,5 @@
-// The checkpoints of a learner at work: what it goes on from, and the thread that writes them while
-// it learns.
+// The checkpoints of a running learner: reads the state to resume from, and writes new checkpoints
+// on its own thread.
 #pragma once
 
 #include <chrono>
@@ -17,34 +17,34 @@
 
 namespace millrace::pipeline {
 
-/// Thread-safe. The learner that offers must not outlive it.
+/// Thread-safe. Must outlive the learner that calls Offer().
 class LearnerCheckpoints {
  public:
-  /// Opens the folder, reads what is there, and sets aside what is damaged. Fails as
+  /// Opens the folder, reads its checkpoints, and sets aside the damaged ones. Fails as
   /// Checkpoints::Open() and Read() do.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<LearnerCheckpoints>> Open(
       const CheckpointOptions& options, const LayerChain& chain);
 
   LearnerCheckpoints(const LearnerCheckpoints&) = delete;
   LearnerCheckpoints& operator=(const LearnerCheckpoints&) = delete;
-  /// Writes what waits.
+  /// Writes the queued checkpoint.
   ~LearnerCheckpoints() { Finish(std::nullopt); }
 
   [[nodiscard]] const Resumption& resumption() const { return resumption_; }
-  /// What was read; moved away by the one who goes on from it. To be called before anything else.
+  /// Moves out the checkpoint to resume from. Call it before all other functions.
   [[nodiscard]] std::optional<Checkpoint> TakeNewest() { return std::move(newest_); }
 
   /// Whether a checkpoint after `sample` would be written.
   [[nodiscard]] bool IsDue(std::int64_t sample) const ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// The next one is due, whenever the last one was, and kept. Returns the number of the request.
+  /// Makes the next checkpoint due at once, and keeps it. Returns the number of the request.
   std::int64_t WantOne() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Has it written soon; one that still waits is given up for it. Never waits.
+  /// Queues a checkpoint to be written soon; it replaces one that is still queued. Never waits.
   void Offer(Checkpoint checkpoint) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Has `last` written too, unless it was before, and waits until all is. Nothing can be offered
-  /// afterwards, and another may have the folder. Idempotent.
+  /// Also writes `last`, unless it was written before, and waits until all checkpoints are written.
+  /// Later offers are ignored, and another owner may lock the folder. Idempotent.
   void Finish(std::optional<Checkpoint> last) ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] CheckpointFigures figures() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -53,7 +53,7 @@ class LearnerCheckpoints {
   LearnerCheckpoints(const CheckpointOptions& options, Checkpoints checkpoints,
                      Checkpoints::Found found);
 
-  /// What is to be written, and the last request that it answers; 0: none.
+  /// A checkpoint to write, and the last request that it answers; 0: no request.
   struct Task {
     Checkpoint checkpoint;
     std::int64_t answers = 0;
@@ -68,7 +68,7 @@ class LearnerCheckpoints {
   void Note(std::int64_t sample, const absl::Status& written, std::chrono::nanoseconds took)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Constant after construction, but for the writer's thread.
+  // Constant after construction, except for the writer's thread.
   const CheckpointOptions options_;
   Resumption resumption_;
   std::optional<Checkpoint> newest_;
@@ -77,9 +77,10 @@ class LearnerCheckpoints {
   mutable Mutex mu_;
   CondVar changed_;
   std::optional<Checkpoint> waiting_ ABSL_GUARDED_BY(mu_);
-  // After which sample the last was written or offered; before the first, what was gone on from.
+  // The sample of the last written or offered checkpoint; before the first, of the resumed one.
   std::int64_t last_ ABSL_GUARDED_BY(mu_);
-  // Requests so far, and the last of those that what was written, or is being written, answers.
+  // The number of requests, and the last one that a written, or currently writing, checkpoint
+  // answers.
   std::int64_t asked_ ABSL_GUARDED_BY(mu_) = 0;
   std::int64_t answered_ ABSL_GUARDED_BY(mu_) = 0;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;

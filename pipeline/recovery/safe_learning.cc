@@ -7,11 +7,12 @@ namespace millrace::pipeline {
 
 namespace {
 
-// Of GoodState: weights with a higher one may be good to go back to, and no model at all is better.
+// A limit for GoodState::ratio. Above it, weights may serve a roll-back, but no model at all is
+// better.
 constexpr double kMostKeptRatio = 1;
 
-// Where every sample says something of the weights, so many that the oldest has had the time to
-// prove good, with a pipeline's length to spare.
+// The number of states until the oldest has proven good, if every sample gives information about
+// the weights. Includes the length of the pipeline.
 std::size_t MostUnproven(const SafeLearning::Options& options) {
   return static_cast<std::size_t>(options.divergence.window / options.copy_every + 3);
 }
@@ -31,7 +32,7 @@ SafeLearning::SafeLearning(const Options& options, Start start)
 }
 
 void SafeLearning::OnCopy(NetworkState state) {
-  // No update makes it so (Optimizer::Step()); what a user's own layer does to itself may.
+  // Updates cannot cause this (Optimizer::Step()), but a user's own layer may.
   if (!good_.Add(std::move(state))) not_finite_ = true;
 }
 
@@ -53,7 +54,7 @@ bool SafeLearning::OnJudged(const Judged& judged, StagedNetwork& network) {
   return drift;
 }
 
-// The network's count shows the updates of the sample before: those of this one are still to come.
+// The network's count covers the updates up to the sample before; those of this sample come later.
 void SafeLearning::OnLearned(StagedNetwork& network) {
   ++learned_;
   const std::int64_t not_finite = network.gradients_not_finite();
@@ -67,7 +68,8 @@ void SafeLearning::OnLearned(StagedNetwork& network) {
 void SafeLearning::RollBack(StagedNetwork& network) {
   NetworkState good = good_.Settle().state;
   if (!good_.any_proven()) {
-    // What it went on from may be bad itself: it is tried once more, if it ever taught anything.
+    // The resumed weights may be bad themselves. They get a second try only if the network has
+    // learned from a sample since.
     if (origin_ && (went_back_to_start_ || learned_ == 0)) {
       good = *std::exchange(origin_, std::nullopt);
       good_.Reset(good);

@@ -9,7 +9,7 @@ namespace millrace::pipeline {
 
 namespace {
 
-// Stages are not further apart than that, unless they learn from different samples at once.
+// The distance of stages is smaller, unless they learn from different samples at once.
 constexpr std::size_t kMostIncomplete = 4;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Takes copies of a network while it learns, without holding it up: each stage copies itself, on
-// its own thread, right after it was due to learn from the same sample.
+// Copies a network while it learns, without delaying it. Each stage copies its own weights, on its
+// own thread, right after its update for the same sample.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace millrace::pipeline {
 
-/// Puts the copies of all stages together. Thread-safe where nothing else is said.
+/// Combines the copies of all stages. Thread-safe, except where noted.
 class StateCollector {
  public:
-  /// Every how many samples a copy is taken (at least 1), and who gets it: called on the thread of
-  /// the stage that is last.
+  /// Copies the network every `every` samples (at least 1). Calls `on_complete` on the thread of
+  /// the last stage to finish.
   StateCollector(int every, std::function<void(NetworkState)> on_complete);
 
-  /// To be called as StagedNetwork::Options::on_update, with the network that calls.
+  /// Use it as StagedNetwork::Options::on_update, with the calling network.
   void OnUpdate(const StagedNetwork& network, const Step& update) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Forgets what is not complete. REQUIRES: nothing runs.
+  /// Discards incomplete copies. REQUIRES: nothing runs.
   void Restart() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
