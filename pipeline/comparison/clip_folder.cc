@@ -52,10 +52,10 @@ const std::set<std::string>& PictureEndings() {
   return endings;
 }
 
-// For each pair, its file, or none.
+// The file of each pair, if any.
 using FileOfPair = std::vector<std::optional<fs::path>>;
 
-// One for each pair, in order, or those that have the name of a pair's first picture.
+// The files of the pairs: one for each pair, in order, or those named like a pair's first picture.
 absl::StatusOr<FileOfPair> ForPairs(const Files& pictures, const std::string& folder,
                                     const std::set<std::string>& endings) {
   FileOfPair of_pair(pictures.size() - 1);
@@ -88,7 +88,7 @@ absl::StatusOr<cv::Mat> ReadPicture(const fs::path& path) {
   try {
     const cv::Mat content(1, static_cast<int>(bytes.size()), CV_8U, bytes.data());
     picture = cv::imdecode(content, cv::IMREAD_COLOR);
-  } catch (const cv::Exception&) {  // Of an absurd size, for one.
+  } catch (const cv::Exception&) {  // Such as a picture of an impossible size.
   }
   if (!picture.empty()) return picture;
   return absl::InvalidArgumentError(
@@ -155,7 +155,7 @@ class FolderClip final : public Clip {
     return std::make_shared<const TrueFlow>(std::move(truth));
   }
 
-  const std::shared_ptr<const Folder> folder_;  // Shared by all who read it; immutable.
+  const std::shared_ptr<const Folder> folder_;  // Shared by all readers; immutable.
   Rgb previous_;
   std::size_t next_ = 0;
 };

@@ -26,7 +26,7 @@
 namespace millrace::pipeline {
 namespace {
 
-// What all runs of a network under a schedule share: how it is cut and what that costs.
+// The common part of all runs of a network under a schedule: cuts and costs.
 struct PlannedNetwork {
   FlowLearnerOptions learner;
   Plan plan;
@@ -41,7 +41,7 @@ struct PlannedRun {
   std::shared_ptr<const PlannedNetwork> network;
 };
 
-// Counts what is done over all runs.
+// Counts the completed work of all runs.
 class Progress {
  public:
   explicit Progress(const FlowEvaluationOptions& options) : options_(options) {}
@@ -62,7 +62,8 @@ bool Combine(const std::string& network, const std::string& schedule) {
   return schedule != "local" || network == "levels";
 }
 
-// Learners score the next frame themselves, on pictures as their networks read them.
+// For the next frame, learners compute the scores themselves, on pictures in their networks'
+// format.
 absl::Status CheckChannels(const std::vector<std::string>& networks) {
   MILLRACE_ASSIGN_OR_RETURN(const FlowNetworkInput first, FlowNetworkInputOf(networks.front()));
   for (const std::string& network : networks) {
@@ -83,8 +84,9 @@ absl::Status CheckWeights(const FlowEvaluationOptions& options) {
                                                  ": name one for all, or one for each"));
 }
 
-// The next frame is foretold from two pictures and judged by a third. The other methods look at the
-// two that it is not to see, and what a client has at every instant is not defined for it.
+// The next frame is predicted from two pictures and scored on a third. The other methods read the
+// third picture, which it must not see. The newest prediction at every instant is not defined for
+// it.
 absl::Status CheckTask(const FlowEvaluationOptions& options) {
   if (!options.learner.next_frame) return absl::OkStatus();
   if (!options.camera_rates.empty()) {
@@ -114,7 +116,7 @@ FlowEvaluationOptions InThrees(FlowEvaluationOptions options) {
   return options;
 }
 
-// Returns the photometric loss. Of the next frame there is no motion alone.
+// Returns the photometric loss. For the next frame, the only method is no motion.
 double ScoreReference(const ClipSource& source, const ClipPair& pair, ReferenceFlow& method,
                       StreamScorer& scorer) {
   if (!source.with_before) {
@@ -189,7 +191,8 @@ class FlowEvaluating {
     if (grouped) learner.period_ms = kEachStageAGroup;
     MILLRACE_ASSIGN_OR_RETURN(PlannedFlow flow, PlanFlow(learner));
     for (std::size_t i = 1; i < options_.weights.size(); ++i) {
-      MILLRACE_RETURN_IF_ERROR(LoadWeights(options_.weights[i], *flow.chain));  // To see it fit.
+      MILLRACE_RETURN_IF_ERROR(LoadWeights(options_.weights[i], *flow.chain));  // Only checks that
+                                                                                // the weights fit.
     }
     if (flow.phases.size() > 1 && !options_.camera_rates.empty()) {
       return absl::InvalidArgumentError(
@@ -216,7 +219,7 @@ class FlowEvaluating {
     return absl::OkStatus();
   }
 
-  // Of the seed in that place. Empty: random ones.
+  // The weights file of the seed at this index. Empty: random weights.
   [[nodiscard]] std::string WeightsOf(std::size_t seed) const {
     if (options_.weights.empty()) return "";
     return options_.weights[options_.weights.size() > 1 ? seed : 0];
@@ -232,7 +235,7 @@ class FlowEvaluating {
     planned.step_ms = step_ms;
   }
 
-  // Reads the clips through once, so that what cannot be read is told before anything learns.
+  // Reads the clips through once, so that unreadable files are reported before any learning.
   absl::Status CountPairs() {
     std::int64_t all = 0;
     std::vector<std::int64_t> learned;  // Of each clip.
@@ -248,7 +251,7 @@ class FlowEvaluating {
     return absl::OkStatus();
   }
 
-  // Of a clip with so many pairs: its first window is learned from again for a frozen test.
+  // The learned pairs of a clip with `pairs` pairs. A frozen test learns the first window again.
   [[nodiscard]] absl::StatusOr<std::int64_t> LearnedPairs(const ClipSource& source,
                                                           std::int64_t pairs) const {
     if (!options_.frozen) return pairs;
@@ -358,7 +361,7 @@ class FlowEvaluating {
     return made;
   }
 
-  // Of a clip with so many pairs. A single one has no middle.
+  // The switching pair of a clip with `pairs` pairs. A single pair has no middle.
   [[nodiscard]] std::int64_t SwitchAt(std::int64_t pairs) const {
     return options_.switch_at > 0 ? options_.switch_at : std::max<std::int64_t>(1, pairs / 2);
   }
@@ -375,14 +378,14 @@ class FlowEvaluating {
     return tests;
   }
 
-  // What a gain is measured against.
+  // The reference of the gain.
   static constexpr std::string_view kGainReference = "dis";
 
   const FlowEvaluationOptions& options_;
   Progress progress_;
   std::vector<PlannedRun> runs_;
   std::vector<std::vector<double>> reference_losses_;  // Of each clip.
-  FlowEvaluation evaluation_;  // Each run's place is of the thread that runs it.
+  FlowEvaluation evaluation_;  // Each run's element belongs to the thread of that run.
 
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> failed_ = false;

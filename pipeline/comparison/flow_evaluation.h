@@ -1,5 +1,5 @@
 // Compares learners of optical flow on one clip: networks, schedules, numbers of stages, camera
-// rates and seeds, beside what does not learn.
+// rates and seeds. Reference methods run beside them.
 #pragma once
 
 #include <chrono>
@@ -19,59 +19,62 @@
 
 namespace millrace::pipeline {
 
-/// What one run differs by from the others.
+/// The parameters of one run.
 struct FlowRunName {
   std::string network;
   std::string schedule;
   int stages = 1;
-  /// Of a camera that does not wait, frames a second; 0: every pair waits for its turn.
+  /// The rate of a camera that does not wait, in frames per second; 0: every pair waits for its
+  /// turn.
   double camera_rate = 0;
   std::uint64_t seed = 0;
 
-  /// Whether two runs are the same but for the seed.
+  /// Whether two runs differ only in the seed.
   [[nodiscard]] bool SameButSeed(const FlowRunName& other) const;
   /// "flow one_f_one_b_star x4 at 25/s".
   [[nodiscard]] std::string Text() const;
 };
 
 struct FlowEvaluationOptions {
-  /// The one that all seeds run on, or one for each seed. All of one size. For the next frame they
-  /// are read as WithPictureBefore() says.
+  /// One clip for all seeds, or one for each seed. All have the same size. For the next frame they
+  /// are read through WithPictureBefore().
   std::vector<ClipSource> clips;
-  /// Of the same size. What has been learned is tried on the first window of each.
+  /// Other clips of the same size. The learned weights are tested on the first window of each.
   std::vector<ClipSource> others = {};
-  /// All but what FlowRunName says and the weights. Its pictures' size is the clips'.
+  /// The options that FlowRunName and `weights` do not set. The size of its pictures is the clips'
+  /// size.
   FlowLearnerOptions learner = {};
-  /// The files that runs begin with: one for all seeds, or one for each. Empty: random weights.
+  /// The files of initial weights: one for all seeds, or one for each. Empty: random weights.
   std::vector<std::string> weights = {};
-  /// Every combination runs, but: `sequential` in one stage, and that only, whatever `stages` says;
-  /// `local` with the network `levels` only. `one_f_one_b_star` has each stage as a group of its
-  /// own, unless `learner` gives a period: groups by measured costs differ from run to run.
+  /// Every combination runs, with two exceptions. `sequential` runs once, in one stage, whatever
+  /// `stages` says. `local` runs only with the network `levels`. In `one_f_one_b_star`, each stage
+  /// is its own group, unless `learner` gives a period: groups by measured costs differ from run to
+  /// run.
   std::vector<std::string> networks = {"flow"};
   std::vector<std::string> schedules = {"sequential"};
   std::vector<int> stages = {1};
   std::vector<std::uint64_t> seeds = {0};
-  /// hybrid: the pair before which it becomes sequential, in place of the learner's. 0: the one in
-  /// the middle of its clip, so that it learns both ways however short the clip is.
+  /// For hybrid: the pair before which it becomes sequential. Replaces the learner's value. 0: the
+  /// middle of the clip, so that it learns both ways in clips of any length.
   std::int64_t switch_at = 0;
-  /// Frames a second of a camera that does not wait, with stages that take on paper what `step_ms`
-  /// says. Empty: every pair waits for its turn.
+  /// Frames per second of a camera that does not wait. The stages' times are simulated from
+  /// `step_ms`. Empty: every pair waits for its turn.
   std::vector<double> camera_rates = {};
-  /// What one sample costs one device: forward, backward and update of the whole network. Its
-  /// shares among the layers are measured here. 0: measured as well.
+  /// The cost of one sample on one device: forward, backward and update of the whole network. Its
+  /// distribution over the layers is measured. 0: measured as well.
   double step_ms = 0;
-  /// Standard deviation of the logarithm of an operation's time, on paper.
+  /// Standard deviation of the logarithm of a simulated operation's time.
   double spread = 0.1;
-  /// Try what has been learned on the first and the last window of its clip and on `others`.
+  /// Tests the learned weights on the first and the last window of its clip and on `others`.
   bool frozen = true;
-  /// Of ReferenceFlowNames(); for the next frame none but "none", which is the newest picture
-  /// again.
+  /// Some of ReferenceFlowNames(). For the next frame only "none", which repeats the newest
+  /// picture.
   std::vector<std::string> references = {"none", "dis", "farneback"};
   std::chrono::nanoseconds window = std::chrono::seconds(60);
-  /// Runs at once.
+  /// Number of parallel runs.
   int jobs = 1;
-  /// Told of the pairs that are done, learned from or referred to, of how many there are; from
-  /// several threads. May be empty.
+  /// Called with the number of completed pairs, learned or reference, and the number of all pairs.
+  /// From several threads. May be empty.
   std::function<void(std::int64_t done, std::int64_t all)> on_progress = {};
   std::stop_token stop = {};
 };
@@ -79,24 +82,24 @@ struct FlowEvaluationOptions {
 struct FlowEvaluation {
   struct Reference {
     std::string name;
-    /// Of FlowEvaluationOptions::clips.
+    /// The index in FlowEvaluationOptions::clips.
     std::size_t clip = 0;
     ScoredStream scores;
   };
   struct Run {
     FlowRunName name;
-    /// The layer, counted from 0, that starts each stage after the first.
+    /// The first layer of each stage except the first, counted from 0.
     std::vector<int> cuts;
-    /// What the stages cost on paper, learning from every sample. Only with a camera.
+    /// The simulated cost of the stages, learning from every sample. Only with a camera.
     double step_ms = 0;
-    /// hybrid: the pair before which it became sequential, if there were so many. Otherwise none.
+    /// For hybrid: the pair before which it became sequential. nullopt if the clip ended before.
     std::optional<std::int64_t> switch_at = {};
     FlowRunResult result;
   };
 
-  /// Whether it is about how well the next frame was foretold, and not about flow.
+  /// Whether the scores are those of the predicted next frame, instead of the flow.
   bool next_frame = false;
-  /// Of each clip, as they were read.
+  /// The number of pairs read from each clip.
   std::vector<std::int64_t> pairs;
   /// By name, then clip.
   std::vector<Reference> references;
@@ -104,11 +107,11 @@ struct FlowEvaluation {
   std::vector<Run> runs;
 };
 
-/// Runs all of it, with one set of cuts for all seeds and rates. Values depend on those, on a run's
-/// name and, behind a camera and for interleaved, on what was measured; not on timing, unless
-/// weights go wrong and older ones take their place. Fails with INVALID_ARGUMENT on what cannot be
-/// run, before anything does; then with the first failure, and with CANCELLED when asked to end.
-/// REQUIRES: one clip, or as many as seeds.
+/// Runs all combinations. All seeds and rates of a network share the cuts. The values depend on
+/// these and on a run's name. Behind a camera, and for interleaved, they also depend on
+/// measurements. They do not depend on timing, except after a roll-back. Fails with
+/// INVALID_ARGUMENT on invalid options, before any run. Later it fails with the first failure, or
+/// with CANCELLED after a stop request. REQUIRES: one clip, or one for each seed.
 [[nodiscard]] absl::StatusOr<FlowEvaluation> EvaluateFlow(const FlowEvaluationOptions& options);
 
 }  // namespace millrace::pipeline

@@ -24,14 +24,14 @@ namespace {
 constexpr float kFloMagic = 202021.25F;
 constexpr float kUnknown = 1e6F;
 constexpr std::int32_t kGreatestSide = 32768;
-// A .flo file of 8K pictures.
+// The size of a .flo file of 8K pictures.
 constexpr std::uint64_t kMostBytes = 512 << 20;
 
 absl::Status Wrong(const std::string& path, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::string(what)));
 }
 
-// Numbers of a file, one after the other. This machine's byte order is the files': little-endian.
+// Reads a number of a file. Both this machine and the files are little-endian.
 template <typename Number>
 Number NumberAt(std::string_view bytes, std::size_t at) {
   Number number;
@@ -63,7 +63,7 @@ absl::StatusOr<TrueFlow> ReadFlo(const std::string& path) {
   std::memcpy(truth.flow.data(), bytes.data() + kHead, size - kHead);
   truth.known.assign(pixels, 1);
   for (std::size_t i = 0; i < pixels; ++i) {
-    // False for what is not a number, too.
+    // Also false for a NaN.
     const bool known =
         std::abs(truth.flow[2 * i]) < kUnknown && std::abs(truth.flow[2 * i + 1]) < kUnknown;
     truth.known[i] = known ? 1 : 0;
@@ -77,7 +77,7 @@ absl::StatusOr<TrueFlow> ReadKitti(const std::string& path) {
   cv::Mat picture;
   try {
     if (!coded.empty()) picture = cv::imdecode(coded, cv::IMREAD_UNCHANGED);
-  } catch (const cv::Exception&) {  // Of an absurd size, for one.
+  } catch (const cv::Exception&) {  // Such as a picture of an impossible size.
   }
   if (picture.empty()) return Wrong(path, "it cannot be read as a picture");
   if (picture.type() != CV_16UC3) {

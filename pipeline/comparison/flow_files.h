@@ -15,7 +15,7 @@ namespace millrace::pipeline {
 ///   .png  KITTI's: 16 bits a colour, dx = (red - 32768) / 64, dy = (green - 32768) / 64, known
 ///         where blue is not 0.
 ///
-/// Fails with NOT_FOUND, or with INVALID_ARGUMENT naming the file and what is wrong with it.
+/// Fails with NOT_FOUND, or with INVALID_ARGUMENT naming the file and the error.
 [[nodiscard]] absl::StatusOr<TrueFlow> ReadTrueFlow(const std::string& path);
 
 }  // namespace millrace::pipeline

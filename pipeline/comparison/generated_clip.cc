@@ -19,7 +19,7 @@ Rgb Shared(std::vector<std::uint8_t> rgb) {
   return std::make_shared<const std::vector<std::uint8_t>>(std::move(rgb));
 }
 
-// Nothing where the pictures are of different scenes.
+// Null if the pictures show different scenes.
 std::shared_ptr<const TrueFlow> TruthOf(const GeneratedPair& made, int width, int height) {
   if (made.kind == GeneratedPair::Kind::kCut) return nullptr;
   const at::Tensor visible = made.visible.contiguous();

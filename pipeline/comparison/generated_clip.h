@@ -1,4 +1,4 @@
-// The generated stream (generated_stream.h) as a clip: motion that is known exactly.
+// The generated stream (generated_stream.h) as a clip. Its true motion is known exactly.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct GeneratedClipOptions {
   double frames_per_second = 25;
 };
 
-/// The motion is synthetic: a figure from this clip must say so.
+/// The motion is synthetic. Every published figure from this clip must say so.
 [[nodiscard]] ClipSource GeneratedClip(const GeneratedClipOptions& options);
 
 }  // namespace millrace::pipeline

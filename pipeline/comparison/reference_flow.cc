@@ -40,7 +40,7 @@ class OpenCvFlow final : public ReferenceFlow {
 
  private:
   [[nodiscard]] cv::Mat Grey(std::span<const std::uint8_t> rgb) const {
-    // OpenCV wants bytes that it could write to; it only reads them here.
+    // OpenCV requires writable bytes, but only reads them here.
     const cv::Mat colours(height_, width_, CV_8UC3, const_cast<std::uint8_t*>(rgb.data()));
     cv::Mat grey;
     cv::cvtColor(colours, grey, cv::COLOR_RGB2GRAY);

@@ -1,4 +1,4 @@
-// What a user would run instead: optical flow that does not learn, on the same pictures.
+// Reference methods: optical flow without learning, on the same pictures.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace millrace::pipeline {
 
-/// A method. For one thread.
+/// A reference method. For one thread.
 class ReferenceFlow {
  public:
   virtual ~ReferenceFlow() = default;
 
-  /// (dx, dy) for every pixel, rows first, from the previous picture to the current one: red,
-  /// green, blue bytes of the size it was made for.
+  /// (dx, dy) for every pixel, rows first, from the previous picture to the current one. The
+  /// pictures are red, green, blue bytes of the method's size.
   [[nodiscard]] virtual std::vector<float> Flow(std::span<const std::uint8_t> previous,
                                                 std::span<const std::uint8_t> current) = 0;
 };
 
-/// The method of that name (ReferenceFlowNames()), for pictures of that size, at least 16 on each
-/// side. INVALID_ARGUMENT naming the methods if there is none.
+/// The method called `name` (ReferenceFlowNames()), for pictures of this size, at least 16 on each
+/// side. Fails with INVALID_ARGUMENT naming the methods if `name` is unknown.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<ReferenceFlow>> MakeReferenceFlow(
     std::string_view name, int width, int height);
 
