@@ -27,7 +27,7 @@ using Report = std::function<void(const std::string&)>;
 
 struct Contest {
   std::vector<BenchRow> rows;
-  std::vector<std::unique_ptr<BenchContender>> contenders;  // One a row.
+  std::vector<std::unique_ptr<BenchContender>> contenders;  // One for each row.
 
   void Add(BenchRow row, std::unique_ptr<BenchContender> contender) {
     rows.push_back(std::move(row));
@@ -81,7 +81,7 @@ absl::Status AddBaseline(const BenchOptions& options, BenchRow row, Contest& con
   return absl::OkStatus();
 }
 
-// As many models as there are stages, which know nothing of each other.
+// One independent model for each stage.
 absl::Status AddCopies(const BenchOptions& options, const std::string& network, int count,
                        Contest& contest) {
   std::vector<std::unique_ptr<BenchContender>> copies;
@@ -118,7 +118,7 @@ absl::Status AddStaged(const BenchOptions& options, const std::vector<StageCost>
   return absl::OkStatus();
 }
 
-// With the threads that a stage will have.
+// Measures with the number of threads that a stage will have.
 absl::StatusOr<std::vector<StageCost>> Measure(const BenchOptions& options,
                                                const std::string& network) {
   MILLRACE_ASSIGN_OR_RETURN(const LayerChain chain, MakeBenchNetwork(network, options.network));
@@ -128,7 +128,7 @@ absl::StatusOr<std::vector<StageCost>> Measure(const BenchOptions& options,
       CostsOf(ProfileLayers(chain, MakeBenchSamples(options.network, 1)[0].to(device), BenchLoss,
                             {.device = device})
                   .layers);
-  for (StageCost& cost : costs) cost.copy = 0;  // Threads hand tensors over as they are.
+  for (StageCost& cost : costs) cost.copy = 0;  // Threads pass tensors without a copy.
   return costs;
 }
 
@@ -178,7 +178,7 @@ absl::StatusOr<Contest> Invite(const BenchOptions& options, const std::string& n
   return contest;
 }
 
-// `held`: contests before it, of as many rows each.
+// `held`: the number of earlier contests, with the same number of rows each.
 absl::StatusOr<std::vector<BenchRow>> Hold(const BenchOptions& options, std::size_t held,
                                            Contest contest, const Report& report) {
   const auto turns = static_cast<std::int64_t>(contest.rows.size()) * options.turns;

@@ -70,7 +70,7 @@ class SequentialContender final : public BenchContender {
   const std::unique_ptr<Optimizer> optimizer_;
 };
 
-// Each on a thread of its own.
+// Runs each copy on its own thread.
 class CopiesContender final : public BenchContender {
  public:
   explicit CopiesContender(std::vector<std::unique_ptr<BenchContender>> copies)
@@ -90,14 +90,14 @@ class CopiesContender final : public BenchContender {
       MILLRACE_RETURN_IF_ERROR(turn.status());
       all.samples_per_second += turn->samples_per_second;
       all.delay_ms += turn->delay_ms / copies;
-      // Each saw the CPU time of the whole process.
+      // Each copy measured the CPU time of the whole process.
       all.cpu_ms_per_sample += turn->cpu_ms_per_sample / (copies * copies);
     }
     return all;
   }
 
  private:
-  // At the top of a thread.
+  // The top function of a thread.
   static absl::StatusOr<BenchTurn> TakeCaught(BenchContender& copy,
                                               const std::vector<at::Tensor>& samples, int count) {
     try {
@@ -127,7 +127,7 @@ class StagedContender final : public BenchContender {
                   .optimizer = options.optimizer,
                   .captures = options.captures}) {}
 
-  // The engine lives for a turn: drained, it leaves the machine to the next contender.
+  // The engine exists for one turn. Drained, it frees the machine for the next contender.
   absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples, int count) override {
     log_ = std::make_unique<TurnLog>();
     ResetMostInUse(device_);
@@ -140,11 +140,11 @@ class StagedContender final : public BenchContender {
     const std::int64_t in_flight = std::int64_t{2} * plan_.stage_count();
     const std::int64_t first = WholePatterns(kWarmUp + in_flight + UntilCaptured());
     const std::int64_t counted = WholePatterns(count);
-    // A GPU's work is watched when nothing else is timed.
+    // The GPU's work is measured in a separate part, while no other value is measured.
     const std::int64_t watched = device_.is_cpu() || !captures_ ? 0 : WholePatterns(kWatched);
     watched_from_ = first + counted;
     if (watched > 0) gpu_times_ = std::make_unique<GpuTimes>(device_);
-    // What follows keeps the stages busy until the last prediction that counts.
+    // Later samples keep the stages busy until the last counted prediction.
     const std::int64_t all = first + counted + watched + WholePatterns(in_flight);
     for (std::int64_t i = 0; i < all; ++i) {
       const auto admit = [&](std::int64_t sample) {
@@ -159,13 +159,13 @@ class StagedContender final : public BenchContender {
     if (watched > 0) turn.idle = IdleOfGpu(watched);
     turn.gpu_bytes = MostInUse(device_);
     if (captures_) turn.why_not_captured = WhyNotCaptured();
-    // What was captured leaves its memory to the next contender.
+    // Frees the memory of captured graphs for the next contender.
     network_.Switch(plan_, 0);
     return turn;
   }
 
  private:
-  // Samples until every lane has gone forward and back.
+  // Samples until every lane has captured its forward and backward.
   [[nodiscard]] std::int64_t UntilCaptured() const {
     if (device_.is_cpu()) return 0;
     return 2 *
@@ -183,14 +183,14 @@ class StagedContender final : public BenchContender {
     return (samples + length - 1) / length * length;
   }
 
-  // Of what was captured: kernel by kernel, a GPU waits inside an operation, too.
+  // Of captured graphs only: with single kernels, a GPU also waits inside an operation.
   std::optional<double> IdleOfGpu(std::int64_t samples) const {
     for (const GpuTimes::Span& span : gpu_times_->Busy()) log_->Worked({span.begin, span.end});
     return log_->Figures(watched_from_, samples, 1).idle;
   }
 
   void RunTimed(const Step& step) {
-    // Samples before are still at work when the first that is watched comes.
+    // The stages still process earlier samples when the first measured sample enters.
     const std::int64_t before = std::int64_t{2} * plan_.stage_count();
     if (gpu_times_ != nullptr && step.first >= watched_from_ - before) {
       gpu_times_->Note([&] { network_.Run(step); });
@@ -223,10 +223,10 @@ class StagedContender final : public BenchContender {
   const int threads_;
   const at::Device device_;
   const bool captures_;
-  // Of the turn at hand.
+  // Of the current turn.
   std::unique_ptr<TurnLog> log_;
   std::int64_t watched_from_ = 0;
-  std::unique_ptr<GpuTimes> gpu_times_;  // Null: nothing is watched.
+  std::unique_ptr<GpuTimes> gpu_times_;  // Null: no measurement of the GPU.
   StagedNetwork network_;
 };
 

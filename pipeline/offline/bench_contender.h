@@ -1,4 +1,4 @@
-// What takes turns in a benchmark: a network that learns, in one way or another.
+// The contenders of a benchmark: networks that learn, each in its own way.
 #pragma once
 
 #include <memory>
@@ -18,27 +18,27 @@ namespace millrace::pipeline {
 /// The loss of every network: the mean of the squares of its output.
 [[nodiscard]] at::Tensor BenchLoss(const at::Tensor& output);
 
-/// Keeps its weights from turn to turn. For one thread.
+/// A contender. It keeps its weights between turns. For one thread.
 class BenchContender {
  public:
   virtual ~BenchContender() = default;
 
-  /// Learns from `count` samples or, where a pattern has several, a few more, and from some that
-  /// fill and empty it. `samples` are used again and again.
+  /// Learns from `count` samples, rounded up to whole patterns, and from extra ones that fill and
+  /// empty the pipeline. Reuses `samples` in a cycle.
   [[nodiscard]] virtual absl::StatusOr<BenchTurn> Take(const std::vector<at::Tensor>& samples,
                                                        int count) = 0;
 };
 
-/// Autograd over the whole chain on `device`, with `threads` threads in an operation.
+/// Runs autograd over the whole chain on `device`, with `threads` threads for each operation.
 [[nodiscard]] std::unique_ptr<BenchContender> MakeSequentialContender(
     LayerChain chain, int threads, const OptimizerOptions& optimizer, at::Device device = at::kCPU);
 
-/// All of `copies` at once, each on a thread of its own: what the threads of a machine can do when
-/// none waits for another. Rates add up; delay and CPU time are means.
+/// Runs all `copies` at once, each on its own thread. This is the rate of the machine's threads if
+/// no thread waits for another. Rates are sums; delay and CPU time are means.
 [[nodiscard]] std::unique_ptr<BenchContender> MakeCopiesContender(
     std::vector<std::unique_ptr<BenchContender>> copies);
 
-/// What a chain is cut into, and how it runs.
+/// The cuts and the plan of a chain, and how it runs.
 struct StagedContenderOptions {
   Cuts cuts;
   Plan plan;
@@ -49,7 +49,7 @@ struct StagedContenderOptions {
   bool captures = false;
 };
 
-/// `options.plan` in the engine. REQUIRES: the plan is for ShapeOf(chain, cuts).
+/// Runs `options.plan` in the engine. REQUIRES: the plan is for ShapeOf(chain, cuts).
 [[nodiscard]] std::unique_ptr<BenchContender> MakeStagedContender(LayerChain chain,
                                                                   StagedContenderOptions options);
 

@@ -1,4 +1,4 @@
-// What happens while a contender of a benchmark has its turn.
+// Measures one turn of a contender of a benchmark.
 #pragma once
 
 #include <chrono>
@@ -14,25 +14,24 @@ namespace millrace::pipeline {
 /// Figures of the counted samples of one turn.
 struct BenchTurn {
   double samples_per_second = 0;
-  /// From admission to prediction, on average.
+  /// Mean time from admission to prediction.
   double delay_ms = 0;
-  /// Share of the time in which a device does no operation; a GPU, none of any stage. Nothing where
-  /// there are no devices, and of a GPU whose operations are launched kernel by kernel.
+  /// Idle share of the devices' time; for a GPU, the share without work of any stage. nullopt
+  /// without devices, and for a GPU that launches single kernels.
   std::optional<double> idle;
-  /// Of the whole process.
+  /// CPU time of the whole process.
   double cpu_ms_per_sample = 0;
-  /// The most of a GPU's memory in use at once, what other contenders keep included. Nothing on the
-  /// CPU.
+  /// Peak use of the GPU's memory, including the memory of other contenders. nullopt on the CPU.
   std::optional<double> gpu_bytes = {};
-  /// Where graphs were asked for and a stage goes without: which and why.
+  /// If graphs were requested: the stages that could not be captured, and why.
   std::string why_not_captured = {};
 };
 
-/// The moments of one turn. Samples are admitted and predicted in order, from 0. Thread-safe.
+/// The times of one turn. Samples are admitted and predicted in order, from 0. Thread-safe.
 class TurnLog {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// An operation.
+  /// One operation.
   struct Work {
     Time start;
     Time end;
@@ -42,8 +41,9 @@ class TurnLog {
   void Predicted() ABSL_LOCKS_EXCLUDED(mu_);
   void Worked(Work work) ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Of the samples from `first` on: what happened between the predictions of sample first - 1 and
-  /// of the last one. `devices` 0: there are none. REQUIRES: first > 0; they have been predicted.
+  /// The figures of `count` samples from `first` on, between the predictions of sample first - 1
+  /// and of the last one. `devices` 0: there are no devices. REQUIRES: first > 0; all these samples
+  /// have been predicted.
   [[nodiscard]] BenchTurn Figures(std::int64_t first, std::int64_t count, int devices) const
       ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -20,11 +20,11 @@
 namespace millrace::pipeline {
 namespace {
 
-// A network from a file is tried on a picture of this size.
+// A network from a file is tested on a picture of this size.
 constexpr int kTriedWidth = 192;
 constexpr int kTriedHeight = 144;
 
-// Puts what the newest checkpoint holds into the network. Returns the checkpoint's folder.
+// Loads the newest checkpoint into the network. Returns the checkpoint's folder.
 absl::StatusOr<std::string> LoadCheckpoint(const ExportOptions& options, const LayerChain& chain) {
   const std::string& folder = options.checkpoints;
   if (!std::filesystem::is_directory(folder)) {

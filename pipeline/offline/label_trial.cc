@@ -37,7 +37,7 @@ TestScore ScoreOn(const LabelledSamples& test, const LabelModel& model) {
   return score;
 }
 
-// The samples in the order in which they come: each pass in an order of its own.
+// The order of the samples: each pass has its own random order.
 std::vector<std::size_t> OrderOf(std::size_t count, int passes, Random& random) {
   std::vector<std::size_t> order;
   for (int pass = 0; pass < passes; ++pass) {
@@ -115,7 +115,7 @@ class LabelTrial {
     if (delay == 0 || n + 1 < delay) return;
     const std::size_t due = n + 1 - delay;
     if (auto label = LabelOf(due)) {
-      // Too late is one of the things to be tried; it is counted.
+      // The trial includes labels that are too late; the result counts them.
       learner_->Label(static_cast<std::int64_t>(due), *std::move(label)).IgnoreError();
     }
   }
@@ -126,7 +126,7 @@ class LabelTrial {
   std::vector<bool> has_label_;
   std::int64_t right_ = 0;
   LabelTrialResult result_;
-  std::unique_ptr<LabelLearner> learner_;  // Last: its threads use what is above.
+  std::unique_ptr<LabelLearner> learner_;  // Last, because its threads use the members above.
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// One run of a learner over a data set, and how good it became: what the papers' claims about
-// learning are checked by. The same options and data give the same figures.
+// Runs a learner over a data set once and scores it, to check the papers' claims about learning.
+// The same options and data give the same figures.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,27 @@
 namespace millrace::pipeline {
 
 struct LabelTrialOptions {
-  /// Its shape and outputs are those of the data. Its seed is also that of the samples' order.
+  /// Its shape and outputs are those of the data. Its seed also determines the samples' order.
   LabelLearnerOptions learner = {};
-  /// Times that every sample comes, in another order each time.
+  /// The number of passes over the data, each in another order.
   int passes = 5;
-  /// The model is asked for the test samples after every so many samples, besides at the end. 0: at
-  /// the end only.
+  /// Scores the test samples after every n samples, besides at the end. 0: only at the end.
   int score_every = 0;
-  /// The label of a sample comes right after the prediction of the sample so many later, less one.
-  /// 0: with the sample.
+  /// The label of sample t arrives right after the prediction of sample t + label_delay - 1. 0:
+  /// with the sample.
   int label_delay = 0;
-  /// The share of the samples whose labels ever come; which, is drawn at random.
+  /// The share of samples whose labels arrive at all, chosen at random.
   double labelled_share = 1;
-  /// Called for each sample that the learner has taken. May be empty.
+  /// Called for each sample that the learner has admitted. May be empty.
   std::function<void()> on_sample = {};
 };
 
-/// How good the model was on the test samples.
+/// The model's score on the test samples.
 struct TestScore {
-  /// So many samples had come.
+  /// The number of admitted samples at this time.
   std::int64_t samples = 0;
   double accuracy = 0;
-  /// Cross entropy; infinite where it thought that the right class is impossible.
+  /// Cross entropy; infinite if the model gave the right class a probability of 0.
   double loss = 0;
 };
 
@@ -43,8 +42,8 @@ struct LabelTrialResult {
   /// At the end.
   TestScore test = {};
   std::vector<TestScore> along_the_way = {};
-  /// Share of the samples of the first pass whose class was predicted, each before anything was
-  /// learned from it.
+  /// The share of correct predictions in the first pass, each before the model learned from its
+  /// sample.
   double prequential_accuracy = 0;
   /// Of all stages together.
   std::int64_t updates = 0;
@@ -52,8 +51,8 @@ struct LabelTrialResult {
   double seconds = 0;
 };
 
-/// Fails as MakeLabelLearner() does, with INVALID_ARGUMENT for an option out of range, or with what
-/// stopped the pipeline. REQUIRES: both parts of `data` have samples.
+/// Fails as MakeLabelLearner() does, with INVALID_ARGUMENT for an option out of range, or with the
+/// failure of the pipeline. REQUIRES: both parts of `data` have samples.
 [[nodiscard]] absl::StatusOr<LabelTrialResult> RunLabelTrial(const LabelTrialOptions& options,
                                                              const Split& data);
 

@@ -24,8 +24,8 @@ namespace {
 
 constexpr int kLeastSide = 64;
 
-// Of the generated stream: how fast its fastest cameras are, in pixels a frame, and how long a
-// scene lasts.
+// Options of the generated stream: the speed of its fastest cameras, in pixels per frame, and the
+// length of a scene.
 constexpr double kFastest = 2.75;
 constexpr int kFramesPerScene = 50;
 
@@ -56,7 +56,7 @@ absl::Status CheckOptions(const PretrainOptions& options) {
 
 constexpr double kLeastRateShare = 1.0 / 8;
 
-// The learning rate after that share of all frames, relative to that at the beginning.
+// The learning rate, relative to the initial one, after the share `done` of all frames.
 double RateShare(double done) {
   return kLeastRateShare + (1 - kLeastRateShare) * (1 + std::cos(std::numbers::pi * done)) / 2;
 }
@@ -65,7 +65,7 @@ double EndPointError(const at::Tensor& flow, const at::Tensor& truth) {
   return (flow - truth).square().sum(1).sqrt().mean().item<double>();
 }
 
-// Sums of what a report gives the means of.
+// Sums for the means of a report.
 class Report {
  public:
   void Add(const FlowLoss& loss, const at::Tensor& flow, const at::Tensor& truth) {

@@ -39,7 +39,7 @@ class Replaying {
         outputs_(samples_.count()),
         losses_(at::empty({samples_.count()}, at::kFloat)) {}
 
-  // Runs one sample through, to find what does not fit before anything learns.
+  // Runs one sample through the network, to find mismatches before any learning.
   absl::Status Try() const {
     const at::Tensor input = samples_.input(0);
     return TryStages(First(input), options_.schedule,
@@ -104,7 +104,7 @@ class Replaying {
     return {.chain = network_.chain, .cuts = cuts_, .input = input, .seed = options_.seed};
   }
 
-  // On the last stage's thread. Each sample has a place of its own.
+  // On the last stage's thread. Each sample has its own element.
   void Note(const Judgement& made, const Measured& measured) {
     outputs_[made.sample] = made.output.detach();
     losses_.data_ptr<float>()[made.sample] = measured.objective.item<float>();

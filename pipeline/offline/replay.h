@@ -1,5 +1,5 @@
-// Runs a user's own network over recorded samples, under any schedule: pipelined learning to try
-// out or to compare with a loop of one's own.
+// Runs a user's own network over recorded samples, under any schedule. Users can try pipelined
+// learning, or compare it with their own training loop.
 #pragma once
 
 #include <cstdint>
@@ -17,43 +17,43 @@ namespace millrace::pipeline {
 struct ReplayOptions {
   /// A network that torch.jit saved: its top-level children are the layers.
   std::string model;
-  /// Tensors `inputs` and `targets`, sample first.
+  /// A file of the tensors `inputs` and `targets`, sample first.
   std::string samples;
-  /// Written at the end: `outputs`, `samples`, `losses`, and `weights.<name>` for every parameter
-  /// and buffer.
+  /// The output file, written at the end: `outputs`, `samples`, `losses`, and `weights.<name>` for
+  /// every parameter and buffer.
   std::string output;
   std::string schedule = "sequential";
-  /// Layers of each stage. Empty: one stage.
+  /// The number of layers of each stage. Empty: one stage.
   std::vector<int> stages = {};
-  /// The schedule's options; its shape and costs are filled in. Where a period in milliseconds is
-  /// given, layers are measured; otherwise all stages cost the same.
+  /// The schedule's options; the replay fills in shape and costs. With a period in milliseconds, it
+  /// measures the layers. Otherwise all stages have the same cost.
   ScheduleRequest request = {};
   OptimizerOptions optimizer = {};
   /// "mse" and "l1": the mean over the elements; "cross_entropy": of logits [1, C] and a class.
   std::string loss = "mse";
-  /// Threads inside an operation.
+  /// Threads of each operation.
   int threads_per_stage = 1;
-  /// Of what layers draw at random.
+  /// Seeds the random numbers of layers.
   std::uint64_t seed = 0;
-  /// Notes when each operation ran. Null: nobody does. Outlives the replay.
+  /// Records the operations; outlives the replay. May be null.
   RunRecorder* recorder = nullptr;
 };
 
 struct ReplaySummary {
   std::int64_t samples = 0;
   int stages = 0;
-  /// Mean loss of the first and the last tenth of the samples, at least one.
+  /// Mean loss of the first and the last tenth of the samples, at least one sample each.
   double first_loss = 0;
   double last_loss = 0;
   /// Updates of all stages together.
   std::int64_t updates = 0;
-  /// What ran.
+  /// The plans that ran.
   Phases phases = {};
 };
 
-/// Learns from every sample once, in order, each scored before it is learned from, and writes the
-/// output. The same files and options give the same bits, unless a period is given. Fails with
-/// INVALID_ARGUMENT or NOT_FOUND, saying what to do, before anything runs; later with the cause.
+/// Learns from every sample once, in order, and writes the output. Scores each sample before it
+/// learns from it. The same files and options give the same bits, unless a period is given. Fails
+/// with INVALID_ARGUMENT or NOT_FOUND, saying what to do, before the run; later with the cause.
 [[nodiscard]] absl::StatusOr<ReplaySummary> Replay(const ReplayOptions& options);
 
 }  // namespace millrace::pipeline

@@ -1,4 +1,4 @@
-// The recorded samples that `millrace replay` learns from.
+// The recorded samples of `millrace replay`.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace millrace::pipeline {
 
-/// Inputs and targets, sample first, equally many and at least one. On the CPU.
+/// Inputs and targets, sample first, of the same count, at least one. On the CPU.
 struct ReplaySamples {
   at::Tensor inputs;
   at::Tensor targets;
 
   [[nodiscard]] std::int64_t count() const { return inputs.size(0); }
-  /// Those of one sample, with a batch dimension of 1.
+  /// The tensors of one sample, with a batch dimension of 1.
   [[nodiscard]] at::Tensor input(std::int64_t i) const { return inputs.narrow(0, i, 1); }
   [[nodiscard]] at::Tensor target(std::int64_t i) const { return targets.narrow(0, i, 1); }
 };
