@@ -1,12 +1,12 @@
-// Bounds the number of connections, in all and for each client, and closes a connection for a new
-// one where there is no room.
+// Bounds the number of connections, in total and for each client. When the bound is reached, it
+// closes an idle connection for a new one.
 //
 //             MayBeClosed()            Keep()
 //   admitted ──────────────▶ waiting ◀────────▶ kept
 //
-// A connection whose client is to speak next may wait for ever. So the oldest of these gives way,
-// and a new client gets in beside any number of idle ones. A new connection is refused only where
-// all others are kept.
+// A connection whose client must speak next may wait forever. So the oldest waiting connection is
+// closed for a new one: idle connections cannot keep a new client out. A new connection is refused
+// only if all other connections are kept.
 #pragma once
 
 #include <atomic>
@@ -27,11 +27,11 @@ struct ConnectionLimits {
   std::size_t per_client = 4'096;
 };
 
-/// The figures of a port's metrics. Thread-safe.
+/// Counters for a port's metrics. Thread-safe.
 struct ConnectionCounts {
-  /// Connections now.
+  /// Open connections.
   std::atomic<std::size_t> open = 0;
-  /// Connections that were refused, or closed for others, so far.
+  /// Connections that were refused, or closed for other connections, since the start.
   std::atomic<std::uint64_t> turned_away = 0;
 };
 
@@ -40,28 +40,29 @@ class ConnectionBounds {
  public:
   class Lease;
 
-  /// `counts` must outlive the bounds; null: they count for themselves. REQUIRES: no limit is 0.
+  /// `counts` must outlive this object; null: no external counters. REQUIRES: no limit is 0.
   explicit ConnectionBounds(ConnectionLimits limits, ConnectionCounts* counts = nullptr);
 
   ConnectionBounds(const ConnectionBounds&) = delete;
   ConnectionBounds& operator=(const ConnectionBounds&) = delete;
   ~ConnectionBounds();
 
-  /// Ends the leases of connections that have gone. Admit() calls `release` where there is no room,
+  /// `release` ends the leases of closed connections. If the bound is reached, Admit() calls it
   /// before it closes or refuses a connection.
   void SetRelease(std::function<void()> release) { release_ = std::move(release); }
 
-  /// Counts a connection of `client` until its lease ends. Where there is no room, closes the one
-  /// that has waited longest: of the same client, if that has its share. Null: none waits.
+  /// Counts a connection of `client` until its lease ends. If the bound is reached, closes the
+  /// connection that has waited longest: one of the same client if this client is at its own bound.
+  /// Returns null if no connection waits.
   [[nodiscard]] std::unique_ptr<Lease> Admit(const std::string& client);
 
-  /// Closes the connection that has waited longest. Returns whether there was one.
+  /// Closes the connection that has waited longest. Returns false if no connection waits.
   bool CloseOldest();
 
   [[nodiscard]] const ConnectionCounts& counts() const { return counts_; }
 
  private:
-  using Id = std::uint64_t;  // Ascends.
+  using Id = std::uint64_t;  // Ascending.
 
   struct Connection {
     std::string client;
@@ -77,7 +78,7 @@ class ConnectionBounds {
   bool CloseFirst(const std::set<Id>& waiting);
   [[nodiscard]] bool HasItsShare(const std::string& client) const;
   [[nodiscard]] bool HasRoom(const std::string& client) const;
-  /// Releases or closes a connection where `client` has no room. Returns whether it has now.
+  /// Releases or closes a connection if `client` is at a bound. Returns whether there is room now.
   bool MakeRoom(const std::string& client);
 
   const ConnectionLimits limits_;
@@ -91,7 +92,7 @@ class ConnectionBounds {
   std::set<Id> waiting_;
 };
 
-/// Counts a connection while it lives. For the thread of its bounds.
+/// Counts a connection for its lifetime. For the thread of its ConnectionBounds.
 class ConnectionBounds::Lease {
  public:
   Lease(ConnectionBounds& bounds, Id id, std::string client)
@@ -101,9 +102,9 @@ class ConnectionBounds::Lease {
   Lease& operator=(const Lease&) = delete;
   ~Lease() { bounds_.Remove(id_); }
 
-  /// From now on `close` may be called, once. The connection no longer counts then.
+  /// From now on `close` may be called, once. After that the connection no longer counts.
   void MayBeClosed(std::function<void()> close) { bounds_.SetClose(id_, std::move(close)); }
-  /// From now on the connection is not closed for another one.
+  /// From now on the connection is not closed for another connection.
   void Keep() { bounds_.SetClose(id_, {}); }
 
   [[nodiscard]] const std::string& client() const { return client_; }

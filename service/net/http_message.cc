@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kLongestValue = 255;
 
-/// The byte that "%41" stands for; nullopt: `text` does not begin with one like it.
+/// The byte that an escape such as "%41" encodes; nullopt: `text` does not begin with an escape.
 std::optional<char> EscapedByte(std::string_view text) {
   if (text.size() < 3 || text[0] != '%') return std::nullopt;
   unsigned byte = 0;
@@ -27,7 +27,7 @@ std::optional<char> EscapedByte(std::string_view text) {
   return static_cast<char>(byte);
 }
 
-/// A '%' without two digits stands for itself.
+/// A '%' without two hexadecimal digits is kept as it is.
 std::string Decoded(std::string_view text, bool plus_is_space) {
   std::string decoded;
   while (!text.empty()) {
@@ -59,7 +59,7 @@ std::string HttpRequest::Header(const std::string& name) const {
 }
 
 bool ReadTarget(std::string_view target, HttpRequest& request) {
-  constexpr std::string_view kScheme = "http://";  // As proxies ask.
+  constexpr std::string_view kScheme = "http://";  // Proxies send absolute URLs.
   if (target.starts_with(kScheme)) {
     const std::size_t host = kScheme.size();
     target.remove_prefix(std::min(target.find_first_of("/?", host), target.size()));
@@ -106,7 +106,7 @@ HttpResponse WrongMethod(std::string_view allowed) {
           .headers = {{"Allow", methods}}};
 }
 
-/// "POST /api/streams/NAME/freeze" of a route.
+/// The text form of a route: "POST /api/streams/NAME/freeze".
 std::string TextOf(const HttpRoute& route) {
   const std::string path = absl::StrReplaceAll(route.pattern, {{"*", "NAME"}});
   return route.method == "GET" ? path : absl::StrCat(route.method, " ", path);

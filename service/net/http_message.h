@@ -1,5 +1,5 @@
-// A request and its answer, free of any web server's types: what handlers speak, and what makes
-// them testable without a socket.
+// A request and its answer without any web server's types, so that handlers can be tested without a
+// socket.
 #pragma once
 
 #include <functional>
@@ -12,23 +12,23 @@
 
 namespace millrace::service {
 
-/// A request without a body. Constant while it is handled.
+/// A request without a body. Constant while a handler runs.
 struct HttpRequest {
   /// Decoded, begins with '/', without the query.
   std::string path;
   /// As sent: "a=1&b=2".
   std::string query = {};
   std::string remote_address = {};
-  /// "GET", also where it was HEAD; "POST".
+  /// "GET" (HEAD is mapped to it) or "POST".
   std::string method = "GET";
-  /// By their names in lower case; of those that came twice the first.
+  /// Keyed by name in lower case. If a header is repeated, the first value counts.
   std::map<std::string, std::string> headers = {};
-  /// What the route's `*` segments stand for, first one first.
+  /// The segments that the route's `*` matched, in order.
   std::vector<std::string> captures = {};
 
   /// The decoded value of `name` in the query, or nullopt. Values beyond 255 bytes count as absent.
   [[nodiscard]] std::optional<std::string> Parameter(std::string_view name) const;
-  /// The header `name`, in lower case; empty where none came.
+  /// The value of the header `name` (in lower case); empty if it is missing.
   [[nodiscard]] std::string Header(const std::string& name) const;
 };
 
@@ -39,35 +39,35 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-/// Answers a request. Called from several threads at once.
+/// Answers a request. May be called from several threads at once.
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
-/// What answers a path: "/metrics", or with segments that stand for anything:
-/// "/streams/*/picture.jpg".
+/// A handler and its path. A `*` matches any one segment: "/metrics", "/streams/*/picture.jpg".
 struct HttpRoute {
   std::string pattern;
   HttpHandler handler;
   std::string method = "GET";
-  /// Whether an answer of 404 names it. Not the parts of a page.
+  /// Whether a 404 answer lists this route. False for the page's assets.
   bool listed = true;
-  /// Answered on a thread of its own, so that no other route keeps it waiting. Without `*`.
+  /// Answered on a separate thread, so that other routes cannot delay it. REQUIRES: no `*` in the
+  /// path.
   bool probe = false;
 };
 
-/// The request's target as it was sent, "/a%20b?c=d", "http://host/a%20b?c=d": its path, decoded,
-/// and its query, as sent. False, and nothing is changed, where it is no path: "*", "host:80".
+/// Splits a request's target ("/a%20b?c=d", "http://host/a%20b?c=d") into its decoded path and its
+/// raw query. Returns false and changes nothing if the target is no path: "*", "host:80".
 [[nodiscard]] bool ReadTarget(std::string_view target, HttpRequest& request);
 
-/// `address` as it stands in a URL: IPv6 in brackets.
+/// `address` in the form that a URL needs: IPv6 in brackets.
 [[nodiscard]] std::string UrlHost(std::string_view address);
 
-/// Whether `path` fits `pattern`, segment by segment; then fills `captures` with what its `*`
-/// segments stand for.
+/// Whether `path` matches `pattern`, segment by segment. If so, fills `captures` with the segments
+/// that `*` matched.
 [[nodiscard]] bool MatchesRoute(std::string_view pattern, std::string_view path,
                                 std::vector<std::string>& captures);
 
-/// The answer of the first route that fits: 404 as plain text, with the paths that there are, where
-/// none does, 405 where only the method does not, 500 where a handler throws, whatever it is.
+/// The answer of the first route that matches. 404 with a list of paths (plain text) if no route
+/// matches; 405 if only the method differs; 500 if a handler throws anything.
 [[nodiscard]] HttpResponse Dispatch(const std::vector<HttpRoute>& routes, HttpRequest request);
 
 }  // namespace millrace::service

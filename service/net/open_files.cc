@@ -11,20 +11,20 @@
 namespace millrace::service {
 namespace {
 
-/// Beyond, libraries that go through all descriptors would take long.
+/// Above this limit, libraries that loop over all descriptors become slow.
 constexpr rlim_t kMost = 1 << 20;
-/// Of a server without streams and clients, and of a stream; with some to spare.
+/// Descriptors of a server without streams and clients, and of each stream, with a margin.
 constexpr std::size_t kOfServer = 64;
 constexpr std::size_t kOfStream = 12;
-/// Connections of the smallest port, and of all three.
+/// Connections of the smallest port, and of all three ports together.
 constexpr std::size_t kOfPort = 8;
 constexpr std::size_t kOfClients = 6 * kOfPort;
-/// Below it the log says what it is good for.
+/// Below this limit the log says what the limit suffices for.
 constexpr std::size_t kPlenty = 4096;
 
 ConnectionLimits Share(std::size_t of_all) {
   const std::size_t in_all = std::clamp<std::size_t>(of_all, kOfPort, 16'384);
-  // Four clients have room beside each other, and a small server's only one has enough.
+  // Room for four clients at their bounds; the only client of a small server gets up to half.
   return {.in_all = in_all,
           .per_client = std::max(in_all / 4, std::min<std::size_t>(in_all / 2, 256))};
 }
@@ -51,7 +51,7 @@ std::size_t MostOpenFiles() { return Limit().rlim_cur; }
 absl::Status RaiseOpenFiles(std::size_t streams) {
   rlimit limit = Limit();
   limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, kMost));
-  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // What came of it is read again.
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // The result is read back below.
   const std::size_t most = MostOpenFiles();
   const std::size_t needed = kOfServer + streams * kOfStream + kOfClients;
   if (most < needed) {

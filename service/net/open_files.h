@@ -1,7 +1,7 @@
-// Shares out the files, sockets among them, that this process may have open at a time.
+// Divides the process's limit of open files, sockets included, among its ports and streams.
 //
-// A process that has no descriptor left can accept no client, write no checkpoint and open no
-// camera. So the connections of clients are bounded below that.
+// A process without a free descriptor cannot accept a client, write a checkpoint or open a camera.
+// So client connections are bounded below the limit.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,25 @@
 
 namespace millrace::service {
 
-/// The bounds of each port's connections, and of streams.
+/// The connection limits of each port, and the number of streams.
 struct OpenFileShares {
   ConnectionLimits grpc;
   ConnectionLimits page;
   ConnectionLimits probes;
-  /// Streams that the rest suffices for, clients' own among them.
+  /// Streams that the remaining descriptors suffice for, clients' streams included.
   std::size_t streams = 0;
 };
 
-/// The shares of a server that starts with so many `streams`: they come first. A quarter of `limit`
-/// at least is left to cameras, files and libraries.
+/// The shares of a server that starts with `streams` streams. The streams come first: at least a
+/// quarter of `limit` stays for cameras, files and libraries.
 [[nodiscard]] OpenFileShares ShareOpenFiles(std::size_t limit, std::size_t streams);
 
-/// The limit (RLIMIT_NOFILE) that is in force.
+/// The current limit (RLIMIT_NOFILE).
 [[nodiscard]] std::size_t MostOpenFiles();
 
-/// Raises it as far as this process may, to a million at most, for it and what it starts, and says
-/// in the log what it is good for where that is little. Fails with RESOURCE_EXHAUSTED where so many
-/// `streams` cannot be served. Before other threads open files.
+/// Raises the limit as far as this process may, to a million at most, for itself and its child
+/// processes. Logs what a low limit suffices for. Fails with RESOURCE_EXHAUSTED if the limit is too
+/// low for `streams` streams. Call it before other threads open files.
 [[nodiscard]] absl::Status RaiseOpenFiles(std::size_t streams);
 
 }  // namespace millrace::service

@@ -17,7 +17,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-/// Where a client of this machine finds who listens on `address`.
+/// The address where a local client reaches a server that listens on `address`.
 tcp::endpoint EndpointOf(const SelfDial::Port& port) {
   const asio::ip::address address = asio::ip::make_address(port.address);
   const asio::ip::address loopback = address.is_v4()
@@ -28,10 +28,10 @@ tcp::endpoint EndpointOf(const SelfDial::Port& port) {
 
 }  // namespace
 
-/// One port: dials, hangs up, waits, dials again.
+/// Handles one port: dials, hangs up, waits, dials again.
 class SelfDial::Dialer {
  public:
-  /// `changed` is called when why() is another.
+  /// `changed` is called when why() changes.
   Dialer(asio::io_context& loop, Port port, const Options& options, std::function<void()> changed)
       : name_(absl::StrCat(port.name, " at ", UrlHost(port.address), ":", port.number)),
         endpoint_(EndpointOf(port)),
@@ -43,7 +43,7 @@ class SelfDial::Dialer {
     Dial();
   }
 
-  /// A line that says why it takes no connections; empty: it does.
+  /// One line with the reason why the port takes no connections; empty if it takes them.
   [[nodiscard]] const std::string& why() const { return why_; }
 
  private:

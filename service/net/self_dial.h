@@ -1,8 +1,8 @@
-// Connects to the server's own ports again and again, as a client would. Nothing else shows whether
-// the process can still accept.
+// Connects to the server's own ports again and again, as a client would. No other check shows
+// whether the process can still accept.
 //
-// The system itself accepts into a queue, so a connection alone proves nothing. The dialer hangs
-// up, and waits until the server does so, too.
+// The operating system itself accepts into a queue, so a connection alone proves nothing. The
+// dialer hangs up, and waits until the server does so, too.
 #pragma once
 
 #include <chrono>
@@ -16,30 +16,30 @@
 
 namespace millrace::service {
 
-/// Dials from its construction to its destruction, on a thread of its own. Thread-safe.
+/// Dials from construction to destruction, on its own thread. Thread-safe.
 class SelfDial {
  public:
   struct Port {
     /// "gRPC".
     std::string name;
-    /// The server's IP address, perhaps that of all interfaces ("0.0.0.0", "::").
+    /// The server's IP address, or the address of all interfaces ("0.0.0.0", "::").
     std::string address;
     int number = 0;
   };
   struct Options {
     std::vector<Port> ports;
     std::chrono::milliseconds every = std::chrono::seconds(2);
-    /// A port that does nothing with a connection for so long has failed once.
+    /// One attempt fails if the port does nothing with the connection for this long.
     std::chrono::milliseconds patience = std::chrono::seconds(5);
-    /// A port is reported after so many failures in a row.
+    /// A port is reported after this number of failures in a row.
     int failures = 3;
-    /// Is called on the thread when the ports that take no connections change. `why` has a line for
-    /// each of them. A port that was never reached is not reported: a rule of this machine's
-    /// network may be in the way.
+    /// Called on the dialer's thread when the set of failed ports changes. `why` has one line for
+    /// each failed port. A port that was never reached is not reported: a rule of this machine's
+    /// network may block it.
     std::function<void(std::string why)> tell;
   };
 
-  /// Throws std::system_error where the system has no descriptor or thread left.
+  /// Throws std::system_error if the system has no descriptor or thread left.
   explicit SelfDial(Options options);
   ~SelfDial();
 

@@ -19,17 +19,18 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-/// Until some other part of the process may have closed a file.
+/// Pause before a retry: another part of the process may close a file meanwhile.
 constexpr std::chrono::milliseconds kPause(50);
 
-/// "192.0.2.7", also where IPv4 came to a socket of IPv6.
+/// Maps an IPv4 address on an IPv6 socket to its IPv4 form: "192.0.2.7".
 asio::ip::address AddressOf(const tcp::endpoint& endpoint) {
   const asio::ip::address address = endpoint.address();
   if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
   return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
 }
 
-/// Whom a connection counts for. A host of IPv6 has a network of 64 bits to choose addresses from.
+/// The key under which a client's connections are counted. For IPv6 it is the /64 network, because
+/// one host may choose any address in it.
 std::string HostOf(const asio::ip::address& address) {
   if (!address.is_v6()) return address.to_string();
   return asio::ip::network_v6(address.to_v6(), 64).canonical().to_string();
@@ -41,7 +42,7 @@ bool LacksDescriptors(const boost::system::error_code& error) {
          error == boost::system::errc::too_many_files_open_in_system;
 }
 
-/// Whether it ended the connection that was to be accepted, and no other (accept(2), "Error
+/// Whether `error` concerns only the connection that was to be accepted (accept(2), "Error
 /// handling").
 bool IsOfItsClient(const boost::system::error_code& error) {
   namespace errc = boost::system::errc;
@@ -65,7 +66,7 @@ absl::StatusOr<std::unique_ptr<TcpServer>> TcpServer::Listen(Options options) {
     std::unique_ptr<TcpServer> server(new TcpServer(options));
     if (const ErrorCode error = server->Bind()) return CannotListen(options, error.message());
     return server;
-  } catch (const boost::system::system_error& error) {  // The loop itself takes descriptors.
+  } catch (const boost::system::system_error& error) {  // The loop itself needs descriptors.
     return CannotListen(options, error.code().message());
   }
 }
@@ -89,7 +90,7 @@ TcpServer::ErrorCode TcpServer::Bind() {
   if (!error) acceptor_.open(endpoint.protocol(), error);
   if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error && address.is_v6()) acceptor_.set_option(asio::ip::v6_only(false), error);
-  if (!error) acceptor_.set_option(tcp::no_delay(true), error);  // Those that it accepts have it.
+  if (!error) acceptor_.set_option(tcp::no_delay(true), error);  // Accepted sockets inherit it.
   if (!error) acceptor_.bind(endpoint, error);
   if (!error) acceptor_.listen(tcp::acceptor::max_listen_connections, error);
   if (!error) port_ = acceptor_.local_endpoint(error).port();
@@ -118,7 +119,7 @@ void TcpServer::Join() {
   if (thread_.joinable()) thread_.join();
 }
 
-// What is thrown ends the connection that it concerns, which nobody holds any more.
+// An exception ends only the connection that it concerns: no other object owns that connection.
 void TcpServer::Run() {
   while (!stopping_) {
     try {
@@ -126,7 +127,7 @@ void TcpServer::Run() {
       loop_.run_one();
     } catch (const std::exception& error) {
       spdlog::error("{}: a connection failed: {}", options_.port_key, error.what());
-      // Memory may be short, so that a timer could not be had either.
+      // Memory may be too short for a timer.
       if (!accepting_) std::this_thread::sleep_for(kPause);
     }
   }
@@ -152,7 +153,7 @@ void TcpServer::Admit(Socket socket) {
   ErrorCode gone;
   const tcp::endpoint peer = socket.remote_endpoint(gone);
   if (gone) return;
-  // What this process starts is none of its clients' business.
+  // Child processes must not inherit a client's socket.
   static_cast<void>(fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC));
   const asio::ip::address address = AddressOf(peer);
   std::unique_ptr<ConnectionBounds::Lease> lease = bounds_.Admit(HostOf(address));
