@@ -1,4 +1,4 @@
-// How many messages the log got, by level: what an alert can be made of without reading the log.
+// Counts log messages by level, so that an alert needs no parsing of the log.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@
 
 namespace millrace::service {
 
-/// Counts those that MILLRACE_LOG lets through, shown or summed up. Thread-safe.
+/// Counts the messages that MILLRACE_LOG lets through, shown or summed up. Thread-safe.
 class LogCounts {
  public:
-  /// What all logging of the process counts in.
+  /// The process-wide counts.
   [[nodiscard]] static LogCounts& OfProcess();
 
   void Add(spdlog::level::level_enum level) { ++counts_.at(level); }

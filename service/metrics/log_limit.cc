@@ -12,21 +12,21 @@ namespace millrace::service {
 namespace {
 
 constexpr std::chrono::seconds kPause(1);
-// More that differ in a second than that are no repeats: they are shown.
+// More different messages within a second than this are not repeats: all are shown.
 constexpr std::size_t kMostKinds = 256;
 
 bool IsAmong(std::string_view characters, char c) {
   return characters.find(c) != std::string_view::npos;
 }
 
-/// How many of the first characters are an IPv6 address, or a time of day.
+/// The length of an IPv6 address or a time of day at the start of `text`, else 0.
 std::size_t LengthOfAddress(std::string_view text) {
   const std::size_t end = text.find_first_not_of("0123456789abcdefABCDEF:.");
   const std::string_view word = text.substr(0, end);
   return std::ranges::count(word, ':') >= 2 ? word.size() : 0;
 }
 
-/// Each number, and each IPv6 address, is one '0'.
+/// `text` with each number and each IPv6 address replaced by one '0'.
 std::string WithoutNumbers(std::string_view text) {
   std::string without;
   for (std::size_t i = 0; i < text.size();) {
@@ -82,7 +82,7 @@ void LogLimit::ShowWhatIsDue(nanoseconds now, bool all) {
     if (!all && now - repeats.shown < kPause) {
       ++it;
     } else if (repeats.count == 0) {
-      it = kinds_.erase(it);  // What comes next is no repeat.
+      it = kinds_.erase(it);  // The next message is no repeat.
     } else {
       Show(kind, repeats);
       repeats = {.shown = now};

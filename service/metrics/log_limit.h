@@ -1,10 +1,10 @@
-// Keeps what is said again and again from filling the log.
+// Keeps repeated messages from filling the log.
 //
 //   12:00:00 warning push: a frame of 64x65 is no 64x64
 //   12:00:01 warning push: a frame of 64x97 is no 64x64 ... and 41 more like it
 //
-// Messages are alike where they are of the same level, about the same stream, and equal but for
-// their numbers and IPv6 addresses. Those for who debugs are all shown.
+// Messages are alike if they have the same level and stream, and the same text except for numbers
+// and IPv6 addresses. Debug messages are never suppressed.
 #pragma once
 
 #include <array>
@@ -21,13 +21,14 @@
 
 namespace millrace::service {
 
-/// Lets one message of those that are alike through at once, and then one a second: the newest,
-/// with how many it stands for. Which of them are due is looked at with each message and in
-/// flush(), which is to be called about once a second; the destructor shows the rest. Thread-safe.
+/// Shows the first of several messages that are alike at once. After that it shows one a second:
+/// the newest, with the number of messages that it stands for. Each message and each flush() checks
+/// which summaries are due; call flush() about once a second. The destructor shows the rest.
+/// Thread-safe.
 class LogLimit final : public spdlog::sinks::sink {
  public:
   struct Options {
-    /// Where it all goes.
+    /// The sink that gets the shown messages.
     std::shared_ptr<spdlog::sinks::sink> to;
     LogCounts* counts = &LogCounts::OfProcess();
     const Clock* clock = &MonotonicClock();
@@ -44,7 +45,7 @@ class LogLimit final : public spdlog::sinks::sink {
   }
 
  private:
-  /// What makes messages alike.
+  /// Messages with an equal Kind are alike.
   struct Kind {
     spdlog::level::level_enum level;
     std::string stream;
@@ -53,7 +54,7 @@ class LogLimit final : public spdlog::sinks::sink {
   };
   struct Repeats {
     nanoseconds shown{0};
-    /// Since then; the newest of them is `text`.
+    /// Messages since `shown`; `text` is the newest.
     std::uint64_t count = 0;
     std::string text = {};
   };

@@ -63,7 +63,7 @@ MetricFamily SubscribersFamily(const StreamReadings& readings) {
   return Gauge("millrace_service_subscribers", "gRPC subscribers now.", subscribers);
 }
 
-// Every method with every code, so that the first failure is a rise from 0.
+// Has every method with every code, so that the first failure is a rise from 0.
 MetricFamily CallsFamily(const CallCounts& calls) {
   MetricBuilder family("millrace_service_calls_total",
                        "Calls of the gRPC API that have ended, by method and by the code of the "
@@ -105,7 +105,7 @@ void AppendConnections(const std::map<std::string, const ConnectionCounts*>& con
   families.push_back(turned_away.Take());
 }
 
-// Streams on one GPU share it, and each says the same of it.
+// Streams on one GPU share it and report the same value, so each GPU has one sample.
 MetricFamily GpuMemoryFamily(const StreamReadings& readings) {
   MetricBuilder family("millrace_pipeline_gpu_memory_bytes",
                        "Memory of each GPU that this process computes on: allocated, in its "

@@ -1,8 +1,8 @@
-// What Prometheus sees of the server: every family of metrics.
+// All families of metrics that Prometheus reads from the server.
 //
-// Values are read when Prometheus asks, each stream's from one snapshot, so that received =
-// predicted + dropped + in flight holds within every scrape. docs/metrics.md has the table of all
-// families, made from what this collects.
+// Values are read at scrape time, each stream's from one snapshot. So received = predicted +
+// dropped + in flight holds within every scrape. docs/metrics.md has the table of all families,
+// generated from this collector.
 #pragma once
 
 #include <functional>
@@ -23,26 +23,27 @@
 
 namespace millrace::service {
 
-/// Collects the metrics of the streams. Thread-safe; what the options name must outlive it.
+/// Collects the metrics of the streams. Thread-safe. Objects that the options refer to must outlive
+/// it.
 class Metrics final : public prometheus::Collectable {
  public:
   struct Options {
     const Streams* streams = nullptr;
-    /// Calls of the API, as the gRPC server counts them. Null: nobody counts.
+    /// Calls of the API, counted by the gRPC server. Null: no such metric.
     const CallCounts* calls = nullptr;
-    /// Viewers of the live page now. May be empty; called at each scrape, from any thread.
+    /// Current viewers of the live page. May be empty. Called at each scrape, from any thread.
     std::function<std::size_t()> viewers = {};
-    /// What there is at each port, by its name. They must outlive the metrics.
+    /// Connections of each port, keyed by the port's name. The counts must outlive the metrics.
     std::map<std::string, const ConnectionCounts*> connections = {};
-    /// Whether the server is what its file says. As `viewers`.
+    /// Whether the running server matches its configuration file. Called like `viewers`.
     std::function<ConfigStanding()> configuration = {};
-    /// When the certificate of the gRPC port expires, since 1970. As `viewers`.
+    /// When the gRPC port's certificate expires, since 1970. Called like `viewers`.
     std::function<std::optional<nanoseconds>()> certificate_expiry = {};
   };
 
   explicit Metrics(Options options);
 
-  /// Everything, the process's own metrics included.
+  /// All families, the process's own included.
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override
       ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -53,7 +54,7 @@ class Metrics final : public prometheus::Collectable {
   // Constant after construction.
   const Options options_;
 
-  mutable Mutex mu_;  // Held for a whole scrape: totals see the streams in order.
+  mutable Mutex mu_;  // Held for a whole scrape, so that totals read the streams in order.
   mutable MetricTotals totals_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -19,7 +19,7 @@ class MetricBuilder {
 
   /// Appends a sample. REQUIRES: the type is Counter or Gauge.
   MetricBuilder& Add(const MetricLabels& labels, double value);
-  /// Appends a sample collected elsewhere, a histogram's.
+  /// Appends a sample that was collected elsewhere, such as a histogram's.
   MetricBuilder& Add(const MetricLabels& labels, prometheus::ClientMetric sample);
 
   [[nodiscard]] prometheus::MetricFamily Take() { return std::move(family_); }

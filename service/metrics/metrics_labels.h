@@ -8,7 +8,7 @@
 
 namespace millrace::service {
 
-/// Families with samples of those streams alone that learn from labels.
+/// Families with samples of only those streams that learn from labels.
 [[nodiscard]] std::vector<prometheus::MetricFamily> CollectLabelMetrics(
     const StreamReadings& readings);
 

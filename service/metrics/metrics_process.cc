@@ -18,7 +18,7 @@ namespace {
 
 using prometheus::MetricType;
 
-/// The figures of /proc/self/stat that are of use (see proc(5)).
+/// The fields of /proc/self/stat that are used here (see proc(5)).
 struct ProcessStat {
   std::uint64_t cpu_ticks = 0;
   std::int64_t threads = 0;
@@ -30,7 +30,7 @@ struct ProcessStat {
 std::optional<ProcessStat> ReadProcessStat() {
   std::ifstream file("/proc/self/stat");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  // The second field is the program's name in brackets, which may hold anything.
+  // The second field is the program's name in parentheses, which may contain any character.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
@@ -58,7 +58,8 @@ std::optional<double> CountOpenFiles() {
   std::error_code error;
   const std::filesystem::directory_iterator files("/proc/self/fd", error);
   if (error) return std::nullopt;
-  return static_cast<double>(std::distance(files, {})) - 1;  // Less the one that counts them.
+  return static_cast<double>(std::distance(files, {})) -
+         1;  // Less the descriptor of this directory listing.
 }
 
 prometheus::MetricFamily One(std::string name, std::string help, MetricType type, double value) {

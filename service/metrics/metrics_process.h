@@ -1,5 +1,5 @@
-// Metrics of the process itself, which prometheus-cpp does not have: the names that every
-// Prometheus client library gives them, read from /proc.
+// Metrics of the process itself, which prometheus-cpp lacks. They have the names that every
+// Prometheus client library uses, and are read from /proc.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace millrace::service {
 
-/// CPU time, memory, file descriptors, threads and start time of this process. A figure that /proc
-/// does not give is left out.
+/// CPU time, memory, file descriptors, threads and start time of this process. Omits a value that
+/// /proc does not give.
 [[nodiscard]] std::vector<prometheus::MetricFamily> CollectProcessMetrics();
 
 }  // namespace millrace::service

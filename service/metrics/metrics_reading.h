@@ -1,4 +1,4 @@
-// What a scrape reads of the camera streams, before families of metrics are made of it.
+// What a scrape reads of each camera stream. The families of metrics are made from it.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@
 
 namespace millrace::service {
 
-/// One stream as a scrape sees it: read once, used by every family.
+/// One stream's values: read once per scrape and used by every family.
 struct StreamReading {
-  /// Of its life (ServedStream::run_id): a stream that is made anew counts from 0 again.
+  /// ServedStream::run_id: a recreated stream gets a new id and counts from 0 again.
   std::string run_id;
   StreamSnapshot snapshot;
   RunFigures figures;

@@ -14,7 +14,7 @@ constexpr std::array kLearnerStates = {LearnerState::kLearning, LearnerState::kF
                                        LearnerState::kPaused,   LearnerState::kGivenUp,
                                        LearnerState::kFailed,   LearnerState::kEnded};
 
-/// Every state by its number: "1 connecting, 2 streaming".
+/// Every state with its number: "1 connecting, 2 streaming".
 template <typename States>
 std::string Codes(const States& states) {
   std::map<int, std::string> names;

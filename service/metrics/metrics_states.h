@@ -1,5 +1,5 @@
-// States as metrics say them: numbers, so that a stream has one series for its state and not one
-// for each state that there is.
+// Numbers of states in metrics: a stream has one series for its state, not one for each possible
+// state.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace millrace::service {
 
-/// The number that millrace.v1.SourceState gives the state.
+/// The state's number in millrace.v1.SourceState.
 [[nodiscard]] int CodeOf(ingest::SourceState state);
-/// The number that millrace.v1.LearnerState gives the state.
+/// The state's number in millrace.v1.LearnerState.
 [[nodiscard]] int CodeOf(LearnerState state);
-/// The number that millrace.v1.OverloadKind gives the kind.
+/// The kind's number in millrace.v1.OverloadKind.
 [[nodiscard]] int CodeOf(OverloadKind kind);
 
-/// "1 connecting, 2 streaming ...": every state by its number, for the help of a metric.
+/// "1 connecting, 2 streaming ...": every state with its number, for a metric's help text.
 [[nodiscard]] std::string SourceCodes();
 [[nodiscard]] std::string LearnerCodes();
 [[nodiscard]] std::string OverloadCodes();

@@ -34,7 +34,7 @@ MetricFamily PerStream(std::string name, std::string help, MetricType type,
   return family.Take();
 }
 
-/// A counter of each stream.
+/// A counter for each stream.
 MetricFamily Counted(std::string name, std::string help, const StreamReadings& readings,
                      const Value& value) {
   return PerStream(std::move(name), std::move(help), MetricType::Counter, readings, value);
@@ -42,7 +42,7 @@ MetricFamily Counted(std::string name, std::string help, const StreamReadings& r
 
 bool OfLabels(const StreamReading& reading) { return reading.snapshot.labels.has_value(); }
 
-/// A gauge of each stream.
+/// A gauge for each stream.
 MetricFamily Gauged(std::string name, std::string help, const StreamReadings& readings,
                     const Value& value) {
   return PerStream(std::move(name), std::move(help), MetricType::Gauge, readings, value);
@@ -74,7 +74,8 @@ void AppendIngest(const StreamReadings& readings, Families& families) {
              [](const auto& r) { return r.snapshot.source.camera_frames_per_second; }));
 }
 
-/// Whether a frame of the stream can be dropped for it: pictures with labels need no neighbours.
+/// Whether the stream can drop a frame for this reason: streams with labels need no neighbouring
+/// frames.
 bool MayBe(DropReason reason, const StreamReading& reading) {
   const bool of_pairs = reason == DropReason::kNoPredecessor || reason == DropReason::kGap;
   return !of_pairs || !OfLabels(reading);
@@ -111,8 +112,8 @@ void AppendFrames(const StreamReadings& readings, Families& families) {
   families.push_back(DelayFamily(readings));
 }
 
-// (no motion - model) / (no motion - reference). Not a number where there is none, so that its
-// series is there from the start.
+// (no motion - model) / (no motion - reference). NaN if undefined, so that the series exists from
+// the start.
 double Gain(const StreamReading& reading) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const auto& window = reading.figures.window;
@@ -143,7 +144,7 @@ void AppendLosses(const StreamReadings& readings, Families& families) {
       }));
 }
 
-/// Why nothing is learned, as an operator asks.
+/// Reasons for skipped updates, grouped for an operator.
 constexpr std::array kSkipGroups = {"unwanted", "no_time", "implausible"};
 
 std::size_t GroupOf(SkipReason reason) {
@@ -154,7 +155,7 @@ std::size_t GroupOf(SkipReason reason) {
     case SkipReason::kLeavesPicture:
     case SkipReason::kTooFast:
       return 2;
-    default:  // Its picture, the policy, the want of a label, or whoever froze the learner.
+    default:  // A static or unsuitable picture, the policy, a missing label, or a frozen learner.
       return 0;
   }
 }
@@ -176,14 +177,14 @@ MetricFamily SkippedFamily(const StreamReadings& readings) {
   return family.Take();
 }
 
-/// Of the stage that has made the fewest: what every stage has learned from.
+/// Updates of the stage with the fewest: every stage has learned at least this often.
 double Updates(const StreamSnapshot& snapshot) {
   if (snapshot.updates.empty()) return 0;
   return static_cast<double>(*std::ranges::min_element(snapshot.updates) -
                              snapshot.updates_at_start);
 }
 
-/// Of the stage that works most. Not a number where that is not known, as on GPUs.
+/// The load of the busiest stage. NaN if the load is unknown, as on GPUs.
 double MostLoad(const StreamReading& reading) {
   double most = std::numeric_limits<double>::quiet_NaN();
   for (const StageLoad& load : reading.snapshot.loads) {

@@ -1,6 +1,6 @@
-// The metrics of one camera stream each: what an operator needs to tell which camera or model is
-// ill, and no more. A stream has at most 28 series beside the histogram of its delays, whatever its
-// stages, so that a server of many streams stays cheap to watch; see
+// The metrics of each camera stream: enough for an operator to tell which camera or model has a
+// problem, and no more. A stream has at most 28 series beside the histogram of its delays, whatever
+// its stages. So a server with many streams stays cheap to monitor; see
 // docs/decisions/0021-twenty-eight-series-a-stream.md.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace millrace::service {
 
-/// Families with samples of these streams. What a kind of stream cannot have, no motion where
-/// labels teach it, it has no sample of; all others are there from its start.
+/// Families with samples of these streams. A stream lacks the samples that its kind cannot have,
+/// such as "no motion" for a stream with labels. All others exist from its start.
 [[nodiscard]] std::vector<prometheus::MetricFamily> CollectStreamMetrics(
     const StreamReadings& readings);
 

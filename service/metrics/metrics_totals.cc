@@ -15,7 +15,7 @@ namespace {
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-/// One counter. Those of one name follow each other.
+/// One counter. Counters with the same name must be neighbours in the table.
 struct Total {
   const char* name;
   const char* help;

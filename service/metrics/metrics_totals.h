@@ -1,8 +1,8 @@
-// What is counted over all streams of the server together.
+// Counters over all streams of the server together.
 //
-// Events that are rare, or that nobody asks one stream about, have no series of each stream: the
-// log names the stream. A counter must not fall when a stream is deleted, or Prometheus would take
-// it for a restart. So what streams had counted is kept.
+// Rare events, and events that are not needed per stream, have no series per stream: the log names
+// the stream. A counter must not fall when a stream is deleted, or Prometheus would take the fall
+// for a restart. So the counts of deleted streams are kept.
 #pragma once
 
 #include <map>
@@ -17,9 +17,8 @@ namespace millrace::service {
 /// Sums that never fall. For one thread at a time.
 class MetricTotals {
  public:
-  /// The families, of the streams that there are and those that there were. What a stream counted
-  /// after the last call before it was deleted is lost. REQUIRES: `readings` are newer than those
-  /// before.
+  /// The families, summed over existing and deleted streams. Events between the last call and a
+  /// stream's deletion are lost. REQUIRES: `readings` are newer than those of the call before.
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect(const StreamReadings& readings);
 
  private:
@@ -28,7 +27,7 @@ class MetricTotals {
   [[nodiscard]] Sums Add(const StreamReadings& readings);
 
   Sums past_;
-  // What each stream that there is had counted last, by the id of its life.
+  // The last counts of each existing stream, keyed by run_id.
   std::map<std::string, Sums> last_;
 };
 
