@@ -32,7 +32,7 @@ struct StreamOperations {
   std::vector<pipeline::PastOperation> operations;
 };
 
-// When the first of all began: viewers show what lies before it, too.
+// The earliest start of all operations. Viewers would also draw the empty time before it.
 nanoseconds Begin(const std::vector<StreamOperations>& streams) {
   nanoseconds begin = nanoseconds::max();
   for (const StreamOperations& of : streams) {
@@ -61,7 +61,7 @@ std::string TraceOf(const std::vector<StreamOperations>& streams) {
   return pipeline::ChromeTrace(processes, kMicrosecondsInAMillisecond);
 }
 
-// Nothing: it is no time.
+// Nullopt: the text is no valid duration.
 std::optional<nanoseconds> TimeAsked(const HttpRequest& request) {
   double seconds = kSeconds;
   const std::optional<std::string> text = request.Parameter("seconds");

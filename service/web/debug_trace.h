@@ -1,10 +1,10 @@
-// /debug/trace: what the pipelines of the running server have just done, as a Chrome trace.
+// /debug/trace: the latest operations of the running server's pipelines, as a Chrome trace.
 //
 //   /debug/trace                           all streams, the last five seconds
-//   /debug/trace?stream=door&seconds=2     one of them, the last two
+//   /debug/trace?stream=door&seconds=2     one stream, the last two seconds
 //
-// For whoever looks after the server, on its own machine: others are refused, whatever the port is
-// open to.
+// Meant for an operator on the server's own machine. Requests from other machines are refused,
+// whatever address the port listens on.
 #pragma once
 
 #include "base/clock.h"
@@ -13,9 +13,10 @@
 
 namespace millrace::service {
 
-/// A process for each stream, by its name, a track for each of its devices. 403 unless the other
-/// end of the connection is this machine; 404 naming the streams there are for one that there is
-/// not; 400 for seconds that are none. `clock` is that of the pipelines. Both outlive the route.
+/// The trace has a process for each stream, with the stream's name, and a track for each of its
+/// devices. Answers 403 unless the client is on this machine, 404 with the existing streams' names
+/// if there is no such stream, and 400 if the seconds are invalid. `clock` is the pipelines' clock.
+/// `streams` and `clock` must outlive the route.
 [[nodiscard]] HttpRoute DebugTraceRoute(const Streams& streams,
                                         const Clock& clock = MonotonicClock());
 

@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
 constexpr std::size_t kMostHeaderBytes = 16 << 10;
-/// Of a body that nobody reads: closed earlier, the answer to it might be lost.
+/// Bytes of an ignored body to read before the close: an earlier close could lose the answer.
 constexpr std::size_t kMostDiscarded = 1 << 20;
 constexpr std::chrono::milliseconds kMostEnding(1000);
 
@@ -42,7 +42,7 @@ http::response<http::string_body> Message(HttpResponse response, bool with_body)
   return message;
 }
 
-/// Else the client went away.
+/// Whether the bytes are no HTTP request; otherwise the client closed the connection.
 bool IsNonsense(const boost::system::error_code& error) {
   return error.category() == make_error_code(http::error::bad_method).category() &&
          error != http::error::end_of_stream && error != http::error::partial_message;
@@ -75,7 +75,7 @@ HttpExchange::HttpExchange(asio::ip::tcp::socket socket, std::string client,
 void HttpExchange::Begin() {
   Enter(State::kReading, server_.most_reading);
   MayBeClosed();
-  // One that says nothing costs no buffer.
+  // A silent client costs no buffer.
   socket_.async_wait(asio::ip::tcp::socket::wait_read,
                      [self = shared_from_this()](const ErrorCode& error) {
                        if (self->state_ != State::kReading) return;
@@ -87,7 +87,7 @@ void HttpExchange::Begin() {
 void HttpExchange::ReadHeader() {
   parser_.emplace();
   parser_->header_limit(kMostHeaderBytes);
-  // Nobody reads the body. (Beast 1.74 takes boost::none for a limit of nothing.)
+  // The body is ignored. (Beast 1.74 takes boost::none for a limit of 0.)
   parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
   http::async_read_header(
       socket_, buffer_, *parser_,
@@ -111,7 +111,7 @@ void HttpExchange::Answer(HttpRequest request) {
   }
   lease_->Keep();
   Enter(State::kAnswering, {});
-  // The loop does not end while a handler has not.
+  // The work guard keeps the loop running until the handler has finished.
   asio::post(answering.threads, [self = shared_from_this(), request = std::move(request),
                                  work = asio::make_work_guard(socket_.get_executor())]() mutable {
     HttpResponse response = Dispatch(self->server_.routes, std::move(request));
@@ -160,7 +160,7 @@ void HttpExchange::Write(HttpResponse response) {
                     });
 }
 
-// A socket that is closed with something unread takes the answer back.
+// Closing a socket with unread data would reset the connection and lose the answer.
 void HttpExchange::End() {
   untaken_.reset();
   Enter(State::kEnding, kMostEnding);
@@ -213,7 +213,7 @@ void HttpExchange::Enter(State state, std::optional<std::chrono::milliseconds> m
 }
 
 void HttpExchange::OnTooSlow() {
-  // Nothing at all came: a browser that keeps a connection ready.
+  // No byte came: a browser keeps such a connection for a later request.
   if (state_ != State::kReading || !parser_) return Close();
   ErrorCode ignored;
   socket_.cancel(ignored);

@@ -6,8 +6,9 @@
 //      └── no request: 400; too slow: 408; ──┘              ▼
 //          too many requests: 503
 //
-// The exchange reads no body: it answers once it has the header. It may be closed for another
-// connection while it reads or ends, and for another answer's memory while it writes.
+// The exchange reads no body: it answers once it has the header. While it reads or ends, it may be
+// closed for another connection. While it writes, it may be closed to free memory for another
+// answer.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -27,23 +28,21 @@
 
 namespace millrace::service {
 
-/// Owned by the operations that it waits for. For the loop's thread, except that handlers run on
-/// `threads`.
+/// Owned by its pending operations. For the loop's thread, except that handlers run on `threads`.
 class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
  public:
-  /// The threads that answer requests, and the bound of requests that wait for them or are
-  /// answered.
+  /// The threads that answer requests, and the bound of requests that wait or are being answered.
   struct Answering {
     boost::asio::thread_pool& threads;
     ConnectionBounds requests;
   };
-  /// Shared by all exchanges of a server, which it outlives.
+  /// Shared by all exchanges of a server. Must outlive them.
   struct Server {
     const std::vector<HttpRoute> routes;
     Answering ordinary;
     Answering probes;
     UntakenAnswers untaken;
-    /// Within which a request's header has to come, and its answer to be taken.
+    /// Time limits for receiving a request's header and for sending its answer.
     std::chrono::milliseconds most_reading;
     std::chrono::milliseconds most_writing;
   };
@@ -64,13 +63,13 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
   void End();
   void Discard();
   void Close();
-  /// Closes, for another answer's memory.
+  /// Closes the connection to free memory for another answer.
   void GiveUp();
 
-  /// The exchange has to leave `state` within `most`, if that is given.
+  /// Enters `state`. The exchange must leave it within `most`, if given.
   void Enter(State state, std::optional<std::chrono::milliseconds> most);
   void OnTooSlow();
-  /// While the client is to speak next.
+  /// Call it while the client must speak next.
   void MayBeClosed();
   [[nodiscard]] std::optional<HttpRequest> Request() const;
   [[nodiscard]] Answering& AnsweringOf(const HttpRequest& request) const;
@@ -79,14 +78,14 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
   const std::string client_;
 
   std::unique_ptr<ConnectionBounds::Lease> lease_;
-  std::unique_ptr<ConnectionBounds::Lease> request_;  // While it is answered.
-  std::unique_ptr<UntakenAnswers::Lease> untaken_;    // While it is written.
+  std::unique_ptr<ConnectionBounds::Lease> request_;  // Held while the request is answered.
+  std::unique_ptr<UntakenAnswers::Lease> untaken_;    // Held while the answer is written.
   boost::asio::ip::tcp::socket socket_;
   boost::asio::steady_timer limit_;
   State state_ = State::kReading;
   std::size_t discarded_ = 0;
   boost::beast::flat_buffer buffer_;
-  // Set once the client has sent something.
+  // Set once the client has sent data.
   std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> parser_;
   std::optional<boost::beast::http::response<boost::beast::http::string_body>> answer_;
 };

@@ -1,12 +1,11 @@
 // Answers monitoring systems: /metrics, and the probes /startupz, /healthz and /readyz, which do
 // not wait for /metrics.
 //
-// /startupz is 200 once it answers at all: this server starts when every stream has.
-// /healthz is 200 while the process is alive, else 503 with a line for each reason; see Liveness.
-// It asks every stream how it is, so that one whose locks hang keeps it from answering. Restart it
-// when it says 503, or nothing.
-// /readyz is 200 while the server should get requests, else 503 with a line for each reason; see
-// JudgeReadiness().
+// /startupz answers 200 as soon as the server answers at all: the web server starts after all
+// streams. /healthz answers 200 while the process works, else 503 with one line for each reason;
+// see Liveness. It queries every stream, so a deadlocked stream keeps it from answering. Restart
+// the server if /healthz answers 503 or does not answer. /readyz answers 200 while the server
+// should get requests, else 503 with one line for each reason; see JudgeReadiness().
 #pragma once
 
 #include <atomic>
@@ -20,7 +19,7 @@
 
 namespace millrace::service {
 
-/// The routes of metrics and probes. What they refer to must outlive the server that has them.
+/// The routes of metrics and probes. The arguments must outlive the server that has these routes.
 [[nodiscard]] std::vector<HttpRoute> ProbeRoutes(const Metrics& metrics, const Streams& streams,
                                                  Liveness& liveness,
                                                  const std::atomic<bool>& stopping);

@@ -33,9 +33,9 @@ struct HttpServer::Running {
   }
 
   const std::chrono::milliseconds stop_grace;
-  HttpExchange::Server shared;  // Outlives the exchanges, which the loop destroys with itself.
+  HttpExchange::Server shared;  // Outlives the exchanges, which the loop's destructor destroys.
   const std::unique_ptr<TcpServer> tcp;
-  // Destroyed first: that drops the requests that wait, and waits for the handlers that run.
+  // Destroyed first: its destructor drops waiting requests and waits for running handlers.
   boost::asio::thread_pool handlers;
   boost::asio::thread_pool probes;
 };

@@ -1,9 +1,8 @@
-// A small web server with an owner: it listens from its start to its destruction, with a table of
-// routes.
+// A small web server with a table of routes. It listens from its start to its destruction.
 //
-// One thread waits for all connections, so that idle and slow ones keep no request waiting. A few
-// other threads run the handlers, and one more those of probes. Metrics and probes have a server of
-// their own, so that viewers of the live page do not delay them.
+// One thread waits for all connections, so idle and slow connections delay no request. A few other
+// threads run the handlers, and one more thread runs the probes' handlers. Metrics and probes have
+// a separate server, so that viewers of the live page do not delay them.
 #pragma once
 
 #include <chrono>
@@ -18,8 +17,8 @@
 
 namespace millrace::service {
 
-/// Answers by its routes, and HEAD as GET. Other methods get 405, other paths 404. A text that is
-/// no request gets 400, one that comes too slowly 408, one that is too long 431, and a request
+/// Answers by its routes, and answers HEAD like GET. Other methods get 405, other paths 404. Text
+/// that is no request gets 400, a slow request 408, a request with a long header 431, and a request
 /// beyond `requests` 503. The server reads no body: it answers once it has a request's header, and
 /// closes.
 ///
@@ -29,41 +28,43 @@ class HttpServer {
  public:
   struct Options {
     std::string address = "127.0.0.1";
-    /// 0 takes a free port.
+    /// 0: the system chooses a free port.
     int port = 0;
-    /// Requests answered at once, beside one of probes.
+    /// Threads that answer requests. Probes have one more thread.
     int threads = 4;
-    /// Requests that wait for a thread or are answered now. Those of probes have as many again.
+    /// Limit of requests that wait or are being answered. Probes have the same limit, counted
+    /// separately.
     ConnectionLimits requests = {.in_all = 256, .per_client = 128};
-    /// Bytes of answers that their clients have not taken yet. Beyond them the oldest is given up.
+    /// Limit of answers' bytes that clients have not yet received. Beyond it the oldest answer is
+    /// dropped.
     std::size_t most_untaken_bytes = std::size_t{64} << 20;
-    /// Within which a request has to come, so that no client holds a connection by saying nothing,
-    /// and its answer to be taken.
+    /// Time limits for receiving a request and for sending its answer, so that a silent client
+    /// cannot hold a connection.
     std::chrono::milliseconds most_reading = std::chrono::seconds(10);
     std::chrono::milliseconds most_writing = std::chrono::seconds(30);
-    /// For the answers under way when the server begins to stop.
+    /// Grace period for pending answers after BeginStop().
     std::chrono::milliseconds stop_grace = std::chrono::seconds(1);
     ConnectionLimits connections = {};
-    /// Must outlive the server. Null: the server counts for itself.
+    /// Must outlive the server. Null: no external counters.
     ConnectionCounts* counts = nullptr;
-    /// Names the configuration's key in errors: "listen.http_port".
+    /// The configuration's key, for error messages: "listen.http_port".
     std::string port_key = {};
     std::vector<HttpRoute> routes = {};
   };
 
-  /// Listens and answers. Fails with UNAVAILABLE, naming address, port and what to change, where it
-  /// cannot listen.
+  /// Listens and answers. Fails with UNAVAILABLE if it cannot listen; the message names address,
+  /// port and the key to change.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<HttpServer>> Start(Options options);
 
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();
 
-  /// Begins to stop and returns at once: it listens no more, and has `stop_grace` to send the
-  /// answers under way. The destructor waits for the end. Idempotent.
+  /// Begins to stop and returns at once. The server stops listening, and has `stop_grace` to send
+  /// pending answers. The destructor waits for the end. Idempotent.
   void BeginStop();
 
-  /// The port that it really listens on.
+  /// The actual port.
   [[nodiscard]] int port() const;
   /// "http://127.0.0.1:8080".
   [[nodiscard]] std::string url() const;

@@ -1,4 +1,4 @@
-// What the labels of a stream came to, as JSON.
+// Outcomes and scores of a stream's labels, as JSON.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace millrace::service {
 
-/// Labels by outcome, how many predictions they scored, and the score: `accuracy` of classes,
-/// `squared_error` of values, each over the whole run and over the last 200. Null where a stream
-/// learns without labels; scores are null before the first.
+/// Labels by outcome, the number of scored predictions, and the score: `accuracy` of classes or
+/// `squared_error` of values, over the whole run and over the last 200. Null if the stream learns
+/// without labels. Scores are null before the first scored prediction.
 [[nodiscard]] nlohmann::json LabelsJson(const std::optional<LabelCounts>& counts);
 
 }  // namespace millrace::service

@@ -23,7 +23,7 @@ HttpResponse Full() {
 }
 
 HttpResponse Json(const nlohmann::json& json) {
-  // Names and messages may hold anything: what is no UTF-8 is replaced, not thrown at.
+  // Names and messages may contain any bytes: invalid UTF-8 is replaced instead of throwing.
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
   return {.content_type = "application/json", .body = json.dump(-1, ' ', false, kReplace)};
 }
@@ -37,7 +37,7 @@ HttpResponse Asset(const LivePageAsset& asset) {
                    "connect-src 'self'; base-uri 'none'; frame-ancestors 'self'"}}};
 }
 
-// Whoever asks gets it: it is what says that all seats are taken, where they are.
+// Every client gets this page, also at the viewer limit: the page itself reports the limit.
 HttpResponse Index() {
   for (const LivePageAsset& asset : LivePageAssets()) {
     if (asset.name == "index.html") return Asset(asset);
@@ -60,13 +60,13 @@ std::optional<std::int64_t> Number(const HttpRequest& request, std::string_view 
   return number;
 }
 
-/// What the page that asks has not got of a stream's history.
+/// The part of a stream's history that the requesting page lacks.
 std::vector<LossPoint> HistoryFor(const HttpRequest& request, const ServedStream& served) {
   return served.record->HistoryAfter(Number(request, "after").value_or(-1));
 }
 
-/// Whether who asks may press the buttons, why not, and whether it takes a token that was not sent,
-/// or may take another one.
+/// Whether this client may use the controls; if not, why, and whether sending a token, or another
+/// one, would help.
 nlohmann::json ControlJson(const PageControl* control, const HttpRequest& request) {
   const absl::Status may = control == nullptr
                                ? absl::PermissionDeniedError("nobody may control here")
@@ -120,7 +120,7 @@ std::vector<HttpRoute> LivePage::Routes() {
 
 HttpResponse LivePage::AllStreams(const HttpRequest& request) {
   if (!Admit(request)) return Full();
-  // The page draws the history of one stream at most: that of all would be megabytes.
+  // The page draws the history of at most one stream: all histories would be megabytes.
   const std::optional<std::string> drawn = request.Parameter("history");
   nlohmann::json streams = nlohmann::json::array();
   for (const SharedStream& served : options_.streams->All()) {
@@ -166,7 +166,7 @@ HttpResponse LivePage::Picture(const HttpRequest& request, PictureKind kind) {
 }
 
 bool LivePage::Admit(const HttpRequest& request) {
-  // Who does not say an id, such as curl, is one viewer for each address.
+  // Clients without an id, such as curl, count as one viewer per address.
   const std::string id =
       request.Parameter("viewer").value_or(absl::StrCat("at ", request.remote_address));
   return viewers_.Admit(id);

@@ -1,9 +1,7 @@
-// The live page: what every stream sees, what its model says, and how well, refreshed as it
-// happens.
+// The live page: shows each stream's camera picture, the model's prediction and its quality, live.
 //
-// One page without a framework. It asks for /api/streams a few times a second, under an id that it
-// makes for itself, and for the pictures of the newest prediction. Nothing is worked out unless
-// somebody asks.
+// One page without a framework. It polls /api/streams a few times a second, under an id that it
+// generates, and the pictures of the newest prediction. The server computes these only on request.
 #pragma once
 
 #include <atomic>
@@ -20,16 +18,16 @@
 
 namespace millrace::service {
 
-/// Answers the page's requests. Thread-safe; what the options name must outlive it.
+/// Answers the page's requests. Thread-safe. Objects that the options refer to must outlive it.
 class LivePage {
  public:
   struct Options {
     const Streams* streams = nullptr;
     std::size_t max_viewers = 16;
     const Clock* clock = &MonotonicClock();
-    /// Whether the server is about to end.
+    /// Set once the server is about to end.
     const std::atomic<bool>* stopping = nullptr;
-    /// Says who may press the buttons. Null: nobody.
+    /// Decides which client may press the buttons. Null: no client may.
     const PageControl* control = nullptr;
   };
 
@@ -39,9 +37,9 @@ class LivePage {
   LivePage& operator=(const LivePage&) = delete;
 
   /// "/" and its assets, "/flow_wheel.jpg", "/api/streams", "/api/streams/NAME",
-  /// "/streams/NAME/picture.jpg", "/streams/NAME/flow.jpg" and "/streams/NAME/next.jpg". They refer
-  /// to this page. "/api/streams?history=NAME&after=SECOND" tells the history of that stream alone,
-  /// and only what is newer.
+  /// "/streams/NAME/picture.jpg", "/streams/NAME/flow.jpg" and "/streams/NAME/next.jpg". The routes
+  /// refer to this page. "/api/streams?history=NAME&after=SECOND" includes the history of only that
+  /// stream, and only points newer than SECOND.
   [[nodiscard]] std::vector<HttpRoute> Routes();
 
   [[nodiscard]] const LivePageViewers& viewers() const { return viewers_; }

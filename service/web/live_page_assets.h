@@ -1,4 +1,4 @@
-// The live page's files, part of the program: one file to install, and none to lose.
+// The live page's files, embedded in the program, so that the installation is one file.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ struct LivePageAsset {
   std::string_view content;
 };
 
-/// The files of service/page/, as they were at build time. Constant.
+/// The files of service/web/page/ as of build time. Constant.
 [[nodiscard]] std::span<const LivePageAsset> LivePageAssets();
 
 }  // namespace millrace::service

@@ -25,7 +25,7 @@ json SourceJson(const StreamSnapshot& snapshot) {
           {"frames_per_second", source.camera_frames_per_second}};
 }
 
-/// Null where it is not known.
+/// Null if unknown.
 json LoadJson(const std::vector<StageLoad>& loads, std::size_t stage) {
   if (stage >= loads.size()) return nullptr;
   return {{"predicting", loads[stage].predicting}, {"learning", loads[stage].learning}};
@@ -56,7 +56,7 @@ json TaskJson(const std::optional<pipeline::LabelledTask>& labels) {
           {"window", labels->window}};
 }
 
-/// Predictions that nothing was learned from, by reason.
+/// Predictions without an update, by reason.
 json SkippedJson(const StreamSnapshot& snapshot) {
   json skipped = json::object();
   for (int reason = 1; reason < pipeline::kSkipReasons; ++reason) {
@@ -88,7 +88,7 @@ json LearnerJson(const CameraStream& stream, const StreamSnapshot& snapshot) {
           {"stages", StagesJson(learner, snapshot)}};
 }
 
-/// 0 and null: no value of that key would help.
+/// A suggestion is 0 or null if no value of its key would help.
 json OverloadJson(const Overload& overload) {
   const Remedies& remedies = overload.remedies;
   json input = nullptr;
@@ -138,7 +138,7 @@ json NewestJson(const Prediction* newest) {
   return result;
 }
 
-/// `reference`: the method that predictions are compared with; empty: none.
+/// `reference`: the method that predictions are compared with; empty: no method.
 json RecentJson(const RecentLearning& recent, const std::string& reference) {
   return {{"predictions", recent.predictions},
           {"window", kLossWindow},

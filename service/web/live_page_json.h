@@ -1,4 +1,4 @@
-// What the live page shows, as JSON.
+// The live page's data, as JSON.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace millrace::service {
 
-/// One stream: its source, learner, frames, rates, delays and losses; `newest` may be null; history
-/// as [second, loss, loss of no motion, and both over the recent predictions at its end]. Figures
-/// that are not finite are null.
+/// One stream: its source, learner, frames, rates, delays and losses. `newest` may be null. Each
+/// point of the history is [second, loss, no-motion loss, and both over the recent predictions at
+/// its end]. Values that are not finite are null.
 [[nodiscard]] nlohmann::json LivePageStreamJson(const ServedStream& served,
                                                 const Prediction* newest,
                                                 const std::vector<LossPoint>& history);

@@ -1,5 +1,5 @@
-// Counts who watches the live page, so that a link passed around does not take the machine's time
-// from the learner.
+// Counts and limits viewers of the live page, so that a widely shared link does not take time from
+// the learner.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,8 @@
 
 namespace millrace::service {
 
-/// Viewers, each under an id that its page made up: who has asked within the last four seconds is
-/// watching. Thread-safe.
+/// A set of viewers, each under an id that its page generated. A viewer counts for four seconds
+/// after its last request. Thread-safe.
 class LivePageViewers {
  public:
   static constexpr std::chrono::seconds kPatience{4};
@@ -22,8 +22,8 @@ class LivePageViewers {
   /// `clock` must outlive this. REQUIRES: limit >= 0.
   LivePageViewers(std::size_t limit, const Clock& clock) : limit_(limit), clock_(clock) {}
 
-  /// Notes that viewer `id` asks now. Returns false, noting nothing, if it is new and there is no
-  /// room.
+  /// Records a request of viewer `id`. Returns false and records nothing if the viewer is new and
+  /// the limit is reached.
   [[nodiscard]] bool Admit(std::string_view id) ABSL_LOCKS_EXCLUDED(mu_);
 
   [[nodiscard]] std::size_t count() const ABSL_LOCKS_EXCLUDED(mu_);

@@ -83,7 +83,7 @@ absl::Status PageControl::AdmitOrigin(const HttpRequest& request) const {
   const std::string origin = OriginOf(request);
   const bool ours = origin == absl::StrCat("http://", host) ||
                     (wants_tokens_ && origin == absl::StrCat("https://", host));
-  // A browser may leave the origin out, by a policy of the page that asks.
+  // The page's referrer policy may make the browser omit the origin.
   if ((!origin.empty() && !ours) || IsOfAnotherSite(request)) {
     return absl::PermissionDeniedError(
         "the page's buttons work only where it is opened at this server's own address, or with a "
@@ -192,7 +192,8 @@ bool PageControl::BeginCheckpoint(const ServedStream& served) {
 PageControl::Answer PageControl::WriteCheckpoint(const ServedStream& served,
                                                  const HttpRequest& /*request*/) {
   if (BeginCheckpoint(served)) return CheckpointOf(served);
-  // Where asking throws nobody will answer, and the next one may ask again.
+  // If the call below throws, no callback will come: reset the state so that the next request can
+  // retry.
   absl::Cleanup set_back = [this, &served] {
     const MutexLock lock(checkpoints_->mu);
     checkpoints_->of_run.erase(served.run_id);

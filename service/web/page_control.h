@@ -1,18 +1,19 @@
-// What the live page's buttons do: pause, freeze and resume a learner, change its rate, take a
-// checkpoint.
+// The actions of the live page's buttons: pause, freeze and resume a learner, change its learning
+// rate, write a checkpoint.
 //
-// Whoever may do it over gRPC may do it here, by the same rules (admission.h). Some come on top,
-// because the page is plain HTTP in a browser:
+// A client that is admitted over gRPC is admitted here by the same rules (admission.h). More rules
+// apply because the page is plain HTTP in a browser:
 //
-// - A page of another site cannot press the buttons. A request that names an origin, or says
-//   `Sec-Fetch-Site`, must come from the page itself; and where no token is needed, the page must
-//   have been opened by an address, which no name of somebody else's can be made to stand for
-//   (page_host.h).
-// - Nobody else can press them through a proxy on this machine, for whom everybody comes from here:
-//   what was forwarded needs a token. With one, the proxy may speak TLS under the same host's name.
-// - Where gRPC is TLS or wants tokens, the buttons are for this machine only: nothing that is
-//   protected there crosses a network in plain text here.
-// - Where gRPC wants certificates of its clients, nobody may press them: a page has none.
+// - A page of another site cannot press the buttons. A request with an `Origin` or `Sec-Fetch-Site`
+//   header must come from the page itself. If no token is needed, the browser must have opened the
+//   page under an IP address or `localhost`, which DNS rebinding cannot imitate (page_host.h).
+// - Other machines cannot press the buttons through a proxy on this machine, whose requests all
+//   seem local: a forwarded request needs a token. With a token, the proxy may speak TLS under the
+//   same host name.
+// - If gRPC uses TLS or tokens, the buttons work only on this machine: data that gRPC protects
+//   never crosses a network in plain text here.
+// - If gRPC requires client certificates, no client may press the buttons: a page has no
+//   certificate.
 #pragma once
 
 #include <map>
@@ -30,40 +31,41 @@
 
 namespace millrace::service {
 
-/// Thread-safe. What it is made of must outlive it.
+/// Thread-safe. The constructor's arguments must outlive it.
 class PageControl {
  public:
-  /// `security`: what `admission` was made of.
+  /// `security`: the options that `admission` was made from.
   PageControl(const Streams& streams, const Admission& admission, const GrpcSecurity& security);
 
   PageControl(const PageControl&) = delete;
   PageControl& operator=(const PageControl&) = delete;
 
   /// POST "/api/streams/NAME/pause", ".../freeze", ".../resume", ".../checkpoint" and
-  /// ".../learning_rate?value=0.001". They answer at once, in JSON: what is so now, or an "error".
-  /// They refer to this object.
+  /// ".../learning_rate?value=0.001". They answer at once, in JSON: the current state, or an
+  /// "error". The routes refer to this object.
   [[nodiscard]] std::vector<HttpRoute> Routes();
 
-  /// Whether who sends `request` may press the buttons, as far as a GET of the page's can tell: it
-  /// says by its referrer what a press says by its origin.
+  /// Whether the sender of `request` may press the buttons, as far as a GET request shows. A GET
+  /// has a referrer in place of an origin.
   [[nodiscard]] absl::Status Admit(const HttpRequest& request) const;
 
-  /// Whether a token, or another one, may open them to who sends `request`.
+  /// Whether a token, or another one, would let the sender of `request` press the buttons.
   [[nodiscard]] bool TakesToken(const HttpRequest& request) const;
 
-  /// What came of the checkpoint that was asked for last: null, {"waiting": true}, {"written":
-  /// NAME} or {"error": TEXT}. It waits for weights that prove good.
+  /// Outcome of the latest checkpoint request: null, {"waiting": true}, {"written": NAME} or
+  /// {"error": TEXT}. A checkpoint waits until its weights are validated.
   [[nodiscard]] nlohmann::json CheckpointOf(const ServedStream& served) const;
 
  private:
-  /// By the streams' run ids. Shared with the requests, which may be answered later than this ends.
+  /// Keyed by run_id. Shared with the pending requests, which may finish after this object's
+  /// destruction.
   struct Checkpoints {
     Mutex mu;
     std::map<std::string, nlohmann::json> of_run ABSL_GUARDED_BY(mu);
   };
-  /// Whether the page is one of ours.
+  /// Whether the request comes from this server's own page.
   [[nodiscard]] absl::Status AdmitOrigin(const HttpRequest& request) const;
-  /// Whether it is, and was reached in a way that may carry what gRPC protects.
+  /// AdmitOrigin(), and whether the connection may carry data that gRPC protects.
   [[nodiscard]] absl::Status AdmitPage(const HttpRequest& request) const;
 
   using Answer = absl::StatusOr<nlohmann::json>;
@@ -74,7 +76,8 @@ class PageControl {
   Answer Freeze(const ServedStream& served, const HttpRequest& request);
   Answer Resume(const ServedStream& served, const HttpRequest& request);
   Answer SetRate(const ServedStream& served, const HttpRequest& request);
-  /// Forgets the streams that there are no more. Returns whether one of `served` is under way.
+  /// Removes entries of deleted streams. Returns whether a checkpoint of `served` is already
+  /// pending.
   [[nodiscard]] bool BeginCheckpoint(const ServedStream& served);
   Answer WriteCheckpoint(const ServedStream& served, const HttpRequest& request);
 

@@ -1,13 +1,13 @@
-// Under which names a browser may have opened the page.
+// Checks the host name under which a browser has opened the page.
 //
-// Whoever owns a name may have it stand for 127.0.0.1 (DNS rebinding): a page of evil.example, open
-// in a browser on the server's machine, could then read all that the server says, as if it were its
-// own. The `Host` of such a request is that name, so a page for this machine alone is shown under
-// an address or as `localhost`, which nobody else owns.
+// The owner of a domain may point it at 127.0.0.1 (DNS rebinding). A page of evil.example, opened
+// in a browser on the server's machine, could then read the server's answers as same-origin. Such a
+// request has evil.example as its `Host`. So a page for this machine alone is shown only under an
+// IP address or `localhost`, which no outsider can own.
 //
-// A proxy in front has a name of its own. It cannot be meant by that trick: the browser says
-// `Sec-Fetch-Site` to names only over TLS, which this server does not speak, and `Via` never; no
-// script can say either.
+// A reverse proxy has its own host name. Its requests cannot be a rebinding attack: they carry
+// `Sec-Fetch-Site` or `Via`. Browsers send `Sec-Fetch-Site` to host names only over TLS, which this
+// server does not speak, and never send `Via`. Scripts can set neither header.
 #pragma once
 
 #include <string>
@@ -17,21 +17,21 @@
 
 namespace millrace::service {
 
-/// Whether the request's `Host` is an address or `localhost`, with a port or without.
+/// Whether the request's `Host` is an IP address or `localhost`, with or without a port.
 [[nodiscard]] bool NamesAnAddress(const HttpRequest& request);
 
-/// Whether a proxy says that it has passed the request on.
+/// Whether a header says that a proxy forwarded the request.
 [[nodiscard]] bool WasForwarded(const HttpRequest& request);
 
-/// Of a browser's page, "https://door.example": its `Origin`, or that of its `Referer`, because a
-/// GET of the page's own has no `Origin`. Empty where neither came.
+/// The origin of the page that sent the request, "https://door.example": its `Origin`, else the
+/// origin of its `Referer`, because same-origin GETs have no `Origin`. Empty if both are missing.
 [[nodiscard]] std::string OriginOf(const HttpRequest& request);
 
-/// Whether the browser says that a page of another origin sends the request (`Sec-Fetch-Site`).
+/// Whether the browser marks the request as sent by a page of another origin (`Sec-Fetch-Site`).
 [[nodiscard]] bool IsOfAnotherSite(const HttpRequest& request);
 
-/// `routes`, which answer 421 (Misdirected Request), in words, under a name that is nobody's to
-/// trust.
+/// Wraps `routes`: they answer 421 (Misdirected Request), with an explanation, under an untrusted
+/// host name.
 [[nodiscard]] std::vector<HttpRoute> UnderTrustedNames(std::vector<HttpRoute> routes);
 
 }  // namespace millrace::service

@@ -1,4 +1,4 @@
-// What planning for a frame rate came to, as JSON: the page's and the summary's.
+// The result of planning for a frame rate, as JSON, for the page and the summary.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace millrace::service {
 
-/// null where the schedule was named.
+/// Null if the configuration names a schedule.
 [[nodiscard]] inline nlohmann::json RatePlanJson(const std::optional<pipeline::RatePlan>& plan) {
   if (!plan) return nullptr;
   return {{"frames_per_second", plan->frames_per_second},

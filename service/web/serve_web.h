@@ -1,5 +1,5 @@
-// Both web servers of `millrace serve`: the live page, and what watches the server. They are plain
-// text and ask nobody who they are, so they listen at Listen::web_address().
+// Both web servers of `millrace serve`: the live page, and the server for monitoring. They use
+// plain text and no authentication, so they listen at Listen::web_address().
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@
 
 namespace millrace::service {
 
-/// Serves until destroyed. For one thread. What it is given must outlive it.
+/// Serves until destruction. For one thread. Objects that the options refer to must outlive it.
 class ServeWeb {
  public:
   struct Options {
@@ -32,7 +32,7 @@ class ServeWeb {
     Liveness* liveness = nullptr;
     /// As in Metrics::Options.
     const CallCounts* calls = nullptr;
-    /// Of the gRPC port; null: there is none.
+    /// Counts of the gRPC port; null: no gRPC port.
     const ConnectionCounts* grpc_connections = nullptr;
     ConnectionLimits page_limits = {};
     ConnectionLimits probe_limits = {};
@@ -42,19 +42,19 @@ class ServeWeb {
     const Clock* clock = &MonotonicClock();
   };
 
-  /// Fails with UNAVAILABLE where a port cannot be had, and as Admission::Make() does.
+  /// Fails with UNAVAILABLE if it cannot listen on a port, and otherwise as Admission::Make() does.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<ServeWeb>> Start(Options options);
 
   ServeWeb(const ServeWeb&) = delete;
   ServeWeb& operator=(const ServeWeb&) = delete;
 
-  /// From now on /readyz says 503 and the page says that the server stops. Idempotent.
+  /// From now on /readyz answers 503 and the page shows that the server stops. Idempotent.
   void AnnounceStop() { stopping_ = true; }
-  /// Announces the stop, begins to stop both servers and returns at once: a page that is open still
-  /// gets the answers under way. The destructor waits for the end. Idempotent.
+  /// Announces the stop, begins to stop both servers and returns at once. An open page still gets
+  /// pending answers. The destructor waits for the end. Idempotent.
   void BeginStop();
 
-  /// Where both listen.
+  /// The addresses of both servers.
   [[nodiscard]] std::vector<SelfDial::Port> ports() const;
   [[nodiscard]] std::string page_url() const { return page_server_->url(); }
   [[nodiscard]] std::string metrics_url() const { return probe_server_->url() + "/metrics"; }

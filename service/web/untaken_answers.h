@@ -1,7 +1,8 @@
-// Bounds the memory of answers that their clients have not taken yet.
+// Bounds the memory of answers that clients have not yet received.
 //
-// A client that asks and reads nothing costs as much as the answer is long, until its time is up.
-// Beyond the bound the oldest answers are given up. A client that reads has taken its own by then.
+// A client that sends a request but does not read costs the answer's memory until its time limit.
+// Beyond the bound the oldest answers are dropped. A client that reads has received its answer by
+// then.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +23,12 @@ class UntakenAnswers {
   UntakenAnswers(const UntakenAnswers&) = delete;
   UntakenAnswers& operator=(const UntakenAnswers&) = delete;
 
-  /// Counts an answer of `bytes` until its lease ends. Gives up older answers where it finds no
-  /// room beside them: calls their `give_up`, once. The newest answer is kept, however long it is.
+  /// Counts an answer of `bytes` until its lease ends. If the bound is reached, drops older
+  /// answers: calls their `give_up`, once each. The newest answer is kept, whatever its size.
   [[nodiscard]] std::unique_ptr<Lease> Add(std::size_t bytes, std::function<void()> give_up);
 
  private:
-  using Id = std::uint64_t;  // Ascends.
+  using Id = std::uint64_t;  // Ascending.
 
   struct Answer {
     std::size_t bytes;
@@ -42,7 +43,7 @@ class UntakenAnswers {
   std::map<Id, Answer> answers_;
 };
 
-/// Counts an answer while it lives. For the thread of its UntakenAnswers.
+/// Counts an answer for its lifetime. For the thread of its UntakenAnswers.
 class UntakenAnswers::Lease {
  public:
   Lease(UntakenAnswers& answers, Id id) : answers_(answers), id_(id) {}

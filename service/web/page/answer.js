@@ -1,4 +1,4 @@
-// What a model that learns from labels says, in words.
+// Text for the predictions of a model that learns from labels.
 
 const kMostOutputs = 5;
 
@@ -24,7 +24,7 @@ export function describeAnswer(newest, labels) {
   };
 }
 
-/** {value, note} of how well labelled frames were predicted. */
+/** {value, note} of the score of labelled frames' predictions. */
 export function describeScore(score, classes) {
   const known = score.scored > 0;
   const recent = classes ? score.accuracy_last_200 : score.squared_error_last_200;

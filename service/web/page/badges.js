@@ -1,8 +1,8 @@
-// What stands beside a stream's name, the same on its tile and on its own page.
+// The badges beside a stream's name, the same on its tile and on its own page.
 import {isOver, isOverloaded, stateOf, troublesOf} from "/standing.js";
 import {element, setText} from "/text.js";
 
-/** Shows in `parts` of `root` how the stream stands, and gives its pictures the camera's shape. */
+/** Shows the stream's state in `parts` of `root`, and gives its pictures the camera's aspect ratio. */
 export function showStanding(root, parts, stream) {
   root.classList.toggle("over", isOver(stream));
   root.classList.toggle("overloaded", isOverloaded(stream));

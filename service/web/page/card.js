@@ -1,4 +1,4 @@
-// One camera stream on the page.
+// The full view of one camera stream.
 import {describeAnswer, describeScore} from "/answer.js";
 import {showStanding} from "/badges.js";
 import {drawChart} from "/chart.js";
@@ -22,7 +22,7 @@ function describeSource(source) {
   return parts.join(" · ");
 }
 
-// What planning for a frame rate came to; nothing where the schedule was named.
+// The result of planning for a frame rate; empty if the configuration names a schedule.
 function describeRatePlan({rate_plan: plan, update_every: every}) {
   if (!plan) return "";
   const parts = [`planned for ${shortRate(plan.frames_per_second)} a second`];
@@ -34,21 +34,21 @@ function describeRatePlan({rate_plan: plan, update_every: every}) {
   return ` · ${parts.join(", ")}`;
 }
 
-/** What the plan can do; once it has not done that for ten seconds, that the figure beside it holds. */
+/** The plan's rate; or, if the stream has missed it for ten seconds, that the plan does not hold. */
 function describeRate({promise, learner}) {
   const planned = rate(learner.samples_per_second);
   if (!promise.rate_kept) return `measured; the plan said ${planned}, which does not hold`;
   return `can do ${planned}, without the pipeline ${rate(learner.sequential_samples_per_second)}`;
 }
 
-/** As describeRate(). */
+/** As describeRate(), for the delay. */
 function describeDelay({promise, learner, delay_p99_ms: p99}) {
   const planned = duration(learner.delay_ms);
   return `p99 ${duration(p99)}, ${
     promise.delay_kept ? `expected ${planned}` : `the ${planned} of the plan do not hold`}`;
 }
 
-/** A cell that says by itself, where the table is folded, what its column says. */
+/** A cell that carries its column's name, for the folded form of the table. */
 function cell(column, text, className) {
   const made = element("td", text, className);
   made.dataset.column = column;
@@ -82,10 +82,10 @@ export class StreamCard {
   #parts;
   #controls;
   #points = [];
-  #now = null;  // The newest point of the chart: what the figure beside it says.
+  #now = null;  // The newest point of the chart: the number beside it.
   #shownFrame = null;
   #loading = false;
-  #task = null;  // Of a stream that learns from labels.
+  #task = null;  // Set if the stream learns from labels.
   #resized = new ResizeObserver(() => this.redraw());
 
   constructor(name) {
@@ -112,7 +112,7 @@ export class StreamCard {
     this.redraw();
   }
 
-  /** Fetches the pictures of the newest prediction, unless they are shown already. */
+  /** Fetches the pictures of the newest prediction, unless the card already shows them. */
   async showPictures({newest}, viewer) {
     if (newest === null || newest.frame === this.#shownFrame || this.#loading) return;
     this.#loading = true;
@@ -121,11 +121,11 @@ export class StreamCard {
                      ...(newest.next_frame ? ["next"] : [])];
       const shown = await fetchPictures(this.name, parts, newest.frame, viewer);
       if (shown === null) return;
-      // What the model says of another frame is not known; the next poll asks for a newer one.
+      // The model's answer for another frame is unknown; the next poll asks for a newer one.
       if (this.#task && shown.frame !== newest.frame) return;
       parts.forEach((part, i) => swapPicture(this.#parts[part], shown.pictures[i]));
       this.#parts["next-view"].hidden = !newest.next_frame;
-      // The delay of another frame is not known.
+      // The delay of another frame is unknown.
       this.#set("picture-note", `frame ${number(shown.frame)}${
         shown.frame === newest.frame ? `, predicted ${duration(newest.delay_ms)} after it came` : ""}`);
       if (this.#task) {

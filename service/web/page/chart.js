@@ -1,9 +1,9 @@
-// How much of the motion is explained, over time: a faint line for each second, a strong one for what
-// the figure beside it says, and the line of a model that sees no motion.
+// The explained share of the motion over time: a faint line for each second, a strong line for the
+// recent predictions, and the line of a model that sees no motion.
 import {shareText} from "/standing.js";
 
 const kLeastSpan = 60;
-// The first seconds of a model that begins would squeeze all others.
+// Without this, a new model's first seconds would squeeze the rest of the chart.
 const kSettledSeconds = 15;
 const kLowest = -1;
 
@@ -18,7 +18,7 @@ function spanText(seconds) {
   return seconds < 120 ? `${Math.round(seconds)} s ago` : `${Math.round(seconds / 60)} min ago`;
 }
 
-/** The strong line: [second, share], with what is so `now` at its end. */
+/** The strong line: [second, share], with the current share, `now`, at its end. */
 function strongLine(points, now) {
   const line = points.map(({second, recent}) => [second, recent]);
   if (now !== null) line.push([line.length ? line[line.length - 1][0] + 1 : 0, now]);
@@ -34,8 +34,8 @@ function range(line) {
 }
 
 /**
- * Draws into `canvas`, sharp on any screen: `points` = {second, each, recent}, shares of the motion that
- * are explained in that second and by the recent predictions at its end, and what those explain `now`.
+ * Draws into `canvas`, sharp on any screen. `points` = {second, each, recent}: the explained shares of the
+ * motion in that second, and of the recent predictions at its end. `now`: the current share of the latter.
  */
 export function drawChart(canvas, points, now) {
   const style = getComputedStyle(canvas);

@@ -1,5 +1,5 @@
-// The buttons of a stream: what its learner does, its rate, a checkpoint. Shown to those who may
-// press them; the server decides again at each press.
+// The buttons of a stream: its learner's state, its learning rate, a checkpoint. The page shows
+// them to viewers who may press them; the server checks again at each press.
 import {setText} from "/text.js";
 import {faultOf, token} from "/token.js";
 
@@ -11,7 +11,7 @@ const kModes = {
   resume: {mode: "learning", done: "Learning."},
 };
 
-/** Why the buttons are not there. */
+/** Why the buttons are hidden. */
 function whyNot({needs_token: needs, why}) {
   if (!needs) return `View only: ${why}.`;
   return token.known ? "This token is none of the server's." : "Control needs a token.";
@@ -41,7 +41,7 @@ export class Controls {
     });
   }
 
-  /** `control`: whether this page may, as the server said. */
+  /** `control`: the server's answer whether this page may use the controls. */
   update({learner, checkpoint}, control) {
     const parts = this.#parts;
     this.#showCheckpoint(checkpoint);
@@ -71,7 +71,7 @@ export class Controls {
     field.value = "";
   }
 
-  /** What came of the checkpoint that was asked for, once: other outcomes may stand there since. */
+  /** Shows the outcome of the requested checkpoint once: the line may show other outcomes since. */
   #showCheckpoint(checkpoint) {
     const said = JSON.stringify(checkpoint);
     if (said === this.#checkpoint) return;

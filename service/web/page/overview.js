@@ -1,4 +1,5 @@
-// One stream among many: what tells at a glance whether it is well, and a link to the rest.
+// A stream's tile in the overview: shows at a glance whether the stream is well, and links to its
+// page.
 import {describeAnswer, describeScore} from "/answer.js";
 import {showStanding} from "/badges.js";
 import {fetchPictures, removeWithPictures, swapPicture} from "/pictures.js";
@@ -47,7 +48,7 @@ export class StreamTile {
     }
   }
 
-  /** Once a second at most: many streams are shown at the same time. */
+  /** Updates at most once a second, because many streams are shown together. */
   async showPictures(stream, viewer) {
     const newest = stream.newest;
     const now = performance.now();

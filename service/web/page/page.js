@@ -1,5 +1,5 @@
-// Asks the server for its streams a few times a second and shows what it says; says so when the
-// server is gone, and comes back by itself.
+// Polls the server for its streams a few times a second and shows them. Reports when the server is
+// gone, and recovers by itself.
 import {StreamCard} from "/card.js";
 import {StreamTile} from "/overview.js";
 import {standingOf, sumUp} from "/standing.js";
@@ -10,7 +10,7 @@ const kPollMs = 250;
 const kRetryMs = 1000;
 const kPatienceMs = 3000;
 
-// Kept over a reload, which then takes no second seat.
+// Kept over a reload, so that the reloaded page counts as the same viewer.
 const viewer = sessionStorage.viewer ??= crypto.getRandomValues(new Uint32Array(2)).join("-");
 const list = document.getElementById("streams");
 const sum = document.getElementById("sum");
@@ -22,8 +22,8 @@ const link = document.getElementById("link");
 
 class ServerGone extends Error {}
 
-let cards = new Map();  // Of all streams a tile, or of one a card, by the run.
-let shown = null;  // The name of the stream that has the page for itself.
+let cards = new Map();  // By run id: a tile for each stream, or the card of the shown one.
+let shown = null;  // The name of the stream that is shown alone.
 let instance = null;
 let lastSecond = -1;
 let goneSince = null;
@@ -36,7 +36,7 @@ function say(text, tone, message = "") {
   document.body.classList.toggle("gone", tone === "bad");
 }
 
-/** Takes away the cards of streams that were deleted or made anew. */
+/** Removes the cards of streams that were deleted or recreated. */
 function dropCards(streams) {
   const runs = new Set(streams.map(stream => stream.run));
   for (const [run, card] of cards) {
@@ -55,7 +55,7 @@ function cardOf(stream) {
   return cards.get(stream.run);
 }
 
-/** "street" of "#/street"; empty where the address names no stream. */
+/** "street" for "#/street"; empty if the address names no stream. */
 function nameInAddress() {
   const name = location.hash.replace(/^#\/?/, "");
   try {
@@ -65,12 +65,12 @@ function nameInAddress() {
   }
 }
 
-/** The stream that the address names, whether there is one or not. One that is alone needs no overview. */
+/** The stream that the address names, existing or not; a single stream needs no overview. */
 function wanted(streams) {
   return nameInAddress() || (streams.length === 1 ? streams[0].name : null);
 }
 
-/** Says that there is no stream `name`; takes it back where `name` is null. */
+/** Reports that there is no stream `name`; removes the report if `name` is null. */
 function sayMissing(name) {
   missing.hidden = name === null;
   setText(missing.firstElementChild,
@@ -83,7 +83,7 @@ function clear() {
   lastSecond = -1;
 }
 
-/** Turns to the overview or to one stream. Returns whether what is there was cleared. */
+/** Switches to the overview or to one stream. Returns whether it cleared the old view. */
 function turn(streams) {
   const name = wanted(streams);
   const known = name === null || streams.some(stream => stream.name === name);
@@ -96,7 +96,7 @@ function turn(streams) {
   const begun = instance !== null && cards.size > 0;
   shown = name;
   clear();
-  // Whoever goes by keyboard, or listens, goes on from the top of what is new.
+  // Keyboard and screen-reader users continue at the top of the new view.
   if (begun && known) (name === null ? sum : back).focus();
   return true;
 }
@@ -109,25 +109,25 @@ function showStreams(streams, control) {
   for (const stream of visible) {
     const card = cardOf(stream);
     card.update(stream, control);
-    card.showPictures(stream, viewer).catch(() => {});  // The next poll says what is wrong.
+    card.showPictures(stream, viewer).catch(() => {});  // The next poll reports the error.
     for (const [second] of stream.history) lastSecond = Math.max(lastSecond, second);
   }
 }
 
-/** Forgets what another run of the server said. */
+/** Discards the data of another run of the server. */
 function startOver(server) {
   instance = server.instance;
   clear();
   document.getElementById("about").textContent = `version ${server.version}`;
 }
 
-/** What to ask for: with the history that the chart lacks, where there is one. */
+/** The address to poll, with the history that the chart lacks if there is a chart. */
 function address() {
   const history = shown === null ? "" : `&history=${encodeURIComponent(shown)}&after=${lastSecond}`;
   return `/api/streams?viewer=${viewer}${history}`;
 }
 
-/** One poll. Returns how many milliseconds later the next one is due. */
+/** Polls once. Returns the milliseconds until the next poll. */
 async function poll() {
   const gone = error => { throw new ServerGone(error); };
   const answer = await fetch(
@@ -140,15 +140,15 @@ async function poll() {
     return seconds * 1000;
   }
   if (!answer.ok) gone(`it answered ${answer.status}`);
-  const {server, streams} = await answer.json().catch(gone);  // It may break off in the middle.
+  const {server, streams} = await answer.json().catch(gone);  // The transfer may break off.
   if (server.instance !== instance) {
     const first = instance === null;
     startOver(server);
-    if (!first) return 0;  // History was asked for from where the old run ended.
+    if (!first) return 0;  // The request asked for history from the old run's end.
   }
   goneSince = null;
   say(server.stopping ? "stopping" : "live", server.stopping ? "wait" : "good");
-  if (turn(streams) && shown !== null) return 0;  // Its history from the beginning.
+  if (turn(streams) && shown !== null) return 0;  // Fetch its history from the beginning.
   showStreams(streams, server.control);
   return kPollMs;
 }
@@ -177,7 +177,7 @@ async function run() {
       wait = kRetryMs;
     }
     await new Promise(resolve => setTimeout(resolve, Math.max(wait, 20)));
-    // Nobody looks at a hidden page: it gives its seat to others.
+    // A hidden page does not poll, so that it does not count as a viewer.
     while (document.hidden) {
       await new Promise(resolve =>
         document.addEventListener("visibilitychange", resolve, {once: true}));

@@ -1,10 +1,10 @@
-// Pictures of one moment, from the server to the page.
+// Fetches and shows pictures of one moment.
 
 const kPatienceMs = 4000;
 
 /**
- * {frame, pictures, scale} of `parts` ("picture", "flow", "next") of the frame `wanted` of `stream`, or of a newer one
- * where the server has that no more; nothing where one is missing, or where they are of two moments.
+ * {frame, pictures, scale} of `parts` ("picture", "flow", "next") of the frame `wanted` of `stream`, or of a newer
+ * frame if the server no longer has it. Nothing if a part is missing, or if the parts are of two frames.
  */
 export async function fetchPictures(stream, parts, wanted, viewer) {
   const answers = await Promise.all(parts.map(part => fetch(
@@ -17,7 +17,7 @@ export async function fetchPictures(stream, parts, wanted, viewer) {
   return {frame: frames[0], pictures, scale: Number(scale)};
 }
 
-/** Shows `bytes`, a picture, in `image`, unless that has left the page meanwhile. */
+/** Shows the picture `bytes` in `image`, unless `image` has left the page meanwhile. */
 export function swapPicture(image, bytes) {
   if (!image.isConnected) return;
   const old = image.src;
@@ -25,7 +25,7 @@ export function swapPicture(image, bytes) {
   if (old) URL.revokeObjectURL(old);
 }
 
-/** Takes `root` from the page, and frees the pictures in it: the browser keeps them otherwise. */
+/** Removes `root` from the page and frees its pictures: otherwise the browser keeps them. */
 export function removeWithPictures(root) {
   root.remove();
   for (const image of root.querySelectorAll("img[src^='blob:']")) URL.revokeObjectURL(image.src);

@@ -1,6 +1,5 @@
-// The plan as a picture: frames go from the camera through the stages, each on its device, and each
-// as full as it was measured to be busy. Stages for which there is no room side by side stand under
-// each other.
+// The plan as a picture: frames go from the camera through the stages, each on its device and
+// filled by its measured load. Stages without room side by side are drawn below each other.
 import {number} from "/text.js";
 
 const kSpace = "http://www.w3.org/2000/svg";
@@ -18,11 +17,12 @@ function shape(tag, attributes, text) {
   return made;
 }
 
-/** {predicting, learning}: the shares of the time that `stage` works; nothing where that is not known. */
+/** {predicting, learning}: the shares of the time that `stage` works; null if unknown. */
 export function loadOf({load}, state) {
   if (load === null) return null;
   const predicting = Math.min(1, load.predicting);
-  // The measure looks back ten seconds: who has just frozen it wants to see that it learns no more.
+  // The load is measured over ten seconds, but after a freeze the user should see at once that
+  // learning has stopped.
   const learning = state === "learning" ? Math.min(1 - predicting, load.learning) : 0;
   return {predicting, learning};
 }
@@ -39,13 +39,13 @@ function bar(load, x, y, width) {
   return [idle, part(load.predicting, 0, "forward"), part(load.learning, load.predicting, "backward")];
 }
 
-/** From (x, y) over the gap to the right. */
+/** An arrow from (x, y) over the gap to the right. */
 function arrowRight(x, y) {
   return [shape("line", {x1: x + 3, y1: y, x2: x + kGap - 7, y2: y, class: "wire"}),
           shape("path", {d: `M${x + kGap - 9} ${y - 4}l6 4l-6 4z`, class: "tip"})];
 }
 
-/** From (x, y) over the gap below. */
+/** An arrow from (x, y) over the gap below. */
 function arrowDown(x, y) {
   return [shape("line", {x1: x, y1: y + 3, x2: x, y2: y + kGap - 7, class: "wire"}),
           shape("path", {d: `M${x - 4} ${y + kGap - 9}l4 6l4 -6z`, class: "tip"})];
@@ -65,7 +65,7 @@ function box(stage, index, load, {x, y, width, height}) {
   return group;
 }
 
-/** Where `count` stages stand in so much room: their boxes, the arrows between, and the size of it all. */
+/** The layout of `count` stages in a width of `room`: their boxes, the arrows between, the total size. */
 function layOut(count, room) {
   const fits = (Math.min(room, kWidestRow) - kGap) / Math.max(count, 1) - kGap;
   if (fits < kNarrowest) return layOutColumn(count, room);
@@ -77,7 +77,7 @@ function layOut(count, room) {
           arrows: [...arrowRight(0, middle), ...boxes.flatMap(at => arrowRight(at.x + width, middle))]};
 }
 
-/** Stages of two lines each, under each other. */
+/** The layout of stages below each other, with two lines of text each. */
 function layOutColumn(count, room) {
   const height = kHeight - 16;
   const width = Math.min(room, 2 * kWidest);
@@ -94,14 +94,14 @@ function describe(stages, loads) {
       : `is busy ${number((load.predicting + load.learning) * 100)} % of the time`}`).join(", ");
 }
 
-/** How wide the picture may be in `panel`. */
+/** The width that the picture may have in `panel`. */
 function roomIn(panel) {
   if (panel.clientWidth === 0) return kUsualRoom;
   const {paddingLeft, paddingRight} = getComputedStyle(panel);
   return Math.floor(panel.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight));
 }
 
-/** Draws `learner` into `svg` as it works. */
+/** Draws the pipeline of `learner`, with its loads, into `svg`. */
 export function drawPipeline(svg, learner) {
   const stages = learner.stages;
   const loads = stages.map(stage => loadOf(stage, learner.state));

@@ -1,7 +1,7 @@
-// What became of frames, and of what was predicted of them, by reason.
+// Frames that were dropped and predictions that were not learned from, by reason.
 import {element, number} from "/text.js";
 
-// `wrong`: something has to be done where there are many.
+// `wrong`: a large count needs action.
 const kDropped = {
   queue_full: {text: "pushed out by a fresher frame", wrong: true},
   no_predecessor: {text: "first, with none before it"},
@@ -38,7 +38,7 @@ function pills(counts, reasons) {
 
 export const droppedOf = frames => sumOf(frames.dropped);
 
-/** Shows in `parts` what became of `frames`, and of which `learner` has learned. */
+/** Shows in `parts` the counts of `frames` and of predictions that `learner` did not learn from. */
 export function showReasons(parts, frames, learner) {
   const dropped = droppedOf(frames);
   parts.identity.replaceChildren(

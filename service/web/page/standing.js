@@ -1,7 +1,7 @@
-// How streams stand, in words: what is to be understood in five seconds.
+// The state of streams in words that a reader understands in five seconds.
 //
-// Badges, tiles and the line on top say what these functions say, all from the same figures, so that
-// none contradicts another.
+// Badges, tiles and the top line use these functions and the same numbers, so they never contradict
+// each other.
 
 const kSourceTones = {
   "streaming": "good", "connecting": "wait", "waiting": "wait", "stalled": "wait",
@@ -10,13 +10,13 @@ const kSourceTones = {
 
 const kSourceTexts = {"backing off": "camera away, tries again"};
 
-// A cold start explains nothing before it has seen about so many frames.
+// A cold start explains nothing before it has seen about this number of frames.
 const kColdStartFrames = 1000;
 
 const kReferenceNames = {dis: "DIS", farneback: "Farneback"};
 
-// Each stream stands in one of these ways; "learning" is the one that needs no word. `badge`: of
-// those that do not show in the camera's state.
+// Each stream is in one of these states; "learning" needs no word. `badge`: for states that the
+// camera's state does not show.
 const kWays = {
   failed: {one: "the learner has failed", sum: count => `${count} failed`},
   away: {one: "the camera is away", sum: count => `${count} without camera`},
@@ -29,8 +29,8 @@ const kWays = {
   learning: {one: "learning"},
 };
 
-// What is not well with streams whose predictions come, the gravest first. `text` is for many streams,
-// `badge` for one.
+// Problems of streams that predict, the most serious first. `text` is for many streams, `badge` for
+// one.
 const kTroubles = [
   {is: stream => isOverloaded(stream), text: "overloaded", tone: "wait",
    badge: ({overload}) => overload.cause},
@@ -49,17 +49,17 @@ function wayOf({source, learner}) {
 
 const predicts = stream => ["learning", "frozen", "given up", "predicting"].includes(wayOf(stream));
 
-/** Whether frames come, and are given up or learned from not at all, for want of time. */
+/** Whether frames come, but frames or updates are dropped for lack of time. */
 export function isOverloaded(stream) {
   return predicts(stream) && ["drops", "only_predicts"].includes(stream.overload.kind);
 }
 
-/** Whether nothing comes any more, for now or for good: the last picture is of the past. */
+/** Whether no more predictions come, for now or forever, so that the last picture is old. */
 export function isOver(stream) {
   return ["away", "waiting", "ended", "failed"].includes(wayOf(stream));
 }
 
-/** "31 %" of a share of the motion that is explained; "none" where seeing no motion is better; "–": not known. */
+/** "31 %" for an explained share of the motion; "none" if seeing no motion is better; "–" if unknown. */
 export function shareText(explained) {
   if (explained === null) return "–";
   const percent = Math.round(100 * explained);
@@ -68,8 +68,8 @@ export function shareText(explained) {
 
 /**
  * What the newest predictions say of the model: "unknown", also where labels judge it; "past" where
- * none come; "early" before the window is full; "spurious"; "cold" and "worse" than seeing no motion;
- * "equal" to that; "behind" the method that it is compared with; "good".
+ * none come; "early" before the window is full; "spurious"; "cold" or "worse": worse than seeing no motion;
+ * "equal": as good as that; "behind": worse than the reference method; "good".
  */
 export function verdictOf(stream) {
   const {explained, predictions, window, reference, sees_spurious_motion: spurious} = stream.recent;
@@ -106,14 +106,14 @@ function noteOf(verdict, recent) {
 
 const kVerdictTones = {spurious: "wait", cold: "wait", worse: "bad", good: "good"};
 
-/** {value, note, tone} of how much of the motion the model explains. */
+/** {value, note, tone} for the share of the motion that the model explains. */
 export function motionOf(stream) {
   const verdict = verdictOf(stream);
   return {value: shareText(verdict === "unknown" ? null : stream.recent.explained),
           note: noteOf(verdict, stream.recent), tone: kVerdictTones[verdict] ?? ""};
 }
 
-/** What is not well, the gravest first: [{text, tone}]. */
+/** The stream's problems, the most serious first: [{text, tone}]. */
 export function troublesOf(stream) {
   const way = wayOf(stream);
   const badge = kWays[way].badge && !(way === "predicting" && isOverloaded(stream));
@@ -121,12 +121,12 @@ export function troublesOf(stream) {
   if (!predicts(stream)) return troubles;
   troubles.push(...kTroubles.filter(({is}) => is(stream)).map(
     ({text, badge: badgeOf, tone}) => ({text: badgeOf?.(stream) ?? text, tone})));
-  // Less is learned, as planned.
+  // Less is learned, but as planned.
   if (!isOverloaded(stream) && stream.overload.cause) troubles.push({text: stream.overload.cause, tone: ""});
   return troubles;
 }
 
-/** {text, tone, cause} of what camera and learner of a stream are doing. Green where all is well. */
+/** {text, tone, cause} for the state of a stream's camera and learner. Green if all is well. */
 export function stateOf(stream) {
   const {source, learner} = stream;
   const remedy = isOverloaded(stream) ? stream.overload.remedy : "";
@@ -144,7 +144,7 @@ function countsOf(streams) {
   return counts;
 }
 
-/** ["1 sees motion where nothing moves"]: what is not well with streams whose predictions come. */
+/** ["1 sees motion where nothing moves"]: the problems of streams that predict. */
 function troubleCounts(streams) {
   const coming = streams.filter(predicts);
   return kTroubles.map(({is, text}) => ({count: coming.filter(is).length, text}))
@@ -156,7 +156,7 @@ function troubleCounts(streams) {
 export function sumUp(streams) {
   if (streams.length === 0) return "No streams yet: clients add some over gRPC";
   const counts = countsOf(streams);
-  // Those that only predict for want of time are counted as overloaded.
+  // Streams that only predict for lack of time are counted as overloaded.
   counts.set("predicting", streams.filter(
     stream => wayOf(stream) === "predicting" && !isOverloaded(stream)).length);
   const troubles = troubleCounts(streams);
@@ -167,13 +167,13 @@ export function sumUp(streams) {
   }
   const parts = [`${learning} of ${streams.length} streams ${learning === 1 ? "learns" : "learn"}`];
   for (const [way, count] of counts) if (count > 0) parts.push(kWays[way].sum(count));
-  // Lines break between the parts only.
+  // Lines break only between the parts.
   return [...parts, ...troubles].map(part => part.replaceAll(" ", "\u00a0")).join("\u00a0· ");
 }
 
 /**
- * What a screen reader says when it changes: which streams do not learn, and why not. Without what
- * goes up and down by itself.
+ * The text that a screen reader announces when it changes: which streams do not learn, and why. Omits
+ * values that change all the time.
  */
 export function standingOf(streams) {
   const others = streams.filter(stream => wayOf(stream) !== "learning" || isOverloaded(stream));

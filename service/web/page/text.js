@@ -1,4 +1,4 @@
-// Numbers in words, and elements: what all parts of the page share.
+// Numbers as text, and page elements: shared by all parts of the page.
 
 export const number = value => Math.round(value).toLocaleString("en");
 export const rate = value => value.toFixed(1);
@@ -16,7 +16,7 @@ export function element(tag, text, className) {
   return made;
 }
 
-/** A copy of the template `id`, and its parts by what they are. */
+/** A copy of the template `id`, and its parts by name. */
 export function fromTemplate(id) {
   const root = document.getElementById(id).content.firstElementChild.cloneNode(true);
   const parts = {};

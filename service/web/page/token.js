@@ -1,11 +1,11 @@
-// The token that was given to this page; it goes when the tab is closed.
+// The token that the user gave to this page; it is lost when the tab closes.
 
-// What the server takes for one: tokens.cc. A browser cannot even send some other characters.
+// Characters that the server refuses in a token: tokens.cc. A browser cannot send some of them.
 const kOddCharacter = /[^A-Za-z0-9\-._~+/=]/;
 const kShortest = 16;
-const kLongest = 4096;  // Of all headers the web server takes four times as much.
+const kLongest = 4096;  // The web server accepts four times as many bytes for all headers together.
 
-/** What is wrong with `text` as a token; nothing of one that may be right. */
+/** Why `text` cannot be a token; nothing if it may be one. */
 export function faultOf(text) {
   if (kOddCharacter.test(text)) {
     return "A token is letters, digits and - . _ ~ + / = alone: this one has something else in it.";
