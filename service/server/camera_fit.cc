@@ -17,7 +17,7 @@
 namespace millrace::service {
 namespace {
 
-/// A plan made for one rate serves another that differs by less.
+/// Relative difference of frame rates up to which a plan need not be made again.
 constexpr double kSameRate = 0.1;
 
 bool LeavesInput(const StreamConfig& config) {
@@ -41,7 +41,7 @@ void SetInput(const ingest::Extent& grid, StreamConfig& config) {
   config.input_said = true;
 }
 
-/// A source that waits for the model has no rate: it is learned from as fast as the stages can.
+/// A source that waits for the model has no rate of its own: the stages run as fast as they can.
 void SetRate(double camera, StreamConfig& config) {
   if (ingest::CanWait(config.source)) {
     config.learner.schedule = "one_f_one_b_star";
@@ -83,7 +83,7 @@ StreamConfig FitTo(const ingest::SourceFacts& facts, StreamConfig config) {
   const auto network = pipeline::FlowNetworkInputOf(config.learner.network);
   const bool known = facts.picture.width > 0 && facts.picture.height > 0;
   if (LeavesInput(config) && known && network.ok()) {
-    // A network of a user's own may halve its pictures, too.
+    // A user's network may also halve its pictures.
     const int multiple = std::max(ingest::GridRules().size_multiple, network->size_multiple);
     SetInput(ingest::GridFor(facts.picture, {.size_multiple = multiple}), config);
   }
@@ -122,7 +122,7 @@ absl::StatusOr<FittedStream> CameraFit::Complete(const StreamConfig& config) {
     assumed_.erase(config.name);
   }
   if (!LeavesToCamera(config)) {
-    // Of push: there is no camera, and what was the default is.
+    // E.g. pushed frames: there is no camera, and the defaults apply.
     FittedStream complete = {.config = FitTo({}, config)};
     complete.config.input_said = true;
     return complete;
@@ -153,7 +153,7 @@ std::optional<StreamConfig> CameraFit::Correct(const StreamConfig& now,
   }
   if (!written) return std::nullopt;
   const StreamConfig as_made = FitTo(UsualCamera(), *written);
-  // A change that left the learner as it was: its source, its rate or its policy.
+  // Meanwhile a change has kept the learner: it changed the source, the rate or the policy.
   if (written->in_force != now.in_force) written = WithoutTokens(now);
   StreamConfig fitted = FitTo(facts, *written);
   if (SameFit(as_made, fitted)) return std::nullopt;

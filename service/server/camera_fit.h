@@ -1,9 +1,9 @@
-// Completes what a stream's entry leaves to its camera: the size of the model's input, and the
-// frame rate to plan for.
+// Completes the settings that a stream's entry leaves to its camera: the size of the model's input,
+// and the frame rate to plan for.
 //
-// The cameras are looked at before their models are made. One that is away does not hold up the
-// start: a usual camera is assumed in its place, and when it shows itself to be another, the stream
-// is made anew for it.
+// The cameras are probed before the models are made. A camera that is away does not delay the
+// start: a typical camera is assumed. If the camera later turns out to be different, the stream is
+// recreated for it.
 #pragma once
 
 #include <functional>
@@ -21,24 +21,24 @@
 
 namespace millrace::service {
 
-/// Whether `config` leaves something to its camera that a look at it tells.
+/// Whether `config` leaves a setting to its camera that probing the camera determines.
 [[nodiscard]] bool LeavesToCamera(const StreamConfig& config);
 
-/// `config`, complete, for a camera of these facts. What the entry says stays.
+/// `config`, completed for a camera with these facts. Explicit settings of the entry stay.
 [[nodiscard]] StreamConfig FitTo(const ingest::SourceFacts& facts, StreamConfig config);
 
-/// What is assumed of a camera that is away: 1920x1080, 25 frames a second.
+/// The assumed facts of a camera that is away: 1920x1080, 25 frames a second.
 [[nodiscard]] ingest::SourceFacts UsualCamera();
 
-/// A stream with all that its entry leaves to its camera.
+/// A stream with all settings completed.
 struct FittedStream {
   StreamConfig config;
-  /// Frames a second that its camera announces, 0 where it does not say. Of a camera that is away:
-  /// as assumed. Nothing where the entry leaves nothing to the camera, which was not looked at.
+  /// Frames a second that the camera announces; 0: unknown. For a camera that is away: the assumed
+  /// rate. Nullopt if the camera was not probed, because the entry leaves no setting to it.
   std::optional<double> announced = {};
 };
 
-/// Completes streams, and remembers for which of them a camera was assumed. Thread-safe.
+/// Completes streams, and remembers the streams whose camera was assumed. Thread-safe.
 class CameraFit {
  public:
   using LookAt =
@@ -50,20 +50,20 @@ class CameraFit {
   CameraFit(const CameraFit&) = delete;
   CameraFit& operator=(const CameraFit&) = delete;
 
-  /// Looks at the cameras of all of `streams` at the same time, so that those that are away cost
-  /// one time-out together. Complete() takes what was seen, once.
+  /// Probes the cameras of all `streams` in parallel, so that all absent cameras together cost one
+  /// time-out. Complete() uses each result once.
   void LookAhead(const std::vector<StreamConfig>& streams, const std::stop_token& stop)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// `config`, complete. A camera that is away is said in the log, and a usual one is assumed.
-  /// Fails as Look() where the source is no camera (a missing file), and with CANCELLED once
-  /// `config.source.stop` says so.
+  /// `config`, completed. If the camera is away, logs it and assumes a typical camera. Fails as
+  /// Look() if the source is no camera (a missing file), and with CANCELLED once
+  /// `config.source.stop` is requested.
   [[nodiscard]] absl::StatusOr<FittedStream> Complete(const StreamConfig& config)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// What the stream that is `now` is to be, now that its camera is known to be one of these facts:
-  /// once, and nothing where it was known before, or is what was assumed. A change that came after
-  /// the camera was assumed stays.
+  /// Returns the new configuration of the stream `now` once its camera is known to have these
+  /// facts. Returns a value at most once; nullopt if the camera was known before or equals the
+  /// assumed one. Keeps changes that were made after the camera was assumed.
   [[nodiscard]] std::optional<StreamConfig> Correct(const StreamConfig& now,
                                                     const ingest::SourceFacts& facts)
       ABSL_LOCKS_EXCLUDED(mu_);

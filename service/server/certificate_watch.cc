@@ -25,7 +25,7 @@ std::string Day(nanoseconds since_1970) {
   return text;
 }
 
-/// None where they cannot be read.
+/// Empty if the file cannot be read.
 std::vector<Validity> CertificatesOf(const PemFile& file) {
   absl::StatusOr<std::vector<Validity>> all = ReadValidities(file);
   return all.ok() ? *std::move(all) : std::vector<Validity>();
@@ -53,7 +53,8 @@ std::vector<FileVersion> CertificateWatch::Versions() const {
 void CertificateWatch::Read() {
   if (!options_.tls.on()) return;
   own_.certificates = CertificatesOf({own_.path, own_.key});
-  if (own_.certificates.size() > 1) own_.certificates.resize(1);  // The others are authorities.
+  if (own_.certificates.size() > 1)
+    own_.certificates.resize(1);  // The other certificates are authorities.
   expiry_ns_ = own_.certificates.empty() ? kUnknown : own_.certificates.front().until.count();
   if (!authorities_.path.empty()) {
     authorities_.certificates = CertificatesOf({authorities_.path, authorities_.key});
@@ -109,7 +110,7 @@ CertificateWatch::Verdict CertificateWatch::Judge(const std::vector<Validity>& c
   return {.standing = standing, .validity = next, .expired = expired};
 }
 
-// Where all have, Say() does.
+// If all certificates have expired, Say() logs it.
 void CertificateWatch::SayExpired(std::size_t expired, const Watched& file) {
   if (expired == 0 || expired == file.certificates.size()) return;
   spdlog::error(

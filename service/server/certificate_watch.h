@@ -1,8 +1,8 @@
-// Says in words what becomes of the server's certificate, and of those of its clients' authorities,
-// while it runs.
+// Logs problems of the server's certificate, and of its clients' authorities, while the server
+// runs.
 //
-// gRPC reads the files of TLS anew every second and takes whatever they hold. Clients then see that
-// a certificate has expired or fits no key, and the server would not.
+// gRPC reads the TLS files again every second and uses whatever they contain. Without this watch
+// only clients would notice that a certificate has expired or does not match the key.
 #pragma once
 
 #include <atomic>
@@ -22,46 +22,47 @@
 
 namespace millrace::service {
 
-/// Look() is for one thread; expiry() for any.
+/// Look() is for one thread; expiry() is thread-safe.
 class CertificateWatch {
  public:
   struct Options {
     GrpcSecurity::Tls tls = {};
-    /// The time since 1970.
+    /// The current time since 1970.
     std::function<nanoseconds()> now = WallTime;
   };
 
   explicit CertificateWatch(Options options);
 
-  /// To be called about once a second. Files that have changed are judged at the call after that:
-  /// between two that are renamed into place they do not fit. Logs what is wrong with them, and
-  /// once each that a certificate is not valid yet, will expire within two weeks, and has expired.
-  /// Of the authorities it logs how many have expired, and judges the one that expires next.
+  /// Call it about once a second. Changed files are checked one call later, because a new
+  /// certificate and its new key arrive one after the other. Logs errors in the files. Logs once
+  /// each that a certificate is not yet valid, expires within two weeks, or has expired. For the
+  /// authorities it logs the number of expired ones, and watches the one that expires next.
   void Look();
 
-  /// When the server's certificate expires, since 1970. Nothing without TLS, or if it cannot be
-  /// read.
+  /// Expiry of the server's certificate, since 1970. Nullopt without TLS, or if the certificate
+  /// cannot be read.
   [[nodiscard]] std::optional<nanoseconds> expiry() const;
 
  private:
   enum class Standing { kValid, kNotYet, kSoon, kExpired };
 
-  /// What is to be said of a file.
+  /// The condition of a file's certificates, for the log.
   struct Verdict {
     Standing standing = Standing::kValid;
-    /// Of the certificate that expires next, or expired last.
+    /// Validity of the certificate that expires next; if all have expired, of the one that expired
+    /// last.
     Validity validity = {};
-    /// How many have expired.
+    /// The number of expired certificates.
     std::size_t expired = 0;
   };
 
-  /// A file with certificates, and what was said of it.
+  /// A file with certificates, and the last logged verdict.
   struct Watched {
     std::string_view key;
     std::string path;
-    /// Who refuses whom where it is not valid.
+    /// The consequence of an invalid certificate, for the log: "clients refuse it".
     std::string_view refusal;
-    /// None where they cannot be read.
+    /// Empty if the file cannot be read.
     std::vector<Validity> certificates = {};
     Verdict said = {};
   };
@@ -76,7 +77,7 @@ class CertificateWatch {
   // Constant after construction.
   const Options options_;
 
-  // Of Look()'s thread.
+  // Used only by Look()'s thread.
   std::vector<FileVersion> versions_;
   bool changed_ = false;
   Watched own_;

@@ -21,7 +21,7 @@ namespace millrace::service {
 namespace {
 
 /// {"time": "2026-11-24T02:28:17.100+0000", "level": "warning", "stream": "door", "message":
-/// "..."}, one a line; without "stream" where it is about none.
+/// "..."}, one object per line; without "stream" if the message is about no stream.
 class JsonLines final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& line) override {
@@ -45,19 +45,19 @@ class JsonLines final : public spdlog::formatter {
   spdlog::pattern_formatter time_{"%Y-%m-%dT%H:%M:%S.%e%z", spdlog::pattern_time_type::local, ""};
 };
 
-// NOLINTNEXTLINE(concurrency-mt-unsafe): main() asks before any thread starts.
+// NOLINTNEXTLINE(concurrency-mt-unsafe): main() calls it before any thread starts.
 const char* Environment(const char* name) { return std::getenv(name); }
 
-/// As https://no-color.org has it.
+/// See https://no-color.org.
 bool WantsNoColor() {
   const char* said = Environment("NO_COLOR");
   return said != nullptr && *said != '\0';
 }
 
-/// A logger beside the default one: what it says is no repeat, though it may read alike.
+/// A second logger without LogLimit: its messages are never repeats, even if they look alike.
 constexpr char kFailures[] = "failures";
 
-/// What is no level must not silence the log.
+/// An invalid level must not silence the log.
 void SetLevel(const std::string& name) {
   const spdlog::level::level_enum level = spdlog::level::from_str(name);
   if (level == spdlog::level::off && name != "off") {
@@ -68,8 +68,8 @@ void SetLevel(const std::string& name) {
   spdlog::set_level(level);
 }
 
-/// What LogLimit sums up is due though nobody logs anything. The thread takes no signals: those
-/// that end the program are for whoever waits for them.
+/// LogLimit's summaries become due even if no further message comes. The flush thread blocks all
+/// signals, because StopSignals waits for the signals that end the program.
 void FlushEverySecond() {
   sigset_t all;
   sigset_t before;
@@ -90,7 +90,7 @@ void LogToStderr() {
   if (format != nullptr && std::string_view(format) == "json") {
     logger->set_formatter(std::make_unique<JsonLines>());
   } else {
-    // On a terminal a message takes the place of the progress line, which is written again below.
+    // On a terminal a message replaces the progress line, which is written again below it.
     const bool terminal = isatty(STDERR_FILENO) != 0;
     logger->set_pattern(terminal ? "\r\x1b[K%H:%M:%S %^%l%$ %v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   }
@@ -102,7 +102,7 @@ void LogToStderr() {
 
 void LogFailure(const std::string& why) {
   std::shared_ptr<spdlog::logger> log = spdlog::get(kFailures);
-  if (log == nullptr) log = spdlog::default_logger();  // There was no LogToStderr().
+  if (log == nullptr) log = spdlog::default_logger();  // LogToStderr() was not called.
   for (const absl::string_view line : absl::StrSplit(why, '\n')) {
     log->error("{}", std::string(line));
   }

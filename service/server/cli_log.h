@@ -1,19 +1,19 @@
-// Where the program's log goes: standard error, so that standard output stays clean.
+// Sets up the program's log on standard error, so that standard output stays clean.
 #pragma once
 
 #include <string>
 
 namespace millrace::service {
 
-/// Sets up spdlog's default logger. MILLRACE_LOG names the least level shown: "debug", "info" (the
-/// default), "warning", "error" or "off"; anything else is warned about. MILLRACE_LOG_FORMAT=json
-/// makes each message an object on one line, for programs. What is said again and again is shown
-/// once a second (log_limit.h), by a thread that lives until the end. Colours only on a terminal,
-/// and none where NO_COLOR says so.
+/// Sets up spdlog's default logger. MILLRACE_LOG names the lowest level shown: "debug", "info" (the
+/// default), "warning", "error" or "off"; any other value causes a warning.
+/// MILLRACE_LOG_FORMAT=json makes each message a JSON object on one line. Repeated messages are
+/// summed up once a second (log_limit.h), by a thread that runs until the end. Colours are used
+/// only on a terminal, and only if NO_COLOR is unset.
 void LogToStderr();
 
-/// Says why the program ends: a message for each line, as a configuration may be wrong in several.
-/// All are shown, however alike they are.
+/// Logs why the program ends: one message per line, because a configuration may have several
+/// errors. Shows all messages, even if they are alike.
 void LogFailure(const std::string& why);
 
 }  // namespace millrace::service

@@ -44,7 +44,7 @@ void Log(const ReloadOutcome& outcome) {
                absl::StrJoin(outcome.take_restart, ", "));
 }
 
-/// The stream that is `now`, with what the file says otherwise in `next` than in `before`.
+/// Applies the differences between the file's `before` and `next` to the stream's current `now`.
 absl::StatusOr<StreamConfig> Applied(const StreamConfig& before, const StreamConfig& next,
                                      const StreamConfig& defaults, const StreamConfig& now) {
   if (now.in_force == before.in_force) return next;
@@ -60,7 +60,8 @@ absl::StatusOr<StreamConfig> Applied(const StreamConfig& before, const StreamCon
   return applied;
 }
 
-/// What would be lost is named by the keys that would lose it: nobody can allow that in a file.
+/// The error names the keys whose change would lose what was learned: a file cannot permit that
+/// loss.
 absl::Status WouldForget(std::vector<std::string> keys) {
   std::vector<std::string> others = keys;
   std::erase_if(others, CanChangeWhileItLearns);
@@ -93,7 +94,7 @@ ConfigReload::ConfigReload(Options options, Config config)
   Note(true);
 }
 
-// Nobody else on its thread catches what is thrown.
+// No other code on this thread catches exceptions.
 absl::StatusOr<ReloadOutcome> ConfigReload::Apply() {
   absl::StatusOr<ReloadOutcome> outcome =
       Caught([this] { return Read(); }, "reading the configuration again");
@@ -121,19 +122,19 @@ absl::StatusOr<ReloadOutcome> ConfigReload::Read() {
   }
   ReloadOutcome outcome = {.take_restart = KeysThatTakeARestart(config_, *next)};
   if (options_.on_read) options_.on_read(*next);
-  // In this order, so that what is given up leaves room.
+  // In this order, so that deleted streams make room.
   DeleteStreams(*next, outcome);
   ChangeStreams(*next, outcome);
   AddStreams(*next, outcome);
   Log(outcome);
-  // What listens is as it was, and is compared with that the next time, too.
+  // The listening addresses stay unchanged, so the next reload compares with them again.
   next->listen = config_.listen;
   next->streams = std::move(config_.streams);
   config_ = *std::move(next);
   return outcome;
 }
 
-// A client may have deleted it already, and even have added another one of its name.
+// A client may have deleted the stream already, and even added another one with its name.
 void ConfigReload::DeleteStreams(const Config& next, ReloadOutcome& outcome) {
   std::set<std::string> gone;
   for (const StreamConfig& stream : config_.streams) {

@@ -1,15 +1,16 @@
-// Reads the configuration again while the server runs, and makes what has changed in it so.
+// Reads the configuration again while the server runs, and applies the changes.
 //
-//   streams that are new, gone, changed   added, deleted, changed, as a client's calls would
-//   what holds for clients' streams       from the next call on
-//   budget                                for the next stream
-//   listen                                named in the log: it takes a restart
+//   new, removed, changed streams   added, deleted, changed, as by a client's calls
+//   rules for clients' streams      from the next call on
+//   budget                          for the next stream
+//   listen                          named in the log: needs a restart
 //
-// A stream that is as before in the file is left alone, whatever clients have made of it meanwhile.
-// Of one that is not, the sections (`source`, `model`, ...) that are not as before in the file hold
-// as the file says, and the others stay as clients have made them. One that a client has deleted is
-// made anew then. Streams that clients have added are left alone, also those of a name that the
-// file has. What fails is logged, leaves its stream as it was, and is tried again the next time.
+// A stream whose entry in the file is unchanged is left alone, even if clients have changed it
+// meanwhile. If the entry has changed, its changed sections (`source`, `model`, ...) are applied,
+// and its other sections keep the clients' changes. If a client has deleted such a stream, it is
+// created again. Streams that clients have added are left alone, even if the file has a stream with
+// the same name. A failed change is logged, leaves its stream as it was, and is retried at the next
+// reload.
 #pragma once
 
 #include <functional>
@@ -27,42 +28,42 @@
 
 namespace millrace::service {
 
-/// What came of it: names of streams, and of keys.
+/// The result of a reload: names of streams, and of keys.
 struct ReloadOutcome {
   std::vector<std::string> added = {};
   std::vector<std::string> changed = {};
   std::vector<std::string> deleted = {};
-  /// With why.
+  /// Keyed by stream; the value is the reason.
   std::map<std::string, std::string> failed = {};
-  /// Keys that do not hold until the server is started again.
+  /// Keys whose change needs a restart of the server.
   std::vector<std::string> take_restart = {};
 };
 
-/// "1 stream added, 2 changed", or "nothing has changed".
+/// "1 stream added, 2 changed", or "no stream has changed".
 [[nodiscard]] std::string Describe(const ReloadOutcome& outcome);
 
-/// For one thread, but for standing().
+/// For one thread, except standing().
 class ConfigReload {
  public:
   struct Options {
-    /// What the file says now.
+    /// Reads and parses the current file.
     std::function<absl::StatusOr<Config>()> load = {};
-    /// Must outlive it.
+    /// Must outlive this object.
     StreamControl* control = nullptr;
-    /// Told of each configuration that has been read, before its streams are changed.
+    /// Called with each configuration after it was read, before its streams are changed.
     std::function<void(const Config&)> on_read = {};
-    /// Once it says so, no more streams are changed.
+    /// Once requested, no more streams are changed.
     std::stop_token stop = {};
   };
 
-  /// `config`: what the server was started with.
+  /// `config`: the configuration that the server started with.
   ConfigReload(Options options, Config config);
 
-  /// Takes as long as streams take to start and to stop. Fails as `load` does, and then nothing has
-  /// changed. Both are logged.
+  /// Blocks until all changed streams have started or stopped. Fails as `load` does, and then
+  /// changes nothing. Logs both outcomes.
   absl::StatusOr<ReloadOutcome> Apply() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Of the last Apply() that has ended, or, before the first, of the start. Thread-safe.
+  /// Standing after the last finished Apply(), or after the start if there was none. Thread-safe.
   [[nodiscard]] ConfigStanding standing() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -71,14 +72,14 @@ class ConfigReload {
   void DeleteStreams(const Config& next, ReloadOutcome& outcome);
   void ChangeStreams(const Config& next, ReloadOutcome& outcome);
   void AddStreams(const Config& next, ReloadOutcome& outcome);
-  /// `defaults`: what the file says for all streams.
+  /// `defaults`: the file's defaults for all streams.
   [[nodiscard]] absl::Status Change(const StreamConfig& before, const StreamConfig& next,
                                     const StreamConfig& defaults);
 
   // Constant after construction.
   const Options options_;
 
-  /// What holds: of the file as it was read last, what could be made so.
+  /// The effective configuration: the last file, as far as it could be applied.
   Config config_;
 
   mutable Mutex mu_;

@@ -1,4 +1,4 @@
-// How the gRPC port proves who it is, and asks its clients to.
+// TLS credentials of the gRPC port.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -11,15 +11,15 @@
 
 namespace millrace::service {
 
-/// OK if the files hold what they should. NOT_FOUND if one cannot be read; INVALID_ARGUMENT if
-/// one holds no certificate or key, the key is another certificate's or open to everybody on this
-/// machine, or the certificate or all of the clients' authorities have expired. Messages name the
-/// configuration's key and the file.
+/// OK if the TLS files are valid. NOT_FOUND if a file cannot be read. INVALID_ARGUMENT if a file
+/// has no certificate or key, the key does not match the certificate or is readable by every user
+/// of this machine, or the certificate or all of the clients' authorities have expired. Messages
+/// name the configuration's key and the file.
 [[nodiscard]] absl::Status CheckTls(const GrpcSecurity::Tls& tls);
 
-/// Plain text, or TLS whose files are looked at every second: new calls get what they hold then.
-/// While key and certificate do not fit together, as between the writing of the two, new
-/// connections fail. Fails as CheckTls().
+/// Plain text, or TLS whose files are read again every second for new connections. While key and
+/// certificate do not match, such as between the two writes, new connections fail. Fails as
+/// CheckTls().
 [[nodiscard]] absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeCredentials(
     const GrpcSecurity::Tls& tls);
 

@@ -14,11 +14,11 @@ namespace {
 using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kLookEvery(500);
-/// Rest between two looks, for each connection. To look at one takes half a microsecond, so clients
-/// that are refused again and again do not take all of the thread.
+/// Minimum pause between two checks, per connection. One check takes half a microsecond, so clients
+/// that are refused again and again do not use the whole thread.
 constexpr std::chrono::microseconds kRest(4);
 
-/// Of the socket that `descriptor` is now.
+/// The inode of the socket that `descriptor` currently refers to.
 std::optional<ino_t> InodeOf(int descriptor) {
   struct stat facts = {};
   if (fstat(descriptor, &facts) != 0 || !S_ISSOCK(facts.st_mode)) return std::nullopt;
@@ -27,7 +27,7 @@ std::optional<ino_t> InodeOf(int descriptor) {
 
 }  // namespace
 
-/// One whose client has said nothing yet. Owned by the operations that it waits for.
+/// A connection whose client has sent no byte yet. Owned by its pending operations.
 struct GrpcHandover::Silent {
   Silent(TcpServer::Socket of_client, std::unique_ptr<ConnectionBounds::Lease> its_lease)
       : socket(std::move(of_client)), lease(std::move(its_lease)), limit(socket.get_executor()) {}
@@ -74,11 +74,11 @@ void GrpcHandover::Take(TcpServer::Socket socket, std::unique_ptr<ConnectionBoun
 }
 
 void GrpcHandover::OnHeard(Silent& connection) {
-  if (!connection.socket.is_open()) return;  // Closed just now.
+  if (!connection.socket.is_open()) return;  // It was closed just now.
   char first = 0;
   const int descriptor = connection.socket.native_handle();
   const std::optional<ino_t> inode = InodeOf(descriptor);
-  // Nothing more will come of one that ends here.
+  // The client has already closed it.
   if (recv(descriptor, &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1 || !inode)
     return connection.Close();
   connection.limit.cancel();

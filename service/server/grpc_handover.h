@@ -1,11 +1,12 @@
-// Accepts connections for gRPC, and hands them over.
+// Accepts connections for gRPC, and hands them over to it.
 //
-// gRPC 1.51 accepts without a bound, and once the process has no descriptor left its listener never
-// accepts again. So a TcpServer accepts in its place. A connection is handed over once its client
-// has said something: until then it costs gRPC nothing and may be closed for another one.
+// gRPC 1.51 accepts without a bound, and after the process runs out of descriptors its listener
+// never accepts again. So a TcpServer accepts in its place. A connection is handed over once its
+// client has sent data. Until then it costs gRPC nothing and may be closed for another connection.
 //
-// gRPC does not say when a connection ends. So the descriptors are looked at twice a second, and
-// before a connection is refused: one that is another socket by now has ended.
+// gRPC does not report the end of a connection. So the descriptors are checked twice a second, and
+// before a connection is refused: if a descriptor refers to another socket now, its connection has
+// ended.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -22,13 +23,13 @@
 
 namespace millrace::service {
 
-/// Hands over from its construction to Stop(). For one thread.
+/// Hands over connections from construction to Stop(). For one thread.
 class GrpcHandover {
  public:
   struct Options {
-    /// A client that has said nothing for so long is let go.
+    /// A client that sends no data for this long is disconnected.
     std::chrono::milliseconds most_silent = std::chrono::seconds(10);
-    /// So is one that has not acknowledged what was sent for so long (TCP_USER_TIMEOUT).
+    /// So is a client that does not acknowledge sent data for this long (TCP_USER_TIMEOUT).
     std::chrono::milliseconds most_unacknowledged = std::chrono::seconds(10);
   };
   using Grpc = grpc::experimental::ExternalConnectionAcceptor;
@@ -40,8 +41,8 @@ class GrpcHandover {
   GrpcHandover(const GrpcHandover&) = delete;
   GrpcHandover& operator=(const GrpcHandover&) = delete;
 
-  /// Accepts no more. Those that were handed over stay gRPC's. Before gRPC is shut down.
-  /// Idempotent.
+  /// Stops accepting. Connections that were handed over stay with gRPC. Call it before gRPC is shut
+  /// down. Idempotent.
   void Stop();
 
   [[nodiscard]] int port() const { return tcp_->port(); }
@@ -50,7 +51,7 @@ class GrpcHandover {
   struct Silent;
   struct Handed {
     int descriptor;
-    ino_t inode;  // That no other socket has, whatever has the descriptor now.
+    ino_t inode;  // Identifies the socket, even if its descriptor is reused.
     std::unique_ptr<ConnectionBounds::Lease> lease;
   };
 
@@ -64,10 +65,10 @@ class GrpcHandover {
   const std::unique_ptr<TcpServer> tcp_;
   const std::unique_ptr<Grpc> grpc_;
 
-  // Of the loop's thread.
+  // Used only by the loop's thread.
   std::vector<Handed> handed_;
   boost::asio::steady_timer look_;
-  std::chrono::steady_clock::time_point next_look_;  // At the earliest.
+  std::chrono::steady_clock::time_point next_look_;  // Earliest time.
 };
 
 }  // namespace millrace::service

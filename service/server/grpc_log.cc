@@ -23,13 +23,13 @@ spdlog::level::level_enum LevelOf(gpr_log_severity severity) {
   return spdlog::level::err;
 }
 
-/// The file, without its folder.
+/// The file name without its folder.
 std::string_view NameOf(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);  // All of it, where there is none.
+  return path.substr(path.rfind('/') + 1);  // Whole, if it has no '/'.
 }
 
 struct Reason {
-  const char* said;  // By OpenSSL.
+  const char* said;  // OpenSSL's text.
   const char* words;
 };
 
@@ -48,8 +48,7 @@ constexpr Reason kReasons[] = {
     {"alert certificate expired", "to it listen.tls.certificate has expired"},
 };
 
-/// Why the other side of a connection did not come to terms over TLS. Empty where `message` is
-/// about something else.
+/// Why the TLS handshake with the peer failed. Empty if `message` is about something else.
 std::string HandshakeFailure(std::string_view message) {
   if (!message.starts_with("Handshake failed")) return "";
   for (const auto& [said, words] : kReasons) {
@@ -60,7 +59,7 @@ std::string HandshakeFailure(std::string_view message) {
   return std::string(reason);
 }
 
-/// That a client does not get on with the server's TLS is no error of the server's.
+/// A failed TLS handshake is the client's problem, so it is not logged as an error of the server.
 void Log(gpr_log_func_args* said) {
   if (const std::string why = HandshakeFailure(said->message); !why.empty()) {
     return spdlog::warn("TLS: a client was refused: {}", why);
@@ -69,7 +68,7 @@ void Log(gpr_log_func_args* said) {
               said->line);
 }
 
-/// The call that fails says it, too.
+/// The failed call reports it, too.
 void LogOfClient(gpr_log_func_args* said) {
   const std::string_view message = said->message;
   const bool of_tls =
@@ -78,7 +77,7 @@ void LogOfClient(gpr_log_func_args* said) {
   spdlog::debug("gRPC: {} ({}:{})", message, NameOf(said->file), said->line);
 }
 
-/// Of bytes that a client has sent, above all: no error of the server's.
+/// Mostly about bytes that a client has sent: not an error of the server.
 void LogProtobuf(google::protobuf::LogLevel level, const char* file, int line,
                  const std::string& message) {
   const bool ends_program = level == google::protobuf::LOGLEVEL_FATAL;

@@ -32,10 +32,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Requests hold a name or two, labels, thousands of them, or a picture: one of 4K, as pixels.
+/// A request holds some names, thousands of labels, or one picture: at most 4K, uncompressed.
 constexpr int kMostRequestBytes = 32 << 20;
 
-/// Of calls with pictures, and of those with labels: each may hold as much.
+/// Limit of waiting calls with pictures, and of those with labels: each may be as large.
 constexpr std::size_t kMostLargeOnes = 16;
 
 absl::Status TooManyQuestions() {
@@ -50,7 +50,7 @@ absl::Status TooManyLabels() {
 
 int Milliseconds(milliseconds time) { return static_cast<int>(time.count()); }
 
-/// Clients may ping as often as every 10 s to notice a dead server.
+/// Clients may ping at most every 10 s to detect a dead server.
 void SetKeepalive(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(options.keepalive_time));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
@@ -60,7 +60,7 @@ void SetKeepalive(const GrpcServer::Options& options, grpc::ServerBuilder& build
                              Milliseconds(seconds(10)));
 }
 
-/// With bytes that are no handshake, or none, it would wait for two minutes.
+/// gRPC's default would wait two minutes for a client that sends no valid handshake.
 void BoundHandshake(const GrpcServer::Options& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument("grpc.server_handshake_timeout_ms",
                              Milliseconds(options.most_handshake));
@@ -114,9 +114,9 @@ class RunningServer final : public GrpcServer {
  private:
   const std::unique_ptr<const Admission> admission_;
   HealthStatuses statuses_;
-  // The services outlive the server, which calls them.
+  // Destroyed after the server, which calls the services.
   CallThread control_thread_{{.most_threads = kChangesAtOnce, .full = TooManyChanges()}};
-  // Learning comes first.
+  // Lower priority than learning.
   CallThread question_thread_{
       {.most_waiting = kMostLargeOnes, .niceness = 19, .full = TooManyQuestions()}};
   CallThread label_thread_{{.most_waiting = kMostLargeOnes, .full = TooManyLabels()}};
@@ -143,9 +143,9 @@ absl::Status RunningServer::Listen(const Options& options, const StreamApi& api)
                                                .connections = options.connections,
                                                .counts = options.counts}));
   MILLRACE_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options.security.tls));
-  // Concerns every server built from here on: gRPC has no finer switch.
+  // Affects every server built from here on: gRPC has no per-server option.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  // Whoever reaches the port finds a status there.
+  // Health statuses of all services, so that every client finds one.
   const std::vector<std::string> services = {
       v1::StreamService::service_full_name(), v1::LearnerService::service_full_name(),
       v1::CheckpointService::service_full_name(), v1::LabelService::service_full_name(),
@@ -168,7 +168,7 @@ absl::Status RunningServer::Listen(const Options& options, const StreamApi& api)
   SetKeepalive(options, builder);
   BoundAge(options, builder);
   BoundHandshake(options, builder);
-  // Health checks and reflection, which tell nothing of cameras, are for everybody.
+  // Every client may call health checks and reflection: they reveal nothing about cameras.
   builder.RegisterService(&predictions_);
   builder.RegisterService(&streams_);
   builder.RegisterService(&learners_);

@@ -13,8 +13,8 @@
 
 namespace millrace::service {
 
-/// So many streams are changed at a time: a camera that keeps a change waiting, for its first
-/// picture or its last, keeps no other waiting.
+/// Limit of concurrent changes to streams. A change that waits for its camera's first or last
+/// picture delays no other change.
 inline constexpr std::size_t kChangesAtOnce = 32;
 
 /// Serves from Start() until Shutdown(). Thread-safe.
@@ -23,45 +23,46 @@ class GrpcServer {
   struct Options {
     /// An IP address of this machine.
     std::string address = "127.0.0.1";
-    /// 0 takes a free one.
+    /// 0: the system chooses a free port.
     int port = 0;
-    /// A client that takes nothing of what it is streamed for so long is let go.
+    /// A streaming client that reads nothing for this long is disconnected.
     std::chrono::nanoseconds stall_limit = std::chrono::seconds(10);
-    /// A connection is ended so long after it began, give or take a tenth, so that clients spread
-    /// anew over servers behind one name; what streams on it goes on for `connection_grace` and
-    /// then ends with UNAVAILABLE. 0: never.
+    /// A connection is closed after this age, plus or minus a tenth, so that clients spread again
+    /// over servers behind one name. Calls on it continue for `connection_grace` and then end with
+    /// UNAVAILABLE. 0: no limit.
     std::chrono::milliseconds connection_age = std::chrono::hours(1);
     std::chrono::milliseconds connection_grace = std::chrono::seconds(5);
-    /// A connection that has been silent for `keepalive_time` is asked for a sign of life, and is
-    /// over, with all that runs on it, where none comes within `keepalive_timeout`: a client whose
-    /// network broke is noticed after both at most.
+    /// A connection that is silent for `keepalive_time` gets a ping. Without an answer within
+    /// `keepalive_timeout` it is closed, with all its calls. So a client with a broken network is
+    /// noticed after at most the sum of both.
     std::chrono::milliseconds keepalive_time = std::chrono::seconds(30);
     std::chrono::milliseconds keepalive_timeout = std::chrono::seconds(10);
-    /// A connection whose client says nothing is ended after so long, and one whose client does not
-    /// finish its handshake so long after its first byte.
+    /// A connection is closed if its client sends nothing for this long, or does not finish its
+    /// handshake within this time after its first byte.
     std::chrono::milliseconds most_handshake = std::chrono::seconds(10);
     ConnectionLimits connections = {};
-    /// Must outlive the server. Null: nobody asks.
+    /// Must outlive the server. Null: no external counters.
     ConnectionCounts* counts = nullptr;
     GrpcSecurity security = {};
   };
 
   /// Starts to serve the streams of `api`, whose parts must outlive the server. Fails with
-  /// UNAVAILABLE if it cannot listen there, saying where, and as Admission::Make() and
+  /// UNAVAILABLE if it cannot listen (the message names the address), and as Admission::Make() and
   /// MakeCredentials() do.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const Options& options,
                                                                          const StreamApi& api);
 
   virtual ~GrpcServer() = default;
 
-  /// The port that it listens on.
+  /// The port in use.
   [[nodiscard]] virtual int port() const = 0;
 
-  /// Tells health checks NOT_SERVING, and serves on: for a load balancer to look away. Idempotent.
+  /// Reports NOT_SERVING to health checks, so that load balancers stop sending clients, and goes on
+  /// serving. Idempotent.
   virtual void Drain() = 0;
-  /// Refuses new calls, waits up to `grace` for those under way, then cancels them. Stop the
-  /// streams first, and subscribers get what the rings still hold and are told why there is no
-  /// more; close the events then, and watchers are, too: both end without waiting. Idempotent.
+  /// Refuses new calls, waits up to `grace` for pending ones, then cancels them. Stop the streams
+  /// first: subscribers then get the rest of the rings and a final status. Close the events next:
+  /// watchers then get theirs. Both kinds of calls then end without a wait. Idempotent.
   virtual void Shutdown(std::chrono::nanoseconds grace) = 0;
 };
 

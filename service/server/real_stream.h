@@ -1,7 +1,7 @@
 // A camera stream's real parts: GStreamer's source and LibTorch's learner.
 //
-// Kept apart from camera_stream.h so that the stream itself, its threads and its accounting can be
-// tested, and judged by ThreadSanitizer, without either library.
+// Separate from camera_stream.h, so that the stream itself, its threads and its frame counts can be
+// tested, and checked by ThreadSanitizer, without either library.
 #pragma once
 
 #include <utility>
@@ -17,7 +17,7 @@
 
 namespace millrace::service {
 
-/// Options for a stream that opens a real source and learns with the real pipeline.
+/// Options of a stream with a real source and the real pipeline.
 [[nodiscard]] inline CameraStream::Options RealStream(StreamConfig config) {
   CameraStream::Options options;
   options.make_learner = pipeline::MakeFlowLearner;
@@ -37,7 +37,7 @@ namespace millrace::service {
   return options;
 }
 
-/// What the learner of such a stream will take (pipeline/preflight/memory_need.h).
+/// The learner's expected memory in bytes (pipeline/preflight/memory_need.h).
 [[nodiscard]] inline absl::StatusOr<double> MemoryNeedOf(const StreamConfig& config) {
   if (!IsOfLabels(config.task)) return pipeline::MemoryNeedOf(config.learner);
   pipeline::LabelStreamOptions labels = config.labels;

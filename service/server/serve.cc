@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTerminalPause(500);
 constexpr std::chrono::milliseconds kLogPause(5000);
-// For subscribers to take what the rings still hold, once the streams have stopped.
+// Grace period for subscribers to read the rest of the rings after the streams have stopped.
 constexpr std::chrono::milliseconds kGrpcGrace(700);
 }  // namespace
 
@@ -86,7 +86,7 @@ void Serve::RequestStop() {
   Wake();
 }
 
-// Until then the streams of the file, as it was, are being started one by one.
+// Before started_ is set, the streams of the original file are still being started one by one.
 void Serve::Reload() {
   {
     const MutexLock lock(mu_);
@@ -116,9 +116,9 @@ void Serve::PostReload() {
       .IgnoreError();
 }
 
-// A start that a stop cut short has not failed.
+// A start that RequestStop() interrupts is no failure.
 absl::Status Serve::Start() {
-  ingest::InitializeGStreamer();  // Before a thread of low priority has it decode something.
+  ingest::InitializeGStreamer();  // First, so that no low-priority thread initializes it.
   absl::Status started = StartStreams();
   if (started.ok() && !StopRequested()) {
     started = Caught([this] { return StartServers(); }, "listening");
@@ -135,7 +135,7 @@ absl::Status Serve::StartStreams() {
   return absl::OkStatus();
 }
 
-// A client's stream gives up starting when its call is cancelled, too.
+// Stops starting if the server stops or the client cancels its call.
 absl::StatusOr<SharedStream> Serve::StartStream(StreamConfig config) {
   std::stop_source either;
   const auto stop = [&either] { either.request_stop(); };
@@ -167,7 +167,7 @@ absl::StatusOr<HeldMemory> Serve::HoldMemory(const StreamConfig& config) {
   if (!options_.memory_need) return nullptr;
   const double to_load = MemoryToLoad(config);
   std::optional<absl::StatusOr<Claims::Claim>> turn;
-  HeldMemory meanwhile;  // Until the need is known.
+  HeldMemory meanwhile;  // Held until the need is known.
   if (to_load > 0) {
     turn.emplace(loading_.Take("", config.learner.stop));
     MILLRACE_RETURN_IF_ERROR(turn->status());
@@ -213,7 +213,7 @@ double Serve::AnnouncedBy(ingest::SourceOptions source) const {
   return facts.ok() ? facts->frames_per_second : 0;
 }
 
-// On a thread of the source, which the change may stop.
+// Called on a thread of the source, which the change may stop, so it posts the change.
 void Serve::OnStreaming(const std::string& name) {
   if (!fit_.Assumed(name)) return;
   fitting_
@@ -317,7 +317,7 @@ void Serve::WaitForEnd() {
   printer.Finish();
 }
 
-// What `systemctl status` shows.
+// The status for `systemctl status`.
 std::string Serve::StatusLine() const {
   double received = 0;
   double predicted = 0;
@@ -331,7 +331,7 @@ std::string Serve::StatusLine() const {
 }
 
 bool Serve::Pause(std::chrono::milliseconds pause) {
-  // A file that ends wakes nobody: look at least once a second.
+  // The end of a file wakes no waiter: check at least once a second.
   const auto end = std::chrono::steady_clock::now() + pause;
   while (!TimeToEnd()) {
     certificate_.Look();
@@ -347,7 +347,7 @@ bool Serve::Pause(std::chrono::milliseconds pause) {
   return true;
 }
 
-// A server without streams waits for clients to add some.
+// A server without streams goes on: clients may add some.
 bool Serve::TimeToEnd() {
   if (StopRequested()) return true;
   const std::vector<SharedStream> streams = streams_.All();
@@ -366,13 +366,13 @@ void Serve::Wake() {
 
 bool Serve::StreamDone(const ServedStream& served) const {
   const bool enough = options_.frames > 0 && served.record->predictions() >= options_.frames;
-  // A model that failed predicts no more; Report() says why.
+  // A failed model makes no more predictions; Report() has the reason.
   const bool failed = options_.frames > 0 && !served.stream->Snapshot().learner.ok();
   return enough || failed || served.stream->ended();
 }
 
 void Serve::Stop() {
-  // Or gRPC would wait for a client's stream that is just starting.
+  // Otherwise gRPC would wait for a client's stream that is still starting.
   stop_.request_stop();
   systemd_.Stopping();
   dial_.reset();

@@ -1,10 +1,10 @@
-// The server: streams that learn, and everything that shows them, from start to end.
+// Runs the whole server from start to end: learning streams, gRPC, web servers, progress, summary.
 //
-//   start   cameras are looked at, streams, one after the other (their layers are measured), gRPC,
-//           web servers, banner
-//   run     a progress line now and then; the configuration is read again when that is asked for
-//   stop    starts under way give up; not ready; then at the same time: web servers end, streams
-//           drain; watchers are told; gRPC ends; summary
+//   start   probe cameras; start streams one after the other (each measures its layers); gRPC;
+//           web servers; banner
+//   run     print a progress line now and then; reload the configuration on request
+//   stop    cancel pending starts; not ready; then in parallel: end web servers, drain streams;
+//           notify watchers; end gRPC; summary
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@
 
 namespace millrace::service {
 
-/// What is told of a stream: CameraStream::Options explains each.
+/// Callbacks of a stream: see CameraStream::Options.
 struct StreamObservers {
   std::function<void(const Prediction&)> observe = {};
   std::function<void(ingest::SourceState, const absl::Status&)> on_source_state = {};
@@ -50,34 +50,34 @@ struct StreamObservers {
   std::function<absl::Status(const pipeline::LearnerDescription&)> admit = {};
 };
 
-/// One run of the server. Run() is for one thread; RequestStop() for any.
+/// One run of the server. Run() is for one thread; RequestStop() and Reload() are thread-safe.
 class Serve {
  public:
   struct Options {
     Config config;
-    /// Ends once every stream has this many predictions or has ended; 0 goes on. Frames inside the
-    /// pipeline then still get theirs, so that none is lost: the summary may count a few more.
+    /// Ends once every stream has this many predictions or has ended; 0: no limit. Frames inside
+    /// the pipeline still get their predictions, so the summary may count a few more.
     std::uint64_t frames = 0;
-    /// Where the summary goes as JSON; empty for nowhere.
+    /// The path of the JSON summary; empty: no such file.
     std::string summary_json = {};
     bool progress = true;
-    /// Where banner, progress and summary go. It must outlive the run.
+    /// Receives banner, progress and summary. Must outlive the run.
     std::ostream* out = nullptr;
-    /// Whether `out` is a terminal, and how many columns it has now.
+    /// Whether `out` is a terminal, and its current number of columns.
     bool terminal = false;
     std::function<std::size_t()> columns = {};
-    /// Reads the configuration again, for Reload().
+    /// Reads the configuration file again, for Reload().
     std::function<absl::StatusOr<Config>()> load = [] {
       return absl::FailedPreconditionError("it was read from no file");
     };
-    /// Makes a stream: the real one, or a test's own.
+    /// Makes a stream: a real one, or a test's fake.
     std::function<absl::StatusOr<std::unique_ptr<CameraStream>>(const StreamConfig&,
                                                                 StreamObservers observers)>
         start_stream = {};
-    /// Bytes that the learner of a stream will take, before it is made. What it fails with is left
-    /// to `start_stream` to say. Empty: nobody reckons.
+    /// Bytes that a stream's learner will need, computed before it is made. Its errors are ignored:
+    /// `start_stream` reports them. Empty: no estimate.
     std::function<absl::StatusOr<double>(const StreamConfig&)> memory_need = {};
-    /// How a camera is looked at before its stream is made.
+    /// Probes a camera before its stream is made.
     CameraFit::LookAt look = ingest::Look;
   };
 
@@ -86,35 +86,37 @@ class Serve {
   Serve& operator=(const Serve&) = delete;
   ~Serve();
 
-  /// Starts, serves until the end and stops. OK at an end that was asked for, even while starting,
-  /// or when every source has ended; else what failed. REQUIRES: called once.
+  /// Starts, serves until the end and stops. OK after a requested stop, even during the start, or
+  /// when every source has ended; otherwise the error. REQUIRES: called once.
   [[nodiscard]] absl::Status Run();
 
-  /// Has the configuration read again, on another thread, and made so (config_reload.h): where the
-  /// server still starts, once it has. One that is asked for while one waits already is the same.
+  /// Reloads the configuration on another thread and applies the changes (config_reload.h). During
+  /// the start, the reload waits until the start is complete. Requests during a waiting reload are
+  /// merged.
   void Reload() ABSL_LOCKS_EXCLUDED(mu_);
 
-  /// Ends Run() in good order. Idempotent.
+  /// Ends Run() gracefully. Idempotent.
   void RequestStop() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   absl::Status Start();
   absl::Status StartStreams();
   absl::StatusOr<SharedStream> StartStream(StreamConfig config);
-  /// The source of the stream `name` shows pictures: where its camera was assumed, it is known now.
+  /// The source of the stream `name` shows pictures. If its camera was assumed, its facts are known
+  /// now.
   void OnStreaming(const std::string& name);
   void FitToItsCamera(const std::string& name);
-  /// Frames a second, after a look at the camera; 0: it is away, or does not say.
+  /// The frame rate that a probe of the camera reports; 0: the camera is away or reports no rate.
   [[nodiscard]] double AnnouncedBy(ingest::SourceOptions source) const;
-  /// Null: it could not be reckoned. A network of the user's own is loaded for that: one at a time,
-  /// and only where what loading takes is left.
+  /// Reserves the learner's memory. Null: the need is unknown. To estimate it, a user's network is
+  /// loaded: one at a time, and only if the memory for loading is free.
   [[nodiscard]] absl::StatusOr<HeldMemory> HoldMemory(const StreamConfig& config);
-  /// All but who admits it.
+  /// All observers except `admit`.
   [[nodiscard]] StreamObservers ObserversOf(const std::string& stream, StreamEvents::Life life,
                                             const std::shared_ptr<RunRecorder>& record);
   absl::Status StartServers();
   void DialOwnPorts();
-  /// What could not be reloaded before is, from now on.
+  /// Allows reloads from now on, and runs one that was requested during the start.
   void Started() ABSL_LOCKS_EXCLUDED(mu_);
   void PostReload();
   void ShowBanner();
@@ -123,11 +125,11 @@ class Serve {
   void Stop();
   absl::Status Report();
 
-  /// Looks again whether it is time to end.
+  /// Makes Pause() check again whether to end.
   void Wake() ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool StopRequested() const { return stop_.stop_requested(); }
   [[nodiscard]] bool TimeToEnd() ABSL_LOCKS_EXCLUDED(mu_);
-  /// Waits until woken or for `pause`. Returns whether it is time to end.
+  /// Waits until woken or for `pause`. Returns whether to end.
   bool Pause(std::chrono::milliseconds pause) ABSL_LOCKS_EXCLUDED(mu_);
   [[nodiscard]] bool StreamDone(const ServedStream& served) const;
   [[nodiscard]] std::vector<StreamSnapshot> Snapshots() const;
@@ -137,8 +139,8 @@ class Serve {
   const std::chrono::nanoseconds start_ = MonotonicClock().Now();
   const OpenFileShares shares_;
 
-  // What streams call into, and starts under way: they outlive both. Requested, the stop ends a
-  // start that is still going on, too.
+  // Streams and pending starts use these members, which therefore outlive both. Requesting the stop
+  // also ends a pending start.
   std::stop_source stop_;
   Mutex mu_;
   CondVar woken_;
@@ -146,7 +148,7 @@ class Serve {
   bool started_ ABSL_GUARDED_BY(mu_) = false;
   bool reload_at_start_ ABSL_GUARDED_BY(mu_) = false;
 
-  // Self-synchronized. Outlive what shows and changes them.
+  // Self-synchronized. Outlive the servers and threads that use them.
   StreamEvents events_;
   Streams streams_;
   Liveness liveness_{streams_, MonotonicClock(), [] {
@@ -156,18 +158,18 @@ class Serve {
                      }};
   CallCounts calls_;
   BudgetGate budget_;
-  Claims loading_;  // Of users' own networks, to reckon what they take.
+  Claims loading_;  // For users' networks, which are loaded one at a time.
   ClientRules rules_;
   CameraFit fit_;
   StreamControl control_;
-  ConfigReload reload_;   // Of reloading_'s thread, but for what metrics ask.
-  CallThread reloading_;  // Both end before what they change.
+  ConfigReload reload_;   // Used by reloading_'s thread; metrics read standing().
+  CallThread reloading_;  // Both end before the objects that they change.
   CallThread fitting_;
 
-  // Of Run()'s thread.
+  // Used only by Run()'s thread.
   SystemdNotifier systemd_;
   ConnectionCounts grpc_connections_;
-  CertificateWatch certificate_;  // Metrics ask it, too.
+  CertificateWatch certificate_;  // Metrics also read its expiry().
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<ServeWeb> web_;
   std::unique_ptr<SelfDial> dial_;
